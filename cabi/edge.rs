@@ -211,6 +211,7 @@ fn outside(c: &Call) -> Result {
     if let Some(ends) = ends {
         stop_as(c, ends);
     }
+    c.mpi.catch_up();
     if phase == Phase::Active || session || c.function.is(Property::Anytime) {
         return Ok(());
     }

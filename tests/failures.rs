@@ -132,7 +132,7 @@ fn what_is_no_failure_is_refused_with_what_may_be_written() {
     }
 }
 
-/// The others go on: what they say, however collectives run and whoever listens.
+/// The others go on: what they say, however collectives run, whoever listens, and on any number of processes.
 #[track_caller]
 fn tolerant(case: &str, ranks: u32, failures: &str) -> Output {
     let log = common::scratch(&format!("ulfm-{case}")).join("log");
@@ -146,7 +146,17 @@ fn tolerant(case: &str, ranks: u32, failures: &str) -> Output {
         let other = way.iter().fold(run(), |run, option| run.arg(*option)).run();
         assert_eq!((one.lines(), one.status.code()), (other.lines(), other.status.code()), "{way:?} changes something: {other}");
     }
+    for processes in [2, 4] {
+        let several = run().processes("mpich", processes).run();
+        assert_eq!(one.lines(), several.lines(), "{processes} processes change something: {several}");
+        assert_eq!((one.status.code(), fallen(&one)), (several.status.code(), fallen(&several)), "{several}");
+    }
     one
+}
+
+/// What a run says of those that have failed while the others went on.
+fn fallen(output: &Output) -> Vec<&str> {
+    output.stderr.lines().filter(|line| line.contains(" failed, the first of them ")).collect()
 }
 
 /// All that the ranks of a case say, but `ok`.
@@ -294,9 +304,36 @@ fn a_program_that_shrinks_and_goes_on_ends_with_those_that_are_left() {
 
 #[test]
 fn where_failures_cannot_be_tolerated_a_sentence_says_so() {
-    let run = || Run::program("ulfm.c").arg("fatal").ranks(2).arg("-xsim-ft");
-    run().processes("mpich", 2).run().failure().says(&["-xsim-ft runs on one native process"]);
-    run().machine("star:l=1us,b=1Gbps,level=packet").run().failure().says(&["-xsim-ft is for analytic machines"]);
+    let run = |case| Run::program("ulfm.c").arg(case).ranks(4);
+    run("fatal").arg("-xsim-ft").machine("star:l=1us,b=1Gbps,level=packet").run().failure().says(&["-xsim-ft is for analytic machines"]);
+    // One process cannot begin to reckon with failures while others do not; one alone can.
+    let refused = run("revoke").processes("mpich", 2).run();
+    assert!(refused.stdout.contains("0 revoke MPI_ERR_UNSUPPORTED_OPERATION"), "{refused}");
+    run("revoke").run().success();
+}
+
+// Steps in which ranks fail by law, by themselves or by leaving, and the others revoke, agree and shrink; with overheads, without any time on the way, with
+// failures that are known at once.
+#[test]
+fn random_programs_whose_ranks_fail_are_the_same_everywhere() {
+    let machines = ["star:l=1us,b=inf", "mesh:2d,l=2us,b=1Gbps", "star:l=1us,b=1Gbps/rank:o_send=0.4us,o_recv=0.3us", "none"];
+    let mut left = 0;
+    for seed in 0..24u32 {
+        let (ranks, machine, delay) = (2 + seed % 9, machines[seed as usize % 4], ["10us", "0ns", "3us"][seed as usize % 3]);
+        let run = || {
+            let run = Run::program("random_failures.c").arg(seed.to_string()).arg("30").ranks(ranks).machine(machine);
+            let run = run.arg("-xsim-ft").arg(format!("-xsim-ft-delay={delay}"));
+            run.arg(format!("-xsim-fail=exponential:mtbf=1ms,seed={seed}"))
+        };
+        let one = run().run().success();
+        let others = [run().arg("-xsim-coll-events").run(), run().processes("mpich", 2).run(), run().processes("mpich", 3).run()];
+        for other in others {
+            let other = other.success();
+            assert_eq!((one.lines(), fallen(&one)), (other.lines(), fallen(&other)), "seed {seed} on {machine}: {other}");
+        }
+        left += one.lines().len() as u32;
+    }
+    assert!((24..=100).contains(&left), "of 135 ranks some fail, and others end: {left}");
 }
 
 /// A program with checkpoints, started again until it is through: useful time through elapsed time, and how often it failed.

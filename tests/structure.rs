@@ -386,7 +386,7 @@ const WAYS: &[Ways] = &[
         what: "receive",
         told_by: &["posted.push(", ".drop_message("],
         under: &["runtime/message/src", "runtime/mpi/src"],
-        but: &[("fail_sends", "takes messages of a revoked communicator back: nobody receives them")],
+        but: &[("bury", "messages whose senders wait for a rank that has failed: nobody receives them")],
         most: 3,
     },
     Ways {
@@ -399,6 +399,7 @@ const WAYS: &[Ways] = &[
             ("free_request", "the program gives the request up"),
             ("finish_failed", "ends a receive that nothing has come for and nothing will"),
             ("bury", "receives of a rank that has failed: nobody is told"),
+            ("fail_send", "a request of another process: nobody here is told"),
         ],
         most: 4,
     },

@@ -19,6 +19,8 @@ pub(crate) enum Stage {
     Held,
     /// Moving through its rounds.
     Running,
+    /// Through, at its clock; its rank goes on when nothing can come before that. Only where others go on when a rank fails.
+    Finished,
     /// Through.
     Done,
 }
@@ -52,6 +54,8 @@ pub(crate) struct Agent {
     pub(crate) failure: Option<Box<Failure>>,
     /// Whether the rank's call was refused: nobody waits for this member's result.
     pub(crate) refused: bool,
+    /// Whether its rank has gone on with an error, because another has failed or the communicator is revoked. It takes part to the end.
+    pub(crate) gone: bool,
     /// The rank for want of whose data it has too little to give.
     pub(crate) missing: Option<u32>,
 }
@@ -84,6 +88,7 @@ impl Agent {
             request: None,
             failure: None,
             refused: false,
+            gone: false,
             missing: None,
         }
     }
@@ -91,7 +96,7 @@ impl Agent {
     // Then time that passes in the collective is not the rank's: neither its clock, its waiting nor its
     // interface has a part in it.
     pub(super) fn is_by_itself(&self) -> bool {
-        self.request.is_some() || self.refused
+        self.request.is_some() || self.refused || self.gone
     }
     pub(crate) fn round(&self) -> u32 {
         self.round

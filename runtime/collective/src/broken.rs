@@ -1,13 +1,12 @@
 //! Collective calls that cannot come to an end, because a member has failed before it entered or their communicator is revoked.
 //!
-//! A member that is in when it gets to know that leaves with an error, wherever it was. Its instance stays as it is: nobody else gets through it who
-//! needs more from those that have left, and each of the others is told in its turn.
+//! A member that is in when it gets to know that leaves with an error, unless it was through before. What it had to do for the others is done without it, as that of a
+//! member that has failed in the call: so who gets through depends on who has entered and when, and on nobody's knowledge but its own.
 
 use crate::agent::Stage;
-use crate::calls::CallId;
-use crate::entrance::membership;
 use crate::entry::home;
 use crate::instance::{Collectives, Instance, Place, sides};
+use crate::leave::agent_done;
 use engine::Time;
 use message::Messages;
 use message::faults::Fault;
@@ -16,7 +15,7 @@ use objects::Objects;
 use objects::error::{ErrorClass, Result};
 
 /// A rank's number among the members of an instance, if it is one that others wait for.
-fn member_of(objects: &Objects, place: &Place, rank: u32) -> Option<u32> {
+pub(crate) fn member_of(objects: &Objects, place: &Place, rank: u32) -> Option<u32> {
     let comm = match place {
         Place::Group(_, group) => return group.rank_of(rank),
         Place::Comm(comm) => *comm,
@@ -30,7 +29,7 @@ fn member_of(objects: &Objects, place: &Place, rank: u32) -> Option<u32> {
 }
 
 impl Collectives {
-    /// Calls of `rank` that are under way and cannot come to an end, as it knows at `now`, end for it.
+    /// Calls of `rank` end that are over by `now`, and those that cannot come to an end, as it knows then.
     // O(instances, and in each those that have failed): once a failure and rank.
     pub fn break_off(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, now: Time) {
         let under_way = self.instances.iter().filter_map(|(index, instance)| {
@@ -39,6 +38,9 @@ impl Collectives {
         });
         let under_way: Vec<(u32, u32)> = under_way.collect();
         for (index, member) in under_way {
+            if self.release_finished(messages, (index, member), now) {
+                continue;
+            }
             if let Some(fault) = self.fault_of(messages, objects, index, rank, now) {
                 self.break_member(messages, (index, member), rank, Fault { known: now, ..fault });
             }
@@ -57,14 +59,17 @@ impl Collectives {
         let failed = faults.failed().iter().take_while(|failed| faults.known(failed) <= now);
         let missing = failed.filter(|failed| {
             let member = member_of(objects, &instance.place, failed.rank);
-            member.is_some_and(|member| !self.has_entered(objects, index, member))
+            member.is_some_and(|member| !self.has_entered(messages, objects, index, (failed.rank, member)))
         });
         missing.map(|failed| Fault { class: ErrorClass::PROC_FAILED, known: faults.known(failed), rank: failed.rank }).next()
     }
 
     /// Whether a member has ever been in an instance.
     // One that has left is in no more: the count of its calls tells.
-    fn has_entered(&self, objects: &Objects, index: u32, member: u32) -> bool {
+    fn has_entered(&self, messages: &Messages, objects: &Objects, index: u32, (rank, member): (u32, u32)) -> bool {
+        if !messages.is_local(rank) {
+            return self.instance(index).ident.is_some_and(|ident| self.spread.departed.had_entered(rank, &ident));
+        }
         let instance = self.instance(index);
         if instance.has(member) || instance.joined.contains(member) {
             return true;
@@ -75,10 +80,18 @@ impl Collectives {
         number.is_some_and(|number| self.calls.of(home, member) > number)
     }
 
+    /// A member that is through by `now` goes on.
+    fn release_finished(&mut self, messages: &mut Messages, (index, member): (u32, u32), now: Time) -> bool {
+        let agent = self.instance_mut(index).agents.get_mut(member as usize).and_then(Option::as_mut);
+        let Some(agent) = agent.filter(|agent| agent.stage == Stage::Finished && agent.clock <= now) else { return false };
+        agent.stage = Stage::Done;
+        agent_done(messages, agent);
+        true
+    }
+
     fn break_member(&mut self, messages: &mut Messages, (index, member): (u32, u32), rank: u32, fault: Fault) {
         self.latest = None;
         self.unhold(index);
-        self.abandoned.insert(index);
         let instance = self.instance_mut(index);
         let request = match &mut instance.gathering {
             Some(gathering) => {
@@ -86,9 +99,13 @@ impl Collectives {
                 let place = member - gathering.first;
                 gathering.pending.as_ref().map(|pending| pending.request(place)).filter(|&request| request != NIL)
             }
-            None => instance.agents[member as usize].take().and_then(|agent| agent.request),
+            None => instance.agents[member as usize].as_mut().and_then(|agent| {
+                agent.gone = true;
+                agent.nic_free = messages.ranks[rank as usize].nic_free;
+                agent.request.take()
+            }),
         };
-        self.broken.insert((index, member), fault.failure());
+        self.broken.insert((index, member), fault);
         match request {
             Some(request) => messages.finish_request(request, fault.known),
             None => {
@@ -101,20 +118,16 @@ impl Collectives {
 
     /// Why the mounted rank leaves an instance with an error, if it does because of that.
     #[inline]
-    pub(crate) fn take_broken(&mut self, index: u32, member: u32) -> Result {
+    pub(crate) fn take_broken(&mut self, messages: &mut Messages, objects: &Objects, index: u32, member: u32) -> Result {
         if self.broken.is_empty() {
-            Ok(())
-        } else {
-            self.broken.remove(&(index, member)).map_or(Ok(()), |failure| Err(failure.after_entry()))
+            return Ok(());
         }
-    }
-
-    /// Whether the mounted rank's next call on a communicator (its index) belongs to an instance that others have left with an error.
-    pub fn is_next_abandoned(&self, objects: &Objects, comm: u32) -> bool {
-        let (_, member, _) = membership(objects, comm);
-        let home = home(objects, comm);
-        let call = CallId::Call(self.calls.of(home, member));
-        self.instance_of(home, call).is_some_and(|index| self.abandoned.contains(&index))
+        let Some(fault) = self.broken.remove(&(index, member)) else { return Ok(()) };
+        let agent = self.instance(index).agents.get(member as usize).and_then(Option::as_ref);
+        if agent.is_some_and(|agent| agent.stage == Stage::Done || agent.stage == Stage::Finished) {
+            self.leave_instance(objects, index);
+        }
+        Err(messages.tell_failure(fault).after_entry())
     }
 }
 
@@ -123,12 +136,15 @@ impl Instance {
     fn is_under_way(&self, member: u32) -> bool {
         match &self.gathering {
             Some(gathering) => !gathering.is_complete() && gathering.has(member),
-            None => self.agents.get(member as usize).is_some_and(|agent| agent.as_ref().is_some_and(|agent| agent.stage != Stage::Done)),
+            None => self
+                .agents
+                .get(member as usize)
+                .is_some_and(|agent| agent.as_ref().is_some_and(|agent| agent.stage != Stage::Done && !agent.gone)),
         }
     }
 
     /// Whether a member is in.
-    fn has(&self, member: u32) -> bool {
+    pub(crate) fn has(&self, member: u32) -> bool {
         match &self.gathering {
             Some(gathering) => gathering.has(member),
             None => self.agents.get(member as usize).is_some_and(Option::is_some),

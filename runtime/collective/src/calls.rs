@@ -200,6 +200,10 @@ impl CallTable {
         }
         &mut self.calls[comm as usize]
     }
+    /// The communicators on which members have made calls.
+    pub(crate) fn begun(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.calls).filter(|(_, calls)| calls.has_begun()).map(|(comm, _)| comm)
+    }
     /// How many calls a member has made on a communicator.
     #[inline]
     pub(crate) fn of(&self, comm: u32, member: u32) -> u32 {

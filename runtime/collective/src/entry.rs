@@ -78,6 +78,7 @@ impl Collectives {
             request,
             failure: None,
             refused: false,
+            gone: false,
             missing: None,
         };
         // Its group's other members cannot wait for it either: its stage is final before any of them looks.

@@ -29,7 +29,7 @@ impl Collectives {
         let Some(schedule) = instance.schedule.clone() else { return };
         // Out of its place while it moves: sending to a member looks into the same instance.
         let Some(mut agent) = instance.agents[member as usize].take() else { return };
-        if agent.stage == Stage::Done {
+        if matches!(agent.stage, Stage::Done | Stage::Finished) {
             instance.agents[member as usize] = Some(agent);
             return;
         }
@@ -65,13 +65,19 @@ impl Collectives {
         self.steps = steps;
         // Members on several processes may be through before what was agreed on is known here.
         let over = through && self.instances[index].agreement.as_ref().is_none_or(|agreement| agreement.outcome.is_some());
+        let mut leaves = over && agent.refused;
         if over {
             agent.stage = Stage::Done;
-            if !agent.refused {
+            if agent.gone {
+                leaves = !self.broken.contains_key(&(index, member));
+            } else if messages.faults.is_some() && !agent.refused {
+                // Others may have failed by then, and it know of that.
+                agent.stage = Stage::Finished;
+                messages.alarm(agent.rank, agent.clock);
+            } else if !agent.refused {
                 agent_done(messages, &mut agent);
             }
         }
-        let leaves = over && agent.refused;
         self.instances[index].agents[member as usize] = Some(agent);
         if leaves {
             self.leave_instance(objects, index);

@@ -425,7 +425,7 @@ impl Collectives {
         member: u32,
         target: &BufferView,
     ) -> Result<usize> {
-        self.take_broken(index, member)?;
+        self.take_broken(messages, objects, index, member)?;
         let instance = self.instance(index);
         let Some(gathering) = &instance.gathering else { return self.finish_agent(messages, objects, index, member, Some(target)) };
         gathering.deliver(&instance.shape, member, target);

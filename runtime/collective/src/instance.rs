@@ -10,11 +10,12 @@ use crate::entrance::membership;
 use crate::reduction::UserReduction;
 use crate::signature::Signature;
 use engine::Time;
+use message::faults::Fault;
 use objects::Objects;
-use objects::error::{Failure, Result};
+use objects::error::Result;
 use objects::group::Group;
 use objects::slab::Slab;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use schedule::{Schedule, Shape, Step};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -74,7 +75,7 @@ pub(crate) struct Instance {
     // So that taking an instance from the list of those held is O(1) among any number.
     pub(super) held_at: Option<u32>,
     /// Who has entered, of a group's instance: its members find it by that.
-    pub(super) joined: objects::handles::RankSet,
+    pub(crate) joined: objects::handles::RankSet,
     // By receiver, sender and round; a queue each, because a schedule may send twice to one member in one
     // round.
     pub(super) mail: FxHashMap<(u32, u32, u32), VecDeque<Mail>>,
@@ -110,9 +111,7 @@ pub struct Collectives {
     /// How often it was decided to start what is held, on all processes.
     pub(crate) epoch: u64,
     /// Members that leave with an error because another has failed or the communicator is revoked, and why.
-    pub(crate) broken: FxHashMap<(u32, u32), Box<Failure>>,
-    /// Instances that some have left so.
-    pub(crate) abandoned: FxHashSet<u32>,
+    pub(crate) broken: FxHashMap<(u32, u32), Fault>,
     /// Which algorithms calls took, while a recorder wants to know.
     pub(crate) taken: crate::taken::Taken,
     /// Instances with members on other processes.

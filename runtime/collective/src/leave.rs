@@ -54,7 +54,7 @@ impl Collectives {
 
     /// The mounted rank collects its result: moves it into the program's memory and leaves the instance.
     pub(crate) fn finish_collective(&mut self, messages: &mut Messages, objects: &Objects, index: u32, member: u32) -> Result<usize> {
-        self.take_broken(index, member)?;
+        self.take_broken(messages, objects, index, member)?;
         if self.instances[index].gathering.is_some() {
             self.finish_pending(objects, index, member, true);
             return Ok(0);
@@ -111,7 +111,7 @@ impl Collectives {
         member: u32,
         list: Option<&BlockList>,
     ) -> Result<usize> {
-        self.take_broken(index, member)?;
+        self.take_broken(messages, objects, index, member)?;
         let instance = self.instance_mut(index);
         if let Some(gathering) = &mut instance.gathering {
             if let Some(list) = list

@@ -2,8 +2,10 @@
 
 pub(crate) mod contribution;
 pub(crate) mod data;
+pub(crate) mod departed;
 pub(crate) mod distributed;
 pub(crate) mod events;
+pub(crate) mod failed;
 pub(crate) mod kind;
 pub(crate) mod meeting;
 pub(crate) mod passage;

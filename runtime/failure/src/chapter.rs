@@ -1,8 +1,9 @@
 //! Agreements as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of them.
 
 use crate::agreement::Agreements;
+use crate::round::Key;
 use engine::Time;
-use engine::record::Take;
+use engine::record::{Put, Take};
 use message::Messages;
 use message::chapter::id::Token;
 use message::chapter::{Chapter, Errand, Explanation, Wait};
@@ -20,26 +21,33 @@ impl Chapter for Agreements {
         None
     }
     fn deliver(&mut self, _: &Objects, _: Token) {}
-    fn finish(&mut self, _: &mut Messages, _: &Objects, token: Token) -> Result<Status> {
-        self.leave(token).map(|()| Status::EMPTY)
+    fn finish(&mut self, messages: &mut Messages, _: &Objects, token: Token) -> Result<Status> {
+        self.leave(messages, token).map(|()| Status::EMPTY)
     }
     fn landed(&mut self, _: [u32; 4], _: Time) {
         unreachable!("there is no fault tolerance on a network of packets")
     }
-    fn record(&mut self, _: &mut Messages, _: &mut Objects, _: u32, _: u8, _: Take) {
-        unreachable!("there is no fault tolerance on several processes")
+    fn record(&mut self, messages: &mut Messages, objects: &mut Objects, from: u32, kind: u8, record: Take) {
+        self.record_arrived(messages, objects, from, kind, record);
     }
-    fn forget_comm(&mut self, comm: u32) {
-        self.forget(comm);
+    fn wait_of(&self, messages: &Messages, _: &Objects, _: u32, token: Option<Token>) -> Option<Wait> {
+        let [part, _] = token?;
+        let (text, name) = self.waits(messages, part)?;
+        Some(Wait { text, name: Some(name) })
     }
-    fn wait_of(&self, messages: &Messages, objects: &Objects, _: u32, token: Option<Token>) -> Option<Wait> {
-        let [index, _] = token?;
-        Some(Wait { text: self.waits(messages, objects, index)?, name: None })
+    fn open(&self, messages: &Messages, _: &Objects) -> Vec<u8> {
+        let mut open: Vec<Key> = self.rounds.keys().copied().collect();
+        open.sort_unstable();
+        let mut out = Vec::new();
+        for key in open {
+            if let Some(text) = self.missing(messages, key) {
+                out.bytes(&key.bytes());
+                out.bytes(text.as_bytes());
+            }
+        }
+        out
     }
-    fn open(&self, _: &Messages, _: &Objects) -> Vec<u8> {
-        Vec::new()
-    }
-    fn explain(&self, _: &[Vec<u8>]) -> Explanation {
-        Explanation::default()
+    fn explain(&self, told: &[Vec<u8>]) -> Explanation {
+        Explanation::of_pairs(told)
     }
 }

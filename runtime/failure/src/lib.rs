@@ -7,6 +7,8 @@ mod agreement;
 mod chapter;
 mod law;
 mod plan;
+mod remote;
+mod round;
 mod specification;
 
 pub use agreement::{Agreements, Subject};

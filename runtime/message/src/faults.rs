@@ -4,9 +4,11 @@
 //! its message has come. Both reach a rank as an alarm, a decision that is made when nothing can come before it (`mpi/alarms.rs`): then what the rank waits for and
 //! cannot get ends with an error.
 
+mod away;
 mod p2p;
 mod telling;
 
+use away::Away;
 use engine::{Span, Time};
 use objects::error::{ErrorClass, Failure};
 use objects::group::Group;
@@ -48,7 +50,7 @@ struct Revoked {
 pub struct Faults {
     /// From a failure until all know.
     delay: Span,
-    /// In the order in which they failed: it is decided in virtual time who has.
+    /// In the order in which they failed, at one time by rank.
     failed: Vec<Failed>,
     /// Their places in that, by rank.
     places: FxHashMap<u32, u32>,
@@ -58,14 +60,18 @@ pub struct Faults {
     alarms: FxHashMap<u32, BTreeSet<Time>>,
     /// By rank and context.
     revoked: FxHashMap<(u32, u32), Revoked>,
-    /// Contexts that somebody has revoked.
-    contexts: FxHashSet<u32>,
     /// How many of those that have failed a rank has acknowledged in a communicator, by rank and context: the first so many of all.
     acknowledged: FxHashMap<(u32, u32), u32>,
     /// Receives that have ended with an error.
     receives: FxHashMap<u32, Fault>,
     /// Sends that have.
     sends: FxHashMap<u32, Fault>,
+    /// Sends to ranks of other processes that wait for their match.
+    away: Away,
+    /// Up to when ranks know who has failed.
+    learned: FxHashMap<u32, Time>,
+    /// Ranks that an error has told that they know too little.
+    behind: FxHashSet<u32>,
 }
 
 impl Faults {
@@ -128,10 +134,38 @@ impl Faults {
     }
 
     /// A rank has stopped.
+    // Processes tell each other of failures that they have decided within one window of time, in any order. Nobody has looked beyond by then.
     pub fn note_failed(&mut self, failed: Failed) {
         self.doomed.remove(&failed.rank);
-        self.places.insert(failed.rank, self.failed.len() as u32);
-        self.failed.push(failed);
+        let place = self.failed.partition_point(|other| (other.at, other.rank) < (failed.at, failed.rank));
+        self.failed.insert(place, failed);
+        for (place, failed) in (0..).zip(&self.failed).skip(place) {
+            self.places.insert(failed.rank, place);
+        }
+    }
+
+    /// A rank has waited until nothing can come before `clock`: it knows who has failed by then.
+    pub fn learn(&mut self, rank: u32, clock: Time) {
+        self.learned.insert(rank, clock);
+        self.behind.remove(&rank);
+    }
+
+    /// An operation of this rank has failed because another rank has or a communicator is revoked: it looks around at its next call.
+    pub fn falls_behind(&mut self, rank: u32) {
+        self.behind.insert(rank);
+    }
+
+    /// Whether a rank is to look around.
+    pub fn is_behind(&self, rank: u32) -> bool {
+        self.behind.contains(&rank)
+    }
+
+    /// Whether a rank knows of a failure.
+    // By when it has waited for all that may have come before, and not by what is decided: that is the host's to say. Of one instant comes first what is of
+    // the least rank.
+    fn knows(&self, rank: u32, failed: &Failed) -> bool {
+        let learned = self.learned.get(&rank);
+        learned.is_some_and(|&learned| self.known(failed) <= learned && (failed.at, failed.rank) < (learned, rank))
     }
 
     /// How many of those that have failed a rank has acknowledged in a communicator.
@@ -152,19 +186,15 @@ impl Faults {
         *known = count.max(*known);
     }
 
+    /// Whether a rank, which begins a call, knows that a communicator is revoked: by when it has looked around, as [`Faults::knows`].
+    fn knows_revoked(&self, rank: u32, context: u32) -> bool {
+        let (revoked, learned) = (self.revoked.get(&(rank, context)), self.learned.get(&rank));
+        revoked.is_some_and(|revoked| learned.is_some_and(|&learned| revoked.at <= learned))
+    }
+
     /// Whether a rank has been told that a communicator is revoked.
     pub fn is_revoked(&self, rank: u32, context: u32) -> bool {
         self.revoked.get(&(rank, context)).is_some_and(|revoked| revoked.known)
-    }
-
-    /// Whether somebody has revoked a communicator.
-    pub fn was_revoked(&self, context: u32) -> bool {
-        self.contexts.contains(&context)
-    }
-
-    /// When a rank is told that a communicator is revoked, if it is.
-    pub fn told_revoked(&self, rank: u32, context: u32) -> Option<Time> {
-        self.revoked.get(&(rank, context)).map(|revoked| revoked.at)
     }
 
     /// Of a group, the first that has failed and that a rank has not acknowledged in a communicator.

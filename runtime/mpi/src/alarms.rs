@@ -3,6 +3,8 @@
 //! A failure happens when nothing can come before it, to a rank that is blocked or has got to that time. Everybody knows a delay later: each rank then ends with
 //! an error what it waits for and cannot get. So a rank that runs on without waiting for anything hears of it when it waits, as it would of a message.
 
+use crate::remote::record::{Put, Take};
+use crate::remote::stream::Kind;
 use crate::world::{Phase, World};
 use engine::Time;
 use message::faults::Failed;
@@ -45,18 +47,57 @@ impl World {
         self.messages.set_phase(rank, Phase::Ended);
         self.order.polls.remove(&rank);
         self.order.histories.remove(&rank);
+        if let Some(faults) = &mut self.messages.faults {
+            faults.forget(rank);
+        }
+        self.note_failed(failed);
+        self.messages.bury(rank, at);
+        self.tell_failed(failed);
         let World { messages, chapters, objects, .. } = self;
+        chapters.failures.failed(messages, objects, rank);
+    }
+
+    /// A rank has failed, here or on another process: the ranks of this one get to know.
+    fn note_failed(&mut self, failed: Failed) {
+        self.run.limit = self.run.limit.min(failed.at);
+        let messages = &mut self.messages;
         let Some(faults) = &mut messages.faults else { return };
-        faults.forget(rank);
         faults.note_failed(failed);
         let known = faults.known(&failed);
-        messages.bury(rank, at);
         for other in messages.first..messages.first + messages.local_started() {
             if messages.phase(other) != Phase::Ended {
                 messages.alarm(other, known);
             }
         }
-        chapters.failures.failed(messages, objects, rank);
+    }
+
+    /// Tells the other processes that a rank of this one has failed, and which collective calls it had entered by then.
+    // Nobody acts because of it before it is known. The stream brings before it all that the rank had sent.
+    fn tell_failed(&mut self, failed: Failed) {
+        let World { messages, chapters, objects, .. } = self;
+        if messages.remote.is_none() {
+            return;
+        }
+        let Some(faults) = &messages.faults else { return };
+        let known = faults.known(&failed);
+        let mut body = Vec::new();
+        body.u32(failed.rank);
+        body.u64(failed.at.as_ps());
+        chapters.collectives.put_entered(messages, objects, failed.rank, &mut body);
+        let remote = messages.others();
+        for process in (0..remote.streams.processes()).filter(|&process| process != remote.me) {
+            remote.streams.begin(process, Kind::Failed, known, body.len()).extend_from_slice(&body);
+            remote.streams.end();
+        }
+    }
+
+    /// A rank of another process has failed.
+    pub(crate) fn failure_arrived(&mut self, mut record: Take) {
+        let failed = Failed { rank: record.u32(), at: Time::from_ps(record.u64()) };
+        self.note_failed(failed);
+        let World { messages, chapters, objects, .. } = self;
+        chapters.collectives.take_entered(failed.rank, &mut record);
+        chapters.failures.failed(messages, objects, failed.rank);
     }
 
     /// Who has failed while the others went on, in a sentence.
@@ -72,8 +113,11 @@ impl World {
         if !self.run.tolerant {
             return false;
         }
+        // Who ends because another has aborted the run has not failed.
         let clock = self.messages.clock(rank);
-        self.messages.doom(rank, clock);
+        if self.run.abort.as_ref().is_none_or(|abort| abort.at > clock) {
+            self.messages.doom(rank, clock);
+        }
         true
     }
 }

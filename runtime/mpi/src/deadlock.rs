@@ -228,7 +228,7 @@ fn answer_wait(function: u16, question: &Question) -> Wait {
         | Question::TestSome(requests) => {
             format!("{} requests", requests.count)
         }
-        Question::Instant | Question::Cancel(_) => String::new(),
+        Question::Instant | Question::Now | Question::Cancel(_) => String::new(),
     };
     Wait { function, source: None, rest, shared: None }
 }

@@ -117,7 +117,7 @@ impl World {
                     self.messages.fault_of(&self.objects, rank, pattern).map_or(Open::Never, |fault| Open::At(fault.known.max(clock)))
                 }
             },
-            Question::Instant => Open::At(clock),
+            Question::Instant | Question::Now => Open::At(clock),
             // Once it has one, no other can come before that.
             Question::Cancel(receive) => match self.messages.nodes[*receive] {
                 Node { state: State::Posted, .. } => Open::At(clock),

@@ -49,9 +49,6 @@ pub fn spread(setup: Setup, remote: Option<Remote>) -> Result<Setup, String> {
     if remote.is_some() && setup.wire.is_shared() {
         return Err("a packet network runs on one native process only: start without mpirun, or choose an analytic machine".to_owned());
     }
-    if remote.is_some() && setup.tolerance.is_some() {
-        return Err("-xsim-ft runs on one native process only: start without mpirun, or let the first failure end the run".to_owned());
-    }
     Ok(Setup { remote, ..setup })
 }
 

@@ -3,9 +3,8 @@
 use super::Fault;
 use crate::Messages;
 use crate::envelope::Pattern;
-use crate::handle::{self, REQUEST_SENT};
-use crate::node::{Node, State, flag};
-use crate::p2p::SendMode;
+use crate::handle;
+use crate::node::{NIL, Node, State, flag};
 use crate::request::Body;
 use engine::Time;
 use objects::Objects;
@@ -43,36 +42,63 @@ impl Messages {
     pub(crate) fn may_communicate(&self, context: u32) -> Result {
         let me = self.current;
         match &self.faults {
-            Some(faults) if faults.is_revoked(me, context) => {
+            Some(faults) if faults.knows_revoked(me, context) => {
                 Err(Fault { class: ErrorClass::REVOKED, known: Time::ZERO, rank: me }.failure())
             }
             _ => Ok(()),
         }
     }
 
-    /// The mounted rank sends to a rank that may have failed: the request of a send that is not to be made.
+    /// The mounted rank sends to a rank that may have failed: the request of a send that is not to be made, as it is known that it has.
     ///
     /// # Errors
     /// `MPIX_ERR_REVOKED`.
-    // What is sent before the failure is known is lost, as it would be on its way; a synchronous send waits until it is known.
     #[cold]
-    pub(crate) fn send_in_vain(&mut self, mode: SendMode, context: u32, to: u32, bytes: u64) -> Result<Option<usize>> {
+    pub(crate) fn send_in_vain(&mut self, context: u32, to: u32) -> Result<Option<usize>> {
         let me = self.current;
         self.may_communicate(context)?;
         let Some(faults) = &self.faults else { return Ok(None) };
         let Some(&place) = faults.places.get(&to) else { return Ok(None) };
-        let fault = faults.fault(ErrorClass::PROC_FAILED, &faults.failed[place as usize]);
-        let rendezvous = mode == SendMode::Standard && self.wire.overheads.eager_limit.is_some_and(|limit| bytes > limit);
-        if self.clock(me) < fault.known && mode != SendMode::Synchronous && !rendezvous {
-            return Ok(Some(REQUEST_SENT));
+        let failed = &faults.failed[place as usize];
+        if !faults.knows(me, failed) {
+            return Ok(None);
         }
+        let fault = faults.fault(ErrorClass::PROC_FAILED, failed);
         let request = self.make_request(me, Body::Synchronous);
         self.fail_send(request, fault);
         Ok(Some(handle::of_cold(request)))
     }
 
+    /// Why nothing reaches a rank, if it has failed.
+    fn fault_of_rank(&self, rank: u32) -> Option<Fault> {
+        let faults = self.faults.as_ref()?;
+        let place = *faults.places.get(&rank)?;
+        Some(faults.fault(ErrorClass::PROC_FAILED, &faults.failed[place as usize]))
+    }
+
+    /// Whether a message to `to` is lost, as that has failed. A send that waits for the match with this request is told.
+    // What is sent before the failure is known costs its sender what any message does, whether the failure is decided by then or not.
+    #[inline]
+    pub(crate) fn is_lost(&mut self, to: u32, request: u32) -> bool {
+        if self.faults.is_none() {
+            return false;
+        }
+        let fault = self.fault_of_rank(to);
+        if let Some(fault) = fault
+            && request != NIL
+        {
+            self.fail_send(request, fault);
+        }
+        fault.is_some()
+    }
+
     /// A send that waits for its match will not have one.
     pub fn fail_send(&mut self, request: u32, fault: Fault) {
+        if let Some(Body::Away { process, request: ticket }) = self.requests.get(request).map(|request| &request.body) {
+            let (process, ticket) = (*process, *ticket);
+            self.requests.remove(request);
+            return self.tell_vain(process, ticket, fault);
+        }
         self.finish_request(request, fault.known);
         // One that nobody will ask for is gone now.
         if let (Some(faults), Some(_)) = (&mut self.faults, self.requests.get(request)) {
@@ -83,11 +109,18 @@ impl Messages {
     /// Why a complete send of the mounted rank has failed.
     pub fn take_send_fault(&mut self, request: u32) -> Option<Box<Failure>> {
         let fault = self.faults.as_mut()?.sends.remove(&request)?;
-        Some(fault.failure())
+        Some(self.tell_failure(fault))
     }
 
-    /// The mounted rank has posted a receive for which nothing may come.
-    // A named one ends at once, a wildcard when it is decided that no message comes before.
+    /// The mounted rank is told that one of its operations has failed.
+    pub fn tell_failure(&mut self, fault: Fault) -> Box<Failure> {
+        if let Some(faults) = &mut self.faults {
+            faults.falls_behind(self.current);
+        }
+        fault.failure()
+    }
+
+    /// The mounted rank has posted a receive for which nothing may come: it ends when that is decided.
     #[cold]
     pub(crate) fn look_at_posted(&mut self, objects: &Objects, receive: u32) {
         let me = self.current;
@@ -96,11 +129,7 @@ impl Messages {
             return;
         }
         let Some(fault) = self.fault_of(objects, me, &Pattern::of(node)) else { return };
-        if node.has(flag::WILD) || !self.gets_nothing(me, receive) {
-            let at = fault.known.max(self.clock(me));
-            return self.alarm(me, at);
-        }
-        self.fail_receive(me, receive, fault);
+        self.alarm(me, fault.known.max(self.clock(me)));
     }
 
     /// Whether no message lies there that this posted receive accepts: one may, that a receive before it may take.
@@ -109,18 +138,28 @@ impl Messages {
     }
 
     /// Posted receives of `rank` that get nothing any more, as is known at `now`, end with an error.
-    // O(posted), each with a search: once a failure and rank.
+    // O(posted), each with a search: once a failure and rank. What a rank that has run ahead has posted later ends then: by that time it may have been told of more.
     pub fn fail_receives(&mut self, objects: &Objects, rank: u32, now: Time) {
         let posted: Vec<u32> = self.posted.iter(self.ranks[rank as usize].posted).collect();
         for receive in posted {
             let pattern = Pattern::of(&self.nodes[receive]);
             if let Some(fault) = self.fault_of(objects, rank, &pattern)
                 && fault.known <= now
+                && !self.is_posted_later(rank, receive, now)
                 && (fault.class == ErrorClass::REVOKED || self.gets_nothing(rank, receive))
             {
                 self.fail_receive(rank, receive, Fault { known: now, ..fault });
             }
         }
+    }
+
+    /// Whether a receive was posted after `now`: then it is looked at when it was.
+    fn is_posted_later(&mut self, rank: u32, receive: u32, now: Time) -> bool {
+        let posted = self.nodes[receive].arrival;
+        if posted > now {
+            self.alarm(rank, posted);
+        }
+        posted > now
     }
 
     /// A posted receive ends with an error, when that is known or when it was posted, whichever is later.
@@ -163,7 +202,7 @@ impl Messages {
             }
             self.nodes.free(receive);
         }
-        Some(fault.failure())
+        Some(self.tell_failure(fault))
     }
 
     /// A receive for any source that had ended, of the mounted rank, waits again.
@@ -209,6 +248,8 @@ impl Messages {
         let lying: Vec<u32> = self.unexpected.iter(self.ranks[rank as usize].unexpected).collect();
         for message in lying {
             if let Some(request) = waiting(&self.nodes[message]) {
+                self.unlink_message(rank, message);
+                self.drop_message(message);
                 self.fail_send(request, fault);
             }
         }
@@ -220,7 +261,8 @@ impl Messages {
         (state.clock, state.waiting, state.polling) = (at.min(state.clock), 0, false);
     }
 
-    /// Sends of `rank` in a context that wait for their match end with an error, because the communicator is revoked.
+    /// Sends of `rank` in a context that wait for their match end with an error, because the communicator is revoked. Their messages may still be received until
+    /// the receivers are told, too.
     // O(messages that lie at its members), and nothing where it waits for none.
     pub fn fail_sends(&mut self, objects: &Objects, rank: u32, context: u32, now: Time) {
         let waits = self
@@ -228,20 +270,23 @@ impl Messages {
             .iter()
             .any(|(_, request)| request.owner == rank && request.done.is_none() && matches!(request.body, Body::Synchronous));
         let Some(comm) = objects.comms.by_context(context, rank).filter(|_| waits) else { return };
-        let peers = comm.remote.as_ref().unwrap_or(&comm.group);
-        for peer in 0..peers.size() {
-            let to = peers.world_rank(peer);
+        let fault = Fault { class: ErrorClass::REVOKED, known: now, rank };
+        self.fail_sends_away(rank, context, fault);
+        let peers = comm.remote.as_ref().unwrap_or(&comm.group).clone();
+        for to in peers.iter().filter(|&to| self.is_local(to)).collect::<Vec<u32>>() {
             let lying: Vec<u32> = self.unexpected.iter(self.ranks[to as usize].unexpected).collect();
             for message in lying {
                 let node = &self.nodes[message];
                 let request = node.data[1] as u32;
                 if node.context == context
                     && node.has(flag::SYNCHRONOUS | flag::RENDEZVOUS)
-                    && self.requests.get(request).is_some_and(|request| request.owner == rank)
+                    && self.requests.get(request).is_some_and(|request| request.owner == rank && !request.orphan)
                 {
-                    self.unlink_message(to, message);
-                    self.drop_message(message);
-                    self.fail_send(request, Fault { class: ErrorClass::REVOKED, known: now, rank });
+                    // Whoever receives it tells a request that nobody has.
+                    let nobody = self.make_request(rank, Body::Synchronous);
+                    self.requests[nobody].orphan = true;
+                    self.nodes[message].data[1] = nobody.into();
+                    self.fail_send(request, fault);
                 }
             }
         }

@@ -34,24 +34,22 @@ impl Messages {
         self.alarm(rank, doom);
     }
 
-    /// A rank of this communicator is told at a time that it is revoked.
-    pub fn revoke(&mut self, rank: u32, context: u32, at: Time) {
+    /// A rank of this process is told at a time that a communicator is revoked.
+    pub(super) fn revoke_here(&mut self, rank: u32, context: u32, at: Time) {
         let Some(faults) = &mut self.faults else { return };
-        faults.contexts.insert(context);
         let revoked = faults.revoked.entry((rank, context)).or_insert(Revoked { at, known: false });
         revoked.at = at.min(revoked.at);
         self.alarm(rank, at);
     }
 
-    /// Why a collective call of `rank` on a communicator (its index) that it enters at `clock` cannot come to an end. A failure that is known later
-    /// counts: nobody gets through without that member.
+    /// Why a collective call of `rank` on a communicator (its index) cannot come to an end, as the rank knows.
     pub fn fault_of_collective(&self, objects: &Objects, rank: u32, comm: u32) -> Option<Fault> {
         let faults = self.faults.as_ref()?;
         let communicator = objects.comms.at(comm);
         if faults.is_revoked(rank, communicator.context) {
             return Some(Fault { class: ErrorClass::REVOKED, known: Time::ZERO, rank });
         }
-        let of = |group: &Group| faults.failed.iter().find(|failed| group.rank_of(failed.rank).is_some());
+        let of = |group: &Group| faults.failed.iter().find(|failed| faults.knows(rank, failed) && group.rank_of(failed.rank).is_some());
         let failed = match &communicator.remote {
             _ if communicator.is_self => None,
             None => of(&communicator.group),

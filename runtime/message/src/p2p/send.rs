@@ -79,7 +79,7 @@ impl Messages {
         let envelope = Envelope::new(context, source, tag);
         let payload = self.payload(objects, buffer)?;
         if self.faults.is_some()
-            && let Some(request) = self.send_in_vain(mode, context, to, payload.bytes)?
+            && let Some(request) = self.send_in_vain(context, to)?
         {
             return Ok(request);
         }
@@ -91,7 +91,7 @@ impl Messages {
         }
         let local = self.is_local(to);
         let stays = payload.layout.is_none() && payload.has_memory() && batching.holds(payload.bytes);
-        if stays && local && transit.flags & !flag::UNDER_WAY == 0 && mode != SendMode::Buffered {
+        if stays && local && transit.flags & !flag::UNDER_WAY == 0 && mode != SendMode::Buffered && self.faults.is_none() {
             // The receives before it may tell senders of their match, by messages that enter a shared network after this one and
             // before the next.
             if transit.flags != 0 && self.batch.ends_with_receive() {
@@ -104,6 +104,12 @@ impl Messages {
             });
         }
         self.flush_batch();
+        if self.is_lost(to, transit.request) {
+            if self.noted {
+                self.forget_sent_type();
+            }
+            return Ok(request);
+        }
         if local {
             let bytes = payload.bytes;
             let payload = self.load(&payload, transit.flags);

@@ -12,6 +12,10 @@ impl Messages {
     /// stay with their senders, which step back.
     pub fn is_flooded(&mut self) -> bool {
         let Some(rank) = self.others().flooded else { return false };
+        if self.faults.as_ref().is_some_and(|faults| faults.has_failed(rank)) {
+            self.others().flooded = None;
+            return false;
+        }
         let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
         // Half of what made it so: at the limit itself each message received would switch back and forth.
         let still = unread * self.others().flooding > FLOOD / 2;

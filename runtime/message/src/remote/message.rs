@@ -23,17 +23,18 @@ impl Messages {
         let (me, payloads) = (self.current, self.payloads);
         let told = self.type_to_tell();
         let head = HEAD + self.told_type();
+        let (effect, request) = self.ticket(message.context, &transit);
         let remote = self.others();
         let process = remote.blocks.process(to);
         let content = if payloads { payload.bytes as usize } else { size_of::<u64>() };
-        let out = remote.streams.begin(process, Kind::Message, transit.arrival, head + content);
+        let out = remote.streams.begin(process, Kind::Message, effect, head + content);
         out.u32(to);
         out.u32(me);
         out.u32(message.context);
         out.u32(message.source);
         out.i32(message.tag);
         out.u32(transit.flags.into());
-        out.u32(transit.request);
+        out.u32(request);
         out.u64(transit.arrival.as_ps());
         if let Some(told) = told {
             told.put(out);
@@ -64,6 +65,9 @@ impl Messages {
             false => BufferView::length(record.u64()),
         };
         self.note_sent_away(sender, to, if flags & flag::RENDEZVOUS != 0 { 0 } else { payload.bytes }, arrival);
+        if self.is_lost(to, request) {
+            return self.forget_sent_type();
+        }
         let (bytes, payload) = (payload.bytes, self.load(&payload, flags));
         self.deliver(to, &message, payload, bytes, &Transit { arrival, flags, request, flight: NIL });
         self.forget_sent_type();
@@ -85,6 +89,7 @@ impl Messages {
     /// A synchronous or rendezvous send of this process was matched elsewhere.
     pub fn matched_arrived(&mut self, mut record: Take) {
         let (request, at) = (record.u32(), Time::from_ps(record.u64()));
+        let Some(request) = self.redeem(request) else { return };
         self.note_met(request, Met::take(&mut record));
         self.finish_request(request, at);
     }

@@ -35,6 +35,12 @@ pub enum Kind {
     Entries,
     /// How often all processes have started together what they held back ([`Streams::started`]).
     Started,
+    /// A rank has failed, and the others go on.
+    Failed,
+    /// A rank is told at a time that a communicator is revoked.
+    Revoked,
+    /// A synchronous or rendezvous send will never be matched, as its receiver has failed.
+    Vain,
     /// A record of another chapter, and its kind there, of which each has at most 16.
     Chapter(ChapterId, u8),
 }
@@ -50,6 +56,9 @@ impl Kind {
             Kind::Abort => 2,
             Kind::Entries => 3,
             Kind::Started => 4,
+            Kind::Failed => 5,
+            Kind::Revoked => 6,
+            Kind::Vain => 7,
             Kind::Chapter(chapter, kind) => {
                 debug_assert!(chapter.0 < ChapterId::MOST && kind < KINDS);
                 (chapter.0 + 1) * KINDS + kind
@@ -63,6 +72,9 @@ impl Kind {
             2 => Kind::Abort,
             3 => Kind::Entries,
             4 => Kind::Started,
+            5 => Kind::Failed,
+            6 => Kind::Revoked,
+            7 => Kind::Vain,
             _ => Kind::Chapter(ChapterId(byte / KINDS - 1), byte % KINDS),
         }
     }
@@ -344,7 +356,10 @@ mod tests {
     #[test]
     fn each_kind_of_record_is_told_apart() {
         let chapters = (0..ChapterId::MOST).flat_map(|chapter| (0..KINDS).map(move |kind| Kind::Chapter(ChapterId(chapter), kind)));
-        for kind in [Kind::Message, Kind::Matched, Kind::Abort].into_iter().chain(chapters) {
+        for kind in [Kind::Message, Kind::Matched, Kind::Abort, Kind::Entries, Kind::Started, Kind::Failed, Kind::Revoked, Kind::Vain]
+            .into_iter()
+            .chain(chapters)
+        {
             assert_eq!(Kind::of(kind.byte()), kind);
         }
     }

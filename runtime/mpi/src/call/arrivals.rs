@@ -62,6 +62,12 @@ impl World {
                 Kind::Matched => self.messages.matched_arrived(record),
                 Kind::Abort => self.abort_arrived(record),
                 Kind::Entries => self.messages.entries_arrived(record),
+                Kind::Failed => self.failure_arrived(record),
+                Kind::Revoked => {
+                    let at = self.messages.revoked_arrived(record);
+                    self.run.limit = self.run.limit.min(at);
+                }
+                Kind::Vain => self.messages.vain_arrived(record),
                 Kind::Started => self.start_held_up_to(record.u64()),
                 Kind::Chapter(chapter, kind) => {
                     self.chapters.of(chapter).record(&mut self.messages, &mut self.objects, from, kind, record);

@@ -7,7 +7,7 @@ use crate::order::question::Question;
 use crate::request::Status;
 use crate::world::{Mpi, World};
 use failure::Subject;
-use message::faults::{Fault, Faults};
+use message::faults::Faults;
 use rank::Addr;
 use std::rc::Rc;
 
@@ -17,11 +17,14 @@ impl World {
     /// # Errors
     /// `MPI_ERR_UNSUPPORTED_OPERATION` where they cannot be.
     fn have_faults(&mut self) -> Result<&mut Faults> {
-        if self.messages.remote.is_some() || self.messages.by_time() {
-            return Err(Failure::new(
-                ErrorClass::UNSUPPORTED_OPERATION,
-                "what it does is not told to other native processes, nor on a packet network: start without mpirun, on an analytic machine",
-            ));
+        if self.messages.by_time() {
+            let text = "what it does is not told on a packet network: choose an analytic machine";
+            return Err(Failure::new(ErrorClass::UNSUPPORTED_OPERATION, text));
+        }
+        // One process cannot begin to reckon with failures in the middle of a run while others do not.
+        if self.messages.remote.is_some() && !self.run.tolerant {
+            let text = "other native processes would not hear of it: start with -xsim-ft, or without mpirun";
+            return Err(Failure::new(ErrorClass::UNSUPPORTED_OPERATION, text));
         }
         Ok(self.messages.have_faults())
     }
@@ -41,20 +44,12 @@ impl Mpi {
     /// `MPIX_ERR_PROC_FAILED`, `MPIX_ERR_REVOKED`.
     #[cold]
     pub fn may_enter(&self, comm: usize) -> Result {
-        let World { objects, messages, chapters, .. } = &mut *self.world();
+        self.look_up();
+        let World { objects, messages, .. } = &*self.world();
         let Ok(index) = objects.comms.index(comm) else { return Ok(()) };
         let me = messages.current;
-        let clock = messages.clock(me);
-        if let Some(fault) = messages.fault_of_collective(objects, me, index).filter(|fault| fault.known <= clock) {
+        if let Some(fault) = messages.fault_of_collective(objects, me, index) {
             return Err(fault.failure().after_entry());
-        }
-        // Others have left the call already because they were told before: this rank will be, and can only wait for that.
-        let told = messages.faults.as_ref().and_then(|faults| faults.told_revoked(me, objects.comms.at(index).context));
-        if let Some(told) = told
-            && chapters.collectives.is_next_abandoned(objects, index)
-        {
-            messages.advance(me, told);
-            return Err(Fault { class: ErrorClass::REVOKED, known: told, rank: me }.failure().after_entry());
         }
         Ok(())
     }
@@ -67,10 +62,37 @@ impl Mpi {
         world.messages.alarm(me, clock);
     }
 
-    /// Waits until nothing can come before the mounted rank's clock.
+    /// Waits until nothing can come before the mounted rank's clock: it asks what has happened.
     fn await_now(&self) {
         if self.world().messages.faults.is_some() {
             self.ask(Question::Instant);
+            self.learn();
+        }
+    }
+
+    /// [`Mpi::await_now`] of a call that asks nothing.
+    fn look_up(&self) {
+        self.ask(Question::Now);
+        self.learn();
+    }
+
+    fn learn(&self) {
+        let World { messages, .. } = &mut *self.world();
+        let (me, clock) = (messages.current, messages.clock(messages.current));
+        if let Some(faults) = &mut messages.faults {
+            faults.learn(me, clock);
+        }
+    }
+
+    /// The mounted rank, which begins a call, learns who has failed if it was told that somebody has.
+    #[cold]
+    pub fn catch_up(&self) {
+        let behind = {
+            let world = self.world();
+            world.messages.faults.as_ref().is_some_and(|faults| faults.is_behind(world.messages.current))
+        };
+        if behind {
+            self.look_up();
         }
     }
 
@@ -79,11 +101,12 @@ impl Mpi {
     /// A message without payload goes down a binomial tree of the members, from the rank that revokes.
     ///
     /// # Errors
-    /// `MPI_ERR_COMM`; `MPI_ERR_UNSUPPORTED_OPERATION` on several processes and on packet networks.
+    /// `MPI_ERR_COMM`; `MPI_ERR_UNSUPPORTED_OPERATION` on packet networks, and on several processes without `-xsim-ft`.
     pub fn comm_revoke(&self, comm: usize) -> Result {
+        let (groups, context) = self.world().everybody(comm)?;
+        self.world().have_faults()?;
+        self.look_up();
         let world = &mut *self.world();
-        let (groups, context) = world.everybody(comm)?;
-        world.have_faults()?;
         let messages = &mut world.messages;
         messages.flush_batch();
         let (me, clock) = (messages.current, messages.clock(messages.current));
@@ -102,6 +125,7 @@ impl Mpi {
             messages.revoke(all[child], context, told[relative]);
         }
         messages.revoke(me, context, clock);
+        world.run.limit = world.run.limit.min(clock);
         world.ring(me, clock);
         Ok(())
     }

@@ -25,6 +25,8 @@ pub enum Question {
     Probe(Pattern),
     /// What has happened by now?
     Instant,
+    /// Can nothing happen any more before now? Of a call that asks nothing itself.
+    Now,
     /// Has no message arrived for the receive of this node, so that it can be cancelled?
     Cancel(u32),
 }
@@ -42,7 +44,7 @@ impl Question {
             | Question::TestSome(requests)
             | Question::WaitAny(requests)
             | Question::WaitSome(requests) => Some(*requests),
-            Question::Iprobe(_) | Question::Probe(_) | Question::Instant | Question::Cancel(_) => None,
+            Question::Iprobe(_) | Question::Probe(_) | Question::Instant | Question::Now | Question::Cancel(_) => None,
         }
     }
 }
@@ -68,7 +70,9 @@ impl Asked {
             | Question::TestSome(requests)
             | Question::WaitAny(requests)
             | Question::WaitSome(requests) => requests,
-            Question::Iprobe(_) | Question::Probe(_) | Question::Instant | Question::Cancel(_) => return Asked { question, _kept: None },
+            Question::Iprobe(_) | Question::Probe(_) | Question::Instant | Question::Now | Question::Cancel(_) => {
+                return Asked { question, _kept: None };
+            }
         };
         let kept: Rc<[usize]> = requests.iter().collect();
         *requests = RequestArray { at: Addr(kept.as_ptr() as usize), count: requests.count, wide: true };

@@ -362,7 +362,7 @@ impl Mpi {
         match messages.fault_of(objects, me, pattern) {
             Some(fault) if wait || fault.known <= messages.clock(me) => {
                 messages.advance(me, fault.known);
-                Err(fault.without_request().failure())
+                Err(messages.tell_failure(fault.without_request()))
             }
             _ => Ok(None),
         }

@@ -96,7 +96,7 @@ impl World {
                     First { unknown, ..First::at(time) }
                 }
             },
-            Question::Instant => First::UNKNOWN,
+            Question::Instant | Question::Now => First::UNKNOWN,
             Question::WaitAny(_) | Question::WaitSome(_) | Question::Probe(_) | Question::Cancel(_) => First::NONE,
         }
     }

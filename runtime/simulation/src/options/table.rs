@@ -127,7 +127,7 @@ pub static TABLE: &[Row] = &[
     row("fail", "WHAT", "", Group::Machine, |o, v| mpi::failure::Specification::parse(v).map(|f| o.fail = f))
         .help("Ranks that fail, and when: `3@1.5ms,8-15@2s`; `file:PATH`, with a line for each; or a law: `exponential:mtbf=5y,per=node,seed=7`, `weibull:mtbf=5y,shape=0.7,per=rank,seed=7`. The run ends at the first failure with exit status 75, unless `ft` is given (docs/failures.md)."),
     row("ft", "", "off", Group::Machine, |o, v| value::switch(v).map(|b| o.ft = b))
-        .help("Let the others go on when a rank fails or ends without `MPI_Finalize`: what they cannot do without it returns `MPIX_ERR_PROC_FAILED` (ULFM, docs/failures.md). One native process, and an analytic machine."),
+        .help("Let the others go on when a rank fails or ends without `MPI_Finalize`: what they cannot do without it returns `MPIX_ERR_PROC_FAILED` (ULFM, docs/failures.md). On an analytic machine."),
     row("ft-delay", "SPAN", "0s", Group::Machine, |o, v| value::instant(v).map(|t| o.ft_delay = t.since(Time::ZERO)))
         .help("From a failure until the other ranks know; at least what an empty message takes between the nearest ranks."),
     row("eager-limit", "BYTES", "none", Group::Time, |o, v| value::limit(v).map(|l| o.eager_limit = l))

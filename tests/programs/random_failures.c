@@ -1,0 +1,210 @@
+/* Random programs whose ranks fail while the others go on (-xsim-ft): steps of messages and collectives, after each of which all agree whether it went well and those that
+ * are left go on by themselves if not. Each rank that is left prints a hash of what its calls gave and when.
+ *
+ *     random_failures SEED STEPS [KINDS [LOG]]        KINDS: which kinds of steps, a bit each; with LOG each call is printed */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <xsim.h>
+
+static uint64_t common, own, hash = 14695981039346656037u;
+static int rank, verbose, broken;
+static MPI_Comm comm;
+
+static unsigned draw(uint64_t *state, unsigned below)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)((*state >> 33) % below);
+}
+/* The same on all ranks, and each its own. */
+static unsigned shared(unsigned below) { return draw(&common, below); }
+static unsigned mine(unsigned below) { return draw(&own, below); }
+
+static void note(uint64_t word)
+{
+    hash = (hash ^ word) * 1099511628211u;
+}
+/* A call has ended: with what, and when. */
+static int ended(const char *what, int code)
+{
+    int class;
+    uint64_t now = (uint64_t)(xsim_time() * 1e12 + 0.5);
+    MPI_Error_class(code, &class);
+    note(class);
+    note(now);
+    if (verbose)
+        printf("%d %s %d at %.6f us\n", rank, what, class, now * 1e-6);
+    broken |= class != MPI_SUCCESS;
+    return class;
+}
+static void compute(void) { xsim_compute(mine(9) * 1.3e-6); }
+
+/* Each with a partner, in ways that one draws for all. */
+static void pairs(int me, int size)
+{
+    int way = shared(4), offset = 1 + shared(size - 1), to = (me + offset) % size, from = (me + size - offset) % size, in = -1;
+    MPI_Request requests[2];
+    if (way == 0) {
+        ended("sendrecv", MPI_Sendrecv(&me, 1, MPI_INT, to, 1, &in, 1, MPI_INT, from, 1, comm, MPI_STATUS_IGNORE));
+    } else if (way == 1) {
+        ended("send", MPI_Send(&me, 1, MPI_INT, to, 2, comm));
+        compute();
+        ended("recv", MPI_Recv(&in, 1, MPI_INT, from, 2, comm, MPI_STATUS_IGNORE));
+    } else {
+        requests[0] = requests[1] = MPI_REQUEST_NULL;
+        ended("irecv", MPI_Irecv(&in, 1, MPI_INT, from, 3, comm, &requests[0]));
+        if (way == 2)
+            ended("isend", MPI_Isend(&me, 1, MPI_INT, to, 3, comm, &requests[1]));
+        else
+            ended("issend", MPI_Issend(&me, 1, MPI_INT, to, 3, comm, &requests[1]));
+        compute();
+        for (int i = 0; i < 2; i++)
+            ended("wait", MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+    }
+    note(in);
+}
+
+/* All send to one, which does not ask from whom. */
+static void incast(int me, int size)
+{
+    int root = shared(size), ways = shared(3), in = -1;
+    if (me != root) {
+        ended("send", ways == 2 ? MPI_Ssend(&me, 1, MPI_INT, root, 4, comm) : MPI_Send(&me, 1, MPI_INT, root, 4, comm));
+        return;
+    }
+    for (int i = 1; i < size && !broken; i++) {
+        MPI_Status status;
+        if (ways == 1) {
+            if (ended("probe", MPI_Probe(MPI_ANY_SOURCE, 4, comm, &status)) != MPI_SUCCESS)
+                break;
+            ended("recv", MPI_Recv(&in, 1, MPI_INT, status.MPI_SOURCE, 4, comm, &status));
+        } else {
+            MPI_Request request;
+            ended("irecv", MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 4, comm, &request));
+            while (request != MPI_REQUEST_NULL && ended("wait any", MPI_Wait(&request, &status)) != MPI_SUCCESS && request != MPI_REQUEST_NULL) {
+                int acknowledged;
+                ended("ack", MPIX_Comm_ack_failed(comm, size, &acknowledged));
+                note(acknowledged);
+                MPI_Cancel(&request);
+                MPI_Wait(&request, MPI_STATUS_IGNORE);
+            }
+        }
+        note(in);
+    }
+}
+
+static void collectives(int me, int size)
+{
+    int root = shared(size), kind = shared(9), in = me + 1, out = 0, all[64] = {0}, mine_[64];
+    MPI_Request request = MPI_REQUEST_NULL;
+    for (int i = 0; i < size; i++)
+        mine_[i] = me + i;
+    switch (kind) {
+    case 0: ended("barrier", MPI_Barrier(comm)); break;
+    case 1: ended("bcast", MPI_Bcast(&in, 1, MPI_INT, root, comm)); break;
+    case 2: ended("reduce", MPI_Reduce(&in, &out, 1, MPI_INT, MPI_SUM, root, comm)); break;
+    case 3: ended("allreduce", MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm)); break;
+    case 4: ended("gather", MPI_Gather(&in, 1, MPI_INT, all, 1, MPI_INT, root, comm)); break;
+    case 5: ended("alltoall", MPI_Alltoall(mine_, 1, MPI_INT, all, 1, MPI_INT, comm)); break;
+    case 6: ended("scan", MPI_Scan(&in, &out, 1, MPI_INT, MPI_SUM, comm)); break;
+    case 7:
+        ended("ibarrier", MPI_Ibarrier(comm, &request));
+        compute();
+        ended("wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
+        break;
+    default:
+        ended("iallreduce", MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm, &request));
+        compute();
+        ended("wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
+    }
+    note(broken ? 0 : out);
+}
+
+/* A communicator is made and used. */
+static void splits(int me, int size)
+{
+    MPI_Comm next;
+    int colors = 1 + shared(2), sum = 0;
+    (void)size;
+    if (ended("split", MPI_Comm_split(comm, me % colors, 0, &next)) != MPI_SUCCESS)
+        return;
+    MPI_Comm_set_errhandler(next, MPI_ERRORS_RETURN);
+    if (ended("allreduce", MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, next)) != MPI_SUCCESS)
+        MPIX_Comm_revoke(next);
+    MPI_Comm_free(&next);
+}
+
+/* Who has failed, as the rank knows. */
+static void asks(void)
+{
+    MPI_Group failed;
+    int count, revoked;
+    ended("get_failed", MPIX_Comm_get_failed(comm, &failed));
+    MPI_Group_size(failed, &count);
+    MPI_Group_free(&failed);
+    MPIX_Comm_is_revoked(comm, &revoked);
+    if (verbose)
+        printf("%d knows of %d, revoked %d\n", rank, count, revoked);
+    note(count);
+    note(revoked);
+}
+
+int main(int argc, char **argv)
+{
+    int size, steps, kinds;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    common = strtoull(argv[1], NULL, 10) * 2654435761u + 12345;
+    own = common ^ ((uint64_t)(rank + 1) << 20);
+    steps = atoi(argv[2]);
+    kinds = argc > 3 ? atoi(argv[3]) : 31;
+    verbose = argc > 4;
+    for (int i = 0; i < 5; i++)
+        shared(2), mine(2);
+    comm = MPI_COMM_WORLD;
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    for (int step = 0; step < steps; step++) {
+        int me, kind, good, code;
+        MPI_Comm next;
+        MPI_Comm_rank(comm, &me);
+        MPI_Comm_size(comm, &size);
+        if (size < 2)
+            break;
+        do
+            kind = shared(5);
+        while (!(kinds >> kind & 1));
+        broken = 0;
+        compute();
+        if (mine(160) == 0)
+            xsim_fail();
+        if (mine(400) == 0)
+            exit(0);
+        switch (kind) {
+        case 0: pairs(me, size); break;
+        case 1: incast(me, size); break;
+        case 2: collectives(me, size); break;
+        case 3: splits(me, size); break;
+        default: asks(); compute(); collectives(me, size);
+        }
+        if (broken)
+            ended("revoke", MPIX_Comm_revoke(comm));
+        good = !broken;
+        code = MPIX_Comm_agree(comm, &good);
+        ended("agree", code);
+        note(good);
+        if (good && code == MPI_SUCCESS)
+            continue;
+        ended("shrink", MPIX_Comm_shrink(comm, &next));
+        MPI_Comm_set_errhandler(next, MPI_ERRORS_RETURN);
+        if (comm != MPI_COMM_WORLD)
+            MPI_Comm_free(&comm);
+        comm = next;
+        /* Who was told earlier may have drawn less. */
+        common = strtoull(argv[1], NULL, 10) * 2654435761u + 7919u * step;
+        shared(2);
+    }
+    printf("%d of %d %016llx at %.3f ns\n", rank, size, (unsigned long long)hash, xsim_time() * 1e9);
+    MPI_Finalize();
+    return 0;
+}

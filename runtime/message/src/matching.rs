@@ -91,7 +91,7 @@ impl Messages {
         if awaited && self.meets_posted(to, message) {
             return;
         }
-        if !matches!(payload, Payload::Inline(_)) || transit.flags != 0 {
+        if !matches!(payload, Payload::Inline(_) | Payload::None) || transit.flags != 0 {
             self.leave_unexpected(to, message);
         }
         self.enqueue(to, message);

@@ -278,10 +278,10 @@ impl Workload for Walk {
         "model".to_owned()
     }
 
-    fn next(&mut self, &Caller { rank, .. }: &Caller, cursor: &mut Cursor, _: &Answer) -> Call {
+    fn next(&mut self, &Caller { rank, .. }: &Caller, cursor: &mut Cursor, _: &Answer) -> (Span, Call) {
         loop {
             if cursor.action == 0 {
-                let Some(action) = self.at(cursor.place) else { return Call::End };
+                let Some(action) = self.at(cursor.place) else { return (Span::ZERO, Call::End) };
                 (cursor.action, cursor.calls) = (action + 1, 0);
             }
             let calls = &mut cursor.calls;
@@ -293,7 +293,7 @@ impl Workload for Walk {
                 &Action::Random(step) => self.random(step, rank, cursor),
             };
             match call {
-                Some(call) => return call,
+                Some(call) => return (Span::ZERO, call),
                 None => (cursor.place, cursor.action) = (cursor.place + 1, 0),
             }
         }

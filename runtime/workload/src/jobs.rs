@@ -86,13 +86,13 @@ impl<'t> Jobs<'t> {
 impl Workload for Jobs<'_> {
     type Cursor = Place;
 
-    fn next(&mut self, caller: &Caller, place: &mut Place, answer: &Answer) -> Call {
+    fn next(&mut self, caller: &Caller, place: &mut Place, answer: &Answer) -> (Span, Call) {
         if place.job == 0 {
             place.job = self.jobs.partition_point(|job| job.first <= caller.rank) as u32;
         }
         let at = place.job as usize - 1;
         if self.only.is_some_and(|only| only != at) {
-            return Call::End;
+            return (Span::ZERO, Call::End);
         }
         let Job { replay, first, .. } = &mut self.jobs[at];
         replay.next(&caller.of_world(*first), &mut place.cursor, answer)

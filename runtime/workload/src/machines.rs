@@ -10,7 +10,7 @@ pub use listening::Found;
 use crate::call::{Answer, Call, Collective, Envelope, Exchange, Message, Requests, Wait};
 use crate::requests::{Lists, NONE};
 use crate::workload::{Caller, Known, Workload, handle_of};
-use engine::Time;
+use engine::{Span, Time};
 use listening::{Listening, Made};
 use mpi::call::failure::Stop;
 use mpi::charging::Course;
@@ -29,6 +29,7 @@ use rank::Addr;
 use row::{Row, start};
 
 /// A buffer of so many bytes, in no memory.
+#[inline]
 fn buffer_of(bytes: u64) -> Buffer {
     (Addr::NULL, i64::try_from(bytes).unwrap_or(i64::MAX), mpi::abi::MPI_BYTE)
 }
@@ -190,7 +191,8 @@ impl<'m, W: Workload> Machines<'m, W> {
                     }
                 }
             }
-            let call = self.ask(rank, &answer);
+            let (computed, call) = self.ask(rank, &answer);
+            self.mpi.world().messages.compute(rank, computed);
             let Some(function) = self.workload.function(&self.machines[at].cursor, &call) else {
                 answer = Answer::Done;
                 match call {
@@ -230,9 +232,9 @@ impl<'m, W: Workload> Machines<'m, W> {
         }
     }
 
-    /// What a rank calls next.
+    /// What a rank calls next, and computes before.
     #[inline]
-    fn ask(&mut self, rank: u32, answer: &Answer) -> Call {
+    fn ask(&mut self, rank: u32, answer: &Answer) -> (Span, Call) {
         let world = self.mpi.world();
         let Machine { cursor, comms, .. } = &mut self.machines[rank as usize];
         let made = comms.as_ref().map_or(&[][..], |comms| comms.as_slice());

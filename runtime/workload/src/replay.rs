@@ -25,7 +25,7 @@ use crate::workload::{Caller, Workload};
 use arguments::{Comm, Partner, Received};
 use collective::Reducer;
 use columns::Columns;
-use compute::Clockwork;
+use compute::{Clockwork, Passage};
 use engine::{Span, Time};
 use mpi::Mpi;
 use mpi::collective::Reducing;
@@ -34,6 +34,8 @@ use mpi::request::{ANY_SOURCE, ANY_TAG, UNDEFINED};
 use operation::{Completed, Operation, Slots};
 use plan::Plan;
 use position::Position;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::rc::Rc;
 use trace::Trace;
 use trace::trace::{Cell, Comms};
@@ -45,21 +47,12 @@ const MOST_FUNCTIONS: usize = 1 << 15;
 #[derive(Clone, Default)]
 pub struct Cursor {
     position: Position,
-    /// The call that it makes now, and whether what it computed before that was charged.
-    call: u32,
-    is_charged: bool,
-    /// Polls in vain since it did anything else.
-    vain: u32,
     /// Its calls up to now.
     calls: u64,
-    /// The place of the call before, from 1; 0 at the beginning.
-    before: u32,
-    /// What few ranks have.
-    made: Option<Box<Made>>,
 }
 
 /// What a rank has made besides communicators and requests.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Made {
     /// Persistent requests: number, and the call that made it.
     persistent: Vec<(u32, u32)>,
@@ -87,6 +80,8 @@ pub struct Replay<'t> {
     expected: Vec<Time>,
     comparison: Comparison,
     decides: bool,
+    /// What few ranks have made.
+    made: RefCell<FxHashMap<u32, Made>>,
 }
 
 /// A sentence that ends the run.
@@ -113,7 +108,17 @@ impl<'t> Replay<'t> {
         let names = names.collect::<Vec<_>>().leak();
         let clockwork = Clockwork::new(trace, &plan);
         let expected = if compares { vec![Time::ZERO; trace.ranks as usize] } else { Vec::new() };
-        Ok(Replay { trace, plan, columns, clockwork, names, expected, comparison: Comparison::default(), decides })
+        Ok(Replay {
+            trace,
+            plan,
+            columns,
+            clockwork,
+            names,
+            expected,
+            comparison: Comparison::default(),
+            decides,
+            made: RefCell::default(),
+        })
     }
 
     /// How many numbers its sites have, 0 among them.
@@ -131,6 +136,7 @@ impl<'t> Replay<'t> {
         self.clockwork.rewind(self.trace);
         self.expected.fill(Time::ZERO);
         self.comparison = Comparison::default();
+        self.made.borrow_mut().clear();
     }
 
     /// The names of the functions that its calls have, for [`mpi::Setup`].
@@ -229,9 +235,9 @@ impl<'t> Replay<'t> {
         Ok(Some(envelope))
     }
 
-    /// The call that the cursor is at.
-    fn call(&self, caller: &Caller, cursor: &mut Cursor) -> Result<Call, Refusal> {
-        let operation = &self.plan.operations[cursor.call as usize];
+    /// The call that the cursor is at, which has this number.
+    fn call(&self, caller: &Caller, cursor: &Cursor, number: u32) -> Result<Call, Refusal> {
+        let operation = &self.plan.operations[number as usize];
         Ok(match operation {
             Operation::Local | Operation::Look { .. } | Operation::Refused(_) => Call::Local,
             Operation::Send { mode, to, request } => {
@@ -287,16 +293,16 @@ impl<'t> Replay<'t> {
             }
             Operation::Persistent { request } => {
                 let slot = self.slot(cursor, *request);
-                let call = cursor.call;
-                let made = cursor.made.get_or_insert_default();
-                made.persistent.retain(|&(known, _)| known != slot);
-                made.persistent.push((slot, call));
+                let mut made = self.made.borrow_mut();
+                let persistent = &mut made.entry(caller.rank).or_default().persistent;
+                persistent.retain(|&(known, _)| known != slot);
+                persistent.push((slot, number));
                 Call::Local
             }
             Operation::Start { requests } => self.start(caller, cursor, requests)?,
             Operation::FreeRequest { request } => {
                 let Some(slot) = request.map(|request| self.slot(cursor, request)) else { return Ok(Call::Local) };
-                if let Some(made) = &mut cursor.made {
+                if let Some(made) = self.made.borrow_mut().get_mut(&caller.rank) {
                     made.persistent.retain(|&(known, _)| known != slot);
                 }
                 Call::FreeRequest(slot)
@@ -312,7 +318,8 @@ impl<'t> Replay<'t> {
             Operation::Make { comm, how } => self.make(caller, cursor, *comm, how)?,
             Operation::MakeOp { op, commutes } => {
                 let (slot, commutes) = (self.slot(cursor, *op), self.number(cursor, *commutes) != 0);
-                let ordered = &mut cursor.made.get_or_insert_default().ordered;
+                let mut made = self.made.borrow_mut();
+                let ordered = &mut made.entry(caller.rank).or_default().ordered;
                 ordered.retain(|&known| known != slot);
                 ordered.extend((!commutes).then_some(slot));
                 Call::Local
@@ -360,8 +367,9 @@ impl<'t> Replay<'t> {
         let mut calls = Vec::with_capacity(requests.len());
         for &request in requests {
             let slot = self.slot(cursor, request);
-            let made = cursor.made.as_ref().and_then(|made| made.persistent.iter().find(|(known, _)| *known == slot));
-            let Some(&(_, call)) = made else {
+            let made = self.made.borrow();
+            let known = made.get(&caller.rank).and_then(|made| made.persistent.iter().find(|(known, _)| *known == slot));
+            let Some(&(_, call)) = known else {
                 calls.push(Call::Start(slot));
                 continue;
             };
@@ -385,25 +393,25 @@ impl<'t> Replay<'t> {
         let bytes = |length| self.bytes(cursor, length);
         let is_root = root.is_some_and(|root| u32::try_from(root) == Ok(me));
         let (bytes, blocks) = plan.lengths(is_root, (me, members), &bytes)?;
-        let reduction = plan.reducer.map(|reducer| self.reducing(cursor, reducer));
+        let reduction = plan.reducer.map(|reducer| self.reducing(caller, cursor, reducer));
         Ok(Collective { kind: plan.kind, comm, root, bytes, blocks, reduction })
     }
 
-    fn reducing(&self, cursor: &Cursor, reducer: Reducer) -> Reducing {
+    fn reducing(&self, caller: &Caller, cursor: &Cursor, reducer: Reducer) -> Reducing {
         match reducer {
             Reducer::Predefined(known) => known,
             Reducer::Function { op, element } => {
                 let slot = self.slot(cursor, op);
-                let made = cursor.made.as_ref().and_then(|made| made.ordered.contains(&slot).then_some(()));
-                Reducing::Function { commutative: made.is_none(), element: self.number(cursor, element).max(0) as u64 }
+                let is_ordered = self.made.borrow().get(&caller.rank).is_some_and(|made| made.ordered.contains(&slot));
+                Reducing::Function { commutative: !is_ordered, element: self.number(cursor, element).max(0) as u64 }
             }
         }
     }
 
-    /// What the rank computes before its call, which is counted.
+    /// What the rank computes before its call, which is counted, on the way from the step behind the `last`; `polls` says whether it is a poll that found nothing.
     #[inline]
-    fn computed(&mut self, caller: &Caller, cursor: &mut Cursor) -> Span {
-        let span = self.clockwork.before(caller.rank, cursor, &self.plan);
+    fn computed(&mut self, caller: &Caller, cursor: &mut Cursor, (last, call): (u32, u32), polls: bool) -> Span {
+        let span = self.clockwork.before(caller.rank, Passage { last, call, calls: cursor.calls, polls }, &self.plan);
         if let Some(expected) = self.expected.get_mut(caller.rank as usize) {
             *expected = self.clockwork.ended(*expected);
         }
@@ -417,8 +425,14 @@ impl<'t> Replay<'t> {
         if cursor.calls == 0 {
             return;
         }
-        let told = || format!("call {}, {}", cursor.calls - 1, self.plan.name(self.trace, cursor.call));
+        let (plan, trace) = (&self.plan, self.trace);
+        let told = || format!("call {}{}", cursor.calls - 1, plan.told(trace, cursor.position.step));
         self.comparison.note(caller.rank, caller.clock, expected, told);
+    }
+
+    /// The call that a rank made last.
+    fn latest(&self, cursor: &Cursor) -> Option<u32> {
+        self.plan.call_before(cursor.position.step)
     }
 }
 
@@ -430,27 +444,19 @@ fn is_open(envelope: &Envelope) -> bool {
 impl Workload for Replay<'_> {
     type Cursor = Cursor;
 
-    fn next(&mut self, caller: &Caller, cursor: &mut Cursor, _: &Answer) -> Call {
-        if !cursor.is_charged {
-            self.compare(caller, cursor);
-            if cursor.calls == 0 {
-                cursor.position = self.plan.begin(caller.rank);
-            }
-            let Some(call) = self.plan.next(&mut cursor.position, &self.columns) else { return Call::End };
-            cursor.call = call;
-            let operation = &self.plan.operations[call as usize];
-            cursor.vain = if operation.flag().is_some_and(|flag| self.is_vain(cursor, Some(flag))) { cursor.vain + 1 } else { 0 };
-            let span = self.computed(caller, cursor);
-            cursor.is_charged = true;
-            if span != Span::ZERO {
-                return Call::Compute(span);
-            }
+    fn next(&mut self, caller: &Caller, cursor: &mut Cursor, _: &Answer) -> (Span, Call) {
+        self.compare(caller, cursor);
+        if cursor.calls == 0 {
+            cursor.position = self.plan.begin(caller.rank);
         }
-        cursor.is_charged = false;
-        let ready = self.plan.ready[cursor.call as usize].as_ref();
+        let last = cursor.position.step;
+        let Some(call) = self.plan.next(&mut cursor.position, &self.columns) else { return (Span::ZERO, Call::End) };
+        let flag = self.plan.operations[call as usize].flag();
+        let span = self.computed(caller, cursor, (last, call), self.is_vain(cursor, flag));
+        let ready = self.plan.ready[call as usize].as_ref();
         match ready.and_then(|ready| self.ready(caller, cursor, ready)) {
-            Some(message) => message.into(),
-            None => self.call(caller, cursor).unwrap_or_else(Call::Fail),
+            Some(message) => (span, message.into()),
+            None => (span, self.call(caller, cursor, call).unwrap_or_else(Call::Fail)),
         }
     }
 
@@ -458,23 +464,22 @@ impl Workload for Replay<'_> {
     #[inline(always)]
     fn message(&mut self, caller: &Caller, cursor: &mut Cursor) -> Option<(Span, u16, Message)> {
         // The first call of all finds the rank's place.
-        if cursor.is_charged || cursor.calls == 0 {
+        if cursor.calls == 0 {
             return None;
         }
         let (call, ready, passage) = self.plan.ready(&cursor.position)?;
         let (function, message) = (ready.function, self.ready(caller, cursor, ready)?);
         self.compare(caller, cursor);
+        let last = cursor.position.step;
         cursor.position.pass(passage);
-        cursor.call = call;
-        cursor.vain = 0;
-        let span = self.computed(caller, cursor);
+        let span = self.computed(caller, cursor, (last, call), false);
         Some((span, function, message))
     }
 
     fn function(&self, cursor: &Cursor, call: &Call) -> Option<u16> {
         match call {
             Call::Compute(_) | Call::Fail(_) | Call::End => None,
-            _ => Some(self.plan.functions[cursor.call as usize]),
+            _ => self.latest(cursor).map(|call| self.plan.functions[call as usize]),
         }
     }
 
@@ -484,7 +489,7 @@ impl Workload for Replay<'_> {
     }
 
     fn site(&self, cursor: &Cursor) -> u32 {
-        self.plan.site(self.trace, cursor.call)
+        self.latest(cursor).map_or(0, |call| self.plan.site(self.trace, call))
     }
 
     fn site_name(&self, site: u32) -> String {
@@ -493,7 +498,7 @@ impl Workload for Replay<'_> {
 
     fn place(&self, cursor: &Cursor) -> String {
         match cursor.calls.checked_sub(1) {
-            Some(number) => format!(" (call {number}, {})", self.plan.name(self.trace, cursor.call)),
+            Some(number) => format!(" (call {number}{})", self.plan.told(self.trace, cursor.position.step)),
             None => String::new(),
         }
     }

@@ -43,7 +43,9 @@ impl<'r, 't, W: Workload> Script<'r, 't, W> {
         let mut computed = Span::ZERO;
         while !self.is_over {
             let caller = Caller { rank: self.rank, clock: Time::ZERO, knows: Known::Recorded(self.comms), first: 0 };
-            match self.workload.next(&caller, &mut self.cursor, &Answer::Done) {
+            let (before, call) = self.workload.next(&caller, &mut self.cursor, &Answer::Done);
+            computed += before;
+            match call {
                 Call::Compute(span) => computed += span,
                 Call::Fail(why) => return Err(self.refusal(&why)),
                 Call::End => self.is_over = true,

@@ -70,8 +70,8 @@ pub trait Workload {
     /// Where a rank is. There is one for each rank.
     type Cursor: Clone + Default;
 
-    /// What a rank calls next, after its last call was answered so; a rank that begins is told [`Answer::Done`].
-    fn next(&mut self, caller: &Caller, cursor: &mut Self::Cursor, answer: &Answer) -> Call;
+    /// What a rank calls next, and what it computes before that, after its last call was answered so; a rank that begins is told [`Answer::Done`].
+    fn next(&mut self, caller: &Caller, cursor: &mut Self::Cursor, answer: &Answer) -> (Span, Call);
 
     /// A rank's next call with the number of its function and what the rank computes before it, if that is known to be a message whatever the last call
     /// was answered; `None`, and the rank is where it was, if [`Workload::next`] is to be asked.
@@ -108,7 +108,7 @@ pub trait Workload {
 
 impl<W: Workload> Workload for &mut W {
     type Cursor = W::Cursor;
-    fn next(&mut self, caller: &Caller, cursor: &mut Self::Cursor, answer: &Answer) -> Call {
+    fn next(&mut self, caller: &Caller, cursor: &mut Self::Cursor, answer: &Answer) -> (Span, Call) {
         (**self).next(caller, cursor, answer)
     }
     #[inline(always)]

@@ -1,7 +1,6 @@
 //! What ranks compute between their calls: as long as the trace has it, or drawn from its histograms. Other computation is another trace
 //! ([`trace::scale`]).
 
-use super::Cursor;
 use super::plan::Plan;
 use engine::{Span, Time};
 use mpi::messages::{FREE_POLLS, failed_poll_cost};
@@ -9,6 +8,17 @@ use rustc_hash::FxHashMap;
 use trace::Trace;
 use trace::draw::Draw;
 use trace::times::Reading;
+
+/// From one call of a rank to the next.
+pub(super) struct Passage {
+    /// The step behind the call before, and the next call.
+    pub(super) last: u32,
+    pub(super) call: u32,
+    /// Its calls up to then.
+    pub(super) calls: u64,
+    /// Whether the next is a poll that finds nothing.
+    pub(super) polls: bool,
+}
 
 /// Says what is computed before each call.
 pub(super) struct Clockwork<'t> {
@@ -19,8 +29,8 @@ pub(super) struct Clockwork<'t> {
 
 enum Source<'t> {
     Nothing,
-    /// By rank.
-    Exact(Vec<Option<Reading<'t>>>),
+    /// By rank; with the polls in vain since it did anything else.
+    Exact(Vec<(Option<Reading<'t>>, u32)>),
     /// By the place before, from 1, and that of the call.
     Drawn(FxHashMap<(u32, u32), Draw<'t>>),
 }
@@ -46,21 +56,23 @@ impl<'t> Clockwork<'t> {
 
     /// What a rank computes before the call that it makes now.
     #[inline]
-    pub(super) fn before(&mut self, rank: u32, cursor: &mut Cursor, plan: &Plan) -> Span {
+    pub(super) fn before(&mut self, rank: u32, passage: Passage, plan: &Plan) -> Span {
         match &mut self.source {
             Source::Nothing => Span::ZERO,
             Source::Exact(ranks) => {
-                let next = ranks[rank as usize].as_mut().and_then(|times| times.next().ok().flatten());
+                let (times, vain) = &mut ranks[rank as usize];
+                *vain = if passage.polls { *vain + 1 } else { 0 };
+                let next = times.as_mut().and_then(|times| times.next().ok().flatten());
                 self.latest = next.unwrap_or_default();
                 let (computed, took) = self.latest;
                 // A poll that found nothing costs what it cost, but for what it waited: a rank that does nothing but poll is let sleep.
-                let waited = took > failed_poll_cost(cursor.vain, FREE_POLLS);
-                computed + if cursor.vain > 0 && !waited { took } else { Span::ZERO }
+                let waited = took > failed_poll_cost(*vain, FREE_POLLS);
+                computed + if *vain > 0 && !waited { took } else { Span::ZERO }
             }
             Source::Drawn(drawn) => {
-                let place = plan.places[cursor.call as usize];
-                let before = std::mem::replace(&mut cursor.before, place + 1);
-                drawn.get(&(before, place)).map_or(Span::ZERO, |draw| draw.time(rank, cursor.calls))
+                let before = plan.call_before(passage.last).map_or(0, |last| plan.places[last as usize] + 1);
+                let draw = drawn.get(&(before, plan.places[passage.call as usize]));
+                draw.map_or(Span::ZERO, |draw| draw.time(rank, passage.calls))
             }
         }
     }
@@ -71,8 +83,8 @@ impl<'t> Clockwork<'t> {
     }
 }
 
-fn readings(trace: &Trace) -> Vec<Option<Reading<'_>>> {
-    (0..trace.ranks).map(|rank| trace.times.get(&rank).and_then(|times| Reading::new(times).ok())).collect()
+fn readings(trace: &Trace) -> Vec<(Option<Reading<'_>>, u32)> {
+    (0..trace.ranks).map(|rank| (trace.times.get(&rank).and_then(|times| Reading::new(times).ok()), 0)).collect()
 }
 
 /// Histograms by places, with how often ranks went there.

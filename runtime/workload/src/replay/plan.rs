@@ -4,7 +4,7 @@ use super::arguments::Arguments;
 use super::columns::Columns;
 use super::making::Make;
 use super::operation::Operation;
-use super::position::{Passage, Position, Step, lay_out};
+use super::position::{Position, Step, Way, lay_out};
 use super::ready::Ready;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -154,14 +154,28 @@ impl Plan {
 
     /// The next call, if it is ready, and the place behind it.
     #[inline(always)]
-    pub(super) fn ready(&self, position: &Position) -> Option<(u32, &Ready, Passage)> {
+    pub(super) fn ready(&self, position: &Position) -> Option<(u32, &Ready, Way)> {
         let (call, passage) = position.at_call(&self.steps)?;
         Some((call, self.ready[call as usize].as_ref()?, passage))
     }
 
-    /// The number of the place in the program that made a call; 0 of a rank that has made none.
+    /// The call that a rank made last which is before this step; `None` of one that has made none, since each shape ends with a step that is no call.
+    #[inline]
+    pub(super) fn call_before(&self, step: u32) -> Option<u32> {
+        match self.steps.get(step.checked_sub(1)? as usize) {
+            Some(Step::Call(call)) => Some(*call),
+            _ => None,
+        }
+    }
+
+    /// The number of the place in the program that made a call.
     pub(super) fn site(&self, trace: &Trace, call: u32) -> u32 {
-        trace.calls.get(call as usize).map_or(0, |call| trace.templates[call.0 as usize].site)
+        trace.templates[trace.calls[call as usize].0 as usize].site
+    }
+
+    /// What follows the number of the call that a rank made last which is before this step, in messages.
+    pub(super) fn told(&self, trace: &Trace, step: u32) -> String {
+        self.call_before(step).map_or_else(String::new, |call| format!(", {}", self.name(trace, call)))
     }
 
     /// A call's function and site, for messages.

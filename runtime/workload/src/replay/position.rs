@@ -19,7 +19,7 @@ pub(super) enum Step {
 
 /// The way to the place behind a call: that, and the turns of the innermost loop that end before it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Passage {
+pub(super) struct Way {
     behind: u32,
     turns: u64,
 }
@@ -27,7 +27,7 @@ pub(super) struct Passage {
 /// A place among the steps.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Position {
-    step: u32,
+    pub(super) step: u32,
     /// The rank's place among those of its shape.
     pub(super) place: u32,
     /// The turns left, this one included, of the loops around.
@@ -42,21 +42,21 @@ impl Position {
 
     /// The next call and the way to the place behind it, if no loop begins or ends before it.
     #[inline(always)]
-    pub(super) fn at_call(&self, steps: &[Step]) -> Option<(u32, Passage)> {
+    pub(super) fn at_call(&self, steps: &[Step]) -> Option<(u32, Way)> {
         let begin = match steps[self.step as usize] {
-            Step::Call(call) => return Some((call, Passage { behind: self.step + 1, turns: 0 })),
+            Step::Call(call) => return Some((call, Way { behind: self.step + 1, turns: 0 })),
             Step::Turn(begin) if self.turns.last().is_some_and(|&left| left > 1) => begin,
             _ => return None,
         };
         match steps[begin as usize] {
-            Step::Call(call) => Some((call, Passage { behind: begin + 1, turns: 1 })),
+            Step::Call(call) => Some((call, Way { behind: begin + 1, turns: 1 })),
             _ => None,
         }
     }
 
     /// Goes the way that [`Position::at_call`] told.
     #[inline(always)]
-    pub(super) fn pass(&mut self, Passage { behind, turns }: Passage) {
+    pub(super) fn pass(&mut self, Way { behind, turns }: Way) {
         self.step = behind;
         if turns != 0
             && let Some(left) = self.turns.last_mut()

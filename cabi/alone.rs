@@ -18,6 +18,8 @@ use std::ffi::{OsString, c_int, c_void};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use transport::Transport;
+use transport::growing::{self, Growing};
 
 /// What the end of the run needs.
 struct Open {
@@ -41,6 +43,7 @@ pub fn asked(arguments: &mut Vec<OsString>) -> bool {
     let mut left = arguments.clone();
     // What is wrong with an option is said where the run begins.
     let wanted = Options::from_args(&mut left, std::env::vars_os()).is_ok_and(|options| options.one_rank);
+    let wanted = wanted || growing::spawned().is_some();
     if wanted {
         ASKED.store(true, Relaxed);
         *arguments = left;
@@ -84,28 +87,31 @@ fn try_begin() -> Result<Mpi, String> {
     if options.map.is_some() {
         return Err("-xsim-map says which ranks a process has, but here each process is one rank: leave it out".to_owned());
     }
-    let launcher = processes::launcher(&options);
+    let spawned = growing::spawned();
+    let launcher = if spawned.is_some() { None } else { processes::launcher(&options) };
     if launcher == Some(transport::Launcher::OpenMpi) {
         show_symbols();
     }
     let transport = threads::without(|| transport::connect(launcher))?;
-    let processes = transport.size();
+    let processes = spawned.as_ref().map_or(transport.size(), |spawned| spawned.first);
     if options.given.contains_key("np") && options.np != processes {
         return Err(wrong_count(&options, processes));
     }
     options.np = processes;
-    if options.places() > processes {
-        return Err(
-            "-xsim-universe is for ranks that are spawned, and here each process is one rank, which cannot spawn others: leave it out"
-                .to_owned(),
-        );
-    }
-    let remote = (processes > 1).then(|| Remote::new(transport, processes));
+    let places = options.places();
+    let is_late = spawned.is_some();
+    let transport: Box<dyn Transport> = match spawned {
+        Some(spawned) => Box::new(Growing::join(spawned, places, for_spawned(&options))?),
+        None if places > processes => Box::new(Growing::new(transport, places, for_spawned(&options))?),
+        None => transport,
+    };
+    let remote = (places > 1).then(|| Remote::new(transport, places));
     let (setup, machine) = run::setup(&options, remote)?;
     let environment = run::environment(&options, "MPI_THREAD_MULTIPLE");
     let mpi = Mpi::alone(Setup { environment, ..setup }, over, Some(&threads::Threads));
     let (processes, me) = mpi.processes();
     if processes > 1
+        && !is_late
         && let Some(why) = processes::introduce(&mpi, &options, "")
     {
         mpi.part();
@@ -120,6 +126,13 @@ fn try_begin() -> Result<Mpi, String> {
     *OPEN.lock().expect("nothing panics with it") = Some(Open { options, name, machine, meter, process: std::process::id() });
     at_exit();
     Ok(mpi)
+}
+
+/// Variables of the environment for processes that are spawned: this run's options, however they were given.
+fn for_spawned(options: &Options) -> Vec<(OsString, OsString)> {
+    let given = options.given.iter().map(|(name, value)| (*name, value.clone()));
+    let always = [("np", options.np.to_string()), ("universe", options.places().to_string())];
+    given.chain(always).map(|(name, value)| (simulation::options::variable(name).into(), value.into())).collect()
 }
 
 /// Open MPI makes its symbols visible to everything that is loaded after it. Modules that the program loads later must find ours,

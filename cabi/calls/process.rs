@@ -114,16 +114,17 @@ struct Wanted {
 
 impl Wanted {
     fn command(&self, c: &Call) -> Result<Command> {
-        if c.mpi.is_alone() {
-            let text =
-                "each process is one rank here (libxsim was loaded late, as by Python, or with -xsim-one-rank), which cannot spawn others";
-            return Err(Failure::new(ErrorClass(MPI_ERR_SPAWN), text));
-        }
         let hints = hints(c, self.info)?;
         let command = self.command.text();
         let key = |name| hints.get(name).ok().flatten();
-        let program = program::find(&command, key("wdir"), key("path")).map_err(|why| Failure::new(ErrorClass(MPI_ERR_SPAWN), why))?;
+        let (wdir, path) = (key("wdir"), key("path"));
+        // Where each rank is a process, that is started as a launcher would; the file is found from another directory then.
+        let file = || program::file(&command, wdir, path).map(|file| Some(std::path::absolute(&file).unwrap_or(file)));
+        let program = if c.mpi.is_alone() { file() } else { program::find(&command, wdir, path) };
+        let program = program.map_err(|why| Failure::new(ErrorClass(MPI_ERR_SPAWN), why))?;
         let program = program.map_or(Vec::new(), |path| path.into_os_string().into_vec()).into();
+        let directory = wdir.and_then(|wdir| std::path::absolute(wdir).ok());
+        let directory = directory.map_or(Vec::new(), |path| path.into_os_string().into_vec()).into();
         let Ok(most) = u32::try_from(self.maxprocs) else {
             return Err(Failure::new(ErrorClass(MPI_ERR_ARG), format!("argument maxprocs: {} processes cannot be spawned", self.maxprocs)));
         };
@@ -135,7 +136,7 @@ impl Wanted {
             })?,
         };
         let arguments = std::iter::once(command.as_bytes().into()).chain(texts(self.argv)).collect();
-        Ok(Command { program, arguments, numbers: numbers.into() })
+        Ok(Command { program, directory, arguments, numbers: numbers.into() })
     }
 }
 

@@ -7,14 +7,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// A sentence: there is no such program, or why it cannot run beside the others.
 pub fn find(command: &str, wdir: Option<&str>, path: Option<&str>) -> Result<Option<PathBuf>, String> {
-    if let Some(wdir) = wdir.filter(|wdir| !Path::new(wdir).is_dir()) {
-        return Err(format!("the value of key wdir is '{wdir}', which is no directory"));
-    }
-    let Some(found) = places(command, wdir, path).into_iter().find(|place| place.is_file()) else {
-        return Err(format!(
-            "there is no program '{command}' to spawn, neither in the working directory nor in PATH: check its name, or give its whole path"
-        ));
-    };
+    let found = file(command, wdir, path)?;
     let whole = |path: &Path| std::fs::canonicalize(path).ok();
     let found = whole(&found).unwrap_or(found);
     if Some(&found) == whole(Path::new("/proc/self/exe")).as_ref() {
@@ -22,6 +15,21 @@ pub fn find(command: &str, wdir: Option<&str>, path: Option<&str>) -> Result<Opt
     }
     rank::another::load(&found).map_err(|why| format!("program {why}"))?;
     Ok(Some(found))
+}
+
+/// The file that a command names.
+///
+/// # Errors
+/// A sentence: there is none.
+pub fn file(command: &str, wdir: Option<&str>, path: Option<&str>) -> Result<PathBuf, String> {
+    if let Some(wdir) = wdir.filter(|wdir| !Path::new(wdir).is_dir()) {
+        return Err(format!("the value of key wdir is '{wdir}', which is no directory"));
+    }
+    places(command, wdir, path).into_iter().find(|place| place.is_file()).ok_or_else(|| {
+        format!(
+            "there is no program '{command}' to spawn, neither in the working directory nor in PATH: check its name, or give its whole path"
+        )
+    })
 }
 
 /// Where a command may be, in the order in which it is looked for: as a launcher started in this directory would (MPI 5.0 section 11.8.4).

@@ -21,6 +21,8 @@ pub struct Side {
 pub struct Command {
     /// The file of the program that they run; empty for the one that the run began with.
     pub program: Box<[u8]>,
+    /// Where they run, where each is a process; empty for where this one does.
+    pub directory: Box<[u8]>,
     /// The arguments of their `main`, the program's name first.
     pub arguments: Box<[Box<[u8]>]>,
     /// How many there may be, the best first.

@@ -51,12 +51,13 @@ fn take_arguments(from: &mut Take) -> Box<[Box<[u8]>]> {
 
 fn put_command(command: &Command, out: &mut Vec<u8>) {
     out.bytes(&command.program);
+    out.bytes(&command.directory);
     put_arguments(&command.arguments, out);
     put_list(&command.numbers, out);
 }
 
 fn take_command(from: &mut Take) -> Command {
-    Command { program: from.bytes().into(), arguments: take_arguments(from), numbers: take_list(from) }
+    Command { program: from.bytes().into(), directory: from.bytes().into(), arguments: take_arguments(from), numbers: take_list(from) }
 }
 
 fn put_birth(birth: &Birth, out: &mut Vec<u8>) {
@@ -204,9 +205,7 @@ impl Dynamic {
     pub(crate) fn tell_birth(&mut self, messages: &mut Messages, birth: &Birth) {
         let mut body = Vec::new();
         put_birth(birth, &mut body);
-        let remote = messages.others();
-        let (me, processes) = (remote.me, remote.blocks.processes());
-        for process in (0..processes).filter(|&process| process != me) {
+        for process in messages.others().streams.others() {
             let streams = &mut messages.others().streams;
             streams.begin(process, Kind::Chapter(CHAPTER, Told::Birth as u8), birth.at, body.len()).extend_from_slice(&body);
             streams.end();
@@ -246,7 +245,13 @@ mod tests {
             Action::Unpublish(text("a"), text("")),
             Action::Look(text("a")),
             Action::Spawn(
-                [Command { program: [47].into(), arguments: [[65, 66].into(), [].into()].into(), numbers: [4, 2].into() }].into(),
+                [Command {
+                    program: [47].into(),
+                    directory: [46].into(),
+                    arguments: [[65, 66].into(), [].into()].into(),
+                    numbers: [4, 2].into(),
+                }]
+                .into(),
                 side(),
                 8,
             ),

@@ -4,12 +4,13 @@ use crate::ask::{Command, Reply, Side};
 use crate::state::Dynamic;
 use engine::Time;
 use message::Messages;
+use message::remote::stream::Process;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
 use objects::group::Group;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// What ranks of one command run.
@@ -75,6 +76,7 @@ impl Dynamic {
         let at = at + self.start_up.max(messages.lookahead(true));
         let start = |command: &Command| Start { program: command.program.clone(), arguments: command.arguments.clone() };
         let starts = commands.iter().map(start).collect();
+        start_processes(messages, first, commands, &counts)?;
         let birth = Birth { first, counts: counts.clone(), starts, parents: side.clone(), world, at };
         let group = Group::range(first, 1, birth.count());
         if messages.remote.is_some() {
@@ -89,6 +91,10 @@ impl Dynamic {
         let end = birth.first + birth.count();
         let (first, last) = (birth.first.max(messages.first), end.min(messages.first + messages.local));
         messages.started = messages.started.max(end);
+        let are_processes = grows(messages);
+        if are_processes {
+            (birth.first..end).for_each(|process| messages.others().streams.has_come(process));
+        }
         if first >= last {
             return;
         }
@@ -96,7 +102,7 @@ impl Dynamic {
         let mut from = birth.first;
         for (&count, Start { program, arguments }) in birth.counts.iter().zip(&birth.starts) {
             let (begin, end) = (from.max(first), (from + count).min(last));
-            if begin < end {
+            if begin < end && !are_processes {
                 // The process of the root has loaded it too: only a file that other hosts do not have fails here.
                 let program = number_of(program).unwrap_or_else(|why| messages.broken(&why));
                 rank::spawned::give(begin - messages.first..end - messages.first, program, arguments);
@@ -116,6 +122,36 @@ fn number_of(program: &[u8]) -> std::result::Result<u8, String> {
     if program.is_empty() { Ok(0) } else { rank::another::load(Path::new(OsStr::from_bytes(program))) }
 }
 
+/// Whether each rank is a process, and those of ranks that are spawned are started then.
+fn grows(messages: &Messages) -> bool {
+    messages.remote.as_ref().is_some_and(|remote| remote.streams.grows())
+}
+
+/// Starts the processes of ranks that are spawned, where each is one.
+fn start_processes(messages: &mut Messages, first: u32, commands: &[Command], counts: &[u32]) -> Result {
+    if !grows(messages) {
+        return Ok(());
+    }
+    let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
+    let mut process = first;
+    for (command, &count) in commands.iter().zip(counts) {
+        let start = Process {
+            program: path(&command.program),
+            arguments: command.arguments.iter().skip(1).map(|text| OsStr::from_bytes(text).to_owned()).collect(),
+            directory: Some(path(&command.directory)).filter(|directory| !directory.as_os_str().is_empty()),
+        };
+        for _ in 0..count {
+            match messages.others().streams.start(process, &start) {
+                Ok(()) => process += 1,
+                Err(why) if process == first => return Err(Failure::new(ErrorClass::SPAWN, why)),
+                // Others of this world are there already, who would wait for it.
+                Err(why) => messages.broken(&why),
+            }
+        }
+    }
+    Ok(())
+}
+
 fn too_few(wanted: u64, left: u32, size: u32) -> Box<Failure> {
     let text = format!(
         "{wanted} processes are to be spawned, and {left} can be: this run has room for {size} ranks in all, those of the start included; \
@@ -129,7 +165,7 @@ mod tests {
     use super::*;
 
     fn command(numbers: &[u32]) -> Command {
-        Command { program: [].into(), arguments: [].into(), numbers: numbers.into() }
+        Command { program: [].into(), directory: [].into(), arguments: [].into(), numbers: numbers.into() }
     }
 
     #[test]

@@ -21,7 +21,8 @@ impl Runner for Process {
 }
 
 impl Mpi {
-    /// The state of a process that is one rank; `setup` has as many ranks as processes. Its threads come in through `door`; without one it has one thread.
+    /// The state of a process that is one rank; `setup` has as many ranks as processes, of which some may be started while the run goes on: such a process waits here until its
+    /// rank begins. Its threads come in through `door`; without one it has one thread.
     pub fn alone(setup: Setup, over: Over, door: Option<&'static dyn Door>) -> Mpi {
         let mpi = Mpi::new(setup);
         mpi.alone.set(Some(over));
@@ -33,6 +34,9 @@ impl Mpi {
             if let Some(remote) = &mut world.messages.remote {
                 // The rank may compute for long after a send: what it sent must not wait for its next call.
                 remote.streams.send_at_once();
+            }
+            if world.messages.local_started() == 0 {
+                world.join();
             }
             world.messages.clock_host = rank::host::HostClock::of_process().scaled(world.messages.compute.factor());
             let me = world.messages.ready.next_rank().expect("one rank a process, and it has not begun");

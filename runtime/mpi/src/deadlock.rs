@@ -121,7 +121,7 @@ impl Waits {
 pub(crate) fn report(world: &mut World) -> Option<String> {
     let mut all = Waits::of(world);
     if world.messages.remote.is_some() {
-        let blobs = world.gather(all.put())?;
+        let blobs = world.gather_there(all.put())?;
         all = Waits { open: world.chapters.ids().map(|id| (id, Vec::new())).into(), ..Waits::default() };
         blobs.iter().for_each(|blob| all.add(&mut Take(blob)));
         all.settle(&world.chapters);

@@ -31,13 +31,13 @@ pub(crate) struct Order {
 
 impl Order {
     /// Nothing is open; so many native processes have to agree.
-    pub(crate) fn new(processes: u32) -> Order {
+    pub(crate) fn new(processes: u32, there: u32) -> Order {
         Order {
             polls: FxHashMap::default(),
             histories: FxHashMap::default(),
             decisions: Decisions::default(),
             fruitless: Fruitless::default(),
-            agreeing: Agreeing::new(processes),
+            agreeing: Agreeing::new(processes, there),
             threads: Threads::default(),
         }
     }

@@ -122,7 +122,7 @@ impl Mpi {
         let mut world = World {
             objects: Objects::new(comms, setup.environment),
             chapters: Chapters::new(setup.batch, setup.policy, setup.start_up),
-            order: Order::new(stride.1),
+            order: Order::new(stride.1, setup.remote.as_ref().map_or(1, |remote| remote.streams.at_start())),
             run: Run::new(setup.failures, setup.tolerance.is_some()),
             messages: Messages::new(
                 Costs { wire: setup.wire, compute: setup.compute, flop_rate: setup.flop_rate },

@@ -5,6 +5,7 @@
 //! builds and runs where no MPI is installed. Nothing here knows what MPI means.
 
 mod bell;
+pub mod growing;
 mod launch;
 mod native;
 pub mod table;
@@ -13,6 +14,8 @@ pub mod watch;
 pub use launch::{Launcher, launcher, on_this_host};
 pub use native::Native;
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What a message is about; messages of one lane between two processes arrive in order.
@@ -25,12 +28,34 @@ pub enum Lane {
     Control = 2,
 }
 
+/// A program for one more process.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// Its file.
+    pub program: PathBuf,
+    /// What follows its name.
+    pub arguments: Vec<OsString>,
+    /// Where it is to run, if not where this process does.
+    pub directory: Option<PathBuf>,
+}
+
 /// A way between native processes. Calls are made on the process's own (large) stack only.
 pub trait Transport {
     /// This process's number.
     fn rank(&self) -> u32;
-    /// How many processes there are.
+    /// How many processes there are, those included that may be started yet.
     fn size(&self) -> u32;
+    /// How many of them there are at the start: the first.
+    fn at_start(&self) -> u32 {
+        self.size()
+    }
+    /// Starts a process that is not there yet.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot be.
+    fn start(&mut self, process: u32, _: &Start) -> Result<(), String> {
+        Err(format!("process {process} cannot be started: all are there"))
+    }
     /// Starts sending `data` to process `to`.
     ///
     /// # Errors

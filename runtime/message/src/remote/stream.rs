@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use transport::{Lane, Transport};
 
+pub use transport::Start as Process;
+
 /// A chunk is sent when it has this many bytes, or when its process has nothing else to do.
 // From 64 KiB on MPI's own cost of a message is small beside its bytes; much more would let receivers wait.
 const CHUNK: usize = 64 << 10;
@@ -115,6 +117,19 @@ pub struct Streams {
     soonest: Time,
     /// How often this process has started what all held back.
     started: u64,
+    /// By process, as far as this one knows.
+    there: Vec<There>,
+    /// Processes that were started here, and not yet asked for.
+    newcomers: Vec<u32>,
+}
+
+/// Whether a process is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum There {
+    NotYet,
+    Is,
+    /// It has left, and whatever is sent to it is lost.
+    Gone,
 }
 
 /// What has arrived.
@@ -130,6 +145,8 @@ impl Streams {
     pub fn new(transport: Box<dyn Transport>) -> Streams {
         let size = transport.size();
         Streams {
+            there: (0..size).map(|process| if process < transport.at_start() { There::Is } else { There::NotYet }).collect(),
+            newcomers: Vec::new(),
             outgoing: (0..size).map(|_| Outgoing { open: Vec::new(), waiting: VecDeque::new(), sent: 0, told: 0 }).collect(),
             incoming: (0..size).map(|_| Incoming::default()).collect(),
             transport,
@@ -147,6 +164,52 @@ impl Streams {
     /// How many processes there are, this one included.
     pub fn processes(&self) -> u32 {
         self.outgoing.len() as u32
+    }
+    /// Whether processes may be started while the run goes on.
+    pub fn grows(&self) -> bool {
+        self.at_start() < self.processes()
+    }
+    /// How many processes there are at the start: the first.
+    pub fn at_start(&self) -> u32 {
+        self.transport.at_start()
+    }
+    /// All others that are there.
+    pub fn others(&self) -> Vec<u32> {
+        self.with(&[There::Is])
+    }
+    /// All others that are there or have been.
+    pub fn all_others(&self) -> Vec<u32> {
+        self.with(&[There::Is, There::Gone])
+    }
+    fn with(&self, wanted: &[There]) -> Vec<u32> {
+        let me = self.transport.rank();
+        (0..self.processes()).filter(|&process| process != me && wanted.contains(&self.there[process as usize])).collect()
+    }
+    /// Whether this process came while the run went on.
+    pub fn is_late(&self) -> bool {
+        self.transport.rank() >= self.at_start()
+    }
+    /// A process has left.
+    pub fn has_gone(&mut self, process: u32) {
+        self.there[process as usize] = There::Gone;
+    }
+    /// A process is there from now on.
+    pub fn has_come(&mut self, process: u32) {
+        self.there[process as usize] = There::Is;
+    }
+    /// Starts a process.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot be started.
+    pub fn start(&mut self, process: u32, what: &Process) -> Result<(), String> {
+        self.transport.start(process, what)?;
+        self.has_come(process);
+        self.newcomers.push(process);
+        Ok(())
+    }
+    /// Processes that were started here since this was last asked.
+    pub fn take_newcomers(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.newcomers)
     }
     /// Begins a record of `length` bytes to process `to`, which must be appended to the answer; [`end`](Self::end) follows. No rank acts
     /// because of it before `effect`.
@@ -212,6 +275,11 @@ impl Streams {
     pub fn flush(&mut self, all: bool) -> Result<bool, String> {
         let mut empty = true;
         for to in 0..self.outgoing.len() {
+            if self.there[to] == There::Gone {
+                let out = &mut self.outgoing[to];
+                out.open.clear();
+                self.waiting -= out.waiting.drain(..).map(|chunk| chunk.len()).sum::<usize>();
+            }
             if all && !self.outgoing[to].open.is_empty() {
                 self.close(to as u32);
             }

@@ -16,7 +16,7 @@ impl World {
         body.u32(abort.rank);
         body.i32(abort.status);
         body.u8(abort.failed.into());
-        for process in (0..remote.streams.processes()).filter(|&process| process != remote.me) {
+        for process in remote.streams.others() {
             remote.streams.put(process, Kind::Abort, &body);
         }
     }

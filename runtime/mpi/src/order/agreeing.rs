@@ -30,6 +30,8 @@ pub(crate) struct Agreeing {
     pub(crate) lease: Option<Lease>,
     /// Whether the last verdict made this process go on alone.
     pub(crate) alone: bool,
+    /// Whether this process leaves before the run is over.
+    pub(crate) leaving: bool,
     /// How often it was decided that all start what they hold back, as far as this process was told, and how often it has done so.
     pub(crate) held: u64,
     pub(crate) started: u64,
@@ -38,7 +40,8 @@ pub(crate) struct Agreeing {
 }
 
 impl Agreeing {
-    pub(crate) fn new(processes: u32) -> Agreeing {
+    /// Of these processes the first `there` are there.
+    pub(crate) fn new(processes: u32, there: u32) -> Agreeing {
         Agreeing {
             followed: 0,
             reported: false,
@@ -47,9 +50,10 @@ impl Agreeing {
             verdicts: VecDeque::new(),
             lease: None,
             alone: false,
+            leaving: false,
             held: 0,
             started: 0,
-            arbiter: Arbiter::new(processes),
+            arbiter: Arbiter::new(processes, there),
         }
     }
 }

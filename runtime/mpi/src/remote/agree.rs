@@ -16,9 +16,9 @@
 use crate::order::agreeing::Lease;
 use crate::order::key::Key;
 use crate::progress::Next;
-use crate::remote::control::{REPORT, Report, VERDICT, Verdict};
+use crate::remote::control::{GONE, REPORT, Report, VERDICT, Verdict, WELCOME};
 use crate::remote::pause::Waiting;
-use crate::remote::record::Take;
+use crate::remote::record::{Put, Take};
 use crate::world::World;
 use engine::Time;
 use std::time::Duration;
@@ -35,6 +35,7 @@ impl World {
         let mut record = Take(&data);
         match record.u8() {
             REPORT => agreeing.arbiter.note(from, Report::take(&mut record, processes)),
+            GONE => self.messages.others().streams.has_gone(record.u32()),
             VERDICT => agreeing.verdicts.push_back(Verdict::take(&mut record)),
             _ => self.run.gathered.push_back((from, data)),
         }
@@ -169,6 +170,8 @@ impl World {
         let messages = self.messages.profile.messages();
         let (sent, taken) = self.messages.others().streams.counts();
         let me = self.messages.others().me;
+        // Ports that it opened are served where it is.
+        let through = ended && self.messages.others().streams.is_late() && !self.chapters.dynamic.has_ports();
         // The next verdict is of this report or of a later one: it counts what was sent before this one.
         if std::mem::take(&mut self.order.agreeing.effects_known) {
             self.messages.others().streams.forget_effects();
@@ -189,6 +192,7 @@ impl World {
             aborting,
             handshakes: self.messages.handshakes,
             outside,
+            through,
         };
         agreeing.reported = true;
         // Threads come in all the time, and seldom does that change anything that others must know.
@@ -213,6 +217,7 @@ impl World {
         if self.messages.others().me != 0 {
             return;
         }
+        self.welcome();
         let World { messages, order, .. } = self;
         let agreeing = &mut order.agreeing;
         for (process, verdict) in agreeing.arbiter.conclude(|handshakes| messages.lookahead(handshakes)) {
@@ -223,6 +228,37 @@ impl World {
             let mut data = vec![VERDICT];
             verdict.put(&mut data);
             messages.tell(process, data);
+            if verdict == Verdict::Leave {
+                messages.others().streams.has_gone(process);
+                let mut data = vec![GONE];
+                data.u32(process);
+                messages.others().streams.others().into_iter().for_each(|other| messages.tell(other, data.clone()));
+            }
+        }
+    }
+
+    /// Processes that were started are of those that agree from now on, and get to know how often all have started what they held.
+    // Here, since process 0 has followed all that it has decided by now.
+    fn welcome(&mut self) {
+        for process in self.messages.others().streams.take_newcomers() {
+            let agreeing = &mut self.order.agreeing;
+            agreeing.arbiter.admit(process);
+            let mut data = vec![WELCOME];
+            data.u64(agreeing.held);
+            self.messages.tell(process, data);
+        }
+    }
+
+    /// This process was started while the run went on: waits until the others know of it, and it of its rank.
+    pub(crate) fn join(&mut self) {
+        let word = self.await_control(|from, kind| from == 0 && kind == WELCOME);
+        self.order.agreeing.held = Take(&word).u64();
+        self.start_held_up_to(self.order.agreeing.held);
+        let mut waiting = Waiting::new();
+        while self.messages.local_started() == 0 {
+            if !self.exchange(true).0 {
+                waiting.pause(&mut self.messages.others().streams, true);
+            }
         }
     }
 
@@ -263,6 +299,10 @@ impl World {
                 self.start_held_up_to(self.order.agreeing.held);
             }
             Verdict::Done => return Some(Next::Done),
+            Verdict::Leave => {
+                self.order.agreeing.leaving = true;
+                return Some(Next::Done);
+            }
             Verdict::Deadlock => return Some(Next::Deadlock),
         }
         None

@@ -14,14 +14,26 @@ use engine::{Span, Time};
 pub(crate) struct Arbiter {
     /// Of each process: its last report, and how many verdicts it was told.
     processes: Vec<(Option<Report>, u64)>,
+    /// Which are not there: they have not been started, or have left.
+    away: Vec<bool>,
     /// Whether all have forgotten what was safe after the last [`Verdict::Before`].
     forgotten: bool,
     fruitless: Fruitless,
 }
 
 impl Arbiter {
-    pub(crate) fn new(processes: u32) -> Arbiter {
-        Arbiter { processes: vec![(None, 0); processes as usize], forgotten: true, fruitless: Fruitless::default() }
+    /// Of these processes the first `there` are there.
+    pub(crate) fn new(processes: u32, there: u32) -> Arbiter {
+        let nobody = || Report { ended: true, ..Report::default() };
+        let away: Vec<bool> = (0..processes).map(|process| process >= there).collect();
+        let processes = away.iter().map(|&away| (away.then(nobody), 0)).collect();
+        Arbiter { processes, away, forgotten: true, fruitless: Fruitless::default() }
+    }
+
+    /// A process has been started.
+    pub(crate) fn admit(&mut self, process: u32) {
+        self.away[process as usize] = false;
+        self.processes[process as usize] = (None, 0);
     }
 
     /// A process has reported; what it wrote before it knew of the last verdict for it is out of date.
@@ -38,7 +50,16 @@ impl Arbiter {
     /// O(processes^2).
     pub(crate) fn conclude(&mut self, lookahead: impl FnOnce(bool) -> Span) -> Vec<(u32, Verdict)> {
         let reports: Option<Vec<&Report>> = self.processes.iter().map(|(report, _)| report.as_ref()).collect();
-        let Some(reports) = reports.filter(|reports| all_taken(reports)) else { return Vec::new() };
+        let Some(reports) = reports.filter(|reports| all_taken(reports, &self.away)) else { return Vec::new() };
+        let through: Vec<u32> = (0..)
+            .zip(&reports)
+            .filter(|(process, report)| report.through && !self.away[*process as usize])
+            .map(|(process, _)| process)
+            .collect();
+        if !through.is_empty() {
+            through.iter().for_each(|&process| self.away[process as usize] = true);
+            return through.into_iter().map(|process| (process, Verdict::Leave)).collect();
+        }
         let lookahead = lookahead(reports.iter().any(|report| report.handshakes));
         let told = decide(&reports, lookahead).unwrap_or_else(|| match release(&reports, &mut self.forgotten, &mut self.fruitless) {
             // A thread that computes, or does nothing, is not known to MPI: while one may call, nobody waits for ever.
@@ -46,19 +67,22 @@ impl Arbiter {
             hope => to_all(&reports, |_| hope),
         });
         for (process, verdict) in &told {
+            if self.away[*process as usize] {
+                continue;
+            }
             let (report, count) = &mut self.processes[*process as usize];
             *report = None;
             *count += 1;
             self.forgotten &= !matches!(verdict, Verdict::Before(_));
         }
-        told
+        told.into_iter().filter(|(process, _)| !self.away[*process as usize]).collect()
     }
 }
 
 // Both counts are of chunks, each by its own process: no clock and no marker is needed.
-fn all_taken(reports: &[&Report]) -> bool {
-    let processes = reports.len();
-    (0..processes).all(|from| (0..processes).all(|to| reports[from].sent[to] == reports[to].taken[from]))
+fn all_taken(reports: &[&Report], away: &[bool]) -> bool {
+    let there = || (0..reports.len()).filter(|&process| !away[process]);
+    there().all(|from| there().all(|to| reports[from].sent[to] == reports[to].taken[from]))
 }
 
 fn to_all(reports: &[&Report], verdict: impl Fn(usize) -> Verdict) -> Vec<(u32, Verdict)> {
@@ -120,7 +144,7 @@ mod tests {
     }
     /// What is told once these have come from all.
     fn told(reports: &[Report], lookahead: u64) -> Vec<(u32, Verdict)> {
-        let mut arbiter = Arbiter::new(reports.len() as u32);
+        let mut arbiter = Arbiter::new(reports.len() as u32, reports.len() as u32);
         for (process, report) in reports.iter().enumerate() {
             arbiter.note(process as u32, report.clone());
         }
@@ -132,7 +156,7 @@ mod tests {
 
     #[test]
     fn nothing_is_concluded_while_a_chunk_is_under_way() {
-        let mut arbiter = Arbiter::new(2);
+        let mut arbiter = Arbiter::new(2, 2);
         arbiter.note(0, idle(&[0, 1], &[0, 0]));
         assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
         // Process 1 reported before it took the chunk, or took one that process 0's report does not count.
@@ -145,8 +169,24 @@ mod tests {
     }
 
     #[test]
+    fn processes_come_and_leave() {
+        let mut arbiter = Arbiter::new(3, 1);
+        arbiter.note(0, idle(&[0; 3], &[0; 3]));
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Verdict::Deadlock)]);
+        // Once it is there, nothing is concluded without it.
+        arbiter.admit(1);
+        arbiter.note(0, Report { followed: 1, ..idle(&[0, 1, 0], &[0, 0, 0]) });
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
+        arbiter.note(1, Report { ended: true, through: true, ..idle(&[0; 3], &[1, 0, 0]) });
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(1, Verdict::Leave)]);
+        // What is sent to it now is nobody's, and the others are told what follows.
+        arbiter.note(0, Report { followed: 1, ended: true, ..idle(&[0, 2, 0], &[0, 0, 0]) });
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Verdict::Done)]);
+    }
+
+    #[test]
     fn a_report_from_before_the_last_decision_for_its_process_counts_no_more() {
-        let mut arbiter = Arbiter::new(1);
+        let mut arbiter = Arbiter::new(1, 1);
         arbiter.note(0, of(1, (5, 0), 5));
         assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Verdict::First(Key::LAST))]);
         arbiter.note(0, Report { ended: true, ..idle(&[0], &[0]) });
@@ -172,7 +212,7 @@ mod tests {
         // One rank may reach another at once: the least alone, ties by rank.
         let reports = [of(3, (7, 1), 7), of(3, (7, 0), 7), of(3, (9, 2), 9)];
         let until = Key { time: Time::from_ps(7), rest: true, rank: 1, source: 0 };
-        let mut arbiter = Arbiter::new(3);
+        let mut arbiter = Arbiter::new(3, 3);
         for (process, report) in reports.iter().enumerate() {
             arbiter.note(process as u32, report.clone());
         }
@@ -187,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_polling_rank_goes_on_only_after_all_have_forgotten_what_was_safe() {
-        let mut arbiter = Arbiter::new(1);
+        let mut arbiter = Arbiter::new(1, 1);
         let poller = |followed| {
             let poller = Poller { clock: Time::from_ps(3), rank: 9, polls: 4_000_000 };
             Report { followed, poller: Some(poller), ..idle(&[0], &[0]) }

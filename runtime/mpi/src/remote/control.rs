@@ -10,6 +10,8 @@ pub(crate) const REPORT: u8 = 0;
 pub(crate) const VERDICT: u8 = 1;
 pub(crate) const GATHER: u8 = 2;
 pub(crate) const RELEASE: u8 = 3;
+pub(crate) const WELCOME: u8 = 4;
+pub(crate) const GONE: u8 = 5;
 
 /// What a process that cannot go on tells process 0.
 // All that `World::next` asks of one process, in some hundred bytes: process 0 decides from these alone.
@@ -34,6 +36,8 @@ pub(crate) struct Report {
     /// Whether all its ranks have ended.
     pub(crate) ended: bool,
     pub(crate) aborting: bool,
+    /// Whether it may leave before the run is over.
+    pub(crate) through: bool,
     /// Whether a rank of it ever waited for a match, or met a message whose sender does.
     pub(crate) handshakes: bool,
     /// Whether a thread of it may still call, whatever its rank waits for.
@@ -55,6 +59,8 @@ pub(crate) enum Verdict {
     Release(u32),
     /// The run is over.
     Done,
+    /// It is over for this process, whose ranks have ended, and which nobody needs any more.
+    Leave,
     /// Nothing can go on.
     Deadlock,
 }
@@ -71,6 +77,7 @@ impl Verdict {
             Verdict::Release(rank) => (4, Key { rank, ..Key::default() }),
             Verdict::Done => (5, Key::default()),
             Verdict::Deadlock => (6, Key::default()),
+            Verdict::Leave => (7, Key::default()),
         };
         out.u8(kind);
         put_key(Some(key), out);
@@ -84,6 +91,7 @@ impl Verdict {
             3 => Verdict::Forget,
             4 => Verdict::Release(key.rank),
             5 => Verdict::Done,
+            7 => Verdict::Leave,
             _ => Verdict::Deadlock,
         }
     }
@@ -112,7 +120,7 @@ impl Report {
         put_key(self.effect.map(|time| Key { time, ..Key::default() }), out);
         put_key(self.poller.map(|Poller { clock, rank, polls }| Key { time: clock, rank, source: polls, ..Key::default() }), out);
         out.u64(self.messages);
-        let flags = [self.held, self.ended, self.aborting, self.handshakes, self.outside];
+        let flags = [self.held, self.ended, self.aborting, self.handshakes, self.outside, self.through];
         out.u8((0..).zip(flags).map(|(bit, flag)| u8::from(flag) << bit).sum());
     }
     pub(crate) fn take(from: &mut Take, processes: u32) -> Report {
@@ -135,6 +143,7 @@ impl Report {
             aborting: flags & 4 != 0,
             handshakes: flags & 8 != 0,
             outside: flags & 16 != 0,
+            through: flags & 32 != 0,
         }
     }
 }
@@ -158,6 +167,7 @@ mod tests {
             aborting: true,
             handshakes: true,
             outside: true,
+            through: true,
         };
         let mut bytes = Vec::new();
         report.put(&mut bytes);
@@ -170,6 +180,7 @@ mod tests {
             Verdict::Release(4),
             Verdict::Done,
             Verdict::Deadlock,
+            Verdict::Leave,
         ] {
             let mut bytes = Vec::new();
             verdict.put(&mut bytes);

@@ -11,7 +11,7 @@ impl World {
     /// Takes control messages until one satisfies `wanted`, and answers that one without its first byte.
     // Messages of others may come first, for processes end one after the other: they are kept until they are
     // asked for.
-    fn await_control(&mut self, wanted: impl Fn(u32, u8) -> bool) -> Vec<u8> {
+    pub(crate) fn await_control(&mut self, wanted: impl Fn(u32, u8) -> bool) -> Vec<u8> {
         let mut waiting = Waiting::new();
         loop {
             let gathered = &mut self.run.gathered;
@@ -33,17 +33,27 @@ impl World {
         }
     }
 
-    /// Brings every process's `blob` to process 0, which gets all of them in order; the others get `None`.
+    /// Brings every process's `blob` to process 0, which gets all of them in order, also those of processes that have left; the others get `None`.
     pub(crate) fn gather(&mut self, blob: Vec<u8>) -> Option<Vec<Vec<u8>>> {
-        let (me, processes) = (self.messages.others().me, self.messages.others().blocks.processes());
-        if me != 0 {
+        let others = self.messages.others().streams.all_others();
+        self.gather_of(&others, blob)
+    }
+
+    /// Brings the `blob` of every process that is there to process 0.
+    pub(crate) fn gather_there(&mut self, blob: Vec<u8>) -> Option<Vec<Vec<u8>>> {
+        let others = self.messages.others().streams.others();
+        self.gather_of(&others, blob)
+    }
+
+    fn gather_of(&mut self, others: &[u32], blob: Vec<u8>) -> Option<Vec<Vec<u8>>> {
+        if self.messages.others().me != 0 {
             let mut data = vec![GATHER];
             data.extend_from_slice(&blob);
             self.messages.tell(0, data);
             return None;
         }
         let mut all = vec![blob];
-        for process in 1..processes {
+        for &process in others {
             all.push(self.await_control(|from, kind| from == process && kind == GATHER));
         }
         Some(all)
@@ -79,11 +89,10 @@ impl World {
     /// Process 0 tells all the same, which they get.
     // The second half of a barrier: nobody leaves before all have come.
     pub(crate) fn spread_word(&mut self, word: Vec<u8>) -> Vec<u8> {
-        let (me, processes) = (self.messages.others().me, self.messages.others().blocks.processes());
-        if me != 0 {
+        if self.messages.others().me != 0 {
             return self.await_control(|_, kind| kind == RELEASE);
         }
-        for process in 1..processes {
+        for process in self.messages.others().streams.others() {
             let mut data = vec![RELEASE];
             data.extend_from_slice(&word);
             self.messages.tell(process, data);
@@ -160,7 +169,9 @@ impl Mpi {
         // From here on processes may end: each is here before the first one leaves.
         transport::watch::over();
         let _ = world.gather(Vec::new());
-        let _ = world.spread_word(Vec::new());
+        if !world.order.agreeing.leaving {
+            let _ = world.spread_word(Vec::new());
+        }
         if let Err(why) = world.messages.others().streams.close_down() {
             eprintln!("xsim: {why}");
         }

@@ -383,6 +383,10 @@ impl Transport for Growing {
             self.out.retain(|_, out| out.stream.is_some());
             std::thread::yield_now();
         }
+        // As a launcher does: who waits for this process has all that the others wrote.
+        for mut child in self.children.drain(..).map(|(_, child)| child).chain(self.leaving.drain(..)) {
+            let _ = child.wait();
+        }
         if self.first > 1 && self.me < self.first { self.base.close() } else { Ok(()) }
     }
 }

@@ -97,7 +97,18 @@ fn value(row: &Row, large: bool) -> String {
 }
 
 fn checked(row: &Row, large: bool, wide_handles: bool) -> String {
-    format!("    edge::call(Function::{}, {}, |c| {{\n{}    }})\n", row.name, object(row), checks_and_call(row, large, wide_handles))
+    let (how, quick) = quickly(row, large, wide_handles);
+    let checks_and_call = checks_and_call(row, large, wide_handles);
+    format!("    edge::call{how}(Function::{}, {}, {quick}|c| {{\n{checks_and_call}    }})\n", row.name, object(row))
+}
+
+/// Of a function that is tried quickly the end of what does that, and the closure that it is given before the other one.
+fn quickly(row: &Row, large: bool, wide_handles: bool) -> (&'static str, String) {
+    if !row.is("quick") {
+        return ("", String::new());
+    }
+    let path = row.body.as_deref().expect("an implementation");
+    ("_quickly", format!("|world| calls::{path}_quickly(world{}), ", passed(row, large, wide_handles, |_| true)))
 }
 
 /// The body of a closure over `c`: what can be checked, and the call of the implementation.
@@ -121,9 +132,10 @@ fn halves(row: &Row, large: bool, wide_handles: bool) -> String {
     let later: Vec<&Parameter> =
         shown.iter().copied().filter(|p| in_end(row, p) || object.ends_with(&format!("({})", rust_name(p)))).collect();
     let typed = |of: &[&Parameter]| -> String { of.iter().map(|p| format!("{}: {}, ", rust_name(p), rust_type(p, large))).collect() };
+    let (how, quick) = quickly(row, large, wide_handles);
     let named = |of: &[&Parameter]| -> String { of.iter().map(|p| format!("{}, ", rust_name(p))).collect() };
     format!(
-        "    #[inline(never)]\n    #[allow(clippy::too_many_arguments)]\n    fn begin({}) -> edge::Begun {{\n    edge::begin(Function::{function}, {object}, |c| {{\n{}    }})\n    }}\n\
+        "    #[inline(never)]\n    #[allow(clippy::too_many_arguments)]\n    fn begin({}) -> edge::Begun {{\n    edge::begin{how}(Function::{function}, {object}, {quick}|c| {{\n{}    }})\n    }}\n\
          \x20   #[inline(never)]\n    #[allow(clippy::too_many_arguments, clippy::redundant_closure)]\n    fn end(begun: edge::Begun, {}) -> i32 {{\n\
          \x20       edge::end(Function::{function}, {object}, begun, |c, waited| calls::{path}_end(c, waited{}))\n    }}\n\
          \x20   let begun = begin({});\n    match begun.code() {{\n        Some(code) => code,\n\

@@ -66,6 +66,7 @@ pub const PROPERTIES: &[(&str, &str)] = &[
     ("threads", "Any thread may call it at any time, whatever others do (MPI 5.0 section 11.6)."),
     ("polls", "It asks whether something has happened, and does not wait for it."),
     ("starts", "It starts an operation, and leaves what its rank started just before as it is."),
+    ("quick", "Most calls of it need one look at the world: its implementation with `_quickly` behind its name is tried first."),
     ("posts", "It starts an operation that sends nothing."),
     (
         "collective",

@@ -55,6 +55,16 @@ impl Call<'_> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait(pub u64);
 
+/// What a call that was tried quickly has come to.
+pub enum Quick {
+    /// Nothing is done yet.
+    Undone,
+    /// It is over, and has succeeded.
+    Over,
+    /// Its first half is over.
+    Waits(Wait),
+}
+
 /// The name of an error code that the standard has: `MPI_SUCCESS`.
 pub fn code_name(code: i32) -> Option<&'static str> {
     mpi::error::PREDEFINED.iter().find(|(known, ..)| known.0 == code).map(|(_, name, _)| *name)

@@ -3,7 +3,7 @@
 //! of a function of the program (`thrown.rs`), behind all that could hold it up.
 
 use crate::alone;
-use crate::call::{Call, Object, Wait, code_name};
+use crate::call::{Call, Object, Quick, Wait, code_name};
 use crate::constants::{MPI_ERR_INTERN, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
 use crate::function::{Function, Property};
 use crate::state;
@@ -13,7 +13,7 @@ use engine::{EndOfTime, Time};
 use mpi::Mpi;
 use mpi::call::failure::Stop;
 use mpi::error::{ErrorClass, Failure, Result};
-use mpi::world::Phase;
+use mpi::world::{Phase, World};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -52,8 +52,32 @@ impl Begun {
 /// The first half of a call: all of it if `body` answers `None`, else what its second half, [`end`], is told after [`wait`].
 #[inline(always)]
 pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Result<Option<Wait>>) -> Begun {
+    begin_quickly(function, object, |_| Quick::Undone, body)
+}
+
+/// [`call`], as [`begin_quickly`] does it.
+#[inline(always)]
+pub fn call_quickly(
+    function: Function,
+    object: Object,
+    quick: impl FnOnce(&mut World) -> Quick,
+    body: impl FnOnce(&Call) -> Result,
+) -> i32 {
+    let begun = begin_quickly(function, object, quick, |c| body(c).map(|()| None));
+    begun.code().unwrap_or(MPI_SUCCESS)
+}
+
+/// [`begin`], but `quick` is tried before `body`.
+// Entering the call, a plain message and leaving then look at the world once, and nothing is put together that only failures need.
+#[inline(always)]
+pub fn begin_quickly(
+    function: Function,
+    object: Object,
+    quick: impl FnOnce(&mut World) -> Quick,
+    body: impl FnOnce(&Call) -> Result<Option<Wait>>,
+) -> Begun {
     let mpi = alone::mpi();
-    let c = Call { mpi, function, object: Cell::new(object) };
+    let told = || Call { mpi, function, object: Cell::new(object) };
     // No guard with a destructor: a rank's frames are kept small while it is blocked.
     if mpi.is_alone() {
         threads::enter(function);
@@ -66,7 +90,27 @@ pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Res
         if function.is(Property::Polls) {
             mpi.world().messages.enter_poll();
         }
-        let (entered, ordinary) = mpi.world().enter_call(function as u16, function.course());
+        let (entered, ordinary, over) = {
+            let world = &mut *mpi.world();
+            let (entered, ordinary) = world.enter_call(function as u16, function.course());
+            let over = match if ordinary { quick(world) } else { Quick::Undone } {
+                Quick::Undone => false,
+                Quick::Waits(Wait(word)) => return Begun { word, entered },
+                Quick::Over => {
+                    let clock = world.messages.leave_call(function as u16, entered);
+                    if !world.is_limit(clock) {
+                        return Begun::over(MPI_SUCCESS);
+                    }
+                    true
+                }
+            };
+            (entered, ordinary, over)
+        };
+        let c = told();
+        if over {
+            stop_after(&c);
+            return Begun::over(MPI_SUCCESS);
+        }
         if !ordinary && let Err(failure) = outside(&c) {
             return Begun::over(failed(&c, &failure));
         }
@@ -84,7 +128,7 @@ pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Res
             Err(failure) => Begun::over(left(&c, entered, Err(failure))),
         }
     }))
-    .unwrap_or_else(|panic| Begun::over(panicked(&c, panic)));
+    .unwrap_or_else(|panic| Begun::over(panicked(&told(), panic)));
     if begun.code().is_some() {
         depart(mpi);
     }
@@ -160,8 +204,8 @@ pub fn end(function: Function, object: Object, begun: Begun, body: impl FnOnce(&
 fn left(c: &Call, entered: Time, result: Result) -> i32 {
     let over = {
         let mut world = c.mpi.world();
-        world.messages.leave_call(c.function as u16, entered);
-        world.is_at_limit()
+        let clock = world.messages.leave_call(c.function as u16, entered);
+        world.is_limit(clock)
     };
     if over {
         stop_after(c);

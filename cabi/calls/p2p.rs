@@ -1,11 +1,13 @@
 //! Point-to-point communication (MPI 5.0 chapter 3).
 
 use crate::args::{Handle, InOut, Out, Status, StatusPointer};
-use crate::call::{Call, Wait};
+use crate::call::{Call, Quick, Wait};
 use mpi::error::Result;
 use mpi::handle::MESSAGE_NULL;
+use mpi::node::NIL;
 use mpi::p2p::SendMode;
 use mpi::request::{self, Template};
+use mpi::world::World;
 use rank::Addr;
 
 /// A status as the program sees it.
@@ -80,6 +82,76 @@ modes! {
     Ready rsend irsend rsend_init "Rsend";
 }
 
+/// [`send`] of a plain message.
+#[inline(always)]
+pub fn send_quickly(world: &mut World, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Quick {
+    world.send_quickly((buf, count, datatype.0), (dest, tag, comm.0)).map_or(Quick::Undone, |()| Quick::Over)
+}
+
+/// [`isend`] of a plain message.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub fn isend_quickly(
+    world: &mut World,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+    request: Out<Handle>,
+) -> Quick {
+    started(world.isend_quickly((buf, count, datatype.0), (dest, tag, comm.0)), request)
+}
+
+/// [`irecv`] of a plain message.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub fn irecv_quickly(
+    world: &mut World,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    source: i32,
+    tag: i32,
+    comm: Handle,
+    request: Out<Handle>,
+) -> Quick {
+    started(world.ireceive_quickly((buf, count, datatype.0), (source, tag, comm.0)), request)
+}
+
+#[inline(always)]
+fn started(handle: Option<usize>, request: Out<Handle>) -> Quick {
+    let Some(handle) = handle else { return Quick::Undone };
+    request.set(Handle(handle));
+    Quick::Over
+}
+
+/// [`recv`] of a plain message.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub fn recv_quickly(
+    world: &mut World,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    source: i32,
+    tag: i32,
+    comm: Handle,
+    out: StatusPointer,
+) -> Quick {
+    match world.receive_quickly((buf, count, datatype.0), (source, tag, comm.0)) {
+        None => Quick::Undone,
+        Some(NIL) => {
+            if !out.is_ignored() {
+                out.set(&status(&world.messages.latest));
+            }
+            Quick::Over
+        }
+        Some(expected) => Quick::Waits(Wait(expected.into())),
+    }
+}
+
 /// `MPI_Recv` up to its wait.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
@@ -93,7 +165,7 @@ pub fn recv(
     comm: Handle,
     out: StatusPointer,
 ) -> Result<Option<Wait>> {
-    tell_unless_waiting(c, c.mpi.begin_receive((buf, count, datatype.0), (source, tag, comm.0))?, out)
+    tell_unless_waiting(c, c.mpi.begin_any_receive((buf, count, datatype.0), (source, tag, comm.0))?, out)
 }
 
 /// `MPI_Recv` after its wait.
@@ -127,7 +199,7 @@ fn tell_latest(c: &Call, out: StatusPointer) {
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub fn irecv(c: &Call, buf: Addr, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle, request: Out<Handle>) -> Result {
-    request.set(Handle(c.mpi.ireceive((buf, count, datatype.0), (source, tag, comm.0))?));
+    request.set(Handle(c.mpi.any_ireceive((buf, count, datatype.0), (source, tag, comm.0))?));
     Ok(())
 }
 

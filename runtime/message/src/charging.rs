@@ -69,12 +69,12 @@ impl Messages {
     pub fn takes_a_while(&mut self) {
         self.effort = Effort::Varies;
     }
-    /// The call ends: its virtual time goes to the profile, and computation is measured again.
+    /// The call ends: its virtual time goes to the profile, and computation is measured again. Answers the clock.
     // The profile first: it is told the call's virtual time, which no longer changes.
     #[inline(always)]
-    pub fn leave_call(&mut self, function: u16, entered: Time) {
-        let me = self.current;
-        self.profile.call(function, self.ranks[me as usize].clock.since(entered));
+    pub fn leave_call(&mut self, function: u16, entered: Time) -> Time {
+        let clock = self.clock(self.current);
+        self.profile.call(function, clock.since(entered));
         if let Compute::Measured { .. } = self.compute {
             match self.effort {
                 Effort::Brief => self.clock_host.start_after_brief(function),
@@ -82,6 +82,7 @@ impl Messages {
                 Effort::Unknown | Effort::Varies => self.clock_host.start_after(function),
             }
         }
+        clock
     }
     /// The mounted rank reads a clock: computation up to now is charged, and readings in a row cost time after a while.
     pub fn read_clock(&mut self) -> Time {

@@ -61,6 +61,11 @@ pub enum Phase {
     Ended,
 }
 
+/// Messages that one rank may send in a row before long queues at its receivers make it step back.
+// A sender that never blocks could otherwise fill memory with messages whose receivers have not run yet; most
+// that send so many at once have receivers that keep up, and are forgiven.
+pub const BURST: u16 = 512;
+
 /// What every rank needs always: one cache line.
 // All that a sender has to see of its receiver is in this line: both queues, whether anybody decides there,
 // what it is blocked for. What only the rank itself needs, or what few ranks have, is kept beside the ranks
@@ -101,6 +106,20 @@ pub struct RankState {
 const _: () = assert!(size_of::<RankState>() == 64, "a rank's state is one cache line, or a million ranks take twice the memory");
 
 impl RankState {
+    /// [`Messages::advance`] of its clock alone: how long it waited, if it did.
+    #[inline(always)]
+    pub fn advance(&mut self, time: Time) -> Option<Span> {
+        (time > self.clock).then(|| {
+            self.failed_polls = 0;
+            time.since(std::mem::replace(&mut self.clock, time))
+        })
+    }
+    /// Counts so many messages that it sends: whether it has sent many in a row.
+    #[inline(always)]
+    pub fn counts_burst(&mut self, messages: u16) -> bool {
+        self.burst = self.burst.saturating_add(messages);
+        self.burst > BURST
+    }
     /// Whether a message in its queues may have to be decided.
     #[inline]
     pub fn watches(&self) -> bool {
@@ -140,6 +159,9 @@ pub struct Messages {
     pub sweeps: bool,
     /// Whether so much waits for other processes that senders should step back.
     pub crowded: bool,
+    /// Whether a rank has sent so many messages in a row that its next send is to ask whether it steps back.
+    // Asked of every send, where the rank's own count would have to be looked up again.
+    pub far_ahead: bool,
     /// What the mounted rank started in a row.
     pub batch: Batch,
     /// The status of the receive that has just ended.
@@ -253,6 +275,7 @@ impl Messages {
             sweeps,
             remote: remote.map(Box::new),
             crowded: false,
+            far_ahead: false,
             latest: Status::EMPTY,
             batch: Batch::default(),
             again: false,
@@ -392,11 +415,8 @@ impl Messages {
     // A clock that moves ends a row of polls, which are all of one instant.
     #[inline(always)]
     pub fn advance(&mut self, rank: u32, time: Time) {
-        let state = &mut self.ranks[rank as usize];
-        if time > state.clock {
-            self.profile.wait(rank, time.since(state.clock));
-            state.clock = time;
-            state.failed_polls = 0;
+        if let Some(waited) = self.ranks[rank as usize].advance(time) {
+            self.profile.wait(rank, waited);
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::view::BufferView;
 use engine::Time;
 use objects::Objects;
 use rank::Addr;
+use rank::memory::load_short;
 
 /// Contiguous memory.
 // Two words, which go through registers; an `BufferView` with its counted layout would be built and dropped in
@@ -69,13 +70,18 @@ impl Messages {
         }
         let envelope = Envelope::new(context, source, tag);
         let me = self.current;
-        let arrival = self.ranks[me as usize].clock + self.wire.latency(me, to, bytes);
+        let batched = batching.holds(bytes) && !at.is_null();
+        let state = &mut self.ranks[me as usize];
+        let clock = state.clock;
+        // A batch counts its messages itself.
+        let many = state.counts_burst(u16::from(!batched));
+        let arrival = clock + self.wire.latency(me, to, bytes);
         self.profile.message(bytes);
         if NOTED {
             self.note_sending(to, bytes);
             self.note_sent_type(objects, buffer);
         }
-        if batching.holds(bytes) && !at.is_null() {
+        if batched {
             let stays = batching == Batching::UntilComplete;
             return Some(self.batch_send::<NOTED>(to, envelope, (at, bytes), Transit::at(arrival), stays));
         }
@@ -83,7 +89,7 @@ impl Messages {
         // 3.5).
         self.flush_batch();
         if bytes <= INLINE_BYTES || at.is_null() {
-            let payload = self.load(&BufferView { buffer: at, layout: None, bytes }, 0);
+            let payload = if at.is_null() && bytes > 0 { Payload::None } else { Payload::Inline(load_short(at, bytes as usize)) };
             let awaited = !NOTED && !self.ranks[to as usize].posted.is_empty();
             if !(awaited && self.hand_over(to, &envelope, payload, bytes, arrival)) {
                 self.deliver(to, &envelope, payload, bytes, &Transit::at(arrival));
@@ -92,7 +98,9 @@ impl Messages {
         } else {
             self.deliver_long(to, envelope, Stretch { buffer: at, bytes }, arrival);
         }
-        self.count_burst(to);
+        if many {
+            self.forgive(&[to]);
+        }
         if NOTED {
             self.forget_sent_type();
         }
@@ -169,9 +177,17 @@ impl Messages {
             self.unload_long(index, buffer);
         }
         self.latest = Status { source: envelope.source as i32, tag: envelope.tag, error: 0, bytes, cancelled: false };
-        self.unexpected.remove(&mut self.ranks[me as usize].unexpected, place, &self.nodes);
+        self.note_arrival_of(me, index, arrival, (bytes, envelope.tag));
+        // What [`Messages::received`] does, with one look at the rank.
+        let state = &mut self.ranks[me as usize];
+        self.unexpected.remove(&mut state.unexpected, place, &self.nodes);
+        if let Some(waited) = state.advance(arrival) {
+            self.profile.wait(me, waited);
+        }
+        if self.wire.has_overheads {
+            state.clock += self.wire.overheads.receive;
+        }
         self.drop_message(index);
-        self.received(me, arrival, index, (bytes, envelope.tag));
         Some(NIL)
     }
 

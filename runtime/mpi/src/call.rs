@@ -30,6 +30,7 @@ pub mod file;
 pub(crate) mod land;
 pub(crate) mod partitioned;
 pub(crate) mod persistent;
+mod quick;
 pub(crate) mod receive;
 pub(crate) mod request;
 pub(crate) mod rma;

@@ -61,7 +61,7 @@ impl Messages {
     // The arguments one by one, as of `start_any_send`.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
-    fn begin_any_receive(
+    pub fn begin_any_receive(
         &mut self,
         objects: &Objects,
         buffer: Addr,
@@ -105,7 +105,7 @@ impl Messages {
     // Computation ends before the receive is posted: its time of posting is seen by who waits for the match.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
-    fn start_any_receive(
+    pub fn start_any_receive(
         &mut self,
         objects: &Objects,
         batching: Batching,

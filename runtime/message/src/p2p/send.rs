@@ -6,16 +6,12 @@ use crate::error::Result;
 use crate::flight::Flight;
 use crate::handle::{self, REQUEST_SENT};
 use crate::messages::Messages;
-use crate::node::flag;
+use crate::node::{NIL, flag};
 use crate::p2p::{Buffer, Peer, SendMode, bad_tag};
 use crate::request::{Body, PROC_NULL};
 use engine::Time;
 use objects::Objects;
 use rank::Addr;
-/// Messages that one rank may send in a row before long queues at its receivers make it step back.
-// A sender that never blocks could otherwise fill memory with messages whose receivers have not run yet; most
-// that send so many at once have receivers that keep up, and are forgiven.
-const BURST: u16 = 512;
 /// Unread messages at a receiver from which on its senders may have to step back.
 const UNREAD: usize = 2048;
 
@@ -156,23 +152,15 @@ impl Messages {
     /// Counts a message to `to`, whose queue may make its sender step back.
     #[inline(always)]
     pub fn count_burst(&mut self, to: u32) {
-        if self.counts_burst(1) {
-            self.forgive(to);
+        if self.ranks[self.current as usize].counts_burst(1) {
+            self.forgive(&[to]);
         }
-    }
-
-    /// Counts so many messages: whether their receivers are to be looked at.
-    #[inline(always)]
-    pub fn counts_burst(&mut self, messages: u16) -> bool {
-        let state = &mut self.ranks[self.current as usize];
-        state.burst = state.burst.saturating_add(messages);
-        state.burst > BURST
     }
 
     /// Whether the mounted rank's sends may have to let others run: too much waits for other processes, or it has sent many in a row.
     #[inline(always)]
     pub fn lets_others_run(&self) -> bool {
-        self.crowded || self.ranks[self.current as usize].burst > BURST
+        self.crowded || self.far_ahead
     }
 
     /// The mounted rank, which is to block now, goes on after others: too much waits for other processes or for its receivers.
@@ -183,12 +171,15 @@ impl Messages {
         self.ready.lag(me, clock);
     }
 
-    /// A receiver that reads what it gets makes nobody step back.
+    /// The mounted rank has sent many messages in a row, the last ones to these. A receiver that reads what it gets makes nobody step back.
     // Looked at only once the burst is long: the receiver's queue may have left the cache.
-    #[inline]
-    pub fn forgive(&mut self, to: u32) {
-        if self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD {
+    #[inline(never)]
+    pub fn forgive(&mut self, last: &[u32]) {
+        let reads = |&&to: &&u32| self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD;
+        if last.iter().filter(|&&to| to != NIL).any(|to| reads(&to)) {
             self.ranks[self.current as usize].burst = 0;
+        } else {
+            self.far_ahead = true;
         }
     }
 }

@@ -10,11 +10,20 @@ use crate::world::{Mpi, World};
 
 impl Mpi {
     /// The first half of `MPI_Recv`: what the rank has to wait for, if the message has not come; else its status is [`Mpi::latest_status`].
-    #[inline(always)]
     pub fn begin_receive(&self, buffer: Buffer, from: Peer) -> Result<Option<u32>> {
         let expected = {
             let world = &mut *self.world();
             world.messages.begin_receive(&world.objects, buffer, from)
+        }?;
+        Ok((expected != NIL).then_some(expected))
+    }
+
+    /// [`Mpi::begin_receive`] of what is not plain: `World::receive_quickly` was tried.
+    #[inline(always)]
+    pub fn begin_any_receive(&self, (buffer, count, datatype): Buffer, (source, tag, comm): Peer) -> Result<Option<u32>> {
+        let expected = {
+            let world = &mut *self.world();
+            world.messages.begin_any_receive(&world.objects, buffer, count, datatype, source, tag, comm)
         }?;
         Ok((expected != NIL).then_some(expected))
     }
@@ -59,8 +68,16 @@ impl Mpi {
         Ok(world.messages.latest)
     }
 
-    /// `MPI_Irecv`: the request's handle.
+    /// `MPI_Irecv` of what is not plain: `World::ireceive_quickly` was tried.
     #[inline(always)]
+    pub fn any_ireceive(&self, (buffer, count, datatype): Buffer, (source, tag, comm): Peer) -> Result<usize> {
+        Ok(handle::of_node({
+            let world = &mut *self.world();
+            world.messages.start_any_receive(&world.objects, Batching::UntilComplete, buffer, count, datatype, source, tag, comm)
+        }?))
+    }
+
+    /// `MPI_Irecv`: the request's handle.
     pub fn ireceive(&self, buffer: Buffer, from: Peer) -> Result<usize> {
         Ok(handle::of_node({
             let world = &mut *self.world();

@@ -1,0 +1,45 @@
+//! Calls that are mostly over at once, within the look at the world that charges their entry: nothing is done and `None` answered if there is more to do than
+//! with a plain message, which the ways of [`crate::call::send`] and [`crate::call::receive`] then see to.
+
+use crate::batch::Batching;
+use crate::call::send::MANY;
+use crate::handle;
+use crate::p2p::{Buffer, Peer, SendMode};
+use crate::world::World;
+
+impl World {
+    /// `MPI_Send` of a plain message, if its sender need not let others run.
+    #[inline(always)]
+    pub fn send_quickly(&mut self, buffer: Buffer, to: Peer) -> Option<()> {
+        if !(0..MANY).contains(&buffer.1) || self.messages.lets_others_run() {
+            return None;
+        }
+        // The second of two sends in a row is likely to be followed by a third.
+        let batching = if self.messages.again { Batching::UntilReturn } else { Batching::Never };
+        self.messages.send_plain(&self.objects, SendMode::Standard, buffer, to, batching).map(|_| ())
+    }
+
+    /// `MPI_Isend` of a plain message: the request's handle.
+    #[inline(always)]
+    pub fn isend_quickly(&mut self, buffer: Buffer, to: Peer) -> Option<usize> {
+        if buffer.1 < 0 || self.messages.crowded {
+            return None;
+        }
+        self.messages.send_plain(&self.objects, SendMode::Standard, buffer, to, Batching::UntilComplete)
+    }
+
+    /// `MPI_Recv` of a plain message: its node, if it is still to come, or [`crate::node::NIL`].
+    #[inline(always)]
+    pub fn receive_quickly(&mut self, buffer: Buffer, from: Peer) -> Option<u32> {
+        if buffer.1 < 0 { None } else { self.messages.receive_plain(&self.objects, buffer, from) }
+    }
+
+    /// `MPI_Irecv` of a plain message: the request's handle.
+    #[inline(always)]
+    pub fn ireceive_quickly(&mut self, buffer: Buffer, from: Peer) -> Option<usize> {
+        if buffer.1 < 0 {
+            return None;
+        }
+        self.messages.start_plain_receive(&self.objects, buffer, from, Batching::UntilComplete).map(handle::of_node)
+    }
+}

@@ -2,11 +2,15 @@
 //!
 //! A histogram has a bin for each power of two, in which times may lie anywhere. Drawn evenly from it they would spread more than those that were recorded,
 //! and ranks that wait for the longest would wait longer; so they are drawn as far from the middle of the bin as the recorded deviation allows.
-//! And what ranks draw for the same call is stratified: of 16 ranks one has the longest sixteenth of all times, as it was in the recording on the mean, and not
-//! sometimes none and sometimes three.
+//! Where ranks pass seldom, few draws are not yet like the histogram; so what ranks draw for the same call is stratified there: of 16 ranks one has the longest
+//! sixteenth of all times, as it was in the recording on the mean, and not sometimes none and sometimes three.
 
 use crate::histogram::Summary;
 use engine::Span;
+
+/// Passages of a rank up to which what ranks draw is stratified.
+// Where they are more it evens out, and ranks that wait for each other at each of them should not always meet one that takes long.
+const FEW: u64 = 16;
 
 /// Draws times of one histogram.
 #[derive(Clone, Debug)]
@@ -88,9 +92,11 @@ impl<'t> Draw<'t> {
 
     /// A time for a rank's call of this number; O(bins).
     pub fn time(&self, rank: u32, call: u64) -> Span {
-        let drawn = hash(u64::from(rank) + 1, call);
-        let stratum = u128::from(place(rank % self.ranks, self.ranks, call)) << 64 | u128::from(drawn);
-        let drawn = (stratum / u128::from(self.ranks)) as u64;
+        let mut drawn = hash(u64::from(rank) + 1, call);
+        if self.passages <= FEW * u64::from(self.ranks) {
+            let stratum = u128::from(place(rank % self.ranks, self.ranks, call)) << 64 | u128::from(drawn);
+            drawn = (stratum / u128::from(self.ranks)) as u64;
+        }
         let mut left = ((u128::from(drawn) * u128::from(self.passages)) >> 64) as u64;
         for (bin, &count) in self.summary.bins.iter().enumerate() {
             if left < count {

@@ -378,7 +378,11 @@ static double draw(const struct path *path, unsigned long long call)
     if (!*path->bins)
         return of_rank;
     unsigned long long drawn = mixed((unsigned long long)rank + 1, call);
-    double left = (place_of(call) + part(drawn)) / RANKS * path->passages, sum = 0, times = 0, found = -1, low, high;
+    double left = part(drawn);
+    if (path->passages <= 16.0 * RANKS) /* of few draws none should be missing */
+        left = (place_of(call) + left) / RANKS;
+    left *= path->passages;
+    double sum = 0, times = 0, found = -1, low, high;
     int bin = 0;
     for (const char *at = path->bins; *at; bin++) {
         char *end;

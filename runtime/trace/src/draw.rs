@@ -140,7 +140,7 @@ mod tests {
         let wide = of((0..300).map(|k| 1_000_000 + k * k * k * 100));
         for (name, summary, passages) in [("narrow", narrow, 400), ("split", split, 300), ("wide", wide, 600)] {
             let (mean, deviation, none) = drawn(&summary, passages);
-            assert!((mean / summary.mean as f64 - 1.0).abs() < 0.01, "{name}: a mean of {mean} and not {}", summary.mean);
+            assert!((mean / summary.mean as f64 - 1.0).abs() < 0.02, "{name}: a mean of {mean} and not {}", summary.mean);
             let recorded = summary.deviation as f64;
             assert!((deviation / recorded - 1.0).abs() < 0.1, "{name}: a deviation of {deviation} and not {recorded}");
             // Some passages had no computation.

@@ -98,6 +98,11 @@ fn listen(token: &str, process: u32) -> Result<UnixListener, String> {
     Ok(listener)
 }
 
+/// Whether the process at the other end is the same user's: names of sockets can be guessed, and what comes from there is obeyed.
+fn is_ours(stream: &UnixStream) -> bool {
+    rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| peer.uid == rustix::process::geteuid())
+}
+
 /// Nobody else has made it up.
 fn new_token() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -202,6 +207,9 @@ impl Growing {
         }
         if out.stream.is_none() {
             let Ok(mut stream) = UnixStream::connect_addr(&address) else { return Ok(()) };
+            if !is_ours(&stream) {
+                return Err(format!("process {to} of the run cannot be reached: another user's process has its name"));
+            }
             stream.write_all(&self.me.to_le_bytes()).map_err(|why| failed("a first word", &why))?;
             stream.set_nonblocking(true).map_err(|why| failed("a socket", &why))?;
             out.stream = Some(stream);
@@ -235,6 +243,9 @@ impl Growing {
     /// Takes what the sockets have.
     fn pull(&mut self) -> Result<(), String> {
         while let Ok((stream, _)) = self.listener.accept() {
+            if !is_ours(&stream) {
+                continue;
+            }
             stream.set_nonblocking(true).map_err(|why| failed("a socket", &why))?;
             self.from.push(In { stream, from: None, bytes: Vec::new() });
         }

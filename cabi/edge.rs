@@ -96,13 +96,8 @@ pub fn begin_quickly(
             let over = match if ordinary { quick(world) } else { Quick::Undone } {
                 Quick::Undone => false,
                 Quick::Waits(Wait(word)) => return Begun { word, entered },
-                Quick::Over => {
-                    let clock = world.messages.leave_call(function as u16, entered);
-                    if !world.is_limit(clock) {
-                        return Begun::over(MPI_SUCCESS);
-                    }
-                    true
-                }
+                Quick::Over if !world.leave_call(function as u16, entered) => return Begun::over(MPI_SUCCESS),
+                Quick::Over => true,
             };
             (entered, ordinary, over)
         };
@@ -202,11 +197,7 @@ pub fn end(function: Function, object: Object, begun: Begun, body: impl FnOnce(&
 /// The call's work is done: its code.
 #[inline(always)]
 fn left(c: &Call, entered: Time, result: Result) -> i32 {
-    let over = {
-        let mut world = c.mpi.world();
-        let clock = world.messages.leave_call(c.function as u16, entered);
-        world.is_limit(clock)
-    };
+    let over = c.mpi.world().leave_call(c.function as u16, entered);
     if over {
         stop_after(c);
     }

@@ -143,9 +143,7 @@ pub fn recv_quickly(
     match world.receive_quickly((buf, count, datatype.0), (source, tag, comm.0)) {
         None => Quick::Undone,
         Some(NIL) => {
-            if !out.is_ignored() {
-                out.set(&status(&world.messages.latest));
-            }
+            tell(out, || world.messages.latest);
             Quick::Over
         }
         Some(expected) => Quick::Waits(Wait(expected.into())),
@@ -190,8 +188,13 @@ fn tell_unless_waiting(c: &Call, expected: Option<u32>, out: StatusPointer) -> R
 
 #[inline(always)]
 fn tell_latest(c: &Call, out: StatusPointer) {
+    tell(out, || c.mpi.latest_status());
+}
+
+#[inline(always)]
+fn tell(out: StatusPointer, latest: impl FnOnce() -> request::Status) {
     if !out.is_ignored() {
-        out.set(&status(&c.mpi.latest_status()));
+        out.set(&status(&latest()));
     }
 }
 

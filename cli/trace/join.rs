@@ -1,7 +1,6 @@
 //! `xsim trace join`: what the processes of a run saved that did not come to its end, as one trace.
 
 use crate::failure::Failure;
-use ::trace::file::{self, Kind};
 use ::trace::saved::{self, Saved};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
@@ -30,5 +29,5 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
         let missing = joined.missing.len();
         eprintln!("xsim: note: no part tells of {missing} ranks ({first} to {last}): they do nothing in the trace");
     }
-    super::write(&file::pack(Kind::Trace, &joined.contents), matches)
+    super::write(&joined.file(), matches)
 }

@@ -1,4 +1,5 @@
 /* What tests/programs/spawn_another.c spawns: another program, with globals, constructors, options and an end of its own. With an argument `-n NUMBER` it says so to its parents. */
+#include "another_library.h"
 #include "check.h"
 #include <unistd.h>
 
@@ -7,16 +8,6 @@ int counter = 40;
 static long table[5000] = {1, 2, 3};
 static const char *words[] = {"one", "two", "three"};
 static int constructed;
-
-#ifdef LIBRARY
-int library_step(void);
-#else
-static int library_step(void)
-{
-    static int steps = 5;
-    return ++steps;
-}
-#endif
 
 __attribute__((constructor)) static void construct(void) { constructed++; }
 static void at_end(void)

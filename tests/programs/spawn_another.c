@@ -1,20 +1,11 @@
 /* Programs that spawn other ones. Arguments: the case, then the programs. */
+#include "another_library.h"
 #include "check.h"
 
 static char **programs;
 static int programs_given;
 int counter = 7;
 static double own[300] = {1};
-
-#ifdef LIBRARY
-int library_step(void);
-#else
-static int library_step(void)
-{
-    static int steps = 5;
-    return ++steps;
-}
-#endif
 
 static void meet(MPI_Comm inter, int children, int first, int second, int split)
 {

@@ -39,17 +39,16 @@ pub fn of(trace: &Trace, name: &str, options: &Options, program: &mut Program, t
 
 fn main_c(program: &mut Program, options: &Options) -> String {
     let mut out = String::from("#include \"main.h\"\n#include \"util.h\"\n\n");
-    let draws = options.computation == Computation::Drawn && !program.times.is_empty();
-    let times = if draws { program.times.definitions(&mut program.speller.vectors) } else { String::new() };
+    let times = program.times.as_ref().map(|times| times.definitions(&mut program.speller.vectors));
     let vectors = program.speller.vectors.definitions();
     if !vectors.is_empty() {
         out += &vectors;
         out.push('\n');
     }
-    out += &times;
+    out += times.as_deref().unwrap_or_default();
     out += &counters(program);
     out += "int main(int argc, char **argv)\n{\n";
-    if draws {
+    if times.is_some() {
         out += "    paths_are(paths, (int)(sizeof paths / sizeof paths[0]));\n";
     }
     if !program.is_whole {

@@ -22,7 +22,8 @@ pub struct Program {
     /// The statements of `main`.
     pub body: String,
     pub speller: Speller,
-    pub times: Times,
+    /// What is drawn, if anything is.
+    pub times: Option<Times>,
     /// Functions that are called, in the order in which they come.
     pub functions: IndexSet<&'static str>,
     /// Whether the trace has the call that initializes MPI, and that which ends it.
@@ -51,7 +52,7 @@ impl Program {
             program: Program {
                 body: String::new(),
                 speller: Speller { keeps_statuses, degree: degree(&ranks, options, &items), ..Speller::default() },
-                times: Times::of(trace),
+                times: (options.computation == Computation::Drawn).then(|| Times::of(trace)).filter(|times| !times.is_empty()),
                 functions: IndexSet::new(),
                 is_whole: trace.functions.iter().any(|function| matches!(function.name.as_str(), "MPI_Init" | "MPI_Init_thread")),
             },
@@ -188,8 +189,8 @@ impl Writer<'_> {
         }
         if self.options.computation == Computation::Each {
             self.line("compute_next();")?;
-        } else if !self.program.times.is_empty() {
-            let place = self.program.times.place(variants[0].1);
+        } else if let Some(times) = &self.program.times {
+            let place = times.place(variants[0].1);
             self.line(&format!("compute({place});"))?;
         }
         spelled.before.iter().try_for_each(|line| self.line(line))?;

@@ -73,13 +73,11 @@ impl Times {
         self.places[call as usize]
     }
 
-    /// The table; empty if nothing is computed.
+    /// The table.
     pub fn definitions(&self, vectors: &mut Vectors) -> String {
-        let mut out = String::new();
-        if self.is_empty() {
-            return out;
-        }
-        out += "/* From, to, passages; seconds: least, mean, most; part of a bin, shrinking; how many from 2^(first - 1) ps on, and so on; means of ranks in ps. */\n";
+        let mut out = String::from(
+            "/* From, to, passages; seconds: least, mean, most; part of a bin, shrinking; how many from 2^(first - 1) ps on, and so on; means of ranks in ps. */\n",
+        );
         out += "static const struct path paths[] = {\n";
         for Way { from, to, passages, summary, means } in &self.paths {
             let [least, mean, most] = [summary.least, summary.mean, summary.most].map(|ps| ps as f64 * 1e-12);

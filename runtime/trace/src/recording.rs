@@ -4,7 +4,6 @@ use crate::calls::Calls;
 use crate::codec::Reader;
 use crate::dictionary::Dictionary;
 use crate::encode::Encoder;
-use crate::file;
 use crate::fold::{self, Cursor, Grammar, Kind};
 use crate::histogram::Histogram;
 use crate::part::{Item, Part, Seen};
@@ -201,7 +200,7 @@ impl Recording {
 
 /// The file of what processes recorded.
 fn file_of(all: Vec<Saved>) -> Result<Vec<u8>, String> {
-    Ok(file::pack(file::Kind::Trace, &saved::join(all)?.contents))
+    saved::join(all).map(|joined| joined.file())
 }
 
 fn decode(key: &[u8], template: usize, ends: [usize; 4]) -> (Template, Vec<i64>) {

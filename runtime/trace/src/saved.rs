@@ -161,6 +161,13 @@ pub struct Joined {
     pub missing: Vec<u32>,
 }
 
+impl Joined {
+    /// The bytes of the trace's file.
+    pub fn file(&self) -> Vec<u8> {
+        file::pack(Kind::Trace, &self.contents)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

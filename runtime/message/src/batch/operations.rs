@@ -19,6 +19,11 @@ pub enum Batching {
 }
 
 impl Batching {
+    /// Of an `MPI_Send`, by whether its rank's call before was one, too: the second of two in a row is likely to be followed by a third.
+    #[inline(always)]
+    pub fn of_send(again: bool) -> Batching {
+        if again { Batching::UntilReturn } else { Batching::Never }
+    }
     /// Whether a send of so many contiguous bytes may join.
     #[inline(always)]
     pub fn holds(self, bytes: u64) -> bool {

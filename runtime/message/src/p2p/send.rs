@@ -175,8 +175,8 @@ impl Messages {
     // Looked at only once the burst is long: the receiver's queue may have left the cache.
     #[inline(never)]
     pub fn forgive(&mut self, last: &[u32]) {
-        let reads = |&&to: &&u32| self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD;
-        if last.iter().filter(|&&to| to != NIL).any(|to| reads(&to)) {
+        let reads = |to: u32| to != NIL && self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD;
+        if last.iter().any(|&to| reads(to)) {
             self.ranks[self.current as usize].burst = 0;
         } else {
             self.far_ahead = true;

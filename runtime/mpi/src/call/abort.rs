@@ -132,13 +132,7 @@ impl World {
     /// Whether the mounted rank's clock has got to where somebody has failed or aborted.
     #[inline(always)]
     pub fn is_at_limit(&self) -> bool {
-        self.is_limit(self.messages.clock(self.messages.current))
-    }
-
-    /// Whether a clock has got there.
-    #[inline(always)]
-    pub fn is_limit(&self, clock: Time) -> bool {
-        clock >= self.run.limit
+        self.messages.clock(self.messages.current) >= self.run.limit
     }
 
     /// The greatest clock of all ranks of this process, or when a failure has ended the run.

@@ -14,9 +14,7 @@ impl World {
         if !(0..MANY).contains(&buffer.1) || self.messages.lets_others_run() {
             return None;
         }
-        // The second of two sends in a row is likely to be followed by a third.
-        let batching = if self.messages.again { Batching::UntilReturn } else { Batching::Never };
-        self.messages.send_plain(&self.objects, SendMode::Standard, buffer, to, batching).map(|_| ())
+        self.messages.send_plain(&self.objects, SendMode::Standard, buffer, to, Batching::of_send(self.messages.again)).map(|_| ())
     }
 
     /// `MPI_Isend` of a plain message: the request's handle.

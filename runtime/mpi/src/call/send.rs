@@ -21,9 +21,7 @@ impl Mpi {
         }
         let mut guard = self.world();
         let world = &mut *guard;
-        // The second of two sends in a row is likely to be followed by a third.
-        let batching = if world.messages.again { Batching::UntilReturn } else { Batching::Never };
-        let request = world.messages.start_send(&world.objects, mode, buffer, to, batching)?;
+        let request = world.messages.start_send(&world.objects, mode, buffer, to, Batching::of_send(world.messages.again))?;
         if request == REQUEST_SENT && !world.messages.lets_others_run() {
             return Ok(());
         }

@@ -39,29 +39,25 @@ impl Globals {
 
     /// The rank begins.
     pub(crate) fn start(&mut self, rank: u32) {
-        match self {
-            Globals::Shared => {}
-            Globals::Copied(copied) => copied.mount(rank),
-            Globals::Cloned(cloned, thread_local) => {
-                if let Some(copied) = thread_local {
-                    copied.mount(rank);
-                }
-                cloned.start(rank);
-            }
-        }
+        let (copied, cloned) = self.parts();
+        copied.into_iter().for_each(|copied| copied.mount(rank));
+        cloned.into_iter().for_each(|cloned| cloned.start(rank));
     }
 
     /// The rank (in place) has ended.
     pub(crate) fn ended(&mut self, rank: u32) {
+        let (copied, cloned) = self.parts();
+        copied.into_iter().for_each(|copied| copied.ended(rank));
+        cloned.into_iter().for_each(|cloned| cloned.ended(rank));
+    }
+
+    /// What is copied, and what is cloned.
+    #[inline]
+    fn parts(&mut self) -> (Option<&mut Swapped>, Option<&mut Cloned>) {
         match self {
-            Globals::Shared => {}
-            Globals::Copied(copied) => copied.ended(rank),
-            Globals::Cloned(cloned, thread_local) => {
-                if let Some(copied) = thread_local {
-                    copied.ended(rank);
-                }
-                cloned.ended(rank);
-            }
+            Globals::Shared => (None, None),
+            Globals::Copied(copied) => (Some(copied), None),
+            Globals::Cloned(cloned, thread_local) => (thread_local.as_deref_mut(), Some(cloned)),
         }
     }
 

@@ -8,13 +8,15 @@
  * alltoall of 8 bytes for each member; alltoallv of 0 to 2 numbers of 8 bytes for each member; allgatherv of as many from each; neighbor_alltoall, neighbor_allgather and
  * neighbor_alltoallv of 8 bytes (0 to 2 numbers of them) with the neighbours in a periodic 3-D grid, which is made before; split into rows
  * of a power of two, about the square root of the ranks; cart: a 2-D grid; exchange: MPI_Irecv, MPI_Send and MPI_Wait with the
- * neighbours in a ring; rma_put, rma_get and rma_accumulate: 64 accesses of 8 bytes and a flush; rma_fence; file_shared: 8 bytes written at the shared pointer of a file in the working directory; switches: the same as exchange backwards, so that every message costs a switch of ranks, after writing 200 bytes
+ * neighbours in a ring; rma_put, rma_get and rma_accumulate: 64 accesses of 8 bytes and a flush; rma_fence; file_shared: 8 bytes written at the shared pointer of a file in the working directory; file_plain: as many writes to such a file by rank 0 alone, with pwrite; switches: the same as exchange backwards, so that every message costs a switch of ranks, after writing 200 bytes
  * of global data if a third argument is given. Rank 0 checks the result and prints how often the operation was done.
  */
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int rank, size;
 static char scratch[256];
@@ -301,6 +303,18 @@ static int file_shared(void)
     return MPI_File_write_shared(file, &mine, 8, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS;
 }
 
+static int plain = -1;
+static off_t at;
+
+static int file_plain(void)
+{
+    long long mine = rank;
+    int right = 1;
+    for (int i = 0; rank == 0 && i < size; i++, at += sizeof mine)
+        right &= pwrite(plain, &mine, sizeof mine, at) == sizeof mine;
+    return right;
+}
+
 static int barrier(void) { return MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS; }
 static int gatherv(void) { return uneven(1); }
 static int scatterv(void) { return uneven(0); }
@@ -312,7 +326,7 @@ static const struct {
     const char *name;
     int (*run)(void);
 } operations[] = {
-    { "rma_put", rma_put }, { "rma_get", rma_get }, { "rma_accumulate", rma_accumulate }, { "rma_fence", rma_fence }, { "file_shared", file_shared },
+    { "rma_put", rma_put }, { "rma_get", rma_get }, { "rma_accumulate", rma_accumulate }, { "rma_fence", rma_fence }, { "file_shared", file_shared }, { "file_plain", file_plain },
     { "hello", barrier }, { "barrier", barrier }, { "ibarrier", ibarrier }, { "allreduce", allreduce }, { "iallreduce", iallreduce },
     { "function", function }, { "gatherv", gatherv }, { "scatterv", scatterv }, { "reduce", reduce }, { "scan", scan },
     { "alltoall", alltoall }, { "alltoallv", alltoallv }, { "allgatherv", allgatherv }, { "neighbor_alltoall", neighbor_alltoall },
@@ -333,6 +347,10 @@ int main(int argc, char **argv)
         make_window(strcmp(name, "rma_fence") == 0);
     if (strcmp(name, "file_shared") == 0)
         MPI_File_open(MPI_COMM_WORLD, "operations.data", MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+    if (strcmp(name, "file_plain") == 0 && rank == 0) {
+        plain = open("operations.plain", O_CREAT | O_WRONLY | O_TRUNC, 0600);
+        unlink("operations.plain");
+    }
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
         if (strcmp(name, operations[i].name) == 0) {
             right = 1;

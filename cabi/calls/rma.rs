@@ -1,9 +1,10 @@
 //! One-sided communication (MPI 5.0 chapter 12): accesses and epochs. The windows themselves are in `window.rs`.
 
 use crate::args::{Handle, Out};
-use crate::call::{Call, Wait};
+use crate::call::{Call, Quick, Wait};
 use mpi::error::Result;
 use mpi::rma::{Asked, Flush, Operation, Target};
+use mpi::world::World;
 use rank::Addr;
 
 /// Target and window as calls name them: rank, displacement, count, datatype, window.
@@ -11,21 +12,47 @@ type To = (i32, i64, i64, Handle, Handle);
 /// Address, count and datatype.
 type From = (Addr, i64, Handle);
 
-/// An access; `request` gets its handle, if there is one.
-fn access(c: &Call, operation: Operation, (at, count, datatype): From, to: To, request: Option<Out<Handle>>) -> Result {
-    let (rank, displacement, elements, kind, win) = to;
+#[inline(always)]
+fn asked(operation: Operation, (at, count, datatype): From, (rank, displacement, elements, kind, win): To, wants_request: bool) -> Asked {
     let target = Target { rank, displacement, count: elements, datatype: kind.0 };
-    let buffer = (at, count, datatype.0);
-    let handle = c.mpi.access(&Asked { win: win.0, operation, buffer, target, wants_request: request.is_some() })?;
+    Asked { win: win.0, operation, buffer: (at, count, datatype.0), target, wants_request }
+}
+
+/// An access; `request` gets its handle, if there is one.
+fn access(c: &Call, operation: Operation, from: From, to: To, request: Option<Out<Handle>>) -> Result {
+    let handle = c.mpi.access(&asked(operation, from, to, request.is_some()))?;
     if let Some(request) = request {
         request.set(Handle(handle));
     }
     Ok(())
 }
 
+/// An access without a request, if it is a short one.
+#[inline(always)]
+fn quickly(world: &mut World, operation: Operation, from: From, to: To) -> Quick {
+    world.access_quickly(&asked(operation, from, to, false)).map_or(Quick::Undone, |()| Quick::Over)
+}
+
 /// `MPI_Put`.
 pub fn put(c: &Call, at: Addr, count: i64, datatype: Handle, rank: i32, disp: i64, elements: i64, kind: Handle, win: Handle) -> Result {
     access(c, Operation::Put, (at, count, datatype), (rank, disp, elements, kind, win), None)
+}
+
+/// [`put`] of a few bytes.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub fn put_quickly(
+    w: &mut World,
+    at: Addr,
+    count: i64,
+    datatype: Handle,
+    rank: i32,
+    disp: i64,
+    n: i64,
+    kind: Handle,
+    win: Handle,
+) -> Quick {
+    quickly(w, Operation::Put, (at, count, datatype), (rank, disp, n, kind, win))
 }
 
 /// `MPI_Rput`.
@@ -47,6 +74,23 @@ pub fn rput(
 /// `MPI_Get`.
 pub fn get(c: &Call, at: Addr, count: i64, datatype: Handle, rank: i32, disp: i64, elements: i64, kind: Handle, win: Handle) -> Result {
     access(c, Operation::Get, (at, count, datatype), (rank, disp, elements, kind, win), None)
+}
+
+/// [`get`] of a few bytes.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub fn get_quickly(
+    w: &mut World,
+    at: Addr,
+    count: i64,
+    datatype: Handle,
+    rank: i32,
+    disp: i64,
+    n: i64,
+    kind: Handle,
+    win: Handle,
+) -> Quick {
+    quickly(w, Operation::Get, (at, count, datatype), (rank, disp, n, kind, win))
 }
 
 /// `MPI_Rget`.
@@ -79,6 +123,24 @@ pub fn accumulate(
     win: Handle,
 ) -> Result {
     access(c, Operation::Accumulate(op.0), (at, count, datatype), (rank, disp, elements, kind, win), None)
+}
+
+/// [`accumulate`] of a few bytes.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub fn accumulate_quickly(
+    world: &mut World,
+    at: Addr,
+    count: i64,
+    datatype: Handle,
+    rank: i32,
+    disp: i64,
+    elements: i64,
+    kind: Handle,
+    op: Handle,
+    win: Handle,
+) -> Quick {
+    quickly(world, Operation::Accumulate(op.0), (at, count, datatype), (rank, disp, elements, kind, win))
 }
 
 /// `MPI_Raccumulate`.

@@ -3,6 +3,7 @@
 use crate::atomic::{Bytes, Combine, compare_and_swap, fetch};
 use crate::came::Act;
 use crate::place::Place;
+use crate::short::Short;
 use engine::Time;
 use message::chapter::arrivals::Arrival;
 
@@ -127,25 +128,58 @@ impl Default for Access {
 
 impl Access {
     /// Its turn among those that wait at its target.
-    pub(crate) fn waits(self: Held) -> Arrival<Held> {
-        Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, what: self }
+    pub(crate) fn waits(self: Held) -> Arrival<Waiting> {
+        Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, what: Waiting::Any(self) }
     }
     /// Whether all that it is about is its target's memory, which others may have to have touched before: no lock, no end of an epoch.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.turn == Turn::Ordered && !self.void && self.action.touches()
     }
-    /// Does what it does to the memory of its target, whose window begins at `base`: what it found there.
-    pub(crate) fn run(&self, base: usize) -> Bytes {
+    /// Does what it does to the memory of its target, whose window begins at `base`; if it fetches, its data is what it found there, else nothing.
+    pub(crate) fn run(&mut self, base: usize) {
         match self.action {
-            Action::Put => self.place.write(base, &self.data),
-            Action::Accumulate(combine) => combine.apply(&self.place, base, &self.data),
-            Action::Get => return fetch(&self.place, base),
-            Action::Fetch(combine) => return combine.fetch(&self.place, base, &self.data),
-            Action::CompareAndSwap => return compare_and_swap(&self.place, base, &self.data),
+            Action::Put => {
+                self.place.write(base, &self.data);
+                self.data.clear();
+            }
+            Action::Accumulate(combine) => {
+                combine.apply(&self.place, base, &self.data);
+                self.data.clear();
+            }
+            Action::Get => self.data = fetch(&self.place, base),
+            Action::Fetch(combine) => self.data = combine.fetch(&self.place, base, &self.data),
+            Action::CompareAndSwap => self.data = compare_and_swap(&self.place, base, &self.data),
             Action::Lock { .. } | Action::Unlock { .. } | Action::Complete => {}
         }
-        Bytes::new()
+    }
+}
+
+/// What waits at its target.
+pub(crate) enum Waiting {
+    /// In a place of its own.
+    Any(Held),
+    /// In the row of those that wait.
+    Short(Short),
+}
+
+const _: () = assert!(size_of::<Arrival<Waiting>>() == 64, "a cache line");
+
+impl Waiting {
+    /// The window, if all that it is about is its target's memory.
+    #[inline]
+    pub(crate) fn plain(&self) -> Option<u32> {
+        match self {
+            Waiting::Any(access) => access.is_plain().then_some(access.win),
+            Waiting::Short(short) => Some(short.win),
+        }
+    }
+    /// [`Access::run`].
+    pub(crate) fn run(&mut self, base: usize) {
+        match self {
+            Waiting::Any(access) => access.run(base),
+            Waiting::Short(short) => short.run(base),
+        }
     }
 }
 

@@ -8,7 +8,10 @@ use smallvec::SmallVec;
 
 /// Bytes of a payload: those of one element are kept without an allocation.
 // Most atomics are of one element, and such a payload is as large as its address and length would be.
-pub(crate) type Bytes = SmallVec<[u8; 16]>;
+pub(crate) type Bytes = SmallVec<[u8; SHORT]>;
+
+/// Payload bytes that have a place of their own in an access.
+pub(crate) const SHORT: usize = 16;
 
 /// A predefined operation on elements of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,6 +65,19 @@ impl Combine {
         memory::write(at, piece);
     }
 
+    /// What so many bytes are when `data` is combined into them.
+    pub(crate) fn short(self, data: [u64; 2], before: [u64; 2], bytes: usize) -> [u64; 2] {
+        match self.op {
+            Predefined::NoOp => before,
+            Predefined::Replace => data,
+            _ => {
+                let mut after = spread(before);
+                self.kernel()(&spread(data)[..bytes], &mut after[..bytes]);
+                gathered(after)
+            }
+        }
+    }
+
     /// Combines `data` into the memory at `place`.
     // Nothing is answered, so that what was there need not be kept: a large accumulate goes through a page at a
     // time.
@@ -96,8 +112,34 @@ const FEW: usize = 64;
 // An eighth of the nearest cache: memory, operand and the piece stay in it together.
 const PIECE: usize = 4096;
 
+/// What is in the program's memory from there on, [`SHORT`] bytes at most.
+#[inline]
+pub(crate) fn few(from: Addr, bytes: usize) -> Bytes {
+    Bytes::from_buf_and_len(spread(memory::load_short(from, bytes)), bytes)
+}
+
+/// The bytes of what [`memory::load_short`] read.
+#[inline]
+fn spread(words: [u64; 2]) -> [u8; SHORT] {
+    let mut bytes = [0; SHORT];
+    for (bytes, word) in bytes.chunks_exact_mut(8).zip(words) {
+        bytes.copy_from_slice(&word.to_le_bytes());
+    }
+    bytes
+}
+
+/// What [`spread`] made bytes of.
+#[inline]
+fn gathered(bytes: [u8; SHORT]) -> [u64; 2] {
+    let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
+    [word(0), word(8)]
+}
+
 /// What is in the memory at `place`.
 pub(crate) fn fetch(place: &Place, base: usize) -> Bytes {
+    if place.blocks.is_none() && place.bytes <= SHORT as u64 {
+        return few(Addr(base).offset(place.at), place.bytes as usize);
+    }
     let mut bytes = Bytes::from_elem(0, place.bytes as usize);
     place.read(base, &mut bytes);
     bytes

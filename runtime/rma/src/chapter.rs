@@ -1,6 +1,7 @@
 //! Windows as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of them.
 
-use crate::deferred::Mounted;
+use crate::access::Waiting;
+use crate::deferred::{Mounted, Pieces};
 use crate::lock::Lock;
 use crate::remote::context;
 use crate::state::Rma;
@@ -31,10 +32,13 @@ impl Chapter for Rma {
         let Ok(mounted) = (errand as Box<dyn Any>).downcast::<Mounted>() else {
             unreachable!("an errand comes back to the chapter that gave it")
         };
-        for mut access in mounted.0.into_iter().flat_map(|pieces| pieces.accesses) {
-            let at = access.arrival;
-            self.touched(messages, &mut access, at);
-            self.end(access);
+        for Pieces { target, accesses, .. } in mounted.0 {
+            for (at, what) in accesses {
+                match what {
+                    Waiting::Any(access) => self.touched(messages, access, at),
+                    Waiting::Short(short) => self.touched_short(messages, target, &short, at),
+                }
+            }
         }
     }
     // An access is sent when it is made: nothing waits for anybody to join it.

@@ -1,6 +1,7 @@
 //! Accesses to memory that only its mounted rank reaches, its globals and its stack: the main loop mounts the rank before anybody runs.
 
-use crate::access::Held;
+use crate::access::Waiting;
+use engine::Time;
 use message::chapter::Errand;
 
 /// Accesses to be done while their target is mounted, in their order.
@@ -9,7 +10,8 @@ pub(crate) struct Pieces {
     pub(crate) target: u32,
     /// Where the target's memory begins.
     pub(crate) base: usize,
-    pub(crate) accesses: Vec<Held>,
+    /// Each with the time of its turn.
+    pub(crate) accesses: Vec<(Time, Waiting)>,
 }
 
 impl Pieces {
@@ -31,7 +33,7 @@ impl Errand for Mounted {
         for pieces in self.0.chunk_by_mut(|one, other| one.target == other.target) {
             mounted(pieces[0].target, &mut || {
                 for Pieces { base, accesses, .. } in pieces.iter_mut() {
-                    accesses.iter_mut().for_each(|access| access.data = access.run(*base));
+                    accesses.iter_mut().for_each(|(_, access)| access.run(*base));
                 }
             });
         }

@@ -2,7 +2,7 @@
 
 use crate::CHAPTER;
 use crate::access::{Action, Back, Held, NIL, Turn};
-use crate::atomic::{Bytes, Combine};
+use crate::atomic::{Bytes, Combine, SHORT, few};
 use crate::check::unsynchronized;
 use crate::origin::{Channel, Hold, Pair, Reply};
 use crate::place::Place;
@@ -85,14 +85,6 @@ impl Rma {
     // Everything that can be wrong is found here, at the origin and in its call: a target has nobody whom it
     // could tell.
     pub fn issue(&mut self, messages: &mut Messages, objects: &Objects, asked: &Asked) -> Result<usize> {
-        match self.issue_short(messages, objects, asked) {
-            Some(()) => Ok(REQUEST_SENT),
-            None => self.issue_any(messages, objects, asked),
-        }
-    }
-
-    #[inline(never)]
-    fn issue_any(&mut self, messages: &mut Messages, objects: &Objects, asked: &Asked) -> Result<usize> {
         let &Asked { win, operation, buffer, target, wants_request } = asked;
         let index = objects.wins.index(&objects.comms, win)?;
         if target.rank == PROC_NULL {
@@ -244,7 +236,7 @@ impl Rma {
     pub(crate) fn count(&mut self, channel: u32, hold: Hold, (action, turn): (Action, Turn)) -> Back {
         let state = &mut self.channels[channel];
         let origin = self.origins.at_mut(state.origin);
-        state.used = Some(origin.flushes);
+        state.used = origin.flushes + 1;
         state.ordered |= turn == Turn::Ordered;
         // Every access of a lock's epoch is answered, so that a flush knows when it is done at the target;
         // of other epochs only data comes back.
@@ -257,10 +249,9 @@ impl Rma {
         Back { channel, ..Back::NONE }
     }
 
-    /// A message of the mounted rank to a target leaves now: when it arrives, if that is known.
-    #[inline]
-    pub(crate) fn send(&mut self, messages: &mut Messages, objects: &Objects, channel: u32, mut access: Held) -> Option<Time> {
-        let (me, to, bytes) = (access.origin, access.target, access.data.len() as u64);
+    /// A message of the mounted rank with so many bytes leaves now: when that is, and the how many-th of the rank's it is.
+    #[inline(always)]
+    pub(crate) fn leave(&mut self, messages: &mut Messages, me: u32, bytes: u64) -> (Time, u32) {
         let leaves = messages.inject(me);
         messages.profile.message(bytes);
         if self.issued.is_empty() {
@@ -268,8 +259,15 @@ impl Rma {
         }
         let issued = &mut self.issued[(me - messages.first) as usize];
         *issued += 1;
-        access.sequence = *issued;
-        access.after.at = leaves;
+        (leaves, *issued)
+    }
+
+    /// A message of the mounted rank to a target leaves now: when it arrives, if that is known.
+    #[inline]
+    pub(crate) fn send(&mut self, messages: &mut Messages, objects: &Objects, channel: u32, mut access: Held) -> Option<Time> {
+        let (me, to, bytes) = (access.origin, access.target, access.data.len() as u64);
+        let (leaves, sequence) = self.leave(messages, me, bytes);
+        (access.sequence, access.after.at) = (sequence, leaves);
         if messages.by_time() {
             let index = self.accesses.insert(access);
             self.take_off(index);
@@ -350,8 +348,6 @@ pub(crate) fn action(messages: &Messages, objects: &Objects, operation: Operatio
     }
 }
 
-/// Payload bytes that have a place of their own in an access.
-pub(crate) const SHORT: usize = 16;
 /// Elements that nobody looks into.
 const BYTES: objects::datatype::Element = objects::datatype::Element::One(objects::datatype::Kind::Byte);
 
@@ -373,9 +369,7 @@ fn payload(objects: &Objects, operation: Operation, action: Action, buffer: Buff
 
 fn pack(view: &BufferView) -> Bytes {
     if view.layout.is_none() && view.bytes <= SHORT as u64 {
-        let mut data = [0; SHORT];
-        rank::memory::read(view.buffer, &mut data[..view.bytes as usize]);
-        return Bytes::from_buf_and_len(data, view.bytes as usize);
+        return few(view.buffer, view.bytes as usize);
     }
     let mut data = Vec::new();
     view.append_to(&mut data);

@@ -21,6 +21,7 @@ pub(crate) mod origins;
 pub(crate) mod passive;
 pub(crate) mod place;
 pub(crate) mod posting;
+mod quick;
 pub(crate) mod remote;
 pub(crate) mod serve;
 pub(crate) mod short;

@@ -3,6 +3,7 @@
 use crate::access::NIL;
 use crate::atomic::Bytes;
 use crate::came::Came;
+use crate::short::Fetched;
 use engine::Time;
 use message::view::BufferView;
 use rustc_hash::FxHashMap;
@@ -28,8 +29,12 @@ pub(crate) struct Origin {
     pub(crate) flushes: u32,
     /// What is under way, by target (world rank).
     pub(crate) channels: FxHashMap<u32, u32>,
+    /// The channel of the last short access, or none.
+    pub(crate) last: u32,
     /// Where data goes that has not been looked for yet.
     pub(crate) replies: Vec<u32>,
+    /// What short accesses have fetched.
+    pub(crate) fetched: Vec<Fetched>,
     /// Replies outside of channels that have no answer yet, the latest that have, and who waits for them.
     pub(crate) unanswered: u32,
     pub(crate) latest: Came,
@@ -44,6 +49,7 @@ impl Origin {
             && self.started.is_none()
             && self.channels.is_empty()
             && self.replies.is_empty()
+            && self.fetched.is_empty()
             && self.unanswered == 0
     }
 }
@@ -73,7 +79,8 @@ pub(crate) enum Hold {
 }
 
 /// What an origin has under way to a target. Accesses of one origin to one target arrive in the order in which they were made.
-// For each target apart, because MPI's order and completion are between two ranks.
+// For each target apart, because MPI's order and completion are between two ranks. A cache line.
+#[repr(align(64))]
 pub(crate) struct Channel {
     pub(crate) hold: Hold,
     /// World rank.
@@ -90,8 +97,10 @@ pub(crate) struct Channel {
     pub(crate) fetching: u32,
     /// Who waits for the last answer.
     pub(crate) wait: u32,
-    /// If anything was accessed since the last flush, how often its origin had flushed all by then.
-    pub(crate) used: Option<u32>,
+    /// The channel that its origin's short accesses went on with after one of this channel, or none.
+    pub(crate) next: u32,
+    /// If anything was accessed since the last flush, how often its origin had flushed all by then, and one more; else 0.
+    pub(crate) used: u32,
     /// Whether accesses go in the order of arrivals because of an atomic one among them.
     pub(crate) ordered: bool,
 }
@@ -107,7 +116,8 @@ impl Channel {
             done: Came::default(),
             fetching: 0,
             wait: NIL,
-            used: None,
+            next: NIL,
+            used: 0,
             ordered: false,
         }
     }

@@ -125,7 +125,7 @@ impl Rma {
     fn unlock_channel(&mut self, messages: &mut Messages, objects: &Objects, pair: Pair, channel: u32, wait: u32) {
         let state = &mut self.channels[channel];
         let origin = self.origins.at_mut(state.origin);
-        let (hold, used) = (state.hold, state.used == Some(origin.flushes));
+        let (hold, used) = (state.hold, state.used == origin.flushes + 1);
         if hold != Hold::Unchecked {
             let mut back = Back::NONE;
             // Nobody else can hold the target's lock: what was accessed there is in its memory, and when the lock is free again is known.
@@ -152,7 +152,7 @@ impl Rma {
     /// All answers of a channel are to come before the wait is over.
     fn await_channel(&mut self, channel: u32, wait: u32) {
         let state = &mut self.channels[channel];
-        state.used = None;
+        state.used = 0;
         if state.outstanding != 0 {
             if state.wait == NIL {
                 state.wait = wait;

@@ -107,7 +107,8 @@ fn take_access(win: u32, from: &mut Take) -> Access {
         _ => Turn::Fence(epoch),
     };
     let (action, place) = (take_action(from), take_place(from));
-    Access { win, origin, target, after, arrival, sequence, action, turn, place, data: Bytes::from_slice(from.0), back, void: false }
+    let data = Bytes::from_slice(from.0);
+    Access { win, origin, target, after, arrival, sequence, action, turn, place, data, back, ..Access::default() }
 }
 
 /// What a window is known by on all processes.

@@ -1,10 +1,12 @@
 //! How a target serves accesses: in which order, what they do to its memory, and what goes back.
 
 use crate::CHAPTER;
-use crate::access::{Access, Action, Back, Held, NIL, Turn};
+use crate::access::{Access, Action, Back, Held, NIL, Turn, Waiting};
 use crate::atomic::Bytes;
 use crate::came::Came;
 use crate::deferred::Pieces;
+use crate::origin::Hold;
+use crate::short::Short;
 use crate::state::Rma;
 use engine::Time;
 use message::Messages;
@@ -30,8 +32,12 @@ pub(crate) enum Leg {
 /// What all that touches a target's memory in a window finds alike.
 struct Site {
     win: u32,
+    /// World rank.
+    target: u32,
     /// Where the memory begins.
     base: usize,
+    /// Whether somebody waits for its lock, who may be the origin of an access.
+    is_awaited: bool,
     /// Whether it waits until the target is mounted.
     waits: bool,
 }
@@ -70,31 +76,30 @@ impl Rma {
     // decision serves many.
     pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
         let mut next = self.arrivals.take(rank);
-        let mut site: Option<Site> = None;
-        while let Some(Arrival { what: access, time, .. }) = next {
-            if access.is_plain() && site.as_ref().is_none_or(|site| site.win != access.win) {
-                site = self.unlocked_site(objects, access.win, rank);
+        let mut last: Option<Site> = None;
+        while let Some(Arrival { what, time, .. }) = next {
+            if let Some(win) = what.plain()
+                && last.as_ref().is_none_or(|site| site.win != win)
+            {
+                last = Some(self.site(objects, win, rank));
             }
-            match &mut site {
-                Some(site) if access.is_plain() => self.touch_at(messages, site, access, time),
-                _ => {
-                    site = None;
+            match (what, &mut last) {
+                (Waiting::Short(short), Some(site)) => self.touch_short(messages, site, short, time),
+                (Waiting::Any(access), Some(site)) if access.is_plain() && !site.is_awaited => self.touch_at(messages, site, access, time),
+                (Waiting::Any(access), _) => {
                     self.perform(messages, objects, access, time);
+                    last = None;
                 }
+                (Waiting::Short(_), None) => unreachable!("its target's memory was looked up"),
             }
             next = self.arrivals.take_before(rank, until);
         }
     }
 
-    /// What ordered accesses of the ranks that have a target's lock find there; `None` if somebody waits for that, who may be one of them.
-    fn unlocked_site(&self, objects: &Objects, win: u32, target: u32) -> Option<Site> {
-        let waits = self.locks.get(&(win, target)).is_some_and(|lock| !lock.queue.is_empty());
-        (!waits).then(|| self.site(objects, win, target))
-    }
-
     fn site(&self, objects: &Objects, win: u32, target: u32) -> Site {
+        let is_awaited = self.locks.get(&(win, target)).is_some_and(|lock| !lock.queue.is_empty());
         // What comes behind one that waits does so too.
-        Site { win, base: base(objects, objects.wins.at(win), target), waits: self.unreached.contains(&target) }
+        Site { win, target, base: base(objects, objects.wins.at(win), target), is_awaited, waits: self.unreached.contains(&target) }
     }
 
     /// An access has its turn at `at`.
@@ -120,36 +125,62 @@ impl Rma {
         self.touch_at(messages, &mut site, access, at);
     }
 
-    // One memory is touched in one order: while some accesses to it wait for a switch, none may pass them.
     fn touch_at(&mut self, messages: &mut Messages, site: &mut Site, mut access: Held, at: Time) {
         if !site.waits && access.place.is_reachable(site.base) {
-            access.data = access.run(site.base);
-            self.touched(messages, &mut access, at);
-            return self.end(access);
+            access.run(site.base);
+            return self.touched(messages, access, at);
         }
+        self.defer(site, Waiting::Any(access), at);
+    }
+
+    #[inline]
+    fn touch_short(&mut self, messages: &mut Messages, site: &mut Site, mut short: Short, at: Time) {
+        if !site.waits && short.is_reachable(site.base) {
+            short.run(site.base);
+            return self.touched_short(messages, site.target, &short, at);
+        }
+        self.defer(site, Waiting::Short(short), at);
+    }
+
+    /// An access waits until its target is mounted.
+    // One memory is touched in one order: while some accesses to it wait for a switch, none may pass them.
+    #[inline]
+    fn defer(&mut self, site: &mut Site, what: Waiting, at: Time) {
         if !site.waits {
-            self.unreached.insert(access.target);
+            self.unreached.insert(site.target);
             site.waits = true;
         }
-        access.arrival = at;
         match self.pieces.last_mut() {
-            Some(pieces) if pieces.is_of(access.target, site.base) => pieces.accesses.push(access),
-            _ => self.pieces.push(Pieces { target: access.target, base: site.base, accesses: vec![access] }),
+            Some(pieces) if pieces.is_of(site.target, site.base) => pieces.accesses.push((at, what)),
+            _ => self.pieces.push(Pieces { target: site.target, base: site.base, accesses: vec![(at, what)] }),
         }
     }
 
-    /// An access has touched its target's memory: what it found goes back.
-    pub(crate) fn touched(&mut self, messages: &mut Messages, access: &mut Access, at: Time) {
+    /// An access has touched its target's memory, and is over: what it found goes back.
+    #[inline]
+    pub(crate) fn touched(&mut self, messages: &mut Messages, mut access: Held, at: Time) {
+        self.tell_sync(messages, access.win, access.target, at);
+        match access.turn {
+            Turn::Fence(_) => self.touched_in_fence(messages, &mut access, at),
+            _ if access.back.is_asked() => {
+                if access.turn == Turn::Acquires && messages.is_local(access.origin) {
+                    self.channels[access.back.channel].hold = Hold::Shared;
+                }
+                self.answer(messages, &mut access, at);
+            }
+            _ => {}
+        }
+        self.end(access);
+    }
+
+    /// Memory of a target has changed: so it goes on if it waits for that.
+    #[inline]
+    fn tell_sync(&self, messages: &mut Messages, win: u32, target: u32, at: Time) {
         if !self.syncs.is_empty()
-            && let Some(request) = self.syncs.get(&(access.win, access.target))
+            && let Some(request) = self.syncs.get(&(win, target))
             && messages.requests[*request].done.is_none()
         {
             messages.finish_request(*request, at);
-        }
-        match access.turn {
-            Turn::Fence(_) => self.touched_in_fence(messages, access, at),
-            _ if access.back.is_asked() => self.answer(messages, access, at),
-            _ => {}
         }
     }
 
@@ -189,19 +220,7 @@ impl Rma {
             let origin = self.origins.at_mut(channel.origin);
             origin.outstanding -= 1;
             origin.done = origin.done.or_later(came);
-            let flushed = if origin.outstanding == 0 { origin.flush.take().map(|wait| (wait, origin.done)) } else { None };
-            if channel.wait != NIL && channel.outstanding == 0 {
-                let (wait, done) = (std::mem::replace(&mut channel.wait, NIL), channel.done);
-                self.settle(messages, wait, done);
-                if !self.beside.is_empty() {
-                    for other in self.beside.remove(&back.channel).unwrap_or_default() {
-                        self.settle(messages, other, done);
-                    }
-                }
-            }
-            if let Some((wait, done)) = flushed {
-                self.settle(messages, wait, done);
-            }
+            self.tell_flushes(messages, back.channel);
         } else if let Some(origin) = origin.and_then(|place| self.origins.get_mut(place)) {
             origin.unanswered -= 1;
             origin.latest = origin.latest.or_later(came);
@@ -211,6 +230,42 @@ impl Rma {
                 }
                 self.settle(messages, wait, came);
             }
+        }
+    }
+
+    /// A short access has touched its target's memory: its answer comes when its channel knows that it does.
+    #[inline]
+    pub(crate) fn touched_short(&mut self, messages: &mut Messages, target: u32, short: &Short, at: Time) {
+        self.tell_sync(messages, short.win, target, at);
+        let channel = &mut self.channels[short.channel];
+        channel.outstanding -= 1;
+        let origin = self.origins.at_mut(channel.origin);
+        origin.outstanding -= 1;
+        if let Some(fetched) = short.fetched() {
+            channel.fetching -= 1;
+            origin.fetched.push(fetched);
+        }
+        if channel.wait != NIL || origin.outstanding == 0 {
+            self.tell_flushes(messages, short.channel);
+        }
+    }
+
+    /// An answer of a channel has come: goes on who waits for the last of that channel, or of all of its origin.
+    fn tell_flushes(&mut self, messages: &mut Messages, index: u32) {
+        let channel = &mut self.channels[index];
+        let origin = self.origins.at_mut(channel.origin);
+        let flushed = if origin.outstanding == 0 { origin.flush.take().map(|wait| (wait, origin.done)) } else { None };
+        if channel.wait != NIL && channel.outstanding == 0 {
+            let (wait, done) = (std::mem::replace(&mut channel.wait, NIL), channel.done);
+            self.settle(messages, wait, done);
+            if !self.beside.is_empty() {
+                for other in self.beside.remove(&index).unwrap_or_default() {
+                    self.settle(messages, other, done);
+                }
+            }
+        }
+        if let Some((wait, done)) = flushed {
+            self.settle(messages, wait, done);
         }
     }
 }

@@ -1,73 +1,66 @@
-//! Short accesses in an epoch of locks, which fine-grained programs make by the million: the general way (`issue.rs`) without what they do not need.
+//! A short access under way, which has its place in the row of what waits at its target.
 
-use crate::access::{Action, NIL, Turn};
-use crate::atomic::Bytes;
-use crate::issue::{Asked, Operation, SHORT, Target, action, pair};
-use crate::origin::{Hold, Reply};
-use crate::place::Place;
-use crate::state::Rma;
-use message::Messages;
-use message::p2p::FIRST_MEMORY;
-use message::view::BufferView;
-use objects::Objects;
-use objects::win::Flavor;
+use crate::atomic::Combine;
+use rank::{Addr, memory};
 
-impl Rma {
-    /// Issues an access without a request whose data is one piece of a few bytes, alike on both sides, to a target of which its rank has a lock that others may
-    /// share, and that it has accessed before if it locked all. `None` and nothing done if it is another one, a wrong one too: the general way tells what is wrong.
+/// An access of few bytes under way within the process, whose channel knows since it left when its answer comes: nobody can keep it waiting at its target.
+#[derive(Clone, Copy)]
+pub(crate) struct Short {
+    /// From the window's first byte.
+    pub(crate) at: i64,
+    /// Where in its origin's memory what it fetches goes.
+    pub(crate) wanted: Addr,
+    /// What it brings; then what it found.
+    pub(crate) data: [u64; 2],
+    pub(crate) win: u32,
+    pub(crate) channel: u32,
+    pub(crate) bytes: u8,
+    pub(crate) does: Does,
+}
+
+/// What a short access does at its target.
+#[derive(Clone, Copy)]
+pub(crate) enum Does {
+    Put,
+    Get,
+    Accumulate(Combine),
+}
+
+/// What a short access found, and where in its origin's memory that goes.
+pub(crate) struct Fetched {
+    to: Addr,
+    data: [u64; 2],
+    bytes: u8,
+}
+
+impl Short {
+    /// Whether it can be done while its target is not mounted; the window begins at `base`.
+    pub(crate) fn is_reachable(&self, base: usize) -> bool {
+        rank::is_addressable_unmounted(Addr(base).offset(self.at), usize::from(self.bytes))
+    }
+    /// Does what it does to the memory of its target, whose window begins at `base`.
     #[inline]
-    pub(crate) fn issue_short(&mut self, messages: &mut Messages, objects: &Objects, asked: &Asked) -> Option<()> {
-        let &Asked { win, operation, buffer: (buffer, count, kind), target, wants_request } = asked;
-        if wants_request || (count, kind) != (target.count, target.datatype) {
-            return None;
+    pub(crate) fn run(&mut self, base: usize) {
+        let (place, bytes) = (Addr(base).offset(self.at), usize::from(self.bytes));
+        match self.does {
+            Does::Put => memory::store_short(place, &self.data, bytes),
+            Does::Get => self.data = memory::load_short(place, bytes),
+            Does::Accumulate(combine) => {
+                let before = memory::load_short(place, bytes);
+                memory::store_short(place, &combine.short(self.data, before, bytes), bytes);
+            }
         }
-        let pair = pair(messages, objects, win, target.rank)?;
-        let datatype = objects.types.usable(pair.me, kind).ok()?;
-        let bytes = u64::try_from(count).ok().and_then(|count| datatype.size.checked_mul(count))?;
-        let short = bytes != 0 && bytes <= SHORT as u64 && datatype.contiguous;
-        if !short || buffer.offset(datatype.true_lb).0 < FIRST_MEMORY {
-            return None;
-        }
-        let at = place(objects, pair.win, target, bytes)?;
-        let action = match operation {
-            Operation::Put => Action::Put,
-            Operation::Get => Action::Get,
-            Operation::Accumulate(_) => action(messages, objects, operation, datatype, target).ok()?,
-            Operation::GetAccumulate(..) | Operation::CompareAndSwap(..) => return None,
-        };
-        let origin = self.origins.get((pair.win, pair.me))?;
-        let channel = *origin.channels.get(&pair.to)?;
-        let hold = self.channels[channel].hold;
-        if !matches!(hold, Hold::Shared | Hold::Lazy | Hold::Unchecked) {
-            return None;
-        }
-        let mut back = self.count(channel, hold, (action, Turn::Ordered));
-        let mut data = Bytes::new();
-        if action == Action::Get {
-            let view = BufferView { buffer, layout: None, bytes };
-            back.reply = self.replies.insert(Reply { win: pair.win, origin: pair.me, view, data: None, request: NIL });
-            self.origins.get_mut((pair.win, pair.me))?.replies.push(back.reply);
-            messages.profile.message(bytes);
-        } else {
-            let mut piece = [0; SHORT];
-            rank::memory::read(buffer, &mut piece[..bytes as usize]);
-            data = Bytes::from_buf_and_len(piece, bytes as usize);
-        }
-        let mut access = self.begin(pair, action, Turn::Ordered, back);
-        (access.place, access.data) = (Place { at, bytes, blocks: None }, data);
-        self.send(messages, objects, channel, access);
-        Some(())
+    }
+    /// What it found, if it was to find something.
+    #[inline]
+    pub(crate) fn fetched(&self) -> Option<Fetched> {
+        matches!(self.does, Does::Get).then_some(Fetched { to: self.wanted, data: self.data, bytes: self.bytes })
     }
 }
 
-/// Where so many bytes are, from the beginning of the target's memory, if they are in the window.
-#[inline]
-fn place(objects: &Objects, win: u32, target: Target, bytes: u64) -> Option<i64> {
-    let win = objects.wins.at(win);
-    if win.flavor == Flavor::Dynamic {
-        return None;
+impl Fetched {
+    /// To where it is wanted; that rank is mounted.
+    pub(crate) fn deliver(self) {
+        memory::store_short(self.to, &self.data, usize::from(self.bytes));
     }
-    let at = target.displacement.checked_mul(win.units.get(target.rank as u32))?;
-    let size = win.exposed[target.rank as usize].size;
-    (target.displacement >= 0 && bytes <= size && at as u64 <= size - bytes).then_some(at)
 }

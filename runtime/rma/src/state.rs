@@ -1,6 +1,6 @@
 //! What is kept of windows in use: sparse, by window and rank, of those alone that have something under way.
 
-use crate::access::{Action, Back, Held, Turn};
+use crate::access::{Action, Back, Held, Turn, Waiting};
 use crate::atomic::Bytes;
 use crate::came::{Act, Came};
 use crate::deferred::Pieces;
@@ -50,7 +50,7 @@ pub struct Rma {
     /// Accesses that are over, for the next ones: an access under way is moved from one owner to the next as a pointer.
     pub(crate) spare: Vec<Held>,
     /// Accesses that wait until nothing comes before them, by target.
-    pub(crate) arrivals: Arrivals<Held>,
+    pub(crate) arrivals: Arrivals<Waiting>,
     /// Accesses to memory that only its mounted rank reaches, in the order in which they are served.
     pub(crate) pieces: Vec<Pieces>,
     /// Whose memory they touch.
@@ -86,10 +86,15 @@ impl Rma {
     }
 
     /// An access is over.
+    // What has few bytes has nothing on the heap to be given back.
     #[inline]
     pub(crate) fn end(&mut self, mut access: Held) {
+        if access.place.blocks.is_some() || access.data.spilled() {
+            (access.place.blocks, access.data) = (None, Bytes::new());
+        }
         if self.spare.len() < SPARE {
-            (access.place.blocks, access.data, access.void) = (None, Bytes::new(), false);
+            access.data.clear();
+            access.void = false;
             self.spare.push(access);
         }
     }
@@ -104,6 +109,11 @@ impl Rma {
         self.posts.retain(|key, _| key.0 != win);
         let void = |access: &mut Held| access.void |= access.win == win;
         self.accesses.iter_mut().for_each(void);
-        self.arrivals.for_each(void);
+        // A short one is awaited by the end of its epoch, before which no window is given back.
+        self.arrivals.for_each(|waiting| {
+            if let Waiting::Any(access) = waiting {
+                void(access);
+            }
+        });
     }
 }

@@ -3,6 +3,7 @@
 use crate::CHAPTER;
 use crate::access::NIL;
 use crate::came::Came;
+use crate::short::Fetched;
 use crate::state::Rma;
 use crate::wait::{Purpose, Token, Wait};
 use message::Messages;
@@ -71,6 +72,7 @@ impl Rma {
     /// Data that has come for the mounted rank goes into its memory.
     pub(crate) fn deliver_replies(&mut self, win: u32, rank: u32) {
         let Some(origin) = self.origins.get_mut((win, rank)) else { return };
+        origin.fetched.drain(..).for_each(Fetched::deliver);
         let replies = &mut self.replies;
         origin.replies.retain(|&index| {
             let reply = &mut replies[index];

@@ -114,7 +114,7 @@ impl<T> Queue<T> {
     /// The first is in the row or the heap.
     fn order(&mut self) {
         if self.row.is_empty() {
-            self.row.append(&mut self.noted);
+            std::mem::swap(&mut self.row, &mut self.noted);
             self.row.extend(self.heap.drain().map(|Reverse(arrival)| arrival));
             self.row.sort_unstable_by(|one, other| other.cmp(one));
         } else if self.noted.get(self.least).is_some_and(|least| self.row.last().is_some_and(|first| least < first)) {
@@ -202,6 +202,13 @@ impl<T> Arrivals<T> {
     fn take_if(&mut self, rank: u32, wanted: impl Fn(&Arrival<T>) -> bool) -> Option<Arrival<T>> {
         let place = self.place(rank)?;
         let queue = &mut self.queues[place as usize];
+        // All that waits is in the row, and more than the one that may be taken.
+        if let [_, .., first] = &queue.row[..]
+            && queue.noted.is_empty()
+            && queue.heap.is_empty()
+        {
+            return if wanted(first) { queue.row.pop() } else { None };
+        }
         if !queue.first().is_some_and(wanted) {
             return None;
         }

@@ -1,11 +1,12 @@
 //! Calls that are mostly over at once, within the look at the world that charges their entry: nothing is done and `None` answered if there is more to do than
-//! with a plain message, which the ways of [`crate::call::send`] and [`crate::call::receive`] then see to.
+//! with a plain message or a short access to a window, which the ways of [`crate::call::send`], [`crate::call::receive`] and [`crate::call::rma`] then see to.
 
 use crate::batch::Batching;
 use crate::call::send::MANY;
 use crate::handle;
 use crate::p2p::{Buffer, Peer, SendMode};
 use crate::world::World;
+use rma::Asked;
 
 impl World {
     /// `MPI_Send` of a plain message, if its sender need not let others run.
@@ -39,5 +40,11 @@ impl World {
             return None;
         }
         self.messages.start_plain_receive(&self.objects, buffer, from, Batching::UntilComplete).map(handle::of_node)
+    }
+
+    /// `MPI_Put`, `MPI_Get` and `MPI_Accumulate` of a few bytes.
+    #[inline(always)]
+    pub fn access_quickly(&mut self, asked: &Asked) -> Option<()> {
+        self.chapters.rma.issue_short(&mut self.messages, &self.objects, asked)
     }
 }

@@ -226,7 +226,7 @@ fn answer_wait(function: u16, question: &Question) -> Wait {
         | Question::TestAll(requests)
         | Question::TestAny(requests)
         | Question::TestSome(requests) => {
-            format!("{} requests", requests.count)
+            format!("{} requests", requests.active().count())
         }
         Question::Instant | Question::Now | Question::Cancel(_) => String::new(),
     };

@@ -11,6 +11,7 @@ use agreeing::Agreeing;
 use decision::Decisions;
 use poller::Fruitless;
 use question::{Poll, PollHistory};
+use rank::Addr;
 use rustc_hash::FxHashMap;
 use threads::Threads;
 
@@ -23,6 +24,8 @@ pub(crate) struct Order {
     /// What ranks asked in vain that do nothing but ask.
     pub(crate) histories: FxHashMap<u32, PollHistory>,
     pub(crate) decisions: Decisions,
+    /// Of the call under way that asks about an array of requests: whose it is, where the array is, and how many null handles that begins with.
+    pub(crate) nulls: (u32, Addr, u32),
     pub(crate) fruitless: Fruitless,
     pub(crate) agreeing: Agreeing,
     /// Of a process that is one rank.
@@ -36,6 +39,7 @@ impl Order {
             polls: FxHashMap::default(),
             histories: FxHashMap::default(),
             decisions: Decisions::default(),
+            nulls: (0, Addr::NULL, 0),
             fruitless: Fruitless::default(),
             agreeing: Agreeing::new(processes, there),
             threads: Threads::default(),

@@ -33,6 +33,10 @@ impl Status {
     pub const PROC_NULL: Status = Status { source: PROC_NULL, tag: ANY_TAG, error: 0, bytes: 0, cancelled: false };
 }
 
+/// Null handles after which there may be many, and handles that are looked at in one step then.
+const FEW: u32 = 4;
+const AT_ONCE: u32 = 32;
+
 /// The program's array of request handles.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestArray {
@@ -82,14 +86,46 @@ impl RequestArray {
             (index < self.count).then(|| (index, self.get(index)))
         })
     }
-    /// The first place from `index` on whose handle is not null, or the array's end; eight at a time, without a branch for each.
+    /// How many null handles it begins with.
     #[inline]
-    fn behind_nulls(&self, mut index: u32) -> u32 {
-        let are_null =
-            |index: u32, count: u32| (index..index + count).fold(0, |set, index| set | self.get(index) ^ handle::REQUEST_NULL) == 0;
-        while index < self.count && are_null(index, 1) {
-            let eight = index + 8 <= self.count && are_null(index, 8);
-            index += if eight { 8 } else { 1 };
+    pub fn nulls(&self) -> u32 {
+        self.behind_nulls(0)
+    }
+    /// All but its first handles.
+    #[inline]
+    pub fn behind(self, first: u32) -> RequestArray {
+        let width = if self.wide { 8 } else { 4 };
+        RequestArray { at: self.at.offset(i64::from(first) * width), count: self.count - first, wide: self.wide }
+    }
+    /// The first place from `index` on whose handle is not null, or the array's end.
+    #[inline]
+    fn behind_nulls(&self, from: u32) -> u32 {
+        let mut index = from;
+        while index < self.count && self.get(index) == handle::REQUEST_NULL {
+            index += 1;
+            if index == from + FEW {
+                index = self.behind_long_nulls(index);
+            }
+        }
+        index
+    }
+    /// As far as whole steps of null handles reach, without a branch for each of them.
+    #[inline(never)]
+    fn behind_long_nulls(&self, mut index: u32) -> u32 {
+        let steps = i64::from(AT_ONCE);
+        let (null_wide, null) = (handle::REQUEST_NULL as u64, handle::REQUEST_NULL as u32);
+        while index + AT_ONCE <= self.count {
+            let are_null = if self.wide {
+                let from = self.at.offset(i64::from(index) * 8);
+                (0..steps).fold(0, |set, step| set | (memory::load::<u64>(from.offset(step * 8)) ^ null_wide)) == 0
+            } else {
+                let from = self.at.offset(i64::from(index) * 4);
+                (0..steps).fold(0, |set, step| set | (memory::load::<u32>(from.offset(step * 4)) ^ null)) == 0
+            };
+            if !are_null {
+                break;
+            }
+            index += AT_ONCE;
         }
         index
     }
@@ -172,4 +208,27 @@ pub enum Completion {
     At(Time),
     /// Not known yet.
     Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn null_handles_are_passed_over_up_to_the_first_that_is_not(nulls in 0..200_usize, rest in proptest::collection::vec(any::<bool>(), 0..100)) {
+            let null = |is: bool| if is { handle::REQUEST_NULL } else { handle::REQUEST_SENT };
+            let mut handles = vec![handle::REQUEST_NULL; nulls];
+            handles.extend(rest.into_iter().map(null));
+            let array = RequestArray { at: Addr(handles.as_ptr() as usize), count: handles.len() as u32, wide: true };
+            let first = handles.iter().take_while(|&&handle| handle == handle::REQUEST_NULL).count();
+            prop_assert_eq!(array.nulls() as usize, first);
+            let active: Vec<_> = array.active().collect();
+            let model: Vec<_> = handles.iter().enumerate().filter(|(_, handle)| **handle != handle::REQUEST_NULL).map(|(at, &handle)| (at as u32, handle)).collect();
+            prop_assert_eq!(&active, &model);
+            let behind: Vec<_> = array.behind(array.nulls()).iter().collect();
+            prop_assert_eq!(&behind[..], &handles[first..]);
+        }
+    }
 }

@@ -53,7 +53,31 @@ impl World {
     }
 }
 
+impl World {
+    /// The requests of the mounted rank's call behind the null handles that the array begins with.
+    // Most of a long array that is waited for piece by piece is null in the end. Each call passes over them once, and not for each thing that it
+    // wants to know: the second half of a call knows it of the first, unless others ran between them that passed over their own.
+    fn behind_nulls(&mut self, requests: RequestArray) -> RequestArray {
+        let nulls = requests.nulls();
+        self.order.nulls = (self.messages.current, requests.at, nulls);
+        requests.behind(nulls)
+    }
+
+    /// How many null handles the array begins with, in the second half of a call.
+    fn known_nulls(&self, requests: RequestArray) -> u32 {
+        let (rank, at, nulls) = self.order.nulls;
+        if (rank, at) == (self.messages.current, requests.at) { nulls } else { requests.nulls() }
+    }
+}
+
 impl Mpi {
+    /// Asks a question about requests, for the mounted rank: whether it has to wait until that can be answered.
+    fn begin_ask_about(&self, requests: RequestArray, question: impl FnOnce(RequestArray) -> Question) -> bool {
+        let mut world = self.world();
+        let requests = world.behind_nulls(requests);
+        !world.is_answered(&question(requests))
+    }
+
     /// Asks a question for the mounted rank: whether it has to wait until that can be answered.
     fn begin_ask(&self, question: Question) -> bool {
         !self.world().is_answered(&question)
@@ -115,8 +139,10 @@ impl Mpi {
 
     /// The first request that is complete at the clock; if there is none and the rank may wait, at the time of the earliest that it moves to then.
     ///
-    /// O(null handles before it, and requests that are not complete), not of all: a program that waits so for each of many would need their square.
+    /// O(null handles before it, 32 at a time, and requests that are not complete), not of all: a program that waits so for each of many would need their square.
     fn any(&self, requests: RequestArray, wait: bool) -> Result<(Found, i32, Status)> {
+        let nulls = self.world().known_nulls(requests);
+        let requests = requests.behind(nulls);
         let mut complete = self.first_complete(requests)?;
         if complete.is_none() {
             let found = self.reach(requests, wait)?;
@@ -129,12 +155,12 @@ impl Mpi {
         let handle = requests.get(index);
         let finished = self.finish_one(handle);
         requests.set(index, finished.as_ref().map_or_else(|failure| self.after_failure(handle, failure), |(_, next)| *next));
-        Ok((Found::Some, index as i32, finished?.0))
+        Ok((Found::Some, (nulls + index) as i32, finished?.0))
     }
 
     /// The first half of `MPI_Waitany`: whether the mounted rank has to wait.
     pub fn begin_wait_any(&self, requests: RequestArray) -> bool {
-        self.begin_ask(Question::WaitAny(requests))
+        self.begin_ask_about(requests, Question::WaitAny)
     }
 
     /// The second half of `MPI_Waitany`: `(index or MPI_UNDEFINED, status)`.
@@ -160,13 +186,15 @@ impl Mpi {
 
     /// `MPI_Testany`: `(flag, index or MPI_UNDEFINED, status)`.
     pub fn test_any(&self, requests: RequestArray) -> Result<(bool, i32, Status)> {
-        self.ask(Question::TestAny(requests));
+        if self.begin_test_any(requests) {
+            self.block();
+        }
         self.end_test_any(requests)
     }
 
     /// The first half of `MPI_Testany`: whether the mounted rank has to wait until it may be answered.
     pub fn begin_test_any(&self, requests: RequestArray) -> bool {
-        self.begin_ask(Question::TestAny(requests))
+        self.begin_ask_about(requests, Question::TestAny)
     }
 
     /// The second half of `MPI_Testany`.
@@ -177,6 +205,8 @@ impl Mpi {
 
     // Each failed receive ends with its own status; the call fails once, at the end (MPI 5.0 section 3.7.5).
     fn some(&self, requests: RequestArray, wait: bool, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
+        let nulls = self.world().known_nulls(requests);
+        let requests = requests.behind(nulls);
         match self.reach(requests, wait)? {
             Found::NoneActive => return Ok(None),
             Found::Nothing => return Ok(Some(0)),
@@ -196,11 +226,11 @@ impl Mpi {
             match self.finish_one(handle) {
                 Ok((status, next)) => {
                     requests.set(index, next);
-                    found(count, index, &status);
+                    found(count, nulls + index, &status);
                 }
                 Err(failure) => {
                     requests.set(index, self.after_failure(handle, &failure));
-                    found(count, index, &Status { error: failure.class.0, ..truncated.unwrap_or(Status::EMPTY) });
+                    found(count, nulls + index, &Status { error: failure.class.0, ..truncated.unwrap_or(Status::EMPTY) });
                     failed.get_or_insert(failure);
                 }
             }
@@ -214,7 +244,7 @@ impl Mpi {
 
     /// The first half of `MPI_Waitsome`: whether the mounted rank has to wait.
     pub fn begin_wait_some(&self, requests: RequestArray) -> bool {
-        self.begin_ask(Question::WaitSome(requests))
+        self.begin_ask_about(requests, Question::WaitSome)
     }
 
     /// The second half of `MPI_Waitsome`: how many (`None` if no request is active); `found(k, index, status)` is told each.
@@ -224,7 +254,9 @@ impl Mpi {
 
     /// `MPI_Testsome`.
     pub fn test_some(&self, requests: RequestArray, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
-        self.ask(Question::TestSome(requests));
+        if self.begin_ask_about(requests, Question::TestSome) {
+            self.block();
+        }
         self.some(requests, false, found)
     }
 

@@ -62,7 +62,7 @@ fn entry(out: &mut String, row: &Row, large: bool) {
     let recorded = if recording::is_recorded(row) {
         let names: Vec<String> = row.shown(large).filter(|p| p.kind != Kind::Variadic).map(rust_name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        recording::around(row, large, &symbol) + &recording::branch(&names)
+        recording::around(row, large, &symbol, &quickly_watched(row, large)) + &recording::branch(&names)
     } else {
         String::new()
     };
@@ -109,6 +109,19 @@ fn quickly(row: &Row, large: bool, wide_handles: bool) -> (&'static str, String)
     }
     let path = row.body.as_deref().expect("an implementation");
     ("_quickly", format!("|world| calls::{path}_quickly(world{}), ", passed(row, large, wide_handles, |_| true)))
+}
+
+/// Of a function that sends or receives and is tried quickly: what tries it so while nobody wants to know more of calls than findings.
+fn quickly_watched(row: &Row, large: bool) -> String {
+    if large || row.waits.is_some() || row.chapter != "p2p" || !row.is("quick") {
+        return String::new();
+    }
+    let (function, quick) = (&row.name, quickly(row, large, true).1);
+    format!(
+        "        let found = |world: &mut mpi::world::World| recording::begin_quickly(world, Function::{function}, &words, &FRAME);\n\
+         \x20       let code = edge::once(Function::{function}, found, {quick}|world, found| recording::end_quickly(world, &words, found));\n\
+         \x20       if let Some(code) = code {{\n            return code;\n        }}\n"
+    )
 }
 
 /// The body of a closure over `c`: what can be checked, and the call of the implementation.

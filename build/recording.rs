@@ -111,8 +111,8 @@ fn length(row: &Row, shown: &[&Parameter], p: &Parameter) -> String {
     }
 }
 
-/// The function around the C entry point `symbol`: it tells the recorders, and calls the entry point, which goes on then.
-pub fn around(row: &Row, large: bool, symbol: &str) -> String {
+/// The function around the C entry point `symbol`: it tells the recorders, and calls the entry point, which goes on then; `first` is tried before that.
+pub fn around(row: &Row, large: bool, symbol: &str, first: &str) -> String {
     let shown: Vec<&Parameter> = row.shown(large).filter(|p| p.kind != Kind::Variadic).collect();
     let typed: Vec<String> = shown.iter().map(|p| format!("{}: {}", rust_name(p), rust_type(p, large))).collect();
     let words: Vec<String> = shown.iter().map(|p| word(p, large)).collect();
@@ -122,7 +122,7 @@ pub fn around(row: &Row, large: bool, symbol: &str) -> String {
         .map(|(index, p)| if p.kind == Kind::Status { format!("Addr(words[{index}] as usize)") } else { rust_name(p) })
         .collect();
     let (form, call) = (format!("recording::Form::c({large})"), format!("{}({})", crate::table::symbol("PMPI", symbol), passed.join(", ")));
-    function(row, &typed, &words, (&form, &call), (" -> i32", "code"))
+    function(row, &typed, &words, (&form, first, &call), (" -> i32", "code"))
 }
 
 /// The function around a Fortran entry point, whose arguments are addresses and the lengths of texts.
@@ -143,18 +143,24 @@ pub fn around_fortran(row: &Row, large: bool, name: &str, arguments: &[String], 
     let call = format!("{{ let mut code = 0i32; {}_({}); code }}", crate::table::symbol("pmpi", name), passed.join(", "));
     let form = format!("recording::Form::fortran({large}, {descriptors})");
     let end = if names.contains(&"ierror") { "fortran::finish(ierror, code);" } else { "" };
-    function(row, arguments, &words, (&form, &call), ("", end))
+    function(row, arguments, &words, (&form, "", &call), ("", end))
 }
 
-fn function(row: &Row, typed: &[String], words: &[String], (form, call): (&str, &str), (returns, end): (&str, &str)) -> String {
+fn function(
+    row: &Row,
+    typed: &[String],
+    words: &[String],
+    (form, first, call): (&str, &str, &str),
+    (returns, end): (&str, &str),
+) -> String {
     format!(
         "    #[cold]\n    #[inline(never)]\n    #[allow(clippy::too_many_arguments, unused_mut, unused_variables)]\n\
          \x20   extern \"C-unwind\" fn around({}){returns} {{\n\
          \x20       let mut words: [u64; {}] = [{}];\n\
-         \x20       static FRAME: recording::Frame = recording::Frame::new();\n\
+         \x20       static FRAME: recording::Frame = recording::Frame::new();\n{first}\
          \x20       let opened = recording::open(Function::{}, {form}, &mut words, &FRAME);\n\
          \x20       let code = {call};\n\
-         \x20       recording::close(opened, &words, code);\n\
+         \x20       recording::close(&opened, &words, code);\n\
          \x20       {end}\n    }}\n",
         typed.join(", "),
         words.len(),

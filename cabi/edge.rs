@@ -130,6 +130,50 @@ pub fn begin_quickly(
     begun
 }
 
+/// Makes a call, if it is a quick one that succeeds: its code; else `None`, and nothing is done. `before` is asked whether it may be tried, and what it answers is
+/// told to `after`, behind the call, within the same look at the world.
+// For who listens to calls that are made often, and is to be no second call for each of them. Not where computation is charged: who enters twice would pay twice.
+#[inline(always)]
+pub fn once<T>(
+    function: Function,
+    before: impl FnOnce(&mut World) -> Option<T>,
+    quick: impl FnOnce(&mut World) -> Quick,
+    after: impl FnOnce(&mut World, T),
+) -> Option<i32> {
+    let mpi = alone::mpi();
+    if mpi.is_alone() {
+        return None;
+    }
+    rank::note_call(function.name_place());
+    let told = || Call { mpi, function, object: Cell::new(Object::None) };
+    // As in `begin_quickly`.
+    let over = catch_unwind(AssertUnwindSafe(|| {
+        let world = &mut *mpi.world();
+        if !world.is_uncharged() {
+            return None;
+        }
+        let found = before(world)?;
+        let last = world.last_call();
+        let (entered, ordinary) = world.enter_call(function as u16, function.course());
+        if !ordinary || !matches!(quick(world), Quick::Over) {
+            world.not_entered(last);
+            return None;
+        }
+        after(world, found);
+        Some(world.leave_call(function as u16, entered))
+    }));
+    match over {
+        Ok(None) => None,
+        Ok(Some(ends)) => {
+            if ends {
+                stop_after(&told());
+            }
+            Some(MPI_SUCCESS)
+        }
+        Err(panic) => Some(panicked(&told(), panic)),
+    }
+}
+
 /// Blocks the rank between the halves of a call.
 #[inline(always)]
 pub fn wait() {

@@ -36,6 +36,8 @@ use calls::{Caller, Covered};
 use chains::Chains;
 use engine::Time;
 use facts::Facts;
+use findings::Waits;
+pub use findings::{begin_quickly, end_quickly};
 use mpi::Mpi;
 use mpi::world::{Phase, World};
 use objects::Known;
@@ -211,8 +213,13 @@ pub struct Around {
 static RAISES: AtomicBool = AtomicBool::new(false);
 static AROUND: OnceLock<Around> = OnceLock::new();
 
+#[inline]
+fn raises() -> bool {
+    RAISES.load(Relaxed)
+}
+
 fn around() -> Option<&'static Around> {
-    if RAISES.load(Relaxed) { AROUND.get() } else { None }
+    if raises() { AROUND.get() } else { None }
 }
 
 /// Calls are to raise events, or no more.
@@ -238,6 +245,8 @@ pub struct Opened {
     watched: bool,
     /// It makes a request, and there is nothing else to be said of it.
     makes: Option<Makes>,
+    /// It waits for requests, and there is nothing else to be said of it.
+    waits: Option<Waits>,
 }
 
 /// A call of one buffer that makes a request.
@@ -251,7 +260,7 @@ struct Makes {
 
 impl Opened {
     /// Nobody listens.
-    const UNHEARD: Opened = Opened { entered: false, told: false, watched: false, makes: None };
+    const UNHEARD: Opened = Opened { entered: false, told: false, watched: false, makes: None, waits: None };
 }
 
 /// A call begins, whose arguments these are: a status among them may be replaced. `frame` is of the function that calls this one.
@@ -278,10 +287,10 @@ pub fn open(function: Function, form: Form, words: &mut [u64], frame: &Frame) ->
 
 /// The call that was opened last, with these words, has returned.
 #[inline(never)]
-pub fn close(opened: Opened, words: &[u64], code: i32) {
+pub fn close(opened: &Opened, words: &[u64], code: i32) {
     if opened.told {
         // As in `open`.
-        let _ = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.close(&opened, words, code))));
+        let _ = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.close(opened, words, code))));
     }
     if let Some(around) = around() {
         (around.left)(code);

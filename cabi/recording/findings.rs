@@ -3,7 +3,8 @@
 use super::parameter::Form;
 use super::sites::Frame;
 use super::touched::Watched;
-use super::{Makes, Opened, Recording};
+use super::watch::Plain;
+use super::{Makes, Opened, Recording, with};
 use crate::alone;
 use crate::constants::MPI_SUCCESS;
 use crate::function::Function;
@@ -14,7 +15,79 @@ use rank::Addr;
 use rank::memory::{load, store};
 use std::cell::RefMut;
 
+/// The requests that a call of C waits for, all of them.
+#[derive(Clone, Copy)]
+pub(super) struct Waits {
+    first: Addr,
+    count: usize,
+}
+
+impl Waits {
+    #[inline]
+    fn of(function: Function, form: Form, words: &[u64]) -> Option<Waits> {
+        let (count, first) = match function {
+            Function::Wait => (1, words[0]),
+            Function::Waitall => (usize::try_from(words[0] as i64).ok()?, words[1]),
+            _ => return None,
+        };
+        // Where threads are, one may start an operation while another one waits.
+        let is_plain = form == Form::c(false) && first != 0 && !alone::mpi().is_alone();
+        is_plain.then_some(Waits { first: Addr(first as usize), count })
+    }
+
+    fn requests(self) -> impl Iterator<Item = usize> + Clone {
+        (0..self.count).map(move |at| load(self.first.offset(8 * at as i64)))
+    }
+}
+
+/// A call that is made within one look at the world, and what it touches.
+pub struct Found {
+    maker: (Function, u32),
+    memory: Plain,
+    /// Where its request is among its words.
+    request: Option<usize>,
+}
+
+/// A call with these words begins: what of it has to be kept, if it is one for [`crate::edge::once`], nobody wants to know more of calls than findings, and none is made.
+#[inline(always)]
+pub fn begin_quickly(world: &mut World, function: Function, words: &[u64], frame: &Frame) -> Option<Found> {
+    with(|recording| recording.begin_quickly(world, function, words, frame))?
+}
+
+/// The call is over, and has succeeded.
+#[inline(always)]
+pub fn end_quickly(world: &mut World, words: &[u64], Found { maker, memory, request }: Found) {
+    let Some(request) = request else { return };
+    let request = request_of(world, words[request]);
+    let me = world.messages.me();
+    with(|recording| recording.watch.as_mut().map(|watch| watch.made_plainly(me, maker, request, memory)));
+}
+
+/// The request that a call has made, which becomes one of its own if it was complete at once.
+#[inline(always)]
+fn request_of(world: &mut World, at: u64) -> usize {
+    let at = Addr(at as usize);
+    let mut request: usize = load(at);
+    if request == REQUEST_SENT {
+        request = world.messages.distinct_sent();
+        store(at, request);
+    }
+    request
+}
+
 impl Recording {
+    #[inline(always)]
+    fn begin_quickly(&mut self, world: &mut World, function: Function, words: &[u64], frame: &Frame) -> Option<Found> {
+        let single = self.only_watched?[function as usize].single.as_ref()?;
+        if super::raises() || world.messages.has_findings() || single.request.is_some_and(|request| words[request] == 0) {
+            return None;
+        }
+        let site = self.sites.as_ref()?.known(frame, words)?;
+        let memory = self.watch.as_mut()?.plainly(world.messages.me(), single, &world.objects, words)?;
+        world.messages.call_from(site);
+        Some(Found { maker: (function, site), memory, request: single.request })
+    }
+
     /// [`Recording::open`] while nobody wants to know more of calls than findings.
     // Most calls are messages, with one buffer: they are told by a few of their words, with one look at the world, and what a program does with a message is to
     // cost twice as much and not more (benches/peer/run --check).
@@ -55,6 +128,14 @@ impl Recording {
         if world.messages.has_findings() {
             self.found.append(&mut world.messages.take_findings());
         }
+        if let Some(waits) = Waits::of(function, form, words)
+            && let Some(watch) = &mut self.watch
+            && self.only_watched.is_some()
+            && watch.wait_for(world.messages.me(), waits.requests())
+        {
+            (opened.watched, opened.waits) = (true, Some(waits));
+            return world.messages.go_on_measuring();
+        }
         match (&watched.single, &mut self.watch) {
             (Some(single), Some(watch)) if form == Form::c(false) => {
                 let me = world.messages.me();
@@ -90,19 +171,25 @@ impl Recording {
     /// Keeps what the mounted rank's call, which returns, has made and freed.
     #[inline(always)]
     pub(super) fn end_watching(&mut self, opened: &Opened, words: &[u64], code: i32) {
+        if let Some(waits) = opened.waits {
+            return self.end_waiting(waits, code);
+        }
         let Some(Makes { single, function, site, memory }) = opened.makes else { return self.end_watching_any(words, code) };
         let mut guard = alone::mpi().world();
         let world = &mut *guard;
         if let Some(watch) = &mut self.watch
             && let Some(request) = single.request.filter(|_| code == MPI_SUCCESS)
         {
-            let at = Addr(words[request] as usize);
-            let mut request: usize = load(at);
-            if request == REQUEST_SENT {
-                request = world.messages.distinct_sent();
-                store(at, request);
-            }
+            let request = request_of(world, words[request]);
             watch.made(world.messages.me(), (function, site), request, (memory, single, &world.objects, words));
+        }
+        world.messages.go_on_measuring();
+    }
+
+    fn end_waiting(&mut self, waits: Waits, code: i32) {
+        let world = &mut *alone::mpi().world();
+        if let Some(watch) = self.watch.as_mut().filter(|_| code != MPI_SUCCESS) {
+            watch.stay(world.messages.me(), waits.requests());
         }
         world.messages.go_on_measuring();
     }

@@ -35,6 +35,20 @@ impl Default for Frame {
 // A loop of a program has a few calls: of two that meet in one place each pays for hashing.
 const RECENT: usize = 256;
 
+/// Where the last site with such an address is kept.
+#[inline(always)]
+fn recent(address: usize) -> usize {
+    (address ^ address >> 8) % RECENT
+}
+
+/// The return address of a call with these words, once it is known how far from them it is.
+#[inline(always)]
+fn found(frame: &Frame, words: &[u64]) -> Option<usize> {
+    let (at, distance) = (words.as_ptr() as usize, frame.0.load(Relaxed));
+    // SAFETY: a word in a frame above the one that holds `words`, of a function that has not returned: `unwind` found it there.
+    (distance != Frame::UNKNOWN).then(|| unsafe { *((at + distance) as *const usize) })
+}
+
 /// The call sites of a process.
 pub struct Sites {
     /// Return address and number of the last site with such an address.
@@ -56,10 +70,18 @@ impl Default for Sites {
 }
 
 impl Sites {
+    /// The number of the site of a call with these words, if it was called from not long ago.
+    #[inline(always)]
+    pub fn known(&self, frame: &Frame, words: &[u64]) -> Option<u32> {
+        let address = found(frame, words)?;
+        let (known, number) = self.recent[recent(address)];
+        (known == address).then_some(number)
+    }
+
     /// The number of the site of a call with these words; 0 if it cannot be told. `explain` is told of a new one.
     pub fn of(&mut self, frame: &Frame, words: &[u64], explain: impl FnOnce(u32, &Place)) -> u32 {
         let Some(address) = self.address(frame, words) else { return 0 };
-        let recent = (address ^ address >> 8) % RECENT;
+        let recent = recent(address);
         match self.recent[recent] {
             (known, number) if known == address => number,
             _ => {
@@ -90,12 +112,10 @@ impl Sites {
     }
 
     fn address(&self, frame: &Frame, words: &[u64]) -> Option<usize> {
-        let at = words.as_ptr() as usize;
-        let distance = frame.0.load(Relaxed);
-        if distance != Frame::UNKNOWN {
-            // SAFETY: a word in a frame above the one that holds `words`, of a function that has not returned: `unwind` found it there.
-            return Some(unsafe { *((at + distance) as *const usize) });
+        if let Some(address) = found(frame, words) {
+            return Some(address);
         }
+        let at = words.as_ptr() as usize;
         let (address, place) = unwind(&self.own)?;
         let distance = place.wrapping_sub(at);
         if distance < Frame::FURTHEST && distance.is_multiple_of(8) {

@@ -41,6 +41,9 @@ struct Caller {
     pending: Pending<(Function, u32)>,
 }
 
+/// First byte, one past the last, and what is done with them.
+pub type Plain = ((usize, usize), Touch);
+
 /// So many lists of handles are kept for calls to come.
 const SPARE: usize = 16;
 
@@ -135,6 +138,32 @@ impl Watch {
             Memory::None => pending.add(request, maker, Regions::new(), false),
             Memory::Shaped => pending.add(request, maker, single.region(objects, words).into_iter().collect(), false),
         }
+    }
+
+    /// A call of `rank` with these words, which touches no more than this and is made quickly: the memory, if no operation under way may touch it, too.
+    #[inline(always)]
+    pub fn plainly(&mut self, rank: u32, single: &Single, objects: &mpi::Objects, words: &[u64]) -> Option<Plain> {
+        let Memory::Plain(bounds, touch) = single.memory(objects, words) else { return None };
+        let pending = &mut self.callers[(rank - self.first) as usize].pending;
+        (!pending.may_conflict(bounds, touch)).then_some((bounds, touch))
+    }
+
+    /// That call has made a request.
+    #[inline(always)]
+    pub fn made_plainly(&mut self, rank: u32, maker: (Function, u32), request: usize, (bounds, touch): Plain) {
+        self.callers[(rank - self.first) as usize].pending.add_plain(request, maker, bounds, touch);
+    }
+
+    /// `rank` begins to wait for these requests: whether that is all that has to be kept of its call.
+    #[inline(always)]
+    pub fn wait_for(&mut self, rank: u32, requests: impl Iterator<Item = usize>) -> bool {
+        self.callers[(rank - self.first) as usize].pending.wait_for(requests.filter(|&request| request != MPI_REQUEST_NULL))
+    }
+
+    /// The call has failed in which `rank` waited last: these requests are left.
+    #[cold]
+    pub fn stay(&mut self, rank: u32, requests: impl Iterator<Item = usize> + Clone) {
+        self.callers[(rank - self.first) as usize].pending.stay(|request| requests.clone().any(|left| left == request));
     }
 
     /// The mounted rank's call has returned.

@@ -30,6 +30,18 @@ struct Stretch {
 }
 
 impl Messages {
+    /// Whether messages go the plain way, and nobody wants to know of them.
+    #[inline(always)]
+    pub fn sends_plainly(&self) -> bool {
+        self.wire.plain
+    }
+
+    /// Whether receives are posted the plain way, and nobody wants to know of them.
+    #[inline(always)]
+    pub fn receives_plainly(&self) -> bool {
+        self.plain_receives
+    }
+
     /// Sends a plain message: the request's handle; `None`, with nothing done, if it is not plain.
     // Cheap questions first, and nothing is changed before the last of them: what is not plain starts over in
     // the general way, which alone knows what to say of errors.
@@ -49,6 +61,27 @@ impl Messages {
             return None;
         }
         self.send_straight::<true>(objects, mode, buffer, to, batching)
+    }
+
+    /// [`Messages::send_noted`] with nothing else to try behind it.
+    // Out of line, and its arguments one by one: what is inlined into each call is the plain way alone.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    pub fn send_noted_quickly(
+        &mut self,
+        objects: &Objects,
+        batching: Batching,
+        buffer: Addr,
+        count: i64,
+        datatype: usize,
+        destination: i32,
+        tag: i32,
+        comm: usize,
+    ) -> Option<usize> {
+        if !self.noted {
+            return None;
+        }
+        self.send_noted(objects, SendMode::Standard, (buffer, count, datatype), (destination, tag, comm), batching)
     }
 
     #[inline(always)]
@@ -214,6 +247,27 @@ impl Messages {
             return None;
         }
         self.start_straight_receive::<true>(objects, buffer, from, batching)
+    }
+
+    /// [`Messages::start_noted_receive`] of one that can wait for what its rank does next, with nothing else to try behind it.
+    // As `send_noted_quickly`.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    pub fn start_noted_receive_quickly(
+        &mut self,
+        objects: &Objects,
+        buffer: Addr,
+        count: i64,
+        datatype: usize,
+        source: i32,
+        tag: i32,
+        comm: usize,
+    ) -> Option<u32> {
+        if !self.noted {
+            return None;
+        }
+        self.ends_interval();
+        self.start_noted_receive(objects, (buffer, count, datatype), (source, tag, comm), Batching::UntilComplete)
     }
 
     #[inline(always)]

@@ -156,6 +156,17 @@ mod tests {
                 if which == 0 {
                     list.drain(..).for_each(|(request, ..)| pending.remove(request));
                 }
+                if which % 8 == 1 {
+                    // A call waits for some; one that fails leaves some of them.
+                    let waited: Vec<usize> = list.iter().skip(which % 3).step_by(2).map(|other| other.0).collect();
+                    let stays = |request: usize| which % 16 == 1 && request.is_multiple_of(48);
+                    if pending.wait_for(waited.iter().copied()) {
+                        if which % 16 == 1 {
+                            pending.stay(stays);
+                        }
+                        list.retain(|other| !waited.contains(&other.0) || stays(other.0));
+                    }
+                }
             }
             let mut left: Vec<_> = pending.left_over().collect();
             left.sort_unstable();

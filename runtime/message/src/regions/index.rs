@@ -8,6 +8,8 @@ use observe::recorder::Touch;
 pub(super) enum What {
     /// Nothing more: it is over.
     Gone,
+    /// Nothing more, unless the call that waits for it fails: it did this.
+    Left(Touch),
     /// This, with all of its bytes, and it has no other region.
     All(Touch),
     /// What is kept of it elsewhere.
@@ -39,11 +41,13 @@ pub(super) struct Index<W> {
     /// Where the next one probably begins, and where the next one is that ends.
     next: usize,
     leaves: usize,
+    /// A bit for each of the first entries that was left by the last call that waited for some.
+    left: u64,
 }
 
 impl<W> Default for Index<W> {
     fn default() -> Index<W> {
-        Index { entries: Vec::new(), live: 0, longest: 0, next: 0, leaves: 0 }
+        Index { entries: Vec::new(), live: 0, longest: 0, next: 0, leaves: 0, left: 0 }
     }
 }
 
@@ -56,7 +60,7 @@ impl<W: Copy> Index<W> {
 
     /// The regions that are touched, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Entry<W>> {
-        self.entries.iter().filter(|entry| entry.what != What::Gone)
+        self.entries.iter().filter(|entry| entry.is_live())
     }
 
     /// A place before which no region begins later, and behind which none begins earlier.
@@ -81,7 +85,7 @@ impl<W: Copy> Index<W> {
         }
         self.longest = self.longest.max(entry.end - entry.first);
         let mut at = self.locate(entry.first);
-        if self.entries.get(at).is_none_or(|entry| entry.what != What::Gone) {
+        if self.entries.get(at).is_none_or(Entry::is_live) {
             at = self.make_room(at, &entry);
         }
         self.entries[at] = entry;
@@ -92,13 +96,14 @@ impl<W: Copy> Index<W> {
     /// A place for an entry that belongs before this one.
     #[inline(never)]
     fn make_room(&mut self, mut at: usize, entry: &Entry<W>) -> usize {
-        if let Some(before) = at.checked_sub(1).filter(|&before| self.entries[before].what == What::Gone) {
+        if let Some(before) = at.checked_sub(1).filter(|&before| !self.entries[before].is_live()) {
             return before;
         }
         if self.entries.len() - self.live > self.live + SPARE {
-            self.entries.retain(|entry| entry.what != What::Gone);
+            self.entries.retain(Entry::is_live);
             at = self.search(entry.first);
         }
+        self.left = 0;
         self.entries.insert(at, *entry);
         at
     }
@@ -114,10 +119,57 @@ impl<W: Copy> Index<W> {
         is_it
     }
 
+    /// Whether there are so few entries that [`Index::leave_all`] knows them again.
+    #[inline]
+    pub(super) fn is_small(&self) -> bool {
+        self.entries.len() <= u64::BITS as usize
+    }
+
+    /// The regions that requests are all of are touched no longer, unless [`Index::stay`] says so. O(1) of those that end in the order in which they lie, else O(entries).
+    // What they were stays where it is: who waits for requests has them in the cache when it begins, and no more when it is through.
+    #[inline]
+    pub(super) fn leave_all(&mut self, requests: impl Iterator<Item = usize>) {
+        self.left = 0;
+        for request in requests {
+            let is_it = |entry: &Entry<W>| entry.request == request && matches!(entry.what, What::All(_));
+            let found = match self.entries.get(self.leaves) {
+                Some(entry) if is_it(entry) => Some(self.leaves),
+                _ => self.entries.iter().position(is_it),
+            };
+            let Some(at) = found else { continue };
+            if let What::All(touch) = self.entries[at].what {
+                self.entries[at].what = What::Left(touch);
+            }
+            self.left |= 1 << at;
+            self.live -= 1;
+            self.leaves = at + 1;
+        }
+        if self.live == 0 {
+            (self.next, self.leaves) = (0, 0);
+        }
+    }
+
+    /// The call has failed that the last regions were left for: of these requests they are touched still.
+    #[cold]
+    pub(super) fn stay(&mut self, mut is_left: impl FnMut(usize) -> bool) {
+        let mut left = std::mem::take(&mut self.left);
+        while left != 0 {
+            let entry = &mut self.entries[left.trailing_zeros() as usize];
+            left &= left - 1;
+            if let What::Left(touch) = entry.what
+                && is_left(entry.request)
+            {
+                entry.what = What::All(touch);
+                self.live += 1;
+                self.longest = self.longest.max(entry.end - entry.first);
+            }
+        }
+    }
+
     /// The region of a request that begins there is touched no longer: whether there was one. O(log regions).
     pub(super) fn leave(&mut self, request: usize, first: usize) -> bool {
         let begin = self.search(first);
-        let is_it = |entry: &Entry<W>| entry.request == request && entry.what != What::Gone;
+        let is_it = |entry: &Entry<W>| entry.request == request && entry.is_live();
         let at = self.entries[begin..].iter().take_while(|entry| entry.first == first).position(is_it);
         if let Some(at) = at {
             self.end(begin + at);
@@ -145,12 +197,12 @@ impl<W: Copy> Index<W> {
         let at = self.locate(first);
         self.next = at;
         for entry in self.entries[at..].iter().take_while(|entry| entry.first < end) {
-            if entry.what != What::Gone {
+            if entry.is_live() {
                 meets(entry);
             }
         }
         for entry in self.entries[..at].iter().rev().take_while(|entry| entry.first.saturating_add(self.longest) > first) {
-            if entry.end > first && entry.what != What::Gone {
+            if entry.end > first && entry.is_live() {
                 meets(entry);
             }
         }
@@ -158,6 +210,12 @@ impl<W: Copy> Index<W> {
 }
 
 impl<W> Entry<W> {
+    /// Whether it is somebody's.
+    #[inline(always)]
+    fn is_live(&self) -> bool {
+        matches!(self.what, What::All(_) | What::Kept)
+    }
+
     /// The region, of one that has all of it.
     pub(super) fn region(&self) -> Option<Region> {
         let What::All(touch) = self.what else { return None };

@@ -121,6 +121,28 @@ impl<W: Copy> Pending<W> {
         }
     }
 
+    /// A call begins that waits for requests: unless [`Pending::stay`] says so, they are gone. O(1) for each that was made in the order in which its region lies, else
+    /// O(regions). Whether that is all there is to do: else nothing is done.
+    #[inline]
+    pub fn wait_for(&mut self, requests: impl Iterator<Item = usize>) -> bool {
+        let is_plain = self.operations.is_empty() && self.places.is_none() && self.index.is_small();
+        if is_plain {
+            self.index.leave_all(requests);
+        }
+        is_plain
+    }
+
+    /// The last call that waited for requests has failed, and left these.
+    #[cold]
+    pub fn stay(&mut self, is_left: impl Fn(usize) -> bool) {
+        let Pending { index, seen, .. } = self;
+        index.stay(|request| {
+            let stays = is_left(request);
+            *seen |= if stays { bit(request) } else { 0 };
+            stays
+        });
+    }
+
     /// The operation is complete, if there is one, and can be started again or asked about.
     pub fn complete(&mut self, request: usize) {
         if !self.operations.contains_key(&request) {

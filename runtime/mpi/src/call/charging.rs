@@ -32,6 +32,24 @@ impl World {
         (state.clock, state.phase == Phase::Active && state.clock < self.run.limit)
     }
 
+    /// Whether computation costs nothing, so that the entry of a call can be taken back.
+    #[inline(always)]
+    pub fn is_uncharged(&self) -> bool {
+        matches!(self.messages.compute, Compute::None)
+    }
+
+    /// The mounted rank's last call, as [`World::not_entered`] is told it.
+    #[inline(always)]
+    pub fn last_call(&self) -> u16 {
+        self.messages.ranks[self.messages.current as usize].function
+    }
+
+    /// The call that was entered last has done nothing, and is entered anew: nobody is to take it for the second of two.
+    #[inline(always)]
+    pub fn not_entered(&mut self, last: u16) {
+        self.messages.ranks[self.messages.current as usize].function = last;
+    }
+
     /// The call ends that the mounted rank has entered then: whether its clock has got to where somebody has failed or aborted.
     // With the clock that the profile is told: it need not be looked up again.
     #[inline(always)]

@@ -15,7 +15,8 @@ impl World {
         if !(0..MANY).contains(&buffer.1) || self.messages.lets_others_run() {
             return None;
         }
-        self.messages.send_plain(&self.objects, SendMode::Standard, buffer, to, Batching::of_send(self.messages.again)).map(|_| ())
+        let batching = Batching::of_send(self.messages.again);
+        self.start_quickly(buffer, to, batching).map(|_| ())
     }
 
     /// `MPI_Isend` of a plain message: the request's handle.
@@ -24,7 +25,15 @@ impl World {
         if buffer.1 < 0 || self.messages.crowded {
             return None;
         }
-        self.messages.send_plain(&self.objects, SendMode::Standard, buffer, to, Batching::UntilComplete)
+        self.start_quickly(buffer, to, Batching::UntilComplete)
+    }
+
+    #[inline(always)]
+    fn start_quickly(&mut self, buffer: Buffer, to: Peer, batching: Batching) -> Option<usize> {
+        if self.messages.sends_plainly() {
+            return self.messages.send_plain(&self.objects, SendMode::Standard, buffer, to, batching);
+        }
+        self.messages.send_noted_quickly(&self.objects, batching, buffer.0, buffer.1, buffer.2, to.0, to.1, to.2)
     }
 
     /// `MPI_Recv` of a plain message: its node, if it is still to come, or [`crate::node::NIL`].
@@ -39,7 +48,12 @@ impl World {
         if buffer.1 < 0 {
             return None;
         }
-        self.messages.start_plain_receive(&self.objects, buffer, from, Batching::UntilComplete).map(handle::of_node)
+        let node = if self.messages.receives_plainly() {
+            self.messages.start_plain_receive(&self.objects, buffer, from, Batching::UntilComplete)
+        } else {
+            self.messages.start_noted_receive_quickly(&self.objects, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2)
+        };
+        node.map(handle::of_node)
     }
 
     /// `MPI_Put`, `MPI_Get` and `MPI_Accumulate` of a few bytes.

@@ -191,14 +191,31 @@ impl World {
     //   5. open decisions below everything else   (decide)
     //   6. lagging senders, messages that leave, the network's next event: the least time of these
     //   7. polling ranks without hope         (release_poller), else a deadlock
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Next {
+        match self.at_hand() {
+            Some(next) => next,
+            None => self.find_next(),
+        }
+    }
+
+    /// What there is to do without anything being decided: the first of these questions.
+    #[inline(always)]
+    fn at_hand(&mut self) -> Option<Next> {
+        if let Some(errand) = self.next_errand() {
+            return Some(errand);
+        }
+        let rank = self.messages.ready.next_rank()?;
+        self.mount(rank);
+        Some(Next::Run(rank))
+    }
+
+    // Not inlined: most switches find a rank at hand, and all would save the registers of what follows.
+    #[inline(never)]
+    fn find_next(&mut self) -> Next {
         loop {
-            if let Some(errand) = self.next_errand() {
-                return errand;
-            }
-            if let Some(rank) = self.messages.ready.next_rank() {
-                self.mount(rank);
-                return Next::Run(rank);
+            if let Some(next) = self.at_hand() {
+                return next;
             }
             self.refresh();
             if !self.messages.ready.is_empty() {

@@ -2,14 +2,23 @@
 
 use std::ffi::{CString, c_char};
 
-/// Arguments as strings, and how to lay them out.
+/// Arguments as strings, and laid out once: each rank gets a copy.
 pub(crate) struct Arguments {
     strings: Vec<CString>,
+    /// The strings one behind the other, and where each begins from `argv` on.
+    text: Vec<u8>,
+    places: Vec<usize>,
 }
 
 impl Arguments {
     pub(crate) fn new(strings: Vec<CString>) -> Arguments {
-        Arguments { strings }
+        let (mut text, mut places) = (Vec::new(), Vec::with_capacity(strings.len()));
+        let pointers = (strings.len() + 1) * size_of::<usize>();
+        for string in &strings {
+            places.push(pointers + text.len());
+            text.extend_from_slice(string.as_bytes_with_nul());
+        }
+        Arguments { strings, text, places }
     }
 
     pub(crate) fn strings(&self) -> &[CString] {
@@ -23,8 +32,7 @@ impl Arguments {
 
     /// Bytes that [`Arguments::write`] needs, a multiple of 16.
     pub(crate) fn bytes(&self) -> usize {
-        let strings: usize = self.strings.iter().map(|s| s.as_bytes_with_nul().len()).sum();
-        (strings + (self.strings.len() + 1) * size_of::<usize>()).next_multiple_of(16)
+        ((self.places.len() + 1) * size_of::<usize>() + self.text.len()).next_multiple_of(16)
     }
 
     /// Writes the pointers (null-terminated) and the strings to `at`; returns `argv`, which is `at`.
@@ -33,18 +41,15 @@ impl Arguments {
     /// `at` is aligned to 8 and has `bytes()` writable bytes.
     pub(crate) unsafe fn write(&self, at: usize) -> *mut *mut c_char {
         let pointers = at as *mut *mut c_char;
-        let mut text = at + (self.strings.len() + 1) * size_of::<usize>();
-        for (k, string) in self.strings.iter().enumerate() {
-            let bytes = string.as_bytes_with_nul();
-            // SAFETY: inside the `bytes()` bytes at `at`, counted the same way.
-            unsafe {
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), text as *mut u8, bytes.len());
-                pointers.add(k).write(text as *mut c_char);
-            }
-            text += bytes.len();
+        for (k, place) in self.places.iter().enumerate() {
+            // SAFETY: the first of the `bytes()` bytes at `at` are for so many pointers and one more.
+            unsafe { pointers.add(k).write((at + place) as *mut c_char) };
         }
-        // SAFETY: as above; the pointer array has one entry more than there are strings.
-        unsafe { pointers.add(self.strings.len()).write(std::ptr::null_mut()) };
+        // SAFETY: as above, and behind the pointers there is room for the text.
+        unsafe {
+            pointers.add(self.places.len()).write(std::ptr::null_mut());
+            std::ptr::copy_nonoverlapping(self.text.as_ptr(), pointers.add(self.places.len() + 1).cast(), self.text.len());
+        }
         pointers
     }
 }

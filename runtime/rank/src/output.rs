@@ -115,6 +115,10 @@ impl Lines {
     }
 
     fn end(&mut self, rank: u32) {
+        // Most ranks have ended their lines, or never begun one.
+        if self.begun.is_empty() && self.redirected.is_empty() {
+            return;
+        }
         for stream in [Stream::Out, Stream::Error] {
             if let Some(mut last) = self.begun.remove(&(rank, stream)) {
                 last.push(b'\n');

@@ -36,10 +36,11 @@ pub(crate) struct Carried {
 
 impl Carried {
     /// Counts what `port` sent, from when on and with the time that took and the time it waited.
-    #[inline]
+    // Inlined always, as is `held`: a call for each packet and link costs more than what it counts.
+    #[inline(always)]
     pub(crate) fn sent(&mut self, port: u32, low: &mut Usage, bytes: u32, (from, busy): (u64, u64), blocked: u64) {
         if let Some(over_time) = &mut self.over_time {
-            over_time.add(port, from, busy);
+            Carried::keep(over_time, port, from, busy);
         }
         let bytes = add(&mut low.bytes, u64::from(bytes));
         let (busy, blocked) = (add(&mut low.busy, busy), add(&mut low.blocked, blocked));
@@ -49,7 +50,7 @@ impl Carried {
     }
 
     /// Counts bytes times nanoseconds in the buffer behind `port`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn held(&mut self, port: u32, low: &mut Usage, occupancy: u64) {
         let occupancy = add(&mut low.occupancy, occupancy);
         if occupancy != 0 {
@@ -57,7 +58,13 @@ impl Carried {
         }
     }
 
+    #[inline(never)]
+    fn keep(over_time: &mut OverTime, port: u32, from: u64, busy: u64) {
+        over_time.add(port, from, busy);
+    }
+
     #[cold]
+    #[inline(never)]
     fn carry(&mut self, port: u32, carry: [u32; 4]) {
         let high = self.high.entry(port).or_default();
         high.iter_mut().zip(carry).for_each(|(high, carry)| *high += carry);
@@ -77,7 +84,7 @@ impl Carried {
 }
 
 /// Adds to a counter; the answer is what does not fit.
-#[inline]
+#[inline(always)]
 fn add(low: &mut u32, count: u64) -> u32 {
     let sum = u64::from(*low) + count;
     *low = sum as u32;

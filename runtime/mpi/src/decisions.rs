@@ -150,7 +150,17 @@ impl World {
     // has not arrived yet.
     #[inline]
     pub(crate) fn is_safe(&self, time: Time) -> bool {
-        time < self.messages.safe && !self.messages.by_time() && !self.chapters.has_work()
+        time < self.messages.safe && !self.messages.by_time() && !self.chapters.has_work() && time < self.first_answer()
+    }
+
+    /// When another process may answer what this one has sent to it, if ranks can fail; the end of time if none does.
+    // Some answers take no time on the way: of who agrees last, makes a communicator last, or sends to a rank that has failed. One process answers on the spot, and the rank goes on.
+    // While the answer is on its way the rank must not be told of what comes later, its own failure for one.
+    fn first_answer(&self) -> Time {
+        match (&self.messages.faults, &self.messages.remote) {
+            (Some(_), Some(remote)) => remote.streams.soonest(),
+            _ => Time::MAX,
+        }
     }
 
     /// Whether the mounted rank's poll at `time` is the first of all open decisions, because its poll before was and nothing happened since.
@@ -229,6 +239,8 @@ impl World {
     // message comes before these does not make them the next thing that happens to it.
     pub(crate) fn decide_safe(&mut self) -> bool {
         let mut decided = self.messages.tell_passed();
+        // For good: what was sent is known to all, and answered, when they agree again.
+        self.messages.safe = self.messages.safe.min(self.first_answer());
         if self.chapters.holds() {
             return decided;
         }

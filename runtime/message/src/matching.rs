@@ -25,10 +25,13 @@ impl Messages {
             return None;
         }
         let (index, place) = self.posted.first_for(rank.posted, message, &self.nodes)?;
-        if rank.wilds != 0 && (self.nodes[index].has(flag::WILD) || self.is_behind(to, index)) {
-            return None;
-        }
-        Some((index, place))
+        (!self.is_undecided(to, index)).then_some((index, place))
+    }
+
+    /// Whether it is decided in virtual time what the posted receive of `rank` takes.
+    #[inline(always)]
+    fn is_undecided(&self, rank: u32, receive: u32) -> bool {
+        self.ranks[rank as usize].wilds != 0 && (self.nodes[receive].has(flag::WILD) || self.is_behind(rank, receive))
     }
 
     /// Whether a message lies there that this named receive accepts: an undecided receive before it may take that one.
@@ -127,12 +130,22 @@ impl Messages {
     /// The posted receive of `to` that a message meets, out of its queue.
     #[inline(always)]
     pub fn match_posted(&mut self, to: u32, envelope: &Envelope) -> Option<u32> {
-        let found = self.find_posted(to, envelope);
-        match found {
-            Some((_, place)) => self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes),
-            None => self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes),
+        let state = &self.ranks[to as usize];
+        if state.posted.is_empty() {
+            return None;
         }
-        found.map(|(receive, _)| receive)
+        match self.posted.first_for(state.posted, envelope, &self.nodes) {
+            Some((index, place)) if !self.is_undecided(to, index) => {
+                self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes);
+                Some(index)
+            }
+            // Thousands of receives for any source, of which the first tells each message to wait, need no index.
+            Some((_, place)) if !place.is_far() => None,
+            _ => {
+                self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes);
+                None
+            }
+        }
     }
 
     /// What a message that goes into the unexpected queue needs where it is long, or not through when it is sent.
@@ -383,13 +396,56 @@ impl Messages {
     /// A receive of `rank` for any source is decided or withdrawn.
     // The mirror of `open_wild`: one that is left is told by the queue again.
     pub fn close_wild(&mut self, rank: u32, receive: u32) {
+        let pattern = Pattern::of(&self.nodes[receive]);
+        self.close_wilds(rank, &pattern, 1);
+    }
+
+    /// So many receives of `rank` for any source that accept this are decided or withdrawn.
+    fn close_wilds(&mut self, rank: u32, pattern: &Pattern, count: u32) {
         let state = &mut self.ranks[rank as usize];
-        state.wilds -= 1;
+        let were = state.wilds;
+        state.wilds -= count;
         match state.wilds {
-            0 => {}
-            1 => self.wilds.forget(rank),
-            _ => self.wilds.close(rank, &Pattern::of(&self.nodes[receive])),
+            0 | 1 if were > 1 => self.wilds.forget(rank),
+            0 | 1 => {}
+            _ => self.wilds.close(rank, pattern, count),
         }
+    }
+
+    /// The receives of `rank` for any source, which are all that it has posted and alike, take the messages that arrive before `until` one after the
+    /// other, none before `floor`: when the last one met its message, or `floor`. Ends when the rank is woken.
+    ///
+    /// O(log messages) each.
+    pub fn take_alike(&mut self, rank: u32, until: Time, mut floor: Time) -> Time {
+        let (runnable, mut taken) = (self.ready.len(), 0);
+        let Some(pattern) = self.posted.front(self.ranks[rank as usize].posted).map(|(first, _)| Pattern::of(&self.nodes[first])) else {
+            return floor;
+        };
+        while self.ready.len() == runnable {
+            let state = &mut self.ranks[rank as usize];
+            let Some((receive, place)) = self.posted.front(state.posted) else { break };
+            let best = self.unexpected.best(state.unexpected, &pattern, &[], &self.nodes);
+            let Some((message, found)) = best.filter(|(message, _)| self.nodes[*message].arrival < until) else { break };
+            self.posted.remove(&mut state.posted, place, &self.nodes);
+            self.unexpected.remove(&mut state.unexpected, found, &self.nodes);
+            taken += 1;
+            // The next of both are a cache miss each, while this one is taken.
+            if let Some((next, _)) = self.posted.front(state.posted) {
+                self.nodes.prefetch(next);
+            }
+            let node = &mut self.nodes[message];
+            floor = floor.max(node.arrival);
+            node.arrival = floor;
+            self.take(rank, receive, message);
+        }
+        self.close_wilds(rank, &pattern, taken);
+        floor
+    }
+
+    /// Whether all that `rank` has posted are alike, for any source.
+    pub fn posts_alike(&self, rank: u32) -> bool {
+        let state = &self.ranks[rank as usize];
+        state.wilds != 0 && self.posted.length(state.posted) == state.wilds as usize && self.wild_kinds(rank) == 1
     }
 
     /// How many different patterns the open receives of `rank` for any source have.

@@ -8,12 +8,13 @@
 //! it has to be moved, and nothing held that would be read ahead.
 
 use crate::batch::Batching;
-use crate::envelope::{Envelope, Transit};
+use crate::envelope::{Envelope, Pattern, Transit};
+use crate::handle;
 use crate::messages::Messages;
 use crate::moving::Payload;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::p2p::{Buffer, FIRST_MEMORY, Peer, SendMode};
-use crate::request::Status;
+use crate::request::{ANY_SOURCE, Status};
 use crate::view::BufferView;
 use engine::Time;
 use objects::Objects;
@@ -137,7 +138,7 @@ impl Messages {
         if NOTED {
             self.forget_sent_type();
         }
-        Some(crate::handle::REQUEST_SENT)
+        Some(handle::REQUEST_SENT)
     }
 
     // Out of line, because a copy of this many bytes costs more than the call, and the short way stays short.
@@ -289,6 +290,28 @@ impl Messages {
             self.flush_batch();
             self.post(self.current, index, batching == Batching::Never);
         }
+        Some(index)
+    }
+
+    /// Posts a plain receive for any source: answers its node; `None`, with nothing done, if it is not plain.
+    // At once: whether it can take a message now depends on what is safe now.
+    pub(crate) fn start_wild_receive(
+        &mut self,
+        objects: &Objects,
+        buffer: Buffer,
+        (source, tag, comm): Peer,
+        batching: Batching,
+    ) -> Option<u32> {
+        if !self.plain_receives || source != ANY_SOURCE || tag < 0 {
+            return None;
+        }
+        let stretch = plain_stretch(objects, buffer, self.payloads)?;
+        let context = objects.comms.get(comm).ok()?.context;
+        let pattern = Pattern { context, source: None, tag: Some(tag) };
+        let envelope = Envelope { context, source: u32::MAX, tag, key: crate::queue::key(&pattern) };
+        let index = self.plain_receive_node(envelope, stretch, flag::WILD);
+        self.flush_batch();
+        self.post(self.current, index, batching == Batching::Never);
         Some(index)
     }
 

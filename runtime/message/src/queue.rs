@@ -67,6 +67,14 @@ impl Queue {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place(u32);
 
+impl Place {
+    /// Whether a search of a block that ended here looked at many entries.
+    #[inline]
+    pub fn is_far(self) -> bool {
+        self.0 as usize > SHORT / 2
+    }
+}
+
 /// What stands in a short queue for a node.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Entry {
@@ -267,13 +275,12 @@ impl<E: Element> Queues<E> {
             let (at, end) = (queue.first() + place.0 as usize, queue.first() + usize::from(queue.length));
             self.entries.copy_within(at + 1..end, at);
         }
-        let far = place.0 as usize > SHORT / 2;
         queue.length -= 1;
         if queue.length == 0 {
             // An idle rank has no block, and the next to need one finds it in cache.
             self.free[usize::from(queue.class)].push(queue.at);
             *queue = Queue::default();
-        } else if far {
+        } else if place.is_far() {
             self.searched(queue, nodes);
         }
     }
@@ -353,6 +360,17 @@ impl<E: Element> Queues<E> {
             }
         }
         None
+    }
+
+    /// The entry that came first.
+    #[inline]
+    pub fn front(&self, queue: Queue) -> Option<(u32, Place)> {
+        match queue.class {
+            EMPTY => None,
+            SINGLE => Some((queue.at, Place(0))),
+            LONG => self.long[queue.at].front().map(|(node, place)| (node, Place(place))),
+            _ => self.slice(queue).first().map(|element| (element.entry().node, Place(0))),
+        }
     }
 
     /// How many entries there are.

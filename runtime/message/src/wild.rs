@@ -3,28 +3,56 @@
 use crate::envelope::Pattern;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::cell::Cell;
+
+/// What the open receives of one rank accept, and how many accept it.
+type Kinds = SmallVec<[(Pattern, u32); 1]>;
 
 /// What the open receives for any source accept, and how many accept it, for each rank that has more than one.
 // Beside the ranks and not in them: few programs have such receives, and none leaves many ranks with them.
 #[derive(Default)]
 pub struct Wilds {
-    kinds: FxHashMap<u32, SmallVec<[(Pattern, u32); 1]>>,
+    slots: FxHashMap<u32, u32>,
+    kinds: Vec<Kinds>,
+    free: Vec<u32>,
+    /// The rank that was asked about last, and its slot: the next to be asked about is mostly the same.
+    last: Cell<Option<(u32, u32)>>,
 }
 
 impl Wilds {
+    #[inline]
+    fn slot(&self, rank: u32) -> Option<usize> {
+        if let Some((_, slot)) = self.last.get().filter(|last| last.0 == rank) {
+            return Some(slot as usize);
+        }
+        let slot = *self.slots.get(&rank)?;
+        self.last.set(Some((rank, slot)));
+        Some(slot as usize)
+    }
+    #[cold]
+    fn make(&mut self, rank: u32) -> usize {
+        let slot = self.free.pop().unwrap_or(self.kinds.len() as u32);
+        if slot as usize == self.kinds.len() {
+            self.kinds.push(Kinds::new());
+        }
+        self.slots.insert(rank, slot);
+        slot as usize
+    }
     /// One more receive of `rank` accepts this. O(kinds).
     pub fn open(&mut self, rank: u32, pattern: &Pattern) {
-        let kinds = self.kinds.entry(rank).or_default();
+        let slot = self.slot(rank).unwrap_or_else(|| self.make(rank));
+        let kinds = &mut self.kinds[slot];
         match kinds.iter_mut().find(|(kind, _)| kind == pattern) {
             Some((_, count)) => *count += 1,
             None => kinds.push((*pattern, 1)),
         }
     }
-    /// One less. O(kinds).
-    pub fn close(&mut self, rank: u32, pattern: &Pattern) {
-        let Some(kinds) = self.kinds.get_mut(&rank) else { return };
+    /// So many fewer. O(kinds).
+    pub fn close(&mut self, rank: u32, pattern: &Pattern, count: u32) {
+        let Some(slot) = self.slot(rank) else { return };
+        let kinds = &mut self.kinds[slot];
         if let Some(at) = kinds.iter().position(|(kind, _)| kind == pattern) {
-            kinds[at].1 -= 1;
+            kinds[at].1 -= count;
             if kinds[at].1 == 0 {
                 kinds.swap_remove(at);
             }
@@ -32,15 +60,19 @@ impl Wilds {
     }
     /// No receive of `rank`, or one alone, which is not counted here.
     pub fn forget(&mut self, rank: u32) {
-        self.kinds.remove(&rank);
+        self.last.set(None);
+        if let Some(slot) = self.slots.remove(&rank) {
+            self.kinds[slot as usize].clear();
+            self.free.push(slot);
+        }
     }
     /// Whether this holds of what a receive of `rank` accepts.
     pub fn any(&self, rank: u32, holds: impl Fn(&Pattern) -> bool) -> bool {
-        self.kinds.get(&rank).is_some_and(|kinds| kinds.iter().any(|(kind, _)| holds(kind)))
+        self.slot(rank).is_some_and(|slot| self.kinds[slot].iter().any(|(kind, _)| holds(kind)))
     }
     /// How many different patterns the receives of `rank` have.
     pub fn kinds(&self, rank: u32) -> usize {
-        self.kinds.get(&rank).map_or(0, SmallVec::len)
+        self.slot(rank).map_or(0, |slot| self.kinds[slot].len())
     }
 }
 
@@ -63,9 +95,12 @@ mod tests {
                     wilds.open(rank, &pattern(tag));
                     *model.entry((rank, tag)).or_default() += 1;
                 } else if let Some(count) = model.get_mut(&(rank, tag)) {
-                    wilds.close(rank, &pattern(tag));
+                    wilds.close(rank, &pattern(tag), 1);
                     *count -= 1;
                     model.retain(|_, count| *count != 0);
+                }
+                if model.keys().all(|(of, _)| *of != rank) {
+                    wilds.forget(rank);
                 }
                 for rank in 0..3 {
                     prop_assert_eq!(wilds.kinds(rank), model.keys().filter(|(of, _)| *of == rank).count());

@@ -216,6 +216,30 @@ impl World {
         self.decided_until(decision.rank, meets);
     }
 
+    /// After a receive of `rank` for any source was decided and the rank still waits: those that follow from it are decided before `until`, where
+    /// nothing can come between.
+    // What else is open in this process acts no earlier than it is decided, and is seen here a lookahead later. Of the rank itself nothing else may be
+    // open, which would be decided between them, and no sender may be told of a match.
+    fn decide_alike(&mut self, rank: u32, until: Time) {
+        let messages = &self.messages;
+        if !messages.posts_alike(rank)
+            || messages.ranks[rank as usize].polling
+            || messages.handshakes
+            || messages.faults.is_some()
+            || messages.first_held(rank).is_some()
+            || self.chapters.first_open(rank).is_some()
+        {
+            return;
+        }
+        let lookahead = messages.lookahead(false);
+        // Its own are void by now, and found anew behind the last that is decided here.
+        self.order.decisions.queue.void(rank);
+        let other = self.order.decisions.queue.first();
+        let until = other.map_or(until, |other| until.min(other.time.saturating_add(lookahead)));
+        let floor = &mut self.order.decisions.floors[(rank - self.messages.first) as usize];
+        *floor = self.messages.take_alike(rank, until, *floor);
+    }
+
     /// A receive of `rank` for any source was decided or cancelled at `time`: what had to wait for that meets its message then or later, and a
     /// blocked rank sees no message earlier, for else that would have been decided before.
     pub(crate) fn decided_until(&mut self, rank: u32, time: Time) {
@@ -354,7 +378,12 @@ impl World {
         let runnable = self.messages.ready.len();
         match decision.what {
             What::Poll => self.answer(decision.rank),
-            What::Receive(..) => self.decide_receive(decision),
+            What::Receive(..) => {
+                self.decide_receive(decision);
+                if self.messages.ready.len() == runnable {
+                    self.decide_alike(decision.rank, until);
+                }
+            }
             What::Told(receive) => self.messages.tell_held(decision.rank, decision.time, decision.source, receive),
             What::Alarm => self.ring(decision.rank, decision.time),
             What::Chapter(id) => {

@@ -122,6 +122,9 @@ impl Messages {
         {
             return Ok(index);
         }
+        if let Some(index) = self.start_wild_receive(objects, (buffer, count, datatype), (source, tag, comm), batching) {
+            return Ok(index);
+        }
         let Some(pattern) = pattern(objects, (source, tag, comm))? else {
             // Complete at time zero, which moves no clock (MPI 5.0 section 3.11).
             let mut node = Node { state: State::Matched, source: PROC_NULL as u32, tag: ANY_TAG, ..Node::default() };

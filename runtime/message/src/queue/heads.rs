@@ -80,6 +80,12 @@ impl Heads {
         put(&mut self.heap, at, head);
     }
 
+    /// The least head.
+    #[inline]
+    pub(super) fn top(&self) -> Option<Head> {
+        self.heap.first().copied()
+    }
+
     /// The least head that `stands`. O(those that do not).
     // Below a head that stands, no other can be less.
     pub(super) fn least(&self, stands: impl Fn(Head) -> bool) -> Option<Head> {

@@ -342,6 +342,12 @@ impl Long {
         })
     }
 
+    /// The entry that came first: `(node, place)`.
+    pub fn front(&self) -> Option<(u32, u32)> {
+        let at = self.all.first;
+        self.entries.get(at as usize).map(|entry| (entry.node, at))
+    }
+
     /// The nodes in the order they came.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.follow(self.all.first, Order::All).map(|at| self.entries[at as usize].node)
@@ -379,6 +385,12 @@ impl Long {
         let tag = pattern.tag.map_or(ANY, |tag| tag as u32);
         let heads = self.heads_of(pattern.context, tag, nodes);
         let first_of = |chain: u32| self.chains[chain as usize].ends.first;
+        if taken.is_empty() {
+            let at = first_of(self.heads.borrow()[heads as usize].top()?.chain);
+            let node = self.entries[at as usize].node;
+            self.found.set(at);
+            return (!nodes[node].has(flag::UNDER_WAY)).then_some((node, at));
+        }
         let is_taken = |at: u32| taken.contains(&self.entries[at as usize].node);
         let least = self.heads.borrow()[heads as usize].least(|head| !is_taken(first_of(head.chain)));
         let least = least.map(|head| (head.arrival, head.source, first_of(head.chain)));

@@ -58,6 +58,14 @@ fn the_shared_pointer_gives_every_record_a_place_of_its_own() {
 }
 
 #[test]
+fn records_of_any_length_are_whole_where_the_shared_pointer_puts_them() {
+    holds("records");
+    for processes in [2, 4] {
+        with_file(Run::program("files.c").processes("mpich", processes), "records").ranks(7).run().ok(7);
+    }
+}
+
+#[test]
 fn requests_and_split_collectives_complete_with_their_bytes() {
     holds("requests");
 }
@@ -222,6 +230,8 @@ fn a_file_is_accessed_as_it_was_opened_and_while_it_is_open() {
     both("read_write_only", "MPI_ERR_ACCESS", &["MPI_File_read_at", "MPI_MODE_RDWR"]);
     both("seek_sequential", "MPI_ERR_UNSUPPORTED_OPERATION", &["MPI_File_seek", "MPI_MODE_SEQUENTIAL"]);
     both("full_disk", "MPI_ERR_NO_SPACE", &["MPI_File_write_at", "/dev/full"]);
+    both("full_disk_shared", "MPI_ERR_NO_SPACE", &["MPI_File_write_shared", "/dev/full"]);
+    both("shared_read_only", "MPI_ERR_READ_ONLY", &["MPI_File_write_shared", "MPI_MODE_RDWR"]);
 }
 
 #[test]

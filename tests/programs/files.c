@@ -288,6 +288,48 @@ static void shared(void)
     MPI_File_close(&fh);
 }
 
+/* Records of any length at the shared pointer, in views behind a header of their own, with and without holes: each is whole, those of a rank in their order. */
+static void records(void)
+{
+    enum { TURNS = 6, MOST = 100 };
+    static const int lengths[TURNS] = {2, 5, 64, MOST, 3, 1};
+    MPI_Datatype pair, second;
+    MPI_Type_contiguous(1, MPI_LONG, &pair);
+    MPI_Type_create_resized(pair, 0, 2 * sizeof(long), &second);
+    MPI_Type_commit(&second);
+    int total = 0;
+    for (int turn = 0; turn < TURNS; turn++) total += lengths[turn];
+    for (int holes = 0; holes < 2; holes++) {
+        long record[MOST], *all = malloc(sizeof(long) * total * size);
+        MPI_Status status;
+        MPI_Offset at;
+        reopen(MPI_MODE_CREATE | MPI_MODE_RDWR);
+        MPI_File_set_view(fh, 24, MPI_LONG, holes ? second : MPI_LONG, "native", MPI_INFO_NULL);
+        for (int turn = 0; turn < TURNS; turn++) {
+            for (int i = 0; i < lengths[turn]; i++) record[i] = i ? 1000 * rank + i : rank * TURNS + turn;
+            CHECK(MPI_File_write_shared(fh, record, lengths[turn], MPI_LONG, &status) == MPI_SUCCESS);
+            CHECK(bytes_of(&status) == 8 * lengths[turn]);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_File_get_position_shared(fh, &at);
+        CHECK(at == total * size);
+        MPI_File_get_size(fh, &at);
+        CHECK(at == 24 + 8 * (holes ? 2 * total * size - 1 : total * size));
+        MPI_File_read_at_all(fh, 0, all, total * size, MPI_LONG, MPI_STATUS_IGNORE);
+        int next[16] = {0};
+        for (int i = 0; i < total * size;) {
+            int from = (int)(all[i] / TURNS), turn = (int)(all[i] % TURNS);
+            CHECK(from >= 0 && from < size && turn == next[from]++);
+            for (int j = 1; j < lengths[turn]; j++) CHECK(all[i + j] == 1000 * from + j);
+            i += lengths[turn];
+        }
+        MPI_File_close(&fh);
+        free(all);
+    }
+    MPI_Type_free(&second);
+    MPI_Type_free(&pair);
+}
+
 /* Requests of all kinds, and split collectives. */
 static void requests(void)
 {
@@ -399,7 +441,7 @@ static void objects(void)
 }
 
 static const Case cases[] = {
-    {"offsets", offsets}, {"views", views}, {"external", external}, {"registered", registered}, {"converting", converting}, {"shared", shared}, {"requests", requests}, {"atomic", atomic}, {"objects", objects},
+    {"offsets", offsets}, {"views", views}, {"external", external}, {"registered", registered}, {"converting", converting}, {"shared", shared}, {"records", records}, {"requests", requests}, {"atomic", atomic}, {"objects", objects},
 };
 
 int main(int argc, char **argv)

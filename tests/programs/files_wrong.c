@@ -107,15 +107,19 @@ static int too_wide(void)
     set_view(0, MPI_LONG, MPI_LONG, "external32");
     return MPI_File_write_at(fh, 0, &wide, 1, MPI_LONG, &status);
 }
-static int full_disk(void)
+static int to_full_disk(int (*call)(MPI_File))
 {
     MPI_File full;
     int code = MPI_File_open(MPI_COMM_WORLD, "/dev/full", MPI_MODE_WRONLY, MPI_INFO_NULL, &full);
     if (code) return code;
-    code = write_it(full);
+    code = call(full);
     MPI_File_close(&full);
     return code;
 }
+static int full_disk(void) { return to_full_disk(write_it); }
+static int write_shared(MPI_File file) { return MPI_File_write_shared(file, &value, 1, MPI_INT, &status); }
+static int full_disk_shared(void) { return to_full_disk(write_shared); }
+static int shared_read_only(void) { return as(MPI_MODE_RDONLY, write_shared); }
 static int inter(void)
 {
     MPI_Comm between;
@@ -137,7 +141,7 @@ static const Case cases[] = {
     CASE(create_read_only), CASE(other_modes), CASE(delete_missing), CASE(write_read_only), CASE(read_write_only), CASE(seek_sequential), CASE(negative_offset),
     CASE(negative_count), CASE(no_datatype), CASE(null_buffer), CASE(bad_whence), CASE(seek_before), CASE(negative_size), CASE(other_sizes), CASE(one_refused),
     CASE(other_calls), CASE(unknown_datarep), CASE(other_datareps), CASE(negative_disp), CASE(current_disp), CASE(odd_filetype), CASE(uncommitted), CASE(half_an_etype),
-    CASE(begun_twice), CASE(not_begun), CASE(end_of_another), CASE(too_wide), CASE(full_disk), CASE(inter), CASE(alone_in_it),
+    CASE(begun_twice), CASE(not_begun), CASE(end_of_another), CASE(too_wide), CASE(full_disk), CASE(full_disk_shared), CASE(shared_read_only), CASE(inter), CASE(alone_in_it),
 };
 
 int main(int argc, char **argv)

@@ -1,12 +1,13 @@
 //! Accesses to files (MPI 5.0 sections 14.4.2 to 14.4.4).
 
 use crate::args::{Handle, Out, StatusPointer};
-use crate::call::{Call, Wait};
+use crate::call::{Call, Quick, Wait};
 use crate::calls::p2p::status;
 use mpi::error::Result;
 use mpi::file::Direction::{Read, Write};
 use mpi::files::{Access, Pointer};
 use mpi::request::Status;
+use mpi::world::World;
 use rank::Addr;
 
 /// The status of an access that is over, or what its second half waits for.
@@ -22,8 +23,14 @@ pub fn told(over: std::result::Result<Status, usize>, out: StatusPointer) -> Opt
 
 /// The second half of an access.
 pub fn end(c: &Call, Wait(request): Wait, out: StatusPointer) -> Result {
-    out.set(&status(&c.mpi.end_wait(request as usize)?.0));
+    out.set(&status(&c.mpi.end_access(request)?));
     Ok(())
+}
+
+/// [`write_shared`] of a few bytes.
+#[inline(always)]
+pub fn write_shared_quickly(world: &mut World, fh: Handle, buf: Addr, count: i64, datatype: Handle, _: StatusPointer) -> Quick {
+    world.write_shared_quickly(fh.0, (buf, count, datatype.0)).map_or(Quick::Undone, |word| Quick::Waits(Wait(word)))
 }
 
 /// An access by its row: name, blocking and nonblocking form, direction, pointer, whether all members call.

@@ -30,7 +30,7 @@ pub(crate) enum Action {
 }
 
 /// Bytes of a request or an answer that has no data: a place or a count.
-const WORD: u64 = 8;
+pub(crate) const WORD: u64 = 8;
 
 impl Action {
     /// Bytes of the message that asks.

@@ -6,6 +6,7 @@ use crate::buffering::ROUND;
 use crate::operation::Then;
 use crate::state::Files;
 use crate::transfer;
+use crate::write::WRITE;
 use engine::Time;
 use message::Messages;
 use message::request::Status;
@@ -17,6 +18,9 @@ impl Files {
     pub(crate) fn answered(&mut self, messages: &mut Messages, objects: &Objects, index: u32, answer: Answer, at: Time) {
         if index & ROUND != 0 {
             return self.answer_round(messages, objects, index & !ROUND, at);
+        }
+        if index & WRITE != 0 {
+            return self.placed(messages, objects, index & !WRITE, answer.value, at);
         }
         if self.exchanged(messages, objects, index, &answer, at) {
             return;

@@ -8,7 +8,8 @@
 //! moves data between both, where the rank calls or when it completes its request. What the home is asked for (`access.rs`, `serve.rs`) has its turn as accesses to windows
 //! have: the first thing that waits is an open decision (`message::chapter::arrivals`). What all do together (`meeting.rs`) waits at home until every member's part is there, and
 //! has its turn with the last. An answer either completes a request or lets the next thing of its operation be asked (`complete.rs`), the time at the servers
-//! of the machine (`storage.rs`, for all members of a collective access `buffering.rs`) last. A file is an object of `objects`, made by
+//! of the machine (`storage.rs`, for all members of a collective access `buffering.rs`) last. Blocking writes of a few bytes at the shared pointer have a
+//! straight way (`quick.rs`, `short.rs`). A file is an object of `objects`, made by
 //! an agreement to which the first member brings whether the host opened it; each process opens the host's file when the first of its ranks needs it.
 
 pub(crate) mod access;
@@ -29,15 +30,18 @@ pub(crate) mod meeting;
 pub(crate) mod open;
 pub(crate) mod operation;
 pub(crate) mod pointer;
+pub(crate) mod quick;
 pub(crate) mod reading;
 pub(crate) mod register;
 pub(crate) mod remote;
 pub(crate) mod representation;
 pub(crate) mod serve;
+pub(crate) mod short;
 pub(crate) mod state;
 pub(crate) mod storage;
 pub(crate) mod transfer;
 pub(crate) mod view;
+pub(crate) mod write;
 
 pub use asked::{Asked, Started, Transfer};
 pub use conversion::{Conversion, Convert, Extent, Functions};

@@ -118,7 +118,8 @@ impl Files {
     pub fn opened(&mut self, messages: &Messages, objects: &Objects, handle: usize) -> Result {
         let file = objects.files.index(&objects.comms, handle)?;
         self.host(objects, file)?;
-        let view = Rc::new(View::plain(objects));
+        // One for all: many ranks open a file, and few of them look at it otherwise.
+        let view = self.plain.get_or_insert_with(|| Rc::new(View::plain(objects))).clone();
         let pointer = self.end_on_opening(objects, file);
         self.parts.insert((file, messages.current), Part { pointer, ..Part::new(view) });
         Ok(())

@@ -1,11 +1,13 @@
 //! The way of what is asked to a file's home, what is done there in turn, and the way back.
 
 use crate::CHAPTER;
-use crate::access::{Access, Action, Answer};
+use crate::access::{Access, Action, Answer, WORD};
 use crate::state::Files;
 use crate::transfer;
+use crate::write::WRITE;
 use engine::Time;
 use message::Messages;
+use message::chapter::arrivals::Arrival;
 use message::flight::Flight;
 use objects::Objects;
 
@@ -29,14 +31,10 @@ impl Files {
         leaves: Time,
     ) {
         let home = action.place(objects.files.at(file).home);
-        if self.asked.is_empty() {
-            self.asked = vec![0; messages.local as usize];
-        }
-        let asked = &mut self.asked[(origin - messages.first) as usize];
-        *asked += 1;
+        let sequence = self.number(messages, origin);
         let bytes = action.bytes();
         let served = matches!(action, Action::Serve(_));
-        let mut access = Access { file, origin, arrival: Time::MAX, sequence: *asked, action, operation };
+        let mut access = Access { file, origin, arrival: Time::MAX, sequence, action, operation };
         if served {
             return self.ask_servers(messages, objects, access, leaves);
         }
@@ -46,13 +44,28 @@ impl Files {
             messages.launch(origin, home, bytes, leaves, Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] });
             return;
         }
-        // What the home's own rank asks is no earlier than what another could: who is decided together must be known by then.
-        access.arrival = leaves + messages.wire.latency(origin, home, bytes).max(messages.lookahead(true));
+        access.arrival = Files::arrival(messages, (origin, home), bytes, leaves);
         if messages.is_local(home) {
             self.arrive(messages, objects, access);
         } else {
             self.tell_access(messages, objects, &access);
         }
+    }
+
+    /// The number of what a rank of the process asks next.
+    pub(crate) fn number(&mut self, messages: &Messages, origin: u32) -> u32 {
+        if self.asked.is_empty() {
+            self.asked = vec![0; messages.local as usize];
+        }
+        let asked = &mut self.asked[(origin - messages.first) as usize];
+        *asked += 1;
+        *asked
+    }
+
+    /// When what a rank asks is at home.
+    // What the home's own rank asks is no earlier than what another could: who is decided together must be known by then.
+    pub(crate) fn arrival(messages: &Messages, (origin, home): (u32, u32), bytes: u64, leaves: Time) -> Time {
+        leaves + messages.wire.latency(origin, home, bytes).max(messages.lookahead(true))
     }
 
     /// Something asked is at home, or will be at its arrival.
@@ -81,10 +94,28 @@ impl Files {
     pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
         let mut next = self.arrivals.take(rank);
         while let Some(turn) = next {
-            let access = self.accesses.remove(turn.what).expect("it waits at home");
-            self.perform(messages, objects, access, turn.time);
+            if turn.what & WRITE == 0 {
+                let access = self.accesses.remove(turn.what).expect("it waits at home");
+                self.perform(messages, objects, access, turn.time);
+            } else {
+                self.place(messages, objects, rank, turn);
+            }
             next = self.arrivals.take_before(rank, until);
         }
+    }
+
+    /// A short write of a rank of the process has its turn: where it goes.
+    // What `perform` and `answer` do for the shared pointer, without anything being put together for it.
+    fn place(&mut self, messages: &mut Messages, objects: &Objects, home: u32, Arrival { time, origin, what, .. }: Arrival<u32>) {
+        let index = what & !WRITE;
+        let write = &self.writes[index];
+        let (file, etypes) = (write.file, u64::from(write.etypes));
+        let shared = &mut self.home(objects, file).shared;
+        let before = *shared;
+        *shared += etypes;
+        messages.profile.message(WORD);
+        let back = time + messages.wire.latency(home, origin, WORD);
+        self.placed(messages, objects, index, before, back);
     }
 
     fn perform(&mut self, messages: &mut Messages, objects: &Objects, access: Access, at: Time) {

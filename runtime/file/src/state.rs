@@ -7,6 +7,7 @@ use crate::host::Host;
 use crate::operation::Operation;
 use crate::representation::Representation;
 use crate::view::View;
+use crate::write::{Batch, Write};
 use engine::Time;
 use message::chapter::arrivals::Arrivals;
 use network::Servers;
@@ -68,6 +69,11 @@ pub struct Files {
     /// What is decided here, by file.
     pub(crate) homes: FxHashMap<u32, Home>,
     pub(crate) operations: Slab<Operation>,
+    /// Blocking writes of a few bytes at shared pointers, and those of them that are on their way to the host's file.
+    pub(crate) writes: Slab<Write>,
+    pub(crate) batch: Batch,
+    /// What files are seen through after opening.
+    pub(crate) plain: Option<Rc<View>>,
     /// What waits at homes until nothing comes before it.
     pub(crate) accesses: Slab<Access>,
     pub(crate) arrivals: Arrivals<u32>,

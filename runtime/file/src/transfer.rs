@@ -14,7 +14,7 @@ use std::rc::Rc;
 const CHUNK: u64 = 4 << 20;
 
 /// Bytes that are moved by way of the stack: records of logs are no longer, and to allocate for them takes as long as all else that is done for one.
-const SHORT: usize = 512;
+pub(crate) const SHORT: usize = 512;
 
 /// The program's memory.
 #[derive(Clone)]

@@ -96,6 +96,12 @@ impl View {
         self.tile.size == 0
     }
 
+    /// The byte of the file at which the view begins, if its bytes are those from there on.
+    #[inline]
+    pub(crate) fn successive(&self) -> Option<u64> {
+        (self.tile.contiguous && !self.is_empty() && self.representation.is_plain()).then_some(self.disp)
+    }
+
     /// Calls `f(byte of the file, bytes)` for each piece of the view's bytes `from..from + bytes`, ascending; pieces that touch are one. O(pieces).
     pub(crate) fn pieces(&self, from: u64, bytes: u64, f: &mut dyn FnMut(u64, u64)) {
         if bytes == 0 || self.is_empty() {

@@ -17,6 +17,9 @@ use std::rc::Rc;
 /// Bytes that each member contributes to the agreement on a file: the context of its communicator, and the access mode.
 const FILE_BYTES: u64 = 16;
 
+/// What the word between the halves of a call has that waits for a short write and not for a request, whose handle has not so many bits.
+pub(crate) const SHORT_WRITE: u64 = 1 << 63;
+
 /// Where an access goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pointer {
@@ -248,6 +251,17 @@ impl Mpi {
     pub fn begin_access(&self, access: Access) -> Result<std::result::Result<Status, usize>> {
         let started = self.start_access(access)?;
         self.begin_end_of(started)
+    }
+
+    /// The second half of a blocking access, by the word of the first: its status.
+    ///
+    /// # Errors
+    /// What it failed with.
+    pub fn end_access(&self, word: u64) -> Result<Status> {
+        if word & SHORT_WRITE != 0 {
+            return self.files(|files, messages, objects| files.end_short(messages, objects, word as u32));
+        }
+        Ok(self.end_wait(word as usize)?.0)
     }
 
     /// What an access that has begun needs to be over: nothing, or that its request is waited for.

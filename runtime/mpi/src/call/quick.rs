@@ -1,7 +1,9 @@
 //! Calls that are mostly over at once, within the look at the world that charges their entry: nothing is done and `None` answered if there is more to do than
-//! with a plain message or a short access to a window, which the ways of [`crate::call::send`], [`crate::call::receive`] and [`crate::call::rma`] then see to.
+//! with a plain message or a short access to a window or a file, which the ways of [`crate::call::send`],
+//! [`crate::call::receive`], [`crate::call::rma`] and [`crate::call::file`] then see to.
 
 use crate::batch::Batching;
+use crate::call::file::SHORT_WRITE;
 use crate::call::send::MANY;
 use crate::handle;
 use crate::p2p::{Buffer, Peer, SendMode};
@@ -60,5 +62,11 @@ impl World {
     #[inline(always)]
     pub fn access_quickly(&mut self, asked: &Asked) -> Option<()> {
         self.chapters.rma.issue_short(&mut self.messages, &self.objects, asked)
+    }
+    /// `MPI_File_write_shared` of a few bytes: the word for its second half, [`crate::world::Mpi::end_access`].
+    #[inline(always)]
+    pub fn write_shared_quickly(&mut self, file: usize, buffer: Buffer) -> Option<u64> {
+        let index = self.chapters.files.begin_short(&mut self.messages, &self.objects, file, buffer)?;
+        Some(SHORT_WRITE | u64::from(index))
     }
 }

@@ -102,6 +102,16 @@ fn messages_collectives_and_communicators_of_all_kinds_are_replayed() {
     }
 }
 
+/// Bursts and exchanges, with and without computation between the calls, and all kinds of waits for them.
+#[test]
+fn messages_that_are_alike_take_the_time_of_their_recording() {
+    for (at, (machine, ranks)) in MACHINES.iter().zip([6, 5, 8, 7, 4, 3, 9]).enumerate() {
+        for compute in ["none", ["fixed:20ns", "measured"][at % 2]] {
+            same(Run::program("series.c").ranks(ranks).variable("XSIM_COMPUTE", compute), machine, "series");
+        }
+    }
+}
+
 #[test]
 fn process_topologies_and_communicators_of_groups_are_replayed() {
     for (machine, ranks) in MACHINES.iter().zip([12, 6, 5, 8, 9, 4, 16]) {

@@ -40,9 +40,14 @@ fn simulated(mpi: &'static str, count: u32, args: &[&str]) -> (String, String) {
 
 #[track_caller]
 fn recorded(run: Run, machine: &str) -> PathBuf {
+    recorded_with(run, machine, "fixed:100ns")
+}
+
+#[track_caller]
+fn recorded_with(run: Run, machine: &str, compute: &str) -> PathBuf {
     let path = directory().join("run.trace");
     let run = run.machine(machine).arg(format!("-xsim-trace={}", path.display())).arg("-xsim-trace-times=exact");
-    run.variable("XSIM_COMPUTE", "fixed:100ns").run().success();
+    run.variable("XSIM_COMPUTE", compute).run().success();
     path
 }
 
@@ -90,6 +95,23 @@ fn so_do_replays_that_hang_on_their_order() {
     for (seed, (machine, (ranks, count))) in (70..).zip(MACHINES.iter().zip([(64, 2), (6, 4), (12, 3), (1, 2)])) {
         let run = Run::program("random_orders.c").ranks(ranks).arg(seed.to_string()).arg("4");
         same(&recorded(run, machine), machine, "mpich", &[count]);
+    }
+}
+
+/// Where nobody listens, what follows one another is made together.
+#[test]
+fn so_do_messages_that_are_alike_without_recorders() {
+    for (machine, ranks) in MACHINES.iter().zip([6, 5, 8, 7]) {
+        for compute in ["none", "fixed:20ns"] {
+            let run = Run::program("series.c").ranks(ranks);
+            let trace = recorded_with(run, machine, compute);
+            let told = |count: u32| simulated("mpich", count, &["replay", trace.to_str().unwrap(), "-m", machine, "--compare"]);
+            let one = told(1);
+            assert!(one.1.contains("calls ended when they did in the recording"), "{}", one.1);
+            for count in [2, 4] {
+                assert_eq!(told(count), one, "on {count} processes, {machine}, {compute}");
+            }
+        }
     }
 }
 

@@ -315,6 +315,23 @@ impl Messages {
         Some(index)
     }
 
+    /// [`Messages::start_plain_receive`] in a run without payloads, where the caller has seen that receives are plain: what it accepts is known, and it is held.
+    #[inline(always)]
+    pub fn hold_receive(&mut self, envelope: Envelope, bytes: u64) -> u32 {
+        let index = self.plain_receive_node(envelope, Stretch { buffer: Addr::NULL, bytes }, 0);
+        self.batch_receive(index);
+        index
+    }
+
+    /// [`Messages::send_plain`] in a run without payloads, where the caller has seen that sends are plain and `to` is in this process: it is held.
+    #[inline(always)]
+    pub fn hold_send(&mut self, to: u32, envelope: &Envelope, bytes: u64) {
+        let me = self.current;
+        let arrival = self.ranks[me as usize].clock + self.wire.latency(me, to, bytes);
+        self.profile.message(bytes);
+        self.batch_send::<false>(to, *envelope, (Addr::NULL, bytes), Transit::at(arrival), false);
+    }
+
     // Asked when it is posted and not when its message comes: then another rank is mounted, and this one's
     // memory is not there to be asked about.
     #[inline(always)]

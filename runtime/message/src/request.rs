@@ -113,6 +113,7 @@ impl Messages {
         let ignored = !wanted && self.unseen;
         let mut awaited = Awaited { waits: false, unread: 0, all_ignored: ignored };
         self.ranks[me as usize].waiting = 0;
+        let mut receives = 0;
         for index in 0..requests.count {
             let handle = requests.get(index);
             // By its value, before anything is looked up: half of a stencil's requests.
@@ -131,7 +132,7 @@ impl Messages {
                     } else {
                         awaited.all_ignored = false;
                     }
-                    self.ranks[me as usize].waiting += 1;
+                    receives += 1;
                     continue;
                 }
                 if state == State::Matched || state == State::Sent {
@@ -174,7 +175,9 @@ impl Messages {
             self.ranks[me as usize].waiting = 0;
             return Err(failure);
         }
-        awaited.waits = self.ranks[me as usize].waiting != 0;
+        let waiting = &mut self.ranks[me as usize].waiting;
+        *waiting += receives;
+        awaited.waits = *waiting != 0;
         Ok(awaited)
     }
 

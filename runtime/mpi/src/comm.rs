@@ -2,7 +2,7 @@
 
 pub mod make;
 
-pub use objects::comm::{Comm, Comms};
+pub use objects::comm::{Comm, Comms, Consecutive};
 
 use crate::error::Result;
 

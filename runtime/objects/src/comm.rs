@@ -114,6 +114,19 @@ struct Recent {
     first: u32,
 }
 
+/// A communicator whose ranks follow one another among all, as one of them sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Consecutive {
+    /// Its context.
+    pub context: u32,
+    /// The rank's number in it.
+    pub me: u32,
+    /// Its ranks: how many, and the world rank of the first.
+    pub size: u32,
+    /// See `size`.
+    pub first: u32,
+}
+
 impl Recent {
     const NONE: Recent = Recent { handle: 0, owner: u32::MAX, context: 0, me: 0, size: 0, first: 0 };
 }
@@ -288,6 +301,18 @@ impl Comms {
         }
         let comm = self.get(handle).ok()?;
         Some((comm.rank(self.current), comm.peers()))
+    }
+    /// What all messages of the mounted rank in a communicator have in common, if its ranks follow one another; `None` of all others, and of what is none.
+    #[inline]
+    pub fn consecutive(&self, handle: usize) -> Option<Consecutive> {
+        if handle == COMM_WORLD && self.ranks != 0 {
+            return Some(Consecutive { context: 0, me: self.current, size: self.ranks, first: 0 });
+        }
+        if (self.recent.get().handle, self.recent.get().owner) != (handle, self.current) {
+            self.find_partner(handle, 0)?;
+        }
+        let Recent { handle: known, owner, context, me, size, first } = self.recent.get();
+        (handle == known && owner == self.current).then_some(Consecutive { context, me, size, first })
     }
     /// The communicator at an index.
     #[inline]

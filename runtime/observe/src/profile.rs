@@ -67,6 +67,15 @@ impl Profile {
         tally.time_ps += u128::from(time.as_ps());
     }
 
+    /// So many calls of `function` that took no time on their rank's clock.
+    ///
+    /// # Panics
+    /// As [`Profile::call`].
+    #[inline]
+    pub fn calls_at_once(&mut self, function: u16, calls: u64) {
+        self.functions[function as usize].calls += calls;
+    }
+
     /// One message with `bytes` of payload entered the network (each message of a collective counts).
     #[inline]
     pub fn message(&mut self, bytes: u64) {

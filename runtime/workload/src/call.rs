@@ -120,6 +120,65 @@ impl Message {
     }
 }
 
+/// Messages that follow one another and differ in whom they are with, in tag, length and the number of their request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Series {
+    /// The number of their function.
+    pub function: u16,
+    /// What it does.
+    pub starts: Starts,
+    /// The communicator's number.
+    pub comm: u32,
+    /// How many, at most.
+    pub calls: u32,
+}
+
+/// What the calls of a [`Series`] do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Starts {
+    /// `MPI_Send`, or one that leaves at once.
+    Sends,
+    /// `MPI_Isend`, or one that leaves at once.
+    Isends,
+    /// `MPI_Irecv`.
+    Irecvs,
+}
+
+/// With whom the calls of a series may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Partners {
+    /// The rank in the communicator, and how many that has.
+    pub me: u32,
+    /// See `me`.
+    pub size: u32,
+    /// The first of those in it that a call may be with, and how many these are.
+    pub first: u32,
+    /// See `first`.
+    pub count: u32,
+}
+
+/// A call of a [`Series`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Start {
+    /// The other rank in the communicator.
+    pub peer: u32,
+    /// The tag.
+    pub tag: i32,
+    /// The message's length, or the room that a receive has.
+    pub bytes: u64,
+    /// The number of its request, if it has one.
+    pub number: u32,
+}
+
+/// Requests of a rank that a call waits for, all of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Awaited {
+    /// Their numbers.
+    pub numbers: Rc<[u32]>,
+    /// Whether these are 0, 1, 2, ...
+    pub counts_up: bool,
+}
+
 impl From<Message> for Call {
     fn from(Message { what, envelope }: Message) -> Call {
         match what {

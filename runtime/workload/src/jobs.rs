@@ -1,6 +1,6 @@
 //! Several replays at once on one machine: each job's ranks are a world of their own, and meet those of others in the network alone.
 
-use crate::call::{Answer, Call, Message};
+use crate::call::{Answer, Awaited, Call, Message, Partners, Series, Start};
 use crate::replay::{Cursor, Replay};
 use crate::workload::{Caller, Workload};
 use engine::{Span, Time};
@@ -102,6 +102,23 @@ impl Workload for Jobs<'_> {
         let Job { replay, first, functions, .. } = &mut self.jobs[(place.job as usize).checked_sub(1)?];
         let (computed, function, message) = replay.message(&caller.of_world(*first), &mut place.cursor)?;
         Some((computed, functions[usize::from(function)], message))
+    }
+
+    fn series(&mut self, caller: &Caller, place: &Place) -> Option<Series> {
+        let Job { replay, first, functions, .. } = &mut self.jobs[(place.job as usize).checked_sub(1)?];
+        let series = replay.series(&caller.of_world(*first), &place.cursor)?;
+        Some(Series { function: functions[usize::from(series.function)], ..series })
+    }
+
+    fn start(&mut self, caller: &Caller, place: &mut Place, partners: &Partners) -> Option<(Span, Start)> {
+        let Job { replay, first, .. } = &mut self.jobs[(place.job as usize).checked_sub(1)?];
+        replay.start(&caller.of_world(*first), &mut place.cursor, partners)
+    }
+
+    fn wait(&mut self, caller: &Caller, place: &mut Place) -> Option<(Span, u16, &Awaited)> {
+        let Job { replay, first, functions, .. } = &mut self.jobs[(place.job as usize).checked_sub(1)?];
+        let (computed, function, awaited) = replay.wait(&caller.of_world(*first), &mut place.cursor)?;
+        Some((computed, functions[usize::from(function)], awaited))
     }
 
     fn function(&self, place: &Place, call: &Call) -> Option<u16> {

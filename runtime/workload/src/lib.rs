@@ -10,7 +10,8 @@
 //! at the picosecond at which a program's would (`tests/aspen_run.rs` and `tests/replay.rs` compare them).
 //!
 //! Most calls are messages. A workload that knows that a rank's next one is says so ([`Workload::message`]), and those that follow one another are made
-//! with one look at the world; all other calls, and all of them where recorders listen, go one by one.
+//! with one look at the world, and so are waits for all of a rank's requests; those that are alike ([`Workload::series`]) are started and held as those of a
+//! program are (`message/batch.rs`). All other calls, and all of them where recorders listen, go one by one.
 //!
 //! A replay makes of each different call of a trace once what it is to a rank, with the numbers that differ between ranks as places in columns, and
 //! lays loops out as steps; a rank's cursor is a place among these and the turns left of the loops around it.
@@ -26,7 +27,9 @@ mod script;
 mod workload;
 
 pub use aspen::Walk;
-pub use call::{Answer, Call, Collective, Envelope, Exchange, Message, Neighborhood, Requests, Wait, What};
+pub use call::{
+    Answer, Awaited, Call, Collective, Envelope, Exchange, Message, Neighborhood, Partners, Requests, Series, Start, Starts, Wait, What,
+};
 pub use function::{Function, NAMES};
 pub use jobs::Jobs;
 pub use machines::{Found, Machines};

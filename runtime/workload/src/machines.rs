@@ -4,6 +4,7 @@ mod completing;
 mod listening;
 mod making;
 mod row;
+mod series;
 
 pub use listening::Found;
 
@@ -47,6 +48,8 @@ enum Blocked {
     /// For a message to be looked at.
     Probe,
     Complete(Wait),
+    /// For all its requests, which are completed as they come.
+    All,
     Collective,
     /// A call that makes a communicator.
     Making,
@@ -179,6 +182,17 @@ impl<'m, W: Workload> Machines<'m, W> {
                     Row::Over(false) => {}
                     Row::Over(true) => answer = Answer::Done,
                     Row::Stops(status) => return Ok(Outcome::Finished { status }),
+                    Row::Blocks => return Ok(Outcome::Blocked),
+                    Row::Waits(function, entered, requests) => {
+                        (self.machines[at].entered, self.machines[at].function) = (entered, function);
+                        if let Begun::Blocks(blocked, word) = self.begin_completing(rank, Wait::All, requests)? {
+                            (self.machines[at].blocked, self.machines[at].word) = (blocked, word);
+                            return Ok(Outcome::Blocked);
+                        }
+                        self.leave(rank);
+                        answer = Answer::Done;
+                        continue;
+                    }
                     Row::Halts(function, entered, started) => {
                         (self.machines[at].entered, self.machines[at].function) = (entered, function);
                         if let Some(blocked) = self.halt(started)? {
@@ -401,6 +415,12 @@ impl<'m, W: Workload> Machines<'m, W> {
                 self.end_probing(rank, envelope, message)?
             }
             Blocked::Complete(wait) => self.end_completing(rank, wait, word != 0)?,
+            Blocked::All => {
+                if self.end_all(rank) {
+                    return Ok(Answer::Done);
+                }
+                self.end_completing(rank, Wait::All, true)?
+            }
             Blocked::Collective => self.mpi.end_collective(word, Addr::NULL).map(|()| Answer::Done)?,
             Blocked::Making => self.made(rank, word)?,
         };
@@ -425,6 +445,8 @@ impl<'m, W: Workload> Machines<'m, W> {
     fn fail(&mut self, rank: u32, failure: &Failure) -> Outcome {
         let status = failure.class.0.clamp(1, 125);
         let mut world = self.mpi.world();
+        // What it started before has happened.
+        world.messages.flush_batch();
         let (name, at) = (world.messages.function_of(rank), world.messages.clock(rank));
         let place = self.workload.place(&self.machines[rank as usize].cursor);
         self.failures.push(format!("rank {rank} at {at}: {name} failed: {}{place}", failure.text));

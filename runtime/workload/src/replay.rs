@@ -20,7 +20,7 @@ mod ready;
 
 pub use comparison::Comparison;
 
-use crate::call::{Answer, Call, Collective, Envelope, Exchange, Message, Requests, Wait};
+use crate::call::{Answer, Awaited, Call, Collective, Envelope, Exchange, Message, Partners, Requests, Series, Start, Wait};
 use crate::workload::{Caller, Workload};
 use arguments::{Comm, Partner, Received};
 use collective::Reducer;
@@ -33,7 +33,8 @@ use mpi::p2p::SendMode;
 use mpi::request::{ANY_SOURCE, ANY_TAG, UNDEFINED};
 use operation::{Completed, Operation, Slots};
 use plan::Plan;
-use position::Position;
+use position::{Position, Way};
+use ready::Waiting;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -409,7 +410,7 @@ impl<'t> Replay<'t> {
     }
 
     /// What the rank computes before its call, which is counted, on the way from the step behind the `last`; `polls` says whether it is a poll that found nothing.
-    #[inline]
+    #[inline(always)]
     fn computed(&mut self, caller: &Caller, cursor: &mut Cursor, (last, call): (u32, u32), polls: bool) -> Span {
         let span = self.clockwork.before(caller.rank, Passage { last, call, calls: cursor.calls, polls }, &self.plan);
         if let Some(expected) = self.expected.get_mut(caller.rank as usize) {
@@ -417,6 +418,15 @@ impl<'t> Replay<'t> {
         }
         cursor.calls += 1;
         span
+    }
+
+    /// Goes the way to the place behind this call: what the rank computes before it.
+    #[inline(always)]
+    fn pass(&mut self, caller: &Caller, cursor: &mut Cursor, call: u32, way: Way) -> Span {
+        self.compare(caller, cursor);
+        let last = cursor.position.step;
+        cursor.position.pass(way);
+        self.computed(caller, cursor, (last, call), false)
     }
 
     #[inline]
@@ -469,11 +479,32 @@ impl Workload for Replay<'_> {
         }
         let (call, ready, passage) = self.plan.ready(&cursor.position)?;
         let (function, message) = (ready.function, self.ready(caller, cursor, ready)?);
-        self.compare(caller, cursor);
-        let last = cursor.position.step;
-        cursor.position.pass(passage);
-        let span = self.computed(caller, cursor, (last, call), false);
-        Some((span, function, message))
+        Some((self.pass(caller, cursor, call, passage), function, message))
+    }
+
+    #[inline(always)]
+    fn series(&mut self, _: &Caller, cursor: &Cursor) -> Option<Series> {
+        let (calls, ready) = self.plan.series(&cursor.position)?;
+        let starts = ready.starts().filter(|_| cursor.calls > 0)?;
+        Some(Series { function: ready.function, starts, comm: ready.comm, calls })
+    }
+
+    #[inline(always)]
+    fn start(&mut self, caller: &Caller, cursor: &mut Cursor, partners: &Partners) -> Option<(Span, Start)> {
+        let (call, ready, passage) = self.plan.ready(&cursor.position)?;
+        let start = self.in_series(cursor, ready, partners)?;
+        Some((self.pass(caller, cursor, call, passage), start))
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, caller: &Caller, cursor: &mut Cursor) -> Option<(Span, u16, &Awaited)> {
+        if cursor.calls == 0 {
+            return None;
+        }
+        let (call, _, passage) = self.plan.waiting(&cursor.position)?;
+        let span = self.pass(caller, cursor, call, passage);
+        let Waiting { function, awaited } = self.plan.wait(call)?;
+        Some((span, *function, awaited))
     }
 
     fn function(&self, cursor: &Cursor, call: &Call) -> Option<u16> {

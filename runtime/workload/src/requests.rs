@@ -1,8 +1,10 @@
 //! The open requests of ranks: most ranks have none, and a rank that has some has them for a short while.
 
-use crate::call::{Envelope, Requests};
+use crate::call::{Awaited, Envelope, Requests};
 use mpi::handle::{MESSAGE_NULL, REQUEST_NULL};
+use mpi::request::RequestArray;
 use mpi::topology::Cart;
+use rank::Addr;
 use std::rc::Rc;
 
 /// A rank without open requests.
@@ -44,6 +46,21 @@ impl Open {
         handle
     }
 
+    /// All handles, if these are the numbers of all; nothing is asked for by itself then.
+    #[inline]
+    pub(crate) fn whole(&mut self, awaited: &Awaited) -> Option<RequestArray> {
+        (awaited.counts_up && awaited.numbers.len() == self.handles.len()).then(|| {
+            self.asked = None;
+            self.all()
+        })
+    }
+
+    /// All handles.
+    #[inline]
+    pub(crate) fn all(&mut self) -> RequestArray {
+        array_of(&mut self.handles)
+    }
+
     /// The call in which the rank is names these.
     pub(crate) fn ask(&mut self, requests: Requests) {
         self.asked = match requests {
@@ -52,6 +69,12 @@ impl Open {
             _ => None,
         };
     }
+}
+
+/// These handles, as MPI is given them.
+#[inline]
+pub(crate) fn array_of(handles: &mut [usize]) -> RequestArray {
+    RequestArray { at: Addr(handles.as_mut_ptr() as usize), count: handles.len() as u32, wide: true }
 }
 
 #[inline]
@@ -85,6 +108,18 @@ impl Lists {
             self.lists.push(Open::default());
             self.lists.len() as u32 - 1
         })
+    }
+
+    /// All requests of a list are complete: whether it was given back.
+    #[inline]
+    pub(crate) fn clear(&mut self, list: u32) -> bool {
+        let open = &mut self.lists[list as usize];
+        open.handles.clear();
+        let over = open.messages.is_empty();
+        if over {
+            self.free.push(list);
+        }
+        over
     }
 
     /// Gives a list back if all its requests are complete: whether it was.

@@ -1,6 +1,6 @@
 //! What ranks without a program do, and what they know when they are asked for their next call.
 
-use crate::call::{Answer, Call, Message};
+use crate::call::{Answer, Awaited, Call, Message, Partners, Series, Start};
 use crate::function::Function;
 use engine::{Span, Time};
 use mpi::comm;
@@ -79,6 +79,21 @@ pub trait Workload {
         None
     }
 
+    /// What a rank's next calls are, if several are known to be messages that are alike.
+    fn series(&mut self, _: &Caller, _: &Self::Cursor) -> Option<Series> {
+        None
+    }
+
+    /// The next call of a rank's series, and what the rank computes before it; `None`, and the rank is where it was, if it is with none of these partners.
+    fn start(&mut self, _: &Caller, _: &mut Self::Cursor, _: &Partners) -> Option<(Span, Start)> {
+        None
+    }
+
+    /// As [`Workload::message`], if the call is known to wait for requests.
+    fn wait(&mut self, _: &Caller, _: &mut Self::Cursor) -> Option<(Span, u16, &Awaited)> {
+        None
+    }
+
     /// The number of the call's MPI function among the names of the run ([`mpi::Setup`]); `None` of what is no call. Those of [`Function`]
     /// unless the workload has others.
     fn function(&self, _: &Self::Cursor, call: &Call) -> Option<u16> {
@@ -114,6 +129,18 @@ impl<W: Workload> Workload for &mut W {
     #[inline(always)]
     fn message(&mut self, caller: &Caller, cursor: &mut Self::Cursor) -> Option<(Span, u16, Message)> {
         (**self).message(caller, cursor)
+    }
+    #[inline(always)]
+    fn series(&mut self, caller: &Caller, cursor: &Self::Cursor) -> Option<Series> {
+        (**self).series(caller, cursor)
+    }
+    #[inline(always)]
+    fn start(&mut self, caller: &Caller, cursor: &mut Self::Cursor, partners: &Partners) -> Option<(Span, Start)> {
+        (**self).start(caller, cursor, partners)
+    }
+    #[inline(always)]
+    fn wait(&mut self, caller: &Caller, cursor: &mut Self::Cursor) -> Option<(Span, u16, &Awaited)> {
+        (**self).wait(caller, cursor)
     }
     fn function(&self, cursor: &Self::Cursor, call: &Call) -> Option<u16> {
         (**self).function(cursor, call)

@@ -23,12 +23,18 @@ impl Messages {
     // and the same waiting.
     #[inline(always)]
     pub fn settle_ignored(&mut self, requests: RequestArray) {
+        self.settle_arrived();
+        if !self.unsettled.is_empty() {
+            self.settle_rest(self.current, requests);
+        }
+    }
+
+    /// [`Messages::settle_ignored`] where all could be completed.
+    #[inline(always)]
+    pub fn settle_arrived(&mut self) {
         let me = self.current;
         let arrived = std::mem::take(&mut self.ranks[me as usize].arrived);
         self.advance(me, arrived);
-        if !self.unsettled.is_empty() {
-            self.settle_rest(me, requests);
-        }
     }
 
     #[cold]

@@ -50,6 +50,18 @@ impl World {
         self.messages.ranks[self.messages.current as usize].function = last;
     }
 
+    /// The mounted rank begins calls of this function, one behind the other, that take no time and before which it computes what it tells: before which time
+    /// each is like any other. `None`, and nothing is begun, if each has to be entered by itself ([`World::enter_call`]).
+    #[inline(always)]
+    pub fn enter_calls(&mut self, function: u16) -> Option<Time> {
+        let state = &mut self.messages.ranks[self.messages.current as usize];
+        if self.messages.compute != Compute::None || state.phase != Phase::Active || state.clock >= self.run.limit {
+            return None;
+        }
+        state.function = function;
+        Some(self.run.limit)
+    }
+
     /// The call ends that the mounted rank has entered then: whether its clock has got to where somebody has failed or aborted.
     // With the clock that the profile is told: it need not be looked up again.
     #[inline(always)]

@@ -16,6 +16,28 @@ impl World {
         result
     }
 
+    /// [`Mpi::begin_wait_all`], where the world is looked at already.
+    // Letting others run is worth it only if nothing is waited for anyway: else they run meanwhile.
+    #[inline]
+    pub fn begin_wait_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
+        let mut awaited = self.messages.await_all(requests, wanted)?;
+        if !awaited.waits && self.messages.should_linger(awaited.unread) {
+            self.messages.step_back();
+            awaited.waits = true;
+        }
+        Ok(awaited)
+    }
+
+    /// [`Mpi::finish_ignored`], but for the handles: the caller forgets them.
+    #[inline]
+    pub fn settle_all_ignored(&mut self) -> bool {
+        let settled = self.messages.unsettled.is_empty();
+        if settled {
+            self.messages.settle_arrived();
+        }
+        settled
+    }
+
     /// Completes a request that is known to be complete.
     pub(crate) fn finish(&mut self, handle: usize) -> Result<Finished> {
         match handle::request(handle) {
@@ -137,28 +159,19 @@ impl Mpi {
     }
 
     /// The first half of `MPI_Waitall`. Statuses may be `wanted` in [`Mpi::finish_all`].
-    // Letting others run is worth it only if nothing is waited for anyway: else they run meanwhile.
     #[inline]
     pub fn begin_wait_all(&self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
-        let mut world = self.world();
-        let mut awaited = world.messages.await_all(requests, wanted)?;
-        if !awaited.waits && world.messages.should_linger(awaited.unread) {
-            world.messages.step_back();
-            awaited.waits = true;
-        }
-        Ok(awaited)
+        self.world().begin_wait_all(requests, wanted)
     }
 
     /// Completes all requests of the array, whose statuses are ignored and which are complete: false, with nothing done, if some are not settled yet.
     #[inline]
     pub fn finish_ignored(&self, requests: RequestArray) -> bool {
-        let mut world = self.world();
-        if !world.messages.unsettled.is_empty() {
-            return false;
+        let finished = self.world().settle_all_ignored();
+        if finished {
+            requests.fill(REQUEST_NULL);
         }
-        world.messages.settle_ignored(requests);
-        requests.fill(REQUEST_NULL);
-        true
+        finished
     }
 
     /// Completes all requests of the array, which are complete: `statuses(i, status)` is told each status.

@@ -3,13 +3,12 @@
 use super::row::open_of;
 use super::{Begun, Blocked, DONE, Machines};
 use crate::call::{Answer, Requests, Wait};
-use crate::requests::{NONE, Open};
+use crate::requests::{NONE, Open, array_of};
 use crate::workload::Workload;
 use engine::Time;
 use mpi::error::Result;
 use mpi::handle::REQUEST_NULL;
 use mpi::request::{Completion, RequestArray};
-use rank::Addr;
 
 impl<W: Workload> Machines<'_, W> {
     /// A rank's list of requests, which it gets if it has none.
@@ -47,22 +46,15 @@ impl<W: Workload> Machines<'_, W> {
 
     /// The handles that a call names. Those that are some of the rank's are copied, and brought back by [`Machines::put_back`].
     fn array(&mut self, list: u32) -> RequestArray {
-        let handles = match list {
-            NONE => &mut Vec::new(),
-            list => {
-                let open = self.lists.get(list);
-                match &open.asked {
-                    None => &mut open.handles,
-                    Some(asked) => {
-                        self.some.clear();
-                        let handle = |number: &u32| open.handles.get(*number as usize).copied();
-                        self.some.extend(asked.iter().map(|number| handle(number).unwrap_or(REQUEST_NULL)));
-                        &mut self.some
-                    }
-                }
-            }
-        };
-        RequestArray { at: Addr(handles.as_mut_ptr() as usize), count: handles.len() as u32, wide: true }
+        if list == NONE {
+            return array_of(&mut []);
+        }
+        let open = self.lists.get(list);
+        let Some(asked) = &open.asked else { return open.all() };
+        self.some.clear();
+        let handle = |number: &u32| open.handles.get(*number as usize).copied();
+        self.some.extend(asked.iter().map(|number| handle(number).unwrap_or(REQUEST_NULL)));
+        array_of(&mut self.some)
     }
 
     /// What a call has made of the handles that it was given.

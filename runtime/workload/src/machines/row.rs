@@ -1,13 +1,15 @@
 //! Messages that a rank sends and receives in a row: with one look at the world for all of them, and nothing put together that only other calls need.
 
-use super::{Blocked, Machines, buffer_of};
-use crate::call::{Message, What};
+use super::series::{Ran, run};
+use super::{Blocked, Machine, Machines, buffer_of};
+use crate::call::{Awaited, Message, Requests, Wait, What};
 use crate::requests::{Lists, NONE};
 use crate::workload::{Caller, Known, Workload, handle_of};
-use engine::Time;
+use engine::{Span, Time};
 use mpi::World;
 use mpi::batch::Batching;
 use mpi::call::failure::Stop;
+use mpi::charging::Course;
 use mpi::error::Result;
 use mpi::handle::{self, REQUEST_SENT};
 use mpi::node::NIL;
@@ -32,6 +34,10 @@ pub(super) enum Row {
     Stops(i32),
     /// A call of this function, entered then, is not over.
     Halts(u16, Time, Started),
+    /// A call of this function, entered then, waits for all of these.
+    Waits(u16, Time, Requests),
+    /// The rank waits, and what it is blocked in is noted down.
+    Blocks,
 }
 
 /// A rank's place for its open requests, which it gets if it has none.
@@ -44,7 +50,8 @@ pub(super) fn open_of<'l>(lists: &'l mut Lists, list: &mut u32) -> &'l mut crate
 }
 
 impl<W: Workload> Machines<'_, W> {
-    /// Makes the calls that the rank tells as messages ([`Workload::message`]), as long as each is over at once.
+    /// Makes the calls that the rank tells as messages ([`Workload::series`], [`Workload::message`]) and as waits for its requests ([`Workload::wait`]), as
+    /// long as each is over at once.
     #[inline]
     pub(super) fn row(&mut self, rank: u32) -> Result<Row> {
         let mut guard = self.mpi.world();
@@ -54,22 +61,67 @@ impl<W: Workload> Machines<'_, W> {
         let mut any = false;
         loop {
             let caller = Caller { rank, clock: world.messages.clock(rank), knows: Known::Made(&world.objects.comms, made), first: 0 };
-            let Some((computed, function, message)) = self.workload.message(&caller, &mut machine.cursor) else {
+            if let Some(series) = self.workload.series(&caller, &machine.cursor) {
+                let of = (&mut machine.cursor, &mut machine.list, made);
+                match run(world, &mut self.workload, &mut self.lists, of, &series) {
+                    Ran::On(true) => {
+                        any = true;
+                        continue;
+                    }
+                    Ran::On(false) => {}
+                    Ran::Stops(status) => return Ok(Row::Stops(status)),
+                    Ran::Halts(entered) => return Ok(Row::Halts(series.function, entered, Started::Sent(REQUEST_SENT))),
+                }
+            }
+            let caller = Caller { rank, clock: world.messages.clock(rank), knows: Known::Made(&world.objects.comms, made), first: 0 };
+            if let Some((computed, function, message)) = self.workload.message(&caller, &mut machine.cursor) {
+                let (entered, stops) = enter(world, computed, function, message.course());
+                if let Some(status) = stops {
+                    return Ok(Row::Stops(status));
+                }
+                match start(world, &mut self.lists, (&mut machine.list, made), message)? {
+                    Started::Done => {}
+                    Started::Sent(REQUEST_SENT) if !world.messages.lets_others_run() => {}
+                    halted => return Ok(Row::Halts(function, entered, halted)),
+                }
+                world.messages.leave_call(function, entered);
+            } else if let Some((computed, function, awaited)) = self.workload.wait(&caller, &mut machine.cursor) {
+                let (entered, stops) = enter(world, computed, function, Course::Ends);
+                if let Some(status) = stops {
+                    return Ok(Row::Stops(status));
+                }
+                match wait_for_all(world, &mut self.lists, &mut machine.list, awaited)? {
+                    Waited::Over => world.messages.leave_call(function, entered),
+                    Waited::Blocks(blocked) => {
+                        (machine.entered, machine.function) = (entered, function);
+                        (machine.blocked, machine.word) = (blocked, 0);
+                        return Ok(Row::Blocks);
+                    }
+                    Waited::Looks(requests) => return Ok(Row::Waits(function, entered, requests)),
+                };
+            } else {
                 return Ok(Row::Over(any));
-            };
+            }
             any = true;
-            world.messages.compute(rank, computed);
-            let (entered, ordinary) = world.enter_call(function, message.course());
-            if !ordinary && let Some(Stop::Ends(status)) = world.must_stop() {
-                return Ok(Row::Stops(status));
-            }
-            match start(world, &mut self.lists, (&mut machine.list, made), message)? {
-                Started::Done => {}
-                Started::Sent(REQUEST_SENT) if !world.messages.lets_others_run() => {}
-                halted => return Ok(Row::Halts(function, entered, halted)),
-            }
-            world.messages.leave_call(function, entered);
         }
+    }
+
+    /// The second half of a wait for all requests of a rank: false, with nothing done, if it has to look at them.
+    #[inline]
+    pub(super) fn end_all(&mut self, rank: u32) -> bool {
+        let mut world = self.mpi.world();
+        if !world.settle_all_ignored() {
+            return false;
+        }
+        let Machine { list, function, entered, .. } = &mut self.machines[rank as usize];
+        if self.lists.clear(*list) {
+            *list = NONE;
+        }
+        world.messages.leave_call(*function, *entered);
+        if let Some(listening) = &mut self.listening {
+            listening.returned(&mut world);
+        }
+        true
     }
 
     /// What is left of the first half of a call: what its rank is blocked in, if it is not over.
@@ -84,6 +136,50 @@ impl<W: Workload> Machines<'_, W> {
             }
         })
     }
+}
+
+/// What comes of a wait.
+enum Waited {
+    /// It is over, but for the end of its call.
+    Over,
+    Blocks(Blocked),
+    /// These have to be looked at one by one.
+    Looks(Requests),
+}
+
+/// The mounted rank, which has this list of open requests, waits for some of them.
+// Out of line, so that messages keep their registers.
+#[inline(never)]
+fn wait_for_all(world: &mut World, lists: &mut Lists, list: &mut u32, awaited: &Awaited) -> Result<Waited> {
+    let requests = match *list {
+        NONE => None,
+        list => lists.get(list).whole(awaited),
+    };
+    let Some(requests) = requests else { return Ok(Waited::Looks(Requests::These(awaited.numbers.clone()))) };
+    let waited = world.begin_wait_all(requests, false)?;
+    Ok(match waited {
+        _ if waited.waits && waited.all_ignored => Waited::Blocks(Blocked::All),
+        _ if waited.waits => Waited::Blocks(Blocked::Complete(Wait::All)),
+        _ if waited.all_ignored && world.settle_all_ignored() => {
+            if lists.clear(*list) {
+                *list = NONE;
+            }
+            Waited::Over
+        }
+        _ => Waited::Looks(Requests::All),
+    })
+}
+
+/// The mounted rank computes so long and enters a call: when, and with which status it ends there, if it does.
+#[inline(always)]
+fn enter(world: &mut World, computed: Span, function: u16, course: Course) -> (Time, Option<i32>) {
+    world.messages.compute(world.messages.current, computed);
+    let (entered, ordinary) = world.enter_call(function, course);
+    if !ordinary && let Some(Stop::Ends(status)) = world.must_stop() {
+        world.messages.flush_batch();
+        return (entered, Some(status));
+    }
+    (entered, None)
 }
 
 /// Sends or receives a message of the mounted rank, which has this list of open requests and has made these communicators.

@@ -55,8 +55,16 @@ impl<'t> Clockwork<'t> {
     }
 
     /// What a rank computes before the call that it makes now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn before(&mut self, rank: u32, passage: Passage, plan: &Plan) -> Span {
+        match &self.source {
+            Source::Nothing => Span::ZERO,
+            _ => self.recorded(rank, &passage, plan),
+        }
+    }
+
+    #[inline(never)]
+    fn recorded(&mut self, rank: u32, passage: &Passage, plan: &Plan) -> Span {
         match &mut self.source {
             Source::Nothing => Span::ZERO,
             Source::Exact(ranks) => {

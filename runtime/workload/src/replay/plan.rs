@@ -5,7 +5,7 @@ use super::columns::Columns;
 use super::making::Make;
 use super::operation::Operation;
 use super::position::{Position, Step, Way, lay_out};
-use super::ready::Ready;
+use super::ready::{Ready, Waiting};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -13,6 +13,9 @@ use std::rc::Rc;
 use trace::Trace;
 use trace::roles::Roles;
 use trace::trace::{Cell, Instance, Node};
+
+/// More calls than a rank makes in one go.
+const ENDLESS: u32 = 1 << 16;
 
 /// A trace, ready.
 pub(super) struct Plan {
@@ -22,6 +25,11 @@ pub(super) struct Plan {
     pub(super) persistent: FxHashMap<u32, Operation>,
     /// Messages that are the same for all ranks, by call.
     pub(super) ready: Vec<Option<Ready>>,
+    /// Waits that are the same for all ranks, by call.
+    waits: Vec<Option<Waiting>>,
+    /// How many calls are alike from a step on ([`Ready::is_like`]), that with which a loop's next turn begins included where it ends; 0 where there is no
+    /// message.
+    series: Vec<u32>,
     /// The function of each call, and its place: function and site, by number.
     pub(super) functions: Vec<u16>,
     pub(super) places: Vec<u32>,
@@ -49,6 +57,8 @@ impl Plan {
             operations: Vec::with_capacity(trace.calls.len()),
             persistent: FxHashMap::default(),
             ready: Vec::with_capacity(trace.calls.len()),
+            waits: Vec::with_capacity(trace.calls.len()),
+            series: Vec::new(),
             functions: Vec::with_capacity(trace.calls.len()),
             places: Vec::with_capacity(trace.calls.len()),
             sites: Vec::new(),
@@ -71,6 +81,7 @@ impl Plan {
         if plan.steps.len() > u32::MAX as usize {
             return Err("the trace has more than 2^32 calls and loops".to_owned());
         }
+        plan.add_series();
         let counts = plan.steps.iter().filter_map(|step| if let Step::Loop(Cell::Column(column), _) = step { Some(*column) } else { None });
         plan.used.extend(counts);
         plan.check(trace)?;
@@ -100,10 +111,37 @@ impl Plan {
                 self.sites.len() as u32 - 1
             });
             self.ready.push(Ready::of(template.function as u16, &operation, self.cancels));
+            self.waits.push(Waiting::of(template.function as u16, &operation));
             self.operations.push(operation);
             self.functions.push(template.function as u16);
             self.places.push(place);
         }
+    }
+
+    fn add_series(&mut self) {
+        let ready = |step: usize| match self.steps.get(step)? {
+            Step::Call(call) => self.ready[*call as usize].as_ref(),
+            _ => None,
+        };
+        let mut series = vec![0; self.steps.len()];
+        for step in (0..self.steps.len()).rev() {
+            let Some(one) = ready(step) else { continue };
+            series[step] = if ready(step + 1).is_some_and(|next| one.is_like(next)) { series[step + 1] + 1 } else { 1 };
+        }
+        // From the end of a loop's turn they go on with the next, without end if all of the loop is alike: who makes them sees where the turns are over.
+        for (end, what) in self.steps.iter().enumerate() {
+            let Step::Turn(begin) = what else { continue };
+            let begin = *begin as usize;
+            series[end] = series[begin];
+            let behind = (begin..end).rev().take_while(|&step| series[step] as usize == end - step).last().unwrap_or(end);
+            let goes_on = behind < end && ready(end - 1).zip(ready(begin)).is_some_and(|(last, first)| last.is_like(first));
+            if goes_on {
+                let next = if behind == begin { ENDLESS } else { series[begin] };
+                (behind..end).for_each(|step| series[step] += next);
+                series[end] = next;
+            }
+        }
+        self.series = series;
     }
 
     /// # Errors
@@ -157,6 +195,30 @@ impl Plan {
     pub(super) fn ready(&self, position: &Position) -> Option<(u32, &Ready, Way)> {
         let (call, passage) = position.at_call(&self.steps)?;
         Some((call, self.ready[call as usize].as_ref()?, passage))
+    }
+
+    /// The next call, if it is a wait that is the same for all ranks, and the place behind it.
+    #[inline(always)]
+    pub(super) fn waiting(&self, position: &Position) -> Option<(u32, &Waiting, Way)> {
+        let (call, passage) = position.at_call(&self.steps)?;
+        Some((call, self.waits[call as usize].as_ref()?, passage))
+    }
+
+    /// A call, if it is such a wait.
+    #[inline(always)]
+    pub(super) fn wait(&self, call: u32) -> Option<&Waiting> {
+        self.waits[call as usize].as_ref()
+    }
+
+    /// How many of the next calls are alike, if there are several and the first of them is ready.
+    #[inline(always)]
+    pub(super) fn series(&self, position: &Position) -> Option<(u32, &Ready)> {
+        let calls = self.series[position.step as usize];
+        if calls < 2 {
+            return None;
+        }
+        let (_, ready, _) = self.ready(position)?;
+        Some((calls, ready))
     }
 
     /// The call that a rank made last which is before this step; `None` of one that has made none, since each shape ends with a step that is no call.

@@ -1,14 +1,16 @@
-//! Messages that are the same for all ranks but for whom they are with: most calls of most programs.
+//! Messages that are the same for all ranks but for whom they are with, and waits that are the same for all: most calls of most programs.
 //!
 //! What the general way ([`Replay::call`]) looks up in cells each time a rank comes by is put together once for all of them. Whatever asks for more (a tag
 //! that differs, a wildcard, a status to be looked up) is left to the general way, and so is what is wrong, of which that has the sentences.
 
 use super::arguments::{Comm, Partner};
-use super::operation::Operation;
+use super::operation::{Completed, Operation, Slots};
 use super::{Cursor, Replay};
-use crate::call::{Call, Envelope, Message, What};
+use crate::call::{Awaited, Call, Envelope, Message, Partners, Start, Starts, What};
 use crate::workload::Caller;
+use mpi::p2p::SendMode;
 use mpi::request::{ANY_SOURCE, ANY_TAG};
+use std::rc::Rc;
 use trace::template::{Peer, Position};
 use trace::trace::Cell;
 
@@ -17,9 +19,11 @@ use trace::trace::Cell;
 pub(super) struct Ready {
     pub(super) function: u16,
     what: What,
+    /// Of its request, if it has one: again beside `what`, which would have to be looked through.
+    number: u32,
     rank: Cell,
     tag: i32,
-    comm: u32,
+    pub(super) comm: u32,
     bytes: u64,
 }
 
@@ -42,7 +46,56 @@ impl Ready {
             Comm::Own => Call::SELF,
             Comm::Made(number) => u32::try_from(same(number)?).ok()?.checked_add(Call::SELF).filter(|&comm| comm > Call::SELF)?,
         };
-        (tag != ANY_TAG).then_some(Ready { function, what, rank, tag, comm, bytes: count.saturating_mul(size) })
+        let number = if let What::Isend(_, number) | What::Irecv(number) = what { number } else { 0 };
+        (tag != ANY_TAG).then_some(Ready { function, what, number, rank, tag, comm, bytes: count.saturating_mul(size) })
+    }
+}
+
+impl Ready {
+    /// What it does as one of a series, which it can be one of if others are like it ([`Ready::is_like`]).
+    #[inline]
+    pub(super) fn starts(&self) -> Option<Starts> {
+        match self.what {
+            _ if self.tag < 0 => None,
+            What::Send(SendMode::Standard | SendMode::Ready) => Some(Starts::Sends),
+            What::Isend(SendMode::Standard | SendMode::Ready, _) => Some(Starts::Isends),
+            What::Irecv(_) => Some(Starts::Irecvs),
+            What::Send(_) | What::Isend(..) | What::Recv => None,
+        }
+    }
+
+    /// Whether both may be of one series.
+    pub(super) fn is_like(&self, other: &Ready) -> bool {
+        self.starts().is_some() && (self.starts(), self.function, self.comm) == (other.starts(), other.function, other.comm)
+    }
+
+    /// As one of a series, with this rank.
+    #[inline(always)]
+    fn start(&self, peer: u32) -> Start {
+        Start { peer, tag: self.tag, bytes: self.bytes, number: self.number }
+    }
+}
+
+/// A wait for requests that are the same for all ranks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Waiting {
+    pub(super) function: u16,
+    pub(super) awaited: Awaited,
+}
+
+impl Waiting {
+    /// Of a function's operation; `None` if it is no wait, or says more.
+    pub(super) fn of(function: u16, operation: &Operation) -> Option<Waiting> {
+        let Operation::Complete { flag: None, requests: Slots::Same(slots), completed, .. } = operation else { return None };
+        let one = |index: &Cell| slots.get(usize::try_from(same(*index)?).ok()?).copied();
+        let numbers: Rc<[u32]> = match completed {
+            Completed::All => slots.clone(),
+            Completed::One(index) => [one(index)?].into(),
+            Completed::Some(indices) => indices.iter().map(one).collect::<Option<_>>()?,
+            Completed::Any => return None,
+        };
+        let counts_up = numbers.iter().copied().eq(0..numbers.len() as u32);
+        (!numbers.is_empty()).then_some(Waiting { function, awaited: Awaited { numbers, counts_up } })
     }
 }
 
@@ -51,6 +104,14 @@ fn same(cell: Cell) -> Option<i64> {
 }
 
 impl Replay<'_> {
+    /// A call of the series at the cursor; `None` if it is with none of these partners.
+    #[inline(always)]
+    pub(super) fn in_series(&self, cursor: &Cursor, ready: &Ready, partners: &Partners) -> Option<Start> {
+        let told = Peer::of(self.columns.number(ready.rank, cursor.position.place));
+        let peer = told.rank(Position { rank: partners.me, peers: partners.size }) as u32;
+        (peer.wrapping_sub(partners.first) < partners.count).then(|| ready.start(peer))
+    }
+
     /// The message of the rank at the cursor; `None` if its call is one for the general way.
     #[inline(always)]
     pub(super) fn ready(&self, caller: &Caller, cursor: &Cursor, ready: &Ready) -> Option<Message> {

@@ -336,6 +336,24 @@ fn random_programs_whose_ranks_fail_are_the_same_everywhere() {
     assert!((24..=100).contains(&left), "of 135 ranks some fail, and others end: {left}");
 }
 
+// Who agrees last, or sends to a rank that has failed, is answered at once on one process. Between two the answer is on its way for a while of the host's time, and
+// meanwhile the rank must not be told of what comes later, its own failure for one.
+#[test]
+fn what_another_process_answers_at_once_comes_before_a_later_failure() {
+    let star = "star:l=1us,b=1Gbps/rank:eager=0";
+    for (seed, ranks, machine, delay) in
+        [(144, 2, star, "10us"), (171, 2, star, "10us"), (733, 6, "mesh:2d,l=2us,b=1Gbps/rank:eager=0", "0ns")]
+    {
+        let run = || {
+            let run = Run::program("random_failures.c").arg(seed.to_string()).arg("30").ranks(ranks).machine(machine);
+            let run = run.arg("-xsim-ft").arg(format!("-xsim-ft-delay={delay}"));
+            run.arg(format!("-xsim-fail=exponential:mtbf=1ms,seed={seed}"))
+        };
+        let (one, two) = (run().run().success(), run().processes("mpich", 2).run().success());
+        assert_eq!((one.lines(), fallen(&one)), (two.lines(), fallen(&two)), "seed {seed} on {machine}: {two}");
+    }
+}
+
 /// A program with checkpoints, started again until it is through: useful time through elapsed time, and how often it failed.
 fn efficiency(interval: u32, seed: u32) -> (f64, u32) {
     const STEPS: u32 = 12_000;

@@ -14,20 +14,6 @@ use crate::queue::Place;
 use engine::Time;
 
 impl Messages {
-    /// The posted receive of rank `to` that takes a message with this envelope now.
-    // The first posted receive that accepts a message has it (MPI 5.0 section 3.5). If that one is for any
-    // source, whether it takes this message is decided in virtual time; until then the message lies in the
-    // unexpected queue, and so do all behind it that a named receive might have.
-    #[inline(always)]
-    pub fn find_posted(&self, to: u32, message: &Envelope) -> Option<(u32, Place)> {
-        let rank = &self.ranks[to as usize];
-        if rank.posted.is_empty() {
-            return None;
-        }
-        let (index, place) = self.posted.first_for(rank.posted, message, &self.nodes)?;
-        (!self.is_undecided(to, index)).then_some((index, place))
-    }
-
     /// Whether it is decided in virtual time what the posted receive of `rank` takes.
     #[inline(always)]
     fn is_undecided(&self, rank: u32, receive: u32) -> bool {
@@ -127,7 +113,10 @@ impl Messages {
         receive.is_some()
     }
 
-    /// The posted receive of `to` that a message meets, out of its queue.
+    /// The posted receive of `to` that a message with this envelope meets now, out of its queue.
+    // The first posted receive that accepts a message has it (MPI 5.0 section 3.5). If that one is for any
+    // source, whether it takes this message is decided in virtual time; until then the message lies in the
+    // unexpected queue, and so do all behind it that a named receive might have.
     #[inline(always)]
     pub fn match_posted(&mut self, to: u32, envelope: &Envelope) -> Option<u32> {
         let state = &self.ranks[to as usize];

@@ -80,3 +80,18 @@ fn polls_and_their_times_are_the_same_for_any_stacks_globals_and_processes() {
         }
     }
 }
+
+#[test]
+fn long_arrays_are_waited_for_one_by_one_alike_everywhere() {
+    for (machine, ranks, seed) in
+        [(MACHINES[0], 7, 1), (MACHINES[0], 2, 2), (MACHINES[1], 4, 3), (PACKETS, 8, 4), ("mesh:2d,l=2us,b=1Gbps/rank:o_recv=0.3us", 6, 5)]
+    {
+        let run = || Run::program("waitany_long.c").arg(seed.to_string()).machine(machine).ranks(ranks);
+        let one = run().run().success();
+        assert_eq!(one.lines().len(), ranks as usize, "{one}");
+        assert!(one.lines().iter().all(|line| !line.contains("wrong")), "{one}");
+        for processes in [2, 4].into_iter().filter(|&processes| processes <= ranks && machine != PACKETS) {
+            assert_eq!(one.lines(), run().processes("mpich", processes).run().success().lines(), "{machine}, {processes} processes");
+        }
+    }
+}

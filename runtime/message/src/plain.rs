@@ -64,7 +64,7 @@ impl Messages {
         self.send_straight::<true>(objects, mode, buffer, to, batching)
     }
 
-    /// [`Messages::send_noted`] with nothing else to try behind it.
+    /// `Messages::send_noted` with nothing else to try behind it.
     // Out of line, and its arguments one by one: what is inlined into each call is the plain way alone.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
@@ -250,7 +250,7 @@ impl Messages {
         self.start_straight_receive::<true>(objects, buffer, from, batching)
     }
 
-    /// [`Messages::start_noted_receive`] of one that can wait for what its rank does next, with nothing else to try behind it.
+    /// `Messages::start_noted_receive` of one that can wait for what its rank does next, with nothing else to try behind it.
     // As `send_noted_quickly`.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]

@@ -312,6 +312,13 @@ fn where_failures_cannot_be_tolerated_a_sentence_says_so() {
     run("revoke").run().success();
 }
 
+/// A random program whose ranks fail by a law and are told so after `delay`.
+fn random_failures(seed: u32, ranks: u32, machine: &str, delay: &str) -> Run {
+    let run = Run::program("random_failures.c").arg(seed.to_string()).arg("30").ranks(ranks).machine(machine);
+    let run = run.arg("-xsim-ft").arg(format!("-xsim-ft-delay={delay}"));
+    run.arg(format!("-xsim-fail=exponential:mtbf=1ms,seed={seed}"))
+}
+
 // Steps in which ranks fail by law, by themselves or by leaving, and the others revoke, agree and shrink; with overheads, without any time on the way, with
 // failures that are known at once.
 #[test]
@@ -320,11 +327,7 @@ fn random_programs_whose_ranks_fail_are_the_same_everywhere() {
     let mut left = 0;
     for seed in 0..24u32 {
         let (ranks, machine, delay) = (2 + seed % 9, machines[seed as usize % 4], ["10us", "0ns", "3us"][seed as usize % 3]);
-        let run = || {
-            let run = Run::program("random_failures.c").arg(seed.to_string()).arg("30").ranks(ranks).machine(machine);
-            let run = run.arg("-xsim-ft").arg(format!("-xsim-ft-delay={delay}"));
-            run.arg(format!("-xsim-fail=exponential:mtbf=1ms,seed={seed}"))
-        };
+        let run = || random_failures(seed, ranks, machine, delay);
         let one = run().run().success();
         let others = [run().arg("-xsim-coll-events").run(), run().processes("mpich", 2).run(), run().processes("mpich", 3).run()];
         for other in others {
@@ -344,11 +347,7 @@ fn what_another_process_answers_at_once_comes_before_a_later_failure() {
     for (seed, ranks, machine, delay) in
         [(144, 2, star, "10us"), (171, 2, star, "10us"), (733, 6, "mesh:2d,l=2us,b=1Gbps/rank:eager=0", "0ns")]
     {
-        let run = || {
-            let run = Run::program("random_failures.c").arg(seed.to_string()).arg("30").ranks(ranks).machine(machine);
-            let run = run.arg("-xsim-ft").arg(format!("-xsim-ft-delay={delay}"));
-            run.arg(format!("-xsim-fail=exponential:mtbf=1ms,seed={seed}"))
-        };
+        let run = || random_failures(seed, ranks, machine, delay);
         let (one, two) = (run().run().success(), run().processes("mpich", 2).run().success());
         assert_eq!((one.lines(), fallen(&one)), (two.lines(), fallen(&two)), "seed {seed} on {machine}: {two}");
     }

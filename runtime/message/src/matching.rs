@@ -394,10 +394,10 @@ impl Messages {
         let state = &mut self.ranks[rank as usize];
         let were = state.wilds;
         state.wilds -= count;
-        match state.wilds {
-            0 | 1 if were > 1 => self.wilds.forget(rank),
-            0 | 1 => {}
-            _ => self.wilds.close(rank, pattern, count),
+        if state.wilds > 1 {
+            self.wilds.close(rank, pattern, count);
+        } else if were > 1 {
+            self.wilds.forget(rank);
         }
     }
 
@@ -407,19 +407,18 @@ impl Messages {
     /// O(log messages) each.
     pub fn take_alike(&mut self, rank: u32, until: Time, mut floor: Time) -> Time {
         let (runnable, mut taken) = (self.ready.len(), 0);
-        let Some(pattern) = self.posted.front(self.ranks[rank as usize].posted).map(|(first, _)| Pattern::of(&self.nodes[first])) else {
-            return floor;
-        };
-        while self.ready.len() == runnable {
+        let mut next = self.posted.front(self.ranks[rank as usize].posted);
+        let Some(pattern) = next.map(|(first, _)| Pattern::of(&self.nodes[first])) else { return floor };
+        while let Some((receive, place)) = next.filter(|_| self.ready.len() == runnable) {
             let state = &mut self.ranks[rank as usize];
-            let Some((receive, place)) = self.posted.front(state.posted) else { break };
             let best = self.unexpected.best(state.unexpected, &pattern, &[], &self.nodes);
             let Some((message, found)) = best.filter(|(message, _)| self.nodes[*message].arrival < until) else { break };
             self.posted.remove(&mut state.posted, place, &self.nodes);
             self.unexpected.remove(&mut state.unexpected, found, &self.nodes);
             taken += 1;
-            // The next of both are a cache miss each, while this one is taken.
-            if let Some((next, _)) = self.posted.front(state.posted) {
+            // The next receive is a cache miss, for which there is time while this one takes its message.
+            next = self.posted.front(state.posted);
+            if let Some((next, _)) = next {
                 self.nodes.prefetch(next);
             }
             let node = &mut self.nodes[message];

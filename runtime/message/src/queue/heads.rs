@@ -89,7 +89,7 @@ impl Heads {
     /// The least head that `stands`. O(those that do not).
     // Below a head that stands, no other can be less.
     pub(super) fn least(&self, stands: impl Fn(Head) -> bool) -> Option<Head> {
-        let top = *self.heap.first()?;
+        let top = self.top()?;
         if stands(top) {
             return Some(top);
         }

@@ -384,29 +384,31 @@ impl Long {
     pub fn best(&self, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, u32)> {
         let tag = pattern.tag.map_or(ANY, |tag| tag as u32);
         let heads = self.heads_of(pattern.context, tag, nodes);
+        let at = match taken {
+            [] => self.chains[self.heads.borrow()[heads as usize].top()?.chain as usize].ends.first,
+            _ => self.best_but(pattern.context, tag, heads, taken, nodes)?,
+        };
+        let node = self.entries[at as usize].node;
+        self.found.set(at);
+        (!nodes[node].has(flag::UNDER_WAY)).then_some((node, at))
+    }
+
+    /// Where the best is without those in `taken`.
+    fn best_but(&self, context: u32, tag: u32, heads: u32, taken: &[u32], nodes: &Nodes) -> Option<u32> {
         let first_of = |chain: u32| self.chains[chain as usize].ends.first;
-        if taken.is_empty() {
-            let at = first_of(self.heads.borrow()[heads as usize].top()?.chain);
-            let node = self.entries[at as usize].node;
-            self.found.set(at);
-            return (!nodes[node].has(flag::UNDER_WAY)).then_some((node, at));
-        }
         let is_taken = |at: u32| taken.contains(&self.entries[at as usize].node);
         let least = self.heads.borrow()[heads as usize].least(|head| !is_taken(first_of(head.chain)));
         let least = least.map(|head| (head.arrival, head.source, first_of(head.chain)));
         let order = if tag == ANY { Order::Source } else { Order::Exact };
         let behind = taken.iter().filter_map(|&taken| {
-            let (context, source, _) = key(&nodes[taken]);
-            let first = self.first_of(&(context, source, tag));
+            let (of, source, _) = key(&nodes[taken]);
+            let first = self.first_of(&(of, source, tag));
             // Of each source only what stands behind its head, if that is taken.
-            self.entries.get(first as usize).filter(|head| head.node == taken && context == pattern.context)?;
+            self.entries.get(first as usize).filter(|head| head.node == taken && of == context)?;
             let next = self.follow(first, order).find(|&at| !is_taken(at))?;
             Some((nodes[self.entries[next as usize].node].arrival, source, next))
         });
-        let (_, _, at) = behind.chain(least).min()?;
-        let node = self.entries[at as usize].node;
-        self.found.set(at);
-        (!nodes[node].has(flag::UNDER_WAY)).then_some((node, at))
+        behind.chain(least).min().map(|(_, _, at)| at)
     }
 
     /// Which heads are those of a pattern for any source.

@@ -35,9 +35,9 @@ pub(super) fn run<W: Workload>(
 ) -> Ran {
     let messages = &world.messages;
     let is_plain = match series.starts {
-        Starts::Sends => messages.wire.plain && !messages.lets_others_run(),
-        Starts::Isends => messages.wire.plain && !messages.crowded,
-        Starts::Irecvs => messages.plain_receives,
+        Starts::Sends => messages.sends_plainly() && !messages.lets_others_run(),
+        Starts::Isends => messages.sends_plainly() && !messages.crowded,
+        Starts::Irecvs => messages.receives_plainly(),
     };
     let Some(comm) = world.objects.comms.consecutive(handle_of(made, series.comm)).filter(|_| is_plain) else { return Ran::On(false) };
     let Some(limit) = world.enter_calls(series.function) else { return Ran::On(false) };

@@ -95,7 +95,7 @@ pub fn refuse(why: &dyn std::fmt::Display) -> i32 {
 pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String), String> {
     crate::given::install(&options.given);
     let (setup, machine) = simulation::setup(options, &NAMES)?;
-    let setup = processes::spread(setup, remote)?;
+    let setup = processes::spread(setup, remote);
     simulation::recorders::check(options, &NAMES)?;
     // Decided for the whole run before it begins: the first receive that is cancelled must find the matches held. What a program loads while it
     // runs, as Python does, may cancel.
@@ -224,7 +224,7 @@ pub fn close(
     let (processes, _) = mpi.processes();
     let recorded = recording::end();
     let part = outcome::part(&mpi.world(), &NAMES, meter, switches);
-    let network = mpi.world().messages.network_report();
+    let network = mpi.world().network_report();
     // All processes have ended their parts of what was recorded when they send theirs of the report.
     let part = processes::together(mpi, part)?;
     let recorded = recorded.and(merge(mpi));

@@ -94,7 +94,7 @@ pub fn drive(
         let why = "-xsim-ft (--ft) is for programs: ranks without one cannot go on when another fails; leave it out";
         return Err(unusable(why.to_owned()));
     }
-    let setup = processes::spread(setup, remote).map_err(unusable)?;
+    let setup = processes::spread(setup, remote);
     simulation::recorders::check(options, functions).map_err(unusable)?;
     // Machines spawn nothing: there are the ranks of the start alone.
     let mpi = Mpi::new(Setup { compute: Compute::None, payloads: false, ranks: setup.initial, ..setup });
@@ -130,7 +130,7 @@ pub fn drive(
     drop(machines);
     let part = outcome::part(&mpi.world(), functions, &meter, resumed);
     let part = processes::together(&mpi, part).map_err(unusable)?;
-    let network = mpi.world().messages.network_report();
+    let network = mpi.world().network_report();
     Ok(Ran { mpi, status: ending.status, part, network, found, meter, names })
 }
 

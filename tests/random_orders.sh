@@ -85,9 +85,7 @@ while [ "$(date +%s)" -lt "$end" ]; do
         output first "$work/program" $arguments
         compare "$work/program" $arguments -xsim-coll-events
         compare "$work/program" $arguments -xsim-stack-mode=shared -xsim-globals=clone
-        # Packet networks run on one process.
-        case $machine in *level=packet*) several= ;; *) several=$mpirun ;; esac
-        [ -z "$several" ] || compare "$mpirun" -np "$processes" "$work/program" $arguments
+        [ -z "$mpirun" ] || compare "$mpirun" -np "$processes" "$work/program" $arguments
     }
     programs=$((programs + 1))
 done

@@ -4,6 +4,8 @@
 
 #![allow(dead_code, reason = "every test binary uses a part of this")]
 
+pub mod same;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -108,7 +110,7 @@ pub fn compile(source: &str, args: &[&str]) -> PathBuf {
         .clone()
 }
 
-/// The MPI and the number of processes that the runs of this test binary are made on, but for packet networks, from the environment: `PROCESSES=mpich:2`.
+/// The MPI and the number of processes that the runs of this test binary are made on, from the environment: `PROCESSES=mpich:2`.
 fn everywhere() -> Option<(&'static str, u32)> {
     static GIVEN: OnceLock<Option<(&'static str, u32)>> = OnceLock::new();
     *GIVEN.get_or_init(|| {
@@ -227,9 +229,7 @@ impl Run {
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let directory = scratch(&format!("run-{number}"));
         let (out, err) = (directory.join("stdout"), directory.join("stderr"));
-        // A packet network has one process.
-        let is_one = self.is_one || self.args.iter().any(|arg| arg.contains("level=packet"));
-        let mut command = match self.launcher.or_else(|| everywhere().filter(|_| !is_one)) {
+        let mut command = match self.launcher.or_else(|| everywhere().filter(|_| !self.is_one)) {
             None => Command::new(&self.program),
             Some((mpi, count)) => launched(mpi, count, &directory, &self.program),
         };

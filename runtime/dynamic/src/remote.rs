@@ -9,6 +9,7 @@ use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
 use message::remote::group::{put_group, put_list, take_group, take_list};
+use message::remote::shared::Way;
 use message::remote::stream::Kind;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure};
@@ -83,8 +84,8 @@ fn take_text(from: &mut Take) -> Box<str> {
 }
 
 fn put_ask(ask: &Ask, out: &mut Vec<u8>) {
-    [ask.place, ask.origin, ask.sequence, ask.operation].into_iter().for_each(|word| out.u32(word));
     out.u64(ask.arrival.as_ps());
+    [ask.place, ask.origin, ask.sequence, ask.operation].into_iter().for_each(|word| out.u32(word));
     let texts: [&str; 2] = match &ask.action {
         Action::Accept(name, side) | Action::Connect(name, side) => {
             out.u8(if matches!(ask.action, Action::Accept(..)) { 0 } else { 1 });
@@ -124,8 +125,8 @@ fn put_ask(ask: &Ask, out: &mut Vec<u8>) {
 }
 
 fn take_ask(from: &mut Take) -> Ask {
-    let (place, origin, sequence, operation) = (from.u32(), from.u32(), from.u32(), from.u32());
     let arrival = Time::from_ps(from.u64());
+    let (place, origin, sequence, operation) = (from.u32(), from.u32(), from.u32(), from.u32());
     let action = match from.u8() {
         0 => Action::Accept(take_port(from), take_side(from)),
         1 => Action::Connect(take_port(from), take_side(from)),
@@ -174,30 +175,22 @@ fn take_answer(from: &mut Take) -> Answer {
 }
 
 impl Dynamic {
-    fn tell(messages: &mut Messages, to: u32, told: Told, effect: Time, body: &[u8]) {
-        let process = messages.others().blocks.process(to);
-        let streams = &mut messages.others().streams;
-        streams.begin(process, Kind::Chapter(CHAPTER, told as u8), effect, body.len()).extend_from_slice(body);
-        streams.end();
-        messages.crowded = messages.others().streams.crowded();
-    }
-
     /// A question leaves for a place on another process.
     #[cold]
-    pub(crate) fn tell_ask(messages: &mut Messages, ask: &Ask) {
+    pub(crate) fn tell_ask(messages: &mut Messages, ask: &Ask, way: Way) {
         let mut body = Vec::new();
         put_ask(ask, &mut body);
-        Dynamic::tell(messages, ask.place, Told::Ask, ask.arrival, &body);
+        messages.send_on_way(ask.origin, ask.place, Kind::Chapter(CHAPTER, Told::Ask as u8), way, body);
     }
 
     /// An answer leaves for a rank of another process.
     #[cold]
-    pub(crate) fn tell_answer(messages: &mut Messages, to: u32, operation: u32, answer: &Answer, at: Time) {
+    pub(crate) fn tell_answer(messages: &mut Messages, (from, to): (u32, u32), operation: u32, answer: &Answer, way: Way) {
         let mut body = Vec::new();
+        body.u64(0);
         body.u32(operation);
-        body.u64(at.as_ps());
         put_answer(answer, &mut body);
-        Dynamic::tell(messages, to, Told::Answer, at, &body);
+        messages.send_on_way(from, to, Kind::Chapter(CHAPTER, Told::Answer as u8), way, body);
     }
 
     /// Every other process learns of ranks that begin: those that have some, to run them; all, how many there are.
@@ -206,11 +199,8 @@ impl Dynamic {
         let mut body = Vec::new();
         put_birth(birth, &mut body);
         for process in messages.others().streams.others() {
-            let streams = &mut messages.others().streams;
-            streams.begin(process, Kind::Chapter(CHAPTER, Told::Birth as u8), birth.at, body.len()).extend_from_slice(&body);
-            streams.end();
+            messages.send_record(process, Kind::Chapter(CHAPTER, Told::Birth as u8), birth.at, &body);
         }
-        messages.crowded = messages.others().streams.crowded();
     }
 
     /// A record of another process.
@@ -219,7 +209,7 @@ impl Dynamic {
             return self.begin_ranks(messages, objects, &take_birth(&mut record));
         }
         if kind == Told::Answer as u8 {
-            let (operation, at) = (record.u32(), Time::from_ps(record.u64()));
+            let (at, operation) = (Time::from_ps(record.u64()), record.u32());
             return self.answered(messages, operation, take_answer(&mut record), at);
         }
         self.arrive(messages, take_ask(&mut record));

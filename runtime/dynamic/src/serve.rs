@@ -7,6 +7,7 @@ use crate::state::Dynamic;
 use engine::Time;
 use message::Messages;
 use message::flight::Flight;
+use message::remote::shared::Way;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure};
 use std::collections::hash_map::Entry;
@@ -21,7 +22,7 @@ enum Leg {
 
 /// To whom an answer goes, and from where.
 #[derive(Clone, Copy)]
-struct Way {
+struct Addressee {
     place: u32,
     origin: u32,
     operation: u32,
@@ -32,17 +33,23 @@ impl Dynamic {
     pub(crate) fn send(&mut self, messages: &mut Messages, mut ask: Ask, leaves: Time) {
         let (origin, place, bytes) = (ask.origin, ask.place, ask.action.bytes());
         messages.profile.message(bytes);
-        if messages.by_time() {
-            let index = self.asks.insert(ask);
-            messages.launch(origin, place, bytes, leaves, Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] });
-            return;
+        let way = match messages.way(origin, place, bytes, leaves) {
+            // What the place's own rank asks is no earlier than what another could: who is served together must be known by then.
+            Way::Arrives(at) => Way::Arrives(at.max(leaves + messages.lookahead(true))),
+            way => way,
+        };
+        if !messages.is_local(place) {
+            return Dynamic::tell_ask(messages, &ask, way);
         }
-        // What the place's own rank asks is no earlier than what another could: who is served together must be known by then.
-        ask.arrival = leaves + messages.wire.latency(origin, place, bytes).max(messages.lookahead(true));
-        if messages.is_local(place) {
-            self.arrive(messages, ask);
-        } else {
-            Dynamic::tell_ask(messages, &ask);
+        match way {
+            Way::Arrives(at) => {
+                ask.arrival = at;
+                self.arrive(messages, ask);
+            }
+            Way::Leaves(at, bytes) => {
+                let index = self.asks.insert(ask);
+                messages.launch(origin, place, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] });
+            }
         }
     }
 
@@ -65,14 +72,14 @@ impl Dynamic {
 
     fn perform(&mut self, messages: &mut Messages, objects: &mut Objects, ask: Ask, at: Time) {
         let Ask { place, origin, operation, action, .. } = ask;
-        let way = Way { place, origin, operation };
+        let to = Addressee { place, origin, operation };
         match action {
             Action::Accept(name, side) => self.call_at(messages, name, Caller { origin, operation, side }, true, at),
             Action::Connect(name, side) => self.call_at(messages, name, Caller { origin, operation, side }, false, at),
             Action::Close(name) => {
                 let Some(port) = self.ports.remove(&name) else { return };
                 for caller in port.accepting.into_iter().chain(port.connecting) {
-                    self.answer(messages, caller.way(place), Err(name.not_open()), at);
+                    self.answer(messages, caller.addressee(place), Err(name.not_open()), at);
                 }
             }
             Action::Join(socket, side) => {
@@ -90,7 +97,7 @@ impl Dynamic {
                         Ok(Reply::Done)
                     }
                 };
-                self.answer(messages, way, answer, at);
+                self.answer(messages, to, answer, at);
             }
             Action::Unpublish(name, port) => {
                 let answer = if self.names.get(&name) == Some(&port) {
@@ -99,18 +106,18 @@ impl Dynamic {
                 } else {
                     Err(Failure::new(ErrorClass::SERVICE, format!("no service '{name}' is published with port '{port}'")))
                 };
-                self.answer(messages, way, answer, at);
+                self.answer(messages, to, answer, at);
             }
             Action::Look(name) => {
                 let answer = self.names.get(&name).map(|port| Reply::Port(port.clone())).ok_or_else(|| not_published(&name));
-                self.answer(messages, way, answer, at);
+                self.answer(messages, to, answer, at);
             }
             Action::Spawn(commands, side, world) => {
                 let (answer, at) = match self.spawn_all(messages, objects, &commands, &side, world, at) {
                     Ok((reply, begin)) => (Ok(reply), begin),
                     Err(failure) => (Err(failure), at),
                 };
-                self.answer(messages, way, answer, at);
+                self.answer(messages, to, answer, at);
             }
         }
     }
@@ -118,7 +125,7 @@ impl Dynamic {
     /// Somebody calls at a port: meets the first who waits for that, or waits.
     fn call_at(&mut self, messages: &mut Messages, name: PortName, caller: Caller, accepts: bool, at: Time) {
         let Some(port) = self.ports.get_mut(&name) else {
-            return self.answer(messages, caller.way(name.owner), Err(name.not_open()), at);
+            return self.answer(messages, caller.addressee(name.owner), Err(name.not_open()), at);
         };
         let (mine, theirs) =
             if accepts { (&mut port.accepting, &mut port.connecting) } else { (&mut port.connecting, &mut port.accepting) };
@@ -132,29 +139,29 @@ impl Dynamic {
     /// Two sides have met: each gets to know the other, and both take the context of the first.
     fn introduce(&mut self, messages: &mut Messages, place: u32, first: Caller, second: Caller, at: Time) {
         let context = first.side.context;
-        let (one, other) = (first.way(place), second.way(place));
+        let (one, other) = (first.addressee(place), second.addressee(place));
         self.answer(messages, one, Ok(Reply::Met(Side { group: second.side.group, context })), at);
         self.answer(messages, other, Ok(Reply::Met(Side { group: first.side.group, context })), at);
     }
 
     /// An answer leaves at `at`.
-    fn answer(&mut self, messages: &mut Messages, way: Way, answer: Answer, at: Time) {
-        let Way { place, origin, operation } = way;
+    fn answer(&mut self, messages: &mut Messages, to: Addressee, answer: Answer, at: Time) {
+        let Addressee { place, origin, operation } = to;
         if operation == NOBODY {
             return;
         }
         let bytes = answer.as_ref().map_or(0, Reply::bytes);
         messages.profile.message(bytes);
-        if messages.by_time() {
-            let index = self.answers.insert((operation, answer));
-            messages.launch(place, origin, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] });
-            return;
+        let way = messages.way(place, origin, bytes, at);
+        if !messages.is_local(origin) {
+            return Dynamic::tell_answer(messages, (place, origin), operation, &answer, way);
         }
-        let arrival = at + messages.wire.latency(place, origin, bytes);
-        if messages.is_local(origin) {
-            self.answered(messages, operation, answer, arrival);
-        } else {
-            Dynamic::tell_answer(messages, origin, operation, &answer, arrival);
+        match way {
+            Way::Arrives(at) => self.answered(messages, operation, answer, at),
+            Way::Leaves(at, bytes) => {
+                let index = self.answers.insert((operation, answer));
+                messages.launch(place, origin, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] });
+            }
         }
     }
 
@@ -174,8 +181,8 @@ impl Dynamic {
 }
 
 impl Caller {
-    fn way(&self, place: u32) -> Way {
-        Way { place, origin: self.origin, operation: self.operation }
+    fn addressee(&self, place: u32) -> Addressee {
+        Addressee { place, origin: self.origin, operation: self.operation }
     }
 }
 

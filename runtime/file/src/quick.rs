@@ -14,6 +14,7 @@ use engine::Time;
 use message::Messages;
 use message::chapter::arrivals::Arrival;
 use message::p2p::{Buffer, FIRST_MEMORY};
+use message::remote::shared::Way;
 use objects::Objects;
 use rank::memory;
 use smallvec::SmallVec;
@@ -59,7 +60,7 @@ impl Files {
             self.arrivals.push(messages, home, Arrival { time: arrival, origin: me, sequence, what: number });
         } else {
             let access = Access { file, origin: me, arrival, sequence, action: Action::Advance(etypes), operation: number };
-            self.tell_access(messages, objects, &access);
+            self.tell_access(messages, objects, &access, Way::Arrives(arrival));
         }
         messages.ranks[me as usize].waiting = 1;
         Some(index)

@@ -12,6 +12,7 @@ use crate::storage::PLACE;
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
+use message::remote::shared::Way;
 use message::remote::stream::Kind;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure};
@@ -83,10 +84,9 @@ fn take_loads(from: &mut Take) -> Box<[(u32, u64)]> {
     (0..from.u64()).map(|_| (from.u32(), from.u64())).collect()
 }
 
-/// What is asked, but for its file, in bytes.
+/// What is asked, but for its file and its arrival, in bytes.
 fn put_access(access: &Access, out: &mut Vec<u8>) {
     [access.origin, access.sequence, access.operation].into_iter().for_each(|word| out.u32(word));
-    out.u64(access.arrival.as_ps());
     match &access.action {
         Action::Advance(etypes) => {
             out.u8(0);
@@ -122,9 +122,8 @@ fn put_access(access: &Access, out: &mut Vec<u8>) {
     }
 }
 
-fn take_access(file: u32, from: &mut Take) -> Access {
+fn take_access(file: u32, arrival: Time, from: &mut Take) -> Access {
     let (origin, sequence, operation) = (from.u32(), from.u32(), from.u32());
-    let arrival = Time::from_ps(from.u64());
     let action = match from.u8() {
         0 => Action::Advance(from.u64()),
         1 => Action::Read(take_pieces(from)),
@@ -158,51 +157,45 @@ fn take_answer(from: &mut Take) -> Answer {
 }
 
 impl Files {
-    fn tell(messages: &mut Messages, to: u32, told: Told, effect: Time, body: &[u8]) {
-        let process = messages.others().blocks.process(to);
-        let streams = &mut messages.others().streams;
-        streams.begin(process, Kind::Chapter(CHAPTER, told as u8), effect, body.len()).extend_from_slice(body);
-        streams.end();
-        messages.crowded = messages.others().streams.crowded();
-    }
-
     /// Something is asked of a home on another process.
     #[cold]
-    pub(crate) fn tell_access(&mut self, messages: &mut Messages, objects: &Objects, access: &Access) {
+    pub(crate) fn tell_access(&mut self, messages: &mut Messages, objects: &Objects, access: &Access, way: Way) {
         // Servers belong to no file, and their process may not know it.
         let (told, to) = match access.action {
             Action::Serve(_) => (Told::Load, PLACE),
             _ => (Told::Access, access.action.place(objects.files.at(access.file).home)),
         };
         let mut body = Vec::new();
+        body.u64(0);
         body.u32(objects.files.comm(&objects.comms, access.file).map_or(u32::MAX, |comm| comm.context));
         put_access(access, &mut body);
-        Files::tell(messages, to, told, access.arrival, &body);
+        messages.send_on_way(access.origin, to, Kind::Chapter(CHAPTER, told as u8), way, body);
     }
 
     /// An answer leaves for a rank of another process.
     #[cold]
-    pub(crate) fn tell_answer(&mut self, messages: &mut Messages, to: u32, operation: u32, answer: &Answer, at: Time) {
+    pub(crate) fn tell_answer(&mut self, messages: &mut Messages, (from, to): (u32, u32), operation: u32, answer: &Answer, way: Way) {
         let mut body = Vec::new();
+        body.u64(0);
         body.u32(operation);
-        body.u64(at.as_ps());
         put_answer(answer, &mut body);
-        Files::tell(messages, to, Told::Answer, at, &body);
+        messages.send_on_way(from, to, Kind::Chapter(CHAPTER, Told::Answer as u8), way, body);
     }
 
     /// A record of another process.
     pub(crate) fn told(&mut self, messages: &mut Messages, objects: &Objects, kind: u8, mut record: Take) {
+        let at = Time::from_ps(record.u64());
         if kind == Told::Answer as u8 {
-            let (operation, at) = (record.u32(), Time::from_ps(record.u64()));
+            let operation = record.u32();
             return self.answered(messages, objects, operation, take_answer(&mut record), at);
         }
         let context = record.u32();
         if kind == Told::Load as u8 {
-            return self.wait_at(messages, PLACE, take_access(u32::MAX, &mut record));
+            return self.wait_at(messages, PLACE, take_access(u32::MAX, at, &mut record));
         }
         // A file that is no more: of a member whose call was refused, for which nobody waits.
         let Some(file) = objects.files.by_context(context) else { return };
-        self.arrive(messages, objects, take_access(file, &mut record));
+        self.arrive(messages, objects, take_access(file, at, &mut record));
     }
 }
 
@@ -238,7 +231,7 @@ mod tests {
             let access = Access { file: 1, origin: 2, arrival: Time::from_ps(3), sequence: 4, action, operation: 5 };
             let mut bytes = Vec::new();
             put_access(&access, &mut bytes);
-            assert_eq!(take_access(1, &mut Take(&bytes)), access);
+            assert_eq!(take_access(1, access.arrival, &mut Take(&bytes)), access);
         }
         for failure in [None, Some(Failure::new(ErrorClass::NO_SPACE, "full"))] {
             let answer = Answer { value: 1, data: vec![4, 5], failure };

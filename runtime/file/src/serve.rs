@@ -3,12 +3,14 @@
 use crate::CHAPTER;
 use crate::access::{Access, Action, Answer, WORD};
 use crate::state::Files;
+use crate::storage::PLACE;
 use crate::transfer;
 use crate::write::WRITE;
 use engine::Time;
 use message::Messages;
 use message::chapter::arrivals::Arrival;
 use message::flight::Flight;
+use message::remote::shared::Way;
 use objects::Objects;
 
 /// What a shared network carries: the first word of a flight.
@@ -39,16 +41,22 @@ impl Files {
             return self.ask_servers(messages, objects, access, leaves);
         }
         messages.profile.message(bytes);
-        if messages.by_time() {
-            let index = self.accesses.insert(access);
-            messages.launch(origin, home, bytes, leaves, Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] });
-            return;
+        let way = match messages.way(origin, home, bytes, leaves) {
+            Way::Arrives(_) => Way::Arrives(Files::arrival(messages, (origin, home), bytes, leaves)),
+            way => way,
+        };
+        if !messages.is_local(home) {
+            return self.tell_access(messages, objects, &access, way);
         }
-        access.arrival = Files::arrival(messages, (origin, home), bytes, leaves);
-        if messages.is_local(home) {
-            self.arrive(messages, objects, access);
-        } else {
-            self.tell_access(messages, objects, &access);
+        match way {
+            Way::Arrives(at) => {
+                access.arrival = at;
+                self.arrive(messages, objects, access);
+            }
+            Way::Leaves(at, bytes) => {
+                let index = self.accesses.insert(access);
+                messages.launch(origin, home, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] });
+            }
         }
     }
 
@@ -129,7 +137,7 @@ impl Files {
             Action::Meet(..) | Action::Part(_) => unreachable!("a member's part waits for the others'"),
             Action::Serve(loads) => {
                 let done = self.serve_load(messages, loads, at);
-                return self.give(messages, objects, &access, Answer::default(), done);
+                return self.give(messages, objects, PLACE, &access, Answer::default(), Way::Arrives(done));
             }
             Action::Advance(etypes) => {
                 let shared = &mut self.home(objects, file).shared;
@@ -159,21 +167,22 @@ impl Files {
         if bytes != 0 {
             messages.profile.message(bytes);
         }
-        if messages.by_time() {
-            let index = self.answers.insert((access.operation, answer));
-            messages.launch(home, to, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] });
-            return;
-        }
-        let arrival = at + messages.wire.latency(home, to, bytes);
-        self.give(messages, objects, access, answer, arrival);
+        let way = messages.way(home, to, bytes, at);
+        self.give(messages, objects, home, access, answer, way);
     }
 
-    /// An answer will be back at its origin then.
-    fn give(&mut self, messages: &mut Messages, objects: &Objects, access: &Access, answer: Answer, arrival: Time) {
-        if messages.is_local(access.origin) {
-            self.answered(messages, objects, access.operation, answer, arrival);
-        } else {
-            self.tell_answer(messages, access.origin, access.operation, &answer, arrival);
+    /// An answer goes back to its origin.
+    fn give(&mut self, messages: &mut Messages, objects: &Objects, home: u32, access: &Access, answer: Answer, way: Way) {
+        let &Access { origin, operation, .. } = access;
+        if !messages.is_local(origin) {
+            return self.tell_answer(messages, (home, origin), operation, &answer, way);
+        }
+        match way {
+            Way::Arrives(at) => self.answered(messages, objects, operation, answer, at),
+            Way::Leaves(at, bytes) => {
+                let index = self.answers.insert((operation, answer));
+                messages.launch(home, origin, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] });
+            }
         }
     }
 

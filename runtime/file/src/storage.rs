@@ -6,6 +6,7 @@ use crate::state::Files;
 use crate::view::View;
 use engine::Time;
 use message::Messages;
+use message::remote::shared::Way;
 use network::{Servers, Storage};
 use objects::Objects;
 
@@ -49,7 +50,7 @@ impl Files {
         if messages.is_local(PLACE) {
             self.wait_at(messages, PLACE, access);
         } else {
-            self.tell_access(messages, objects, &access);
+            self.tell_access(messages, objects, &access, Way::Arrives(access.arrival));
         }
     }
 

@@ -19,7 +19,7 @@ pub struct Envelope {
 /// How a message travels, beyond its envelope and payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Transit {
-    /// Arrival at the receiver; with `flag::RENDEZVOUS` that of the request to send; unknown (`Time::MAX`) with `flag::UNDER_WAY`.
+    /// Arrival at the receiver; with `flag::RENDEZVOUS` that of the request to send; unknown (`Time::MAX`) with `flag::UNDER_WAY`, or when it leaves, until its receiver's process has launched it.
     pub arrival: Time,
     /// `SYNCHRONOUS`, `RENDEZVOUS`, `UNDER_WAY`, `OWNED` of the node flags.
     pub flags: u16,

@@ -31,14 +31,29 @@ impl Messages {
         self.wire.storage.as_ref().map_or(messages, |storage| messages.min(storage.latency))
     }
 
-    /// Puts a message into the queue before the network, ordered by time of sending.
+    /// Puts a message of a rank of this process into the queue before the network, ordered by time of sending; `flight` is what happens here when it has been delivered.
     // Not into the network at once: that takes messages in the order of time, and a rank whose clock is behind
-    // may send yet. At one time and from one rank they keep the order in which they were sent.
+    // may send yet.
     pub fn launch(&mut self, from: u32, to: u32, bytes: u64, at: Time, flight: Flight) -> u32 {
-        let id = self.flights.insert(flight);
-        let message = Message { source: self.endpoint(from), destination: self.endpoint(to), bytes, id: u64::from(id), class: 0 };
+        let key = self.launch_key(from, at);
+        self.launch_as(key, to, bytes, flight)
+    }
+
+    /// When a message of a rank of this process leaves, among all others.
+    // At one time and from one rank they keep the order in which they were sent, which its process knows.
+    pub(crate) fn launch_key(&mut self, from: u32, at: Time) -> EventKey {
         self.launched += 1;
-        self.outbox.push(EventKey { time: at, source: from, sequence: self.launched }, message);
+        EventKey { time: at, source: from, sequence: self.launched }
+    }
+
+    /// [`Messages::launch`] of a message whose place among the others is known.
+    pub(crate) fn launch_as(&mut self, key: EventKey, to: u32, bytes: u64, flight: Flight) -> u32 {
+        let id = self.flights.insert(flight);
+        let message = Message { source: self.endpoint(key.source), destination: self.endpoint(to), bytes, id: u64::from(id), class: 0 };
+        match self.wire.is_elsewhere() {
+            true => self.launch_elsewhere(key, message),
+            false => self.outbox.push(key, message),
+        }
         id
     }
 

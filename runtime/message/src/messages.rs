@@ -202,7 +202,9 @@ pub struct Messages {
     pub payloads: bool,
     /// What a shared network carries, by the number that it was given.
     pub flights: Slab<Flight>,
-    /// Messages that leave for a shared network, by time of sending.
+    /// What will be told to other processes when a shared network has delivered it.
+    pub records: Slab<crate::remote::shared::Record>,
+    /// Messages that leave for a shared network, by time of sending; of several processes the first has them all.
     pub outbox: EventQueue<Message>,
     /// Messages that were given to a shared network so far: those that leave at one time go in this order.
     pub launched: u64,
@@ -294,6 +296,7 @@ impl Messages {
             payloads: true,
             wire,
             flights: Slab::default(),
+            records: Slab::default(),
             outbox: EventQueue::new(),
             launched: 0,
             clock_host: rank::host::HostClock::new().scaled(compute.factor()),
@@ -375,10 +378,6 @@ impl Messages {
     pub fn never_received(&self, rank: u32) -> impl Iterator<Item = (Envelope, u64)> + '_ {
         let lying = self.unexpected.iter(self.ranks[rank as usize].unexpected).map(|message| &self.nodes[message]);
         lying.map(|node| (Envelope::of(node), node.bytes))
-    }
-    /// What packets and links did until the latest clock, on a network that has packets. O(links + ranks).
-    pub fn network_report(&self) -> Option<network::NetworkReport> {
-        self.wire.report(self.latest(), self.size)
     }
     /// Why the run cannot go on beyond the end of virtual time: names the rank of this process whose clock is the greatest, of several the first.
     pub fn explain(&self, EndOfTime(why): &EndOfTime) -> String {

@@ -8,6 +8,7 @@ pub mod arrivals;
 pub mod block;
 pub mod group;
 pub mod message;
+pub mod shared;
 pub mod stream;
 
 pub use engine::record;

@@ -193,10 +193,11 @@ impl Messages {
         waits.traffic.add(me, to, bytes);
     }
 
-    /// A message of a rank elsewhere reaches this process; it takes `bytes` of payload to the receiver, or none to ask for it.
-    pub(crate) fn note_sent_away(&mut self, from: u32, to: u32, bytes: u64, arrival: Time) {
+    /// A message of a rank elsewhere reaches this process; it takes `bytes` of payload to the receiver, or none to ask for it. Its time is that of its arrival, or where it
+    /// is `under_way` in a shared network that at which it left.
+    pub(crate) fn note_sent_away(&mut self, from: u32, to: u32, bytes: u64, time: Time, under_way: bool) {
         let Some(waits) = &mut self.waits else { return };
-        let left = arrival.as_ps() - self.wire.latency(from, to, bytes).as_ps();
+        let left = time.as_ps() - if under_way { 0 } else { self.wire.latency(from, to, bytes).as_ps() };
         waits.sending = Act { at: Time::from_ps(left), rank: from };
     }
 

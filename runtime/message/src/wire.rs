@@ -5,7 +5,8 @@ use network::{Built, Endpoint, Formula, Network, Overheads, Placement, Shared, S
 
 /// The network as ranks see it.
 pub struct Wire {
-    network: Network,
+    /// None where process 0 has it for all ([`Wire::leave_to_process_0`]).
+    network: Option<Network>,
     /// The formula's, asked before the network is.
     // On the default machine all endpoints are equally far apart: one multiplication in line, where asking the
     // network would be a placement, a table and a call.
@@ -15,6 +16,8 @@ pub struct Wire {
     pub overheads: Overheads,
     /// Whether any overhead is not zero.
     pub has_overheads: bool,
+    /// Whether messages share the network, so that times depend on other messages.
+    shared: bool,
     /// Whether a message costs nobody anything but the time it is under way, which is known when it is sent.
     straight: bool,
     /// Whether messages may take the plain path: those that are `straight`, of which nobody wants to know and by which no rank can be missed.
@@ -36,7 +39,19 @@ impl Wire {
         let has_overheads = overheads != Overheads::default();
         let straight = !has_overheads && network.formula().is_some();
         let uniform = network.formula().and_then(Formula::uniform);
-        Wire { network, uniform, placement, has_overheads, straight, plain: straight, overheads, way, storage, node }
+        let shared = network.shared().is_some();
+        Wire { network: Some(network), uniform, placement, shared, has_overheads, straight, plain: straight, overheads, way, storage, node }
+    }
+    /// Of several processes this one has nothing of a network that messages share: process 0 has it.
+    pub fn leave_to_process_0(&mut self) {
+        if self.shared {
+            self.network = None;
+        }
+    }
+    /// Whether another process has the network.
+    #[inline]
+    pub fn is_elsewhere(&self) -> bool {
+        self.network.is_none()
     }
     /// Whether a message costs nobody anything but the time it is under way, which is known when it is sent, whoever wants to know of it.
     pub fn is_straight(&self) -> bool {
@@ -63,8 +78,8 @@ impl Wire {
     #[inline(never)]
     fn latency_by_place(&self, from: u32, to: u32, bytes: u64) -> Span {
         match &self.network {
-            Network::Formula(formula) => formula.latency(self.endpoint(from), self.endpoint(to), bytes),
-            Network::Shared(_) => self.lookahead(),
+            Some(Network::Formula(formula)) => formula.latency(self.endpoint(from), self.endpoint(to), bytes),
+            Some(Network::Shared(_)) | None => self.lookahead(),
         }
     }
     /// How far apart any two endpoints are, if all are equally far by a formula.
@@ -84,28 +99,31 @@ impl Wire {
     }
     /// Whether messages share the network, so that times depend on other messages.
     pub fn is_shared(&self) -> bool {
-        self.network.shared().is_some()
+        self.shared
     }
-    /// The shared network.
+    /// The shared network, where it is.
     pub fn shared(&mut self) -> Option<&mut (dyn Shared + Send)> {
-        self.network.shared_mut()
+        self.network.as_mut()?.shared_mut()
+    }
+    fn shared_here(&self) -> Option<&(dyn Shared + Send)> {
+        self.network.as_ref()?.shared()
     }
     /// Why the shared network will deliver nothing more of what is under way, if so.
     pub fn stuck(&self) -> Option<String> {
-        self.network.shared().and_then(Shared::stuck)
+        self.shared_here().and_then(Shared::stuck)
     }
     /// What the packets and links of a shared network did up to `end`, and where each of so many ranks sits in it.
     pub fn report(&self, end: Time, ranks: u32) -> Option<network::NetworkReport> {
-        let mut report = self.network.shared()?.report(end);
+        let mut report = self.shared_here()?.report(end);
         report.map = report.map(ranks, |rank| self.endpoint(rank).0 / report.places);
         Some(report)
     }
     /// How busy the links of a shared network were up to `end`, if that was kept.
     pub fn link_series(&self, end: Time) -> Option<network::LinkSeries> {
-        self.network.shared()?.series(end)
+        self.shared_here()?.series(end)
     }
     /// The next event of the shared network.
     pub fn next_event(&self) -> Option<Time> {
-        self.network.shared().and_then(Shared::next_event)
+        self.shared_here().and_then(Shared::next_event)
     }
 }

@@ -15,6 +15,7 @@ pub mod remote;
 mod run;
 pub mod runner;
 pub mod sampling;
+mod sharing;
 mod threads;
 mod undecided;
 pub mod world;

@@ -1,6 +1,7 @@
 //! What a profile has of the run as a whole: how busy links were, and how long other algorithms would have taken for its collectives.
 
 use crate::World;
+use engine::Time;
 use observe::CallProfile;
 use observe::call_profile::LinkUse;
 use observe::collective::Unknown;
@@ -15,10 +16,20 @@ const KINDS: usize = 100;
 impl World {
     /// The profile with what is known when the run is over.
     pub fn complete(&self, mut profile: CallProfile) -> CallProfile {
-        let links = self.messages.wire.link_series(self.messages.latest());
+        let links = self.messages.wire.link_series(self.end_of_run());
         profile.series.links = links.map(|links| LinkUse { bin_ps: links.bin_ps, mean: links.mean, most: links.most });
         self.compare_algorithms(&mut profile);
         profile
+    }
+
+    /// What packets and links did in all of the run, on the process that has a network of packets. O(links + ranks).
+    pub fn network_report(&self) -> Option<network::NetworkReport> {
+        self.messages.wire.report(self.end_of_run(), self.messages.size)
+    }
+
+    /// The greatest clock of all ranks, on process 0 and when the run is over.
+    fn end_of_run(&self) -> Time {
+        self.run.end.max(self.messages.latest())
     }
 
     /// Finds out how long the algorithms of its collectives take whose members enter at one time. Kinds come in the order of the profile, those

@@ -6,8 +6,6 @@ use crate::world::{Mpi, Phase, World};
 use engine::Time;
 use message::chapter::Errand;
 use message::chapter::id::ChapterId;
-use message::flight::Flight;
-use network::Delivered;
 use std::time::Duration;
 
 // What the loop does without the world: everything that runs the program's code, which may borrow it.
@@ -24,9 +22,6 @@ pub(crate) enum Next {
 /// Ticks of the processor, some tenths of a millisecond, after which other processes get what is there for them.
 // Looking costs microseconds: at each switch it would be most of the work.
 const PATIENCE: u64 = 500_000;
-
-/// Messages between asking for what one needs and its turn, where ranks seldom lie in the cache.
-const MESSAGES_AHEAD: usize = 8;
 
 /// Runs all ranks to their end. `tick` is called now and then with the world, for a progress display.
 pub fn run<R: Runner>(mpi: &Mpi, ranks: &mut R, tick: &mut dyn FnMut(&World)) -> Ending {
@@ -125,10 +120,12 @@ fn approach<R: Runner>(world: &World, ranks: &mut R) {
 impl Ending {
     /// Nothing can go on.
     pub(crate) fn deadlocked(&mut self, world: &mut World) {
+        // Of several processes all tell what they know, whatever the one with the network says of that.
+        let report = crate::deadlock::report(world);
         match world.messages.wire.stuck() {
             // The program is not to blame: who waits for whom would not help.
             Some(why) => self.messages.push(why),
-            None => self.messages.extend(crate::deadlock::report(world)),
+            None => self.messages.extend(report),
         }
         self.status = if self.status == 0 { 1 } else { self.status };
     }
@@ -234,8 +231,7 @@ impl World {
                 continue;
             }
             let lagging = self.messages.ready.least_lagging().unwrap_or(Time::MAX);
-            let leaving = self.messages.outbox.peek().map_or(Time::MAX, |key| key.time);
-            let event = self.messages.wire.next_event().unwrap_or(Time::MAX);
+            let (leaving, event) = self.messages.network_times();
             // Whatever is open before the least of these can be decided; at or after it, something may still
             // come between.
             let other = lagging.min(leaving).min(event);
@@ -259,10 +255,8 @@ impl World {
             if lagging <= leaving && lagging <= event {
                 let rank = self.messages.ready.next_lagging().expect("its clock was found");
                 self.messages.ready.wake(rank);
-            } else if leaving <= event {
-                self.inject_until(event.min(lagging));
             } else {
-                self.advance_network(event);
+                self.network_goes_on((leaving, event), lagging);
             }
         }
     }
@@ -280,55 +274,6 @@ impl World {
             return Some(Next::Errand(chapter, errand));
         }
         self.messages.orphans.pop().map(|(rank, index)| Next::Unload(rank, index))
-    }
-
-    /// Gives the network all messages that leave at or before `until`; nothing can act earlier.
-    // In the order (time, rank, sequence), which does not depend on who ran first; the network sees each
-    // instant complete.
-    fn inject_until(&mut self, until: Time) {
-        while let Some(key) = self.messages.outbox.peek()
-            && key.time <= until
-        {
-            let Some((key, message)) = self.messages.outbox.pop() else { return };
-            let Some(network) = self.messages.wire.shared() else { return };
-            if self.messages.sweeps
-                && let Some(ahead) = self.messages.outbox.upcoming(MESSAGES_AHEAD)
-            {
-                network.prefetch(ahead);
-            }
-            if let Some(arrival) = network.send(key.time, &message) {
-                self.land(message.id as u32, arrival);
-            }
-        }
-    }
-
-    // All deliveries up to then at once: a switch between two of them would find nothing else to do.
-    fn advance_network(&mut self, until: Time) {
-        let mut delivered = Vec::new();
-        if let Some(network) = self.messages.wire.shared() {
-            network.advance(until, &mut delivered);
-        }
-        for (place, delivery) in delivered.iter().enumerate() {
-            if self.messages.sweeps {
-                self.approach_flights(&delivered[place..]);
-            }
-            self.land(delivery.id as u32, delivery.at);
-        }
-    }
-
-    /// Fetches what messages need that land after the first of these.
-    #[inline]
-    fn approach_flights(&self, delivered: &[Delivered]) {
-        let flight = |ahead: usize| delivered.get(ahead).map(|delivery| delivery.id as u32);
-        if let Some(flight) = flight(2 * MESSAGES_AHEAD) {
-            self.messages.flights.prefetch(flight);
-        }
-        if let Some(Flight::Received { to, receive: node, .. } | Flight::Unexpected { to, message: node }) =
-            flight(MESSAGES_AHEAD).and_then(|flight| self.messages.flights.get(flight))
-        {
-            rank::memory::prefetch(&self.messages.ranks[*to as usize]);
-            self.messages.nodes.prefetch(*node);
-        }
     }
 
     /// The mounted rank has left its `main`, or the process.

@@ -32,6 +32,8 @@ pub(crate) struct Run {
     /// Ranks that ended without `MPI_Finalize`: how many, and the first.
     pub(crate) left: u32,
     pub(crate) left_first: u32,
+    /// The greatest clock of all processes' ranks, on process 0 once all have told.
+    pub(crate) end: Time,
     /// Blobs of the end phase, by the process that sent them.
     pub(crate) gathered: VecDeque<(u32, Vec<u8>)>,
 }
@@ -40,7 +42,7 @@ impl Run {
     /// Nobody has begun.
     pub(crate) fn new(plan: Plan, tolerant: bool) -> Run {
         let limit = plan.first().map_or(Time::MAX, |first| first.at);
-        Run { ended: 0, abort: None, plan, limit, tolerant, left: 0, left_first: 0, gathered: VecDeque::new() }
+        Run { ended: 0, abort: None, plan, limit, tolerant, left: 0, left_first: 0, end: Time::ZERO, gathered: VecDeque::new() }
     }
 }
 

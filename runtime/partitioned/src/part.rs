@@ -24,17 +24,17 @@ impl Part {
     /// For the receiver's process.
     pub(crate) fn record(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(48 + self.data.len());
+        out.u64(self.arrival.as_ps());
         self.channel.put(&mut out);
         [self.round, self.index, self.parts].into_iter().for_each(|word| out.u32(word));
-        out.u64(self.arrival.as_ps());
         out.extend_from_slice(&self.data);
         out
     }
 
     pub(crate) fn of(mut record: Take) -> Part {
+        let arrival = Time::from_ps(record.u64());
         let channel = Channel::take(&mut record);
         let (round, index, parts) = (record.u32(), record.u32(), record.u32());
-        let arrival = Time::from_ps(record.u64());
         let data = record.0.to_vec();
         Part { channel, round, index, parts, bytes: data.len() as u64, arrival, data }
     }

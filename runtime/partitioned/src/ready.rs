@@ -10,6 +10,7 @@ use message::Messages;
 use message::flight::Flight;
 use message::handle;
 use message::packing::Packing;
+use message::remote::shared::Way;
 use message::remote::stream::Kind;
 use message::request::{Body, Request, Template};
 use objects::error::{ErrorClass, Failure, Result};
@@ -117,16 +118,19 @@ impl Partitioned {
         let parts = sender.common.partitions.max(1);
         let data = packed(sender, index);
         let mut part = Part { channel: sender.common.channel, round: sender.common.round, index, parts, bytes, arrival: Time::MAX, data };
-        if messages.by_time() {
-            let flying = self.flying.insert(part);
-            messages.launch(me, to, bytes, leaves, Flight::Chapter { chapter: CHAPTER, words: [flying, 0, 0, 0] });
-            return;
+        let way = messages.way(me, to, bytes, leaves);
+        if !messages.is_local(to) {
+            return messages.send_on_way(me, to, Kind::Chapter(CHAPTER, 0), way, part.record());
         }
-        part.arrival = leaves + messages.wire.latency(me, to, bytes);
-        if messages.is_local(to) {
-            self.land(messages, part);
-        } else {
-            tell(messages, &part);
+        match way {
+            Way::Arrives(at) => {
+                part.arrival = at;
+                self.land(messages, part);
+            }
+            Way::Leaves(at, bytes) => {
+                let flying = self.flying.insert(part);
+                messages.launch(me, to, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [flying, 0, 0, 0] });
+            }
         }
     }
 }
@@ -154,15 +158,4 @@ fn check(sender: &Sender, partition: i32) -> Result {
         return Err(Failure::new(ErrorClass::ARG, text));
     }
     Ok(())
-}
-
-/// A partition leaves for a rank of another process.
-#[cold]
-fn tell(messages: &mut Messages, part: &Part) {
-    let record = part.record();
-    let process = messages.others().blocks.process(part.channel.to);
-    let streams = &mut messages.others().streams;
-    streams.begin(process, Kind::Chapter(CHAPTER, 0), part.arrival, record.len()).extend_from_slice(&record);
-    streams.end();
-    messages.crowded = messages.others().streams.crowded();
 }

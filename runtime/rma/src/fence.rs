@@ -23,6 +23,15 @@ impl Bits {
     }
 }
 
+/// An answer that a shared network carries ahead of its data.
+#[derive(Clone, Copy)]
+pub(crate) struct Ahead {
+    pub(crate) win: u32,
+    pub(crate) origin: u32,
+    pub(crate) reply: u32,
+    pub(crate) epoch: u32,
+}
+
 /// The fences of a window.
 // entered by some --> entered by all here (`epoch` counts) --> closed: all that was sent is here --> applied (`applied` counts)
 // Members elsewhere may be one epoch ahead, since a fence's barrier lets them go before this process has heard
@@ -42,8 +51,10 @@ pub(crate) struct Fence {
     // A process sends its mark behind all accesses of the epoch: streams keep their order, so that when the
     // marks are in so is everything.
     pub(crate) marks: BTreeMap<u32, u32>,
-    /// When answers came that a shared network carried ahead of their data, by reply.
-    pub(crate) ahead: FxHashMap<u32, Time>,
+    /// When answers came that a shared network carried ahead of their data, by origin and its reply.
+    pub(crate) ahead: FxHashMap<(u32, u32), Time>,
+    /// Epochs of which the other processes with members know that all that was sent to them is there.
+    pub(crate) marked: u32,
     /// Epochs that are over: all is in the targets' memory.
     pub(crate) applied: u32,
     /// Accesses of the epoch that is closing which are not in the targets' memory.

@@ -5,11 +5,13 @@ use crate::access::Access;
 use crate::came::Came;
 use crate::check;
 use crate::check::unsynchronized;
+use crate::fence::Ahead;
 use crate::serve::comm_index;
 use crate::state::Rma;
 use crate::wait::Purpose;
 use engine::Time;
 use message::Messages;
+use message::remote::shared::Way;
 use objects::Objects;
 use objects::abi::MPI_MODE_NOSUCCEED;
 use objects::error::Result;
@@ -48,11 +50,23 @@ impl Rma {
         let closed = fence.epoch;
         fence.epoch += 1;
         fence.entered = 0;
-        let others = fence.others.get_or_insert_with(|| other_processes(messages, objects, win)).clone();
-        for &process in &*others {
-            self.tell_closed(messages, objects, win, process, closed);
-        }
+        fence.others.get_or_insert_with(|| other_processes(messages, objects, win));
+        self.mark_closed(messages, objects, win, closed);
         self.apply_if_closed(messages, objects, win, closed);
+    }
+
+    /// Tells the other processes that an epoch is over for all members of this one, once all that these have sent in it has been told.
+    // What a shared network carries is told when it has landed.
+    fn mark_closed(&mut self, messages: &mut Messages, objects: &Objects, win: u32, epoch: u32) {
+        let fence = self.fences.entry(win).or_default();
+        let expected = fence.expected.get(&epoch).copied().unwrap_or_default();
+        if fence.epoch <= epoch || fence.marked > epoch || expected != 0 {
+            return;
+        }
+        fence.marked += 1;
+        for &process in &*fence.others.clone().unwrap_or_default() {
+            self.tell_closed(messages, objects, win, process, epoch);
+        }
     }
 
     /// Another process has closed an epoch.
@@ -65,12 +79,14 @@ impl Rma {
     pub(crate) fn landed_for_fence(&mut self, messages: &mut Messages, objects: &Objects, win: u32, epoch: u32) {
         let Some(expected) = self.fences.entry(win).or_default().expected.get_mut(&epoch) else { return };
         *expected -= 1;
+        self.mark_closed(messages, objects, win, epoch);
         self.apply_if_closed(messages, objects, win, epoch);
     }
 
     /// The answer to a reply came ahead of its data.
-    pub(crate) fn landed_ahead(&mut self, messages: &mut Messages, objects: &Objects, win: u32, reply: u32, epoch: u32, at: Time) {
-        self.fences.entry(win).or_default().ahead.insert(reply, at);
+    pub(crate) fn landed_ahead(&mut self, messages: &mut Messages, objects: &Objects, ahead: u32, at: Time) {
+        let Ahead { win, origin, reply, epoch } = self.ahead.remove(ahead).expect("it was launched");
+        self.fences.entry(win).or_default().ahead.insert((origin, reply), at);
         self.landed_for_fence(messages, objects, win, epoch);
     }
 
@@ -107,9 +123,9 @@ impl Rma {
         let exit = fence.exits.entry(access.target).or_default();
         *exit = at.max(*exit);
         if access.back.is_asked() {
-            match fence.ahead.remove(&access.back.reply) {
+            match fence.ahead.remove(&(access.origin, access.back.reply)) {
                 // Its time on the network has passed already, when it should have; only the bytes were missing.
-                Some(at) => self.answered(messages, access.back, &mut access.data, Came { at, after: access.after }),
+                Some(at) => self.give(messages, access, Way::Arrives(at)),
                 None => self.answer(messages, access, at),
             }
         }

@@ -25,8 +25,7 @@ impl Rma {
                 self.early.push((context, kind, body));
                 continue;
             }
-            let record = [&context.to_le_bytes()[..], &body].concat();
-            self.told(messages, objects, kind, Take(&record));
+            self.told(messages, objects, kind, Take(&body));
         }
         Ok(())
     }

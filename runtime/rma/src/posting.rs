@@ -17,6 +17,7 @@ use engine::Time;
 use message::Messages;
 use message::flight::Flight;
 use message::handle;
+use message::remote::shared::Way;
 use message::request::Body;
 use objects::Objects;
 use objects::abi::MPI_MODE_NOCHECK;
@@ -72,16 +73,16 @@ impl Rma {
         let leaves = messages.inject(me);
         let after = Act { at: leaves, by: me };
         messages.profile.message(0);
-        if messages.by_time() {
-            let index = self.posting.insert((win, to, after));
-            messages.launch(me, to, 0, leaves, Flight::Chapter { chapter: CHAPTER, words: [Leg::Post as u32, index, 0, 0] });
-            return;
+        let way = messages.way(me, to, 0, leaves);
+        if !messages.is_local(to) {
+            return Rma::tell_post(messages, objects, win, to, after, way);
         }
-        let at = leaves + messages.wire.latency(me, to, 0);
-        if messages.is_local(to) {
-            self.post_arrived(messages, win, to, Came { at, after });
-        } else {
-            self.tell_post(messages, objects, win, to, Came { at, after });
+        match way {
+            Way::Arrives(at) => self.post_arrived(messages, win, to, Came { at, after }),
+            Way::Leaves(at, bytes) => {
+                let index = self.posting.insert((win, to, after));
+                messages.launch(me, to, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Post as u32, index, 0, 0] });
+            }
         }
     }
 

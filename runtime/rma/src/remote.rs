@@ -11,6 +11,7 @@ use crate::state::Rma;
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
+use message::remote::shared::Way;
 use message::remote::stream::Kind;
 use objects::Objects;
 
@@ -26,6 +27,12 @@ pub(crate) enum Told {
     Closed,
     /// A rank has exposed its memory to another.
     Post,
+}
+
+impl Told {
+    fn kind(self) -> Kind {
+        Kind::Chapter(CHAPTER, self as u8)
+    }
 }
 
 fn put_action(action: Action, out: &mut Vec<u8>) {
@@ -117,15 +124,6 @@ pub(crate) fn context(objects: &Objects, win: u32) -> u32 {
 }
 
 impl Rma {
-    // Senders are told at once that much waits: an origin that only puts never receives anything that would
-    // make it look.
-    fn tell(messages: &mut Messages, process: u32, told: Told, effect: Time, body: &[u8]) {
-        let streams = &mut messages.others().streams;
-        streams.begin(process, Kind::Chapter(CHAPTER, told as u8), effect, body.len()).extend_from_slice(body);
-        streams.end();
-        messages.crowded = messages.others().streams.crowded();
-    }
-
     /// An access of the mounted rank leaves for a rank of another process.
     #[cold]
     pub(crate) fn tell_access(&mut self, messages: &mut Messages, objects: &Objects, access: &Access) {
@@ -133,20 +131,19 @@ impl Rma {
         body.u32(context(objects, access.win));
         put_access(access, &mut body);
         let process = messages.others().blocks.process(access.target);
-        Rma::tell(messages, process, Told::Access, access.arrival, &body);
+        messages.send_record(process, Told::Access.kind(), access.arrival, &body);
     }
 
     /// An answer leaves for another process's rank.
     #[cold]
-    pub(crate) fn tell_answer(&mut self, messages: &mut Messages, to: u32, back: Back, data: &[u8], came: Came) {
+    pub(crate) fn tell_answer(messages: &mut Messages, (from, to): (u32, u32), back: Back, (data, after): (&[u8], Act), way: Way) {
         let mut body = Vec::with_capacity(28 + data.len());
+        body.u64(0);
         body.u32(back.channel);
         body.u32(back.reply);
-        body.u64(came.at.as_ps());
-        came.after.put(&mut body);
+        after.put(&mut body);
         body.extend_from_slice(data);
-        let process = messages.others().blocks.process(to);
-        Rma::tell(messages, process, Told::Answer, came.at, &body);
+        messages.send_on_way(from, to, Told::Answer.kind(), way, body);
     }
 
     /// An epoch between fences is over for all members of this process.
@@ -156,18 +153,17 @@ impl Rma {
         body.u32(context(objects, win));
         body.u32(epoch);
         // Nobody acts by it before the fence's barrier, whose messages have times of their own.
-        Rma::tell(messages, process, Told::Closed, Time::MAX, &body);
+        messages.send_record(process, Told::Closed.kind(), Time::MAX, &body);
     }
 
     /// A rank of another process is told that the mounted one has exposed its memory.
     #[cold]
-    pub(crate) fn tell_post(&mut self, messages: &mut Messages, objects: &Objects, win: u32, to: u32, came: Came) {
+    pub(crate) fn tell_post(messages: &mut Messages, objects: &Objects, win: u32, to: u32, after: Act, way: Way) {
         let mut body = Vec::new();
+        body.u64(0);
         [context(objects, win), to].into_iter().for_each(|word| body.u32(word));
-        body.u64(came.at.as_ps());
-        came.after.put(&mut body);
-        let process = messages.others().blocks.process(to);
-        Rma::tell(messages, process, Told::Post, came.at, &body);
+        after.put(&mut body);
+        messages.send_on_way(after.by, to, Told::Post.kind(), way, body);
     }
 
     /// Whether a record is of a window that has been given back, and not of one that this process has not made yet.
@@ -182,28 +178,31 @@ impl Rma {
     /// A record of another process.
     pub(crate) fn told(&mut self, messages: &mut Messages, objects: &Objects, kind: u8, mut record: Take) {
         if kind == Told::Answer as u8 {
+            let at = Time::from_ps(record.u64());
             let back = Back { channel: record.u32(), reply: record.u32() };
-            let came = Came { at: Time::from_ps(record.u64()), after: Act::take(&mut record) };
+            let came = Came { at, after: Act::take(&mut record) };
             return self.answered(messages, back, &mut Bytes::from_slice(record.0), came);
         }
+        let whole = record.0;
+        let at = if kind == Told::Post as u8 { Time::from_ps(record.u64()) } else { Time::MAX };
         let context = record.u32();
         let Some(win) = objects.wins.by_context(context) else {
             if !self.is_late(context, kind, record.0) {
-                self.early.push((context, kind, record.0.to_vec()));
+                self.early.push((context, kind, whole.to_vec()));
             }
             return;
         };
         match kind {
             _ if kind == Told::Access as u8 => {
                 let access = Box::new(take_access(win, &mut record));
-                self.arrive(messages, objects, access);
+                self.come_down(messages, objects, access);
             }
             _ if kind == Told::Closed as u8 => {
                 let epoch = record.u32();
                 self.closed_elsewhere(messages, objects, win, epoch);
             }
             _ => {
-                let (origin, at) = (record.u32(), Time::from_ps(record.u64()));
+                let origin = record.u32();
                 let came = Came { at, after: Act::take(&mut record) };
                 self.post_arrived(messages, win, origin, came);
             }

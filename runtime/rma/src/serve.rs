@@ -5,6 +5,7 @@ use crate::access::{Access, Action, Back, Held, NIL, Turn, Waiting};
 use crate::atomic::Bytes;
 use crate::came::Came;
 use crate::deferred::Pieces;
+use crate::fence::Ahead;
 use crate::origin::Hold;
 use crate::short::Short;
 use crate::state::Rma;
@@ -12,6 +13,7 @@ use engine::Time;
 use message::Messages;
 use message::chapter::arrivals::Arrival;
 use message::flight::Flight;
+use message::remote::shared::Way;
 use objects::Objects;
 use objects::win::Win;
 
@@ -187,16 +189,23 @@ impl Rma {
     /// An answer leaves at `at`.
     pub(crate) fn answer(&mut self, messages: &mut Messages, access: &mut Access, at: Time) {
         let (from, to, bytes) = (access.target, access.origin, access.data.len() as u64);
-        if messages.by_time() {
-            let index = self.answers.insert((access.back, std::mem::take(&mut access.data), access.after));
-            messages.launch(from, to, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] });
-            return;
+        let way = messages.way(from, to, bytes, at);
+        match way {
+            Way::Leaves(at, bytes) if messages.is_local(to) => {
+                let index = self.answers.insert((access.back, std::mem::take(&mut access.data), access.after));
+                messages.launch(from, to, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] });
+            }
+            way => self.give(messages, access, way),
         }
-        let came = Came { at: at + messages.wire.latency(from, to, bytes), after: access.after };
-        if messages.is_local(to) {
-            self.answered(messages, access.back, &mut access.data, came);
-        } else {
-            self.tell_answer(messages, to, access.back, &access.data, came);
+    }
+
+    /// An answer goes to its origin, whose process knows at once or is told when it has come.
+    pub(crate) fn give(&mut self, messages: &mut Messages, access: &mut Access, way: Way) {
+        match way {
+            Way::Arrives(at) if messages.is_local(access.origin) => {
+                self.answered(messages, access.back, &mut access.data, Came { at, after: access.after });
+            }
+            way => Rma::tell_answer(messages, (access.target, access.origin), access.back, (&access.data, access.after), way),
         }
     }
 
@@ -282,14 +291,14 @@ impl Rma {
 
     /// What a shared network has delivered goes on.
     pub(crate) fn land_all(&mut self, messages: &mut Messages, objects: &Objects) {
-        for ([leg, index, second, third], at) in std::mem::take(&mut self.landed) {
+        for ([leg, index, ..], at) in std::mem::take(&mut self.landed) {
             match leg {
                 _ if leg == Leg::There as u32 => self.land(messages, objects, index, at),
                 _ if leg == Leg::Back as u32 => {
                     let (back, mut data, after) = self.answers.remove(index).expect("it was launched");
                     self.answered(messages, back, &mut data, Came { at, after });
                 }
-                _ if leg == Leg::Ahead as u32 => self.landed_ahead(messages, objects, index, second, third, at),
+                _ if leg == Leg::Ahead as u32 => self.landed_ahead(messages, objects, index, at),
                 _ => {
                     let (win, origin, after) = self.posting.remove(index).expect("it was launched");
                     self.post_arrived(messages, win, origin, Came { at, after });
@@ -321,16 +330,30 @@ impl Rma {
             // One that came before it came later held it up.
             access.arrival = at;
             let (win, turn) = (access.win, access.turn);
-            if let (Turn::Fence(epoch), true) = (turn, access.back.reply != NIL) {
-                // Its answer takes the network now, though the bytes are read when the fence closes.
-                self.fences.entry(win).or_default().expect(epoch);
-                let words = [Leg::Ahead as u32, win, access.back.reply, epoch];
-                messages.launch(access.target, access.origin, access.place.bytes, at, Flight::Chapter { chapter: CHAPTER, words });
+            match messages.is_local(access.target) {
+                true => self.come_down(messages, objects, access),
+                // Its window is gone, and so is the target's.
+                false if access.void => self.end(access),
+                false => {
+                    self.tell_access(messages, objects, &access);
+                    self.end(access);
+                }
             }
-            self.arrive(messages, objects, access);
             if let Turn::Fence(epoch) = turn {
                 self.landed_for_fence(messages, objects, win, epoch);
             }
         }
+    }
+
+    /// An access is at its target's process, as it arrives.
+    pub(crate) fn come_down(&mut self, messages: &mut Messages, objects: &Objects, access: Held) {
+        if let (Turn::Fence(epoch), true, true) = (access.turn, access.back.reply != NIL, messages.by_time()) {
+            // Its answer takes the network now, though the bytes are read when the fence closes.
+            self.fences.entry(access.win).or_default().expect(epoch);
+            let ahead = self.ahead.insert(Ahead { win: access.win, origin: access.origin, reply: access.back.reply, epoch });
+            let flight = Flight::Chapter { chapter: CHAPTER, words: [Leg::Ahead as u32, ahead, 0, 0] };
+            messages.launch(access.target, access.origin, access.place.bytes, access.arrival, flight);
+        }
+        self.arrive(messages, objects, access);
     }
 }

@@ -5,7 +5,7 @@ use crate::atomic::Bytes;
 use crate::came::{Act, Came};
 use crate::deferred::Pieces;
 use crate::exposure::Exposure;
-use crate::fence::Fence;
+use crate::fence::{Ahead, Fence};
 use crate::lock::Lock;
 use crate::origin::{Channel, Pair, Reply};
 use crate::origins::{Origins, Place};
@@ -61,9 +61,11 @@ pub struct Rma {
     pub(crate) flying: FxHashMap<(u32, u32, u32), Flying>,
     /// Answers that a shared network carries.
     pub(crate) answers: Slab<(Back, Bytes, Act)>,
+    /// Answers that it carries ahead of their data.
+    pub(crate) ahead: Slab<Ahead>,
     /// `MPI_Win_post` that it carries: window, origin, and when which target called it.
     pub(crate) posting: Slab<(u32, u32, Act)>,
-    /// Records of windows that this process has not made yet: context, kind, body.
+    /// Records of windows that this process has not made yet: context, kind, the record.
     pub(crate) early: Vec<(u32, u8, Vec<u8>)>,
     /// Accesses that each rank of the process has made, from its first on; nothing until there is one.
     // By rank and not by window: one number orders all that a rank ever sends.

@@ -42,14 +42,12 @@ pub fn own(options: &Options, remote: Option<&Remote>) -> ((u32, u32), u32) {
 }
 
 /// Gives a run the other processes.
-///
-/// # Errors
-/// A sentence with what only one process can do.
-pub fn spread(setup: Setup, remote: Option<Remote>) -> Result<Setup, String> {
-    if remote.is_some() && setup.wire.is_shared() {
-        return Err("a packet network runs on one native process only: start without mpirun, or choose an analytic machine".to_owned());
+// A network of packets is there once: each process has built it to learn of the machine, and all but the first let go of it.
+pub fn spread(mut setup: Setup, remote: Option<Remote>) -> Setup {
+    if remote.as_ref().is_some_and(|remote| !remote.is_first()) {
+        setup.wire.leave_to_process_0();
     }
-    Ok(Setup { remote, ..setup })
+    Setup { remote, ..setup }
 }
 
 /// The parts of all processes as one, on process 0.

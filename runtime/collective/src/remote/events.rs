@@ -13,6 +13,7 @@ use crate::remote::spread::{Called, Early, Ident, fingerprint};
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
+use message::remote::shared::Way;
 use objects::Objects;
 use objects::group::Group;
 use schedule::{Buffer, Kind as Collective, Slice};
@@ -88,7 +89,7 @@ impl Collectives {
     // Each message names the call: a process whose members called something else finds out by the first that it
     // gets.
     pub(crate) fn agent_send_away(&mut self, messages: &mut Messages, index: u32, agent: &mut Agent, to: u32, target: u32, from: Slice) {
-        let at = agent.clock + messages.wire.latency(agent.rank, target, from.bytes);
+        let way = messages.way(agent.rank, target, from.bytes, agent.clock);
         let instance = self.instance(index);
         let ident = instance.ident.expect("a member is elsewhere");
         let signature = instance.describe().0;
@@ -99,27 +100,39 @@ impl Collectives {
             None => (Content::Nothing, &[][..]),
             Some(rank) => (Content::Missing, &rank[..]),
         };
-        let remote = messages.remote.as_mut().expect("several processes");
-        let process = remote.blocks.process(target);
-        let out = remote.streams.begin(process, Told::Step.kind(), at, Ident::BYTES + 3 * 4 + 2 * 8 + 1 + 1 + 4 + 4 + payload.len());
-        ident.put(out);
-        out.u32(to);
-        out.u32(agent.member.rank);
-        out.u32(agent.round());
-        out.u64(at.as_ps());
-        out.u64(from.bytes);
-        out.u8(content as u8);
-        out.u8(signature.kind as u8);
-        out.u32(signature.root.unwrap_or(u32::MAX));
-        out.u32(signature.function.into());
-        out.extend_from_slice(payload);
-        remote.streams.end();
+        let write = |out: &mut Vec<u8>, at: Time| {
+            out.u64(at.as_ps());
+            ident.put(out);
+            [to, agent.member.rank, agent.round()].into_iter().for_each(|word| out.u32(word));
+            out.u64(from.bytes);
+            out.u8(content as u8);
+            out.u8(signature.kind as u8);
+            out.u32(signature.root.unwrap_or(u32::MAX));
+            out.u32(signature.function.into());
+            out.extend_from_slice(payload);
+        };
+        match way {
+            // In place: most steps go this way, and their payload is copied once.
+            Way::Arrives(at) => {
+                let remote = messages.remote.as_mut().expect("several processes");
+                let process = remote.blocks.process(target);
+                let length = Ident::BYTES + 3 * 4 + 2 * 8 + 1 + 1 + 4 + 4 + payload.len();
+                write(remote.streams.begin(process, Told::Step.kind(), at, length), at);
+                remote.streams.end();
+            }
+            Way::Leaves(..) => {
+                let mut body = Vec::new();
+                write(&mut body, Time::MAX);
+                messages.send_on_way(agent.rank, target, Told::Step.kind(), way, body);
+            }
+        }
     }
 
     pub(crate) fn collective_record(&mut self, messages: &mut Messages, objects: &Objects, mut record: Take) {
+        let at = Time::from_ps(record.u64());
         let ident = Ident::take(&mut record);
         let (to, from, round) = (record.u32(), record.u32(), record.u32());
-        let (at, bytes) = (Time::from_ps(record.u64()), record.u64());
+        let bytes = record.u64();
         let content = record.u8();
         let called = Called { kind: record.u8(), root: record.u32(), function: record.u32() as u16 };
         let missing = (content == Content::Missing as u8).then(|| record.u32());

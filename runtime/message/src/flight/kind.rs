@@ -34,6 +34,11 @@ pub enum Flight {
         /// The sender's request.
         request: u32,
     },
+    /// A record for another process, of which the arrival was all that lacked.
+    Record {
+        /// Which of those that wait.
+        record: u32,
+    },
     /// A message of another chapter, a step of a collective for one.
     Chapter {
         /// Which chapter.

@@ -141,7 +141,11 @@ impl Messages {
         }
         if self.by_time() {
             transit.flags |= flag::UNDER_WAY;
-            transit.flight = self.launch(me, to, bytes, at, Flight::Leaving);
+            // A message to another process is launched by that, when it knows of it; until then this is when it leaves.
+            match self.is_local(to) {
+                true => transit.flight = self.launch(me, to, bytes, at, Flight::Leaving),
+                false => transit.arrival = at,
+            }
         } else {
             // Above the eager limit what travels now is a request to send, which is empty.
             transit.arrival = at + self.wire.latency(me, to, if rendezvous { 0 } else { bytes });

@@ -1,6 +1,7 @@
 //! Point-to-point messages to and from ranks of other processes.
 
 use crate::envelope::{Envelope, Transit};
+use crate::flight::Flight;
 use crate::messages::Messages;
 use crate::node::{NIL, flag};
 use crate::remote::record::{Put, Take};
@@ -8,7 +9,7 @@ use crate::remote::stream::Kind;
 use crate::request::Body;
 use crate::view::BufferView;
 use crate::waits::Met;
-use engine::Time;
+use engine::{EventKey, Time};
 use rank::Addr;
 
 /// Bytes of a message's record without its payload.
@@ -16,13 +17,15 @@ const HEAD: usize = 4 * 7 + 8;
 
 impl Messages {
     /// A message of the mounted rank leaves for a rank of another process.
-    // The arrival travels along. The receiver's process does not compute it again, so that it need not know the
+    // The arrival travels along, or when it leaves for a shared network. The receiver's process does not compute it again, so that it need not know the
     // sender's clock, and the order of records of one process to another is the order of sending.
     #[cold]
     pub fn send_away(&mut self, to: u32, message: Envelope, payload: &BufferView, transit: Transit) {
         let (me, payloads) = (self.current, self.payloads);
         let told = self.type_to_tell();
-        let head = HEAD + self.told_type();
+        // Its place among what leaves for a shared network is known here; when it arrives, nobody knows.
+        let under_way = (transit.flags & flag::UNDER_WAY != 0).then(|| self.launch_key(me, transit.arrival));
+        let head = HEAD + self.told_type() + if under_way.is_some() { size_of::<u64>() } else { 0 };
         let (effect, request) = self.ticket(message.context, &transit);
         let remote = self.others();
         let process = remote.blocks.process(to);
@@ -36,6 +39,9 @@ impl Messages {
         out.u32(transit.flags.into());
         out.u32(request);
         out.u64(transit.arrival.as_ps());
+        if let Some(key) = under_way {
+            out.u64(key.sequence);
+        }
         if let Some(told) = told {
             told.put(out);
         }
@@ -56,7 +62,8 @@ impl Messages {
         let message = Envelope::new(record.u32(), record.u32(), record.i32());
         let flags = record.u32() as u16;
         let request = record.u32();
-        let arrival = Time::from_ps(record.u64());
+        let mut arrival = Time::from_ps(record.u64());
+        let under_way = (flags & flag::UNDER_WAY != 0).then(|| EventKey { time: arrival, source: sender, sequence: record.u64() });
         self.type_arrived(sender, &mut record);
         let waits = flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS) != 0;
         let request = if waits { self.make_request(sender, Body::Away { process, request }) } else { NIL };
@@ -64,12 +71,17 @@ impl Messages {
             true => BufferView { buffer: Addr(record.0.as_ptr() as usize), layout: None, bytes: record.0.len() as u64 },
             false => BufferView::length(record.u64()),
         };
-        self.note_sent_away(sender, to, if flags & flag::RENDEZVOUS != 0 { 0 } else { payload.bytes }, arrival);
+        let sent = if flags & flag::RENDEZVOUS != 0 { 0 } else { payload.bytes };
+        self.note_sent_away(sender, to, sent, arrival, under_way.is_some());
         if self.is_lost(to, request) {
             return self.forget_sent_type();
         }
         let (bytes, payload) = (payload.bytes, self.load(&payload, flags));
-        self.deliver(to, &message, payload, bytes, &Transit { arrival, flags, request, flight: NIL });
+        let mut flight = NIL;
+        if let Some(key) = under_way {
+            (flight, arrival) = (self.launch_as(key, to, bytes, Flight::Leaving), Time::MAX);
+        }
+        self.deliver(to, &message, payload, bytes, &Transit { arrival, flags, request, flight });
         self.forget_sent_type();
         // A length takes no more memory than its node.
         self.note_arrival(to, if self.payloads { bytes } else { 0 });

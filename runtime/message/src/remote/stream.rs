@@ -43,6 +43,10 @@ pub enum Kind {
     Revoked,
     /// A synchronous or rendezvous send will never be matched, as its receiver has failed.
     Vain,
+    /// A message leaves for the shared network, which process 0 has.
+    Launched,
+    /// The shared network has delivered a message.
+    Landed,
     /// A record of another chapter, and its kind there, of which each has at most 16.
     Chapter(ChapterId, u8),
 }
@@ -61,6 +65,8 @@ impl Kind {
             Kind::Failed => 5,
             Kind::Revoked => 6,
             Kind::Vain => 7,
+            Kind::Launched => 8,
+            Kind::Landed => 9,
             Kind::Chapter(chapter, kind) => {
                 debug_assert!(chapter.0 < ChapterId::MOST && kind < KINDS);
                 (chapter.0 + 1) * KINDS + kind
@@ -77,6 +83,8 @@ impl Kind {
             5 => Kind::Failed,
             6 => Kind::Revoked,
             7 => Kind::Vain,
+            8 => Kind::Launched,
+            9 => Kind::Landed,
             _ => Kind::Chapter(ChapterId(byte / KINDS - 1), byte % KINDS),
         }
     }
@@ -248,9 +256,13 @@ impl Streams {
             let _ = self.flush(true);
         }
     }
-    /// A whole record.
+    /// A whole record, because of which a rank may act at any time.
     pub fn put(&mut self, to: u32, kind: Kind, body: &[u8]) {
-        self.begin(to, kind, Time::ZERO, body.len()).extend_from_slice(body);
+        self.put_for(to, kind, Time::ZERO, body);
+    }
+    /// A whole record, because of which no rank acts before `effect`.
+    pub fn put_for(&mut self, to: u32, kind: Kind, effect: Time, body: &[u8]) {
+        self.begin(to, kind, effect, body.len()).extend_from_slice(body);
         self.end();
     }
     // Open chunks grow beyond a chunk by one record; a buffer with an eighth more seldom has to grow for that.
@@ -424,9 +436,20 @@ mod tests {
     #[test]
     fn each_kind_of_record_is_told_apart() {
         let chapters = (0..ChapterId::MOST).flat_map(|chapter| (0..KINDS).map(move |kind| Kind::Chapter(ChapterId(chapter), kind)));
-        for kind in [Kind::Message, Kind::Matched, Kind::Abort, Kind::Entries, Kind::Started, Kind::Failed, Kind::Revoked, Kind::Vain]
-            .into_iter()
-            .chain(chapters)
+        for kind in [
+            Kind::Message,
+            Kind::Matched,
+            Kind::Abort,
+            Kind::Entries,
+            Kind::Started,
+            Kind::Failed,
+            Kind::Revoked,
+            Kind::Vain,
+            Kind::Launched,
+            Kind::Landed,
+        ]
+        .into_iter()
+        .chain(chapters)
         {
             assert_eq!(Kind::of(kind.byte()), kind);
         }

@@ -3,6 +3,7 @@
 use crate::remote::record::Take;
 use crate::remote::stream::{Arrived, Kind, next_record};
 use crate::world::World;
+use engine::Time;
 
 /// Chunks of records that are looked at before the ranks that they wake run.
 // A megabyte: enough to wake many ranks, and little enough that what they need of it is still in the cache.
@@ -68,6 +69,11 @@ impl World {
                     self.run.limit = self.run.limit.min(at);
                 }
                 Kind::Vain => self.messages.vain_arrived(record),
+                Kind::Launched => self.messages.launched_arrived(from, record),
+                Kind::Landed => {
+                    let flight = record.u32();
+                    self.land(flight, Time::from_ps(record.u64()));
+                }
                 Kind::Started => self.start_held_up_to(record.u64()),
                 Kind::Chapter(chapter, kind) => {
                     self.chapters.of(chapter).record(&mut self.messages, &mut self.objects, from, kind, record);

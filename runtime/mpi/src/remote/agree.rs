@@ -144,7 +144,7 @@ impl World {
     fn go_on_alone(&mut self) -> bool {
         let Some(Lease { other, until }) = self.order.agreeing.lease else { return false };
         if !self.chapters.holds() {
-            let soonest = self.messages.others().streams.soonest();
+            let soonest = self.soonest_elsewhere();
             let until = until.map(|until| if soonest == Time::MAX { until } else { Key::at(soonest.min(until.time)) });
             if self.decide_before_others(other.min(soonest)) || until.is_some_and(|until| self.decide_first_before(until)) {
                 return true;
@@ -152,6 +152,12 @@ impl World {
         }
         self.order.agreeing.lease = None;
         false
+    }
+
+    /// The least time at which a rank of another process acts because of what this one did since all knew of it, or the shared network does.
+    fn soonest_elsewhere(&mut self) -> Time {
+        let network = self.messages.network_acts();
+        self.messages.others().streams.soonest().min(network)
     }
 
     /// Whether a rank can go on.
@@ -220,7 +226,8 @@ impl World {
         self.welcome();
         let World { messages, order, .. } = self;
         let agreeing = &mut order.agreeing;
-        for (process, verdict) in agreeing.arbiter.conclude(|handshakes| messages.lookahead(handshakes)) {
+        let network = messages.network_acts();
+        for (process, verdict) in agreeing.arbiter.conclude(network, |handshakes| messages.lookahead(handshakes)) {
             if process == 0 {
                 agreeing.verdicts.push_back(verdict);
                 continue;
@@ -278,7 +285,7 @@ impl World {
     // since, because a message woke a rank before this verdict came, may not be: others may act because of that.
     fn follow(&mut self, verdict: Verdict) -> Option<Next> {
         self.order.agreeing.effects_known = true;
-        self.order.agreeing.alone = matches!(verdict, Verdict::First(_));
+        self.order.agreeing.alone = matches!(verdict, Verdict::First(_) | Verdict::Network(_));
         self.order.agreeing.lease = match verdict {
             Verdict::Before(other) => Some(Lease { other, until: None }),
             Verdict::First(until) => Some(Lease { other: Time::ZERO, until: Some(until) }),
@@ -286,12 +293,13 @@ impl World {
         };
         match verdict {
             Verdict::Before(other) => {
-                let soonest = self.messages.others().streams.soonest();
+                let soonest = self.soonest_elsewhere();
                 self.decide_before_others(other.min(soonest));
             }
             Verdict::First(_) => {
                 self.decide_first_before(Key::LAST);
             }
+            Verdict::Network(until) => self.network_goes_on_until(until),
             Verdict::Release(rank) if self.messages.is_local(rank) => self.send_poller_on(rank),
             Verdict::Release(_) | Verdict::Forget => self.forget_safe(),
             Verdict::Held => {

@@ -45,10 +45,10 @@ impl Arbiter {
     }
 
     /// What is to be told to which process, once all have reported that they cannot go on and nothing is under way; until then nothing.
-    /// `lookahead` is asked whether anybody waits for matches.
+    /// `lookahead` is asked whether anybody waits for matches; process 0's shared network, if it has one, acts at `network`.
     ///
     /// O(processes^2).
-    pub(crate) fn conclude(&mut self, lookahead: impl FnOnce(bool) -> Span) -> Vec<(u32, Verdict)> {
+    pub(crate) fn conclude(&mut self, network: Time, lookahead: impl FnOnce(bool) -> Span) -> Vec<(u32, Verdict)> {
         let reports: Option<Vec<&Report>> = self.processes.iter().map(|(report, _)| report.as_ref()).collect();
         let Some(reports) = reports.filter(|reports| all_taken(reports, &self.away)) else { return Vec::new() };
         let through: Vec<u32> = (0..)
@@ -61,11 +61,12 @@ impl Arbiter {
             return through.into_iter().map(|process| (process, Verdict::Leave)).collect();
         }
         let lookahead = lookahead(reports.iter().any(|report| report.handshakes));
-        let told = decide(&reports, lookahead).unwrap_or_else(|| match release(&reports, &mut self.forgotten, &mut self.fruitless) {
-            // A thread that computes, or does nothing, is not known to MPI: while one may call, nobody waits for ever.
-            Verdict::Deadlock if reports.iter().any(|report| report.outside) => Vec::new(),
-            hope => to_all(&reports, |_| hope),
-        });
+        let told =
+            decide(&reports, network, lookahead).unwrap_or_else(|| match release(&reports, &mut self.forgotten, &mut self.fruitless) {
+                // A thread that computes, or does nothing, is not known to MPI: while one may call, nobody waits for ever.
+                Verdict::Deadlock if reports.iter().any(|report| report.outside) => Vec::new(),
+                hope => to_all(&reports, |_| hope),
+            });
         for (process, verdict) in &told {
             if self.away[*process as usize] {
                 continue;
@@ -91,8 +92,8 @@ fn to_all(reports: &[&Report], verdict: impl Fn(usize) -> Verdict) -> Vec<(u32, 
 
 /// What one process would do if it had all decisions: see [`World::decide`](crate::world::World::decide).
 // The order of these questions is that of one process's loop (`World::next`): the end, held collectives, open
-// decisions; then an abort.
-fn decide(reports: &[&Report], lookahead: Span) -> Option<Vec<(u32, Verdict)>> {
+// decisions before anything of a shared network, that; then an abort.
+fn decide(reports: &[&Report], network: Time, lookahead: Span) -> Option<Vec<(u32, Verdict)>> {
     if reports.iter().all(|report| report.ended) {
         return Some(to_all(reports, |_| Verdict::Done));
     }
@@ -102,14 +103,19 @@ fn decide(reports: &[&Report], lookahead: Span) -> Option<Vec<(u32, Verdict)>> {
     let of_others = |me: usize| reports.iter().enumerate().filter(move |(process, _)| *process != me).map(|(_, report)| report);
     let least = reports.iter().enumerate().filter_map(|(process, report)| report.least.map(|key| (key, process))).min();
     let effect = reports.iter().filter_map(|report| report.effect).min();
-    if let (Some((least, owner)), Some(effect)) = (least, effect) {
-        if least.time < effect.saturating_add(lookahead) {
+    if let (Some((least, owner)), Some(effect)) = (least, effect)
+        && (least.time < network || network == Time::MAX)
+    {
+        if least.time < effect.min(network).saturating_add(lookahead) {
             // Each process is told of the others only: what it does itself it sees by itself.
             let others_act = |me| of_others(me).filter_map(|report| report.effect).min().unwrap_or(Time::MAX);
-            return Some(to_all(reports, |process| Verdict::Before(others_act(process))));
+            return Some(to_all(reports, |process| Verdict::Before(others_act(process).min(network))));
         }
         let until = of_others(owner).filter_map(|report| report.least).min().unwrap_or(Key::LAST);
-        return Some(vec![(owner as u32, Verdict::First(until))]);
+        return Some(vec![(owner as u32, Verdict::First(if network == Time::MAX { until } else { until.min(Key::at(network)) }))]);
+    }
+    if network != Time::MAX {
+        return Some(vec![(0, Verdict::Network(least.map_or(Time::MAX, |(least, _)| least.time)))]);
     }
     reports.iter().any(|report| report.aborting).then(|| to_all(reports, |_| Verdict::Done))
 }
@@ -148,7 +154,7 @@ mod tests {
         for (process, report) in reports.iter().enumerate() {
             arbiter.note(process as u32, report.clone());
         }
-        arbiter.conclude(|_| Span::from_ps(lookahead))
+        arbiter.conclude(Time::MAX, |_| Span::from_ps(lookahead))
     }
     fn before(times: &[u64]) -> Vec<(u32, Verdict)> {
         times.iter().enumerate().map(|(process, &time)| (process as u32, Verdict::Before(Time::from_ps(time)))).collect()
@@ -158,41 +164,41 @@ mod tests {
     fn nothing_is_concluded_while_a_chunk_is_under_way() {
         let mut arbiter = Arbiter::new(2, 2);
         arbiter.note(0, idle(&[0, 1], &[0, 0]));
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), []);
         // Process 1 reported before it took the chunk, or took one that process 0's report does not count.
         for taken in [0, 2] {
             arbiter.note(1, idle(&[0, 0], &[taken, 0]));
-            assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
+            assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), []);
         }
         arbiter.note(1, idle(&[0, 0], &[1, 0]));
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Verdict::Deadlock), (1, Verdict::Deadlock)]);
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), [(0, Verdict::Deadlock), (1, Verdict::Deadlock)]);
     }
 
     #[test]
     fn processes_come_and_leave() {
         let mut arbiter = Arbiter::new(3, 1);
         arbiter.note(0, idle(&[0; 3], &[0; 3]));
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Verdict::Deadlock)]);
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), [(0, Verdict::Deadlock)]);
         // Once it is there, nothing is concluded without it.
         arbiter.admit(1);
         arbiter.note(0, Report { followed: 1, ..idle(&[0, 1, 0], &[0, 0, 0]) });
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), []);
         arbiter.note(1, Report { ended: true, through: true, ..idle(&[0; 3], &[1, 0, 0]) });
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(1, Verdict::Leave)]);
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), [(1, Verdict::Leave)]);
         // What is sent to it now is nobody's, and the others are told what follows.
         arbiter.note(0, Report { followed: 1, ended: true, ..idle(&[0, 2, 0], &[0, 0, 0]) });
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Verdict::Done)]);
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), [(0, Verdict::Done)]);
     }
 
     #[test]
     fn a_report_from_before_the_last_decision_for_its_process_counts_no_more() {
         let mut arbiter = Arbiter::new(1, 1);
         arbiter.note(0, of(1, (5, 0), 5));
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Verdict::First(Key::LAST))]);
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), [(0, Verdict::First(Key::LAST))]);
         arbiter.note(0, Report { ended: true, ..idle(&[0], &[0]) });
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), []);
         arbiter.note(0, Report { followed: 1, ended: true, ..idle(&[0], &[0]) });
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Verdict::Done)]);
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), [(0, Verdict::Done)]);
     }
 
     #[test]
@@ -216,13 +222,38 @@ mod tests {
         for (process, report) in reports.iter().enumerate() {
             arbiter.note(process as u32, report.clone());
         }
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(1, Verdict::First(until))]);
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), [(1, Verdict::First(until))]);
         // The others' reports stand, until a chunk reaches them.
         arbiter.note(1, Report { followed: 1, sent: vec![1, 0, 0], ..idle(&[0; 3], &[0; 3]) });
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), []);
         arbiter.note(0, Report { taken: vec![0, 1, 0], ..of(3, (8, 1), 8) });
         let until = Key { time: Time::from_ps(9), rest: true, rank: 2, source: 0 };
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Verdict::First(until))]);
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), [(0, Verdict::First(until))]);
+    }
+
+    #[test]
+    fn a_shared_network_goes_on_between_the_decisions_before_and_behind_its_next_event() {
+        let mut arbiter = Arbiter::new(2, 2);
+        let mut asked = |followed: [u64; 2], network: u64| {
+            arbiter.note(0, Report { followed: followed[0], ..of(2, (7, 0), 7) });
+            arbiter.note(1, Report { followed: followed[1], ..of(2, (5, 1), 5) });
+            arbiter.conclude(Time::from_ps(network), |_| Span::ZERO)
+        };
+        // At one time the network comes first; only its own process is told, and not beyond the first decision.
+        assert_eq!(asked([0, 0], 5), [(0, Verdict::Network(Time::from_ps(5)))]);
+        // A decision before it is made alone, and what follows on that process before the others and the network.
+        assert_eq!(asked([1, 0], 6), [(1, Verdict::First(Key::at(Time::from_ps(6))))]);
+        let until = Key { time: Time::from_ps(7), rest: true, rank: 0, source: 0 };
+        assert_eq!(asked([1, 1], 9), [(1, Verdict::First(until))]);
+    }
+
+    #[test]
+    fn a_shared_network_goes_on_while_nothing_is_open() {
+        let mut arbiter = Arbiter::new(1, 1);
+        arbiter.note(0, idle(&[0], &[0]));
+        assert_eq!(arbiter.conclude(Time::from_ps(3), |_| Span::ZERO), [(0, Verdict::Network(Time::MAX))]);
+        arbiter.note(0, Report { followed: 1, ..idle(&[0], &[0]) });
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), [(0, Verdict::Deadlock)]);
     }
 
     #[test]
@@ -233,11 +264,11 @@ mod tests {
             Report { followed, poller: Some(poller), ..idle(&[0], &[0]) }
         };
         arbiter.note(0, of(1, (0, 1), 0));
-        assert_eq!(arbiter.conclude(|_| Span::from_ps(1)), [(0, Verdict::Before(Time::MAX))]);
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::from_ps(1)), [(0, Verdict::Before(Time::MAX))]);
         let expected = [Verdict::Forget, Verdict::Release(9), Verdict::Release(9), Verdict::Deadlock];
         for (followed, verdict) in expected.into_iter().enumerate() {
             arbiter.note(0, poller(followed as u64 + 1));
-            assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, verdict)]);
+            assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), [(0, verdict)]);
         }
     }
 }

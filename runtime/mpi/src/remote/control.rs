@@ -51,6 +51,8 @@ pub(crate) enum Verdict {
     Before(Time),
     /// Make the first decision alone; and what comes before this one, the first of the other processes.
     First(Key),
+    /// Let the shared network, which is yours, go on: all decisions are at this time or later.
+    Network(Time),
     /// Start the collectives whose members are held.
     Held,
     /// Forget the time of the last `Before`.
@@ -78,6 +80,7 @@ impl Verdict {
             Verdict::Done => (5, Key::default()),
             Verdict::Deadlock => (6, Key::default()),
             Verdict::Leave => (7, Key::default()),
+            Verdict::Network(time) => (8, Key { time, ..Key::default() }),
         };
         out.u8(kind);
         put_key(Some(key), out);
@@ -92,6 +95,7 @@ impl Verdict {
             4 => Verdict::Release(key.rank),
             5 => Verdict::Done,
             7 => Verdict::Leave,
+            8 => Verdict::Network(key.time),
             _ => Verdict::Deadlock,
         }
     }
@@ -181,6 +185,7 @@ mod tests {
             Verdict::Done,
             Verdict::Deadlock,
             Verdict::Leave,
+            Verdict::Network(Time::from_ps(3)),
         ] {
             let mut bytes = Vec::new();
             verdict.put(&mut bytes);

@@ -6,6 +6,7 @@ use crate::remote::pause::Waiting;
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Arrived;
 use crate::world::{Mpi, World};
+use engine::Time;
 
 impl World {
     /// Takes control messages until one satisfies `wanted`, and answers that one without its first byte.
@@ -69,6 +70,7 @@ impl World {
         blob.i32(status);
         blob.u32(ending.left.0);
         blob.u32(ending.left.1);
+        blob.u64(self.messages.latest().as_ps());
         let mut together = Ending { messages: ending.messages, left: (0, u32::MAX), ..Ending::default() };
         for blob in self.gather(blob)? {
             let mut blob = Take(&blob);
@@ -81,6 +83,7 @@ impl World {
                 together.failed = Some(together.failed.map_or(failed, |known| known.min(failed)));
             }
             let (left, first) = (blob.u32(), blob.u32());
+            self.run.end = self.run.end.max(Time::from_ps(blob.u64()));
             together.left = (together.left.0 + left, if left > 0 { together.left.1.min(first) } else { together.left.1 });
         }
         Some(together)

@@ -1,0 +1,128 @@
+//! A network that messages share, of many processes.
+//!
+//! Process 0 has the network and the queue before it. What leaves from a rank of another process is told to it, with the process that has the [`Flight`] and the flight's
+//! number there; that one is told when the network has delivered it. A message between ranks is a record to its receiver's process when it is sent, as on any network, since what lies there
+//! decides what may be received: the receiver's process has its flight. Of what has no such order, a step of a collective for one, the record waits at its sender until the arrival is known.
+
+use crate::flight::Flight;
+use crate::messages::Messages;
+use crate::remote::stream::Kind;
+use engine::record::{Put, Take};
+use engine::{EventKey, Time};
+use network::{Endpoint, Message};
+
+/// What will be written to another process when a shared network has delivered it.
+pub struct Record {
+    /// To whom.
+    pub process: u32,
+    /// Of what kind it is.
+    pub kind: Kind,
+    /// What it says, behind room for its arrival.
+    pub body: Vec<u8>,
+}
+
+/// How a message goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// By a formula: it is there then.
+    Arrives(Time),
+    /// Over a shared network: it leaves then, with so many bytes.
+    Leaves(Time, u64),
+}
+
+/// The first thing in a record.
+fn fill_in(body: &mut [u8], at: Time) {
+    body[..size_of::<u64>()].copy_from_slice(&at.as_ps().to_le_bytes());
+}
+
+impl Messages {
+    /// Writes a record to another process, because of which nobody acts before `effect`. Senders are told at once that much waits.
+    // Who only sends never receives anything that would make it look.
+    pub fn send_record(&mut self, process: u32, kind: Kind, effect: Time, body: &[u8]) {
+        let streams = &mut self.others().streams;
+        streams.put_for(process, kind, effect, body);
+        self.crowded = streams.crowded();
+    }
+
+    /// How a message of `bytes` from one rank to another goes that leaves at `leaves`.
+    pub fn way(&self, from: u32, to: u32, bytes: u64, leaves: Time) -> Way {
+        match self.by_time() {
+            true => Way::Leaves(leaves, bytes),
+            false => Way::Arrives(leaves + self.wire.latency(from, to, bytes)),
+        }
+    }
+
+    /// A chapter's message leaves for a rank of another process. `body` begins with room for its arrival; of one that a shared network carries the record is written when that is
+    /// known.
+    pub fn send_on_way(&mut self, from: u32, to: u32, kind: Kind, way: Way, mut body: Vec<u8>) {
+        let process = self.others().blocks.process(to);
+        match way {
+            Way::Arrives(at) => {
+                fill_in(&mut body, at);
+                self.send_record(process, kind, at, &body);
+            }
+            Way::Leaves(at, bytes) => {
+                let record = self.records.insert(Record { process, kind, body });
+                self.launch(from, to, bytes, at, Flight::Record { record });
+            }
+        }
+    }
+
+    /// A record's message has arrived.
+    pub fn record_landed(&mut self, record: u32, at: Time) {
+        let Some(Record { process, kind, mut body }) = self.records.remove(record) else { return };
+        fill_in(&mut body, at);
+        self.send_record(process, kind, at, &body);
+    }
+
+    /// Tells process 0 that a message leaves.
+    // Nobody acts because of it before it leaves.
+    #[cold]
+    pub(crate) fn launch_elsewhere(&mut self, key: EventKey, message: Message) {
+        let mut body = Vec::with_capacity(40);
+        body.u64(key.time.as_ps());
+        body.u32(key.source);
+        body.u64(key.sequence);
+        body.u32(message.source.0);
+        body.u32(message.destination.0);
+        body.u64(message.bytes);
+        body.u32(message.id as u32);
+        self.send_record(0, Kind::Launched, key.time, &body);
+    }
+
+    /// A message of a rank of `process` leaves for the shared network, which is here.
+    pub fn launched_arrived(&mut self, process: u32, mut record: Take) {
+        let key = EventKey { time: Time::from_ps(record.u64()), source: record.u32(), sequence: record.u64() };
+        let (source, destination) = (Endpoint(record.u32()), Endpoint(record.u32()));
+        let bytes = record.u64();
+        let id = u64::from(process) << 32 | u64::from(record.u32());
+        self.outbox.push(key, Message { source, destination, bytes, id, class: 0 });
+    }
+
+    /// Whose message the network has delivered, and its flight there; the owner is told if it is another process.
+    #[inline]
+    pub fn flight_here(&mut self, id: u64, at: Time) -> Option<u32> {
+        let (process, flight) = ((id >> 32) as u32, id as u32);
+        // Its own flights have no process: it is process 0 that has the network.
+        if process == 0 {
+            return Some(flight);
+        }
+        let mut body = Vec::with_capacity(12);
+        body.u32(flight);
+        body.u64(at.as_ps());
+        self.send_record(process, Kind::Landed, at, &body);
+        None
+    }
+
+    /// The next thing that happens in the shared network, if it is here: a message leaves for it, or it has an event of its own. The end of time if nothing does.
+    pub fn network_acts(&mut self) -> Time {
+        let (leaving, event) = self.network_times();
+        leaving.min(event)
+    }
+
+    /// When the first message leaves for the shared network, and when that has its next event; the end of time if there is none.
+    pub fn network_times(&mut self) -> (Time, Time) {
+        let leaving = self.outbox.peek().map_or(Time::MAX, |key| key.time);
+        (leaving, self.wire.next_event().unwrap_or(Time::MAX))
+    }
+}

@@ -1,0 +1,91 @@
+//! A network that messages share goes on: what leaves for it, what it delivers, and how far it may go before ranks do.
+
+use crate::world::World;
+use engine::Time;
+use message::flight::Flight;
+use network::Delivered;
+
+/// Messages between asking for what one needs and its turn, where ranks seldom lie in the cache.
+const MESSAGES_AHEAD: usize = 8;
+
+impl World {
+    /// The next thing happens in the network, which messages leave for and which has its next event at these times; no rank acts before `ranks`.
+    /// Answers whether it delivered something.
+    // At a tie a message that leaves goes before one that arrives: both can still add to that instant.
+    pub(crate) fn network_goes_on(&mut self, (leaving, event): (Time, Time), ranks: Time) -> bool {
+        if leaving <= event { self.inject_until(event.min(ranks)) } else { self.advance_network(event) }
+    }
+
+    /// On the process that has the network, when no rank of any process can go on: it does, until it delivers something. Decisions before `until` are made first.
+    // Who gets something may act: all processes agree again then. Its own steps between two deliveries concern nobody, and would be an agreement each.
+    pub(crate) fn network_goes_on_until(&mut self, until: Time) {
+        loop {
+            let times = self.messages.network_times();
+            let next = times.0.min(times.1);
+            if next == Time::MAX || next > until || self.network_goes_on(times, Time::MAX) {
+                return;
+            }
+        }
+    }
+
+    /// Gives the network all messages that leave at or before `until`; nothing can act earlier.
+    // In the order (time, rank, sequence), which does not depend on who ran first; the network sees each
+    // instant complete.
+    fn inject_until(&mut self, until: Time) -> bool {
+        let mut landed = false;
+        while let Some(key) = self.messages.outbox.peek()
+            && key.time <= until
+        {
+            let Some((key, message)) = self.messages.outbox.pop() else { break };
+            let Some(network) = self.messages.wire.shared() else { break };
+            if self.messages.sweeps
+                && let Some(ahead) = self.messages.outbox.upcoming(MESSAGES_AHEAD)
+            {
+                network.prefetch(ahead);
+            }
+            if let Some(arrival) = network.send(key.time, &message) {
+                self.delivered(message.id, arrival);
+                landed = true;
+            }
+        }
+        landed
+    }
+
+    // All deliveries up to then at once: a switch between two of them would find nothing else to do.
+    fn advance_network(&mut self, until: Time) -> bool {
+        let mut delivered = Vec::new();
+        if let Some(network) = self.messages.wire.shared() {
+            network.advance(until, &mut delivered);
+        }
+        for (place, delivery) in delivered.iter().enumerate() {
+            if self.messages.sweeps {
+                self.approach_flights(&delivered[place..]);
+            }
+            self.delivered(delivery.id, delivery.at);
+        }
+        !delivered.is_empty()
+    }
+
+    #[inline]
+    fn delivered(&mut self, id: u64, at: Time) {
+        if let Some(flight) = self.messages.flight_here(id, at) {
+            self.land(flight, at);
+        }
+    }
+
+    /// Fetches what messages need that land after the first of these.
+    // What lies at that number here where the flight is another process's is fetched in vain, and harms nobody.
+    #[inline]
+    fn approach_flights(&self, delivered: &[Delivered]) {
+        let flight = |ahead: usize| delivered.get(ahead).map(|delivery| delivery.id as u32);
+        if let Some(flight) = flight(2 * MESSAGES_AHEAD) {
+            self.messages.flights.prefetch(flight);
+        }
+        if let Some(Flight::Received { to, receive: node, .. } | Flight::Unexpected { to, message: node }) =
+            flight(MESSAGES_AHEAD).and_then(|flight| self.messages.flights.get(flight))
+        {
+            rank::memory::prefetch(&self.messages.ranks[*to as usize]);
+            self.messages.nodes.prefetch(*node);
+        }
+    }
+}

@@ -208,6 +208,8 @@ pub struct Messages {
     pub outbox: EventQueue<Message>,
     /// Messages that were given to a shared network so far: those that leave at one time go in this order.
     pub launched: u64,
+    /// Messages that a shared network was given here; it wraps round.
+    pub injected: u32,
     /// How computation is charged.
     pub compute: Compute,
     /// Floating-point operations that a rank's processor does in a second, if that is known.
@@ -299,6 +301,7 @@ impl Messages {
             records: Slab::default(),
             outbox: EventQueue::new(),
             launched: 0,
+            injected: 0,
             clock_host: rank::host::HostClock::new().scaled(compute.factor()),
             compute,
             flop_rate,

@@ -33,18 +33,15 @@ impl World {
     // instant complete.
     fn inject_until(&mut self, until: Time) -> bool {
         let mut landed = false;
-        while let Some(key) = self.messages.outbox.peek()
-            && key.time <= until
-        {
-            let Some((key, message)) = self.messages.outbox.pop() else { break };
+        while let Some((at, message)) = self.messages.next_leaving(until) {
             let Some(network) = self.messages.wire.shared() else { break };
             if self.messages.sweeps
                 && let Some(ahead) = self.messages.outbox.upcoming(MESSAGES_AHEAD)
             {
                 network.prefetch(ahead);
             }
-            if let Some(arrival) = network.send(key.time, &message) {
-                self.delivered(message.id, arrival);
+            if let Some(arrival) = network.send(at, &message) {
+                self.land(message.id as u32, arrival);
                 landed = true;
             }
         }
@@ -61,20 +58,12 @@ impl World {
             if self.messages.sweeps {
                 self.approach_flights(&delivered[place..]);
             }
-            self.delivered(delivery.id, delivery.at);
+            self.land(delivery.id as u32, delivery.at);
         }
         !delivered.is_empty()
     }
 
-    #[inline]
-    fn delivered(&mut self, id: u64, at: Time) {
-        if let Some(flight) = self.messages.flight_here(id, at) {
-            self.land(flight, at);
-        }
-    }
-
     /// Fetches what messages need that land after the first of these.
-    // What lies at that number here where the flight is another process's is fetched in vain, and harms nobody.
     #[inline]
     fn approach_flights(&self, delivered: &[Delivered]) {
         let flight = |ahead: usize| delivered.get(ahead).map(|delivery| delivery.id as u32);

@@ -20,10 +20,11 @@ use std::any::Any;
 impl Chapter for Rma {
     #[inline]
     fn has_work(&self) -> bool {
-        !self.pieces.is_empty() || !self.landed.is_empty()
+        !self.pieces.is_empty() || !self.landed.is_empty() || !self.opened.is_empty()
     }
     fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<Box<dyn Errand>> {
         self.land_all(messages, objects);
+        self.open_epochs(messages, objects);
         let pieces = std::mem::take(&mut self.pieces);
         self.unreached.clear();
         (!pieces.is_empty()).then(|| Box::new(Mounted(pieces)) as Box<dyn Errand>)

@@ -23,15 +23,6 @@ impl Bits {
     }
 }
 
-/// An answer that a shared network carries ahead of its data.
-#[derive(Clone, Copy)]
-pub(crate) struct Ahead {
-    pub(crate) win: u32,
-    pub(crate) origin: u32,
-    pub(crate) reply: u32,
-    pub(crate) epoch: u32,
-}
-
 /// The fences of a window.
 // entered by some --> entered by all here (`epoch` counts) --> closed: all that was sent is here --> applied (`applied` counts)
 // Members elsewhere may be one epoch ahead, since a fence's barrier lets them go before this process has heard
@@ -44,24 +35,22 @@ pub(crate) struct Fence {
     pub(crate) entered: u32,
     /// Members whose last fence began an epoch.
     pub(crate) open: Bits,
-    /// What has come, by epoch: ranks elsewhere may be one ahead.
+    /// What has come and is not to be touched yet, by epoch: ranks elsewhere may be one ahead.
     pub(crate) kept: BTreeMap<u32, Vec<Held>>,
-    /// What a shared network carries, and processes that have closed the epoch, by epoch.
-    pub(crate) expected: BTreeMap<u32, u32>,
+    /// What a shared network carries, by epoch and target.
+    // By target: each goes on when what is for it is there, whatever is still under way to others.
+    pub(crate) expected: BTreeMap<u32, FxHashMap<u32, u32>>,
+    /// Processes that have closed the epoch, by epoch.
     // A process sends its mark behind all accesses of the epoch: streams keep their order, so that when the
     // marks are in so is everything.
     pub(crate) marks: BTreeMap<u32, u32>,
-    /// When answers came that a shared network carried ahead of their data, by origin and its reply.
-    pub(crate) ahead: FxHashMap<(u32, u32), Time>,
-    /// Epochs of which the other processes with members know that all that was sent to them is there.
-    pub(crate) marked: u32,
     /// Epochs that are over: all is in the targets' memory.
     pub(crate) applied: u32,
-    /// Accesses of the epoch that is closing which are not in the targets' memory.
+    /// Accesses whose turn has come and that are not in their target's memory, by epoch and target.
     // Some accesses wait until their target is mounted; the epoch is over when the last of these is done.
-    pub(crate) left: usize,
-    /// The latest arrival at each rank in the last epoch that was applied.
-    pub(crate) exits: FxHashMap<u32, Time>,
+    pub(crate) touching: BTreeMap<u32, FxHashMap<u32, u32>>,
+    /// When the last access of an epoch came to each target, by epoch: the last that was applied, and those since.
+    pub(crate) exits: BTreeMap<u32, FxHashMap<u32, Time>>,
     /// Ranks that are through the barrier, and what they wait with.
     pub(crate) waiting: Vec<(u32, u32)>,
     /// The other processes with members.
@@ -82,8 +71,63 @@ impl Fence {
     pub(crate) fn keep(&mut self, epoch: u32, access: Held) {
         self.kept.entry(epoch).or_default().push(access);
     }
-    /// A shared network carries something of this epoch.
-    pub(crate) fn expect(&mut self, epoch: u32) {
-        *self.expected.entry(epoch).or_default() += 1;
+    /// A shared network carries something of this epoch to a target.
+    pub(crate) fn expect(&mut self, epoch: u32, target: u32) {
+        more(&mut self.expected, epoch, target);
+    }
+    /// It has come.
+    pub(crate) fn landed(&mut self, epoch: u32, target: u32) {
+        less(&mut self.expected, epoch, target);
+    }
+    /// An access of this epoch has its turn at a target.
+    pub(crate) fn touches(&mut self, epoch: u32, target: u32) {
+        more(&mut self.touching, epoch, target);
+    }
+    /// It is in the target's memory, at `at`.
+    pub(crate) fn touched(&mut self, epoch: u32, target: u32, at: Time) {
+        let exit = self.exits.entry(epoch).or_default().entry(target).or_default();
+        *exit = at.max(*exit);
+        less(&mut self.touching, epoch, target);
+    }
+    /// Whether all members have ended the epoch, those elsewhere included, so that all that there is of it is known.
+    pub(crate) fn is_closed(&self, epoch: u32) -> bool {
+        let others = self.others.as_ref().map_or(0, |others| others.len() as u32);
+        self.epoch > epoch && self.marks.get(&epoch).copied().unwrap_or_default() >= others
+    }
+    /// Whether an epoch that members have ended is over for a rank: all of it is in the rank's memory.
+    pub(crate) fn is_over_for(&self, epoch: u32, rank: u32) -> bool {
+        let has = |all: &BTreeMap<u32, FxHashMap<u32, u32>>| all.get(&epoch).is_some_and(|by_target| by_target.contains_key(&rank));
+        self.applied > epoch || self.is_closed(epoch) && !has(&self.expected) && !has(&self.touching)
+    }
+    /// Whether an epoch has begun for a rank, so that what comes may touch its memory: the one before is over for it.
+    pub(crate) fn is_open_for(&self, epoch: u32, rank: u32) -> bool {
+        epoch.checked_sub(1).is_none_or(|before| self.is_over_for(before, rank))
+    }
+    /// Whether nothing is left of an epoch that is closed.
+    pub(crate) fn is_over(&self, epoch: u32) -> bool {
+        !self.expected.contains_key(&epoch) && !self.touching.contains_key(&epoch) && !self.kept.contains_key(&epoch)
+    }
+    /// When the last access of an epoch came to a rank, if any did.
+    pub(crate) fn exit(&self, epoch: u32, rank: u32) -> Option<Time> {
+        self.exits.get(&epoch)?.get(&rank).copied()
+    }
+}
+
+/// One more of an epoch for a target.
+fn more(counts: &mut BTreeMap<u32, FxHashMap<u32, u32>>, epoch: u32, target: u32) {
+    *counts.entry(epoch).or_default().entry(target).or_default() += 1;
+}
+
+/// One less; what is none is not there.
+fn less(counts: &mut BTreeMap<u32, FxHashMap<u32, u32>>, epoch: u32, target: u32) {
+    let Some(by_target) = counts.get_mut(&epoch) else { return };
+    if let Some(count) = by_target.get_mut(&target) {
+        *count -= 1;
+        if *count == 0 {
+            by_target.remove(&target);
+        }
+    }
+    if by_target.is_empty() {
+        counts.remove(&epoch);
     }
 }

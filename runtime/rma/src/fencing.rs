@@ -1,17 +1,16 @@
 //! Epochs between fences (MPI 5.0 section 12.5.1). What is accessed in one is applied when it closes: when all members of the process have entered the
 //! fence and nothing is under way, in the order of arrivals. Until then no member goes on.
 
-use crate::access::Access;
+use crate::access::{Access, Held};
 use crate::came::Came;
 use crate::check;
 use crate::check::unsynchronized;
-use crate::fence::Ahead;
+use crate::fence::Fence;
 use crate::serve::comm_index;
 use crate::state::Rma;
 use crate::wait::Purpose;
 use engine::Time;
 use message::Messages;
-use message::remote::shared::Way;
 use objects::Objects;
 use objects::abi::MPI_MODE_NOSUCCEED;
 use objects::error::Result;
@@ -51,96 +50,116 @@ impl Rma {
         fence.epoch += 1;
         fence.entered = 0;
         fence.others.get_or_insert_with(|| other_processes(messages, objects, win));
-        self.mark_closed(messages, objects, win, closed);
-        self.apply_if_closed(messages, objects, win, closed);
-    }
-
-    /// Tells the other processes that an epoch is over for all members of this one, once all that these have sent in it has been told.
-    // What a shared network carries is told when it has landed.
-    fn mark_closed(&mut self, messages: &mut Messages, objects: &Objects, win: u32, epoch: u32) {
-        let fence = self.fences.entry(win).or_default();
-        let expected = fence.expected.get(&epoch).copied().unwrap_or_default();
-        if fence.epoch <= epoch || fence.marked > epoch || expected != 0 {
-            return;
+        let others = fence.others.clone().unwrap_or_default();
+        for &process in &*others {
+            self.tell_closed(messages, objects, win, process, closed);
         }
-        fence.marked += 1;
-        for &process in &*fence.others.clone().unwrap_or_default() {
-            self.tell_closed(messages, objects, win, process, epoch);
-        }
+        self.apply(messages, objects, win, closed);
     }
 
     /// Another process has closed an epoch.
     pub(crate) fn closed_elsewhere(&mut self, messages: &mut Messages, objects: &Objects, win: u32, epoch: u32) {
         *self.fences.entry(win).or_default().marks.entry(epoch).or_default() += 1;
-        self.apply_if_closed(messages, objects, win, epoch);
+        self.apply(messages, objects, win, epoch);
     }
 
-    /// Something of an epoch came over a shared network.
-    pub(crate) fn landed_for_fence(&mut self, messages: &mut Messages, objects: &Objects, win: u32, epoch: u32) {
-        let Some(expected) = self.fences.entry(win).or_default().expected.get_mut(&epoch) else { return };
-        *expected -= 1;
-        self.mark_closed(messages, objects, win, epoch);
-        self.apply_if_closed(messages, objects, win, epoch);
-    }
-
-    /// The answer to a reply came ahead of its data.
-    pub(crate) fn landed_ahead(&mut self, messages: &mut Messages, objects: &Objects, ahead: u32, at: Time) {
-        let Ahead { win, origin, reply, epoch } = self.ahead.remove(ahead).expect("it was launched");
-        self.fences.entry(win).or_default().ahead.insert((origin, reply), at);
-        self.landed_for_fence(messages, objects, win, epoch);
-    }
-
-    /// All of an epoch is there, if nothing is under way.
-    // Asked after each of four things (a close, a mark, a landing, an answer ahead), whichever is the last:
-    // whoever comes last applies.
-    fn apply_if_closed(&mut self, messages: &mut Messages, objects: &Objects, win: u32, epoch: u32) {
+    /// An access of an epoch is there. By a formula it is known when it left, and waits for the end of its epoch, when all of them are put in order; over a shared network
+    /// they come in order, and touch memory when they come.
+    // Before a rank's epoch has begun, what others have sent to it in that waits: something of the epoch before may be under way.
+    pub(crate) fn arrive_in_fence(&mut self, messages: &mut Messages, objects: &Objects, access: Held, epoch: u32) {
+        let (win, target) = (access.win, access.target);
         let fence = self.fences.entry(win).or_default();
-        let others = fence.others.as_ref().map_or(0, |others| others.len() as u32);
-        let marks = fence.marks.get(&epoch).copied().unwrap_or_default();
-        let expected = fence.expected.get(&epoch).copied().unwrap_or_default();
-        if fence.epoch <= epoch || fence.applied > epoch || marks < others || expected != 0 {
-            return;
+        if !messages.by_time() {
+            return fence.keep(epoch, access);
         }
-        fence.marks.remove(&epoch);
-        fence.expected.remove(&epoch);
-        fence.exits.clear();
-        let mut accesses = fence.kept.remove(&epoch).unwrap_or_default();
-        // Arrival decides between accumulates to one place, and so does between puts that a wrong program
-        // makes: alike on any number of processes.
-        accesses.sort_by_key(|access| (access.arrival, access.origin, access.sequence));
-        // One more, so that it is not over before all have had their turn.
-        fence.left = accesses.len() + 1;
-        for access in accesses {
-            let at = access.arrival;
-            self.touch(messages, objects, access, at);
+        // What has waited longer is first.
+        self.open_epochs(messages, objects);
+        let fence = self.fences.entry(win).or_default();
+        fence.landed(epoch, target);
+        match fence.is_open_for(epoch, target) {
+            true => self.touch_in_fence(messages, objects, access, epoch),
+            false => fence.keep(epoch, access),
         }
-        self.applied_one(messages, win);
     }
 
-    /// An access of the epoch that is closing has touched its target's memory.
-    pub(crate) fn touched_in_fence(&mut self, messages: &mut Messages, access: &mut Access, at: Time) {
+    /// An access of an epoch that has begun for its target touches its memory, when it came or when the epoch began.
+    fn touch_in_fence(&mut self, messages: &mut Messages, objects: &Objects, access: Held, epoch: u32) {
         let fence = self.fences.entry(access.win).or_default();
-        let exit = fence.exits.entry(access.target).or_default();
-        *exit = at.max(*exit);
-        if access.back.is_asked() {
-            match fence.ahead.remove(&(access.origin, access.back.reply)) {
-                // Its time on the network has passed already, when it should have; only the bytes were missing.
-                Some(at) => self.give(messages, access, Way::Arrives(at)),
-                None => self.answer(messages, access, at),
+        fence.touches(epoch, access.target);
+        let begun = epoch.checked_sub(1).and_then(|before| fence.exit(before, access.target)).unwrap_or_default();
+        let at = access.arrival.max(begun);
+        self.touch(messages, objects, access, at);
+    }
+
+    /// Epochs have begun for ranks: what waited for that has its turn.
+    pub(crate) fn open_epochs(&mut self, messages: &mut Messages, objects: &Objects) {
+        while let Some((win, epoch)) = self.opened.pop() {
+            let Some(kept) = self.fences.get_mut(&win).and_then(|fence| fence.kept.remove(&epoch)) else { continue };
+            let fence = &self.fences[&win];
+            let (open, shut): (Vec<Held>, Vec<Held>) = kept.into_iter().partition(|access| fence.is_open_for(epoch, access.target));
+            if !shut.is_empty() {
+                self.fences.entry(win).or_default().kept.insert(epoch, shut);
+            }
+            for access in open {
+                self.touch_in_fence(messages, objects, access, epoch);
             }
         }
-        self.applied_one(messages, access.win);
     }
 
-    fn applied_one(&mut self, messages: &mut Messages, win: u32) {
+    /// All members have ended an epoch: by a formula, all that it has goes into the targets' memory now.
+    // Asked after a close and a mark, whichever is the last.
+    fn apply(&mut self, messages: &mut Messages, objects: &Objects, win: u32, epoch: u32) {
         let fence = self.fences.entry(win).or_default();
-        fence.left -= 1;
-        if fence.left != 0 {
+        if !fence.is_closed(epoch) {
             return;
         }
-        fence.applied += 1;
-        for (rank, wait) in std::mem::take(&mut fence.waiting) {
-            let exit = self.fences[&win].exits.get(&rank).copied().unwrap_or_default();
+        fence.exits.retain(|&other, _| other >= epoch);
+        if !messages.by_time() {
+            let mut accesses = fence.kept.remove(&epoch).unwrap_or_default();
+            // Arrival decides between accumulates to one place, and so does between puts that a wrong program
+            // makes: alike on any number of processes.
+            accesses.sort_by_key(|access| (access.arrival, access.origin, access.sequence));
+            for access in &accesses {
+                fence.touches(epoch, access.target);
+            }
+            for access in accesses {
+                let at = access.arrival;
+                self.touch(messages, objects, access, at);
+            }
+        }
+        self.wake_after_fence(messages, win);
+    }
+
+    /// An access of an epoch has touched its target's memory.
+    pub(crate) fn touched_in_fence(&mut self, messages: &mut Messages, access: &mut Access, epoch: u32, at: Time) {
+        self.fences.entry(access.win).or_default().touched(epoch, access.target, at);
+        if access.back.is_asked() {
+            self.answer(messages, access, at);
+        }
+        self.wake_after_fence(messages, access.win);
+    }
+
+    /// Ranks that wait behind a fence's barrier go on for whom its epoch is over, and the next epoch begins for them.
+    fn wake_after_fence(&mut self, messages: &mut Messages, win: u32) {
+        let fence = self.fences.entry(win).or_default();
+        let epoch = fence.applied;
+        if !fence.is_closed(epoch) {
+            return;
+        }
+        if messages.by_time() && fence.kept.contains_key(&(epoch + 1)) {
+            self.opened.push((win, epoch + 1));
+        }
+        if fence.is_over(epoch) {
+            fence.applied += 1;
+            fence.marks.remove(&epoch);
+        } else if fence.waiting.is_empty() {
+            return;
+        }
+        let over = |fence: &Fence, rank| fence.is_over_for(epoch, rank);
+        let (over, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut fence.waiting).into_iter().partition(|&(rank, _)| over(fence, rank));
+        fence.waiting = waiting;
+        for (rank, wait) in over {
+            let exit = self.fences[&win].exit(epoch, rank).unwrap_or_default();
             self.settle(messages, wait, Came::at(exit));
         }
     }
@@ -152,12 +171,12 @@ impl Rma {
         let index = objects.wins.index(&objects.comms, win)?;
         let me = messages.current;
         let fence = self.fences.entry(index).or_default();
-        let over = fence.applied == fence.epoch;
+        let over = fence.is_over_for(fence.epoch - 1, me);
         let origin = self.origins.get_mut((index, me));
         if over && origin.is_none() {
             // Most ranks of a fence that is a barrier alone.
-            if let Some(exit) = fence.exits.get(&me) {
-                messages.advance(me, *exit);
+            if let Some(exit) = fence.exit(fence.epoch - 1, me) {
+                messages.advance(me, exit);
             }
             return Ok(None);
         }
@@ -165,7 +184,7 @@ impl Rma {
         let state = &mut self.waits[wait];
         let fence = self.fences.entry(index).or_default();
         if over {
-            state.latest = Came::at(fence.exits.get(&me).copied().unwrap_or_default());
+            state.latest = Came::at(fence.exit(fence.epoch - 1, me).unwrap_or_default());
         } else {
             state.count = 1;
             fence.waiting.push((me, wait));

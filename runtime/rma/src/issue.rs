@@ -270,7 +270,7 @@ impl Rma {
         (access.sequence, access.after.at) = (sequence, leaves);
         if messages.by_time() {
             let index = self.accesses.insert(access);
-            self.take_off(index);
+            self.take_off(messages, objects, index);
             messages.launch(me, to, bytes, leaves, Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] });
             return None;
         }

@@ -27,6 +27,8 @@ pub(crate) enum Told {
     Closed,
     /// A rank has exposed its memory to another.
     Post,
+    /// A shared network carries an access to a target between fences.
+    Coming,
 }
 
 impl Told {
@@ -156,6 +158,15 @@ impl Rma {
         messages.send_record(process, Told::Closed.kind(), Time::MAX, &body);
     }
 
+    /// A target's process is told that a shared network carries something to it, of an epoch between fences, before it is told that the epoch has ended.
+    #[cold]
+    pub(crate) fn tell_coming(&mut self, messages: &mut Messages, objects: &Objects, (win, target): (u32, u32), epoch: u32) {
+        let mut body = Vec::new();
+        [context(objects, win), target, epoch].into_iter().for_each(|word| body.u32(word));
+        let process = messages.others().blocks.process(target);
+        messages.send_record(process, Told::Coming.kind(), Time::MAX, &body);
+    }
+
     /// A rank of another process is told that the mounted one has exposed its memory.
     #[cold]
     pub(crate) fn tell_post(messages: &mut Messages, objects: &Objects, win: u32, to: u32, after: Act, way: Way) {
@@ -195,7 +206,11 @@ impl Rma {
         match kind {
             _ if kind == Told::Access as u8 => {
                 let access = Box::new(take_access(win, &mut record));
-                self.come_down(messages, objects, access);
+                self.arrive(messages, objects, access);
+            }
+            _ if kind == Told::Coming as u8 => {
+                let (target, epoch) = (record.u32(), record.u32());
+                self.fences.entry(win).or_default().expect(epoch, target);
             }
             _ if kind == Told::Closed as u8 => {
                 let epoch = record.u32();

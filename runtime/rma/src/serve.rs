@@ -5,7 +5,6 @@ use crate::access::{Access, Action, Back, Held, NIL, Turn, Waiting};
 use crate::atomic::Bytes;
 use crate::came::Came;
 use crate::deferred::Pieces;
-use crate::fence::Ahead;
 use crate::origin::Hold;
 use crate::short::Short;
 use crate::state::Rma;
@@ -23,10 +22,8 @@ use objects::win::Win;
 pub(crate) enum Leg {
     /// An access to its target.
     There,
-    /// An answer, which has its data.
+    /// An answer.
     Back,
-    /// The answer to an access whose data is read when its fence closes.
-    Ahead,
     /// That a rank of a group has called `MPI_Win_post`.
     Post,
 }
@@ -65,7 +62,7 @@ impl Rma {
                 let at = access.arrival;
                 self.perform(messages, objects, access, at);
             }
-            Turn::Fence(epoch) => self.fences.entry(access.win).or_default().keep(epoch, access),
+            Turn::Fence(epoch) => self.arrive_in_fence(messages, objects, access, epoch),
             Turn::Ordered | Turn::Acquires => {
                 let target = access.target;
                 self.arrivals.push(messages, target, access.waits());
@@ -163,7 +160,7 @@ impl Rma {
     pub(crate) fn touched(&mut self, messages: &mut Messages, mut access: Held, at: Time) {
         self.tell_sync(messages, access.win, access.target, at);
         match access.turn {
-            Turn::Fence(_) => self.touched_in_fence(messages, &mut access, at),
+            Turn::Fence(epoch) => self.touched_in_fence(messages, &mut access, epoch, at),
             _ if access.back.is_asked() => {
                 if access.turn == Turn::Acquires && messages.is_local(access.origin) {
                     self.channels[access.back.channel].hold = Hold::Shared;
@@ -281,11 +278,14 @@ impl Rma {
 
 impl Rma {
     /// A shared network takes an access on.
-    pub(crate) fn take_off(&mut self, index: u32) {
-        let access = &self.accesses[index];
-        self.flying.entry((access.win, access.origin, access.target)).or_default().push_back((index, None));
-        if let Turn::Fence(epoch) = access.turn {
-            self.fences.entry(access.win).or_default().expect(epoch);
+    pub(crate) fn take_off(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
+        let &Access { win, origin, target, turn, .. } = &*self.accesses[index];
+        self.flying.entry((win, origin, target)).or_default().push_back((index, None));
+        if let Turn::Fence(epoch) = turn {
+            match messages.is_local(target) {
+                true => self.fences.entry(win).or_default().expect(epoch, target),
+                false => self.tell_coming(messages, objects, (win, target), epoch),
+            }
         }
     }
 
@@ -298,7 +298,6 @@ impl Rma {
                     let (back, mut data, after) = self.answers.remove(index).expect("it was launched");
                     self.answered(messages, back, &mut data, Came { at, after });
                 }
-                _ if leg == Leg::Ahead as u32 => self.landed_ahead(messages, objects, index, at),
                 _ => {
                     let (win, origin, after) = self.posting.remove(index).expect("it was launched");
                     self.post_arrived(messages, win, origin, Came { at, after });
@@ -329,9 +328,8 @@ impl Rma {
             let mut access = self.accesses.remove(index).expect("it was under way");
             // One that came before it came later held it up.
             access.arrival = at;
-            let (win, turn) = (access.win, access.turn);
             match messages.is_local(access.target) {
-                true => self.come_down(messages, objects, access),
+                true => self.arrive(messages, objects, access),
                 // Its window is gone, and so is the target's.
                 false if access.void => self.end(access),
                 false => {
@@ -339,21 +337,6 @@ impl Rma {
                     self.end(access);
                 }
             }
-            if let Turn::Fence(epoch) = turn {
-                self.landed_for_fence(messages, objects, win, epoch);
-            }
         }
-    }
-
-    /// An access is at its target's process, as it arrives.
-    pub(crate) fn come_down(&mut self, messages: &mut Messages, objects: &Objects, access: Held) {
-        if let (Turn::Fence(epoch), true, true) = (access.turn, access.back.reply != NIL, messages.by_time()) {
-            // Its answer takes the network now, though the bytes are read when the fence closes.
-            self.fences.entry(access.win).or_default().expect(epoch);
-            let ahead = self.ahead.insert(Ahead { win: access.win, origin: access.origin, reply: access.back.reply, epoch });
-            let flight = Flight::Chapter { chapter: CHAPTER, words: [Leg::Ahead as u32, ahead, 0, 0] };
-            messages.launch(access.target, access.origin, access.place.bytes, access.arrival, flight);
-        }
-        self.arrive(messages, objects, access);
     }
 }

@@ -5,7 +5,7 @@ use crate::atomic::Bytes;
 use crate::came::{Act, Came};
 use crate::deferred::Pieces;
 use crate::exposure::Exposure;
-use crate::fence::{Ahead, Fence};
+use crate::fence::Fence;
 use crate::lock::Lock;
 use crate::origin::{Channel, Pair, Reply};
 use crate::origins::{Origins, Place};
@@ -26,6 +26,8 @@ pub(crate) type Flying = VecDeque<(u32, Option<Time>)>;
 pub struct Rma {
     /// By window.
     pub(crate) fences: FxHashMap<u32, Fence>,
+    /// Windows of which epochs between fences have begun for ranks, and accesses may wait for that.
+    pub(crate) opened: Vec<(u32, u32)>,
     /// Ranks with an access epoch other than a fence's, or with accesses under way.
     pub(crate) origins: Origins,
     /// Ranks with an exposure epoch of `MPI_Win_post`.
@@ -61,8 +63,6 @@ pub struct Rma {
     pub(crate) flying: FxHashMap<(u32, u32, u32), Flying>,
     /// Answers that a shared network carries.
     pub(crate) answers: Slab<(Back, Bytes, Act)>,
-    /// Answers that it carries ahead of their data.
-    pub(crate) ahead: Slab<Ahead>,
     /// `MPI_Win_post` that it carries: window, origin, and when which target called it.
     pub(crate) posting: Slab<(u32, u32, Act)>,
     /// Records of windows that this process has not made yet: context, kind, the record.

@@ -34,6 +34,13 @@ pub enum Flight {
         /// The sender's request.
         request: u32,
     },
+    /// Another process has it.
+    Elsewhere {
+        /// That process.
+        process: u32,
+        /// Its number there.
+        flight: u32,
+    },
     /// A record for another process, of which the arrival was all that lacked.
     Record {
         /// Which of those that wait.

@@ -88,11 +88,6 @@ impl Messages {
         let local = self.is_local(to);
         let stays = payload.layout.is_none() && payload.has_memory() && batching.holds(payload.bytes);
         if stays && local && transit.flags & !flag::UNDER_WAY == 0 && mode != SendMode::Buffered && self.faults.is_none() {
-            // The receives before it may tell senders of their match, by messages that enter a shared network after this one and
-            // before the next.
-            if transit.flags != 0 && self.batch.ends_with_receive() {
-                self.flush_batch();
-            }
             let (content, stays) = ((payload.buffer, payload.bytes), batching == Batching::UntilComplete);
             return Ok(match self.noted {
                 true => self.batch_send::<true>(to, envelope, content, transit, stays),
@@ -128,6 +123,10 @@ impl Messages {
         let me = self.current;
         if mode == SendMode::Buffered {
             self.claim_buffer(objects, me, comm, bytes)?;
+        }
+        // The receives before it may tell senders of their match, by messages that enter a shared network before this one.
+        if self.by_time() && self.batch.ends_with_receive() {
+            self.flush_batch();
         }
         let at = self.inject(me);
         let mut transit = Transit::at(Time::MAX);

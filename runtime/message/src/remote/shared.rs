@@ -95,23 +95,27 @@ impl Messages {
         let key = EventKey { time: Time::from_ps(record.u64()), source: record.u32(), sequence: record.u64() };
         let (source, destination) = (Endpoint(record.u32()), Endpoint(record.u32()));
         let bytes = record.u64();
-        let id = u64::from(process) << 32 | u64::from(record.u32());
-        self.outbox.push(key, Message { source, destination, bytes, id, class: 0 });
+        let id = self.flights.insert(Flight::Elsewhere { process, flight: record.u32() });
+        self.outbox.push(key, Message { source, destination, bytes, id: u64::from(id), class: 0 });
     }
 
-    /// Whose message the network has delivered, and its flight there; the owner is told if it is another process.
-    #[inline]
-    pub fn flight_here(&mut self, id: u64, at: Time) -> Option<u32> {
-        let (process, flight) = ((id >> 32) as u32, id as u32);
-        // Its own flights have no process: it is process 0 that has the network.
-        if process == 0 {
-            return Some(flight);
-        }
+    /// The network has delivered a message: its process is told.
+    #[cold]
+    pub fn landed_elsewhere(&mut self, process: u32, flight: u32, at: Time) {
         let mut body = Vec::with_capacity(12);
         body.u32(flight);
         body.u64(at.as_ps());
         self.send_record(process, Kind::Landed, at, &body);
-        None
+    }
+
+    /// The next message that leaves for the shared network, at `until` or before, as that is to know it: by the how-many-th it is, and its flight.
+    // What is delivered at one instant comes in the order of these numbers. Flights have theirs by chance: whatever was free, in the order in which ranks ran.
+    #[inline]
+    pub fn next_leaving(&mut self, until: Time) -> Option<(Time, Message)> {
+        self.outbox.peek().filter(|key| key.time <= until)?;
+        let (key, message) = self.outbox.pop()?;
+        self.injected = self.injected.wrapping_add(1);
+        Some((key.time, Message { id: u64::from(self.injected) << 32 | message.id, ..message }))
     }
 
     /// The next thing that happens in the shared network, if it is here: a message leaves for it, or it has an event of its own. The end of time if nothing does.

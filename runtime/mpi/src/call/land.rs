@@ -28,6 +28,7 @@ impl World {
                 self.messages.meet(to, receive, posted_at, bytes, transit);
             }
             Some(Flight::Acknowledgement { request }) => self.messages.finish_request(request, at),
+            Some(Flight::Elsewhere { process, flight }) => self.messages.landed_elsewhere(process, flight, at),
             Some(Flight::Record { record }) => self.messages.record_landed(record, at),
             Some(Flight::Chapter { chapter, words }) => self.chapters.of(chapter).landed(words, at),
             Some(Flight::Leaving) | None => {}

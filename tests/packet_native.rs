@@ -25,7 +25,7 @@ fn directory() -> PathBuf {
 
 #[test]
 fn examples_give_the_same_bytes_on_any_number_of_processes() {
-    for (name, ranks) in [("hello", 9), ("ring", 20), ("pingpong", 2), ("random", 16), ("stencil3d", 8), ("incast", 16)] {
+    for (name, ranks) in [("hello", 9), ("ring", 16), ("pingpong", 2), ("random", 16), ("stencil3d", 8), ("incast", 16)] {
         let program = compile(&format!("examples/c/{name}.c"), &[]);
         // The largest messages of a ping-pong are thousands of packets each.
         let run = |machine: &'static str| {
@@ -71,7 +71,8 @@ fn profile_and_critical_path_tell_the_same() {
 
 #[track_caller]
 fn holds(program: &str, case: &str, ranks: u32, all: u32) {
-    for machine in [MACHINES[0], MACHINES[3]] {
+    // Stars: some cases say who is first where all are equally far apart.
+    for machine in ["star:l=1us,b=1Gbps,level=packet", MACHINES[3]] {
         for processes in [2, 3] {
             let mut run = Run::program(program).arg(case).ranks(ranks).machine(machine);
             if program == "files.c" {
@@ -127,7 +128,7 @@ fn what_ends_a_run_is_told_as_by_one_process() {
         assert_eq!((said(&one), one.status.code()), (said(&several), several.status.code()), "{case}");
     }
     let fails =
-        || Run::of(compile("examples/c/stencil3d.c", &[])).ranks(8).machine(MACHINES[0]).arg("4").arg("30").arg("-xsim-fail=3@20us");
+        || Run::of(compile("examples/c/stencil3d.c", &[])).ranks(8).machine(MACHINES[0]).arg("4").arg("30").arg("-xsim-fail=3@5us");
     let (one, several) = (fails().run().failure(), fails().processes(MPICH, 3).run().failure());
     assert_eq!((said(&one), one.status.code()), (said(&several), Some(75)));
     // The network says itself why it goes on no more, wherever it is.

@@ -127,8 +127,7 @@ fn what_ends_a_run_is_told_as_by_one_process() {
         let several = run(case, MACHINES[0]).processes(MPICH, 3).run().failure();
         assert_eq!((said(&one), one.status.code()), (said(&several), several.status.code()), "{case}");
     }
-    let fails =
-        || Run::of(compile("examples/c/stencil3d.c", &[])).ranks(8).machine(MACHINES[0]).arg("4").arg("30").arg("-xsim-fail=3@5us");
+    let fails = || Run::of(compile("examples/c/stencil3d.c", &[])).ranks(8).machine(MACHINES[0]).arg("4").arg("30").arg("-xsim-fail=3@5us");
     let (one, several) = (fails().run().failure(), fails().processes(MPICH, 3).run().failure());
     assert_eq!((said(&one), one.status.code()), (said(&several), Some(75)));
     // The network says itself why it goes on no more, wherever it is.

@@ -183,7 +183,8 @@ fn models_in_aspen_run_the_same_on_any_number_of_processes() {
 
 #[test]
 fn replays_over_packets_are_the_same_on_any_number_of_processes() {
-    for (seed, machine) in [(95, "torus:4x4,l=20ns,level=packet"), (96, "star:n=4,l=100ns,b=10Gbps,level=packet/star:4,l=0.2us,b=400Gbps")] {
+    for (seed, machine) in [(95, "torus:4x4,l=20ns,level=packet"), (96, "star:n=4,l=100ns,b=10Gbps,level=packet/star:4,l=0.2us,b=400Gbps")]
+    {
         same(&recorded(random(seed, 13), machine), machine, "mpich", &[1, 2, 3]);
     }
 }

@@ -1,8 +1,10 @@
 //! Messages that a shared network carries, and handshakes between sender and receiver.
 
 mod kind;
+mod record;
 
 pub use kind::Flight;
+pub use record::Record;
 
 use crate::envelope::Transit;
 use crate::messages::Messages;

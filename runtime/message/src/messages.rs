@@ -5,7 +5,7 @@ use crate::charging::{Compute, Effort};
 use crate::datatype::Datatype;
 use crate::envelope::Envelope;
 use crate::faults::Faults;
-use crate::flight::Flight;
+use crate::flight::{Flight, Record};
 use crate::held::HeldMatches;
 use crate::node::Nodes;
 use crate::payload::Pool;
@@ -203,7 +203,7 @@ pub struct Messages {
     /// What a shared network carries, by the number that it was given.
     pub flights: Slab<Flight>,
     /// What will be told to other processes when a shared network has delivered it.
-    pub records: Slab<crate::remote::shared::Record>,
+    pub records: Slab<Record>,
     /// Messages that leave for a shared network, by time of sending; of several processes the first has them all.
     pub outbox: EventQueue<Message>,
     /// Messages that were given to a shared network so far: those that leave at one time go in this order.

@@ -4,22 +4,12 @@
 //! number there; that one is told when the network has delivered it. A message between ranks is a record to its receiver's process when it is sent, as on any network, since what lies there
 //! decides what may be received: the receiver's process has its flight. Of what has no such order, a step of a collective for one, the record waits at its sender until the arrival is known.
 
-use crate::flight::Flight;
+use crate::flight::{Flight, Record};
 use crate::messages::Messages;
 use crate::remote::stream::Kind;
 use engine::record::{Put, Take};
 use engine::{EventKey, Time};
 use network::{Endpoint, Message};
-
-/// What will be written to another process when a shared network has delivered it.
-pub struct Record {
-    /// To whom.
-    pub process: u32,
-    /// Of what kind it is.
-    pub kind: Kind,
-    /// What it says, behind room for its arrival.
-    pub body: Vec<u8>,
-}
 
 /// How a message goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,11 +18,6 @@ pub enum Way {
     Arrives(Time),
     /// Over a shared network: it leaves then, with so many bytes.
     Leaves(Time, u64),
-}
-
-/// The first thing in a record.
-fn fill_in(body: &mut [u8], at: Time) {
-    body[..size_of::<u64>()].copy_from_slice(&at.as_ps().to_le_bytes());
 }
 
 impl Messages {
@@ -54,15 +39,12 @@ impl Messages {
 
     /// A chapter's message leaves for a rank of another process. `body` begins with room for its arrival; of one that a shared network carries the record is written when that is
     /// known.
-    pub fn send_on_way(&mut self, from: u32, to: u32, kind: Kind, way: Way, mut body: Vec<u8>) {
-        let process = self.others().blocks.process(to);
+    pub fn send_on_way(&mut self, from: u32, to: u32, kind: Kind, way: Way, body: Vec<u8>) {
+        let record = Record { process: self.others().blocks.process(to), kind, body };
         match way {
-            Way::Arrives(at) => {
-                fill_in(&mut body, at);
-                self.send_record(process, kind, at, &body);
-            }
+            Way::Arrives(at) => self.tell_arrived(record, at),
             Way::Leaves(at, bytes) => {
-                let record = self.records.insert(Record { process, kind, body });
+                let record = self.records.insert(record);
                 self.launch(from, to, bytes, at, Flight::Record { record });
             }
         }
@@ -70,9 +52,14 @@ impl Messages {
 
     /// A record's message has arrived.
     pub fn record_landed(&mut self, record: u32, at: Time) {
-        let Some(Record { process, kind, mut body }) = self.records.remove(record) else { return };
-        fill_in(&mut body, at);
-        self.send_record(process, kind, at, &body);
+        if let Some(record) = self.records.remove(record) {
+            self.tell_arrived(record, at);
+        }
+    }
+
+    fn tell_arrived(&mut self, mut record: Record, at: Time) {
+        record.fill_in(at);
+        self.send_record(record.process, record.kind, at, &record.body);
     }
 
     /// Tells process 0 that a message leaves.

@@ -47,7 +47,7 @@ pub trait Shared {
     fn endpoints(&self) -> u64;
     /// A lower bound on the time that any message to `to` from another endpoint takes; may be zero.
     fn lookahead(&self, to: Endpoint) -> Span;
-    /// Gives a message to the network at `at`; times must not decrease from call to call, nor lie before what `advance` has reached. The
+    /// Gives a message to the network at `at`; times must not lie before what `advance` has reached, nor decrease from call to call for one source. The
     /// arrival, if the message shares nothing with any other; else `advance` tells it.
     fn send(&mut self, at: Time, message: &Message) -> Option<Time>;
     /// The message will be sent soon: asks for what that needs. O(1).

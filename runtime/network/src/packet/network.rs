@@ -20,6 +20,8 @@ pub struct PacketNetwork {
     shard: Shard,
     fabric: Arc<Fabric>,
     next: Option<Time>,
+    /// How far it has been carried.
+    reached: Time,
     /// Nothing happens later, for virtual time would pass its end.
     last: Time,
     /// Whether something would.
@@ -32,7 +34,7 @@ impl PacketNetwork {
         let statistics = Statistics::new(1, None, 0, (0, u64::MAX));
         let shard = build(&fabric, &partition, 0, 11, &statistics);
         let last = fabric.last_event(0).expect("the specification's check");
-        PacketNetwork { shard, fabric, next: None, last: Time::from_ps(last), is_over: false }
+        PacketNetwork { shard, fabric, next: None, reached: Time::ZERO, last: Time::from_ps(last), is_over: false }
     }
 
     /// What it is, for summaries.
@@ -71,6 +73,7 @@ impl Shared for PacketNetwork {
     }
 
     fn send(&mut self, at: Time, message: &Message) -> Option<Time> {
+        debug_assert!(at >= self.reached, "a message that leaves at {at} comes to a network that is at {}", self.reached);
         let classes = self.fabric.switching.classes.count();
         let pending = Pending {
             created: at.as_ps(),
@@ -120,7 +123,8 @@ impl Shared for PacketNetwork {
         if self.next.is_none_or(|next| next > until) {
             return;
         }
-        self.shard.run(until.min(self.last).as_ps());
+        self.reached = until.min(self.last);
+        self.shard.run(self.reached.as_ps());
         self.shard.delivered.sort_unstable_by_key(|d| (d.at, d.id));
         delivered.append(&mut self.shard.delivered);
         self.look_ahead();

@@ -150,3 +150,11 @@ fn the_network_is_reported_as_by_one_process() {
     };
     assert_eq!(report(Some(4)), report(None));
 }
+
+/// A receive may be cancelled while its message is on its way: whether it has one already depends on who ran first, and when that arrives does not.
+#[test]
+fn a_receive_gives_back_what_the_network_has_not_delivered() {
+    let machine = "star:n=8,l=10ns,b=100Gbps,router=90ns,level=packet/star:4,l=1us,b=100Gbps";
+    let run = || Run::program("random_orders.c").arg("16807160").arg("4").arg("127").ranks(2).machine(machine);
+    same(|| run().variable("XSIM_COMPUTE", "fixed:1us").arg("-xsim-coll=openmpi"), MPICH, &[2]);
+}

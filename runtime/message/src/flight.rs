@@ -59,6 +59,14 @@ impl Messages {
         id
     }
 
+    /// How the message travels that a receive has and a shared network carries. O(what it carries).
+    pub fn transit_of(&self, receive: u32) -> Option<Transit> {
+        self.flights.iter().find_map(|(_, flight)| match flight {
+            Flight::Received { receive: other, transit, .. } if *other == receive => Some(*transit),
+            _ => None,
+        })
+    }
+
     /// Where a rank is attached.
     #[inline]
     pub fn endpoint(&self, rank: u32) -> Endpoint {

@@ -146,7 +146,7 @@ impl Messages {
 
     /// Where a shared network's delivery finds a message that no receive has taken.
     #[inline(always)]
-    pub(crate) fn note_under_way(&mut self, to: u32, message: u32) {
+    pub fn note_under_way(&mut self, to: u32, message: u32) {
         let node = &self.nodes[message];
         if node.has(flag::UNDER_WAY) {
             let flight = node.layout;

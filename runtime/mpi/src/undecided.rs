@@ -120,7 +120,7 @@ impl World {
             Question::Instant | Question::Now => Open::At(clock),
             // Once it has one, no other can come before that.
             Question::Cancel(receive) => match self.messages.nodes[*receive] {
-                Node { state: State::Posted, .. } => Open::At(clock),
+                Node { state: State::Posted | State::InFlight, .. } => Open::At(clock),
                 Node { arrival, .. } if arrival > clock => foreknown(),
                 _ => Open::Final,
             },
@@ -213,11 +213,14 @@ impl World {
     // the program sees it, none had come.
     fn give_back(&mut self, rank: u32, receive: u32) -> bool {
         let Node { context, source, tag, arrival, bytes, buffer, flags, state, .. } = self.messages.nodes[receive];
-        let held = self.messages.take_held(rank, receive).map(|held| held.transit);
+        // On a shared network it arrives later for sure: all that was delivered by now is here.
+        let under_way = if state == State::InFlight { self.messages.transit_of(receive) } else { None };
+        let held = self.messages.take_held(rank, receive).map(|held| held.transit).or(under_way);
         let kept = flags & flag::TRUNCATED == 0 && (held.is_some() || flags & flag::TOLD == 0);
         let transit = held.unwrap_or(Transit::at(arrival));
         let arrival = transit.arrival;
-        if state != State::Matched || arrival <= self.messages.clock(rank) || source == PROC_NULL as u32 || !kept {
+        let has_it = state == State::Matched || under_way.is_some();
+        if !has_it || arrival <= self.messages.clock(rank) || source == PROC_NULL as u32 || !kept {
             return false;
         }
         let payload = match Payload::of(&self.messages.nodes[receive]) {
@@ -225,6 +228,7 @@ impl World {
             payload => payload,
         };
         let message = self.messages.message_node(&Envelope::new(context, source, tag), payload, bytes, &transit);
+        self.messages.note_under_way(rank, message);
         self.messages.note_taken(message, receive);
         self.messages.forget_type_of(message);
         self.messages.nodes[receive].flags &= !(flag::INLINE | flag::POOLED);
@@ -232,8 +236,9 @@ impl World {
         let unexpected: Vec<u32> = self.messages.unexpected.iter(self.messages.ranks[rank as usize].unexpected).collect();
         let sent_later = |&other: &u32| {
             let other = &self.messages.nodes[other];
-            // Of one envelope the receive took the first; of others only the arrival tells.
-            other.source == source && other.context == context && (other.tag == tag || other.arrival > arrival)
+            // Of one envelope the receive took the first; of others only the arrival tells, or that it is not known yet.
+            let later = other.tag == tag || other.arrival > arrival || other.has(flag::UNDER_WAY);
+            other.source == source && other.context == context && later
         };
         let behind = unexpected.iter().position(sent_later).unwrap_or(unexpected.len());
         unexpected[behind..].iter().for_each(|&other| self.messages.unlink_message(rank, other));

@@ -256,6 +256,14 @@ fn revoking_reaches_members_down_a_tree() {
     }
 }
 
+// Rank 0 revokes at 50 us; 1, 2 and 4 are told at 52 us, 3 and 5 at 54 us. These have entered at 53 us, and the first three have freed the communicator by then.
+#[test]
+fn members_that_have_freed_a_communicator_still_do_their_part_for_others() {
+    let times = [50, 52, 52, 54, 53, 54];
+    let expected: Vec<String> = (0..).zip(times).map(|(rank, us)| format!("{rank} ibarrier MPIX_ERR_REVOKED at {us}000 ns")).collect();
+    said(tolerant("freed", 6, ""), &expected.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
 // Three ranks, two below the root. It knows of the failure at 15 us, and they 2 us later what is agreed on; the next ones take 4 us from the last who comes.
 #[test]
 fn survivors_agree_and_shrink_by_messages() {

@@ -149,6 +149,32 @@ static void nonblocking(void)
     MPI_Comm_free(&others);
 }
 
+static void until(double time) { xsim_compute(time - xsim_time()); }
+
+/* Rank 0 revokes what its half of the ranks has begun: they leave and free the communicator, while others that are not told yet enter and need what the first
+ * half has to do. */
+static void freed(void)
+{
+    MPI_Comm comm;
+    MPI_Request request;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    returns(comm);
+    returns(MPI_COMM_WORLD);
+    if (rank >= size / 2)
+        until(53e-6);
+    int code = MPI_Ibarrier(comm, &request);
+    if (rank == 0) {
+        until(50e-6);
+        MPIX_Comm_revoke(comm);
+    }
+    say("ibarrier", code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code);
+    CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS && comm == MPI_COMM_NULL);
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    CHECK(MPI_Barrier(comm) == MPI_SUCCESS);
+    MPI_Comm_free(&comm);
+}
+
 /* Rank 0 revokes while others wait in different ways. */
 static void revoke(void)
 {
@@ -287,5 +313,6 @@ static void recover(void)
 
 static const Case cases[] = {{"messages", messages}, {"several", several}, {"wildcard", wildcard}, {"collectives", collectives},
                              {"nonblocking", nonblocking}, {"revoke", revoke}, {"agree", agree}, {"leaves", leaves},
-                             {"by_itself", by_itself}, {"fatal", fatal}, {"asks", asks}, {"recover", recover}};
+                             {"by_itself", by_itself}, {"fatal", fatal}, {"asks", asks}, {"recover", recover},
+                             {"freed", freed}};
 RUN_CASES(cases)

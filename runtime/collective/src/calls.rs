@@ -90,6 +90,10 @@ impl Calls {
     pub(crate) fn has_begun(&self) -> bool {
         !self.made.is_empty()
     }
+    /// Whether any call is under way.
+    fn are_open(&self) -> bool {
+        self.instances.iter().any(Option::is_some) || self.persistent.as_ref().is_some_and(|persistent| !persistent.open.is_empty())
+    }
     /// A member's next call belongs to `instance`; `here` are the members that can call on this process.
     pub(crate) fn enter(&mut self, member: u32, here: Range<u32>, instance: u32) {
         let position = self.count(member, here);
@@ -212,6 +216,10 @@ impl CallTable {
     /// The instance of a call, if a member has made it.
     pub(crate) fn instance(&self, comm: u32, call: CallId) -> Option<u32> {
         self.get(comm)?.instance(call)
+    }
+    /// Whether any call on a communicator is under way.
+    pub(crate) fn are_open(&self, comm: u32) -> bool {
+        self.get(comm).is_some_and(Calls::are_open)
     }
     /// The communicator with this index is no more; the next one with it starts anew.
     pub(crate) fn forget(&mut self, comm: u32) {

@@ -81,6 +81,9 @@ impl Chapter for Collectives {
     fn starting(&mut self, start: Option<(u32, u32)>) {
         self.starting = start;
     }
+    fn needs_comm(&self, comm: u32) -> bool {
+        self.calls.are_open(comm)
+    }
     fn forget_comm(&mut self, comm: u32) {
         self.calls.forget(comm);
     }

@@ -159,10 +159,6 @@ impl Collectives {
                 return;
             }
         };
-        // The communicator may be freed while its last collective is collected.
-        if objects.comms.alive(comm).is_none() {
-            return;
-        }
         let home = home(objects, comm);
         if let Some(call_id) = start {
             return self.forget_start(home, call_id);

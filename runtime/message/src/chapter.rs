@@ -81,6 +81,11 @@ pub trait Chapter {
     /// The mounted rank starts a persistent operation: which, and how often it was started before; `None` when it has.
     fn starting(&mut self, _: Option<(u32, u32)>) {}
 
+    /// Whether something under way needs a communicator (its index) that all its members of this process have freed.
+    fn needs_comm(&self, _: u32) -> bool {
+        false
+    }
+
     /// A communicator is no more; another may get its index.
     fn forget_comm(&mut self, _: u32) {}
 

@@ -140,6 +140,11 @@ impl Chapters {
         self.all_mut().into_iter().for_each(|(_, chapter)| chapter.asked(messages, objects, requests));
     }
 
+    /// Whether something under way needs a communicator (its index) that its members have freed.
+    pub(crate) fn need_comm(&self, comm: u32) -> bool {
+        self.all().iter().any(|(_, chapter)| chapter.needs_comm(comm))
+    }
+
     /// A communicator is no more.
     pub(crate) fn forget_comm(&mut self, comm: u32) {
         self.all_mut().into_iter().for_each(|(_, chapter)| chapter.forget_comm(comm));

@@ -12,10 +12,19 @@ impl crate::world::Mpi {
     /// # Errors
     /// `MPI_ERR_COMM`, see [`Comms::release`].
     pub fn release_comm(&self, handle: usize) -> Result {
-        let crate::world::World { objects, chapters, .. } = &mut *self.world();
-        for index in objects.comms.release(handle)? {
+        let mut world = self.world();
+        world.objects.comms.release(handle)?;
+        world.forget_freed();
+        Ok(())
+    }
+}
+
+impl crate::world::World {
+    /// Forgets the communicators that all members of this process have freed and nothing under way needs.
+    pub(crate) fn forget_freed(&mut self) {
+        let crate::world::World { objects, chapters, .. } = self;
+        for index in objects.comms.remove_freed(|index, _| chapters.need_comm(index)) {
             chapters.forget_comm(index);
         }
-        Ok(())
     }
 }

@@ -156,6 +156,8 @@ pub struct Comms {
     names: Names,
     /// By index: the communicator in whose context leaders meet.
     bridges: FxHashMap<u32, usize>,
+    /// Communicators that all members of this process have freed and something under way may still need; lists of what goes together.
+    freed: Vec<Vec<u32>>,
     /// The mounted rank, for whom a communicator that it freed is none any more.
     pub current: u32,
     recent: Cell<Recent>,
@@ -179,6 +181,7 @@ impl Comms {
             own,
             names: Names::default(),
             bridges: FxHashMap::default(),
+            freed: Vec::new(),
             current: 0,
             recent: Cell::new(Recent::NONE),
         }
@@ -424,12 +427,12 @@ impl Comms {
     pub fn by_context(&self, context: u32, rank: u32) -> Option<&Comm> {
         self.slab.iter().map(|(_, comm)| comm).find(|comm| comm.context == context && (comm.is_self || comm.group.rank_of(rank).is_some()))
     }
-    /// One member frees it; the last one's freeing removes the object, and both sides of an intercommunicator. Answers the indices
-    /// that are free from now on; O(1).
+    /// One member frees it. Whether it was the last one of this process: then object and index, and both sides of an intercommunicator, go with the
+    /// next [`Comms::remove_freed`] that may take them; O(1).
     ///
     /// # Errors
     /// `MPI_ERR_COMM` for a predefined communicator, and for one that the mounted rank does not have.
-    pub fn release(&mut self, handle: usize) -> Result<Vec<u32>> {
+    pub fn release(&mut self, handle: usize) -> Result<bool> {
         if handle == COMM_WORLD || handle == COMM_SELF {
             return Err(Failure::new(ErrorClass::COMM, "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed"));
         }
@@ -442,15 +445,28 @@ impl Comms {
         comm.released.insert(self.current);
         // The two sides of an intercommunicator share what is kept of their collectives: they go together.
         let sides: Vec<u32> = std::iter::once(index).chain(comm.twin).collect();
-        if sides.iter().all(|&side| self.slab[side].released.len() >= self.slab[side].local.min(self.slab[side].size())) {
+        let last = sides.iter().all(|&side| self.slab[side].released.len() >= self.slab[side].local.min(self.slab[side].size()));
+        if last {
             let bridges = sides.iter().filter_map(|side| self.bridges.remove(side).and_then(handle::decode)).collect::<Vec<u32>>();
-            let gone = [sides, bridges].concat();
-            for &index in &gone {
-                self.slab.remove(index);
-            }
-            return Ok(gone);
+            self.freed.push([sides, bridges].concat());
         }
-        Ok(Vec::new())
+        Ok(last)
+    }
+    /// Removes what all members of this process have freed and nothing needs any more (`needs` is told index and communicator): the indices that are free
+    /// from now on. O(communicators that are freed and still needed).
+    // Who frees a communicator may have left a call on it with an error, or not have completed it yet: the members elsewhere still get from its agents
+    // what they wait for.
+    pub fn remove_freed(&mut self, needs: impl Fn(u32, &Comm) -> bool) -> Vec<u32> {
+        let slab = &self.slab;
+        let (kept, gone): (Vec<Vec<u32>>, Vec<Vec<u32>>) = std::mem::take(&mut self.freed)
+            .into_iter()
+            .partition(|together| together.iter().any(|&index| slab.get(index).is_some_and(|comm| needs(index, comm))));
+        self.freed = kept;
+        let gone = gone.concat();
+        for &index in &gone {
+            self.slab.remove(index);
+        }
+        gone
     }
     /// `MPI_Comm_set_name`.
     pub fn set_name(&mut self, rank: u32, handle: usize, name: &[u8]) -> Result {
@@ -503,10 +519,14 @@ mod tests {
         for me in 0..3 {
             comms.current = me;
             assert!(comms.get(handle).is_ok());
-            assert_eq!(comms.release(handle).unwrap(), if me == 2 { vec![index] } else { vec![] });
+            assert_eq!(comms.release(handle).unwrap(), me == 2);
             assert!(comms.get(handle).is_err_and(|failure| failure.text.contains("freed")));
             assert_eq!(comms.known_partner(handle, 0), None);
         }
+        // What is still needed stays, and its index is nobody else's.
+        assert_eq!(comms.remove_freed(|needed, _| needed == index), []);
+        assert!(comms.alive(index).is_some());
+        assert_eq!(comms.remove_freed(|_, _| false), [index]);
         assert!(comms.alive(index).is_none());
     }
 
@@ -520,10 +540,12 @@ mod tests {
         assert_eq!((comms.at(sides[0]).peers(), comms.at(sides[1]).peers(), comms.at(sides[0]).members()), (1, 2, 3));
         for (me, handle) in [(2, other), (0, one)] {
             comms.current = me;
-            assert!(comms.release(handle).unwrap().is_empty());
+            assert!(!comms.release(handle).unwrap());
         }
         comms.current = 1;
-        let mut gone = comms.release(one).unwrap();
+        assert!(comms.release(one).unwrap());
+        assert_eq!(comms.remove_freed(|index, _| index == sides[1]), []);
+        let mut gone = comms.remove_freed(|_, _| false);
         gone.sort_unstable();
         assert_eq!(gone, sides);
     }

@@ -87,17 +87,16 @@ impl Mpi {
     pub fn close_file(&self, handle: usize) -> Result {
         let comm = self.files(|files, messages, objects| files.may_close(messages, objects, handle))?;
         self.barrier(comm, Mode::Blocking)?;
-        let World { objects, messages, chapters, .. } = &mut *self.world();
+        let world = &mut *self.world();
+        let World { objects, messages, chapters, .. } = world;
         let index = objects.files.index(&objects.comms, handle)?;
         let context = objects.comms.get(comm)?.context;
         let deleted = chapters.files.give_back(messages, objects, index);
         objects.files.forget(messages.current, handle);
-        let gone = objects.comms.release(comm)?;
-        let last = !gone.is_empty();
-        gone.into_iter().for_each(|comm| chapters.forget_comm(comm));
-        if last {
+        if objects.comms.release(comm)? {
             objects.files.remove(index, context);
             chapters.files.forget(index);
+            world.forget_freed();
         }
         deleted
     }

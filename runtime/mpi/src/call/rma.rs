@@ -90,7 +90,8 @@ impl Mpi {
         // `MPI_Win_free` is a barrier for all (MPI 5.0 section 12.2.5): after it nobody's access can still be
         // under way.
         self.barrier(comm, Mode::Blocking)?;
-        let World { objects, messages, chapters, .. } = &mut *self.world();
+        let world = &mut *self.world();
+        let World { objects, messages, chapters, .. } = world;
         let me = messages.current;
         let index = objects.wins.index(&objects.comms, win)?;
         let (flavor, context, rank) = {
@@ -101,14 +102,11 @@ impl Mpi {
         let first = objects.wins.at(index).exposed[0].base;
         chapters.rma.give_back(messages, index);
         objects.wins.forget(me, win);
-        let gone = objects.comms.release(comm)?;
-        let last = !gone.is_empty();
-        for comm in gone {
-            chapters.forget_comm(comm);
-        }
+        let last = objects.comms.release(comm)?;
         if last {
             objects.wins.remove(index, context);
             chapters.rma.forget(index);
+            world.forget_freed();
         }
         Ok(match flavor {
             Flavor::Allocate => Some(Addr(own)),

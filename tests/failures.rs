@@ -132,12 +132,18 @@ fn what_is_no_failure_is_refused_with_what_may_be_written() {
     }
 }
 
-/// The others go on: what they say, however collectives run, whoever listens, and on any number of processes.
+/// The others go on: what they say, however collectives run, whoever listens, and on any number of processes; also where all messages wait for their receives.
 #[track_caller]
 fn tolerant(case: &str, ranks: u32, failures: &str) -> Output {
-    let log = common::scratch(&format!("ulfm-{case}")).join("log");
+    tolerant_on("star:l=1us,b=inf/rank:eager=0", case, ranks, failures);
+    tolerant_on("star:l=1us,b=inf", case, ranks, failures)
+}
+
+#[track_caller]
+fn tolerant_on(machine: &str, case: &str, ranks: u32, failures: &str) -> Output {
+    let log = common::scratch(&format!("ulfm-{case}-{}", machine.len())).join("log");
     let run = || {
-        let run = Run::program("ulfm.c").arg(case).ranks(ranks).machine("star:l=1us,b=inf").arg("-xsim-ft").arg("-xsim-ft-delay=10us");
+        let run = Run::program("ulfm.c").arg(case).ranks(ranks).machine(machine).arg("-xsim-ft").arg("-xsim-ft-delay=10us");
         if failures.is_empty() { run } else { run.arg(format!("-xsim-fail={failures}")) }
     };
     let one = run().run();
@@ -256,6 +262,24 @@ fn revoking_reaches_members_down_a_tree() {
     }
 }
 
+// Rank 0 revokes at 50 us; 1 and 2 are told at 52 us, 3 at 54 us. The messages arrive at 48, 51 and 53 us, and their sender learns of it at 50, 53 and 55 us.
+#[test]
+fn an_operation_ends_as_it_would_by_the_time_at_which_its_rank_is_told() {
+    let ends = |what: &str, ends: [(&str, u32); 3]| ends.map(|(class, us)| format!("{what} {class} at {us}000 ns"));
+    let receives = ends("1 receive", [("MPI_SUCCESS", 48), ("MPI_SUCCESS", 51), ("MPIX_ERR_REVOKED", 52)]);
+    let sends = ends("2 send", [("MPI_SUCCESS", 51), ("MPIX_ERR_REVOKED", 52), ("MPIX_ERR_REVOKED", 52)]);
+    let late = ["receive", "send"].map(|what| format!("3 late {what} MPIX_ERR_REVOKED at 57000 ns"));
+    let expected: Vec<String> = receives.into_iter().chain(sends).chain(late).collect();
+    said(tolerant("in_time", 4, ""), &expected.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+// The first message arrives at 49 us, and its sender goes on at 51 us; the second would at 53 us.
+#[test]
+fn a_message_that_comes_after_its_receiver_has_failed_meets_nothing() {
+    let expected = ["0 in time MPI_SUCCESS at 51000 ns", "0 too late MPIX_ERR_PROC_FAILED at 62000 ns"];
+    said(tolerant("too_late", 2, "1@52us"), &expected);
+}
+
 // Rank 0 revokes at 50 us; 1, 2 and 4 are told at 52 us, 3 and 5 at 54 us. These have entered at 53 us, and the first three have freed the communicator by then.
 #[test]
 fn members_that_have_freed_a_communicator_still_do_their_part_for_others() {
@@ -328,23 +352,37 @@ fn random_failures(seed: u32, ranks: u32, machine: &str, delay: &str) -> Run {
 }
 
 // Steps in which ranks fail by law, by themselves or by leaving, and the others revoke, agree and shrink; with overheads, without any time on the way, with
-// failures that are known at once.
+// failures that are known at once, and with messages that wait for their receives.
 #[test]
 fn random_programs_whose_ranks_fail_are_the_same_everywhere() {
-    let machines = ["star:l=1us,b=inf", "mesh:2d,l=2us,b=1Gbps", "star:l=1us,b=1Gbps/rank:o_send=0.4us,o_recv=0.3us", "none"];
+    let star = "star:l=1us,b=1Gbps/rank:";
+    let machines = ["star:l=1us,b=inf", "mesh:2d,l=2us,b=1Gbps", &format!("{star}o_send=0.4us,o_recv=0.3us"), "none"];
+    let eager = [
+        "star:l=1us,b=inf/rank:eager=0",
+        "mesh:2d,l=2us,b=1Gbps/rank:eager=0",
+        &format!("{star}o_send=0.4us,eager=0"),
+        "none/rank:eager=3",
+    ];
     let mut left = 0;
-    for seed in 0..24u32 {
-        let (ranks, machine, delay) = (2 + seed % 9, machines[seed as usize % 4], ["10us", "0ns", "3us"][seed as usize % 3]);
-        let run = || random_failures(seed, ranks, machine, delay);
-        let one = run().run().success();
-        let others = [run().arg("-xsim-coll-events").run(), run().processes("mpich", 2).run(), run().processes("mpich", 3).run()];
-        for other in others {
-            let other = other.success();
-            assert_eq!((one.lines(), fallen(&one)), (other.lines(), fallen(&other)), "seed {seed} on {machine}: {other}");
-        }
-        left += one.lines().len() as u32;
+    for seed in 0..32u32 {
+        let machine = [machines, eager][seed as usize / 4 % 2][seed as usize % 4];
+        let (ranks, delay) = (2 + seed % 9, ["10us", "0ns", "3us"][seed as usize % 3]);
+        left += is_the_same(seed, ranks, machine, delay, &[2 + seed % 3]);
     }
-    assert!((24..=100).contains(&left), "of 135 ranks some fail, and others end: {left}");
+    assert!((32..=140).contains(&left), "of some 190 ranks some fail, and others end: {left}");
+}
+
+/// A random program has one outcome, on so many processes too; how many ranks end.
+#[track_caller]
+fn is_the_same(seed: u32, ranks: u32, machine: &str, delay: &str, processes: &[u32]) -> u32 {
+    let run = || random_failures(seed, ranks, machine, delay);
+    let one = run().run().success();
+    let several = processes.iter().map(|&processes| run().processes("mpich", processes.min(ranks)).run());
+    for other in several.chain([run().arg("-xsim-coll-events").run()]) {
+        let other = other.success();
+        assert_eq!((one.lines(), fallen(&one)), (other.lines(), fallen(&other)), "seed {seed} on {machine}: {other}");
+    }
+    one.lines().len() as u32
 }
 
 // Who agrees last, or sends to a rank that has failed, is answered at once on one process. Between two the answer is on its way for a while of the host's time, and
@@ -355,9 +393,7 @@ fn what_another_process_answers_at_once_comes_before_a_later_failure() {
     for (seed, ranks, machine, delay) in
         [(144, 2, star, "10us"), (171, 2, star, "10us"), (733, 6, "mesh:2d,l=2us,b=1Gbps/rank:eager=0", "0ns")]
     {
-        let run = || random_failures(seed, ranks, machine, delay);
-        let (one, two) = (run().run().success(), run().processes("mpich", 2).run().success());
-        assert_eq!((one.lines(), fallen(&one)), (two.lines(), fallen(&two)), "seed {seed} on {machine}: {two}");
+        is_the_same(seed, ranks, machine, delay, &[2]);
     }
 }
 

@@ -204,6 +204,66 @@ static void revoke(void)
     MPI_Comm_free(&comm);
 }
 
+/* What is over when a rank is told that the communicator is revoked is over, and nothing else, though others have run ahead of that. */
+static void in_time(void)
+{
+    int got[3] = {-1, -1, -1}, value = 5;
+    MPI_Comm comm;
+    MPI_Request requests[3];
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    returns(comm);
+    returns(MPI_COMM_WORLD);
+    if (rank == 0) {
+        until(50e-6);
+        MPIX_Comm_revoke(comm);
+    }
+    if (rank == 1) {
+        for (int i = 0; i < 3; i++)
+            MPI_Irecv(&got[i], 1, MPI_INT, 2, i, comm, &requests[i]);
+        for (int i = 0; i < 3; i++)
+            say("receive", MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+        CHECK(got[0] == 5 && got[1] == 5 && got[2] == -1);
+    }
+    if (rank == 2) {
+        until(46e-6);
+        MPI_Issend(&value, 1, MPI_INT, 1, 0, comm, &requests[0]);
+        until(49e-6);
+        MPI_Issend(&value, 1, MPI_INT, 1, 1, comm, &requests[1]);
+        until(51e-6);
+        MPI_Issend(&value, 1, MPI_INT, 1, 2, comm, &requests[2]);
+        for (int i = 0; i < 3; i++)
+            say("send", MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+    }
+    if (rank == 3) {
+        /* Posted and begun by a rank that has been told and has not looked. */
+        until(55e-6);
+        MPI_Irecv(&got[0], 1, MPI_INT, 2, 0, comm, &requests[0]);
+        MPI_Issend(&value, 1, MPI_INT, 2, 0, comm, &requests[1]);
+        until(57e-6);
+        say("late receive", MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+        say("late send", MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
+    }
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+    MPI_Comm_free(&comm);
+}
+
+/* A receive of a rank that has failed when the message comes is none, though it was posted before, and by a rank that waits. */
+static void too_late(void)
+{
+    int value = 5;
+    returns(MPI_COMM_WORLD);
+    if (rank == 1) {
+        MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(!"a rank that has failed goes on");
+    }
+    if (rank == 0) {
+        until(47e-6);
+        say("in time", MPI_Ssend(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
+        say("too late", MPI_Ssend(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
+    }
+}
+
 /* Agreement: the bits that all have, whoever fails; it fails until all have acknowledged that. */
 static void agree(void)
 {
@@ -314,5 +374,5 @@ static void recover(void)
 static const Case cases[] = {{"messages", messages}, {"several", several}, {"wildcard", wildcard}, {"collectives", collectives},
                              {"nonblocking", nonblocking}, {"revoke", revoke}, {"agree", agree}, {"leaves", leaves},
                              {"by_itself", by_itself}, {"fatal", fatal}, {"asks", asks}, {"recover", recover},
-                             {"freed", freed}};
+                             {"freed", freed}, {"in_time", in_time}, {"too_late", too_late}};
 RUN_CASES(cases)

@@ -49,9 +49,9 @@ impl Collectives {
     /// Whether collectives of this process may gather. With a gap, what the rank of a nonblocking one sends meanwhile delays the messages of
     /// its collective: such a member is run event by event.
     // On a shared network nothing is known before it happens, and with a gap the interface of a rank that goes
-    // on is not the collective's alone.
+    // on is not the collective's alone. Where ranks fail, a member may be told before it is through.
     pub(crate) fn gathers(&self, messages: &Messages, blocking: bool) -> bool {
-        self.batch && !messages.by_time() && (blocking || messages.wire.overheads.gap == Span::ZERO)
+        self.batch && !messages.by_time() && messages.faults.is_none() && (blocking || messages.wire.overheads.gap == Span::ZERO)
     }
 
     /// What the mounted rank's next collective on an intracommunicator looks like; `None` if it is not one to gather.

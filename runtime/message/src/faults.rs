@@ -7,13 +7,14 @@
 mod away;
 mod p2p;
 mod telling;
+mod under_way;
 
-use away::Away;
 use engine::{Span, Time};
 use objects::error::{ErrorClass, Failure};
 use objects::group::Group;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
+use under_way::UnderWay;
 
 /// A rank that has failed.
 #[derive(Clone, Copy, Debug)]
@@ -66,8 +67,8 @@ pub struct Faults {
     receives: FxHashMap<u32, Fault>,
     /// Sends that have.
     sends: FxHashMap<u32, Fault>,
-    /// Sends to ranks of other processes that wait for their match.
-    away: Away,
+    /// Receives and sends that may end so yet.
+    under_way: UnderWay,
     /// Up to when ranks know who has failed.
     learned: FxHashMap<u32, Time>,
     /// Ranks that an error has told that they know too little.
@@ -106,8 +107,8 @@ impl Faults {
         if self.alarms.is_empty() { None } else { self.alarms.get(&rank)?.first().copied() }
     }
 
-    /// A rank looks at what it has to up to `time`: the contexts that it gets to know to be revoked.
-    pub fn take_alarms(&mut self, rank: u32, time: Time) -> Vec<u32> {
+    /// A rank looks at what it has to up to `time`: it gets to know of revocations.
+    pub fn take_alarms(&mut self, rank: u32, time: Time) {
         if let Some(alarms) = self.alarms.get_mut(&rank) {
             while alarms.first().is_some_and(|&first| first <= time) {
                 alarms.pop_first();
@@ -116,15 +117,8 @@ impl Faults {
                 self.alarms.remove(&rank);
             }
         }
-        let revoked = self.revoked.iter_mut().filter(|((of, _), revoked)| *of == rank && revoked.at <= time && !revoked.known);
-        let mut contexts: Vec<u32> = revoked
-            .map(|((_, context), revoked)| {
-                revoked.known = true;
-                *context
-            })
-            .collect();
-        contexts.sort_unstable();
-        contexts
+        let revoked = self.revoked.iter_mut().filter(|((of, _), revoked)| *of == rank && revoked.at <= time);
+        revoked.for_each(|(_, revoked)| revoked.known = true);
     }
 
     /// A rank will not look at anything any more.
@@ -194,13 +188,24 @@ impl Faults {
 
     /// Whether a rank has been told that a communicator is revoked.
     pub fn is_revoked(&self, rank: u32, context: u32) -> bool {
-        self.revoked.get(&(rank, context)).is_some_and(|revoked| revoked.known)
+        self.revocation(rank, context).is_some()
+    }
+
+    /// Why nothing goes on in a context, if a rank has been told that its communicator is revoked.
+    fn revocation(&self, rank: u32, context: u32) -> Option<Fault> {
+        let revoked = self.revoked.get(&(rank, context)).filter(|revoked| revoked.known)?;
+        Some(Fault { class: ErrorClass::REVOKED, known: revoked.at, rank })
     }
 
     /// Of a group, the first that has failed and that a rank has not acknowledged in a communicator.
     fn first_unacknowledged(&self, rank: u32, context: u32, group: &Group) -> Option<Failed> {
         let new = &self.failed[self.acknowledged(rank, context) as usize..];
         new.iter().find(|failed| group.rank_of(failed.rank).is_some()).copied()
+    }
+
+    /// Whether a receive has ended with an error.
+    pub(crate) fn has_ended(&self, receive: u32) -> bool {
+        self.receives.contains_key(&receive)
     }
 
     fn fault(&self, class: ErrorClass, failed: &Failed) -> Fault {

@@ -108,6 +108,9 @@ impl Messages {
         if let Body::Away { process, request } = request.body {
             self.requests.remove(index);
             let receive = self.receive_of(index);
+            if self.is_own(process) {
+                return self.is_matched(request, at, receive);
+            }
             self.tell_matched(process, request, at, receive);
             return;
         }
@@ -116,6 +119,7 @@ impl Messages {
         if request.orphan && !matches!(request.body, Body::Chapter { .. }) {
             self.requests.remove(index);
             self.receive_of(index);
+            self.forget_send(index);
         } else if std::mem::take(&mut request.waited) {
             self.one_less(owner);
         }

@@ -8,13 +8,14 @@ use engine::Time;
 
 impl Messages {
     /// Whether the sender of a message that the receive `index` of rank `to` meets at `met` must not know of it yet.
-    // On a shared network matches come in the order of time by themselves.
+    // On a shared network matches come in the order of time by themselves. Where ranks fail all are held: the receiver may fail before.
     #[inline]
-    pub(crate) fn may_be_cancelled(&self, to: u32, index: u32, met: Time) -> bool {
-        self.held.cancels
-            && !self.by_time()
-            && met > self.clock(to)
-            && self.nodes[index].flags & (flag::WAITED | flag::ORPHAN | flag::TRUNCATED) == 0
+    pub(crate) fn is_held(&self, to: u32, index: u32, met: Time) -> bool {
+        self.faults.is_some()
+            || self.held.cancels
+                && !self.by_time()
+                && met > self.clock(to)
+                && self.nodes[index].flags & (flag::WAITED | flag::ORPHAN | flag::TRUNCATED) == 0
     }
 
     /// Keeps a match back; answers when the payload arrives.
@@ -47,7 +48,7 @@ impl Messages {
 
     /// Tells the senders of all held matches that their receivers' clocks have passed; whether there were any.
     pub fn tell_passed(&mut self) -> bool {
-        if self.held.all.is_empty() {
+        if self.held.all.is_empty() || self.faults.is_some() {
             return false;
         }
         let passed: Vec<_> = self.held.all.keys().filter(|(rank, met, ..)| *met <= self.clock(*rank)).copied().collect();
@@ -59,5 +60,18 @@ impl Messages {
     pub fn take_held(&mut self, rank: u32, receive: u32) -> Option<HeldMatch> {
         let key = *self.held.all.keys().find(|(owner, met, _, index)| (*owner, *index) == (rank, receive) && *met > self.clock(rank))?;
         self.held.all.remove(&key)
+    }
+
+    /// Takes the match of a receive out, if it is held; its sender will not be told.
+    pub(crate) fn unhold(&mut self, rank: u32, receive: u32) -> Option<HeldMatch> {
+        let of_rank = (rank, Time::ZERO, 0, 0)..=(rank, Time::MAX, u32::MAX, u32::MAX);
+        let key = *self.held.all.range(of_rank).find(|((.., index), _)| *index == receive)?.0;
+        self.held.all.remove(&key)
+    }
+
+    /// Takes the first match out that is held for a rank; its sender will not be told.
+    pub(crate) fn unhold_first(&mut self, rank: u32) -> Option<HeldMatch> {
+        let (met, source, receive) = self.first_held(rank)?;
+        self.held.all.remove(&(rank, met, source, receive))
     }
 }

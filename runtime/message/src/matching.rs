@@ -188,15 +188,12 @@ impl Messages {
             self.flights[transit.flight] = Flight::Received { to, receive: index, posted_at, bytes, transit };
         } else {
             self.note_meeting(transit.request, index, (posted_at, to), posted_at > transit.arrival, transit.flags & flag::RENDEZVOUS != 0);
-            let may_be_cancelled = self.may_be_cancelled(to, index, transit.arrival.max(posted_at));
+            let is_held = self.is_held(to, index, transit.arrival.max(posted_at));
             // The sender's clock depends on this match once it is told: the receive cannot give its message back when it is cancelled, unless the match is
             // still held.
             self.nodes[index].flags |= flag::TOLD;
-            let arrival = if may_be_cancelled {
-                self.hold_match(to, index, posted_at, bytes, transit)
-            } else {
-                self.handshake(to, posted_at, bytes, transit)
-            };
+            let arrival =
+                if is_held { self.hold_match(to, index, posted_at, bytes, transit) } else { self.handshake(to, posted_at, bytes, transit) };
             self.complete(to, index, arrival);
         }
     }

@@ -26,6 +26,13 @@ pub fn invalid(handle: usize) -> Box<Failure> {
     )
 }
 
+/// The failure of a call that was given a request twice.
+#[cold]
+pub fn stands_twice(handle: usize) -> Box<Failure> {
+    let text = format!("request handle {handle:#x} stands twice in the array: each request is completed once, so give it once");
+    Failure::new(ErrorClass::REQUEST, text)
+}
+
 /// Whether a request handle may name this node.
 #[inline]
 fn is_request(node: &Node) -> bool {
@@ -91,6 +98,12 @@ impl Messages {
         }
     }
 
+    /// Whether a handle names a persistent request.
+    pub fn is_persistent(&self, handle: usize) -> bool {
+        let RequestRef::Cold(index) = handle::request(handle) else { return false };
+        matches!(self.requests.get(index), Some(Request { body: Body::Persistent { .. }, .. }))
+    }
+
     /// Marks an incomplete request as waited for by the mounted rank.
     #[inline]
     pub fn await_request(&mut self, rank: u32, handle: usize) {
@@ -154,10 +167,7 @@ impl Messages {
             }
             awaited.all_ignored &= handle == handle::REQUEST_NULL;
             let failure = match self.completion(handle) {
-                Ok(Completion::Unknown) if self.is_awaited(handle) => Failure::new(
-                    ErrorClass::REQUEST,
-                    format!("request handle {handle:#x} stands twice in the array: each request is completed once, so give it once"),
-                ),
+                Ok(Completion::Unknown) if self.is_awaited(handle) => stands_twice(handle),
                 Ok(Completion::Unknown) => {
                     self.await_request(me, handle);
                     continue;

@@ -14,7 +14,7 @@ impl World {
     pub(crate) fn ring(&mut self, rank: u32, at: Time) {
         let Some(faults) = &mut self.messages.faults else { return };
         let doom = faults.doom_of(rank).filter(|&doom| doom <= at);
-        let revoked = faults.take_alarms(rank, at);
+        faults.take_alarms(rank, at);
         if let Some(doom) = doom {
             return self.rank_fails(Failed { rank, at: doom });
         }
@@ -23,9 +23,7 @@ impl World {
         }
         let World { messages, chapters, objects, .. } = self;
         messages.fail_receives(objects, rank, at);
-        for context in revoked {
-            messages.fail_sends(objects, rank, context, at);
-        }
+        messages.fail_sends(rank, at);
         chapters.collectives.break_off(messages, objects, rank, at);
         self.answer_parked(rank, at);
     }

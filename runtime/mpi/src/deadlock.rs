@@ -188,6 +188,7 @@ fn wait_of(world: &World, rank: u32) -> Wait {
     let function = world.messages.ranks[rank as usize].function;
     if let Some(poll) = world.order.polls.get(&rank) {
         return match poll.question() {
+            Some(Question::WaitAll(requests)) => requests_wait(world, function, rank, &requests.iter().collect::<Vec<usize>>()),
             Some(question) => answer_wait(function, question),
             None => threads_wait(world, rank),
         };
@@ -223,6 +224,7 @@ fn answer_wait(function: u16, question: &Question) -> Wait {
         },
         Question::WaitAny(requests)
         | Question::WaitSome(requests)
+        | Question::WaitAll(requests)
         | Question::TestAll(requests)
         | Question::TestAny(requests)
         | Question::TestSome(requests) => {
@@ -231,6 +233,18 @@ fn answer_wait(function: u16, question: &Question) -> Wait {
         Question::Instant | Question::Now | Question::Cancel(_) => String::new(),
     };
     Wait { function, source: None, rest, shared: None }
+}
+
+/// The first of these requests that is not complete.
+fn requests_wait(world: &World, function: u16, rank: u32, handles: &[usize]) -> Wait {
+    let is_open = |handle: &usize| world.messages.completion(*handle) == Ok(Completion::Unknown);
+    let open: Vec<usize> = handles.iter().copied().filter(is_open).map(|handle| world.messages.active_part(handle)).collect();
+    let wait = open.first().and_then(|&handle| match handle::request(handle) {
+        RequestRef::Node(index) => Some(receive_wait(world, function, rank, index, open.len())),
+        RequestRef::Cold(index) => request_wait(world, function, rank, &world.messages.requests[index].body),
+        _ => None,
+    });
+    wait.unwrap_or_else(|| nothing(function))
 }
 
 /// The message for a receive, the first of so many.
@@ -283,16 +297,7 @@ fn thread_wait(world: &World, rank: u32, blocked: &Blocked) -> Wait {
             let token = [instance, 0];
             chapter_wait(world, function, rank, collective::CHAPTER, Some(token)).unwrap_or_else(|| nothing(function))
         }
-        Need::Requests(handles) => {
-            let is_open = |handle: &&usize| world.messages.completion(**handle) == Ok(Completion::Unknown);
-            let open: Vec<usize> = handles.iter().filter(is_open).copied().collect();
-            let wait = open.first().and_then(|&handle| match handle::request(handle) {
-                RequestRef::Node(index) => Some(receive_wait(world, function, rank, index, open.len())),
-                RequestRef::Cold(index) => request_wait(world, function, rank, &world.messages.requests[index].body),
-                _ => None,
-            });
-            wait.unwrap_or_else(|| nothing(function))
-        }
+        Need::Requests(handles) => requests_wait(world, function, rank, handles),
         Need::Wake(_) | Need::Nothing => nothing(function),
     }
 }

@@ -247,6 +247,7 @@ impl World {
         let floor = &mut self.order.decisions.floors[(rank - self.messages.first) as usize];
         *floor = time.max(*floor);
         self.messages.rematch(rank, time);
+        self.messages.look_behind(rank, time);
         if self.messages.ranks[rank as usize].polling {
             self.messages.advance(rank, time);
         }

@@ -1,4 +1,4 @@
-//! What must wait for safe time: receives for any source, probes, tests, waits for any or some.
+//! What must wait for safe time: receives for any source, probes, tests, waits for any or some; where ranks can fail, all waits.
 //!
 //! A rank that must wait asks a [`Question`]; `decisions.rs` decides when it is answered.
 //!
@@ -46,8 +46,15 @@ impl World {
     /// does for what arrives later, is given in its turn where [`World::sees_turns`] says that this is seen. One that rests only on what has happened
     /// by then is given at once everywhere: it is known to all before anything of its instant is decided.
     // A question with several answers that could still change is open at the asking rank's clock: what arrives
-    // later does not change them.
+    // later does not change them. Where ranks fail no answer is final before its time.
     pub(crate) fn open_once(&self, rank: u32, question: &Question) -> Open {
+        match self.open_at_once(rank, question) {
+            Open::Final if self.messages.faults.is_some() => Open::At(self.messages.clock(rank)),
+            open => open,
+        }
+    }
+
+    fn open_at_once(&self, rank: u32, question: &Question) -> Open {
         let clock = self.messages.clock(rank);
         let known = |handle: usize| self.messages.completion(handle).unwrap_or(Completion::Null);
         let foreknown = || if self.sees_turns(rank) { Open::At(clock) } else { Open::Final };
@@ -104,18 +111,32 @@ impl World {
                 self.open_first(rank, self.first_of(requests))
             }
             Question::WaitSome(requests) => self.open_first(rank, self.first_of(requests)),
+            Question::WaitAll(requests) => {
+                let mut latest = clock;
+                for handle in requests.iter() {
+                    match known(handle) {
+                        Completion::At(time) => latest = latest.max(time),
+                        Completion::Unknown => return Open::Never,
+                        Completion::Null => {}
+                    }
+                }
+                Open::At(latest)
+            }
             Question::Iprobe(pattern) => match (pattern.source, self.head(rank, pattern)) {
                 (Some(_), Some(_)) if self.messages.wild_overlaps(rank, pattern) => Open::At(clock),
                 (Some(_), Some((_, time))) if time > clock => foreknown(),
                 (Some(_), Some(_)) => Open::Final,
                 _ => Open::At(clock),
             },
+            Question::Probe(pattern) if self.messages.faults.is_some() => {
+                let head = self.head(rank, pattern).map(|(_, time)| time);
+                let fault = self.messages.fault_of_probe(&self.objects, rank, pattern, head).map(|fault| fault.known);
+                fault.or(head).map_or(Open::Never, |time| Open::At(time.max(clock)))
+            }
             Question::Probe(pattern) => match (pattern.source, self.head(rank, pattern)) {
                 (Some(_), Some(_)) if !self.messages.wild_overlaps(rank, pattern) => Open::Final,
                 (_, Some((_, time))) => Open::At(time),
-                (_, None) => {
-                    self.messages.fault_of(&self.objects, rank, pattern).map_or(Open::Never, |fault| Open::At(fault.known.max(clock)))
-                }
+                (_, None) => Open::Never,
             },
             Question::Instant | Question::Now => Open::At(clock),
             // Once it has one, no other can come before that.
@@ -129,7 +150,8 @@ impl World {
 
     /// When a rank that waits for the first of several can go on.
     pub(crate) fn open_first(&self, rank: u32, first: First) -> Open {
-        first.open(self.messages.clock(rank), self.sees_turns(rank))
+        let clock = self.messages.clock(rank);
+        if self.messages.faults.is_some() { first.open_in_order(clock) } else { first.open(clock, self.sees_turns(rank)) }
     }
 
     /// Whether it is seen when within an instant a rank goes on: before or after what else is open there is decided.

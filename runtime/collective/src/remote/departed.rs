@@ -1,23 +1,44 @@
-//! Which collective calls ranks of other processes had entered when they failed: they take part in these to the end.
+//! Which collective calls ranks have entered, for those who wait for them elsewhere when they have failed: they take part in these to the end.
 
 use crate::remote::spread::Ident;
-use rustc_hash::{FxHashMap, FxHashSet};
+use engine::record::{Put, Take};
+use rustc_hash::FxHashMap;
 
-/// What ranks of other processes had entered that have failed.
+/// How many calls ranks have entered: those of this process, where ranks can fail, and of others those that have failed.
+// Of freed communicators, too: who has freed one is through with its calls there, and others may not be.
 #[derive(Default)]
 pub(crate) struct Departed {
-    /// How many calls of a communicator, by rank and context.
-    pub(super) calls: FxHashMap<(u32, u32), u32>,
-    /// What else had not come to its end for it: starts of persistent collectives, calls among the members of a group.
-    pub(super) open: FxHashSet<(u32, Ident)>,
+    /// By rank and name, without its number.
+    made: FxHashMap<(u32, Ident), u32>,
 }
 
 impl Departed {
-    /// Whether a rank that has failed had entered a call.
+    /// A rank has entered a call, or been refused it.
+    pub(super) fn enters(&mut self, rank: u32, ident: Ident) {
+        let made = self.made.entry((rank, Ident { call: 0, ..ident })).or_default();
+        *made = (*made).max(ident.call + 1);
+    }
+
+    /// Whether a rank had entered a call when it failed.
     pub(crate) fn had_entered(&self, rank: u32, ident: &Ident) -> bool {
-        match ident.as_call() {
-            Some((context, call)) => self.calls.get(&(rank, context)).is_some_and(|&calls| calls > call),
-            None => self.open.contains(&(rank, *ident)),
+        self.made.get(&(rank, Ident { call: 0, ..*ident })).is_some_and(|&made| made > ident.call)
+    }
+
+    /// What a rank of this process had entered, for others. O(all that ranks of this process have).
+    pub(super) fn put(&mut self, rank: u32, out: &mut Vec<u8>) {
+        let of_rank = self.made.iter().filter(|((of, _), _)| *of == rank);
+        let mut idents: Vec<Ident> = of_rank.map(|(&(_, ident), &made)| Ident { call: made, ..ident }).collect();
+        idents.sort_unstable_by_key(|ident| (ident.context, ident.key, ident.print));
+        out.u32(idents.len() as u32);
+        idents.iter().for_each(|ident| ident.put(out));
+        self.made.retain(|(of, _), _| *of != rank);
+    }
+
+    /// What a rank of another process had entered.
+    pub(super) fn take(&mut self, rank: u32, record: &mut Take) {
+        for _ in 0..record.u32() {
+            let ident = Ident::take(record);
+            self.made.insert((rank, Ident { call: 0, ..ident }), ident.call);
         }
     }
 }

@@ -71,6 +71,10 @@ impl Collectives {
     /// are in.
     pub(crate) fn entered_spread(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32, member: u32) {
         let instance = self.instance(index);
+        if let Some(ident) = instance.ident.filter(|_| messages.faults.is_some()) {
+            self.spread.departed.enters(messages.current, ident);
+        }
+        let instance = self.instance(index);
         if instance.arrived == instance.here && instance.agreement.is_some() {
             self.contribute(messages, objects, index);
         }

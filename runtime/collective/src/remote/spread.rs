@@ -53,10 +53,6 @@ impl Ident {
     pub(crate) fn take(record: &mut Take) -> Ident {
         Ident { context: record.u32(), key: (record.i32(), record.u32()), print: record.u64(), call: record.u32() }
     }
-    /// The communicator's context and the number of the call, if it is one of a communicator and no start of a persistent collective.
-    pub(crate) fn as_call(&self) -> Option<(u32, u32)> {
-        (*self == Ident::of_comm(self.context, self.call)).then_some((self.context, self.call))
-    }
     /// Bytes of an encoded one.
     pub(crate) const BYTES: usize = 24;
 }
@@ -101,7 +97,7 @@ pub(crate) struct Spread {
     pub(crate) meetings: FxHashMap<Ident, Meeting>,
     /// Processes that are ready, for instances whose first member is on this one.
     pub(crate) readies: FxHashMap<Ident, Readies>,
-    /// What ranks of other processes had entered that have failed.
+    /// What ranks have entered that may fail, or have.
     pub(crate) departed: Departed,
 }
 

@@ -14,8 +14,8 @@ impl Messages {
     /// Why nothing that this pattern accepts will come to `rank` any more, unless it is on its way.
     pub fn fault_of(&self, objects: &Objects, rank: u32, pattern: &Pattern) -> Option<Fault> {
         let faults = self.faults.as_ref()?;
-        if faults.is_revoked(rank, pattern.context) {
-            return Some(Fault { class: ErrorClass::REVOKED, known: Time::ZERO, rank });
+        if let Some(revoked) = faults.revocation(rank, pattern.context) {
+            return Some(revoked);
         }
         if faults.failed.is_empty() {
             return None;
@@ -33,6 +33,16 @@ impl Messages {
                 Some(faults.fault(ErrorClass::PROC_FAILED_PENDING, &failed))
             }
         }
+    }
+
+    /// Why a probe of `rank` finds nothing any more, if no message comes before that is known: of those that it accepts the first arrives at `head`.
+    pub fn fault_of_probe(&self, objects: &Objects, rank: u32, pattern: &Pattern, head: Option<Time>) -> Option<Fault> {
+        let (fault, clock) = (self.fault_of(objects, rank, pattern)?, self.clock(rank));
+        let finds = match fault.class {
+            ErrorClass::PROC_FAILED => head.is_some(),
+            _ => head.is_some_and(|head| head.max(clock) <= fault.known.max(clock)),
+        };
+        (!finds).then_some(fault)
     }
 
     /// Whether the mounted rank may communicate in a context.
@@ -99,6 +109,7 @@ impl Messages {
             self.requests.remove(request);
             return self.tell_vain(process, ticket, fault);
         }
+        self.void_ticket(request);
         self.finish_request(request, fault.known);
         // One that nobody will ask for is gone now.
         if let (Some(faults), Some(_)) = (&mut self.faults, self.requests.get(request)) {
@@ -108,8 +119,9 @@ impl Messages {
 
     /// Why a complete send of the mounted rank has failed.
     pub fn take_send_fault(&mut self, request: u32) -> Option<Box<Failure>> {
-        let fault = self.faults.as_mut()?.sends.remove(&request)?;
-        Some(self.tell_failure(fault))
+        let fault = self.faults.as_mut()?.sends.remove(&request);
+        self.forget_send(request);
+        fault.map(|fault| self.tell_failure(fault))
     }
 
     /// The mounted rank is told that one of its operations has failed.
@@ -125,11 +137,18 @@ impl Messages {
     pub(crate) fn look_at_posted(&mut self, objects: &Objects, receive: u32) {
         let me = self.current;
         let node = &self.nodes[receive];
-        if node.state != State::Posted {
-            return;
-        }
         let Some(fault) = self.fault_of(objects, me, &Pattern::of(node)) else { return };
-        self.alarm(me, fault.known.max(self.clock(me)));
+        if node.state == State::Posted || fault.class == ErrorClass::REVOKED {
+            self.alarm(me, fault.known.max(self.clock(me)));
+        }
+    }
+
+    /// A receive of `rank` for any source was decided or cancelled at `time`: it may have taken what was the last message for one behind it.
+    pub fn look_behind(&mut self, rank: u32, time: Time) {
+        let state = &self.ranks[rank as usize];
+        if self.faults.as_ref().is_some_and(|faults| !faults.failed.is_empty()) && self.posted.length(state.posted) > state.wilds as usize {
+            self.alarm(rank, time);
+        }
     }
 
     /// Whether no message lies there that this posted receive accepts: one may, that a receive before it may take.
@@ -137,20 +156,55 @@ impl Messages {
         self.find_unexpected(rank, &Pattern::of(&self.nodes[receive])).is_none()
     }
 
-    /// Posted receives of `rank` that get nothing any more, as is known at `now`, end with an error.
-    // O(posted), each with a search: once a failure and rank. What a rank that has run ahead has posted later ends then: by that time it may have been told of more.
+    /// Receives of `rank` that get nothing any more, as is known at `now`, end with an error.
+    // O(receives), each with a search: once a failure and rank. What a rank that has run ahead has posted later ends then: by that time it may have been told of more.
     pub fn fail_receives(&mut self, objects: &Objects, rank: u32, now: Time) {
         let posted: Vec<u32> = self.posted.iter(self.ranks[rank as usize].posted).collect();
+        let mut wild = false;
         for receive in posted {
             let pattern = Pattern::of(&self.nodes[receive]);
             if let Some(fault) = self.fault_of(objects, rank, &pattern)
                 && fault.known <= now
                 && !self.is_posted_later(rank, receive, now)
-                && (fault.class == ErrorClass::REVOKED || self.gets_nothing(rank, receive))
+                && (fault.class != ErrorClass::PROC_FAILED || self.gets_nothing(rank, receive))
             {
+                wild |= pattern.source.is_none();
                 self.fail_receive(rank, receive, Fault { known: now, ..fault });
             }
         }
+        if wild {
+            self.rematch(rank, now);
+        }
+        let listed = self.faults.as_ref().map(|faults| faults.under_way.receives_of(rank)).unwrap_or_default();
+        for (receive, posted) in listed {
+            self.take_from(rank, receive, posted, now);
+        }
+    }
+
+    /// A receive that has its message, and is of a revoked communicator, loses it if it arrives after `now`.
+    fn take_from(&mut self, rank: u32, receive: u32, posted: Time, now: Time) {
+        let node = self.nodes[receive];
+        let Some(fault) = self.faults.as_ref().and_then(|faults| faults.revocation(rank, node.context)) else { return };
+        if node.state != State::Matched || node.has(flag::ORPHAN) || node.arrival <= now.max(posted) {
+            return;
+        }
+        if posted > now {
+            return self.alarm(rank, posted);
+        }
+        if node.has(flag::POOLED) {
+            self.pool.free(node.data[0] as u32);
+        }
+        if let Some(held) = self.unhold(rank, receive) {
+            // Its sender is told of the revocation by itself.
+            self.requests.remove(held.transit.request);
+        }
+        let node = &mut self.nodes[receive];
+        node.flags = node.flags & !(flag::INLINE | flag::POOLED) | flag::TRUNCATED;
+        node.arrival = now;
+        if let Some(faults) = &mut self.faults {
+            faults.receives.insert(receive, Fault { known: now, ..fault });
+        }
+        self.mark_dirty(rank);
     }
 
     /// Whether a receive was posted after `now`: then it is looked at when it was.
@@ -200,6 +254,7 @@ impl Messages {
             if node.has(flag::LAYOUT) {
                 self.layouts.remove(node.layout);
             }
+            self.unlist_receive(receive);
             self.nodes.free(receive);
         }
         Some(self.tell_failure(fault))
@@ -211,6 +266,7 @@ impl Messages {
         let node = &mut self.nodes[receive];
         node.flags &= !(flag::TRUNCATED | flag::WAITED | flag::STATUS_IGNORED);
         (node.state, node.arrival) = (State::Posted, clock);
+        self.list_receive(me, receive, clock);
         self.post(me, receive, false);
         self.alarm(me, clock);
     }
@@ -253,6 +309,15 @@ impl Messages {
                 self.fail_send(request, fault);
             }
         }
+        let held = std::iter::from_fn(|| self.unhold_first(rank)).collect::<Vec<_>>();
+        held.into_iter().for_each(|held| self.fail_send(held.transit.request, fault));
+        for (message, _) in self.faults.as_mut().map(|faults| faults.under_way.bury(rank)).unwrap_or_default() {
+            if self.nodes[message].state == State::Extracted
+                && let Some(request) = waiting(&self.nodes[message])
+            {
+                self.fail_send(request, fault);
+            }
+        }
         for request in self.requests.iter_mut().filter(|request| request.owner == rank) {
             (request.waited, request.orphan) = (false, true);
         }
@@ -261,34 +326,24 @@ impl Messages {
         (state.clock, state.waiting, state.polling) = (at.min(state.clock), 0, false);
     }
 
-    /// Sends of `rank` in a context that wait for their match end with an error, because the communicator is revoked. Their messages may still be received until
+    /// Sends of `rank` that are not over by `now` end with an error where it has been told that their communicator is revoked. Their messages may still be received until
     /// the receivers are told, too.
-    // O(messages that lie at its members), and nothing where it waits for none.
-    pub fn fail_sends(&mut self, objects: &Objects, rank: u32, context: u32, now: Time) {
-        let waits = self
-            .requests
-            .iter()
-            .any(|(_, request)| request.owner == rank && request.done.is_none() && matches!(request.body, Body::Synchronous));
-        let Some(comm) = objects.comms.by_context(context, rank).filter(|_| waits) else { return };
-        let fault = Fault { class: ErrorClass::REVOKED, known: now, rank };
-        self.fail_sends_away(rank, context, fault);
-        let peers = comm.remote.as_ref().unwrap_or(&comm.group).clone();
-        for to in peers.iter().filter(|&to| self.is_local(to)).collect::<Vec<u32>>() {
-            let lying: Vec<u32> = self.unexpected.iter(self.ranks[to as usize].unexpected).collect();
-            for message in lying {
-                let node = &self.nodes[message];
-                let request = node.data[1] as u32;
-                if node.context == context
-                    && node.has(flag::SYNCHRONOUS | flag::RENDEZVOUS)
-                    && self.requests.get(request).is_some_and(|request| request.owner == rank && !request.orphan)
-                {
-                    // Whoever receives it tells a request that nobody has.
-                    let nobody = self.make_request(rank, Body::Synchronous);
-                    self.requests[nobody].orphan = true;
-                    self.nodes[message].data[1] = nobody.into();
-                    self.fail_send(request, fault);
-                }
+    // O(sends under way).
+    pub fn fail_sends(&mut self, rank: u32, now: Time) {
+        let sends = self.faults.as_ref().map(|faults| faults.under_way.sends_of(rank)).unwrap_or_default();
+        for (request, context, begun) in sends {
+            let Some(fault) = self.faults.as_ref().and_then(|faults| faults.revocation(rank, context)) else { continue };
+            let Some(state) = self.requests.get_mut(request).filter(|state| !state.orphan && state.done.is_none_or(|done| done > now))
+            else {
+                continue;
+            };
+            if begun > now {
+                self.alarm(rank, begun);
+                continue;
             }
+            // That its match will be told, or the failure of its receiver, is known already, and later.
+            state.done = None;
+            self.fail_send(request, Fault { known: now, ..fault });
         }
     }
 }

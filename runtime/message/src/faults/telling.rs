@@ -11,10 +11,14 @@ impl Messages {
     /// Failures and revocations are reckoned with from now on. Nobody hears of a failure before a message of that time could have come.
     // Sends leave the plain path at its first question, which so needs no question about failures.
     pub fn have_faults(&mut self) -> &mut Faults {
-        self.wire.plain = false;
-        self.plain_receives = false;
-        let delay = self.detection.max(self.lookahead(false));
-        self.faults.get_or_insert_with(|| Box::new(Faults::new(delay)))
+        if self.faults.is_none() {
+            self.flush_batch();
+            (self.wire.plain, self.plain_receives, self.unseen) = (false, false, false);
+            let delay = self.detection.max(self.lookahead(false));
+            self.faults = Some(Box::new(Faults::new(delay)));
+            self.list_all();
+        }
+        self.faults.get_or_insert_default()
     }
 
     /// A rank will have something to look at.
@@ -42,12 +46,19 @@ impl Messages {
         self.alarm(rank, at);
     }
 
+    /// The first member of a communicator (its index) of which it is known by `now` that it has failed.
+    pub fn fault_of_members(&self, objects: &Objects, comm: u32, now: Time) -> Option<Fault> {
+        let (faults, communicator) = (self.faults.as_ref()?, objects.comms.at(comm));
+        let failed = faults.known_in(&communicator.group, now).next().filter(|_| !communicator.is_self);
+        failed.map(|(_, failed)| faults.fault(ErrorClass::PROC_FAILED, &failed))
+    }
+
     /// Why a collective call of `rank` on a communicator (its index) cannot come to an end, as the rank knows.
     pub fn fault_of_collective(&self, objects: &Objects, rank: u32, comm: u32) -> Option<Fault> {
         let faults = self.faults.as_ref()?;
         let communicator = objects.comms.at(comm);
-        if faults.is_revoked(rank, communicator.context) {
-            return Some(Fault { class: ErrorClass::REVOKED, known: Time::ZERO, rank });
+        if let Some(revoked) = faults.revocation(rank, communicator.context) {
+            return Some(revoked);
         }
         let of = |group: &Group| faults.failed.iter().find(|failed| faults.knows(rank, failed) && group.rank_of(failed.rank).is_some());
         let failed = match &communicator.remote {

@@ -55,6 +55,10 @@ impl Messages {
     #[inline]
     pub fn truncated_status(&self, handle: usize) -> Option<Status> {
         let RequestRef::Node(index) = handle::request(self.active_part(handle)) else { return None };
+        // What it has lost is as if it had never been.
+        if self.faults.as_ref().is_some_and(|faults| faults.has_ended(index)) {
+            return None;
+        }
         let node = &self.nodes[index];
         let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
         node.has(flag::TRUNCATED).then_some(status)

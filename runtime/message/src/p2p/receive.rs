@@ -146,6 +146,9 @@ impl Messages {
             return Ok(index);
         }
         self.flush_batch();
+        if self.faults.is_some() {
+            self.list_receive(self.current, index, self.clock(self.current));
+        }
         self.post(self.current, index, batching == Batching::Never);
         if self.faults.is_some() {
             self.look_at_posted(objects, index);
@@ -175,7 +178,14 @@ impl Messages {
         if self.noted {
             self.note_received_type(objects, receive, buffer);
         }
+        if self.faults.is_some() {
+            self.unlist_receive(index);
+            self.list_receive(self.current, receive, self.clock(self.current));
+        }
         self.take(self.current, receive, index);
+        if self.faults.is_some() {
+            self.look_at_posted(objects, receive);
+        }
         Ok(receive)
     }
 
@@ -215,7 +225,7 @@ impl Messages {
             }
             return None;
         }
-        if source == PROC_NULL as u32 || node.flags & (flag::INLINE | flag::POOLED | flag::LAYOUT | flag::TRUNCATED) != 0 {
+        if source == PROC_NULL as u32 || node.flags & (flag::INLINE | flag::POOLED | flag::LAYOUT | flag::TRUNCATED | flag::LISTED) != 0 {
             return None;
         }
         let (arrival, status) =
@@ -246,6 +256,9 @@ impl Messages {
         }
         if node.has(flag::LAYOUT) {
             self.layouts.remove(node.layout);
+        }
+        if node.has(flag::LISTED) {
+            self.unlist_receive(index);
         }
         self.nodes.free(index);
         if node.state == State::Cancelled {

@@ -79,7 +79,10 @@ impl Messages {
         {
             return Ok(request);
         }
-        let (transit, request) = self.start_transit(objects, mode, to, payload.bytes, comm)?;
+        let (mut transit, request) = self.start_transit(objects, mode, to, payload.bytes, comm)?;
+        if self.faults.is_some() && transit.request != NIL {
+            transit.request = self.list_send(transit.request, context, to);
+        }
         self.profile.message(payload.bytes);
         self.note_sending(to, payload.bytes);
         if self.noted {

@@ -26,7 +26,7 @@ impl Messages {
         // Its place among what leaves for a shared network is known here; when it arrives, nobody knows.
         let under_way = (transit.flags & flag::UNDER_WAY != 0).then(|| self.launch_key(me, transit.arrival));
         let head = HEAD + self.told_type() + if under_way.is_some() { size_of::<u64>() } else { 0 };
-        let (effect, request) = self.ticket(message.context, &transit);
+        let (effect, request) = self.ticket(transit.request, transit.arrival);
         let remote = self.others();
         let process = remote.blocks.process(to);
         let content = if payloads { payload.bytes as usize } else { size_of::<u64>() };
@@ -101,8 +101,13 @@ impl Messages {
     /// A synchronous or rendezvous send of this process was matched elsewhere.
     pub fn matched_arrived(&mut self, mut record: Take) {
         let (request, at) = (record.u32(), Time::from_ps(record.u64()));
+        self.is_matched(request, at, Met::take(&mut record));
+    }
+
+    /// A send of this process is complete at `at`: whose request that is, or its ticket where ranks can fail.
+    pub(crate) fn is_matched(&mut self, request: u32, at: Time, met: Met) {
         let Some(request) = self.redeem(request) else { return };
-        self.note_met(request, Met::take(&mut record));
+        self.note_met(request, met);
         self.finish_request(request, at);
     }
 }

@@ -20,6 +20,9 @@ impl World {
     // Letting others run is worth it only if nothing is waited for anyway: else they run meanwhile.
     #[inline]
     pub fn begin_wait_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
+        if self.messages.faults.is_some() {
+            return Ok(Awaited { waits: self.begin_wait_all_in_order(requests)?, all_ignored: false, unread: 0 });
+        }
         let mut awaited = self.messages.await_all(requests, wanted)?;
         if !awaited.waits && self.messages.should_linger(awaited.unread) {
             self.messages.step_back();
@@ -45,8 +48,15 @@ impl World {
             RequestRef::Node(index) => Ok(Finished::ended(self.messages.finish_receive(index)?)),
             RequestRef::Cold(index) => {
                 if let Body::Persistent { active, .. } = &mut self.messages.requests[index].body {
-                    let Some(active) = active.take() else { return Ok(Finished { next: handle, ..Finished::ended(Status::EMPTY) }) };
-                    return Ok(Finished { next: handle, ..self.finish(active)? });
+                    let Some(operation) = active.take() else { return Ok(Finished { next: handle, ..Finished::ended(Status::EMPTY) }) };
+                    let finished = self.finish(operation);
+                    // One that waits for a source still is active.
+                    if finished.as_ref().is_err_and(|failure| failure.class == ErrorClass::PROC_FAILED_PENDING)
+                        && let Body::Persistent { active, .. } = &mut self.messages.requests[index].body
+                    {
+                        *active = Some(operation);
+                    }
+                    return Ok(Finished { next: handle, ..finished? });
                 }
                 self.finish_in_table(index)
             }
@@ -113,15 +123,19 @@ impl Mpi {
         }
     }
 
-    /// The new value of a request's handle whose completion has failed: itself where the request is still active.
+    /// The new value of a request's handle whose completion has failed: itself where the request is still active, or persistent.
     pub(crate) fn after_failure(&self, handle: usize, failure: &Failure) -> usize {
-        if failure.class == ErrorClass::PROC_FAILED_PENDING { handle } else { REQUEST_NULL }
+        let stays = failure.class == ErrorClass::PROC_FAILED_PENDING || self.world().messages.is_persistent(handle);
+        if stays { handle } else { REQUEST_NULL }
     }
 
     /// The first half of `MPI_Wait`: whether the mounted rank has to wait, for the request or for others to take a long message first.
     #[inline(always)]
     pub fn begin_wait(&self, handle: usize) -> Result<bool> {
         let mut world = self.world();
+        if world.messages.faults.is_some() {
+            return world.begin_wait_in_order(handle);
+        }
         let waits = world.messages.completion(handle)? == Completion::Unknown;
         if waits {
             let me = world.messages.current;

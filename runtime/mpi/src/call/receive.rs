@@ -8,14 +8,33 @@ use crate::p2p::{Buffer, Peer, SendMode};
 use crate::request::Status;
 use crate::world::{Mpi, World};
 
+impl World {
+    /// Ends a receive of the mounted rank, whose status is then [`Mpi::latest_status`], or arranges that the rank is woken: answers its node then.
+    #[inline(always)]
+    fn complete_or_wait(&mut self, index: u32) -> Result<Option<u32>> {
+        if self.messages.faults.is_none() {
+            return self.messages.complete_or_wait(index);
+        }
+        if self.begin_wait_in_order(handle::of_node(index))? {
+            return Ok(Some(index));
+        }
+        self.messages.end_pending(index);
+        self.messages.latest = self.messages.finish_receive(index)?;
+        Ok(None)
+    }
+}
+
 impl Mpi {
     /// The first half of `MPI_Recv`: what the rank has to wait for, if the message has not come; else its status is [`Mpi::latest_status`].
     pub fn begin_receive(&self, buffer: Buffer, from: Peer) -> Result<Option<u32>> {
         let expected = {
             let world = &mut *self.world();
-            world.messages.begin_receive(&world.objects, buffer, from)
-        }?;
-        Ok((expected != NIL).then_some(expected))
+            world.messages.receive_plain(&world.objects, buffer, from)
+        };
+        match expected {
+            Some(expected) => Ok((expected != NIL).then_some(expected)),
+            None => self.begin_any_receive(buffer, from),
+        }
     }
 
     /// [`Mpi::begin_receive`] of what is not plain: `World::receive_quickly` was tried.
@@ -23,6 +42,11 @@ impl Mpi {
     pub fn begin_any_receive(&self, (buffer, count, datatype): Buffer, (source, tag, comm): Peer) -> Result<Option<u32>> {
         let expected = {
             let world = &mut *self.world();
+            if world.messages.faults.is_some() {
+                let index =
+                    world.messages.start_any_receive(&world.objects, Batching::Never, buffer, count, datatype, source, tag, comm)?;
+                return world.complete_or_wait(index);
+            }
             world.messages.begin_any_receive(&world.objects, buffer, count, datatype, source, tag, comm)
         }?;
         Ok((expected != NIL).then_some(expected))
@@ -59,7 +83,7 @@ impl Mpi {
     // Always, as for `Mpi::block`.
     #[inline(always)]
     pub(crate) fn complete_receive<'a>(&'a self, mut world: std::cell::RefMut<'a, World>, index: u32) -> Result<Status> {
-        if world.messages.complete_or_wait(index)?.is_some() {
+        if world.complete_or_wait(index)?.is_some() {
             drop(world);
             self.block();
             self.end_receive(index)?;
@@ -90,7 +114,7 @@ impl Mpi {
         let mut guard = self.world();
         let world = &mut *guard;
         let index = world.messages.start_matched_receive(&world.objects, buffer, message)?;
-        world.messages.complete_or_wait(index)
+        world.complete_or_wait(index)
     }
 
     /// `MPI_Imrecv`.
@@ -117,11 +141,14 @@ impl Mpi {
             request = world.messages.start_send(&world.objects, SendMode::Standard, send, to, Batching::Never)?;
         }
         if request == REQUEST_SENT {
-            return world.messages.complete_or_wait(index);
+            return world.complete_or_wait(index);
         }
         // A sender that waits for its match: the two waits one after the other, since the later of the two ends
-        // the call anyway.
-        let status = self.complete_receive(guard, index)?;
+        // the call anyway. Who is told that there is nothing to receive does not wait for the other, either.
+        let status = match self.complete_receive(guard, index) {
+            Ok(status) => status,
+            Err(failure) => return self.free_request(request).and(Err(failure)),
+        };
         self.wait(request)?;
         self.world().messages.latest = status;
         Ok(None)

@@ -67,6 +67,7 @@ impl Mpi {
                     Some(request) if !request.orphan => {
                         if let (Body::Generalized(_), Some(_)) | (Body::Synchronous, Some(_)) = (&request.body, request.done) {
                             world.messages.requests.remove(index);
+                            world.messages.forget_send(index);
                         } else {
                             request.orphan = true;
                         }

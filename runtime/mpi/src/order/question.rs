@@ -15,6 +15,8 @@ pub enum Question {
     TestAny(RequestArray),
     /// Which of these are complete?
     TestSome(RequestArray),
+    /// Wait for all of these, of a rank that may be told of a failure before they are complete ([`message::faults`]).
+    WaitAll(RequestArray),
     /// Wait for the first.
     WaitAny(RequestArray),
     /// Wait for at least one.
@@ -42,6 +44,7 @@ impl Question {
             Question::TestAll(requests)
             | Question::TestAny(requests)
             | Question::TestSome(requests)
+            | Question::WaitAll(requests)
             | Question::WaitAny(requests)
             | Question::WaitSome(requests) => Some(*requests),
             Question::Iprobe(_) | Question::Probe(_) | Question::Instant | Question::Now | Question::Cancel(_) => None,
@@ -68,6 +71,7 @@ impl Asked {
             Question::TestAll(requests)
             | Question::TestAny(requests)
             | Question::TestSome(requests)
+            | Question::WaitAll(requests)
             | Question::WaitAny(requests)
             | Question::WaitSome(requests) => requests,
             Question::Iprobe(_) | Question::Probe(_) | Question::Instant | Question::Now | Question::Cancel(_) => {

@@ -7,7 +7,7 @@ use crate::messages::Messages;
 use crate::node::State;
 use crate::order::question::{Asked, Poll, Question};
 use crate::p2p::{Peer, pattern};
-use crate::request::{Completion, RequestArray, Status, UNDEFINED};
+use crate::request::{Completion, RequestArray, Status, UNDEFINED, stands_twice};
 use crate::world::{Mpi, World};
 use engine::Time;
 use rank::Addr;
@@ -28,7 +28,8 @@ impl World {
     // Three ways to be answered, the cheapest first: it was settled before; it has its turn again; the rank
     // waits for the decision. In the last the handles are copied, since others will look at them.
     fn is_answered(&mut self, question: &Question) -> bool {
-        if let Some(requests) = question.requests() {
+        // Who waits for all lets collectives begin as ever.
+        if let Some(requests) = question.requests().filter(|_| !matches!(question, Question::WaitAll(_))) {
             self.chapters.asked(&mut self.messages, &self.objects, requests);
         }
         let me = self.messages.current;
@@ -54,6 +55,37 @@ impl World {
 }
 
 impl World {
+    /// Waits for a request of the mounted rank that may be told of a failure before it is complete: whether it has to block.
+    ///
+    /// # Errors
+    /// `MPI_ERR_REQUEST`.
+    #[cold]
+    pub(crate) fn begin_wait_in_order(&mut self, handle: usize) -> Result<bool> {
+        self.messages.completion(handle)?;
+        // Of what is blocked for there is a copy.
+        let one = RequestArray { at: Addr(std::ptr::from_ref(&handle) as usize), count: 1, wide: true };
+        Ok(!self.is_answered(&Question::WaitAll(one)))
+    }
+
+    /// [`World::begin_wait_in_order`] for all of these.
+    ///
+    /// # Errors
+    /// `MPI_ERR_REQUEST`, also for one that stands there twice.
+    #[cold]
+    pub(crate) fn begin_wait_all_in_order(&mut self, requests: RequestArray) -> Result<bool> {
+        let mut open = Vec::new();
+        for (_, handle) in requests.active() {
+            if self.messages.completion(handle)? == Completion::Unknown {
+                open.push(handle);
+            }
+        }
+        open.sort_unstable();
+        match open.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(stands_twice(pair[0])),
+            None => Ok(!self.is_answered(&Question::WaitAll(requests))),
+        }
+    }
+
     /// The requests of the mounted rank's call behind the null handles that the array begins with.
     // Most of a long array that is waited for piece by piece is null in the end. Each call passes over them once, and not for each thing that it
     // wants to know: the second half of a call knows it of the first, unless others ran between them that passed over their own.
@@ -380,24 +412,27 @@ impl Mpi {
         world.messages.unlink_message(me, index);
         world.messages.mark_dirty(me);
         world.messages.nodes[index].state = State::Extracted;
+        if world.messages.faults.is_some() {
+            world.messages.list_extracted(index);
+        }
         handle::encode(index)
     }
 
     /// [`Mpi::look`], or why no such message will come, if that is known by now or the rank has waited for it.
     fn look_or_fail(&self, pattern: &Pattern, wait: bool) -> Result<Option<(u32, Status)>> {
-        let found = self.look(pattern, wait);
-        let World { messages, objects, .. } = &mut *self.world();
-        if found.is_some() || messages.faults.is_none() {
-            return Ok(found);
-        }
-        let me = messages.current;
-        match messages.fault_of(objects, me, pattern) {
-            Some(fault) if wait || fault.known <= messages.clock(me) => {
+        if self.world().messages.faults.is_some() {
+            let world = &mut *self.world();
+            let me = world.messages.current;
+            let head = world.head(me, pattern).map(|(_, time)| time);
+            let World { messages, objects, .. } = world;
+            if let Some(fault) = messages.fault_of_probe(objects, me, pattern, head)
+                && (wait || fault.known <= messages.clock(me))
+            {
                 messages.advance(me, fault.known);
-                Err(messages.tell_failure(fault.without_request()))
+                return Err(messages.tell_failure(fault.without_request()));
             }
-            _ => Ok(None),
         }
+        Ok(self.look(pattern, wait))
     }
 
     /// Looks for a message, which is there if the rank has waited.

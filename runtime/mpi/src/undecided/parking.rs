@@ -46,6 +46,15 @@ impl First {
         First { time: self.time.min(other.time), latest: self.latest.max(other.latest), unknown: self.unknown || other.unknown }
     }
 
+    /// For a rank that may be told of a failure before.
+    pub(super) fn open_in_order(self, clock: Time) -> Open {
+        match (self.unknown, self.time) {
+            (false, Time::MAX) => Open::Final,
+            (true, Time::MAX) => Open::Never,
+            (_, time) => Open::At(time.max(clock)),
+        }
+    }
+
     /// For a rank that waits for it, `in_turn` if it may not make use of what is known ahead of its time ([`World::open_once`]).
     pub(super) fn open(self, clock: Time, in_turn: bool) -> Open {
         let foreknown = in_turn && self.latest > self.time.max(clock);
@@ -97,7 +106,7 @@ impl World {
                 }
             },
             Question::Instant | Question::Now => First::UNKNOWN,
-            Question::WaitAny(_) | Question::WaitSome(_) | Question::Probe(_) | Question::Cancel(_) => First::NONE,
+            Question::WaitAll(_) | Question::WaitAny(_) | Question::WaitSome(_) | Question::Probe(_) | Question::Cancel(_) => First::NONE,
         }
     }
 
@@ -175,6 +184,7 @@ impl World {
             };
             match open {
                 Open::Final => return true,
+                Open::At(time) if self.has_news(me, time) => return false,
                 Open::At(time) if self.is_safe(time) => {
                     if !self.decide_own(time) {
                         return !match cycle {
@@ -187,6 +197,14 @@ impl World {
                 Open::Never => return false,
             }
         }
+    }
+
+    /// Whether a rank is to be told of a failure or a revocation first, or another of a match with it.
+    // What it asks may end with an error then.
+    fn has_news(&self, rank: u32, until: Time) -> bool {
+        let messages = &self.messages;
+        let Some(faults) = &messages.faults else { return false };
+        faults.first_alarm(rank).is_some_and(|at| at <= until) || messages.first_held(rank).is_some_and(|(met, ..)| met <= until)
     }
 
     /// Whether a request that is asked about completes when somebody receives: when that is may be an open decision of that rank.

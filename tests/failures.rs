@@ -280,6 +280,45 @@ fn a_message_that_comes_after_its_receiver_has_failed_meets_nothing() {
     said(tolerant("too_late", 2, "1@52us"), &expected);
 }
 
+// Rank 1 fails at 20 us, which is known at 30 us; rank 2 is told of the revocation at 82 us.
+#[test]
+fn partitions_that_a_failed_rank_has_not_made_ready_do_not_come() {
+    said(
+        tolerant("partitions", 4, "1@20us"),
+        &[
+            "0 wait MPIX_ERR_PROC_FAILED at 30000 ns",
+            "2 wait MPI_SUCCESS at 30000 ns",
+            "0 again MPIX_ERR_PROC_FAILED at 30000 ns",
+            "2 again MPIX_ERR_PROC_FAILED at 30000 ns",
+            "0 arrived MPIX_ERR_PROC_FAILED at 60000 ns",
+            "2 arrived MPIX_ERR_PROC_FAILED at 60000 ns",
+            "0 waitall MPI_ERR_IN_STATUS at 60000 ns",
+            "2 waitall MPI_ERR_IN_STATUS at 60000 ns",
+            "2 revoked MPIX_ERR_REVOKED at 82000 ns",
+        ],
+    );
+}
+
+// Rank 1 fails at 100 us, which is known at 110 us.
+#[test]
+fn nothing_waits_for_ever_on_a_window_with_a_failed_member() {
+    let calls = [(0, "lock"), (2, "wait"), (3, "start"), (4, "rget"), (4, "flush"), (4, "unlock")];
+    let fences = [0, 2, 3, 4].map(|rank| (rank, "fence"));
+    let expected: Vec<String> =
+        (calls.iter().chain(&fences)).map(|(rank, what)| format!("{rank} {what} MPIX_ERR_PROC_FAILED at 110000 ns")).collect();
+    said(tolerant("windows", 5, "1@100us"), &expected.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+// Rank 1 fails at 100 us, which is known at 110 us: rank 0 frees one window by then, the others wait in the fence of the other.
+#[test]
+fn a_window_with_a_failed_member_can_be_freed() {
+    let ends = [0, 2, 3].map(|rank| {
+        let free = format!("{rank} free MPI_SUCCESS at 110000 ns");
+        [free.clone(), free, format!("{rank} fence MPIX_ERR_PROC_FAILED at 110000 ns")]
+    });
+    said(tolerant("fences", 4, "1@100us"), &ends.as_flattened().iter().map(String::as_str).collect::<Vec<_>>());
+}
+
 // Rank 0 revokes at 50 us; 1, 2 and 4 are told at 52 us, 3 and 5 at 54 us. These have entered at 53 us, and the first three have freed the communicator by then.
 #[test]
 fn members_that_have_freed_a_communicator_still_do_their_part_for_others() {
@@ -344,9 +383,13 @@ fn where_failures_cannot_be_tolerated_a_sentence_says_so() {
     run("revoke").run().success();
 }
 
-/// A random program whose ranks fail by a law and are told so after `delay`.
-fn random_failures(seed: u32, ranks: u32, machine: &str, delay: &str) -> Run {
-    let run = Run::program("random_failures.c").arg(seed.to_string()).arg("30").ranks(ranks).machine(machine);
+/// Messages, collectives and communicators in random programs; windows and partitions as well.
+const MESSAGES: u32 = 31;
+const ALL: u32 = 127;
+
+/// A random program of these kinds of steps whose ranks fail by a law and are told so after `delay`.
+fn random_failures(kinds: u32, seed: u32, ranks: u32, machine: &str, delay: &str) -> Run {
+    let run = Run::program("random_failures.c").arg(seed.to_string()).arg("30").arg(kinds.to_string()).ranks(ranks).machine(machine);
     let run = run.arg("-xsim-ft").arg(format!("-xsim-ft-delay={delay}"));
     run.arg(format!("-xsim-fail=exponential:mtbf=1ms,seed={seed}"))
 }
@@ -367,15 +410,24 @@ fn random_programs_whose_ranks_fail_are_the_same_everywhere() {
     for seed in 0..32u32 {
         let machine = [machines, eager][seed as usize / 4 % 2][seed as usize % 4];
         let (ranks, delay) = (2 + seed % 9, ["10us", "0ns", "3us"][seed as usize % 3]);
-        left += is_the_same(seed, ranks, machine, delay, &[2 + seed % 3]);
+        left += is_the_same(MESSAGES, seed, ranks, machine, delay, &[2 + seed % 3]);
     }
     assert!((32..=140).contains(&left), "of some 190 ranks some fail, and others end: {left}");
 }
 
+#[test]
+fn random_programs_with_windows_and_partitions_whose_ranks_fail_are_the_same_everywhere() {
+    let machines = ["star:l=1us,b=inf", "mesh:2d,l=2us,b=1Gbps/rank:eager=0", "star:l=1us,b=1Gbps/rank:o_send=0.4us,o_recv=0.3us"];
+    for seed in 0..12u32 {
+        let (ranks, delay) = (3 + seed % 7, ["10us", "0ns"][seed as usize % 2]);
+        is_the_same(ALL, seed, ranks, machines[seed as usize % 3], delay, &[2 + seed % 3]);
+    }
+}
+
 /// A random program has one outcome, on so many processes too; how many ranks end.
 #[track_caller]
-fn is_the_same(seed: u32, ranks: u32, machine: &str, delay: &str, processes: &[u32]) -> u32 {
-    let run = || random_failures(seed, ranks, machine, delay);
+fn is_the_same(kinds: u32, seed: u32, ranks: u32, machine: &str, delay: &str, processes: &[u32]) -> u32 {
+    let run = || random_failures(kinds, seed, ranks, machine, delay);
     let one = run().run().success();
     let several = processes.iter().map(|&processes| run().processes("mpich", processes.min(ranks)).run());
     for other in several.chain([run().arg("-xsim-coll-events").run()]) {
@@ -393,7 +445,7 @@ fn what_another_process_answers_at_once_comes_before_a_later_failure() {
     for (seed, ranks, machine, delay) in
         [(144, 2, star, "10us"), (171, 2, star, "10us"), (733, 6, "mesh:2d,l=2us,b=1Gbps/rank:eager=0", "0ns")]
     {
-        is_the_same(seed, ranks, machine, delay, &[2]);
+        is_the_same(MESSAGES, seed, ranks, machine, delay, &[2]);
     }
 }
 

@@ -241,17 +241,17 @@ pub fn post(c: &Call, group: Handle, assert: i32, win: Handle) -> Result {
 /// `MPI_Win_start` up to its wait.
 pub fn start(c: &Call, group: Handle, assert: i32, win: Handle) -> Result<Option<Wait>> {
     let group = super::group::get(c, group)?;
-    Ok(waits(c.mpi.begin_epoch(|rma, messages, objects| rma.start(messages, objects, win.0, &group, assert))?))
+    Ok(waits(c.mpi.begin_epoch(win.0, |rma, messages, objects| rma.start(messages, objects, win.0, &group, assert))?))
 }
 
 /// `MPI_Win_complete` up to its wait.
 pub fn complete(c: &Call, win: Handle) -> Result<Option<Wait>> {
-    Ok(waits(c.mpi.begin_epoch(|rma, messages, objects| rma.complete(messages, objects, win.0))?))
+    Ok(waits(c.mpi.begin_epoch(win.0, |rma, messages, objects| rma.complete(messages, objects, win.0))?))
 }
 
 /// `MPI_Win_wait` up to its wait.
 pub fn wait(c: &Call, win: Handle) -> Result<Option<Wait>> {
-    Ok(waits(c.mpi.begin_epoch(|rma, messages, objects| rma.exposure(messages, objects, win.0).map(Some))?))
+    Ok(waits(c.mpi.begin_epoch(win.0, |rma, messages, objects| rma.exposure(messages, objects, win.0).map(Some))?))
 }
 
 /// `MPI_Win_test`.
@@ -262,7 +262,7 @@ pub fn test(c: &Call, win: Handle, flag: Out<bool>) -> Result {
 
 /// `MPI_Win_lock` up to its wait.
 pub fn lock(c: &Call, kind: i32, rank: i32, assert: i32, win: Handle) -> Result<Option<Wait>> {
-    Ok(waits(c.mpi.begin_epoch(|rma, messages, objects| rma.lock(messages, objects, win.0, (kind, rank, assert)))?))
+    Ok(waits(c.mpi.begin_epoch(win.0, |rma, messages, objects| rma.lock(messages, objects, win.0, (kind, rank, assert)))?))
 }
 
 /// `MPI_Win_lock_all`.
@@ -272,17 +272,17 @@ pub fn lock_all(c: &Call, assert: i32, win: Handle) -> Result {
 
 /// `MPI_Win_unlock` up to its wait.
 pub fn unlock(c: &Call, rank: i32, win: Handle) -> Result<Option<Wait>> {
-    Ok(waits(c.mpi.begin_epoch(|rma, messages, objects| rma.unlock(messages, objects, win.0, rank))?))
+    Ok(waits(c.mpi.begin_epoch(win.0, |rma, messages, objects| rma.unlock(messages, objects, win.0, rank))?))
 }
 
 /// `MPI_Win_unlock_all` up to its wait.
 pub fn unlock_all(c: &Call, win: Handle) -> Result<Option<Wait>> {
-    Ok(waits(c.mpi.begin_epoch(|rma, messages, objects| rma.unlock_all(messages, objects, win.0))?))
+    Ok(waits(c.mpi.begin_epoch(win.0, |rma, messages, objects| rma.unlock_all(messages, objects, win.0))?))
 }
 
 /// The flushes up to their wait.
 fn begin_flush(c: &Call, win: Handle, which: Flush, local: bool) -> Result<Option<Wait>> {
-    Ok(waits(c.mpi.begin_epoch(|rma, messages, objects| rma.flush(messages, objects, win.0, which, local))?))
+    Ok(waits(c.mpi.begin_epoch(win.0, |rma, messages, objects| rma.flush(messages, objects, win.0, which, local))?))
 }
 
 /// `MPI_Win_flush` up to its wait.

@@ -90,7 +90,7 @@ pub fn free(c: &Call, win: InOut<Handle>) -> Result {
     let handle = win.get();
     c.concerns(call::Object::Win(handle));
     valid(c, handle)?;
-    c.mpi.rma(|rma, messages, objects| rma.may_free(messages, objects, handle.0).map(|_| ()))?;
+    c.mpi.may_free_window(handle.0)?;
     super::attribute::delete_all(c, Object::Win, handle)?;
     let memory = c.mpi.free_window(handle.0)?;
     if let Some(memory) = memory {

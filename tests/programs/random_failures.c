@@ -1,7 +1,7 @@
 /* Random programs whose ranks fail while the others go on (-xsim-ft): steps of messages and collectives, after each of which all agree whether it went well and those that
  * are left go on by themselves if not. Each rank that is left prints a hash of what its calls gave and when.
  *
- *     random_failures SEED STEPS [KINDS [LOG]]        KINDS: which kinds of steps, a bit each; with LOG each call is printed */
+ *     random_failures SEED STEPS [KINDS [LOG]]        KINDS: which kinds of steps, a bit each (31 unless told, 127 are all); with LOG each call is printed */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -135,6 +135,64 @@ static void splits(int me, int size)
     MPI_Comm_free(&next);
 }
 
+/* A window is made, used in one of three ways and freed. */
+static void windows(int me, int size)
+{
+    int way = shared(3), to = (me + 1 + mine(size - 1)) % size, one = 1, got = 0, *memory;
+    MPI_Win win;
+    if (ended("win_allocate", MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, comm, &memory, &win)) != MPI_SUCCESS)
+        return;
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    compute();
+    if (way == 0) {
+        ended("fence", MPI_Win_fence(0, win));
+        compute();
+        if (!broken) {
+            MPI_Accumulate(&one, 1, MPI_INT, to, 0, 1, MPI_INT, MPI_SUM, win);
+            ended("fence", MPI_Win_fence(0, win));
+        }
+        got = broken ? 0 : *memory;
+    } else if (way == 1) {
+        if (ended("lock", MPI_Win_lock(MPI_LOCK_EXCLUSIVE, to, 0, win)) == MPI_SUCCESS) {
+            MPI_Fetch_and_op(&one, &got, MPI_INT, to, 0, MPI_SUM, win);
+            compute();
+            if (ended("unlock", MPI_Win_unlock(to, win)) != MPI_SUCCESS)
+                got = 0;
+        }
+    } else {
+        MPI_Win_lock_all(0, win);
+        MPI_Fetch_and_op(&one, &got, MPI_INT, to, 0, MPI_SUM, win);
+        if (ended("flush", MPI_Win_flush(to, win)) != MPI_SUCCESS)
+            got = 0;
+        compute();
+        ended("unlock_all", MPI_Win_unlock_all(win));
+    }
+    note(got);
+    ended("win_free", MPI_Win_free(&win));
+}
+
+/* Each with a partner, in partitions. */
+static void partitions(int me, int size)
+{
+    int offset = 1 + shared(size - 1), to = (me + offset) % size, from = (me + size - offset) % size, out[3] = {me, me, me}, in[3] = {-1, -1, -1};
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    if (ended("precv_init", MPI_Precv_init(in, 3, 1, MPI_INT, from, 6, comm, MPI_INFO_NULL, &requests[0])) == MPI_SUCCESS)
+        ended("start", MPI_Start(&requests[0]));
+    if (ended("psend_init", MPI_Psend_init(out, 3, 1, MPI_INT, to, 6, comm, MPI_INFO_NULL, &requests[1])) == MPI_SUCCESS) {
+        ended("start", MPI_Start(&requests[1]));
+        for (int i = 0; i < 3; i++) {
+            compute();
+            ended("pready", MPI_Pready(i, requests[1]));
+        }
+    }
+    for (int i = 0; i < 2; i++)
+        if (requests[i] != MPI_REQUEST_NULL) {
+            ended("wait", MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+            MPI_Request_free(&requests[i]);
+        }
+    note(broken ? 0 : in[2]);
+}
+
 /* Who has failed, as the rank knows. */
 static void asks(void)
 {
@@ -172,7 +230,7 @@ int main(int argc, char **argv)
         if (size < 2)
             break;
         do
-            kind = shared(5);
+            kind = shared(kinds > 31 ? 7 : 5);
         while (!(kinds >> kind & 1));
         broken = 0;
         compute();
@@ -185,6 +243,8 @@ int main(int argc, char **argv)
         case 1: incast(me, size); break;
         case 2: collectives(me, size); break;
         case 3: splits(me, size); break;
+        case 5: windows(me, size); break;
+        case 6: partitions(me, size); break;
         default: asks(); compute(); collectives(me, size);
         }
         if (broken)

@@ -264,6 +264,128 @@ static void too_late(void)
     }
 }
 
+/* Rank 1 fails with one of two partitions to rank 0 ready, and all of those to rank 2; then a communicator is revoked in which rank 2 receives. */
+static void partitions(void)
+{
+    int value[2] = {7, 8}, flag = 0;
+    MPI_Comm comm;
+    MPI_Request request;
+    returns(MPI_COMM_WORLD);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    returns(comm);
+    if (rank == 1) {
+        MPI_Request other;
+        MPI_Psend_init(value, 2, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        MPI_Psend_init(value, 2, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &other);
+        MPI_Start(&request);
+        MPI_Start(&other);
+        MPI_Pready(0, request);
+        MPI_Pready_range(0, 1, other);
+        fails();
+    }
+    if (rank == 0 || rank == 2) {
+        value[0] = value[1] = 0;
+        MPI_Precv_init(value, 2, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        MPI_Start(&request);
+        until(30e-6);
+        MPI_Parrived(request, 0, &flag);
+        CHECK(flag && value[0] == 7);
+        say("wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK(request != MPI_REQUEST_NULL && (rank == 0 || value[1] == 8));
+        MPI_Start(&request);
+        say("again", MPI_Wait(&request, MPI_STATUS_IGNORE));
+        MPI_Start(&request);
+        until(60e-6);
+        say("arrived", MPI_Parrived(request, 1, &flag));
+        say("waitall", MPI_Waitall(1, &request, MPI_STATUSES_IGNORE));
+        CHECK(request != MPI_REQUEST_NULL && MPI_Request_free(&request) == MPI_SUCCESS);
+    }
+    if (rank == 0) {
+        until(80e-6);
+        MPIX_Comm_revoke(comm);
+    }
+    if (rank == 2) {
+        MPI_Precv_init(value, 2, 1, MPI_INT, 3, 0, comm, MPI_INFO_NULL, &request);
+        MPI_Start(&request);
+        say("revoked", MPI_Wait(&request, MPI_STATUS_IGNORE));
+        MPI_Request_free(&request);
+    }
+}
+
+/* Rank 1 fails with the lock of rank 2's memory, without the post that rank 3 and without the complete that rank 2 waits for; who is left goes on with other windows. */
+static void windows(void)
+{
+    enum { COUNT = 3 };
+    MPI_Win win[COUNT], next;
+    MPI_Group all, one;
+    MPI_Comm shrunk;
+    MPI_Request request;
+    int *memory[COUNT], *more, value = rank + 1, got = -1, members, me;
+    returns(MPI_COMM_WORLD);
+    for (int i = 0; i < COUNT; i++) {
+        MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory[i], &win[i]);
+        MPI_Win_set_errhandler(win[i], MPI_ERRORS_RETURN);
+    }
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &(int){1}, &one);
+    if (rank == 1) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, win[0]);
+        MPI_Put(&value, 1, MPI_INT, 2, 0, 1, MPI_INT, win[0]);
+        fails();
+    }
+    until(90e-6);
+    if (rank == 0) {
+        say("lock", MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, win[0]));
+    } else if (rank == 2) {
+        MPI_Win_post(one, 0, win[1]);
+        say("wait", MPI_Win_wait(win[1]));
+    } else if (rank == 3) {
+        say("start", MPI_Win_start(one, 0, win[1]));
+    } else {
+        MPI_Win_lock_all(0, win[0]);
+        MPI_Rget(&got, 1, MPI_INT, 2, 0, 1, MPI_INT, win[0], &request);
+        say("rget", MPI_Wait(&request, MPI_STATUS_IGNORE));
+        say("flush", MPI_Win_flush(2, win[0]));
+        say("unlock", MPI_Win_unlock_all(win[0]));
+        CHECK(got == -1 && request == MPI_REQUEST_NULL);
+    }
+    say("fence", MPI_Win_fence(0, win[2]));
+    for (int i = 0; i < COUNT; i++) {
+        CHECK(MPI_Win_free(&win[i]) == MPI_SUCCESS && win[i] == MPI_WIN_NULL);
+        *memory[i] = 1;
+    }
+    CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, &shrunk) == MPI_SUCCESS);
+    MPI_Comm_size(shrunk, &members);
+    MPI_Comm_rank(shrunk, &me);
+    MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, shrunk, &more, &next);
+    MPI_Win_fence(0, next);
+    MPI_Put(&value, 1, MPI_INT, (me + 1) % members, 0, 1, MPI_INT, next);
+    MPI_Win_fence(0, next);
+    CHECK(*more == (me > 0 ? (me == 1 ? 1 : rank) : size));
+    CHECK(MPI_Win_free(&next) == MPI_SUCCESS);
+}
+
+/* Rank 1 fails, and the others are in a fence, or free a window, when they get to know. */
+static void fences(void)
+{
+    MPI_Win win[2];
+    int memory[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        MPI_Win_create(&memory[i], sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win[i]);
+        MPI_Win_set_errhandler(win[i], MPI_ERRORS_RETURN);
+    }
+    MPI_Win_fence(0, win[0]);
+    if (rank == 1)
+        fails();
+    MPI_Put(&rank, 1, MPI_INT, 1, 0, 1, MPI_INT, win[0]);
+    if (rank == 0)
+        say("free", MPI_Win_free(&win[1]));
+    say("fence", MPI_Win_fence(0, win[0]));
+    if (rank != 0)
+        say("free", MPI_Win_free(&win[1]));
+    say("free", MPI_Win_free(&win[0]));
+}
+
 /* Agreement: the bits that all have, whoever fails; it fails until all have acknowledged that. */
 static void agree(void)
 {
@@ -374,5 +496,5 @@ static void recover(void)
 static const Case cases[] = {{"messages", messages}, {"several", several}, {"wildcard", wildcard}, {"collectives", collectives},
                              {"nonblocking", nonblocking}, {"revoke", revoke}, {"agree", agree}, {"leaves", leaves},
                              {"by_itself", by_itself}, {"fatal", fatal}, {"asks", asks}, {"recover", recover},
-                             {"freed", freed}, {"in_time", in_time}, {"too_late", too_late}};
+                             {"freed", freed}, {"in_time", in_time}, {"too_late", too_late}, {"partitions", partitions}, {"windows", windows}, {"fences", fences}};
 RUN_CASES(cases)

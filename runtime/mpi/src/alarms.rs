@@ -25,6 +25,8 @@ impl World {
         messages.fail_receives(objects, rank, at);
         messages.fail_sends(rank, at);
         chapters.collectives.break_off(messages, objects, rank, at);
+        chapters.partitioned.break_off(messages, objects, rank, at);
+        chapters.rma.break_off(messages, objects, rank, at);
         self.answer_parked(rank, at);
     }
 

@@ -59,7 +59,7 @@ impl Chapter for Partitioned {
         let me = messages.current;
         let overhead = messages.wire.overheads.receive;
         let look = match Token::of(word) {
-            Token::Receive if messages.wire.has_overheads => None,
+            Token::Receive if messages.wire.has_overheads && !self.broken.contains_key(&number) => None,
             Token::Look(partition) if messages.wire.has_overheads => Some(partition),
             _ => return messages.advance(me, done),
         };
@@ -75,7 +75,10 @@ impl Chapter for Partitioned {
                 }
                 Ok(Status::EMPTY)
             }
-            Token::Receive => self.received(messages, number),
+            Token::Receive => {
+                self.take_broken(messages, number)?;
+                self.received(messages, number)
+            }
             Token::Look(partition) => {
                 self.looked(number, partition);
                 Ok(Status::EMPTY)

@@ -1,6 +1,7 @@
 //! The two ends of a channel: what a persistent partitioned request keeps.
 
 use crate::channel::Channel;
+use engine::Time;
 use message::view::BufferView;
 use objects::datatype::Datatype;
 use rank::Addr;
@@ -39,6 +40,8 @@ pub(crate) struct Sender {
 pub(crate) struct Receiver {
     pub(crate) common: Common,
     pub(crate) view: BufferView,
+    /// When it was started last.
+    pub(crate) started: Time,
     /// The requests by which `MPI_Parrived` asks for partitions. Each stays until the answer is yes or the operation is complete, because what a rank
     /// asks over and over is recognized by its handle.
     pub(crate) looks: FxHashMap<u32, u32>,

@@ -3,6 +3,7 @@
 use crate::channel::Channel;
 use crate::end::{Common, End, NIL, Receiver, Sender};
 use crate::state::Partitioned;
+use engine::Time;
 use message::Messages;
 use message::p2p::{Buffer, Peer, bad_tag, view};
 use message::request::{ANY_SOURCE, ANY_TAG, PROC_NULL};
@@ -81,7 +82,7 @@ impl Partitioned {
         };
         let channel = self.next(Channel { context, source: rank as u32, to: messages.current, tag, number: 0 }, true);
         let common = Common { channel, nobody, partitions, request: NIL, round: 0 };
-        let number = self.ends.insert(End::Receive(Receiver { common, view, looks: FxHashMap::default() }));
+        let number = self.ends.insert(End::Receive(Receiver { common, view, started: Time::ZERO, looks: FxHashMap::default() }));
         self.receivers.insert(channel, number);
         Ok(number)
     }

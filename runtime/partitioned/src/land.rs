@@ -61,7 +61,7 @@ impl Partitioned {
         } else {
             round.staged.push((offset, part.data));
         }
-        if let Some(at) = round.complete() {
+        if let Some(at) = round.complete().filter(|_| number.is_none_or(|number| !self.broken.contains_key(&number))) {
             messages.finish_request(receiver.common.request, at);
         }
         let looks = receiver.looks.iter().filter_map(|(&partition, &request)| {
@@ -143,24 +143,32 @@ impl Partitioned {
         }
     }
 
+    /// A receive of the mounted rank is active no more: how many bytes were sent.
+    pub(crate) fn end_round(&mut self, messages: &mut Messages, number: u32) -> u64 {
+        let Some(End::Receive(receiver)) = self.ends.get_mut(number) else { return 0 };
+        for look in std::mem::take(&mut receiver.looks).into_values() {
+            messages.requests.remove(look);
+        }
+        let common = &mut receiver.common;
+        let round = self.rounds.remove(&(common.channel, common.round));
+        common.request = NIL;
+        common.round += 1;
+        round.map_or(0, |round| round.total())
+    }
+
     /// The mounted rank completes its receive.
     ///
     /// # Errors
     /// `MPI_ERR_TRUNCATE` if the sender's partitions have more bytes than the receiver's.
     pub(crate) fn received(&mut self, messages: &mut Messages, number: u32) -> Result<Status> {
         self.settle(number);
-        let Some(End::Receive(receiver)) = self.ends.get_mut(number) else { return Ok(Status::EMPTY) };
-        for look in std::mem::take(&mut receiver.looks).into_values() {
-            messages.requests.remove(look);
-        }
-        let (common, room) = (&mut receiver.common, receiver.view.bytes);
-        let sent = self.rounds.remove(&(common.channel, common.round)).map_or(0, |round| round.total());
-        common.request = NIL;
-        common.round += 1;
-        if common.nobody {
+        let Some(End::Receive(receiver)) = self.ends.get(number) else { return Ok(Status::EMPTY) };
+        let (nobody, room) = (receiver.common.nobody, receiver.view.bytes);
+        let (source, tag) = (receiver.common.channel.source as i32, receiver.common.channel.tag);
+        let sent = self.end_round(messages, number);
+        if nobody {
             return Ok(Status::PROC_NULL);
         }
-        let (source, tag) = (common.channel.source as i32, common.channel.tag);
         if sent > room {
             let text = format!(
                 "the partitions from rank {source} with tag {tag} have {sent} bytes, those of the receive only {room}: both sides must have the same in all"

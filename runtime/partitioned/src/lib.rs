@@ -10,7 +10,8 @@
 //! has to be decided. What has come of an operation is kept by itself (`round.rs`), because it may come before the receive is started.
 //! `MPI_Parrived` asks for a request of its own, by the way of `MPI_Test`.
 
-pub(crate) mod channel;
+pub(crate) mod broken;
+mod channel;
 pub(crate) mod chapter;
 pub(crate) mod end;
 pub(crate) mod init;

@@ -13,6 +13,7 @@ use message::packing::Packing;
 use message::remote::shared::Way;
 use message::remote::stream::Kind;
 use message::request::{Body, Request, Template};
+use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
 
 /// The end that a persistent request is of, whether it is active or not.
@@ -29,7 +30,7 @@ pub(crate) fn end_of(messages: &Messages, request: usize) -> Option<u32> {
 
 impl Partitioned {
     /// `MPI_Start` of the mounted rank: the handle of the active operation's request.
-    pub fn start(&mut self, messages: &mut Messages, number: u32) -> usize {
+    pub fn start(&mut self, messages: &mut Messages, objects: &Objects, number: u32) -> usize {
         messages.flush_batch();
         let me = messages.current;
         let token = match self.ends[number] {
@@ -54,7 +55,13 @@ impl Partitioned {
                 }
             }
             End::Receive(_) if nobody => messages.finish_request(request, messages.clock(me)),
-            End::Receive(_) => self.started(messages, number),
+            End::Receive(receiver) => {
+                receiver.started = messages.clock(me);
+                self.started(messages, number);
+                if messages.faults.is_some() {
+                    self.look_at_started(messages, objects, number);
+                }
+            }
         }
         handle::of_cold(request)
     }

@@ -5,6 +5,7 @@ use crate::end::End;
 use crate::part::Part;
 use crate::round::Round;
 use engine::Time;
+use message::faults::Fault;
 use objects::slab::Slab;
 use rustc_hash::FxHashMap;
 
@@ -19,6 +20,8 @@ pub struct Partitioned {
     pub(crate) initialized: FxHashMap<(Channel, bool), u32>,
     /// Operations of which something has come and that are not complete, by channel and operation.
     pub(crate) rounds: FxHashMap<(Channel, u32), Round>,
+    /// Receives that have ended with an error and are not completed.
+    pub(crate) broken: FxHashMap<u32, Fault>,
     /// What a shared network carries.
     pub(crate) flying: Slab<Part>,
     /// What it has delivered.

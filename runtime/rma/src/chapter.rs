@@ -54,6 +54,12 @@ impl Chapter for Rma {
     fn finish(&mut self, messages: &mut Messages, objects: &Objects, token: Words) -> Result<Status> {
         let [index, kind] = token;
         let me = messages.current;
+        if let Err(failure) = self.take_broken(messages, token) {
+            if Token::of(kind) == Token::Exposure {
+                self.exposures.remove(&(index, me));
+            }
+            return Err(failure);
+        }
         match Token::of(kind) {
             Token::Wait => self.finish_wait(messages, index),
             Token::Reply => {
@@ -72,6 +78,9 @@ impl Chapter for Rma {
             Token::Sync => drop(self.syncs.remove(&(index, me))),
         }
         Ok(Status::EMPTY)
+    }
+    fn needs_comm(&self, comm: u32) -> bool {
+        self.abandoned.contains(&comm)
     }
     // Noted alone: what follows may need the objects, and is done before anybody runs (`work`).
     fn landed(&mut self, words: [u32; 4], at: Time) {

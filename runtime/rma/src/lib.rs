@@ -5,6 +5,7 @@
 
 pub(crate) mod access;
 pub(crate) mod atomic;
+mod broken;
 pub(crate) mod came;
 pub(crate) mod chapter;
 pub(crate) mod check;

@@ -169,7 +169,10 @@ impl Rma {
         exposure.latest = exposure.latest.or_later(Came { at, after: access.after });
         if exposure.left == 0 {
             let (request, latest) = (exposure.request, exposure.latest.at);
-            messages.finish_request(request, latest);
+            // One that has ended with an error is over.
+            if messages.requests.get(request).is_some_and(|state| state.done.is_none()) {
+                messages.finish_request(request, latest);
+            }
         }
     }
 

@@ -125,7 +125,11 @@ impl Rma {
     }
 
     fn touch_at(&mut self, messages: &mut Messages, site: &mut Site, mut access: Held, at: Time) {
-        if !site.waits && access.place.is_reachable(site.base) {
+        let is_reachable = access.place.is_reachable(site.base);
+        if !self.has_memory(messages, site.win, site.target, is_reachable) {
+            return self.touched(messages, access, at);
+        }
+        if !site.waits && is_reachable {
             access.run(site.base);
             return self.touched(messages, access, at);
         }
@@ -134,7 +138,11 @@ impl Rma {
 
     #[inline]
     fn touch_short(&mut self, messages: &mut Messages, site: &mut Site, mut short: Short, at: Time) {
-        if !site.waits && short.is_reachable(site.base) {
+        let is_reachable = short.is_reachable(site.base);
+        if !self.has_memory(messages, site.win, site.target, is_reachable) {
+            return self.touched_short(messages, site.target, &short, at);
+        }
+        if !site.waits && is_reachable {
             short.run(site.base);
             return self.touched_short(messages, site.target, &short, at);
         }

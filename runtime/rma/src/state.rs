@@ -12,6 +12,7 @@ use crate::origins::{Origins, Place};
 use crate::wait::Wait;
 use engine::Time;
 use message::chapter::arrivals::Arrivals;
+use message::faults::Fault;
 use objects::slab::Slab;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -47,6 +48,11 @@ pub struct Rma {
     /// Who waits for a channel's last answer beside the first ([`Channel::wait`]): other threads of that rank.
     // Beside the channels: where each rank has one thread there is never any.
     pub(crate) beside: FxHashMap<u32, Vec<u32>>,
+    /// What has ended with an error and is not completed, by rank and a request's token.
+    pub(crate) broken: FxHashMap<(u32, u32, u32), Fault>,
+    /// Ranks that have given windows back without the others, and the communicators of these.
+    pub(crate) gone: FxHashSet<Place>,
+    pub(crate) abandoned: FxHashSet<u32>,
     /// Accesses that a shared network carries.
     pub(crate) accesses: Slab<Held>,
     /// Accesses that are over, for the next ones: an access under way is moved from one owner to the next as a pointer.

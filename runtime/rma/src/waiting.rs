@@ -30,14 +30,19 @@ impl Rma {
     }
 
     /// The handle of a request that is complete once the wait is over; none, and the wait is over, if nothing is to come.
-    // A request only if there is something to wait for: most flushes and fences of one process find all done.
+    // A request only if there is something to wait for: most flushes and fences of one process find all done. Where ranks fail that is over at its time and not
+    // before: the rank may be told of a failure by then.
     pub(crate) fn wait_for(&mut self, messages: &mut Messages, wait: u32) -> Option<usize> {
-        if self.waits[wait].count == 0 {
+        let Wait { count, latest, .. } = self.waits[wait];
+        if count == 0 && messages.faults.is_none() {
             self.finish_wait(messages, wait);
             return None;
         }
         let request = messages.make_request(messages.current, Body::Chapter { chapter: CHAPTER, token: [wait, Token::Wait as u32] });
         self.waits[wait].request = request;
+        if count == 0 {
+            messages.finish_request(request, latest.at);
+        }
         Some(handle::of_cold(request))
     }
 

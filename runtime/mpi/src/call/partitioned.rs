@@ -15,7 +15,9 @@ impl Mpi {
 
     /// The persistent request of an end.
     fn persistent_end(&self, number: u32) -> usize {
-        self.persistent_of(CHAPTER, number, move |mpi| Ok(mpi.partitioned(|partitioned, messages, _| partitioned.start(messages, number))))
+        self.persistent_of(CHAPTER, number, move |mpi| {
+            Ok(mpi.partitioned(|partitioned, messages, objects| partitioned.start(messages, objects, number)))
+        })
     }
 
     /// `MPI_Psend_init`: the request's handle.
@@ -53,9 +55,11 @@ impl Mpi {
     /// # Errors
     /// As [`Partitioned::ask`].
     pub fn has_partition_arrived(&self, request: usize, partition: i32) -> Result<bool> {
-        match self.partitioned(|partitioned, messages, _| partitioned.ask(messages, request, partition))? {
-            Some(look) => self.ask_for(look),
-            None => Ok(true),
+        let look = self.partitioned(|partitioned, messages, _| partitioned.ask(messages, request, partition))?;
+        let arrived = look.map_or(Ok(true), |look| self.ask_for(look))?;
+        if !arrived {
+            self.partitioned(|partitioned, messages, _| partitioned.goes_on(messages, request))?;
         }
+        Ok(arrived)
     }
 }

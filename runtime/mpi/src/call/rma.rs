@@ -37,12 +37,31 @@ impl Mpi {
     /// # Errors
     /// What `begin` fails with.
     // All waiting of one-sided calls is for a request: one convention, and a blocked rank's report can name it.
-    pub fn begin_epoch(&self, begin: impl FnOnce(&mut Rma, &mut Messages, &Objects) -> Result<Option<usize>>) -> Result<Option<usize>> {
+    pub fn begin_epoch(
+        &self,
+        win: usize,
+        begin: impl FnOnce(&mut Rma, &mut Messages, &Objects) -> Result<Option<usize>>,
+    ) -> Result<Option<usize>> {
+        self.may_synchronize(win)?;
         let Some(request) = self.rma(begin)? else { return Ok(None) };
         if self.begin_wait(request)? {
             return Ok(Some(request));
         }
         self.end_wait(request).map(|_| None)
+    }
+
+    /// Whether the mounted rank may wait on a window: not if it is known that a member has failed.
+    ///
+    /// # Errors
+    /// `MPIX_ERR_PROC_FAILED`.
+    fn may_synchronize(&self, win: usize) -> Result {
+        let comm = {
+            let world = self.world();
+            let tolerant = world.messages.faults.is_some();
+            tolerant.then(|| world.objects.wins.get(&world.objects.comms, win).map(|win| win.comm).ok()).flatten()
+        };
+        // What is no window is found by the call itself.
+        comm.map_or(Ok(()), |comm| self.may_enter(comm))
     }
 
     /// `MPI_Win_create`, `MPI_Win_allocate` with the memory that the rank gives, `MPI_Win_create_dynamic`, and `MPI_Win_allocate_shared`, whose
@@ -81,15 +100,32 @@ impl Mpi {
         self.rma(|rma, messages, objects| rma.made(messages, objects, handle)).map(|()| handle)
     }
 
-    /// `MPI_Win_free`, which waits for all members: memory that is to be given back to the heap.
+    /// Whether the mounted rank may free a window: in whatever epoch, if it is known that a member has failed.
+    ///
+    /// # Errors
+    /// As [`Rma::may_free`].
+    pub fn may_free_window(&self, win: usize) -> Result {
+        if self.may_synchronize(win).is_err() {
+            return Ok(());
+        }
+        self.rma(|rma, messages, objects| rma.may_free(messages, objects, win).map(|_| ()))
+    }
+
+    /// `MPI_Win_free`, which waits for all members unless it is known that one has failed: memory that is to be given back to the heap.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`; `MPI_ERR_RMA_SYNC` in an epoch of locks, of `MPI_Win_start` or of `MPI_Win_post`.
     pub fn free_window(&self, win: usize) -> Result<Option<Addr>> {
+        if self.may_synchronize(win).is_err() {
+            return self.abandon_window(win);
+        }
         let comm = self.rma(|rma, messages, objects| rma.may_free(messages, objects, win))?;
         // `MPI_Win_free` is a barrier for all (MPI 5.0 section 12.2.5): after it nobody's access can still be
         // under way.
-        self.barrier(comm, Mode::Blocking)?;
+        match self.barrier(comm, Mode::Blocking) {
+            Err(failure) if failure.class == ErrorClass::PROC_FAILED => return self.abandon_window(win),
+            met => met?,
+        };
         let world = &mut *self.world();
         let World { objects, messages, chapters, .. } = world;
         let me = messages.current;
@@ -115,11 +151,22 @@ impl Mpi {
         })
     }
 
+    /// The mounted rank gives a window back of which a member has failed. Its memory is not given back to the heap: others may not know yet.
+    fn abandon_window(&self, win: usize) -> Result<Option<Addr>> {
+        let World { objects, messages, chapters, .. } = &mut *self.world();
+        let index = objects.wins.index(&objects.comms, win)?;
+        let comm = objects.wins.at(index).comm;
+        chapters.rma.abandon(messages, objects, index);
+        objects.wins.forget(messages.current, win);
+        objects.comms.release(comm).map(|_| None)
+    }
+
     /// The first half of `MPI_Win_fence`: a word for the second, unless all is done.
     ///
     /// # Errors
     /// As [`Rma::enter_fence`].
     pub fn begin_fence(&self, win: usize, assert: i32) -> Result<Option<usize>> {
+        self.may_synchronize(win)?;
         let comm = self.rma(|rma, messages, objects| {
             rma.enter_fence(messages, objects, win, assert)?;
             objects.wins.get(&objects.comms, win).map(|win| win.comm)
@@ -160,6 +207,7 @@ impl Mpi {
     /// # Errors
     /// As [`Rma::exposure`].
     pub fn test_exposure(&self, win: usize) -> Result<bool> {
+        self.may_synchronize(win)?;
         let request = self.rma(|rma, messages, objects| rma.exposure(messages, objects, win))?;
         self.ask_for(request)
     }

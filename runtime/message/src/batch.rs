@@ -13,6 +13,7 @@ use operations::{MOST, Operation, Pair};
 use crate::envelope::{Envelope, Transit};
 use crate::messages::Messages;
 use crate::node::{NIL, flag};
+use crate::queue::Approach;
 use crate::reference::REFERRED;
 use crate::view::BufferView;
 use crate::{handle, handle::REQUEST_SENT};
@@ -105,10 +106,16 @@ impl Messages {
         if count > 1 {
             self.takes_a_while();
             self.unexpected.prefetch(self.ranks[me as usize].unexpected, &self.nodes);
+            let mut indexed = self.ranks[me as usize].unexpected.is_indexed();
             for operation in &self.batch.operations[..count] {
                 if operation.to != NIL {
-                    self.posted.prefetch(self.ranks[operation.to as usize].posted, &self.nodes);
+                    let other = &self.ranks[operation.to as usize];
+                    self.posted.prefetch(other.posted, &self.nodes);
+                    indexed |= other.posted.is_indexed();
                 }
+            }
+            if indexed {
+                self.approach_indexed(me, count);
             }
             if self.sweeps {
                 self.approach_nodes(me, count);
@@ -163,14 +170,34 @@ impl Messages {
         }
     }
 
-    #[inline]
-    fn approach_payload(&self, pair: Pair) {
-        let (message, receive) = (&self.nodes[pair.message], &self.nodes[pair.receive]);
-        if message.has(flag::REFERS) {
-            let bytes = message.bytes.min(receive.bytes).min(AHEAD) as usize;
-            memory::prefetch_range(message.buffer, bytes);
-            memory::prefetch_range(receive.buffer, bytes);
+    /// Thousands of outstanding messages are in no cache near: what leads to those that will meet is asked for, a step for all at once.
+    #[inline(never)]
+    fn approach_indexed(&self, me: u32, count: usize) {
+        for step in Approach::ALL {
+            for &Operation { node, to } in &self.batch.operations[..count] {
+                let wanted = Envelope::of(&self.nodes[node]);
+                if to == NIL {
+                    self.unexpected.approach_indexed(self.ranks[me as usize].unexpected, &wanted, step, &self.nodes);
+                } else {
+                    self.posted.approach_indexed(self.ranks[to as usize].posted, &wanted, step, &self.nodes);
+                }
+            }
         }
+    }
+
+    #[inline(always)]
+    fn approach_payload(&self, pair: Pair) {
+        if self.nodes[pair.message].has(flag::REFERS) {
+            self.approach_referred(pair);
+        }
+    }
+
+    #[inline(never)]
+    fn approach_referred(&self, pair: Pair) {
+        let (message, receive) = (&self.nodes[pair.message], &self.nodes[pair.receive]);
+        let bytes = message.bytes.min(receive.bytes).min(AHEAD) as usize;
+        memory::prefetch_range(message.buffer, bytes);
+        memory::prefetch_range(receive.buffer, bytes);
     }
 
     /// A message reaches `to`: the receive that it meets there, else it is in the unexpected queue now.
@@ -179,8 +206,10 @@ impl Messages {
         let envelope = Envelope::of(&self.nodes[index]);
         let receive = self.match_posted(to, &envelope);
         if receive.is_none() {
-            self.settle_reference(index);
-            self.note_under_way(to, index);
+            if self.nodes[index].has(flag::REFERS | flag::UNDER_WAY) {
+                self.settle_reference(index);
+                self.note_under_way(to, index);
+            }
             self.enqueue(to, index);
         }
         receive

@@ -180,13 +180,16 @@ impl Nodes {
         }
         let index = self.free;
         let slot = &mut self.nodes[index as usize];
-        self.free = slot.key;
+        let next = slot.key;
+        self.free = next;
         let Node { context, tag, source, key, arrival, bytes, buffer, layout, flags, state, data } = node;
         (slot.context, slot.tag, slot.source, slot.key) = (context, tag, source, key);
         (slot.arrival, slot.bytes, slot.buffer) = (arrival, bytes, buffer);
         (slot.layout, slot.flags, slot.state) = (layout, flags, state);
         slot.data[0] = data[0];
         slot.data[1] = data[1];
+        // Which node is the one after says a node that has left the cache if there are many: asked for now, it is there for the next call.
+        self.prefetch(next);
         index
     }
     #[cold]

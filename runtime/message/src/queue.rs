@@ -12,6 +12,7 @@ mod pool;
 use crate::envelope::{Envelope, Pattern, fingerprint, lower, upper};
 use crate::node::{Node, Nodes, flag};
 use engine::Time;
+pub use long::Approach;
 use long::Long;
 use pool::Pool;
 use rank::growing::Growing;
@@ -21,6 +22,9 @@ use smallvec::SmallVec;
 // So many fingerprints are 2 to 6 KiB, which a processor reads in order faster than it follows a hash table's one
 // cache miss.
 const SHORT: usize = 256;
+/// Entries of a block that are looked at one by one, and so many at a time behind these.
+const NEAR: usize = 8;
+const AT_ONCE: usize = 8;
 /// Queue classes: nothing, one node (`at` is its index), then blocks of 4, 8, 16 ... 32,768 entries.
 const EMPTY: u8 = 0;
 const SINGLE: u8 = 1;
@@ -50,6 +54,11 @@ impl Queue {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.class == EMPTY
+    }
+    /// Whether it is indexed.
+    #[inline]
+    pub fn is_indexed(&self) -> bool {
+        self.class == LONG
     }
     /// The node of a queue that has one.
     #[inline]
@@ -310,13 +319,22 @@ impl<E: Element> Queues<E> {
     #[inline]
     pub fn prefetch(&self, queue: Queue, nodes: &Nodes) {
         match queue.class {
-            EMPTY | LONG => {}
+            EMPTY => {}
+            LONG => self.long.prefetch(queue.at),
             SINGLE => nodes.prefetch(queue.at),
             _ => {
                 if let Some(entry) = self.entries.get(queue.first()) {
                     rank::memory::prefetch(entry);
                 }
             }
+        }
+    }
+
+    /// An indexed queue will be searched for this envelope soon, or get one more of it: a step of the way there.
+    #[inline]
+    pub fn approach_indexed(&self, queue: Queue, wanted: &Envelope, step: Approach, nodes: &Nodes) {
+        if queue.class == LONG {
+            self.long[queue.at].approach(wanted, step, nodes);
         }
     }
 
@@ -353,13 +371,34 @@ impl<E: Element> Queues<E> {
     /// The first entry of a block that is for this envelope and no other.
     #[inline(always)]
     fn first_in_block(&self, queue: Queue, wanted: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
-        for (place, element) in self.slice(queue).iter().enumerate() {
+        let block = self.slice(queue);
+        for (place, element) in block.iter().take(NEAR).enumerate() {
             let Entry { key, node } = element.entry();
             if key == wanted.key && Envelope::of(&nodes[node]) == *wanted {
                 return Some((node, Place(place as u32)));
             }
         }
-        None
+        if block.len() > NEAR { Self::first_far(block, wanted, nodes) } else { None }
+    }
+
+    /// [`Queues::first_in_block`] behind the first few.
+    // Several fingerprints at a time, without a branch for each.
+    #[inline(never)]
+    fn first_far(block: &[E], wanted: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
+        let search = |from: usize, elements: &[E]| {
+            (from..).zip(elements).find_map(|(place, element)| {
+                let Entry { key, node } = element.entry();
+                (key == wanted.key && Envelope::of(&nodes[node]) == *wanted).then_some((node, Place(place as u32)))
+            })
+        };
+        let (several, rest) = block[NEAR..].as_chunks::<AT_ONCE>();
+        for (number, elements) in several.iter().enumerate() {
+            let any = elements.iter().fold(false, |any, element| any | (element.entry().key == wanted.key));
+            if any && let Some(found) = search(NEAR + number * AT_ONCE, elements) {
+                return Some(found);
+            }
+        }
+        search(block.len() - rest.len(), rest)
     }
 
     /// The entry that came first.
@@ -450,7 +489,7 @@ impl Queues<Timed> {
         match queue.class {
             EMPTY => None,
             SINGLE => (Envelope::of(&nodes[queue.at]) == *wanted).then_some((queue.at, Place(0))),
-            LONG => self.first(queue, &Pattern::exactly(wanted), &[], nodes),
+            LONG => self.long[queue.at].first_like(wanted).map(|(node, place)| (node, Place(place))),
             _ => self.first_in_block(queue, wanted, nodes),
         }
     }

@@ -6,7 +6,9 @@ pub use persistent::{Starter, Template};
 
 mod kinds;
 
-pub use kinds::{ANY_SOURCE, ANY_TAG, Awaited, Body, Completion, Generalized, PROC_NULL, ROOT, Request, RequestArray, Status, UNDEFINED};
+pub use kinds::{
+    ANY_SOURCE, ANY_TAG, Awaited, Body, Completion, Generalized, PROC_NULL, ROOT, Request, RequestArray, Status, UNDEFINED,
+};
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, RequestRef};
@@ -14,6 +16,10 @@ use crate::messages::Messages;
 use crate::node::{Node, State, flag};
 use crate::view::BufferView;
 use engine::Time;
+
+/// Requests of a call beyond which what it will look at is asked for ahead, and how far.
+const MANY: u32 = 64;
+const AHEAD: u32 = 8;
 
 /// The failure of a call that was given a handle which is no active request.
 #[cold]
@@ -127,8 +133,15 @@ impl Messages {
         let mut awaited = Awaited { waits: false, unread: 0, all_ignored: ignored };
         self.ranks[me as usize].waiting = 0;
         let mut receives = 0;
+        // Of a long array the nodes are in no cache near.
+        let ahead = if requests.count > MANY { AHEAD } else { requests.count };
         for index in 0..requests.count {
             let handle = requests.get(index);
+            if index + ahead < requests.count
+                && let RequestRef::Node(later) = handle::request(requests.get(index + ahead))
+            {
+                self.nodes.prefetch(later);
+            }
             // By its value, before anything is looked up: half of a stencil's requests.
             if handle == handle::REQUEST_SENT {
                 continue;

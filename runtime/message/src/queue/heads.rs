@@ -14,10 +14,8 @@ pub(super) struct Head {
 }
 
 /// Where each chain's head is; [`NIL`] without one.
-// Behind a cell, like the heaps: asking for the least head makes a heap, and changes nothing that anybody sees.
-pub(super) trait Places {
-    fn place(&self, chain: u32) -> &Cell<u32>;
-}
+// Behind cells, like the heaps: asking for the least head makes a heap, and changes nothing that anybody sees.
+pub(super) type Places = [Cell<u32>];
 
 /// A binary heap in which each head's place is known.
 // A head that leaves is replaced by the next of its source in one sift. A set in order would take two searches
@@ -29,20 +27,22 @@ pub(super) struct Heads {
 
 impl Heads {
     /// The first message of `chain` arrives at `arrival`, wherever the one before did. O(log heads).
-    pub(super) fn set(&mut self, head: Head, places: &impl Places) {
-        let at = match places.place(head.chain).get() {
+    pub(super) fn set(&mut self, head: Head, places: &Places) {
+        let at = match places[head.chain as usize].get() {
             NIL => {
                 self.heap.push(head);
                 self.heap.len() - 1
             }
+            // Of a source that sends many at one time the next one mostly arrives with it.
+            at if self.heap[at as usize] == head => return,
             at => at as usize,
         };
         self.settle(at, head, places);
     }
 
     /// There is no first message of `chain` any more. O(log heads).
-    pub(super) fn remove(&mut self, chain: u32, places: &impl Places) {
-        let at = places.place(chain).replace(NIL);
+    pub(super) fn remove(&mut self, chain: u32, places: &Places) {
+        let at = places[chain as usize].replace(NIL);
         if at == NIL {
             return;
         }
@@ -53,10 +53,10 @@ impl Heads {
     }
 
     /// Puts a head where it belongs, from the place `at` on, which is free.
-    fn settle(&mut self, mut at: usize, head: Head, places: &impl Places) {
+    fn settle(&mut self, mut at: usize, head: Head, places: &Places) {
         let put = |heap: &mut Vec<Head>, at: usize, head: Head| {
             heap[at] = head;
-            places.place(head.chain).set(at as u32);
+            places[head.chain as usize].set(at as u32);
         };
         while at > 0 && head < self.heap[(at - 1) / 2] {
             let above = (at - 1) / 2;

@@ -1,8 +1,9 @@
 //! A queue with an index: what fits is found in constant time however long the queue is.
 
-use super::heads::{Head, Heads, Places};
+use super::heads::{Head, Heads};
 use crate::envelope::{Envelope, Pattern};
 use crate::node::{NIL, Node, Nodes, flag};
+use rank::memory::prefetch;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 
@@ -12,79 +13,96 @@ const ANY: u32 = u32::MAX;
 /// Context, source, tag; [`ANY`] where a receive takes any, or where the chain is of all tags.
 type Key = (u32, u32, u32);
 
-/// The three orders that an entry stands in.
-// An entry stands in several chains at once, because each question has its own: a message with its envelope
-// (`Exact`), a receive for any tag of a source (`Source`, of messages only), and who looks at all (`All`).
-// Doubly linked, so that taking one out of all is O(1).
+/// The chains that an entry stands in: that of its key, and, of messages only, that of its source, which a receive for any tag asks for.
 #[derive(Clone, Copy)]
 enum Order {
-    /// All entries.
-    All,
-    /// Entries of one key.
     Exact,
-    /// Entries of one source, whatever the tag.
     Source,
 }
 
-#[derive(Clone, Copy)]
-struct Entry {
-    node: u32,
-    sequence: u64,
-    /// The chains of one key and of one source.
-    // Kept, so that taking an entry out needs neither its node nor a search for its chains.
-    exact: u32,
-    source: u32,
-    before: [u32; 3],
-    after: [u32; 3],
-}
-
-#[derive(Clone, Copy)]
-struct Ends {
-    first: u32,
-    last: u32,
-}
-
-const NONE: Ends = Ends { first: NIL, last: NIL };
-
-/// Entries of one key, or of one source.
-struct Chain {
-    key: Key,
-    ends: Ends,
-    /// Of the chain of a key: the chain of its source.
-    source: u32,
-    /// Which [`Heads`] its first entry is one of, and where there.
-    heads: Cell<u32>,
-    place: Cell<u32>,
-}
-
-impl Places for Vec<Chain> {
-    #[inline]
-    fn place(&self, chain: u32) -> &Cell<u32> {
-        &self[chain as usize].place
+impl Order {
+    /// Of the chains of messages whose key has this tag.
+    fn of(tag: u32) -> Order {
+        if tag == ANY { Order::Source } else { Order::Exact }
     }
 }
 
-/// The entries of a long queue, chained by key, by source and altogether.
+/// What stands for a node, in the order in which nodes came: a quarter of a cache line.
+// Entries stay where they are, so that order needs no links, and taking one out touches none of its neighbours. Chains are linked forward
+// only: whoever follows one passes over what was taken out.
+#[derive(Clone, Copy)]
+struct Entry {
+    /// [`NIL`] once it was taken out.
+    node: u32,
+    /// The chain of its key.
+    // Kept, so that taking an entry out needs neither its node nor a search for its chain.
+    chain: u32,
+    /// What came next of the same key, and of the same source.
+    next: [u32; 2],
+}
+
+/// Entries of one key, or of one source: half a cache line.
+#[repr(align(32))]
+struct Chain {
+    key: Key,
+    /// Of the chain of a key: the chain of its source.
+    source: u32,
+    /// The first entry, or one before it that was taken out.
+    // Found when it is asked for: to look at the next entry as one is taken out would be a cache miss for a message that may come much later.
+    first: Cell<u32>,
+    last: u32,
+    length: u32,
+    /// Which [`Heads`] its first entry is one of.
+    heads: Cell<u32>,
+}
+
+/// What of an indexed queue is looked at to find an entry, one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Approach {
+    /// Where the chain is.
+    Table,
+    /// Where the entry is.
+    Chain,
+    /// Where the node is.
+    Entry,
+    /// That.
+    Node,
+}
+
+impl Approach {
+    /// All, in their order.
+    pub const ALL: [Approach; 4] = [Approach::Table, Approach::Chain, Approach::Entry, Approach::Node];
+}
+
+/// Entries for which there is room at first.
+const ROOM: usize = 512;
+
+/// The entries of a long queue in their order, chained by key and by source.
+// What each search and removal needs comes first: two cache lines.
+#[repr(C)]
 pub struct Long {
     entries: Vec<Entry>,
-    free: Vec<u32>,
-    pushed: u64,
-    all: Ends,
-    by_source: bool,
     chains: Vec<Chain>,
-    chain_of: FxHashMap<Key, u32>,
-    /// The chain that was appended to last.
-    // Receives for any source are alike, and messages come in streams: the next one is often of that chain.
-    last: u32,
-    /// Where the entry is that was found last, which is often taken out next.
-    found: Cell<u32>,
-    free_chains: Vec<u32>,
-    /// Chains without an entry, which are kept for the next.
-    // A queue whose last message of a kind is taken is likely to get one more of that kind.
-    empty: usize,
+    /// Chains by their keys: a hash table with open addresses, at most half full. [`NIL`] where there is none.
+    table: Vec<u32>,
     /// Entries by what their keys leave open: nothing, the tag, the source, both.
     // What nobody left open is not searched for.
     open: [u32; 4],
+    /// Entries that were not taken out.
+    live: u32,
+    /// All before this one were taken out.
+    begin: u32,
+    /// Entries, those that were taken out included, up to which none are moved together.
+    room: u32,
+    /// Chains without an entry, which are kept for the next.
+    // A queue whose last message of a kind is taken is likely to get one more of that kind.
+    empty: u32,
+    by_source: bool,
+    /// Where the entry is that was found last, which is often taken out next.
+    found: Cell<u32>,
+    free_chains: Vec<u32>,
+    /// Where each chain's first entry is among its heads.
+    places: Vec<Cell<u32>>,
     /// The first messages of all sources, for each pattern without a source that was asked for.
     // Made when it is first asked for: only receives and probes for any source want it.
     heads: RefCell<Vec<Heads>>,
@@ -105,31 +123,25 @@ fn open(key: Key) -> usize {
     usize::from(key.2 == ANY) | usize::from(key.1 == ANY) << 1
 }
 
+/// Where the search for a key begins in a table of so many places, a power of two.
 #[inline]
-fn link(entries: &mut [Entry], ends: &mut Ends, order: Order, at: u32) {
-    let order = order as usize;
-    entries[at as usize].before[order] = ends.last;
-    match ends.last {
-        NIL => ends.first = at,
-        last => entries[last as usize].after[order] = at,
-    }
-    ends.last = at;
+fn slot(key: &Key, places: usize) -> usize {
+    // Sources, tags and contexts are small numbers one behind the other: an odd factor (of the golden ratio) spreads them over the upper bits.
+    let all = (u64::from(key.1) << 32 | u64::from(key.2)) ^ u64::from(key.0) << 17;
+    let spread = (all ^ all >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (spread >> 32) as usize & (places - 1)
 }
 
-/// Takes an entry out of an order; whether it was the first there.
+/// Appends an entry to a chain; whether it is its first.
 #[inline]
-fn unlink(entries: &mut [Entry], ends: &mut Ends, order: Order, at: u32) -> bool {
-    let order = order as usize;
-    let (before, after) = (entries[at as usize].before[order], entries[at as usize].after[order]);
-    match before {
-        NIL => ends.first = after,
-        other => entries[other as usize].after[order] = after,
+fn link(entries: &mut [Entry], chain: &mut Chain, order: Order, at: u32) -> bool {
+    let is_first = chain.last == NIL;
+    match chain.last {
+        NIL => chain.first.set(at),
+        last => entries[last as usize].next[order as usize] = at,
     }
-    match after {
-        NIL => ends.last = before,
-        other => entries[other as usize].before[order] = before,
-    }
-    before == NIL
+    chain.last = at;
+    is_first
 }
 
 impl Long {
@@ -138,17 +150,17 @@ impl Long {
     pub fn new(by_source: bool) -> Long {
         Long {
             entries: Vec::new(),
-            free: Vec::new(),
-            pushed: 0,
-            all: NONE,
-            by_source,
             chains: Vec::new(),
-            chain_of: FxHashMap::default(),
-            last: NIL,
+            table: vec![NIL; 64],
+            open: [0; 4],
+            live: 0,
+            begin: 0,
+            room: ROOM as u32,
+            empty: 0,
+            by_source,
             found: Cell::new(NIL),
             free_chains: Vec::new(),
-            empty: 0,
-            open: [0; 4],
+            places: Vec::new(),
             heads: RefCell::default(),
             heads_of: RefCell::default(),
             asked: Cell::default(),
@@ -160,25 +172,26 @@ impl Long {
     pub fn reset(&mut self) {
         debug_assert!(self.is_empty());
         self.entries.clear();
-        self.free.clear();
-        (self.pushed, self.empty) = (0, 0);
         self.chains.clear();
-        self.chain_of.clear();
-        self.last = NIL;
+        self.table.fill(NIL);
+        (self.begin, self.empty) = (0, 0);
+        self.found.set(NIL);
         self.free_chains.clear();
+        self.places.clear();
         self.heads.get_mut().clear();
         self.heads_of.get_mut().clear();
         self.asked.set(None);
     }
 
     /// Whether nothing is in it.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.all.first == NIL
+        self.live == 0
     }
 
     /// How many entries there are.
     pub fn length(&self) -> usize {
-        self.entries.len() - self.free.len()
+        self.live as usize
     }
 
     /// How many chains there are, those in reserve too.
@@ -187,72 +200,129 @@ impl Long {
         self.chains.len()
     }
 
+    /// How many entries there is memory for.
+    #[cfg(test)]
+    pub fn capacity(&self) -> usize {
+        self.entries.capacity()
+    }
+
     /// Appends a node.
-    // O(1); O(log heads) where heads are kept and the entry is a new one.
+    // O(1) on average; O(log heads) where heads are kept and the entry is a new one.
+    #[inline]
     pub fn push(&mut self, node: u32, nodes: &Nodes) {
+        if self.entries.len() >= self.room as usize {
+            self.make_room();
+        }
         let key = key(&nodes[node]);
         self.open[open(key)] += 1;
-        let exact = self.chain(key);
-        let source = self.chains[exact as usize].source;
-        let entry = Entry { node, sequence: self.pushed, exact, source, before: [NIL; 3], after: [NIL; 3] };
-        self.pushed += 1;
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.entries[at as usize] = entry;
-                at
-            }
-            None => {
-                self.entries.push(entry);
-                self.entries.len() as u32 - 1
-            }
+        let chain = match self.find(&key) {
+            NIL => self.make_chain(key),
+            chain => chain,
         };
-        link(&mut self.entries, &mut self.all, Order::All, at);
-        self.link_to(exact, Order::Exact, at, nodes);
+        let at = self.entries.len() as u32;
+        self.entries.push(Entry { node, chain, next: [NIL; 2] });
+        self.live += 1;
+        self.link_to(chain, Order::Exact, at, nodes);
+        let source = self.chains[chain as usize].source;
         if source != NIL {
             self.link_to(source, Order::Source, at, nodes);
         }
     }
 
+    #[inline]
     fn link_to(&mut self, chain: u32, order: Order, at: u32, nodes: &Nodes) {
-        let ends = &mut self.chains[chain as usize].ends;
-        let is_first = ends.first == NIL;
-        link(&mut self.entries, ends, order, at);
-        if is_first {
+        let into = &mut self.chains[chain as usize];
+        into.length += 1;
+        if link(&mut self.entries, into, order, at) {
             self.empty -= 1;
-            self.note_head(chain, nodes);
+            self.note_head(chain, order, nodes);
         }
+    }
+
+    /// Moves what is left together if at most half is, or lets more come before that is done.
+    // So that an entry is moved once on average, and a queue that is filled and emptied moves none.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        if self.live > self.room / 2 {
+            self.room *= 2;
+            return;
+        }
+        for chain in &mut self.chains {
+            *chain.first.get_mut() = NIL;
+            chain.last = NIL;
+        }
+        let mut to = 0;
+        for from in self.begin as usize..self.entries.len() {
+            let Entry { node, chain, .. } = self.entries[from];
+            if node == NIL {
+                continue;
+            }
+            self.entries[to] = Entry { node, chain, next: [NIL; 2] };
+            let source = self.chains[chain as usize].source;
+            for (chain, order) in [(chain, Order::Exact), (source, Order::Source)] {
+                if chain != NIL {
+                    link(&mut self.entries, &mut self.chains[chain as usize], order, to as u32);
+                }
+            }
+            to += 1;
+        }
+        self.entries.truncate(to);
+        self.begin = 0;
+        self.found.set(NIL);
+        self.room = (2 * self.live).max(ROOM as u32);
     }
 
     /// Takes an entry out. Its node may have changed since it was appended, or be gone.
     // What stood behind the first message of a source is its first now, and takes its place among the heads.
+    #[inline]
     pub fn remove(&mut self, at: u32, nodes: &Nodes) {
-        let Entry { exact, source, .. } = self.entries[at as usize];
-        self.open[open(self.chains[exact as usize].key)] -= 1;
-        unlink(&mut self.entries, &mut self.all, Order::All, at);
-        for (chain, order) in [(exact, Order::Exact), (source, Order::Source)] {
-            if chain != NIL && unlink(&mut self.entries, &mut self.chains[chain as usize].ends, order, at) {
-                self.empty += usize::from(self.chains[chain as usize].ends.first == NIL);
-                self.note_head(chain, nodes);
-            }
-        }
+        let Entry { chain, next, .. } = self.entries[at as usize];
         // Nobody finds it where it was.
         self.entries[at as usize].node = NIL;
-        self.free.push(at);
-        if self.empty > 64 + self.entries.len() {
+        self.live -= 1;
+        let source = self.leave(chain, Order::Exact, at, next, nodes);
+        if source != NIL {
+            self.leave(source, Order::Source, at, next, nodes);
+        }
+        self.open[open(self.chains[chain as usize].key)] -= 1;
+        if at == self.begin {
+            let behind = self.entries[at as usize..].iter().take_while(|entry| entry.node == NIL).count();
+            self.begin += behind as u32;
+        }
+        if self.empty > 64 + self.room {
             self.drop_empty_chains();
         }
     }
 
-    /// The chain of a key.
+    /// An entry that was taken out leaves a chain: answers the chain of its source.
     #[inline]
-    fn chain(&mut self, key: Key) -> u32 {
-        if self.chains.get(self.last as usize).is_none_or(|last| last.key != key) {
-            self.last = match self.chain_of.get(&key) {
-                Some(&chain) => chain,
-                None => self.make_chain(key),
-            };
+    fn leave(&mut self, chain: u32, order: Order, at: u32, next: [u32; 2], nodes: &Nodes) -> u32 {
+        let from = &mut self.chains[chain as usize];
+        from.length -= 1;
+        if from.length == 0 {
+            from.first.set(NIL);
+            from.last = NIL;
+            self.empty += 1;
+        } else if from.first.get() == at {
+            from.first.set(next[order as usize]);
         }
-        self.last
+        let source = from.source;
+        self.note_head(chain, order, nodes);
+        source
+    }
+
+    /// The chain of a key; [`NIL`] if there is none.
+    #[inline]
+    fn find(&self, key: &Key) -> u32 {
+        let mut at = slot(key, self.table.len());
+        loop {
+            let chain = self.table[at];
+            if chain == NIL || self.chains[chain as usize].key == *key {
+                return chain;
+            }
+            at = (at + 1) & (self.table.len() - 1);
+        }
     }
 
     /// A chain for a key that has none, and for its source.
@@ -262,10 +332,13 @@ impl Long {
         let whole = (key.0, key.1, ANY);
         let source = match self.by_source && key != whole {
             false => NIL,
-            true => self.chain_of.get(&whole).copied().unwrap_or_else(|| self.make_chain(whole)),
+            true => match self.find(&whole) {
+                NIL => self.make_chain(whole),
+                source => source,
+            },
         };
         let heads = self.heads_of.get_mut().get(&(key.0, key.2)).copied().unwrap_or(NIL);
-        let chain = Chain { key, ends: NONE, source, heads: Cell::new(heads), place: Cell::new(NIL) };
+        let chain = Chain { key, source, first: Cell::new(NIL), last: NIL, length: 0, heads: Cell::new(heads) };
         self.empty += 1;
         let at = match self.free_chains.pop() {
             Some(at) => {
@@ -274,41 +347,62 @@ impl Long {
             }
             None => {
                 self.chains.push(chain);
+                self.places.push(Cell::new(NIL));
                 self.chains.len() as u32 - 1
             }
         };
-        self.chain_of.insert(key, at);
+        if 2 * (self.chains.len() - self.free_chains.len()) > self.table.len() {
+            let old = std::mem::take(&mut self.table);
+            self.table = vec![NIL; 2 * old.len()];
+            old.into_iter().filter(|&chain| chain != NIL).for_each(|chain| self.enter(chain));
+        }
+        self.enter(at);
         at
+    }
+
+    /// Puts a chain into the table.
+    fn enter(&mut self, chain: u32) {
+        let mut at = slot(&self.chains[chain as usize].key, self.table.len());
+        while self.table[at] != NIL {
+            at = (at + 1) & (self.table.len() - 1);
+        }
+        self.table[at] = chain;
     }
 
     /// Gives chains back that nobody used for long: what is kept stays in proportion to what is in the queue.
     #[cold]
     fn drop_empty_chains(&mut self) {
-        let Long { chains, free_chains, .. } = self;
-        self.chain_of.retain(|_, &mut chain| {
-            let stays = chains[chain as usize].ends.first != NIL;
-            if !stays {
-                free_chains.push(chain);
+        let places = self.table.len();
+        let old = std::mem::replace(&mut self.table, vec![NIL; places]);
+        for chain in old.into_iter().filter(|&chain| chain != NIL) {
+            if self.chains[chain as usize].length == 0 {
+                self.free_chains.push(chain);
+            } else {
+                self.enter(chain);
             }
-            stays
-        });
+        }
         self.empty = 0;
-        self.last = NIL;
     }
 
-    /// The first entry of a chain has changed, or when its message arrives.
-    fn note_head(&mut self, chain: u32, nodes: &Nodes) {
-        let Chain { key, ends, ref heads, .. } = self.chains[chain as usize];
-        let heads = heads.get();
-        if heads == NIL {
-            return;
+    /// The first entry of a chain may have changed, or when its message arrives.
+    #[inline]
+    fn note_head(&mut self, chain: u32, order: Order, nodes: &Nodes) {
+        let heads = self.chains[chain as usize].heads.get();
+        if heads != NIL {
+            self.keep_head(heads, chain, order, nodes);
         }
+    }
+
+    #[inline(never)]
+    fn keep_head(&mut self, heads: u32, chain: u32, order: Order, nodes: &Nodes) {
+        let first = self.first_in(chain, order);
+        let source = self.chains[chain as usize].key.1;
         let heads = &mut self.heads.get_mut()[heads as usize];
-        match ends.first {
-            NIL => heads.remove(chain, &self.chains),
+        match first {
+            NIL => heads.remove(chain, &self.places),
             first => {
                 let arrival = nodes[self.entries[first as usize].node].arrival;
-                heads.set(Head { arrival, source: key.1, chain }, &self.chains);
+                heads.set(Head { arrival, source, chain }, &self.places);
             }
         }
     }
@@ -317,64 +411,116 @@ impl Long {
     // Who takes one out has mostly asked for it just before, or for the first of all.
     pub fn place_of(&self, node: u32, nodes: &Nodes) -> Option<u32> {
         let is_there = |&at: &u32| self.entries.get(at as usize).is_some_and(|entry| entry.node == node);
-        if let Some(at) = [self.found.get(), self.all.first].into_iter().find(is_there) {
+        if let Some(at) = [self.found.get(), self.begin].into_iter().find(is_there) {
             return Some(at);
         }
-        self.follow(self.first_of(&key(&nodes[node])), Order::Exact).find(|&at| self.entries[at as usize].node == node)
+        self.follow(self.first_of(&key(&nodes[node]), Order::Exact), Order::Exact).find(|&at| self.entries[at as usize].node == node)
     }
 
+    /// The first entry of a key.
     #[inline]
-    fn first_of(&self, key: &Key) -> u32 {
-        if let Some(last) = self.chains.get(self.last as usize).filter(|last| last.key == *key) {
-            return last.ends.first;
+    fn first_of(&self, key: &Key, order: Order) -> u32 {
+        match self.find(key) {
+            NIL => NIL,
+            chain => self.first_in(chain, order),
         }
-        self.chain_of.get(key).map_or(NIL, |&chain| self.chains[chain as usize].ends.first)
+    }
+
+    /// The first entry of a chain.
+    #[inline]
+    fn first_in(&self, chain: u32, order: Order) -> u32 {
+        let first = &self.chains[chain as usize].first;
+        let mut at = first.get();
+        while at != NIL && self.entries[at as usize].node == NIL {
+            at = self.entries[at as usize].next[order as usize];
+            first.set(at);
+        }
+        at
     }
 
     fn follow(&self, first: u32, order: Order) -> impl Iterator<Item = u32> + '_ {
         let mut at = first;
         std::iter::from_fn(move || {
-            (at != NIL).then(|| {
-                let here = at;
-                at = self.entries[at as usize].after[order as usize];
-                here
-            })
+            while let Some(entry) = self.entries.get(at as usize) {
+                let here = std::mem::replace(&mut at, entry.next[order as usize]);
+                if entry.node != NIL {
+                    return Some(here);
+                }
+            }
+            None
         })
     }
 
+    /// The places of all entries in the order they came.
+    fn all(&self) -> impl Iterator<Item = u32> + '_ {
+        (self.begin..self.entries.len() as u32).filter(|&at| self.entries[at as usize].node != NIL)
+    }
+
     /// The entry that came first: `(node, place)`.
+    #[inline]
     pub fn front(&self) -> Option<(u32, u32)> {
-        let at = self.all.first;
+        let at = self.begin;
         self.entries.get(at as usize).map(|entry| (entry.node, at))
     }
 
     /// The nodes in the order they came.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.follow(self.all.first, Order::All).map(|at| self.entries[at as usize].node)
+        self.all().map(|at| self.entries[at as usize].node)
     }
 
     /// The first posted receive that a message fits: `(node, place)`.
     // Four kinds of receives accept a message; of their first ones that which was posted first has it. O(1).
+    #[inline]
     pub fn first_for(&self, message: &Envelope) -> Option<(u32, u32)> {
         let (context, source, tag) = (message.context, message.source, message.tag as u32);
-        let keys = [(context, source, tag), (context, source, ANY), (context, ANY, tag), (context, ANY, ANY)];
-        let asked = keys.iter().zip(self.open).filter(|(_, entries)| *entries != 0);
-        let firsts = asked.map(|(key, _)| self.first_of(key)).filter(|&at| at != NIL);
-        let at = firsts.min_by_key(|&at| self.entries[at as usize].sequence)?;
-        Some((self.entries[at as usize].node, at))
+        let mut at = if self.open[0] == 0 { NIL } else { self.first_of(&(context, source, tag), Order::Exact) };
+        for (key, entries) in [(context, source, ANY), (context, ANY, tag), (context, ANY, ANY)].iter().zip(&self.open[1..]) {
+            if *entries != 0 {
+                at = at.min(self.first_of(key, Order::Exact));
+            }
+        }
+        self.entries.get(at as usize).map(|entry| (entry.node, at))
+    }
+
+    /// The first message with this envelope: `(node, place)`.
+    #[inline]
+    pub fn first_like(&self, message: &Envelope) -> Option<(u32, u32)> {
+        let at = self.first_of(&(message.context, message.source, message.tag as u32), Order::Exact);
+        self.entries.get(at as usize).map(|entry| (entry.node, at))
+    }
+
+    /// What the queue will be searched for by this envelope, or appended behind: fetches what the step before has led to.
+    #[inline]
+    pub fn approach(&self, message: &Envelope, step: Approach, nodes: &Nodes) {
+        let at = slot(&(message.context, message.source, message.tag as u32), self.table.len());
+        if step == Approach::Table {
+            return prefetch(&self.table[at]);
+        }
+        // Not where another chain has taken its place: a search would look further.
+        let Some(chain) = self.chains.get(self.table[at] as usize) else { return };
+        if step == Approach::Chain {
+            return prefetch(chain);
+        }
+        let Some(entry) = self.entries.get(chain.first.get() as usize) else { return };
+        match step {
+            Approach::Entry => prefetch(entry),
+            _ => nodes.prefetch(entry.node),
+        }
     }
 
     /// The first message that fits a pattern and is not in `taken`: `(node, place)`.
     pub fn first(&self, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, u32)> {
-        let (first, order) = match (pattern.source, pattern.tag) {
-            (Some(source), Some(tag)) => (self.first_of(&(pattern.context, source, tag as u32)), Order::Exact),
-            (Some(source), None) => (self.first_of(&(pattern.context, source, ANY)), Order::Source),
-            (None, _) => (self.all.first, Order::All),
-        };
-        let at = self.follow(first, order).find(|&at| {
+        let accepts = |&at: &u32| {
             let node = self.entries[at as usize].node;
             pattern.accepts(&nodes[node]) && !taken.contains(&node)
-        })?;
+        };
+        let at = match pattern.source {
+            Some(source) => {
+                let tag = pattern.tag.map_or(ANY, |tag| tag as u32);
+                self.follow(self.first_of(&(pattern.context, source, tag), Order::of(tag)), Order::of(tag)).find(accepts)?
+            }
+            None => self.all().find(accepts)?,
+        };
         Some((self.entries[at as usize].node, at))
     }
 
@@ -385,7 +531,7 @@ impl Long {
         let tag = pattern.tag.map_or(ANY, |tag| tag as u32);
         let heads = self.heads_of(pattern.context, tag, nodes);
         let at = match taken {
-            [] => self.chains[self.heads.borrow()[heads as usize].top()?.chain as usize].ends.first,
+            [] => self.first_in(self.heads.borrow()[heads as usize].top()?.chain, Order::of(tag)),
             _ => self.best_but(pattern.context, tag, heads, taken, nodes)?,
         };
         let node = self.entries[at as usize].node;
@@ -395,14 +541,14 @@ impl Long {
 
     /// Where the best is without those in `taken`.
     fn best_but(&self, context: u32, tag: u32, heads: u32, taken: &[u32], nodes: &Nodes) -> Option<u32> {
-        let first_of = |chain: u32| self.chains[chain as usize].ends.first;
+        let order = Order::of(tag);
+        let first_of = |chain: u32| self.first_in(chain, order);
         let is_taken = |at: u32| taken.contains(&self.entries[at as usize].node);
         let least = self.heads.borrow()[heads as usize].least(|head| !is_taken(first_of(head.chain)));
         let least = least.map(|head| (head.arrival, head.source, first_of(head.chain)));
-        let order = if tag == ANY { Order::Source } else { Order::Exact };
         let behind = taken.iter().filter_map(|&taken| {
             let (of, source, _) = key(&nodes[taken]);
-            let first = self.first_of(&(of, source, tag));
+            let first = self.first_of(&(of, source, tag), order);
             // Of each source only what stands behind its head, if that is taken.
             self.entries.get(first as usize).filter(|head| head.node == taken && of == context)?;
             let next = self.follow(first, order).find(|&at| !is_taken(at))?;
@@ -419,13 +565,14 @@ impl Long {
         let heads = *self.heads_of.borrow_mut().entry((context, tag)).or_insert_with(|| {
             let mut all = self.heads.borrow_mut();
             let (index, mut heads) = (all.len() as u32, Heads::default());
-            for &at in self.chain_of.values() {
-                let Chain { key, ends, heads: in_heads, .. } = &self.chains[at as usize];
+            for &at in self.table.iter().filter(|&&chain| chain != NIL) {
+                let Chain { key, heads: in_heads, .. } = &self.chains[at as usize];
                 if (key.0, key.2) == (context, tag) {
                     in_heads.set(index);
-                    if ends.first != NIL {
-                        let arrival = nodes[self.entries[ends.first as usize].node].arrival;
-                        heads.set(Head { arrival, source: key.1, chain: at }, &self.chains);
+                    let first = self.first_in(at, Order::of(tag));
+                    if first != NIL {
+                        let arrival = nodes[self.entries[first as usize].node].arrival;
+                        heads.set(Head { arrival, source: key.1, chain: at }, &self.places);
                     }
                 }
             }
@@ -439,11 +586,11 @@ impl Long {
     /// The arrival of a message in the queue has changed.
     pub fn landed(&mut self, node: u32, nodes: &Nodes) {
         let Some(at) = self.place_of(node, nodes) else { return };
-        let Entry { exact, source, .. } = self.entries[at as usize];
-        for chain in [exact, source] {
-            if chain != NIL && self.chains[chain as usize].ends.first == at {
-                self.note_head(chain, nodes);
-            }
+        let chain = self.entries[at as usize].chain;
+        let source = self.chains[chain as usize].source;
+        self.note_head(chain, Order::Exact, nodes);
+        if source != NIL {
+            self.note_head(source, Order::Source, nodes);
         }
     }
 }

@@ -22,26 +22,43 @@ impl Pool {
         self.queues.insert(long)
     }
 
+    /// The queue will be searched soon.
+    #[inline]
+    pub(super) fn prefetch(&self, queue: u32) {
+        self.queues.prefetch(queue);
+    }
+
     /// Takes an entry out, and with the last one the queue; whether that was so.
+    #[inline]
     pub(super) fn remove(&mut self, queue: u32, place: u32, nodes: &Nodes) -> bool {
-        self.queues[queue].remove(place, nodes);
-        let is_empty = self.queues[queue].is_empty();
-        if is_empty && let Some(mut long) = self.queues.remove(queue) {
+        let long = &mut self.queues[queue];
+        long.remove(place, nodes);
+        let is_empty = long.is_empty();
+        if is_empty {
+            self.give_back(queue);
+        }
+        is_empty
+    }
+
+    #[inline(never)]
+    fn give_back(&mut self, queue: u32) {
+        if let Some(mut long) = self.queues.remove(queue) {
             long.reset();
             self.spare.push(long);
         }
-        is_empty
     }
 }
 
 impl Index<u32> for Pool {
     type Output = Long;
+    #[inline]
     fn index(&self, queue: u32) -> &Long {
         &self.queues[queue]
     }
 }
 
 impl IndexMut<u32> for Pool {
+    #[inline]
     fn index_mut(&mut self, queue: u32) -> &mut Long {
         &mut self.queues[queue]
     }

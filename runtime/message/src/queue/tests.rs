@@ -161,3 +161,23 @@ fn chains_of_tags_that_are_gone_are_given_back() {
     }
     assert!(long.chains() < 2_000, "{} chains for 300 messages", long.chains());
 }
+
+#[test]
+fn what_was_taken_out_behind_one_that_stays_is_given_back() {
+    let mut nodes = Nodes::new();
+    let mut long = Long::new(true);
+    let stays: Vec<u32> = (0..300).map(|source| nodes.alloc(message(source, 0, 0))).collect();
+    stays.iter().for_each(|&node| long.push(node, &nodes));
+    for turn in 0..100_000 {
+        let node = nodes.alloc(message(turn % 7, 1, u64::from(turn)));
+        long.push(node, &nodes);
+        let place = long.place_of(node, &nodes).expect("what was appended");
+        long.remove(place, &nodes);
+        nodes.free(node);
+    }
+    assert!(long.capacity() < 4_096, "room for {} of 301 messages", long.capacity());
+    assert_eq!(long.iter().collect::<Vec<_>>(), stays);
+    for (source, &node) in (0..).zip(&stays) {
+        assert_eq!(long.first_like(&Envelope::new(7, source, 0)).map(|(found, _)| found), Some(node));
+    }
+}

@@ -7,7 +7,7 @@ pub use persistent::{Starter, Template};
 mod kinds;
 
 pub use kinds::{
-    ANY_SOURCE, ANY_TAG, Awaited, Body, Completion, Generalized, PROC_NULL, ROOT, Request, RequestArray, Status, UNDEFINED,
+    ANY_SOURCE, ANY_TAG, Awaited, Body, Completion, Generalized, PROC_NULL, ROOT, Request, RequestArray, Round, Status, UNDEFINED,
 };
 
 use crate::error::{ErrorClass, Failure, Result};

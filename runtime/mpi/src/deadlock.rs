@@ -6,7 +6,7 @@ use crate::node::{Node, State, flag};
 use crate::order::question::Question;
 use crate::order::threads::{Blocked, Need};
 use crate::remote::record::{Put, Take};
-use crate::request::{Body, Completion};
+use crate::request::{Body, Completion, Round};
 use crate::world::{Phase, World};
 use engine::Time;
 use message::chapter::id::{ChapterId, Token};
@@ -222,11 +222,11 @@ fn answer_wait(function: u16, question: &Question) -> Wait {
             None => "source=MPI_ANY_SOURCE".to_owned(),
             Some(source) => format!("source={source} of the communicator"),
         },
-        Question::WaitAny(requests)
+        Question::WaitAny(Round { requests, .. })
         | Question::WaitSome(requests)
         | Question::WaitAll(requests)
         | Question::TestAll(requests)
-        | Question::TestAny(requests)
+        | Question::TestAny(Round { requests, .. })
         | Question::TestSome(requests) => {
             format!("{} requests", requests.active().count())
         }

@@ -26,6 +26,8 @@ pub(crate) struct Order {
     pub(crate) decisions: Decisions,
     /// Of the call under way that asks about an array of requests: whose it is, where the array is, and how many null handles that begins with.
     pub(crate) nulls: (u32, Addr, u32),
+    /// Behind which place of a long array each rank found a request complete last, of ranks that wait so.
+    pub(crate) found: FxHashMap<u32, u32>,
     pub(crate) fruitless: Fruitless,
     pub(crate) agreeing: Agreeing,
     /// Of a process that is one rank.
@@ -40,6 +42,7 @@ impl Order {
             histories: FxHashMap::default(),
             decisions: Decisions::default(),
             nulls: (0, Addr::NULL, 0),
+            found: FxHashMap::default(),
             fruitless: Fruitless::default(),
             agreeing: Agreeing::new(processes, there),
             threads: Threads::default(),

@@ -74,9 +74,9 @@ impl World {
                     (false, false) => Open::Final,
                 }
             }
-            Question::TestAny(requests) => {
+            Question::TestAny(round) => {
                 let mut late = false;
-                for (_, handle) in requests.active() {
+                for (_, handle) in round.active() {
                     match known(handle) {
                         Completion::Unknown => return Open::At(clock),
                         Completion::At(time) if time > clock => late = true,
@@ -97,18 +97,17 @@ impl World {
                 }
                 if late { foreknown() } else { Open::Final }
             }
-            Question::WaitAny(requests) => {
+            Question::WaitAny(round) => {
                 // However many are asked about, the first tell most often.
-                let mut late = false;
-                for (_, handle) in requests.active() {
-                    match known(handle) {
-                        Completion::Unknown => break,
-                        Completion::At(time) if time > clock => late = true,
-                        Completion::At(_) => return if late { foreknown() } else { Open::Final },
-                        Completion::Null => {}
+                let mut first = First::NONE;
+                for (_, handle) in round.active() {
+                    let completion = known(handle);
+                    if !first.unknown && matches!(completion, Completion::At(time) if time <= clock) {
+                        return if first.is_late(clock) { foreknown() } else { Open::Final };
                     }
+                    first = first.or(First::of(completion));
                 }
-                self.open_first(rank, self.first_of(requests))
+                self.open_first(rank, first)
             }
             Question::WaitSome(requests) => self.open_first(rank, self.first_of(requests)),
             Question::WaitAll(requests) => {

@@ -79,7 +79,11 @@ impl RequestArray {
     /// All handles that are not null, with their places: of a long array that is waited for piece by piece most are null in the end.
     #[inline]
     pub fn active(self) -> impl Iterator<Item = (u32, usize)> {
-        let mut next = 0;
+        self.active_from(0)
+    }
+    /// [`RequestArray::active`] from this place on.
+    #[inline]
+    fn active_from(self, mut next: u32) -> impl Iterator<Item = (u32, usize)> {
         std::iter::from_fn(move || {
             let index = self.behind_nulls(next);
             next = index + 1;
@@ -132,6 +136,25 @@ impl RequestArray {
     /// All handles.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         (0..self.count).map(move |index| self.get(index))
+    }
+}
+
+/// An array of request handles that is looked through from some place on, and then from its beginning to there.
+#[derive(Clone, Copy, Debug)]
+pub struct Round {
+    /// The handles.
+    pub requests: RequestArray,
+    /// Where it begins.
+    pub from: u32,
+}
+
+impl Round {
+    /// All handles that are not null, with their places, in the order of the round.
+    #[inline]
+    pub fn active(self) -> impl Iterator<Item = (u32, usize)> {
+        let Round { requests, from } = self;
+        let until = RequestArray { count: from, ..requests };
+        requests.active_from(from).chain(until.active())
     }
 }
 
@@ -229,6 +252,11 @@ mod tests {
             prop_assert_eq!(&active, &model);
             let behind: Vec<_> = array.behind(array.nulls()).iter().collect();
             prop_assert_eq!(&behind[..], &handles[first..]);
+            for from in [0, first / 2, first, handles.len()] {
+                let round: Vec<_> = Round { requests: array, from: from as u32 }.active().collect();
+                let turned = model.partition_point(|&(at, _)| (at as usize) < from);
+                prop_assert_eq!(round, [&model[turned..], &model[..turned]].concat());
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What ranks ask that only safe time can answer, and what they asked in vain.
 
 use crate::envelope::Pattern;
-use crate::request::RequestArray;
+use crate::request::{RequestArray, Round};
 use engine::Time;
 use rank::Addr;
 use std::rc::Rc;
@@ -12,13 +12,13 @@ pub enum Question {
     /// Are all of these complete?
     TestAll(RequestArray),
     /// Which is the first of these that is complete?
-    TestAny(RequestArray),
+    TestAny(Round),
     /// Which of these are complete?
     TestSome(RequestArray),
     /// Wait for all of these, of a rank that may be told of a failure before they are complete ([`message::faults`]).
     WaitAll(RequestArray),
     /// Wait for the first.
-    WaitAny(RequestArray),
+    WaitAny(Round),
     /// Wait for at least one.
     WaitSome(RequestArray),
     /// Is there such a message?
@@ -41,12 +41,10 @@ impl Question {
     /// The requests that it asks about.
     pub(crate) fn requests(&self) -> Option<RequestArray> {
         match self {
-            Question::TestAll(requests)
-            | Question::TestAny(requests)
-            | Question::TestSome(requests)
-            | Question::WaitAll(requests)
-            | Question::WaitAny(requests)
-            | Question::WaitSome(requests) => Some(*requests),
+            Question::TestAny(round) | Question::WaitAny(round) => Some(round.requests),
+            Question::TestAll(requests) | Question::TestSome(requests) | Question::WaitAll(requests) | Question::WaitSome(requests) => {
+                Some(*requests)
+            }
             Question::Iprobe(_) | Question::Probe(_) | Question::Instant | Question::Now | Question::Cancel(_) => None,
         }
     }
@@ -67,21 +65,27 @@ impl Asked {
     /// Copies the handles, so that others can look at them.
     pub(crate) fn keep(question: &Question) -> Asked {
         let mut question = question.clone();
-        let requests = match &mut question {
-            Question::TestAll(requests)
-            | Question::TestAny(requests)
-            | Question::TestSome(requests)
-            | Question::WaitAll(requests)
-            | Question::WaitAny(requests)
-            | Question::WaitSome(requests) => requests,
+        let kept: Rc<[usize]> = match &mut question {
+            Question::TestAll(requests) | Question::TestSome(requests) | Question::WaitAll(requests) | Question::WaitSome(requests) => {
+                let kept = requests.iter().collect();
+                *requests = array_of(&kept);
+                kept
+            }
+            Question::TestAny(round) | Question::WaitAny(round) => {
+                let kept = round.active().map(|(_, handle)| handle).collect();
+                *round = Round { requests: array_of(&kept), from: 0 };
+                kept
+            }
             Question::Iprobe(_) | Question::Probe(_) | Question::Instant | Question::Now | Question::Cancel(_) => {
                 return Asked { question, _kept: None };
             }
         };
-        let kept: Rc<[usize]> = requests.iter().collect();
-        *requests = RequestArray { at: Addr(kept.as_ptr() as usize), count: requests.count, wide: true };
         Asked { question, _kept: Some(kept) }
     }
+}
+
+fn array_of(handles: &Rc<[usize]>) -> RequestArray {
+    RequestArray { at: Addr(handles.as_ptr() as usize), count: handles.len() as u32, wide: true }
 }
 
 /// What a rank is blocked for.
@@ -129,9 +133,12 @@ impl Asked {
     pub(crate) fn is(&self, question: &Question) -> bool {
         match (&self.question, question) {
             (Question::Iprobe(one), Question::Iprobe(other)) => one == other,
-            (Question::TestAll(one), Question::TestAll(other))
-            | (Question::TestAny(one), Question::TestAny(other))
-            | (Question::TestSome(one), Question::TestSome(other)) => one.iter().eq(other.iter()),
+            (Question::TestAll(one), Question::TestAll(other)) | (Question::TestSome(one), Question::TestSome(other)) => {
+                one.iter().eq(other.iter())
+            }
+            (Question::TestAny(one), Question::TestAny(other)) => {
+                one.active().map(|(_, handle)| handle).eq(other.active().map(|(_, handle)| handle))
+            }
             (Question::Instant, Question::Instant) => true,
             _ => false,
         }

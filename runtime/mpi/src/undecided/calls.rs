@@ -7,10 +7,14 @@ use crate::messages::Messages;
 use crate::node::State;
 use crate::order::question::{Asked, Poll, Question};
 use crate::p2p::{Peer, pattern};
-use crate::request::{Completion, RequestArray, Status, UNDEFINED, stands_twice};
+use crate::request::{Completion, RequestArray, Round, Status, UNDEFINED, stands_twice};
 use crate::world::{Mpi, World};
 use engine::Time;
 use rank::Addr;
+
+/// Requests up to which the first that is complete is looked for from the first of all on.
+// So many handles are read in less time than the rest of a call takes, and programs may be used to the first coming first, as with MPICH and Open MPI.
+const FEW: u32 = 64;
 
 /// What a test or wait for several requests found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,6 +104,16 @@ impl World {
         let (rank, at, nulls) = self.order.nulls;
         if (rank, at) == (self.messages.current, requests.at) { nulls } else { requests.nulls() }
     }
+
+    /// Where the mounted rank looks for any one of these requests that is complete: from the first on, and where they are many, from behind the place at which
+    /// it found one last.
+    // A program that waits for each of many would read their square otherwise, most of it null handles: it may put a request into any place between two
+    // calls, so that none can be taken for null that was not read. MPI leaves the choice among the complete ones (MPI 5.0 section 3.7.5). What is kept
+    // is a place and not an array: where arrays lie is the host's to say, and this must not be.
+    fn round(&self, requests: RequestArray) -> Round {
+        let behind = || self.order.found.get(&self.messages.current).copied().filter(|&behind| behind < requests.count);
+        Round { requests, from: if requests.count > FEW { behind().unwrap_or(0) } else { 0 } }
+    }
 }
 
 impl Mpi {
@@ -108,6 +122,13 @@ impl Mpi {
         let mut world = self.world();
         let requests = world.behind_nulls(requests);
         !world.is_answered(&question(requests))
+    }
+
+    /// Asks for any one of these requests.
+    fn begin_ask_any(&self, requests: RequestArray, question: impl FnOnce(Round) -> Question) -> bool {
+        let mut world = self.world();
+        let round = world.round(requests);
+        !world.is_answered(&question(round))
     }
 
     /// Asks a question for the mounted rank: whether it has to wait until that can be answered.
@@ -129,7 +150,7 @@ impl Mpi {
 
     /// After [`Mpi::ask`]: moves the clock to the earliest completion if none is complete at the clock and the rank may wait.
     // Three passes over an array at most (`open`, `reach`, the completion): O(requests) a call, whatever is
-    // complete.
+    // complete. All that are complete are answered, so that all are looked at.
     fn reach(&self, requests: RequestArray, wait: bool) -> Result<Found> {
         let mut world = self.world();
         let me = world.messages.current;
@@ -156,43 +177,61 @@ impl Mpi {
         Ok(Found::Nothing)
     }
 
-    // The first in the array and not in time: MPI leaves the choice, and this one needs no memory between
-    // calls.
-    fn first_complete(&self, requests: RequestArray) -> Result<Option<u32>> {
-        let world = self.world();
-        let clock = world.messages.clock(world.messages.current);
-        for (index, handle) in requests.active() {
-            if matches!(world.messages.completion(handle)?, Completion::At(time) if time <= clock) {
-                return Ok(Some(index));
+    /// The first request of the round that is complete at the clock; if there is none and the rank may wait, the first of those that are complete at the time of the
+    /// earliest, to which its clock moves then.
+    ///
+    /// One pass over those that are not complete: O(1) on average where each of many is waited for and they are complete in the order of the array.
+    // The first in the array and not in time: MPI leaves the choice.
+    fn seek(&self, round: Round, wait: bool) -> Result<(Found, Option<u32>)> {
+        let mut world = self.world();
+        let me = world.messages.current;
+        let clock = world.messages.clock(me);
+        let (mut active, mut least) = (false, None);
+        for (index, handle) in round.active() {
+            match world.messages.completion(handle)? {
+                Completion::At(time) if time <= clock => return Ok((Found::Some, Some(index))),
+                Completion::At(time) => {
+                    active = true;
+                    if least.is_none_or(|(least, _)| time < least) {
+                        least = Some((time, index));
+                    }
+                }
+                Completion::Unknown => active = true,
+                Completion::Null => {}
             }
         }
-        Ok(None)
+        Ok(match least {
+            _ if !active => (Found::NoneActive, None),
+            Some((time, index)) if wait => {
+                world.messages.advance(me, time);
+                (Found::Some, Some(index))
+            }
+            _ => {
+                world.messages.failed_poll();
+                (Found::Nothing, None)
+            }
+        })
     }
 
-    /// The first request that is complete at the clock; if there is none and the rank may wait, at the time of the earliest that it moves to then.
-    ///
-    /// O(null handles before it, 32 at a time, and requests that are not complete), not of all: a program that waits so for each of many would need their square.
+    /// Completes any one request, as [`Mpi::seek`] finds it.
     fn any(&self, requests: RequestArray, wait: bool) -> Result<(Found, i32, Status)> {
-        let nulls = self.world().known_nulls(requests);
-        let requests = requests.behind(nulls);
-        let mut complete = self.first_complete(requests)?;
-        if complete.is_none() {
-            let found = self.reach(requests, wait)?;
-            if found != Found::Some {
-                return Ok((found, UNDEFINED, Status::EMPTY));
-            }
-            complete = self.first_complete(requests)?;
+        let round = self.world().round(requests);
+        let (found, index) = self.seek(round, wait)?;
+        let Some(index) = index else { return Ok((found, UNDEFINED, Status::EMPTY)) };
+        if requests.count > FEW {
+            let mut world = self.world();
+            let me = world.messages.current;
+            world.order.found.insert(me, index + 1);
         }
-        let Some(index) = complete else { return Ok((Found::Some, UNDEFINED, Status::EMPTY)) };
         let handle = requests.get(index);
         let finished = self.finish_one(handle);
         requests.set(index, finished.as_ref().map_or_else(|failure| self.after_failure(handle, failure), |(_, next)| *next));
-        Ok((Found::Some, (nulls + index) as i32, finished?.0))
+        Ok((Found::Some, index as i32, finished?.0))
     }
 
     /// The first half of `MPI_Waitany`: whether the mounted rank has to wait.
     pub fn begin_wait_any(&self, requests: RequestArray) -> bool {
-        self.begin_ask_about(requests, Question::WaitAny)
+        self.begin_ask_any(requests, Question::WaitAny)
     }
 
     /// The second half of `MPI_Waitany`: `(index or MPI_UNDEFINED, status)`.
@@ -226,7 +265,7 @@ impl Mpi {
 
     /// The first half of `MPI_Testany`: whether the mounted rank has to wait until it may be answered.
     pub fn begin_test_any(&self, requests: RequestArray) -> bool {
-        self.begin_ask_about(requests, Question::TestAny)
+        self.begin_ask_any(requests, Question::TestAny)
     }
 
     /// The second half of `MPI_Testany`.

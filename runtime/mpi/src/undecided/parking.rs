@@ -31,18 +31,31 @@ pub(crate) struct First {
     /// The greatest.
     latest: Time,
     /// Whether an earlier one may become known.
-    unknown: bool,
+    pub(super) unknown: bool,
 }
 
 impl First {
-    const NONE: First = First { time: Time::MAX, latest: Time::ZERO, unknown: false };
+    pub(super) const NONE: First = First { time: Time::MAX, latest: Time::ZERO, unknown: false };
     const UNKNOWN: First = First { unknown: true, ..First::NONE };
 
     fn at(time: Time) -> First {
         First { time, latest: time, unknown: false }
     }
 
-    fn or(self, other: First) -> First {
+    pub(super) fn of(completion: Completion) -> First {
+        match completion {
+            Completion::At(time) => First::at(time),
+            Completion::Unknown => First::UNKNOWN,
+            Completion::Null => First::NONE,
+        }
+    }
+
+    /// Whether one of them is known to come after `clock`.
+    pub(super) fn is_late(&self, clock: Time) -> bool {
+        self.latest > clock
+    }
+
+    pub(super) fn or(self, other: First) -> First {
         First { time: self.time.min(other.time), latest: self.latest.max(other.latest), unknown: self.unknown || other.unknown }
     }
 
@@ -74,13 +87,8 @@ fn patience(released: u32) -> u32 {
 impl World {
     /// When the first of these requests is complete.
     pub(super) fn first_of(&self, requests: &RequestArray) -> First {
-        requests.active().fold(First::NONE, |first, (_, handle)| {
-            first.or(match self.messages.completion(handle) {
-                Ok(Completion::At(time)) => First::at(time),
-                Ok(Completion::Unknown) => First::UNKNOWN,
-                Ok(Completion::Null) | Err(_) => First::NONE,
-            })
-        })
+        let known = |handle| self.messages.completion(handle).unwrap_or(Completion::Null);
+        requests.active().fold(First::NONE, |first, (_, handle)| first.or(First::of(known(handle))))
     }
 
     /// When a poll of `rank` succeeds.
@@ -97,7 +105,8 @@ impl World {
                 }
                 First::at(latest)
             }
-            Question::TestAny(requests) | Question::TestSome(requests) => self.first_of(requests),
+            Question::TestAny(round) => self.first_of(&round.requests),
+            Question::TestSome(requests) => self.first_of(requests),
             Question::Iprobe(pattern) => match self.head(rank, pattern) {
                 None => First::UNKNOWN,
                 Some((_, time)) => {

@@ -47,6 +47,11 @@ impl<'t> Clockwork<'t> {
         Clockwork { source, latest: (Span::ZERO, Span::ZERO) }
     }
 
+    /// Whether nothing is computed at all.
+    pub(super) fn is_still(&self) -> bool {
+        matches!(self.source, Source::Nothing)
+    }
+
     /// Exact times are read once more; drawn ones are the same whenever they are asked for.
     pub(super) fn rewind(&mut self, trace: &'t Trace) {
         if let Source::Exact(ranks) = &mut self.source {

@@ -4,7 +4,7 @@ use super::arguments::Arguments;
 use super::columns::Columns;
 use super::making::Make;
 use super::operation::Operation;
-use super::position::{Position, Step, Way, lay_out};
+use super::position::{Lead, Position, Step, Way, lay_out};
 use super::ready::{Ready, Waiting};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -30,6 +30,8 @@ pub(super) struct Plan {
     /// How many calls are alike from a step on ([`Ready::is_like`]), that with which a loop's next turn begins included where it ends; 0 where there is no
     /// message.
     series: Vec<u32>,
+    /// Where the messages of series lead to, by step.
+    leads: Vec<Lead>,
     /// The function of each call, and its place: function and site, by number.
     pub(super) functions: Vec<u16>,
     pub(super) places: Vec<u32>,
@@ -59,6 +61,7 @@ impl Plan {
             ready: Vec::with_capacity(trace.calls.len()),
             waits: Vec::with_capacity(trace.calls.len()),
             series: Vec::new(),
+            leads: Vec::new(),
             functions: Vec::with_capacity(trace.calls.len()),
             places: Vec::with_capacity(trace.calls.len()),
             sites: Vec::new(),
@@ -141,6 +144,7 @@ impl Plan {
                 series[end] = next;
             }
         }
+        self.leads = (0..series.len()).map(|step| if series[step] > 0 { Lead::of(&self.steps, step) } else { Lead::NOWHERE }).collect();
         self.series = series;
     }
 
@@ -195,6 +199,14 @@ impl Plan {
     pub(super) fn ready(&self, position: &Position) -> Option<(u32, &Ready, Way)> {
         let (call, passage) = position.at_call(&self.steps)?;
         Some((call, self.ready[call as usize].as_ref()?, passage))
+    }
+
+    /// The next call, if it is one of a series.
+    // From its step without a detour: who makes a series asks for each of its calls.
+    #[inline(always)]
+    pub(super) fn in_series(&self, position: &Position) -> Option<(u32, &Ready, Way)> {
+        let (call, way) = self.leads[position.step as usize].way(position)?;
+        Some((call, self.ready.get(call as usize)?.as_ref()?, way))
     }
 
     /// The next call, if it is a wait that is the same for all ranks, and the place behind it.

@@ -24,6 +24,35 @@ pub(super) struct Way {
     turns: u64,
 }
 
+/// The call that follows a step, and the step behind that.
+// Two words for each step, where the step itself would have to be told from others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lead {
+    call: u32,
+    behind: u32,
+}
+
+impl Lead {
+    /// To no call.
+    pub(super) const NOWHERE: Lead = Lead { call: u32::MAX, behind: 0 };
+
+    /// From a call, or from the end of a loop's turn to its first call.
+    pub(super) fn of(steps: &[Step], step: usize) -> Lead {
+        let at = if let Step::Turn(begin) = steps[step] { begin } else { step as u32 };
+        if let Step::Call(call) = steps[at as usize] { Lead { call, behind: at + 1 } } else { Lead::NOWHERE }
+    }
+
+    /// The call, of no trace if there is none, and the way behind it, if the rank that is there has a turn left where one ends.
+    #[inline(always)]
+    pub(super) fn way(self, position: &Position) -> Option<(u32, Way)> {
+        let Lead { call, behind } = self;
+        // Back is only where a turn ends.
+        let turns = u64::from(behind <= position.step);
+        let goes_on = turns == 0 || position.turns.last().is_some_and(|&left| left > turns);
+        goes_on.then_some((call, Way { behind, turns }))
+    }
+}
+
 /// A place among the steps.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Position {

@@ -1,13 +1,14 @@
 //! Communicators (MPI 5.0 chapter 7).
 
 use crate::args::{Handle, InOut, Out, OutText, Text};
-use crate::call::Call;
+use crate::call::{Call, Quick};
 use crate::constants::{
     MPI_COMM_TYPE_SHARED, MPI_CONGRUENT, MPI_ERR_ARG, MPI_IDENT, MPI_MAX_OBJECT_NAME, MPI_SIMILAR, MPI_UNDEFINED, MPI_UNEQUAL,
 };
 use mpi::error::Result;
 use mpi::group::Comparison;
 use mpi::handle::COMM_NULL;
+use mpi::world::World;
 
 /// `MPI_Comm_size`.
 pub fn size(c: &Call, comm: Handle, size: Out<i32>) -> Result {
@@ -20,6 +21,29 @@ pub fn rank(c: &Call, comm: Handle, rank: Out<i32>) -> Result {
     let world = c.mpi.world();
     rank.set(world.objects.comms.get(comm.0)?.rank(world.messages.me()) as i32);
     Ok(())
+}
+
+/// [`size`] of `MPI_COMM_WORLD`, where that is all ranks.
+#[inline(always)]
+pub fn size_quickly(world: &mut World, comm: Handle, size: Out<i32>) -> Quick {
+    told(world.objects.comms.in_world(comm.0).map(|(_, ranks)| ranks), size)
+}
+
+/// [`rank`] of `MPI_COMM_WORLD`, where that is all ranks.
+#[inline(always)]
+pub fn rank_quickly(world: &mut World, comm: Handle, rank: Out<i32>) -> Quick {
+    told(world.objects.comms.in_world(comm.0).map(|(me, _)| me), rank)
+}
+
+#[inline(always)]
+fn told(number: Option<u32>, to: Out<i32>) -> Quick {
+    match number {
+        Some(number) if !to.at().is_null() => {
+            to.set(number as i32);
+            Quick::Over
+        }
+        _ => Quick::Undone,
+    }
 }
 
 /// `MPI_Comm_remote_size`.

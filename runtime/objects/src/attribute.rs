@@ -253,6 +253,12 @@ impl Attributes {
         }
     }
 
+    /// Whether no object of any rank has one.
+    #[inline]
+    pub fn are_none(&self) -> bool {
+        self.values.is_empty()
+    }
+
     /// The attributes of an object in the order in which they were set: copy in this order,
     /// delete in the reverse (as MPI 5.0 section 11.2.4 asks for `MPI_COMM_SELF`).
     pub fn list(&self, place: Place) -> Vec<Attribute> {

@@ -305,6 +305,11 @@ impl Comms {
         let comm = self.get(handle).ok()?;
         Some((comm.rank(self.current), comm.peers()))
     }
+    /// The mounted rank's number in a communicator and how many ranks that has, if it is `MPI_COMM_WORLD` and all ranks are in it.
+    #[inline(always)]
+    pub fn in_world(&self, handle: usize) -> Option<(u32, u32)> {
+        (handle == COMM_WORLD && self.ranks != 0).then_some((self.current, self.ranks))
+    }
     /// What all messages of the mounted rank in a communicator have in common, if its ranks follow one another; `None` of all others, and of what is none.
     #[inline]
     pub fn consecutive(&self, handle: usize) -> Option<Consecutive> {

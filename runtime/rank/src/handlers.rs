@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::now;
 use crate::single::Single;
@@ -26,12 +28,16 @@ pub enum At {
     QuickExit,
 }
 
+/// Whether any rank has registered one.
+static ANY: AtomicBool = AtomicBool::new(false);
+
 type Table = HashMap<(u32, At), Vec<Handler>>;
 static HANDLERS: Single<Option<Table>> = Single::new(None);
 
 /// Registers a handler of the running rank; false if no rank is running.
 pub(crate) fn register(at: At, handler: Handler) -> bool {
     let Some(rank) = now::current() else { return false };
+    ANY.store(true, Relaxed);
     // SAFETY: the simulating thread; the closure only pushes to a list.
     unsafe { HANDLERS.with(|table| table.get_or_insert_default().entry((rank, at)).or_default().push(handler)) };
     true
@@ -54,7 +60,14 @@ fn pop(rank: u32, at: At) -> Option<Handler> {
 
 /// Runs and removes the rank's handlers of one kind, the last registered first. Handlers may
 /// register more, call `exit`, or suspend the rank.
+#[inline]
 pub(crate) fn run(rank: u32, at: At, status: i32) {
+    if ANY.load(Relaxed) {
+        run_all(rank, at, status);
+    }
+}
+
+fn run_all(rank: u32, at: At, status: i32) {
     while let Some(handler) = pop(rank, at) {
         match handler {
             // SAFETY: the program registered this function with this argument for this moment; its

@@ -93,8 +93,10 @@ impl Alone<'_> {
     /// What a pass over all of the first `many` requests finds, in its order: the place, and when. `None` if none is known to complete.
     fn pass(&self, many: usize) -> Option<(usize, Time)> {
         let from = if many > FEW && self.behind < many { self.behind } else { 0 };
-        let known = (from..many).chain(0..from).filter_map(|place| match self.mpi.world().messages.is_request(self.handles[place]) {
-            Some(Completion::At(time)) => Some((place, time.max(self.clock()))),
+        let world = self.mpi.world();
+        let clock = world.messages.clock(0);
+        let known = (from..many).chain(0..from).filter_map(|place| match world.messages.is_request(self.handles[place]) {
+            Some(Completion::At(time)) => Some((place, time.max(clock))),
             Some(_) => None,
             None => panic!("place {place} has a handle that is none"),
         });

@@ -247,8 +247,8 @@ fn text(out: &mut String, after: &mut String, row: &Row, p: &Parameter, buffers:
         writeln!(out, "    let ({name}, {name}_length) = fortran::descriptor::text({name});").unwrap();
     }
     if p.direction == Direction::In {
-        // Info keys and values lose leading blanks as well (MPI 5.0 chapter 10).
-        let how = if row.chapter == "info" { "stripped" } else { "trimmed" };
+        // Info keys and values lose leading blanks as well (MPI 5.0 chapter 10), and a command that is spawned (section 11.8.2).
+        let how = if row.chapter == "info" || p.name == "command" { "stripped" } else { "trimmed" };
         writeln!(out, "    let {name}_text = fortran::text::{how}({name}, {name}_length);").unwrap();
         writeln!(out, "    let {name} = {name}_text.at();").unwrap();
         return;

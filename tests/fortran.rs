@@ -286,6 +286,12 @@ fn buffers_travel_by_partitions() {
 }
 
 #[test]
+fn commands_and_arguments_of_spawned_programs_lose_blanks_at_both_ends() {
+    let output = common::Run::of(built("tests/programs/fortran/spawned.f90")).ranks(1).variable("XSIM_UNIVERSE", "4").run().success();
+    assert_eq!(output.stdout, "three arguments\n".repeat(3), "{output}");
+}
+
+#[test]
 fn sessions_need_no_mpi_init() {
     works("sessions.f90", &[1, 3]);
 }

@@ -112,7 +112,8 @@ impl Texts {
     fn strided(at: Addr, length: usize, stride: usize, count: Option<i32>) -> Texts {
         let mut texts = Vec::new();
         while count.is_none_or(|count| (texts.len() as i32) < count) {
-            let text = trimmed(at.offset((texts.len() * stride) as i64), length);
+            // Commands and arguments of spawned programs lose leading blanks as well (MPI 5.0 section 11.8.2).
+            let text = stripped(at.offset((texts.len() * stride) as i64), length);
             if count.is_none() && text.0.len() == 1 {
                 break;
             }

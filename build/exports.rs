@@ -314,5 +314,9 @@ pub fn object(row: &Row) -> String {
         };
         return format!("Object::{case}({})", rust_name(p));
     }
-    "Object::None".into()
+    // What makes a communicator of groups alone is given the error handler that this one will have (MPI 5.0 section 7.4.2).
+    match row.parameters.iter().find(|p| p.name == "errhandler" && p.direction == Direction::In) {
+        Some(p) if row.name.contains("create_from_group") => format!("Object::Handler({})", rust_name(p)),
+        _ => "Object::None".into(),
+    }
 }

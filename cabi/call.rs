@@ -17,6 +17,8 @@ pub enum Object {
     File(Handle),
     /// A session.
     Session(Handle),
+    /// A communicator that the call makes: the error handler that it will have.
+    Handler(Handle),
     /// No object: the initial error handler or `MPI_COMM_SELF`'s.
     None,
     /// The tool interface: the code is returned, no handler is called.

@@ -7,8 +7,9 @@ use mpi::attribute;
 use mpi::errhandler::Errhandler;
 use mpi::error::{ErrorClass, Failure};
 use mpi::file_object::FILE_NULL;
-use mpi::handle::{COMM_SELF, COMM_WORLD};
+use mpi::handle::{COMM_NULL, COMM_SELF, COMM_WORLD};
 use std::ffi::c_int;
+use std::rc::Rc;
 
 /// A C error handler function: variadic in the standard; the code is its second argument.
 type Handler = unsafe extern "C-unwind" fn(*mut usize, *mut c_int, ...);
@@ -16,7 +17,9 @@ type Handler = unsafe extern "C-unwind" fn(*mut usize, *mut c_int, ...);
 /// Hands a failure to the error handler of the call's object and gives the code to return.
 #[cold]
 pub fn raise(c: &Call, failure: &Failure) -> i32 {
+    let given = if let Object::Handler(handler) = c.object.get() { given(c, handler.0) } else { None };
     let (kind, handle) = match c.object.get() {
+        Object::Handler(_) if given.is_some() => (attribute::Object::Comm, COMM_NULL),
         // By default files return errors, those of no file among them (MPI 5.0 section 14.7).
         Object::File(file) => (attribute::Object::File, if is_file(c, file.0) { file.0 } else { FILE_NULL }),
         Object::Comm(comm) if c.mpi.world().objects.comms.get(comm.0).is_ok() => (attribute::Object::Comm, comm.0),
@@ -24,10 +27,10 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
         Object::Session(session) if is_session(c, session.0) => (attribute::Object::Session, session.0),
         _ => (attribute::Object::Comm, unattached(c)),
     };
-    let handler = {
+    let handler = given.unwrap_or_else(|| {
         let world = c.mpi.world();
         world.objects.errhandlers.of((kind, handle as u64, world.messages.me())).clone()
-    };
+    });
     match &*handler {
         Errhandler::AreFatal | Errhandler::Abort => fatal(c, failure),
         Errhandler::Return => {}
@@ -36,6 +39,17 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
         }
     }
     failure.class.0
+}
+
+/// An error handler that a call was given for the communicator that it makes, if it is one for communicators.
+fn given(c: &Call, handler: usize) -> Option<Rc<Errhandler>> {
+    let mut world = c.mpi.world();
+    let place = (attribute::Object::Comm, COMM_NULL as u64, world.messages.me());
+    let handlers = &mut world.objects.errhandlers;
+    handlers.set(place, handler).ok()?;
+    let handler = handlers.of(place).clone();
+    handlers.forget(place);
+    Some(handler)
 }
 
 fn is_file(c: &Call, handle: usize) -> bool {

@@ -44,6 +44,7 @@ fn a_buffer_that_is_no_memory_is_an_error_where_memory_is_needed() {
     error("in_place_result", "MPI_ERR_BUFFER", &["MPI_Allreduce", "MPI_IN_PLACE"]);
     error("null_result", "MPI_ERR_BUFFER", &["MPI_Allreduce", "null pointer"]);
     error("null_blocks", "MPI_ERR_BUFFER", &["MPI_Allgatherv", "null pointer"]);
+    error("null_text", "MPI_ERR_ARG", &["MPI_Info_get_string", "argument value", "null pointer"]);
     misuse("null_scatter").run().failure().says(&["MPI_Scatter", "null pointer"]);
     misuse("no_memory_is_needed").run().success();
 }

@@ -77,11 +77,19 @@ fn wrong_calls_name_what_is_wrong() {
     error("set_beyond", "MPI_ERR_ARG", &["MPI_Session_get_nth_pset", "process set 2", "(0 to 1)"]);
     error("set_before", "MPI_ERR_ARG", &["MPI_Session_get_nth_pset", "process set -1"]);
     error("negative_room", "MPI_ERR_ARG", &["MPI_Session_get_nth_pset", "pset_len"]);
+    error("null_name", "MPI_ERR_ARG", &["MPI_Session_get_nth_pset", "pset_name", "null pointer"]);
     error("null_handler", "MPI_ERR_ERRHANDLER", &["MPI_Session_set_errhandler"]);
     error("bad_info", "MPI_ERR_INFO_VALUE", &["MPI_Session_init", "thread_level", "MPI_THREAD_FUNNELED"]);
     error("nothing_attached", "MPI_ERR_BUFFER", &["MPI_Session_detach_buffer", "no buffer"]);
     error("null_group", "MPI_ERR_GROUP", &["MPI_Comm_create_from_group"]);
     error("call_after_the_last", "MPI_ERR_OTHER", &["MPI_Comm_size", "before MPI_Init", "MPI_Session_init"]);
+}
+
+#[test]
+fn what_makes_a_communicator_of_groups_tells_the_handler_that_this_would_have() {
+    // All other failures would end the run.
+    let output = Run::program("sessions_wrong.c").arg("given_handler").ranks(2).run().success();
+    assert_eq!(output.stdout, "MPI_ERR_GROUP\n".repeat(2), "{output}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Info objects (MPI 5.0 chapter 10).
 
-use crate::args::{Handle, InOut, Out, OutText, Text, Texts};
+use crate::args::{Handle, InOut, Out, OutText, Text, Texts, check_pointer};
 use crate::call::Call;
 use crate::constants::{MPI_ERR_ARG, MPI_MAX_INFO_KEY};
 use mpi::error::Result;
@@ -86,6 +86,9 @@ pub fn get_string(c: &Call, info: Handle, key: Text, buflen: InOut<i32>, out: Ou
     let room = buflen.get();
     if room < 0 {
         return Err(c.wrong(2, MPI_ERR_ARG, format_args!("it is {room}, and a length must not be negative")));
+    }
+    if room > 0 {
+        check_pointer(c, 3, out.0)?;
     }
     let found = value(c, info, key)?;
     if let Some(value) = &found {

@@ -1,6 +1,6 @@
 //! Sessions (MPI 5.0 section 11.3), and their error handlers (section 9.3). Their buffers are in `buffer.rs`.
 
-use crate::args::{Handle, InOut, Out, OutText, Text};
+use crate::args::{Handle, InOut, Out, OutText, Text, check_pointer};
 use crate::call::{Call, Object};
 use crate::constants::{
     MPI_ERR_ARG, MPI_ERR_INFO_VALUE, MPI_THREAD_FUNNELED, MPI_THREAD_MULTIPLE, MPI_THREAD_SERIALIZED, MPI_THREAD_SINGLE,
@@ -136,6 +136,7 @@ pub fn get_nth_pset(c: &Call, session: Handle, _info: Handle, n: i32, pset_len: 
         return Err(c.wrong(3, MPI_ERR_ARG, format_args!("it is {room}, and a length must not be negative")));
     }
     if room > 0 {
+        check_pointer(c, 4, pset_name.0)?;
         pset_name.set(name.as_bytes(), room as usize);
     }
     pset_len.set(name.len() as i32 + 1);

@@ -43,6 +43,17 @@ static int null_blocks(void)
         counts[i] = 1;
     return MPI_Allgatherv(values, 1, MPI_INT, NULL, counts, values + 16, MPI_INT, WORLD);
 }
+/* A text of a given length needs memory; a length of 0 asks for the length alone. */
+static int null_text(void)
+{
+    MPI_Info info;
+    int length = 0, there;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "key", "value");
+    if (MPI_Info_get_string(info, "key", &length, NULL, &there) != MPI_SUCCESS || length != 6)
+        return MPI_ERR_OTHER;
+    return MPI_Info_get_string(info, "key", &length, NULL, &there);
+}
 static int null_scatter(void)
 {
     /* Only the root's buffer is looked at. */
@@ -277,7 +288,7 @@ static const struct {
     { "null_send", null_send },           { "null_receive", null_receive },
     { "in_place_send", in_place_send },   { "in_place_bcast", in_place_bcast },
     { "in_place_result", in_place_result }, { "null_result", null_result },
-    { "null_blocks", null_blocks },       { "null_scatter", null_scatter },
+    { "null_blocks", null_blocks },       { "null_scatter", null_scatter }, { "null_text", null_text },
     { "no_memory_is_needed", no_memory_is_needed }, { "scan_between", scan_between },
     { "no_function", no_function },       { "sleeps_long", sleeps_long },
     { "many_calls", many_calls },         { "many_messages", many_messages },
@@ -288,6 +299,7 @@ static const char *name_of(int class)
 {
     switch (class) {
     case MPI_SUCCESS: return "MPI_SUCCESS";
+    case MPI_ERR_ARG: return "MPI_ERR_ARG";
     case MPI_ERR_BUFFER: return "MPI_ERR_BUFFER";
     case MPI_ERR_COUNT: return "MPI_ERR_COUNT";
     case MPI_ERR_TYPE: return "MPI_ERR_TYPE";

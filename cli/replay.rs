@@ -6,7 +6,7 @@ use crate::failure::{Failure, USAGE};
 use crate::workload::Processes;
 use crate::{options, scaling, workload};
 use ::trace::Trace;
-use ::workload::{How, Replay};
+use ::workload::{Comparison, How, Replay};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,10 +22,13 @@ pub fn command() -> Command {
         .arg(
             Arg::new("job")
                 .long("job")
-                .value_name("TRACE[@WHERE]")
+                .value_name("TRACE[@WHERE][+TIME]")
                 .action(ArgAction::Append)
-                .conflicts_with_all(["TRACE", "compare", "np", "placement"])
-                .help("A trace of several that run at once, and its endpoints: 0-1023 or 0,8,16-31, random:SEED, or next, the first that are free [default: next]"),
+                .conflicts_with_all(["TRACE", "np", "placement"])
+                .help(
+                    "A trace of several that run at once, its endpoints (0-1023 or 0,8,16-31, random:SEED, or next, the first that are free), and how long \
+                     after the start of the run it begins: a.trace@0-63+5ms [default: next, and at once]",
+                ),
         )
         .arg(
             Arg::new("together")
@@ -55,9 +58,14 @@ pub fn command() -> Command {
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut options = options::read_without_program(matches)?;
     let asked = scaling::read(matches)?;
+    let compares = matches.get_flag("compare");
+    if compares && !asked.is_nothing() {
+        let why = "--compare: clocks are those of the recording where computation and sizes are: leave --compute and --sizes out";
+        return Err(Failure::with(USAGE, why.to_owned()));
+    }
+    let decides = matches.get_one::<String>("wildcards").map_or(compares, |how| how == "open");
+    let how = How { decides, compares };
     if let Some(jobs) = matches.get_many::<String>("job") {
-        let decides = matches.get_one::<String>("wildcards").is_some_and(|how| how == "open");
-        let how = How { decides, compares: false };
         return jobs::run(options, &jobs.collect::<Vec<_>>(), (how, &asked), !matches.get_flag("together"));
     }
     let path: &PathBuf = matches.get_one("TRACE").expect("clap asks for a trace");
@@ -68,30 +76,25 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return Err(Failure::with(USAGE, why));
     }
     options.np = trace.ranks;
-    let compares = matches.get_flag("compare");
-    if compares && !asked.is_nothing() {
-        let why = "--compare: clocks are those of the recording where computation and sizes are: leave --compute and --sizes out";
-        return Err(Failure::with(USAGE, why.to_owned()));
-    }
     let named = |why: String| Failure::new(format!("{}: {why}", path.display()));
     let has_computation = !trace.times.is_empty() || !trace.histograms.is_empty();
     asked.apply(&mut trace).map_err(named)?;
-    let decides = matches.get_one::<String>("wildcards").map_or(compares, |how| how == "open");
-    let mut replay = Replay::new(&trace, How { decides, compares }).map_err(named)?;
-    let processes = Processes::connect(&options, path)?;
+    let mut replay = Replay::new(&trace, how).map_err(named)?;
+    let processes = Processes::connect(&options, &[path])?;
     if processes.is_first() && !has_computation && !asked.is_about_computation() {
         eprintln!("xsim: note: the trace has no computation: nothing is computed between calls");
     }
     let ran = workload::run(&options, processes, path.display().to_string(), replay.names(), &mut replay)?;
     let found = replay.comparison(&ran.mpi);
     let code = workload::tell(&options, Vec::new(), ran)?;
-    let Some(found) = found else { return Ok(code) };
-    match &found.first {
-        None => eprintln!("xsim: all {} calls ended when they did in the recording", found.calls),
-        Some((.., first)) => {
-            eprintln!("xsim: {} of {} calls ended at other times, by up to {}; {first}", found.differ, found.calls, found.most);
-            return Ok(ExitCode::from(DIFFERS));
-        }
+    Ok(if found.is_none_or(|found| tell_comparison("", &found)) { code } else { ExitCode::from(DIFFERS) })
+}
+
+/// Says what was found of a trace that is called so, and whether all its clocks are those of the recording.
+fn tell_comparison(name: &str, Comparison { differ, calls, first, most }: &Comparison) -> bool {
+    match first {
+        None => eprintln!("xsim: {name}all {calls} calls ended when they did in the recording"),
+        Some((.., first)) => eprintln!("xsim: {name}{differ} of {calls} calls ended at other times, by up to {most}; {first}"),
     }
-    Ok(code)
+    first.is_none()
 }

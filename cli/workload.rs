@@ -20,27 +20,29 @@ pub type Names = (String, String);
 /// The native processes of a run, as this one knows them.
 pub struct Processes {
     remote: Option<Remote>,
-    /// What they must have alike besides the options, in lines.
-    besides: String,
+    /// What they must have alike besides the options, in lines; none if they have met.
+    besides: Option<String>,
 }
 
 impl Processes {
-    /// This process alone.
-    pub fn one() -> Processes {
-        Processes { remote: None, besides: String::new() }
-    }
-
-    /// The processes that a launcher started, if one did. All must have the same command line and the same file at `path`.
-    pub fn connect(options: &Options, path: &Path) -> Result<Processes, Failure> {
+    /// The processes that a launcher started, if one did. All must have the same command line and the same files at `paths`.
+    pub fn connect(options: &Options, paths: &[&Path]) -> Result<Processes, Failure> {
         let remote = processes::remote(options).map_err(|why| Failure::with(USAGE, why))?;
         let mut besides = String::new();
         if remote.is_some() {
             for argument in std::env::args().skip(1) {
                 let _ = writeln!(besides, "the argument {}", argument.escape_debug());
             }
-            let _ = writeln!(besides, "a file of {}", processes::fingerprint(path).unwrap_or_default());
+            for path in paths {
+                let _ = writeln!(besides, "a file of {}", processes::fingerprint(path).unwrap_or_default());
+            }
         }
-        Ok(Processes { remote, besides })
+        Ok(Processes { remote, besides: Some(besides) })
+    }
+
+    /// This process's ranks, the first and how many, and how many processes share this host.
+    pub fn own(&self, options: &Options) -> ((u32, u32), u32) {
+        processes::own(options, self.remote.as_ref())
     }
 
     /// Whether this is the one that speaks, and writes files.
@@ -63,6 +65,13 @@ pub struct Ran {
     names: Names,
 }
 
+impl Ran {
+    /// The processes of this run, for another one.
+    pub fn again(self) -> Processes {
+        Processes { remote: self.mpi.again(), besides: None }
+    }
+}
+
 /// Runs a workload of this name, whose calls are of the functions in `names`.
 pub fn run(
     options: &Options,
@@ -73,7 +82,7 @@ pub fn run(
 ) -> Result<Ran, Failure> {
     let unusable = |why: String| Failure::with(USAGE, why);
     let meter = HostMeter::start();
-    let ((_, ranks), sharing) = processes::own(options, others.remote.as_ref());
+    let ((_, ranks), sharing) = others.own(options);
     simulation::preflight(options, ranks, sharing, others.is_first()).map_err(unusable)?;
     let (setup, machine) = simulation::setup(options, names).map_err(unusable)?;
     drive(options, others, setup, meter, (name, machine), workload)
@@ -99,12 +108,8 @@ pub fn drive(
     // Machines spawn nothing: there are the ranks of the start alone.
     let mpi = Mpi::new(Setup { compute: Compute::None, payloads: false, ranks: setup.initial, ..setup });
     let (processes, me) = mpi.processes();
-    if processes > 1
-        && let Some(why) = processes::introduce(&mpi, options, &besides)
-    {
-        mpi.part();
-        // Process 0 says it for all.
-        return if me == 0 { Err(unusable(why)) } else { std::process::exit(0) };
+    if processes > 1 {
+        meet(&mpi, options, besides)?;
     }
     let (first, ranks) = mpi.ranks_of(me);
     let mut machines = Machines::new(&mpi, workload);
@@ -132,6 +137,18 @@ pub fn drive(
     let part = processes::together(&mpi, part).map_err(unusable)?;
     let network = mpi.world().network_report();
     Ok(Ran { mpi, status: ending.status, part, network, found, meter, names })
+}
+
+/// The processes of a run are all there, and belong together.
+fn meet(mpi: &Mpi, options: &Options, besides: Option<String>) -> Result<(), Failure> {
+    let Some(besides) = besides else {
+        mpi.everybody("");
+        return Ok(());
+    };
+    let Some(why) = processes::introduce(mpi, options, &besides) else { return Ok(()) };
+    mpi.part();
+    // Process 0 says it for all.
+    if mpi.processes().1 == 0 { Err(Failure::with(USAGE, why)) } else { std::process::exit(0) }
 }
 
 /// Parts from the other processes; process 0 prints the summary of a run and writes its reports.

@@ -355,14 +355,7 @@ int main(int argc, char **argv) {
 
 #[test]
 fn jobs_on_one_machine_wait_for_each_others_packets() {
-    let source = directory().join("message.c");
-    std::fs::write(&source, ONE_MESSAGE).unwrap();
-    let program = common::compile(source.to_str().unwrap(), &[]);
-    let sends = |bytes: &str| {
-        let run = Run::of(program.clone()).ranks(2).arg(bytes).machine("none").variable("XSIM_COMPUTE", "none");
-        recorded(run, "none").display().to_string()
-    };
-    let (short, long) = (sends("1000"), sends("2000"));
+    let (short, long) = (one_message("1000", "none"), one_message("2000", "none"));
     // A row of four routers. A packet of 1000 bytes takes 1 us on a link and 0.1 us to its end, and is forwarded whole.
     let line = "mesh:4,b=8Gbps,l=100ns,router=0ns,packet=1000,header=0,switching=saf,level=packet";
     // From endpoint 0 to 2 there are four links: 4.4 us. From 1 to 3 as well, and the second packet is 1 us behind. That takes the link between the
@@ -383,6 +376,69 @@ fn jobs_on_one_machine_wait_for_each_others_packets() {
     expected.sort_unstable();
     assert_eq!(sites, expected);
     assert_eq!(report["functions"]["MPI_Send"]["calls"], 2);
+}
+
+/// A trace of a message of so many bytes from rank 0 to rank 1, which compute nothing.
+fn one_message(bytes: &str, times: &str) -> String {
+    let source = directory().join("message.c");
+    std::fs::write(&source, ONE_MESSAGE).unwrap();
+    let run = Run::of(common::compile(source.to_str().unwrap(), &[])).ranks(2).arg(bytes).machine("none");
+    recorded(run.variable("XSIM_COMPUTE", "none"), times).display().to_string()
+}
+
+/// The line of routers is that of the test above: what a job takes is told from its own beginning on.
+#[test]
+fn jobs_begin_when_they_are_told_to() {
+    let (short, long) = (one_message("1000", "none"), one_message("2000", "none"));
+    let line = "mesh:4,b=8Gbps,l=100ns,router=0ns,packet=1000,header=0,switching=saf,level=packet";
+    let replayed = |delays: [&str; 2]| {
+        let report = replayed_jobs(&[format!("{short}@0,2{}", delays[0]), format!("{long}@1,3{}", delays[1])], &["-m", line]);
+        let begins: Vec<_> = report["jobs"].as_array().unwrap().iter().map(|job| job["begin_ps"].as_u64()).collect();
+        (ends(&report), begins, report["virtual_time_ps"].as_u64().unwrap())
+    };
+    // Out of each other's way.
+    let alone = vec![(4_400_000, Some(4_400_000)), (5_400_000, Some(5_400_000))];
+    assert_eq!(replayed(["", "+10us"]), (alone.clone(), vec![None, Some(10_000_000)], 15_400_000));
+    assert_eq!(replayed(["+0.1ms", "+2us"]), (alone, vec![Some(100_000_000), Some(2_000_000)], 104_400_000));
+    // The first packet of the second job has the link between routers 1 and 2 from 2.1 to 3.1 us, the packet of the first job, which comes at 2.2 us, then until
+    // 4.1 us, and the second packet of the second job, which comes at 3.1 us, behind it.
+    assert_eq!(replayed(["", "+1us"]).0, [(5_300_000, Some(4_400_000)), (6_400_000, Some(5_400_000))]);
+    // A file's name may have the sign.
+    let named = directory().join("a+5us");
+    std::fs::copy(&short, &named).unwrap();
+    let named = named.display();
+    let begins = |jobs: &[String]| replayed_jobs(jobs, &["-m", line])["jobs"][0]["begin_ps"].as_u64();
+    assert_eq!(begins(&[format!("{named}@next")]), None);
+    assert_eq!(begins(&[format!("{named}+7us")]), Some(7_000_000));
+    assert_eq!(begins(&[format!("{short}+7us"), format!("{long}@random:3+1us")]), Some(7_000_000));
+}
+
+#[test]
+fn clocks_of_jobs_are_compared_with_their_recordings() {
+    let machine = "mesh:8,l=500ns,b=10Gbps/rank:o_send=0.4us,eager=1000";
+    let record = |program: &str, seed: &str| {
+        let run = Run::program(program).ranks(6).arg(seed).arg("4").machine(machine);
+        recorded(run.variable("XSIM_COMPUTE", "fixed:100ns"), "exact").display().to_string()
+    };
+    let (one, other) = (record("random_orders.c", "52"), record("random_program.c", "53"));
+    let compared = |jobs: [String; 2], machine: &str| {
+        let jobs = jobs.map(|job| format!("--job={job}"));
+        let output = command(&["replay", "--compare", "--quiet=on", "-m", machine]).args(jobs).output().unwrap();
+        (output.status.code(), text(&output))
+    };
+    // Each is on the first routers of a row, as in its recording, and later than there.
+    let wide = "mesh:16,l=500ns,b=10Gbps/rank:o_send=0.4us,eager=1000";
+    let (code, said) = compared([format!("{one}@0-5"), format!("{other}@6-11+3ms")], wide);
+    assert_eq!(code, Some(0), "{said}");
+    for (number, trace) in [(1, &one), (2, &other)] {
+        let line = said.lines().find(|line| line.contains(&format!("job {number}, {trace}: all "))).unwrap_or_else(|| panic!("{said}"));
+        assert!(line.ends_with("calls ended when they did in the recording"), "{line}");
+    }
+    // In another order ranks are further from each other.
+    let (code, said) = compared([format!("{one}@0-5"), format!("{other}@6,15,7,14,8,13")], wide);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains(&format!("job 1, {one}: all ")) && said.contains(&format!("job 2, {other}: ")), "{said}");
+    assert!(said.contains("calls ended at other times") && said.contains("in the recording"), "{said}");
 }
 
 /// Each job has its own world: collectives, communicators and wildcards of one do not meet those of another.
@@ -417,6 +473,9 @@ fn jobs_that_do_not_fit_say_why() {
     refused(&[&job("random:x")], &["random:x", "no seed"]);
     refused(&[&job("0-2")], &["3 endpoints are named for its 4 ranks"]);
     refused(&["--job=/nonexistent.trace"], &["/nonexistent.trace", "cannot read"]);
-    refused(&[&job("0-3"), "--compare"], &["--compare"]);
+    refused(&[&job("0-3"), "--compare"], &["exact times"]);
+    refused(&[&job("0-3"), "--compare", "--compute", "2"], &["--compare", "--compute"]);
+    refused(&[&job("0-3+5")], &["0-3+5", "time"]);
+    refused(&[&job("0-3+soon")], &["soon"]);
     refused(&[], &["TRACE"]);
 }

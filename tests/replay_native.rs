@@ -130,6 +130,67 @@ fn open_mpi_joins_the_processes_of_a_replay_as_well() {
     same(&recorded(random(80, 12), MACHINES[1]), MACHINES[1], "openmpi", &[2]);
 }
 
+/// Whatever is told of several jobs is the same on each of these numbers of processes: of each alone and of all together, a line for each and the report.
+#[track_caller]
+fn same_jobs(jobs: &[String], args: &[&str], mpi: &'static str, counts: &[u32]) {
+    let jobs: Vec<String> = jobs.iter().map(|job| format!("--job={job}")).collect();
+    let told = |count: u32| {
+        let report = directory().join("report.json");
+        let output = on(
+            mpi,
+            count,
+            &[&["replay", "--report", report.to_str().unwrap()], args]
+                .concat()
+                .into_iter()
+                .chain(jobs.iter().map(String::as_str))
+                .collect::<Vec<_>>(),
+        );
+        assert!(output.status.success(), "{count} processes: {}", text(&output));
+        let report: Value = serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
+        assert_eq!(
+            (&report["host"]["native_processes"], report["simulated"]["jobs"].as_array().unwrap().len()),
+            (&count.into(), jobs.len())
+        );
+        let said: Vec<String> = text(&output).lines().filter(|line| !line.contains("host:")).map(str::to_owned).collect();
+        assert_eq!(said.iter().filter(|line| line.contains("together")).count(), jobs.len(), "{said:?}");
+        (serde_json::to_string_pretty(&report["simulated"]).unwrap(), said)
+    };
+    let one = told(1);
+    for &count in counts {
+        assert_eq!(told(count), one, "on {count} processes, {args:?}");
+    }
+}
+
+/// Worlds that end within a process, at its last rank, or have all of it between others', on processes that have no rank of some of them.
+#[test]
+fn several_jobs_run_the_same_on_any_number_of_processes() {
+    for (seed, machine) in (20..).zip([
+        "star:64,l=0.5us,b=100Gbps",
+        "torus:8x8,l=1us,b=8Gbps/rank:o_send=0.4us,o_recv=0.3us,eager=1000",
+        "mesh:64,l=1us/rank:eager=0",
+    ]) {
+        let arguments = |run: Run, args: &[&str]| args.iter().fold(run, |run, arg| run.arg(*arg));
+        let record = |program: &str, ranks: u32, args: &[&str]| {
+            recorded(arguments(Run::program(program).ranks(ranks), args), machine).display().to_string()
+        };
+        let seed = seed.to_string();
+        let traces = [
+            record("mixture.c", 7, &[&seed]),
+            record("neighborhoods.c", 9, &[]),
+            record("random_orders.c", 6, &[&seed, "4"]),
+            record("random_program.c", 3, &[&seed, "8"]),
+        ];
+        let jobs: Vec<String> =
+            traces.iter().zip(["@random:7", "", "@20-25+30us", "@next+1ms"]).map(|(trace, place)| format!("{trace}{place}")).collect();
+        same_jobs(&jobs, &["-m", machine], "mpich", &[2, 4]);
+        same_jobs(&jobs[..3], &["-m", machine, "--wildcards", "open", "--together", "--profile"], "mpich", &[3]);
+        if seed == "20" {
+            // One machine for all: each call ends when it did in the recording, wherever its ranks are.
+            same_jobs(&jobs, &["-m", machine, "--compare"], "openmpi", &[2]);
+        }
+    }
+}
+
 /// Messages and collectives of gigabytes are lengths, between processes too.
 #[test]
 fn a_replay_needs_no_memory_for_what_it_sends_elsewhere() {
@@ -212,7 +273,7 @@ fn what_several_processes_cannot_replay_is_refused_or_explained() {
         assert!(!output.status.success(), "{args:?}");
         parts.iter().for_each(|part| assert!(text(&output).contains(part), "'{part}' is missing: {}", text(&output)));
     };
-    says(&["replay", &format!("--job={path}"), &format!("--job={path}"), "-m", "star:16"], &["several jobs", "one native process only"]);
+    says(&["replay", &format!("--job={path}"), &format!("--job={path}"), "-m", "star:15"], &["endpoints"]);
     let half = trace.with_extension("half");
     let cut = command(&["trace", "cut", path, "-o", half.to_str().unwrap(), "--ranks", "0-5"]).output().unwrap();
     assert!(cut.status.success());

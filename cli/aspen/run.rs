@@ -53,7 +53,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let sockets = machine.as_deref().map(|machine| sockets(machine, matches)).transpose()?;
     let plan = model.plan(&request, sockets.as_ref()).map_err(|error| failed(&error.located(&sources)))?;
     let mut walk = Walk::new(&plan, options.np).map_err(|error| failed(&error))?;
-    let processes = Processes::connect(&options, path)?;
+    let processes = Processes::connect(&options, &[path])?;
     for note in plan.notes.iter().filter(|_| processes.is_first()) {
         eprintln!("xsim: note: {note}");
     }

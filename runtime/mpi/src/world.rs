@@ -112,13 +112,9 @@ impl Mpi {
         // Contexts that each process hands out by itself must differ from all others': each has a series of its
         // own, as wide as there are processes.
         let stride = setup.remote.as_ref().map_or((0, 1), |remote| (remote.me, remote.blocks.processes()));
-        assert!(setup.worlds.is_empty() || setup.remote.is_none() && setup.worlds.iter().sum::<u32>() == setup.initial);
+        assert!(setup.worlds.is_empty() || setup.worlds.iter().sum::<u32>() == setup.initial);
         let mut comms = Comms::new(setup.worlds.first().copied().unwrap_or(setup.initial), (first, local), stride);
-        let mut begun = setup.worlds.first().copied().unwrap_or(0);
-        for &ranks in setup.worlds.iter().skip(1) {
-            comms.begin_world(begun, ranks);
-            begun += ranks;
-        }
+        comms.begin_worlds(setup.worlds.get(1..).unwrap_or_default());
         let mut world = World {
             objects: Objects::new(comms, setup.environment),
             chapters: Chapters::new(setup.batch, setup.policy, setup.start_up),

@@ -131,6 +131,9 @@ impl Recent {
     const NONE: Recent = Recent { handle: 0, owner: u32::MAX, context: 0, me: 0, size: 0, first: 0 };
 }
 
+/// Behind those of `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
+const FIRST_CONTEXT: u32 = 2;
+
 /// All communicators of a process.
 pub struct Comms {
     slab: Slab<Comm>,
@@ -176,7 +179,7 @@ impl Comms {
             world: 0,
             spawned: Vec::new(),
             twins: FxHashMap::default(),
-            contexts: 2 + process,
+            contexts: FIRST_CONTEXT + process,
             stride: processes,
             own,
             names: Names::default(),

@@ -63,11 +63,18 @@ pub struct Job {
     pub program: String,
     /// Its ranks; those of all jobs are numbered one job's behind the other's.
     pub ranks: u64,
-    /// The latest clock of any of its ranks at its end, beside the other jobs.
+    /// When it begins, if not with the run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub begin_ps: u64,
+    /// From when it begins to the latest clock of any of its ranks at its end, beside the other jobs.
     pub virtual_time_ps: u64,
     /// That with the machine to itself, on the same endpoints, if it was run so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone_ps: Option<u64>,
+}
+
+fn is_zero(ps: &u64) -> bool {
+    *ps == 0
 }
 
 /// One MPI function over all ranks.

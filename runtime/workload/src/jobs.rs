@@ -1,15 +1,18 @@
 //! Several replays at once on one machine: each job's ranks are a world of their own, and meet those of others in the network alone.
 
 use crate::call::{Answer, Awaited, Call, Message, Partners, Series, Start};
-use crate::replay::{Cursor, Replay};
+use crate::replay::{Comparison, Cursor, Replay};
 use crate::workload::{Caller, Workload};
+use engine::record::{Put, Take};
 use engine::{Span, Time};
 use mpi::Mpi;
 
 /// One of them.
-struct Job<'t> {
+pub struct Job<'t> {
     name: String,
     replay: Replay<'t>,
+    /// When its ranks begin.
+    begins: Time,
     /// Its first rank, and how many it has.
     first: u32,
     ranks: u32,
@@ -17,6 +20,13 @@ struct Job<'t> {
     functions: Vec<u16>,
     /// The number of its site 0 among those of all jobs.
     first_site: u32,
+}
+
+impl<'t> Job<'t> {
+    /// The replay of a trace of so many ranks, which begin at a time.
+    pub fn new(name: String, replay: Replay<'t>, ranks: u32, begins: Time) -> Job<'t> {
+        Job { name, replay, begins, first: 0, ranks, functions: Vec::new(), first_site: 0 }
+    }
 }
 
 /// Where a rank is in its job.
@@ -36,12 +46,11 @@ pub struct Jobs<'t> {
 }
 
 impl<'t> Jobs<'t> {
-    /// Of replays with their names and ranks.
-    pub fn new(jobs: Vec<(String, Replay<'t>, u32)>) -> Jobs<'t> {
+    /// Of these, in this order.
+    pub fn new(mut jobs: Vec<Job<'t>>) -> Jobs<'t> {
         let mut names: Vec<&'static str> = Vec::new();
         let (mut first, mut first_site) = (0, 0);
-        let mut all = Vec::with_capacity(jobs.len());
-        for (name, replay, ranks) in jobs {
+        for job in &mut jobs {
             let number = |function: &&'static str| {
                 let known = names.iter().position(|known| known == function);
                 known.unwrap_or_else(|| {
@@ -49,13 +58,12 @@ impl<'t> Jobs<'t> {
                     names.len() - 1
                 }) as u16
             };
-            let functions = replay.names().iter().map(number).collect();
-            let sites = replay.sites();
-            all.push(Job { name, replay, first, ranks, functions, first_site });
-            first += ranks;
-            first_site += sites;
+            job.functions = job.replay.names().iter().map(number).collect();
+            (job.first, job.first_site) = (first, first_site);
+            first += job.ranks;
+            first_site += job.replay.sites();
         }
-        Jobs { jobs: all, names: names.leak(), only: None }
+        Jobs { jobs, names: names.leak(), only: None }
     }
 
     /// The names of the functions that their calls have, for [`mpi::Setup`].
@@ -72,14 +80,39 @@ impl<'t> Jobs<'t> {
     // The machine and all places on it stay as they are, so that nothing but the others' messages makes a difference.
     pub fn restart(&mut self, only: Option<usize>) {
         self.only = only;
-        self.jobs.iter_mut().for_each(|job| job.replay.restart());
+        self.jobs.iter_mut().for_each(|job| job.replay.restart(job.begins));
     }
 
-    /// When the last rank of each ended.
-    pub fn ends(&self, mpi: &Mpi) -> Vec<Time> {
-        let world = mpi.world();
-        let end = |job: &Job| (job.first..job.first + job.ranks).map(|rank| world.messages.clock(rank)).max();
-        self.jobs.iter().map(|job| end(job).unwrap_or(Time::ZERO)).collect()
+    /// From when each begins until its last rank has ended, on process 0. All call it after the run.
+    pub fn took(&self, mpi: &Mpi) -> Option<Vec<Span>> {
+        let (first, local) = mpi.ranks_of(mpi.processes().1);
+        let mut own = Vec::new();
+        for job in &self.jobs {
+            let here = job.first.max(first)..(job.first + job.ranks).min(first + local);
+            let world = mpi.world();
+            let end = here.map(|rank| world.messages.clock(rank)).max();
+            own.u64(end.unwrap_or(Time::ZERO).max(job.begins).since(job.begins).as_ps());
+        }
+        let parts = mpi.gather_bytes(own)?;
+        let mut all = vec![Span::ZERO; self.jobs.len()];
+        for part in &parts {
+            let mut part = Take(part);
+            all.iter_mut().for_each(|all| *all = (*all).max(Span::from_ps(part.u64())));
+        }
+        Some(all)
+    }
+
+    /// What was found of each on all processes, on process 0, if clocks were compared. All call it after the run.
+    pub fn comparisons(&self, mpi: &Mpi) -> Vec<Comparison> {
+        self.jobs.iter().filter_map(|job| job.replay.comparison(mpi)).collect()
+    }
+
+    fn is_silent(&self, job: usize) -> bool {
+        self.only.is_some_and(|only| only != job)
+    }
+
+    fn of_rank(&self, rank: u32) -> usize {
+        self.jobs.partition_point(|job| job.first <= rank) - 1
     }
 }
 
@@ -88,10 +121,10 @@ impl Workload for Jobs<'_> {
 
     fn next(&mut self, caller: &Caller, place: &mut Place, answer: &Answer) -> (Span, Call) {
         if place.job == 0 {
-            place.job = self.jobs.partition_point(|job| job.first <= caller.rank) as u32;
+            place.job = self.of_rank(caller.rank) as u32 + 1;
         }
         let at = place.job as usize - 1;
-        if self.only.is_some_and(|only| only != at) {
+        if self.is_silent(at) {
             return (Span::ZERO, Call::End);
         }
         let Job { replay, first, .. } = &mut self.jobs[at];
@@ -128,6 +161,11 @@ impl Workload for Jobs<'_> {
 
     fn begins_with(&self) -> Option<u16> {
         None
+    }
+
+    fn begins_at(&self, rank: u32) -> Time {
+        let job = self.of_rank(rank);
+        if self.is_silent(job) { Time::ZERO } else { self.jobs[job].begins }
     }
 
     fn site(&self, place: &Place) -> u32 {

@@ -31,7 +31,7 @@ pub use call::{
     Answer, Awaited, Call, Collective, Envelope, Exchange, Message, Neighborhood, Partners, Requests, Series, Start, Starts, Wait, What,
 };
 pub use function::{Function, NAMES};
-pub use jobs::Jobs;
+pub use jobs::{Job, Jobs};
 pub use machines::{Found, Machines};
 pub use replay::{Comparison, How, Replay};
 pub use script::Script;

@@ -168,6 +168,7 @@ impl<'m, W: Workload> Machines<'m, W> {
             Blocked::Unborn => {
                 let mut world = self.mpi.world();
                 world.messages.set_phase(rank, Phase::Active);
+                world.messages.ranks[rank as usize].clock = self.workload.begins_at(rank);
                 if let Some(function) = self.workload.begins_with() {
                     world.messages.leave_call(function, Time::ZERO);
                 }

@@ -136,10 +136,10 @@ impl<'t> Replay<'t> {
         &self.trace.comms
     }
 
-    /// From the beginning, for another run.
-    pub(crate) fn restart(&mut self) {
+    /// From the beginning, for another run whose ranks begin at a time.
+    pub(crate) fn restart(&mut self, begins: Time) {
         self.clockwork.rewind(self.trace);
-        self.expected.fill(Time::ZERO);
+        self.expected.fill(begins);
         self.comparison = Comparison::default();
         self.made.borrow_mut().clear();
     }

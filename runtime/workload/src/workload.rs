@@ -105,6 +105,11 @@ pub trait Workload {
         Some(Function::Init as u16)
     }
 
+    /// When a rank begins.
+    fn begins_at(&self, _: u32) -> Time {
+        Time::ZERO
+    }
+
     /// Where a rank is, for messages: a part of a sentence, or nothing.
     fn place(&self, _: &Self::Cursor) -> String {
         String::new()
@@ -147,6 +152,9 @@ impl<W: Workload> Workload for &mut W {
     }
     fn begins_with(&self) -> Option<u16> {
         (**self).begins_with()
+    }
+    fn begins_at(&self, rank: u32) -> Time {
+        (**self).begins_at(rank)
     }
     fn place(&self, cursor: &Self::Cursor) -> String {
         (**self).place(cursor)

@@ -81,6 +81,10 @@ impl Remote {
         let me = transport.rank();
         Remote { me, blocks, streams: Streams::new(transport), flooded: None, flooding: 0 }
     }
+    /// The same processes with the same ranks, of which nothing has been sent: for another run, once nothing is under way.
+    pub fn afresh(self) -> Remote {
+        Remote { streams: self.streams.afresh(), flooded: None, flooding: 0, ..self }
+    }
     /// Whether this is process 0, which speaks for all.
     pub fn is_first(&self) -> bool {
         self.me == 0

@@ -165,6 +165,11 @@ impl Streams {
             started: 0,
         }
     }
+    /// New streams over the transport of these, on which nothing is under way.
+    pub fn afresh(self) -> Streams {
+        debug_assert!(self.waiting == 0 && self.incoming.iter().all(|incoming| incoming.rest.is_empty()), "the run is over");
+        Streams::new(self.transport)
+    }
     /// Lets each record leave at once from now on.
     pub fn send_at_once(&mut self) {
         self.at_once = true;

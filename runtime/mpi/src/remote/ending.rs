@@ -1,6 +1,7 @@
 //! The end of a run on several processes: everything comes together at process 0.
 
 use crate::progress::Ending;
+use crate::remote::Remote;
 use crate::remote::control::{GATHER, RELEASE};
 use crate::remote::pause::Waiting;
 use crate::remote::record::{Put, Take};
@@ -161,6 +162,18 @@ impl Mpi {
             .remote
             .as_ref()
             .map_or((0, world.messages.size), |remote| (remote.blocks.first(process), remote.blocks.count(process)))
+    }
+
+    /// What connects a process with the others, for another run of the same processes behind this one, which is over; `None` if it is alone. All call it, and then
+    /// [`Mpi::everybody`] of the next run, before any rank runs.
+    // A process that goes on may send what the next run is about, and another one must not take that as of this run: nobody leaves this run before all are
+    // through with it, and nobody sends in the next before all are there.
+    pub fn again(&self) -> Option<Remote> {
+        let mut world = self.world();
+        world.messages.remote.as_ref()?;
+        let _ = world.gather(Vec::new());
+        let _ = world.spread_word(Vec::new());
+        world.messages.remote.take().map(|remote| remote.afresh())
     }
 
     /// The last thing a process does with the others: waits until all are through.

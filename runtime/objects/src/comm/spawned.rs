@@ -1,6 +1,6 @@
 //! Worlds besides the first, of ranks that were spawned or are another job's: what `MPI_COMM_WORLD` and the parents' intercommunicator are to whom.
 
-use super::Comms;
+use super::{Comms, FIRST_CONTEXT};
 use crate::group::Group;
 use crate::handle::{self, COMM_NULL};
 use std::rc::Rc;
@@ -44,11 +44,20 @@ impl Comms {
         let world = handle::decode(made).expect("some of its ranks are here");
         self.spawned.push(Spawned { first, counts, world, parent, parent_context: inter });
     }
-    /// Ranks begin beside those of the first world, spawned by nobody: from `first` on so many, behind all that there are.
-    pub fn begin_world(&mut self, first: u32, count: u32) {
-        let made = self.make(Group::range(first, 1, count), None, None);
-        let world = handle::decode(made).expect("a world has ranks");
-        self.spawned.push(Spawned { first, counts: Rc::new([count]), world, parent: COMM_NULL, parent_context: 0 });
+    /// Ranks begin beside those of the first world, spawned by nobody: behind these worlds of so many each. Before any communicator is made.
+    // All processes give these the same contexts, and each its own ones behind them.
+    pub fn begin_worlds(&mut self, counts: &[u32]) {
+        let mut first = self.initial;
+        for (context, &count) in (FIRST_CONTEXT..).zip(counts) {
+            let before = self.continue_contexts(Some(context));
+            let made = self.make(Group::range(first, 1, count), None, None);
+            self.restore_contexts(before);
+            if let Some(world) = handle::decode(made) {
+                self.spawned.push(Spawned { first, counts: Rc::new([count]), world, parent: COMM_NULL, parent_context: 0 });
+            }
+            first += count;
+        }
+        self.contexts += counts.len() as u32;
     }
     /// The mounted rank's intercommunicator with those who spawned it; `MPI_COMM_NULL` if nobody did, or it has freed it.
     pub fn parent(&self) -> usize {

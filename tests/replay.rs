@@ -378,6 +378,15 @@ fn jobs_on_one_machine_wait_for_each_others_packets() {
     assert_eq!(report["functions"]["MPI_Send"]["calls"], 2);
 }
 
+/// A loop ends behind another one with a receive that is alike those with which both begin.
+#[test]
+fn loops_in_the_middle_of_an_exchange_are_replayed_call_by_call() {
+    let run = Run::program("nested.c").ranks(2).machine("star:l=1us").variable("XSIM_COMPUTE", "none");
+    let trace = recorded(run, "exact");
+    let output = command(&["replay", trace.to_str().unwrap(), "-m", "star:l=1us", "--compare", "--quiet=on"]).output().unwrap();
+    assert!(output.status.success() && text(&output).contains("all 666 calls ended"), "{}", text(&output));
+}
+
 /// A trace of a message of so many bytes from rank 0 to rank 1, which compute nothing.
 fn one_message(bytes: &str, times: &str) -> String {
     let source = directory().join("message.c");

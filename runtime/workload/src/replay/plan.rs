@@ -136,7 +136,9 @@ impl Plan {
             let Step::Turn(begin) = what else { continue };
             let begin = *begin as usize;
             series[end] = series[begin];
-            let behind = (begin..end).rev().take_while(|&step| series[step] as usize == end - step).last().unwrap_or(end);
+            // Calls alone: the end of a loop within, too, has a number, which goes on in that one's next turn and not here.
+            let alike = |&step: &usize| ready(step).is_some() && series[step] as usize == end - step;
+            let behind = (begin..end).rev().take_while(alike).last().unwrap_or(end);
             let goes_on = behind < end && ready(end - 1).zip(ready(begin)).is_some_and(|(last, first)| last.is_like(first));
             if goes_on {
                 let next = if behind == begin { ENDLESS } else { series[begin] };

@@ -176,6 +176,28 @@ fn computation_is_that_of_the_recording() {
     assert!(other < time, "nothing is computed without times: {time} ps and {other} ps");
 }
 
+/// Work of several sizes between the same two call sites, and a rank that is slow each time.
+#[test]
+fn histograms_tell_work_of_other_sizes_and_slow_ranks_apart() {
+    let run = || Run::program("uneven.c").variable("XSIM_COMPUTE", "none");
+    let ((first, time), (_, other)) = again(run(), 8, "histogram", &[]);
+    let error = (other as f64 / time as f64 - 1.0).abs();
+    assert!(error < 0.02, "{time} ps and {other} ps");
+    let shown = command(&["trace", "show", first.to_str().unwrap()]).output().unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    for part in ["(size 1)", "(size 2)", "; ranks -20 to +140 %"] {
+        assert!(shown.contains(part), "'{part}' is missing: {shown}");
+    }
+    // A replay draws from the same histograms.
+    let report = directory().join("report.json");
+    let args = ["replay", first.to_str().unwrap(), "-m", MACHINE, "--quiet=on", "--report", report.to_str().unwrap()];
+    let output = command(&args).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
+    let replayed = report["simulated"]["virtual_time_ps"].as_u64().unwrap();
+    assert!((replayed as f64 / time as f64 - 1.0).abs() < 0.02, "{time} ps and {replayed} ps");
+}
+
 /// Times that differ from turn to turn and from rank to rank are those of the recording, one by one.
 #[test]
 fn each_time_is_that_of_the_recording() {

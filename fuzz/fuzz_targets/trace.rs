@@ -8,9 +8,11 @@ fuzz_target!(|contents: &[u8]| {
     if let Ok(saved) = trace::saved::Saved::read(contents) {
         let _ = trace::saved::join(vec![saved]);
     }
-    if let Ok(trace) = trace::Trace::read_contents(contents) {
-        let view = trace.rank(trace.ranks - 1);
-        view.calls().take(1000).for_each(|event| assert!(!trace::text::event(&view, &event).is_empty()));
-        let _ = trace.length();
+    for version in 1..=trace::file::VERSION {
+        if let Ok(trace) = trace::Trace::read_contents(contents, version) {
+            let view = trace.rank(trace.ranks - 1);
+            view.calls().take(1000).for_each(|event| assert!(!trace::text::event(&view, &event).is_empty()));
+            let _ = trace.length();
+        }
     }
 });

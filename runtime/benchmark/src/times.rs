@@ -37,18 +37,15 @@ impl Times {
     /// Of a trace. With exact times, which do not say where ranks were alike, those of all ranks are taken together; O(calls of all ranks) then.
     pub fn of(trace: &Trace) -> Times {
         let mut numbers: FxHashMap<Place, u32> = FxHashMap::default();
-        let places: Vec<u32> = trace
-            .calls
-            .iter()
-            .map(|(template, _)| {
-                let template = &trace.templates[*template as usize];
+        let places: Vec<u32> = (0..trace.calls.len() as u32)
+            .map(|call| {
                 let next = numbers.len() as u32;
-                *numbers.entry((template.function, template.site)).or_insert(next)
+                *numbers.entry(trace.place(call)).or_insert(next)
             })
             .collect();
         let passages = passages::count(trace, &places);
         let histograms = match trace.times.is_empty() {
-            true => trace.histograms.iter().map(|(path, summary)| (*path, summary.clone(), None)).collect(),
+            true => trace.histograms.iter().map(|(path, summary)| (*path, summary.clone(), None)).collect::<Vec<_>>(),
             false => of_exact(trace),
         };
         let mut paths = Vec::new();
@@ -56,6 +53,7 @@ impl Times {
             let from = from.map_or(Some(0), |from| numbers.get(&from).map(|from| from + 1));
             if let (Some(from), Some(&to)) = (from, numbers.get(&to)) {
                 let passages = passages.get(&(from, to)).copied().unwrap_or(0).max(summary.count);
+                let means = means.or_else(|| means_of(&summary, passages, trace.ranks));
                 paths.push(Way { from, to: to + 1, passages, summary, means });
             }
         }
@@ -94,6 +92,17 @@ impl Times {
     }
 }
 
+/// The mean of each rank, of all its passages as [`of_exact`] has it, if a histogram says in what ranks differ.
+fn means_of(summary: &Summary, passages: u64, ranks: u32) -> Means {
+    if summary.spread.is_empty() {
+        return None;
+    }
+    let draw = Draw::new(summary, passages, ranks);
+    let computes = summary.count as f64 / passages as f64;
+    let means = (0..ranks).map(|rank| (summary.mean as f64 * draw.factor(rank) * computes).round() as i64);
+    Some((Value::Each(means.collect()), false))
+}
+
 /// What one rank computed on one way.
 #[derive(Default)]
 struct OfRank {
@@ -111,7 +120,7 @@ fn of_exact(trace: &Trace) -> Vec<(Path, Summary, Means)> {
         let view = trace.rank(rank);
         let (mut before, mut own) = (None, FxHashMap::<Path, OfRank>::default());
         for event in view.calls() {
-            let place = (event.template.function, event.template.site);
+            let place = trace.place(event.call);
             let path = (before.replace(place), place);
             let Ok(Some((computed, _))) = times.next() else { break };
             let (known, ps) = (own.entry(path).or_default(), computed.as_ps());

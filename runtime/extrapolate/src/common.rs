@@ -2,7 +2,7 @@
 
 use trace::Trace;
 use trace::dictionary::{Dictionary, Names};
-use trace::part::{Datatype, Part, Place};
+use trace::part::{Datatype, Part};
 use trace::template::{Field, Position, Template, Whose};
 
 /// What elements of a sequence are: those with one key are of one place of the program.
@@ -13,6 +13,9 @@ pub enum Key {
     /// These keys, once or several times.
     Group(Vec<u32>),
 }
+
+/// A function and a call site, by their places in dictionaries.
+pub type Site = (u32, u32);
 
 /// The dictionaries.
 #[derive(Default)]
@@ -36,7 +39,7 @@ pub struct Renamed {
 
 impl Renamed {
     /// A place of the trace, which it names by its own numbers.
-    pub fn place(&self, (function, site): Place) -> Place {
+    pub fn place(&self, (function, site): Site) -> Site {
         (self.functions[function as usize], site.checked_sub(1).map_or(0, |site| self.sites[site as usize]))
     }
 }
@@ -93,7 +96,7 @@ impl Common {
     }
 
     /// How people find a place: `MPI_Send at ring.c:28 main`.
-    pub fn place(&self, (function, site): Place) -> String {
+    pub fn place(&self, (function, site): Site) -> String {
         let name = self.functions.get(function).split(' ').next().unwrap_or_default();
         let site = site.checked_sub(1).map_or("?", |site| self.sites.get(site).as_str());
         format!("{name} at {site}")

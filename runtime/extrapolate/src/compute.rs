@@ -7,7 +7,7 @@ use fit::fit;
 use std::collections::BTreeMap;
 use trace::Trace;
 use trace::histogram::{Histogram, Summary};
-use trace::part::Path;
+use trace::part::{Computed, Path};
 use trace::times::Reading;
 
 /// The histograms of all paths of a trace, in the common dictionaries. O(paths), of exact times O(calls).
@@ -15,11 +15,18 @@ use trace::times::Reading;
 /// # Errors
 /// A sentence, if exact times are damaged.
 pub fn of_trace(trace: &Trace, renamed: &Renamed) -> Result<BTreeMap<Path, Summary>, String> {
-    let renamed_path = |(from, to): Path| (from.map(|from| renamed.place(from)), renamed.place(to));
-    if trace.times.is_empty() {
-        return Ok(trace.histograms.iter().map(|(path, summary)| (renamed_path(*path), summary.clone())).collect());
-    }
+    // Kinds of calls go by sizes, which are others at other counts.
+    let site = |(function, site, _)| {
+        let (function, site) = renamed.place((function, site));
+        (function, site, 0)
+    };
+    let renamed_path = |(from, to): Path| (from.map(site), site(to));
     let mut all: BTreeMap<Path, Histogram> = BTreeMap::new();
+    if trace.times.is_empty() {
+        for (path, summary) in &trace.histograms {
+            all.entry(renamed_path(*path)).or_default().merge(&Histogram::of(summary));
+        }
+    }
     for rank in 0..trace.ranks {
         let Some(bytes) = trace.times.get(&rank) else { continue };
         let damaged = |why| format!("the times of rank {rank}: {why}");
@@ -27,7 +34,7 @@ pub fn of_trace(trace: &Trace, renamed: &Renamed) -> Result<BTreeMap<Path, Summa
         let view = trace.rank(rank);
         let mut from = None;
         for event in view.calls() {
-            let to = (event.template.function, event.template.site);
+            let to = (event.template.function, event.template.site, 0);
             let Some((computed, _)) = reading.next().map_err(damaged)? else { break };
             // As recorders of histograms, which leave out what computes nothing.
             if computed > Span::ZERO {
@@ -45,7 +52,7 @@ pub fn extrapolate(
     counts: &[u32],
     traces: &[BTreeMap<Path, Summary>],
     wanted: u32,
-) -> (Vec<(Path, Histogram)>, Vec<String>) {
+) -> (Vec<(Path, Computed)>, Vec<String>) {
     let mut paths: Vec<Path> = traces.iter().flat_map(|trace| trace.keys().copied()).collect();
     paths.sort_unstable();
     paths.dedup();
@@ -61,13 +68,15 @@ pub fn extrapolate(
         let (mean, error) = through(&|summary| summary.mean as f64, false);
         let (times, _) = through(&|summary| summary.count as f64, true);
         if error > LARGE {
-            let (to, from) = (common.place(path.1), path.0.map_or("the beginning".to_owned(), |from| common.place(from)));
+            let place = |(function, site, _)| common.place((function, site));
+            let (to, from) = (place(path.1), path.0.map_or("the beginning".to_owned(), place));
             notes.push(format!(
                 "no formula in the rank count comes closer to the computation before {to} (after {from}) than {:.0} %",
                 error * 100.0
             ));
         }
-        Some((path, Histogram::of(&last.scaled(mean, times.clamp(1.0, 1e18) as u64))))
+        let histogram = Histogram::of(&last.scaled(mean, times.clamp(1.0, 1e18) as u64));
+        Some((path, Computed { histogram, ranks: Vec::new() }))
     };
     let all = paths.into_iter().filter_map(one).collect();
     (all, notes)

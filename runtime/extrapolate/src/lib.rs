@@ -19,7 +19,7 @@ mod plan;
 mod quantity;
 mod sequence;
 
-use common::{Common, Renamed};
+use common::{Common, Renamed, Site};
 use comms::Comms;
 use emit::Whole;
 use family::{Family, Grids};
@@ -28,7 +28,7 @@ use rustc_hash::FxHashSet;
 use sequence::Element;
 use trace::Trace;
 use trace::builder::Builder;
-use trace::part::{Part, Place};
+use trace::part::Part;
 use trace::template::{Position, Template};
 
 /// The fewest rank counts: a formula of two numbers goes through any two.
@@ -148,8 +148,8 @@ fn check(traces: &[&Trace]) -> Result<(), String> {
 /// Whether all traces call the same functions in the same places.
 fn agree(common: &Common, traces: &[&Trace], renamed: &[Renamed]) -> Result<(), String> {
     let places =
-        |renamed: &Renamed| renamed.templates.iter().map(|(template, _)| (template.function, template.site)).collect::<FxHashSet<Place>>();
-    let all: Vec<FxHashSet<Place>> = renamed.iter().map(places).collect();
+        |renamed: &Renamed| renamed.templates.iter().map(|(template, _)| (template.function, template.site)).collect::<FxHashSet<Site>>();
+    let all: Vec<FxHashSet<Site>> = renamed.iter().map(places).collect();
     for (trace, these) in traces.iter().zip(&all) {
         for (other, those) in traces.iter().zip(&all) {
             if let Some(&place) = these.difference(those).min() {

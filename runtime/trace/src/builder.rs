@@ -4,14 +4,15 @@
 //! What comes out is a function of what the ranks did: the same bytes for any number of processes.
 
 mod columns;
+mod kinds;
 mod shapes;
 
 use crate::codec::Put;
 use crate::column;
 use crate::dictionary::{Dictionary, Names};
 use crate::file::{self, Kind};
-use crate::histogram::Histogram;
-use crate::part::{Datatype, Item, Part, Path, Place, Seen};
+use crate::part::{Computed, Datatype, Item, Part, Path, Place, Seen};
+use crate::spread;
 use crate::template::{Position, Template};
 use crate::times;
 use columns::Columns;
@@ -35,7 +36,7 @@ pub struct Builder {
     shapes: Dictionary<Vec<Step>>,
     class_of: Vec<u32>,
     comms: Vec<Seen>,
-    histograms: BTreeMap<Path, Histogram>,
+    histograms: BTreeMap<Path, Computed>,
     times: BTreeMap<u32, Vec<u8>>,
 }
 
@@ -77,9 +78,9 @@ impl Builder {
         for (rank, class) in part.ranks_of {
             self.class_of[rank as usize] = classes[class as usize];
         }
-        let place = |(function, at): Place| (functions[function as usize], site(at));
-        for ((from, to), histogram) in part.histograms {
-            self.histograms.entry((from.map(place), place(to))).or_default().merge(&histogram);
+        let place = |(function, at, kind): Place| (functions[function as usize], site(at), kind);
+        for ((from, to), computed) in part.histograms {
+            self.histograms.entry((from.map(place), place(to))).or_default().merge(&computed);
         }
         self.comms.extend(part.comms);
         self.times.extend(part.times);
@@ -123,12 +124,13 @@ impl Builder {
         }
         let mut body = Vec::new();
         body.number(self.ranks.into());
-        let (columns, calls) = columns.finish();
+        let (columns, calls, kinds) = columns.finish();
         let mut writer = shapes::Writer::new(&self);
         writer.write(&columns, &calls, &shapes, &mut body);
         body.extend(column::write(of_rank.iter().copied()));
         self.write_comms(&mut body);
-        writer.write_histograms(&self.histograms, &mut body);
+        let (histograms, kinds) = kinds.settle(&self.histograms);
+        writer.write_histograms(spread::summaries(&histograms, self.ranks), &kinds, &mut body);
         times::write(self.times.iter().map(|(rank, times)| (*rank, times.as_slice())), &mut body);
         // Names were met while the rest was written, but a reader needs them first.
         [writer.dictionaries(), body].concat()

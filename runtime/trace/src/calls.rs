@@ -1,8 +1,10 @@
 //! The calls of a process that differ, by number; and how a call that comes again is known by its words alone.
 
+use crate::codec::Reader;
 use crate::dictionary::Dictionary;
 use crate::encode::Encoded;
 use crate::part::Place;
+use crate::template::Template;
 
 /// A call that nobody has told of in words.
 const NONE: u32 = u32::MAX;
@@ -35,7 +37,9 @@ impl Calls {
     pub fn number(&mut self, call: &Encoded) -> u32 {
         let number = self.bytes.place_of(call.key);
         if number as usize == self.facts.len() {
-            self.facts.push(Facts { template: call.template as u32, place: self.places.place(call.place), words: NONE });
+            let (template, numbers) = decode(call.key, call.template, [u32::MAX as usize; 4]);
+            let place = (template.function, template.site, template.size(&numbers));
+            self.facts.push(Facts { template: call.template as u32, place: self.places.place(place), words: NONE });
         }
         number
     }
@@ -74,4 +78,16 @@ impl Calls {
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], usize)> {
         self.bytes.iter().zip(&self.facts).map(|(bytes, facts)| (&**bytes, facts.template as usize))
     }
+}
+
+/// A call of its bytes, with dictionaries of these lengths.
+pub fn decode(key: &[u8], template: usize, ends: [usize; 4]) -> (Template, Vec<i64>) {
+    let (template, numbers) = key.split_at(template);
+    let template = Template::read(&mut Reader::new(template), ends).expect("as the encoder wrote it");
+    let mut reader = Reader::new(numbers);
+    let mut all = Vec::new();
+    while reader.left() > 0 {
+        all.push(reader.signed().expect("as the encoder wrote it"));
+    }
+    (template, all)
 }

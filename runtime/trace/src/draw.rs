@@ -26,6 +26,8 @@ pub struct Draw<'t> {
     pub within: f64,
     /// By what the distance from the mean is multiplied: less than one where bins alone are further apart than times were.
     pub shrink: f64,
+    /// Which ranks compute longer than others: where their runs end, and so many times.
+    factors: Vec<(u32, f64)>,
 }
 
 /// A number that looks random, the same for the same two.
@@ -58,7 +60,15 @@ fn place(rank: u32, ranks: u32, key: u64) -> u32 {
 impl<'t> Draw<'t> {
     /// Of a histogram whose two places ranks of a run passed so often.
     pub fn new(summary: &'t Summary, passages: u64, ranks: u32) -> Draw<'t> {
-        let mut draw = Draw { summary, passages: passages.max(summary.count), ranks: ranks.max(1), scale: 1.0, within: 1.0, shrink: 1.0 };
+        let mut draw = Draw {
+            summary,
+            passages: passages.max(summary.count),
+            ranks: ranks.max(1),
+            scale: 1.0,
+            within: 1.0,
+            shrink: 1.0,
+            factors: summary.spread.factors(),
+        };
         let count = summary.count.max(1) as f64;
         let over = |of: &dyn Fn(usize) -> f64| (0..summary.bins.len()).map(|bin| of(bin) * summary.bins[bin] as f64).sum::<f64>() / count;
         let mean = over(&|bin| draw.middle(bin));
@@ -90,6 +100,11 @@ impl<'t> Draw<'t> {
         (low as f64 + high as f64) / 2.0
     }
 
+    /// How many times as long as all ranks on the mean one computes.
+    pub fn factor(&self, rank: u32) -> f64 {
+        self.factors.get(self.factors.partition_point(|run| run.0 <= rank)).map_or(1.0, |run| run.1)
+    }
+
     /// A time for a rank's call of this number; O(bins).
     pub fn time(&self, rank: u32, call: u64) -> Span {
         let mut drawn = hash(u64::from(rank) + 1, call);
@@ -104,7 +119,7 @@ impl<'t> Draw<'t> {
                 let part = (hash(drawn, call) >> 11) as f64 / (1u64 << 53) as f64;
                 let time = (self.middle(bin) + (part - 0.5) * high.saturating_sub(low) as f64 * self.within) * self.scale;
                 let mean = self.summary.mean as f64;
-                return Span::from_ps((mean + (time - mean) * self.shrink).round() as u64);
+                return Span::from_ps(((mean + (time - mean) * self.shrink) * self.factor(rank)).round() as u64);
             }
             left -= count;
         }

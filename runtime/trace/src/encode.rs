@@ -3,7 +3,7 @@
 
 use crate::codec::Put;
 use crate::dictionary::{Dictionary, Names};
-use crate::part::{Datatype, Part, Place};
+use crate::part::{Datatype, Part};
 use crate::template::{Field, Peer, Position};
 use observe::recorder::{Argument, Call, Object, Value};
 use rustc_hash::FxHashMap;
@@ -36,8 +36,6 @@ pub struct Encoded<'a> {
     pub key: &'a [u8],
     /// Bytes of the template.
     pub template: usize,
-    /// Where it was made.
-    pub place: Place,
 }
 
 impl Encoder {
@@ -72,7 +70,7 @@ impl Encoder {
         }
         let template = self.template.len();
         self.template.extend_from_slice(&self.numbers);
-        Encoded { key: &self.template, template, place: (function, site) }
+        Encoded { key: &self.template, template }
     }
 
     fn function(&mut self, call: &Call) -> u32 {

@@ -17,12 +17,14 @@ impl Kind {
     /// What the file begins with; the last byte is the version of the format.
     pub const fn magic(self) -> [u8; 8] {
         match self {
-            Kind::Trace => *b"xsimtrc\x01",
-            Kind::Part => *b"xsimtrp\x01",
+            Kind::Trace => *b"xsimtrc\x02",
+            Kind::Part => *b"xsimtrp\x02",
         }
     }
 }
 
+/// The version of the format. The first one is read, too, where it is a whole trace.
+pub const VERSION: u8 = 2;
 /// How many bytes that is.
 pub const MAGIC: usize = Kind::Trace.magic().len();
 /// Contents of up to so many bytes may be as small as they like when compressed; beyond, [`RATIO`] holds.
@@ -53,15 +55,16 @@ pub fn pack(kind: Kind, contents: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What is in a file, and its contents. The memory is bounded by a thousand times the file's size and 64 MiB.
+/// What is in a file, of which version, and its contents. The memory is bounded by a thousand times the file's size and 64 MiB.
 ///
 /// # Errors
 /// If it is no trace, of another version, or damaged.
-pub fn unpack(bytes: &[u8]) -> Result<(Kind, Vec<u8>)> {
+pub fn unpack(bytes: &[u8]) -> Result<(Kind, u8, Vec<u8>)> {
     let at = |at: usize, why: String| Err(Malformed { at, why });
     let kind = if bytes.starts_with(&Kind::Part.magic()[..MAGIC - 1]) { Kind::Part } else { Kind::Trace };
     let magic = kind.magic();
-    match bytes.iter().zip(magic).position(|(&byte, expected)| byte != expected) {
+    let version = if kind == Kind::Trace && bytes.get(MAGIC - 1) == Some(&1) { 1 } else { VERSION };
+    match bytes.iter().zip(magic).position(|(&byte, expected)| byte != if expected == VERSION { version } else { expected }) {
         Some(place) if place + 1 < MAGIC => return at(place, "this is no trace of xsim".into()),
         Some(place) => return at(place, format!("a trace of version {}, of which this xsim reads {}", bytes[place], magic[place])),
         None if bytes.len() < MAGIC => return at(bytes.len(), "the file ends within its first eight bytes".into()),
@@ -89,7 +92,7 @@ pub fn unpack(bytes: &[u8]) -> Result<(Kind, Vec<u8>)> {
     if crc32fast::hash(&contents) != sum {
         return at(begin, "the contents have another check sum than the file says: it is damaged".into());
     }
-    Ok((kind, contents))
+    Ok((kind, version, contents))
 }
 
 #[cfg(test)]
@@ -101,11 +104,11 @@ mod tests {
         #[test]
         fn contents_come_back_and_damage_is_seen(contents: Vec<u8>, place: usize, change in 1u8..) {
             let mut bytes = pack(Kind::Trace, &contents);
-            prop_assert_eq!(unpack(&bytes).unwrap(), (Kind::Trace, contents.clone()));
+            prop_assert_eq!(unpack(&bytes).unwrap(), (Kind::Trace, VERSION, contents.clone()));
             let place = place % bytes.len();
             prop_assert!(unpack(&bytes[..place]).is_err());
             bytes[place] ^= change;
-            prop_assert!(unpack(&bytes).map_or(true, |(kind, read)| kind == Kind::Part || read == contents));
+            prop_assert!(unpack(&bytes).map_or(true, |(kind, version, read)| kind == Kind::Part || version == 1 || read == contents));
         }
     }
 
@@ -114,7 +117,7 @@ mod tests {
         let says = |bytes: &[u8]| unpack(bytes).unwrap_err().to_string();
         assert_eq!(says(b"\x7fELF"), "byte 0: this is no trace of xsim");
         assert_eq!(says(b"xsim"), "byte 4: the file ends within its first eight bytes");
-        assert_eq!(says(b"xsimtrc\x09"), "byte 7: a trace of version 9, of which this xsim reads 1");
+        assert_eq!(says(b"xsimtrc\x09"), "byte 7: a trace of version 9, of which this xsim reads 2");
         let mut lying = Kind::Trace.magic().to_vec();
         lying.number(1 << 60);
         lying.extend([0; 20]);

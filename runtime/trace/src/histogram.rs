@@ -2,6 +2,7 @@
 //! What two recorded is added exactly, in whatever order.
 
 use crate::codec::{Put, Reader, Result};
+use crate::spread::Spread;
 use engine::Span;
 
 /// A histogram of spans of time. Spans of zero are not counted.
@@ -31,12 +32,14 @@ pub struct Summary {
     pub most: u64,
     /// The mean, rounded down.
     pub mean: u64,
-    /// The standard deviation, in picoseconds, rounded down to a nanosecond or so.
+    /// The standard deviation, in picoseconds, rounded down to a nanosecond or so; where it is told in which ranks differ, of each from what is told of its own.
     pub deviation: u64,
     /// How many spans have so many bits, from `first_bits` on.
     pub bins: Vec<u64>,
     /// The bits of the least.
     pub first_bits: u32,
+    /// Which ranks compute longer than others each time.
+    pub spread: Spread,
 }
 
 impl Default for Histogram {
@@ -69,6 +72,18 @@ impl Histogram {
         for (bin, more) in self.bins.iter_mut().zip(other.bins) {
             *bin += more;
         }
+    }
+
+    /// The sum of all spans, in picoseconds.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// The mean square of the distances from the mean, in picoseconds squared, as exact as squares of nanoseconds are.
+    pub fn variance(&self) -> f64 {
+        let count = self.count.max(1) as f64;
+        let mean = self.sum as f64 / 1000.0 / count;
+        (self.squares as f64 / count - mean * mean).max(0.0) * 1e6
     }
 
     /// Appends all of it, for [`Histogram::read`].
@@ -131,6 +146,7 @@ impl Histogram {
             deviation: (variance.isqrt() as u64).saturating_mul(1000),
             bins: self.bins[first..last].to_vec(),
             first_bits: first as u32,
+            spread: Spread::default(),
         }
     }
 }
@@ -163,37 +179,58 @@ impl Summary {
             deviation: (self.deviation as f64 * factor) as u64,
             bins,
             first_bits: bits(least),
+            spread: self.spread.clone(),
         }
     }
 
     /// So many times of one length, in picoseconds.
     pub fn constant(ps: u64, count: u64) -> Summary {
-        Summary { count, least: ps, most: ps, mean: ps, deviation: 0, bins: vec![count], first_bits: u64::BITS - ps.leading_zeros() }
+        Summary {
+            count,
+            least: ps,
+            most: ps,
+            mean: ps,
+            deviation: 0,
+            bins: vec![count],
+            first_bits: u64::BITS - ps.leading_zeros(),
+            spread: Spread::default(),
+        }
     }
 
-    /// Appends it: the minimum, then what the others are beyond it; nanoseconds of the deviation.
+    /// With as few digits as a file has of it: four of the mean and three of the others, with all of which the least is no more and the most no less than it was. Exact
+    /// if all times are one.
+    #[must_use]
+    pub fn rounded(self) -> Summary {
+        if self.least == self.most {
+            return self;
+        }
+        let step = |ps: u64, digits: u32| 10u64.pow(ps.checked_ilog10().map_or(0, |last| (last + 1).saturating_sub(digits)));
+        let down = |ps: u64, digits: u32| ps / step(ps, digits) * step(ps, digits);
+        let up = |ps: u64, digits: u32| down(ps, digits).saturating_add(if down(ps, digits) == ps { 0 } else { step(ps, digits) });
+        // To the nearer of two, which is between the others since these have fewer digits.
+        let mean = down(self.mean.saturating_add(step(self.mean, 4) / 2), 4);
+        Summary { least: down(self.least, 3), mean, most: up(self.most, 3), deviation: down(self.deviation, 3), ..self }
+    }
+
+    /// Appends it, as [`Summary::read`] reads it.
     pub fn write(&self, bytes: &mut Vec<u8>) {
-        bytes.number(self.least);
-        bytes.number(self.mean - self.least);
-        bytes.number(self.most - self.mean);
-        bytes.number(self.deviation / 1000);
+        [self.least, self.mean, self.most, self.deviation].into_iter().for_each(|ps| write_decimal(ps, bytes));
         bytes.push(self.first_bits as u8);
         bytes.push(self.bins.len() as u8);
         self.bins.iter().for_each(|&bin| bytes.number(bin));
+        self.spread.write(bytes);
     }
 
-    /// Reads it.
+    /// Reads one of a run of so many ranks, as a file of this version has it.
     ///
     /// # Errors
     /// If it is something else.
-    pub fn read(reader: &mut Reader) -> Result<Summary> {
-        let least = reader.number()?;
-        let (above, beyond, deviation) = (reader.number()?, reader.number()?, reader.number()?);
+    pub fn read(reader: &mut Reader, ranks: u32, version: u8) -> Result<Summary> {
+        let [least, mean, most, deviation] = if version < 2 { in_full(reader)? } else { in_decimals(reader)? };
+        if !(least..=most).contains(&mean) {
+            return reader.wrong("a mean that is not between the least and the most");
+        }
         let (first_bits, length) = (u32::from(reader.byte()?), usize::from(reader.byte()?));
-        let mean = least.checked_add(above);
-        let (Some(mean), Some(most)) = (mean, mean.and_then(|mean| mean.checked_add(beyond))) else {
-            return reader.wrong("a time of more than 2^64 ps");
-        };
         if first_bits as usize + length > 65 {
             return reader.wrong("a histogram with times of more than 64 bits");
         }
@@ -201,8 +238,39 @@ impl Summary {
         let Some(count) = bins.iter().try_fold(0u64, |sum, &bin| sum.checked_add(bin)) else {
             return reader.wrong("a histogram of more than 2^64 times");
         };
-        Ok(Summary { count, least, most, mean, deviation: deviation.saturating_mul(1000), bins, first_bits })
+        let spread = if version < 2 { Spread::default() } else { Spread::read(reader, ranks)? };
+        Ok(Summary { count, least, most, mean, deviation, bins, first_bits, spread })
     }
+}
+
+/// Appends a number: sixteen times its digits without the zeros behind them, up to 15, and how many these are.
+fn write_decimal(number: u64, bytes: &mut Vec<u8>) {
+    let (mut digits, mut zeros) = (number, 0);
+    while digits > 0 && digits % 10 == 0 && zeros < 15 {
+        (digits, zeros) = (digits / 10, zeros + 1);
+    }
+    bytes.wide(u128::from(digits) << 4 | zeros);
+}
+
+fn in_decimals(reader: &mut Reader) -> Result<[u64; 4]> {
+    let mut numbers = [0; 4];
+    for number in &mut numbers {
+        let head = reader.wide()?;
+        let value = u64::try_from(head >> 4).ok().and_then(|digits| digits.checked_mul(10u64.pow(head as u32 & 15)));
+        let Some(value) = value else { return reader.wrong("a time of more than 2^64 ps") };
+        *number = value;
+    }
+    Ok(numbers)
+}
+
+/// The first version had the least, by how much the mean is more and the most more than that, and nanoseconds of the deviation.
+fn in_full(reader: &mut Reader) -> Result<[u64; 4]> {
+    let [least, above, beyond, deviation] = [reader.number()?, reader.number()?, reader.number()?, reader.number()?];
+    let mean = least.checked_add(above);
+    let (Some(mean), Some(most)) = (mean, mean.and_then(|mean| mean.checked_add(beyond))) else {
+        return reader.wrong("a time of more than 2^64 ps");
+    };
+    Ok([least, mean, most, deviation.saturating_mul(1000)])
 }
 
 #[cfg(test)]
@@ -239,8 +307,33 @@ mod tests {
         let (mut bytes, mut all) = (Vec::new(), Vec::new());
         summary.write(&mut bytes);
         one.write(&mut all);
-        assert_eq!(Summary::read(&mut Reader::new(&bytes)).unwrap(), summary);
+        assert_eq!(Summary::read(&mut Reader::new(&bytes), 1, 2).unwrap(), summary);
         assert_eq!(Histogram::read(&mut Reader::new(&all)).unwrap(), one);
+    }
+
+    proptest! {
+        #[test]
+        fn few_digits_are_still_a_summary(spans in prop::collection::vec(prop_oneof![0u64..2000, any::<u64>()], 1..20)) {
+            let mut histogram = Histogram::default();
+            spans.iter().for_each(|&span| histogram.add(Span::from_ps(span.max(1))));
+            let (exact, rounded) = (histogram.summary(), histogram.summary().rounded());
+            let mut bytes = Vec::new();
+            rounded.write(&mut bytes);
+            prop_assert_eq!(&Summary::read(&mut Reader::new(&bytes), 1, 2).unwrap(), &rounded);
+            prop_assert!(rounded.least <= exact.least && exact.most <= rounded.most);
+            prop_assert!((rounded.mean as f64 / exact.mean as f64 - 1.0).abs() <= 5.01e-4);
+            prop_assert_eq!(&rounded.clone().rounded(), &rounded);
+        }
+    }
+
+    #[test]
+    fn a_histogram_of_the_first_version_is_read() {
+        let mut bytes = Vec::new();
+        [5_000, 2_000, 100, 3].into_iter().for_each(|number| bytes.number(number));
+        bytes.extend([13, 1, 4]);
+        let summary = Summary::read(&mut Reader::new(&bytes), 9, 1).unwrap();
+        assert_eq!((summary.least, summary.mean, summary.most, summary.deviation, summary.count), (5_000, 7_000, 7_100, 3_000, 4));
+        assert!(summary.spread.is_empty());
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub mod saved;
 mod saving;
 pub mod scale;
 pub mod show;
+pub mod spread;
 pub mod stat;
 pub mod template;
 pub mod text;

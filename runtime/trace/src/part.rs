@@ -7,8 +7,9 @@ use crate::histogram::Histogram;
 use crate::template::Template;
 use crate::times;
 
-/// Places of calls: function and site, by their places in the dictionaries.
-pub type Place = (u32, u32);
+/// Places of calls: function and site, by their places in the dictionaries, and which of the kinds of calls there ([`Trace::kinds`](crate::Trace::kinds)); while
+/// they are recorded, the bits of the size of a call.
+pub type Place = (u32, u32, u32);
 
 /// A datatype of the standard.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -49,6 +50,42 @@ pub struct Seen {
     pub leaders: (u32, u32),
 }
 
+/// How often a rank computed on its way between two places, and how long in all, in picoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OfRank {
+    /// The rank.
+    pub rank: u32,
+    /// How often.
+    pub count: u64,
+    /// How long.
+    pub sum: u64,
+}
+
+/// What ranks computed between calls of two places.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Computed {
+    /// All of them.
+    pub histogram: Histogram,
+    /// Each that did, if that is kept.
+    pub ranks: Vec<OfRank>,
+}
+
+impl Computed {
+    /// Adds what was computed by others, or in calls of other kinds.
+    pub fn merge(&mut self, other: &Computed) {
+        self.histogram.merge(&other.histogram);
+        self.ranks.extend_from_slice(&other.ranks);
+        self.ranks.sort_by_key(|of| of.rank);
+        self.ranks.dedup_by(|next, of| {
+            let same = next.rank == of.rank;
+            if same {
+                (of.count, of.sum) = (of.count.saturating_add(next.count), of.sum.saturating_add(next.sum));
+            }
+            same
+        });
+    }
+}
+
 /// What a process recorded.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Part {
@@ -73,7 +110,7 @@ pub struct Part {
     /// The communicators, by rank and number.
     pub comms: Vec<Seen>,
     /// Computation between calls of two places.
-    pub histograms: Vec<(Path, Histogram)>,
+    pub histograms: Vec<(Path, Computed)>,
     /// Exact times, by rank.
     pub times: Vec<(u32, Vec<u8>)>,
 }
@@ -101,21 +138,33 @@ impl Datatype {
 /// Two places of calls that follow each other, the first of which is `None` for a rank's first call.
 pub type Path = (Option<Place>, Place);
 
-/// Appends a path: the function before as a number from 1, 0 at the beginning.
-pub fn write_path((from, to): Path, bytes: &mut Vec<u8>) {
-    let (function, site) = from.map_or((0, 0), |(function, site)| (function + 1, site));
-    [function, site, to.0, to.1].iter().for_each(|&word| bytes.number(word.into()));
+/// Appends a path: the function before as a number from 1, 0 at the beginning; without kinds where all calls are of one.
+pub fn write_path((from, to): Path, kinds: bool, bytes: &mut Vec<u8>) {
+    let from = from.map_or((0, 0, 0), |(function, site, kind)| (function + 1, site, kind));
+    for (function, site, kind) in [from, to] {
+        bytes.number(function.into());
+        bytes.number(site.into());
+        if kinds {
+            bytes.number(kind.into());
+        }
+    }
 }
 
 /// Reads what [`write_path`] wrote, with so many functions and sites.
 ///
 /// # Errors
 /// If it is something else.
-pub fn read_path(reader: &mut Reader, functions: usize, sites: usize) -> Result<Path> {
-    let from = (reader.index(functions + 1, "function")?, reader.index(sites + 1, "site")?);
-    let to = (reader.index(functions, "function")?, reader.index(sites + 1, "site")?);
-    Ok((from.0.checked_sub(1).map(|function| (function, from.1)), to))
+pub fn read_path(reader: &mut Reader, functions: usize, sites: usize, kinds: bool) -> Result<Path> {
+    let mut place = |functions| {
+        let kind = |reader: &mut Reader| if kinds { reader.index(KINDS, "kind") } else { Ok(0) };
+        Ok((reader.index(functions, "function")?, reader.index(sites + 1, "site")?, kind(reader)?))
+    };
+    let (from, to) = (place(functions + 1)?, place(functions)?);
+    Ok((from.0.checked_sub(1).map(|function| (function, from.1, from.2)), to))
 }
+
+/// Kinds that a place may have.
+pub const KINDS: usize = 65;
 
 fn write_items(bytes: &mut Vec<u8>, items: &[Item]) {
     bytes.number(items.len() as u64);
@@ -176,9 +225,11 @@ impl Part {
             [world_rank, number, context, rank, size, peers, leaders.0, leaders.1].iter().for_each(|&word| bytes.number(word.into()));
         }
         bytes.number(self.histograms.len() as u64);
-        for (path, histogram) in &self.histograms {
-            write_path(*path, bytes);
+        for (path, Computed { histogram, ranks }) in &self.histograms {
+            write_path(*path, true, bytes);
             histogram.write(bytes);
+            bytes.number(ranks.len() as u64);
+            ranks.iter().for_each(|of| [u64::from(of.rank), of.count, of.sum].into_iter().for_each(|number| bytes.number(number)));
         }
         times::write(self.times.iter().map(|(rank, times)| (*rank, times.as_slice())), bytes);
     }
@@ -216,7 +267,14 @@ impl Part {
             Ok(Seen { world_rank, number, context, rank, size, peers, leaders })
         };
         let comms = (0..reader.count(8, "communicators")?).map(|_| seen(reader)).collect::<Result<_>>()?;
-        let histogram = |reader: &mut Reader| Ok((read_path(reader, functions.len(), sites.len())?, Histogram::read(reader)?));
+        let of_rank = |reader: &mut Reader| {
+            Ok(OfRank { rank: reader.index(ranks as usize, "rank")?, count: reader.number()?, sum: reader.number()? })
+        };
+        let histogram = |reader: &mut Reader| {
+            let (path, histogram) = (read_path(reader, functions.len(), sites.len(), true)?, Histogram::read(reader)?);
+            let ranks = (0..reader.count(3, "ranks")?).map(|_| of_rank(reader)).collect::<Result<_>>()?;
+            Ok((path, Computed { histogram, ranks }))
+        };
         let histograms = (0..reader.count(70, "histograms")?).map(|_| histogram(reader)).collect::<Result<_>>()?;
         let mut times = Vec::new();
         times::read(reader, ranks, |rank, of_rank| times.push((rank, of_rank.to_vec())))?;

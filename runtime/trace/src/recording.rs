@@ -1,15 +1,14 @@
 //! The recorder: encodes each call, and folds it behind those that its rank made before.
 
-use crate::calls::Calls;
-use crate::codec::Reader;
+use crate::calls::{Calls, decode};
 use crate::dictionary::Dictionary;
 use crate::encode::Encoder;
 use crate::fold::{self, Cursor, Grammar, Kind};
 use crate::histogram::Histogram;
-use crate::part::{Item, Part, Seen};
+use crate::part::{Computed, Item, OfRank, Part, Seen};
 use crate::saved::{self, Key, Saved};
 use crate::saving::{self, Clock, Saving};
-use crate::template::{Position, Template};
+use crate::template::Position;
 use crate::times::Times;
 use engine::{Span, Time};
 use observe::Symbols;
@@ -79,8 +78,20 @@ pub struct Recording {
     grammar: Grammar,
     ranks: Vec<Rank>,
     comms: Vec<Seen>,
-    histograms: FxHashMap<(u32, u32), Histogram>,
+    histograms: FxHashMap<(u32, u32), Passage>,
 }
+
+/// What was computed on the way from one place to another.
+#[derive(Clone, Default)]
+struct Passage {
+    histogram: Histogram,
+    /// By each rank, how often and how long in all; nothing where there are too many.
+    ranks: Vec<(u64, u64)>,
+}
+
+/// Up to so many ranks of the run each is told apart from the others in what it computes.
+// Each takes 16 bytes for each two places that follow each other.
+const TOLD_APART: u32 = 1 << 14;
 
 fn cannot(path: &Path, why: &std::io::Error) -> String {
     format!("cannot write the trace {}: {why}", path.display())
@@ -150,8 +161,12 @@ impl Recording {
             }
         }
         let place = |number: u32| self.calls.place_of(number);
+        let computed = |passage: &Passage| {
+            let ranks = (self.options.own.start..).zip(&passage.ranks).map(|(rank, &(count, sum))| OfRank { rank, count, sum });
+            Computed { histogram: passage.histogram.clone(), ranks: ranks.filter(|of| of.count > 0).collect() }
+        };
         let histograms =
-            self.histograms.iter().map(|(&(from, to), histogram)| ((from.checked_sub(1).map(place), place(to)), histogram.clone()));
+            self.histograms.iter().map(|(&(from, to), passage)| ((from.checked_sub(1).map(place), place(to)), computed(passage)));
         part.histograms = histograms.collect();
         Saved { keys: (self.options.keys)(), part }
     }
@@ -181,7 +196,16 @@ impl Recording {
             Timing::None => {}
             Timing::Exact => rank.times.get_or_insert_default().add(computed, took),
             Timing::Histogram if computed == Span::ZERO => {}
-            Timing::Histogram => self.histograms.entry((rank.before, place)).or_default().add(computed),
+            Timing::Histogram => {
+                let passage = self.histograms.entry((rank.before, place)).or_default();
+                passage.histogram.add(computed);
+                if passage.ranks.is_empty() && self.options.ranks <= TOLD_APART {
+                    passage.ranks.resize(self.options.own.len(), (0, 0));
+                }
+                if let Some((count, sum)) = passage.ranks.get_mut(at) {
+                    (*count, *sum) = (*count + 1, sum.saturating_add(computed.as_ps()));
+                }
+            }
         }
         rank.before = place + 1;
         if self.saving.is_due() {
@@ -201,17 +225,6 @@ impl Recording {
 /// The file of what processes recorded.
 fn file_of(all: Vec<Saved>) -> Result<Vec<u8>, String> {
     saved::join(all).map(|joined| joined.file())
-}
-
-fn decode(key: &[u8], template: usize, ends: [usize; 4]) -> (Template, Vec<i64>) {
-    let (template, numbers) = key.split_at(template);
-    let template = Template::read(&mut Reader::new(template), ends).expect("as the encoder wrote it");
-    let mut reader = Reader::new(numbers);
-    let mut all = Vec::new();
-    while reader.left() > 0 {
-        all.push(reader.signed().expect("as the encoder wrote it"));
-    }
-    (template, all)
 }
 
 /// Puts what was folded into a part.

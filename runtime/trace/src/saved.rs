@@ -68,7 +68,7 @@ impl Saved {
     pub fn open(path: &Path) -> std::result::Result<Saved, String> {
         let cannot = |why: String| format!("cannot read the part {}: {why}", path.display());
         let bytes = std::fs::read(path).map_err(|why| cannot(why.to_string()))?;
-        let (kind, contents) = file::unpack(&bytes).map_err(|why| cannot(why.to_string()))?;
+        let (kind, _, contents) = file::unpack(&bytes).map_err(|why| cannot(why.to_string()))?;
         match kind {
             Kind::Part => Saved::read(&contents).map_err(|why| cannot(format!("its contents, at {why}"))),
             Kind::Trace => Err(cannot("it is a whole trace, and not what one process saved of a run (FILE.part0 and so on)".into())),
@@ -213,11 +213,11 @@ mod tests {
             Saved { keys, part: Part { comms: vec![seen], ..part(2, &[world_rank]) } }
         };
         let joined = join(vec![saved(0, vec![[7, 0]], 0), saved(1, vec![[8, 0], [7, 0]], 1)]).unwrap();
-        let trace = crate::Trace::read_contents(&joined.contents).unwrap();
+        let trace = crate::Trace::read_contents(&joined.contents, file::VERSION).unwrap();
         let of = |rank: u32| trace.comms.instance(rank, 1).unwrap();
         assert_eq!(of(0), of(1), "the number that rank 0, its first member, has for it");
         let other = join(vec![saved(0, vec![[7, 0]], 0), saved(1, vec![[8, 0], [7, 0]], 0)]).unwrap();
-        let trace = crate::Trace::read_contents(&other.contents).unwrap();
+        let trace = crate::Trace::read_contents(&other.contents, file::VERSION).unwrap();
         assert_ne!(trace.comms.instance(0, 1).unwrap(), trace.comms.instance(1, 1).unwrap());
     }
 }

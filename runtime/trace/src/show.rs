@@ -1,5 +1,7 @@
 //! A trace as text: loops and calls with their sites, or every call of a rank.
 
+use crate::histogram::Summary;
+use crate::part::Place;
 use crate::template::Peer;
 use crate::text::{self, Numbers};
 use crate::times::Reading;
@@ -51,12 +53,27 @@ pub fn all(trace: &Trace, out: &mut impl Write) -> Result<()> {
         writeln!(out, "\ncomputation before a call, in us: how often, minimum, mean, maximum, deviation")?;
     }
     for ((from, to), summary) in &trace.histograms {
-        let place = |(function, site): (u32, u32)| format!("{} {}", trace.functions[function as usize].name, trace.site(site));
+        let place = |(function, site, kind): Place| {
+            let kind = if kind == 0 { String::new() } else { format!(" (size {kind})") };
+            format!("{} {}{kind}", trace.functions[function as usize].name, trace.site(site))
+        };
         let from = from.map_or("the beginning".to_owned(), place);
         let [least, mean, most, deviation] = [summary.least, summary.mean, summary.most, summary.deviation].map(micro);
-        writeln!(out, "  {:>9}  {least}  {mean}  {most}  {deviation}  {} after {from}", summary.count, place(*to))?;
+        writeln!(
+            out,
+            "  {:>9}  {least}  {mean}  {most}  {deviation}  {} after {from}{}",
+            summary.count,
+            place(*to),
+            spread(trace, summary)
+        )?;
     }
     Ok(())
+}
+
+/// How much longer than all on the mean ranks compute, if they differ.
+fn spread(trace: &Trace, summary: &Summary) -> String {
+    let (least, most) = summary.spread.bounds(trace.ranks);
+    if summary.spread.is_empty() { String::new() } else { format!("; ranks {least:+} to {most:+} %") }
 }
 
 /// Ranges of ranks, with a stride if they have one.

@@ -287,7 +287,34 @@ impl Field {
     }
 }
 
+/// The largest of the counts among the numbers of an argument, and of the bytes of statuses; these numbers are taken.
+fn largest(field: &Field, numbers: &mut &[i64]) -> i64 {
+    let mut take = |count: u64| {
+        let (taken, rest) = numbers.split_at(usize::try_from(count).unwrap_or(usize::MAX).min(numbers.len()));
+        *numbers = rest;
+        taken
+    };
+    match field {
+        Field::Count => take(1).first().copied().unwrap_or(0),
+        Field::Status => take(4).get(2).copied().unwrap_or(0),
+        Field::List(runs) => {
+            let some = runs.iter().filter(|(_, field)| field.numbers() != Some(0));
+            some.flat_map(|(length, field)| (0..*length).map(move |_| field)).map(|field| largest(field, numbers)).max().unwrap_or(0)
+        }
+        field => {
+            take(field.numbers().unwrap_or(0));
+            0
+        }
+    }
+}
+
 impl Template {
+    /// How many bits the size of a call with these numbers has, which is the largest of its counts and of the bytes of its statuses.
+    pub fn size(&self, mut numbers: &[i64]) -> u32 {
+        let size = self.fields.iter().map(|field| largest(field, &mut numbers)).max().unwrap_or(0);
+        u64::BITS - size.max(0).leading_zeros()
+    }
+
     /// What the numbers of its calls are, in order.
     pub fn slots(&self) -> Vec<Slot> {
         let mut slots = Vec::new();

@@ -6,14 +6,14 @@ mod walk;
 mod write;
 
 pub use comms::{Comms, Instance};
-pub(crate) use read::{DEEPEST, RANKS};
+pub(crate) use read::{DEEPEST, RANKS, write_kinds};
 pub use walk::{Calls, Event, View};
 
 use crate::codec::{Malformed, Put, zigzag};
 use crate::column::Column;
 use crate::file::{self, Kind};
 use crate::histogram::Summary;
-use crate::part::{Datatype, Path};
+use crate::part::{Datatype, Path, Place};
 use crate::saved::{self, Saved};
 use crate::template::{Position, Template, Whose};
 use rustc_hash::FxHashMap;
@@ -96,6 +96,8 @@ pub struct Trace {
     pub comms: Comms,
     /// Computation between calls of two places.
     pub histograms: Vec<(Path, Summary)>,
+    /// Which of the kinds of calls of its place each call is of, from 0: between the same two places calls of other kinds may compute other work. None if all are of one.
+    pub kinds: Vec<u32>,
     /// Exact times ([`crate::times`]) by rank.
     pub times: FxHashMap<u32, Vec<u8>>,
 }
@@ -106,23 +108,23 @@ impl Trace {
     /// # Errors
     /// A sentence with the place, if it is no trace or damaged.
     pub fn read(file: &[u8]) -> Result<Trace, String> {
-        let (kind, contents) = crate::file::unpack(file).map_err(|why| why.to_string())?;
+        let (kind, version, contents) = crate::file::unpack(file).map_err(|why| why.to_string())?;
         let wrong = |why: Malformed| format!("its contents, at {why}");
         match kind {
-            Kind::Trace => Trace::read_contents(&contents).map_err(wrong),
+            Kind::Trace => Trace::read_contents(&contents, version).map_err(wrong),
             Kind::Part => {
                 let joined = saved::join(vec![Saved::read(&contents).map_err(wrong)?])?;
-                Trace::read_contents(&joined.contents).map_err(|why| format!("the trace that it makes, at {why}"))
+                Trace::read_contents(&joined.contents, file::VERSION).map_err(|why| format!("the trace that it makes, at {why}"))
             }
         }
     }
 
-    /// Reads the contents of a file, as they are before they are compressed.
+    /// Reads the contents of a file of this version, as they are before they are compressed.
     ///
     /// # Errors
     /// The byte and the reason, if they are not those of a trace.
-    pub fn read_contents(contents: &[u8]) -> crate::codec::Result<Trace> {
-        read::contents(contents)
+    pub fn read_contents(contents: &[u8], version: u8) -> crate::codec::Result<Trace> {
+        read::contents(contents, version)
     }
 
     /// Opens a file.
@@ -145,6 +147,12 @@ impl Trace {
     /// If there is no such rank.
     pub fn rank(&self, rank: u32) -> View<'_> {
         View::new(self, rank)
+    }
+
+    /// The place of a call, by its place in [`Trace::calls`].
+    pub fn place(&self, call: u32) -> Place {
+        let template = &self.templates[self.calls[call as usize].0 as usize];
+        (template.function, template.site, self.kinds.get(call as usize).copied().unwrap_or(0))
     }
 
     /// The name of a call site; `?` if it is not known.

@@ -134,6 +134,7 @@ fn trace(ranks: &[Vec<Part>]) -> Trace {
         shapes,
         comms: Comms::default(),
         histograms: Vec::new(),
+        kinds: Vec::new(),
         times: Default::default(),
     }
 }

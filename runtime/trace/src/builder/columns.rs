@@ -1,6 +1,7 @@
 //! The numbers of shapes: where ranks say different ones, a column. Ranks that are told of are made relative or absolute, whichever all
 //! ranks of the shape agree in, else whichever folds to fewer bytes.
 
+use super::kinds::Kinds;
 use super::shapes::{Shape, Step};
 use super::{Builder, NOTHING};
 use crate::column;
@@ -18,6 +19,7 @@ pub struct Columns<'a> {
     positions: &'a FxHashMap<(u32, u32), Position>,
     columns: Dictionary<Vec<u8>>,
     calls: Calls,
+    kinds: Kinds,
     /// Of the shape under way, by what those that differ say: most numbers come several times.
     known: FxHashMap<(Option<OfPeers>, Vec<i64>), Cell>,
 }
@@ -55,12 +57,19 @@ enum Number {
 impl<'a> Columns<'a> {
     /// None yet.
     pub fn new(builder: &'a Builder, positions: &'a FxHashMap<(u32, u32), Position>) -> Columns<'a> {
-        Columns { builder, positions, columns: Dictionary::default(), calls: Calls::default(), known: FxHashMap::default() }
+        Columns {
+            builder,
+            positions,
+            columns: Dictionary::default(),
+            calls: Calls::default(),
+            kinds: Kinds::default(),
+            known: FxHashMap::default(),
+        }
     }
 
-    /// The columns, and the calls of all shapes.
-    pub fn finish(self) -> (Dictionary<Vec<u8>>, Calls) {
-        (self.columns, self.calls)
+    /// The columns, the calls of all shapes, and of which kinds these are.
+    pub fn finish(self) -> (Dictionary<Vec<u8>>, Calls, Kinds) {
+        (self.columns, self.calls, self.kinds)
     }
 
     /// The shape of some ranks, whose steps these are.
@@ -118,7 +127,12 @@ impl<'a> Columns<'a> {
                 }
             })
             .collect();
-        self.calls.place((template, cells))
+        let end = *at;
+        let call = self.calls.place((template, cells));
+        if !self.builder.histograms.is_empty() {
+            self.kinds.call(call, described, group.differing.iter().map(|numbers| &numbers[begin..end]));
+        }
+        call
     }
 
     fn plain(&mut self, group: &Group, at: usize) -> Cell {

@@ -4,10 +4,10 @@ use super::Builder;
 use super::columns::Calls;
 use crate::codec::Put;
 use crate::dictionary::{Dictionary, Names};
-use crate::histogram::Histogram;
+use crate::histogram::Summary;
 use crate::part::{Datatype, Item, Path, Place, write_path};
 use crate::template::Template;
-use crate::trace::Cell;
+use crate::trace::{Cell, write_kinds};
 use std::collections::BTreeMap;
 
 /// A step of a shape.
@@ -66,14 +66,14 @@ impl<'a> Writer<'a> {
         Writer { builder, functions, sites, names, types: Dictionary::default() }
     }
 
-    fn place(&mut self, (function, site): Place) -> Place {
+    fn place(&mut self, (function, site, kind): Place) -> Place {
         let function = self.functions.place_of(self.builder.functions.get(function).as_str());
         let site = site.checked_sub(1).map_or(0, |site| self.sites.place_of(self.builder.sites.get(site).as_str()) + 1);
-        (function, site)
+        (function, site, kind)
     }
 
     fn template(&mut self, template: &Template) -> Template {
-        let (function, site) = self.place((template.function, template.site));
+        let (function, site, _) = self.place((template.function, template.site, 0));
         let (builder, names, types) = (self.builder, &mut self.names, &mut self.types);
         let mut name = |place: u32| names.place_of(builder.names.get(place).as_str());
         let mut datatype = |place: u32| types.place(place);
@@ -112,15 +112,18 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the histograms of places, ordered by these.
-    pub fn write_histograms(&mut self, histograms: &BTreeMap<Path, Histogram>, bytes: &mut Vec<u8>) {
+    /// Writes the histograms of places, ordered by these, and the kinds of calls.
+    pub fn write_histograms(&mut self, histograms: BTreeMap<Path, Summary>, kinds: &[u32], bytes: &mut Vec<u8>) {
         // Calls that are not there are in no histogram, so that all places are known by now.
-        let placed = histograms.iter().map(|((from, to), histogram)| ((from.map(|from| self.place(from)), self.place(*to)), histogram));
+        let placed = histograms.into_iter().map(|((from, to), summary)| ((from.map(|from| self.place(from)), self.place(to)), summary));
         let placed: BTreeMap<_, _> = placed.collect();
         bytes.number(placed.len() as u64);
-        for (path, histogram) in placed {
-            write_path(path, bytes);
-            histogram.summary().write(bytes);
+        if !placed.is_empty() {
+            write_kinds(kinds, bytes);
+        }
+        for (path, summary) in placed {
+            write_path(path, !kinds.is_empty(), bytes);
+            summary.rounded().write(bytes);
         }
     }
 

@@ -20,11 +20,14 @@ pub fn change(trace: &mut Trace, rules: &[Rule]) -> Result<(), String> {
     if trace.times.is_empty() { histograms(trace, &changes) } else { times(trace, &changes) }
 }
 
+/// A function and a call site.
+type Site = (u32, u32);
+
 /// Who is meant by which rule.
 struct Changes<'r> {
     /// What holds everywhere, where no rule about a place is behind it.
     all: Change,
-    of: FxHashMap<Place, Change>,
+    of: FxHashMap<Site, Change>,
     rules: &'r [Rule],
 }
 
@@ -36,7 +39,7 @@ fn is_at(name: &str, function: &str, site: &str) -> bool {
 impl<'r> Changes<'r> {
     fn new(trace: &Trace, rules: &'r [Rule]) -> Result<Changes<'r>, String> {
         let mut changes = Changes { all: Change::Factor(1.0), of: FxHashMap::default(), rules };
-        let mut places: Vec<Place> = trace.templates.iter().map(|template| (template.function, template.site)).collect();
+        let mut places: Vec<Site> = trace.templates.iter().map(|template| (template.function, template.site)).collect();
         places.sort_unstable();
         places.dedup();
         for Rule { place, change } in rules {
@@ -45,8 +48,8 @@ impl<'r> Changes<'r> {
                 changes.of.clear();
                 continue;
             };
-            let is_meant = |&&(function, site): &&Place| is_at(name, &trace.functions[function as usize].name, trace.site(site));
-            let meant: Vec<Place> = places.iter().filter(is_meant).copied().collect();
+            let is_meant = |&&(function, site): &&Site| is_at(name, &trace.functions[function as usize].name, trace.site(site));
+            let meant: Vec<Site> = places.iter().filter(is_meant).copied().collect();
             if meant.is_empty() {
                 return Err(format!(
                     "nothing in the trace is called at '{name}': write a call site as `xsim trace show` has it (solve.c:31 step), its file and line, its function, or a function of MPI"
@@ -61,8 +64,8 @@ impl<'r> Changes<'r> {
         self.rules.iter().all(|rule| rule.change == Change::Factor(1.0))
     }
 
-    fn at(&self, place: Place) -> Change {
-        self.of.get(&place).copied().unwrap_or(self.all)
+    fn at(&self, site: Site) -> Change {
+        self.of.get(&site).copied().unwrap_or(self.all)
     }
 }
 
@@ -102,7 +105,7 @@ fn times(trace: &mut Trace, changes: &Changes) -> Result<(), String> {
 fn histograms(trace: &mut Trace, changes: &Changes) -> Result<(), String> {
     let mut all = BTreeMap::new();
     for (path, summary) in std::mem::take(&mut trace.histograms) {
-        match changes.at(path.1) {
+        match changes.at((path.1.0, path.1.1)) {
             Change::Factor(1.0) => drop(all.insert(path, summary)),
             Change::Factor(factor) if factor > 0.0 => {
                 let mean = summary.mean as f64 * factor;
@@ -116,19 +119,14 @@ fn histograms(trace: &mut Trace, changes: &Changes) -> Result<(), String> {
     }
     let tells = |change: Change| matches!(change, Change::Time(span) if span != Span::ZERO);
     if tells(changes.all) || changes.of.values().any(|&change| tells(change)) {
-        let of_call: Vec<Place> = trace
-            .calls
-            .iter()
-            .map(|(template, _)| &trace.templates[*template as usize])
-            .map(|template| (template.function, template.site))
-            .collect();
+        let of_call: Vec<Place> = (0..trace.calls.len() as u32).map(|call| trace.place(call)).collect();
         let mut places = of_call.clone();
         places.sort_unstable();
         places.dedup();
         let numbers: Vec<u32> = of_call.iter().map(|place| places.binary_search(place).map_or(0, |at| at as u32)).collect();
         for ((from, to), count) in passages::count(trace, &numbers) {
             let (from, to) = (from.checked_sub(1).map(|from| places[from as usize]), places[to as usize]);
-            if let Change::Time(span) = changes.at(to)
+            if let Change::Time(span) = changes.at((to.0, to.1))
                 && span != Span::ZERO
             {
                 all.insert((from, to), Summary::constant(span.as_ps(), count));

@@ -2,7 +2,7 @@
 
 use super::{Cell, Comms, Function, Node, Trace};
 use crate::codec::{Reader, Result, unzigzag};
-use crate::column::Column;
+use crate::column::{self, Column};
 use crate::histogram::Summary;
 use crate::part::{self, Datatype};
 use crate::template::Template;
@@ -30,7 +30,7 @@ fn cell(reader: &mut Reader, columns: usize) -> Result<Cell> {
 }
 
 /// Reads all.
-pub fn contents(bytes: &[u8]) -> Result<Trace> {
+pub fn contents(bytes: &[u8], version: u8) -> Result<Trace> {
     let reader = &mut Reader::new(bytes);
     let functions = texts(reader)?.iter().map(|text| function(text)).collect::<Vec<_>>();
     let (sites, names) = (texts(reader)?, texts(reader)?);
@@ -58,6 +58,7 @@ pub fn contents(bytes: &[u8]) -> Result<Trace> {
         shape_of: Column::read(&mut Reader::new(&[0, 0]), 0)?,
         comms: Comms::default(),
         histograms: Vec::new(),
+        kinds: Vec::new(),
         times: FxHashMap::default(),
     };
     for _ in 0..reader.count(1, "calls")? {
@@ -72,12 +73,42 @@ pub fn contents(bytes: &[u8]) -> Result<Trace> {
     trace.sizes = sizes(reader, &trace)?;
     check_columns(reader, &trace)?;
     trace.comms = Comms::read(reader, trace.ranks)?;
-    for _ in 0..reader.count(9, "histograms")? {
-        let path = part::read_path(reader, trace.functions.len(), trace.sites.len())?;
-        trace.histograms.push((path, Summary::read(reader)?));
+    let histograms = reader.count(9, "histograms")?;
+    if version > 1 && histograms > 0 {
+        trace.kinds = kinds(reader, trace.calls.len())?;
+    }
+    for _ in 0..histograms {
+        let path = part::read_path(reader, trace.functions.len(), trace.sites.len(), !trace.kinds.is_empty())?;
+        trace.histograms.push((path, Summary::read(reader, trace.ranks, version)?));
     }
     times::read(reader, trace.ranks, |rank, of_rank| drop(trace.times.insert(rank, of_rank.to_vec())))?;
     if reader.left() > 0 { reader.wrong(format!("{} bytes are left behind the trace", reader.left())) } else { Ok(trace) }
+}
+
+/// Appends the kinds of calls: a byte, whether there are several, and then a column.
+pub fn write_kinds(kinds: &[u32], bytes: &mut Vec<u8>) {
+    bytes.push(u8::from(!kinds.is_empty()));
+    if !kinds.is_empty() {
+        bytes.extend(column::write(kinds.iter().map(|&kind| i64::from(kind))));
+    }
+}
+
+/// The kind of each of so many calls; none if all are of one.
+fn kinds(reader: &mut Reader, calls: usize) -> Result<Vec<u32>> {
+    if reader.byte()? == 0 {
+        return Ok(Vec::new());
+    }
+    let column = Column::read(reader, calls as u64)?;
+    if column.len() != calls as u64 {
+        return reader.wrong(format!("the kinds of {} calls, where there are {calls}", column.len()));
+    }
+    let mut kinds = Vec::with_capacity(calls);
+    column.each(|kind| kinds.push(u32::try_from(kind).ok().filter(|&kind| (kind as usize) < part::KINDS)));
+    match kinds.into_iter().collect::<Option<Vec<u32>>>() {
+        None => reader.wrong("a call of a kind that there is not"),
+        Some(kinds) if kinds.is_empty() => reader.wrong("kinds of no calls"),
+        Some(kinds) => Ok(kinds),
+    }
 }
 
 fn function(text: &str) -> Function {

@@ -31,8 +31,11 @@ pub fn contents(trace: &Trace) -> Vec<u8> {
     trace.shape_of.write(&mut bytes);
     trace.comms.write(&mut bytes);
     bytes.number(trace.histograms.len() as u64);
+    if !trace.histograms.is_empty() {
+        super::read::write_kinds(&trace.kinds, &mut bytes);
+    }
     for (path, summary) in &trace.histograms {
-        part::write_path(*path, &mut bytes);
+        part::write_path(*path, !trace.kinds.is_empty(), &mut bytes);
         summary.write(&mut bytes);
     }
     // A map has no order, a file has that of the ranks.

@@ -103,7 +103,7 @@ fn readings(trace: &Trace) -> Vec<(Option<Reading<'_>>, u32)> {
 /// Histograms by places, with how often ranks went there.
 fn drawn<'t>(trace: &'t Trace, plan: &Plan) -> FxHashMap<(u32, u32), Draw<'t>> {
     let passages = trace::passages::count(trace, &plan.places);
-    let number: FxHashMap<(u32, u32), u32> = plan.sites.iter().copied().zip(0..).collect();
+    let number: FxHashMap<trace::part::Place, u32> = plan.sites.iter().copied().zip(0..).collect();
     let of = |(path, summary): &'t (trace::part::Path, trace::histogram::Summary)| {
         let from = match path.0 {
             Some(place) => *number.get(&place)? + 1,

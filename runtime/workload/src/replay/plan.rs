@@ -36,7 +36,7 @@ pub(super) struct Plan {
     pub(super) functions: Vec<u16>,
     pub(super) places: Vec<u32>,
     /// The places themselves.
-    pub(super) sites: Vec<(u32, u32)>,
+    pub(super) sites: Vec<trace::part::Place>,
     /// Who is in the communicators, if members of a group make any by themselves.
     pub(super) groups: FxHashMap<Instance, Rc<[u32]>>,
     /// Whether a receive may have been cancelled.
@@ -101,16 +101,17 @@ impl Plan {
     fn add_calls(&mut self, trace: &Trace) {
         let roles: Vec<Roles> = trace.templates.iter().map(|template| Roles::of(trace, template)).collect();
         let mut known = FxHashMap::default();
-        for (number, (at, cells)) in (0..).zip(&trace.calls) {
-            let (template, roles) = (&trace.templates[*at as usize], &roles[*at as usize]);
+        for (number, (called, cells)) in (0..).zip(&trace.calls) {
+            let (template, roles) = (&trace.templates[*called as usize], &roles[*called as usize]);
             let mut operation = Operation::of(&Arguments { trace, template, roles, cells, used: RefCell::new(&mut self.used) });
             if trace.functions[template.function as usize].name.ends_with("_init")
                 && let Operation::Send { request: Some(request), .. } | Operation::Ireceive { request, .. } = operation
             {
                 self.persistent.insert(number, std::mem::replace(&mut operation, Operation::Persistent { request }));
             }
-            let place = *known.entry((template.function, template.site)).or_insert_with(|| {
-                self.sites.push((template.function, template.site));
+            let at = trace.place(number);
+            let place = *known.entry(at).or_insert_with(|| {
+                self.sites.push(at);
                 self.sites.len() as u32 - 1
             });
             self.ready.push(Ready::of(template.function as u16, &operation, self.cancels));

@@ -81,7 +81,7 @@ impl Remote {
         let me = transport.rank();
         Remote { me, blocks, streams: Streams::new(transport), flooded: None, flooding: 0 }
     }
-    /// The same processes with the same ranks, of which nothing has been sent: for another run, once nothing is under way.
+    /// These processes with their ranks for another run, in which nothing has been sent yet, once nothing is under way.
     pub fn afresh(self) -> Remote {
         Remote { streams: self.streams.afresh(), flooded: None, flooding: 0, ..self }
     }

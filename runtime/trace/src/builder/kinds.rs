@@ -73,7 +73,7 @@ impl Kinds {
     }
 }
 
-/// The same with other places, where some may be one.
+/// What was computed with other places, where some may be one.
 fn renamed(computed: &BTreeMap<Path, Computed>, place: impl Fn(Place) -> Place) -> BTreeMap<Path, Computed> {
     let mut all: BTreeMap<Path, Computed> = BTreeMap::new();
     for ((from, to), computed) in computed {

@@ -5,6 +5,7 @@ use crate::layout::Layout;
 use crate::run::{self, Reach};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, ArgMatches, Command, value_parser};
+use engine::Span;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,20 @@ pub fn command() -> Command {
                 .value_parser(["histogram", "exact", "none"])
                 .help("What is kept of the time between calls"),
         )
+        .arg(
+            Arg::new("from")
+                .long("from")
+                .value_name("TIME")
+                .value_parser(value_parser!(Span))
+                .help("Calls that a process enters so long after its MPI_Init are the first that are recorded"),
+        )
+        .arg(
+            Arg::new("until")
+                .long("until")
+                .value_name("TIME")
+                .value_parser(value_parser!(Span))
+                .help("Those that it enters so long after it are not"),
+        )
         .arg(Arg::new("mpi").long("mpi").value_parser([MPICH, OPENMPI]).help("The MPI of what PROGRAM starts, if it is a script"))
         .arg(
             Arg::new("launcher")
@@ -68,6 +83,12 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     // By `env`: the launcher itself is not recorded.
     command.args(&words[1..]).arg("env").arg(preload(&library));
     command.arg(setting("XSIM_TRACE", output.as_os_str())).arg(setting("XSIM_TRACE_TIMES", times(matches).as_ref()));
+    for (name, variable) in [("from", "XSIM_TRACE_FROM"), ("until", "XSIM_TRACE_UNTIL")] {
+        // As it was given, which parses to the same in the recorder.
+        if let Some(time) = matches.get_raw(name).and_then(|mut given| given.next()) {
+            command.arg(setting(variable, time));
+        }
+    }
     command.arg(&program).args(crate::rest(rest, ""));
     let why = command.exec();
     Err(Failure::with(NOT_RUNNABLE, format!("cannot start {}: {why}; name what starts processes here with --launcher", words[0])))

@@ -223,6 +223,45 @@ fn what_processes_saved_before_a_kill_is_joined() {
     std::fs::remove_dir_all(directory).unwrap();
 }
 
+/// The functions in a trace, in the order of rank 0's first calls of them.
+fn functions(trace: &Path) -> Vec<String> {
+    let shown = command(&["trace", "show", "--rank", "0"]).arg(trace).output().unwrap();
+    assert!(shown.status.success(), "{}", text(&shown.stderr));
+    let name = |line: &str| {
+        line.split_whitespace().find(|word| word.starts_with("MPI_")).and_then(|word| word.split('(').next()).map(str::to_owned)
+    };
+    let mut names: Vec<String> = text(&shown.stdout).lines().filter_map(name).collect();
+    names.dedup();
+    names
+}
+
+#[test]
+fn parts_of_real_runs_are_left_out_as_of_virtual_ones() {
+    let directory = scratch("recorded-switched");
+    let source = "tests/programs/switched.c";
+    let virtual_trace = directory.join("virtual.trace");
+    Run::program("switched.c").ranks(2).arg(format!("-xsim-trace={}", virtual_trace.display())).run().success();
+    assert_eq!(functions(&virtual_trace), ["MPI_Init", "MPI_Comm_rank", "MPI_Barrier", "MPI_Bcast", "MPI_Finalize"]);
+    for mpi in [MPICH, OPENMPI] {
+        let trace = recorded(mpi, 2, source, &directory);
+        let output = command(&["trace", "diff"]).args([&virtual_trace, &trace]).output().unwrap();
+        assert!(output.status.success(), "{mpi}: {}", text(&output.stdout));
+        // A window by the time since each process has initialized MPI: the program sleeps for longer.
+        let program = compiled(mpi, source, &directory);
+        for (from, until, expected) in
+            [("2s", "", &["MPI_Bcast", "MPI_Finalize"][..]), ("", "2s", &["MPI_Init", "MPI_Comm_rank", "MPI_Barrier"])]
+        {
+            let mut run = run_of(mpi, 2, &program, &["4000"], &trace, "exact");
+            assert!(run.env("XSIM_TRACE_FROM", from).env("XSIM_TRACE_UNTIL", until).status().unwrap().success());
+            assert_eq!(functions(&trace), expected, "{mpi}, from {from} until {until}");
+        }
+        let mut run = run_of(mpi, 1, &program, &[], &trace, "none");
+        let output = run.env("XSIM_TRACE_FROM", "3s").env("XSIM_TRACE_UNTIL", "3s").output().unwrap();
+        assert!(!output.status.success() && text(&output.stderr).contains("XSIM_TRACE_UNTIL is not later"), "{}", text(&output.stderr));
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
 #[test]
 fn what_is_wrong_is_said_and_the_exit_status_tells() {
     let directory = scratch("recorded-wrong");

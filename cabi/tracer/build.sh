@@ -21,7 +21,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Which names this MPI knows: constants may be macros or of an enum, functions may be missing.
 echo '#include <mpi.h>' | $MPICC -E -dD -x c - | grep -o '\bMPI_[A-Za-z0-9_]*' | sort -u | sed 's/.*/#define HAS_& 1/' >"$work/xsimtrace_has.h"
-echo '{ global: MPI_*; PMPI_*; mpi_*; local: *; };' >"$work/exports.map"
+echo '{ global: MPI_*; PMPI_*; mpi_*; xsim_*; local: *; };' >"$work/exports.map"
 # Deprecated functions are wrapped all the same.
 $MPICC -O2 -g1 -fPIC -std=gnu11 -Wall -Wextra -Werror -Wno-deprecated-declarations -I"$work" -I"$target/release" -shared \
     -o "$work/libxsimtrace.so" "$here/native.c" "$target/release/libxsimtrace.a" \

@@ -35,6 +35,10 @@ static inline MPI_Comm comm_of(uint64_t word)
 int xsimtrace_open(uint32_t function, int large, uint64_t *words, void *site);
 void xsimtrace_close(int told, uint64_t *words, int code);
 
+/* Of lib.rs: what is named here is taken out of the archive, and seen by the program. */
+int xsim_trace_on(void), xsim_trace_off(void), xsim_trace_on_(void), xsim_trace_off_(void);
+__attribute__((used)) static int (*const xsimtrace_switches[])(void) = { xsim_trace_on, xsim_trace_off, xsim_trace_on_, xsim_trace_off_ };
+
 #include "fortran.h"
 #include "xsimtrace_wrappers.h"
 

@@ -106,6 +106,35 @@ unsafe fn begin(words: *mut u64) {
     }
 }
 
+/// `xsim.h`: has the rank's calls recorded from now on.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_trace_on() -> c_int {
+    listen(true)
+}
+
+/// `xsim.h`: leaves the rank's calls out from now on.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_trace_off() -> c_int {
+    listen(false)
+}
+
+/// [`xsim_trace_on`] of Fortran.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_trace_on_() -> c_int {
+    listen(true)
+}
+
+/// [`xsim_trace_off`] of Fortran.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_trace_off_() -> c_int {
+    listen(false)
+}
+
+fn listen(on: bool) -> c_int {
+    with(|run| run.listen(on));
+    0
+}
+
 /// The run is over.
 fn end() {
     RECORDS.store(false, Relaxed);

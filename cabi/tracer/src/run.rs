@@ -90,6 +90,19 @@ fn refuse(why: &str) {
     unsafe { xsimtrace_abort() };
 }
 
+/// When calls must be entered that are recorded, as these variables say it.
+fn window(variable: impl Fn(&str) -> Option<String>) -> Result<Range<Time>, String> {
+    let time = |name: &str, default: Time| {
+        let Some(given) = variable(name) else { return Ok(default) };
+        given.parse::<Span>().map(|span| Time::ZERO + span).map_err(|why| format!("{name} is {given}: {why}"))
+    };
+    let window = time("XSIM_TRACE_FROM", Time::ZERO)?..time("XSIM_TRACE_UNTIL", Time::MAX)?;
+    if window.is_empty() {
+        return Err("XSIM_TRACE_UNTIL is not later than XSIM_TRACE_FROM: there is nothing to record between them".to_owned());
+    }
+    Ok(window)
+}
+
 impl Run {
     /// MPI is initialized.
     pub fn begin() -> Option<Run> {
@@ -118,7 +131,13 @@ impl Run {
                 return None;
             }
         };
-        let window = Time::ZERO..Time::MAX;
+        let window = match window(variable) {
+            Ok(window) => window,
+            Err(why) => {
+                refuse(&why);
+                return None;
+            }
+        };
         let options = Options { path, timing, window, ranks: size, own: rank..rank + 1, process: rank, save, clock: now, keys: host::keys };
         let recording = match Recording::create(options) {
             Ok(recording) => recording,
@@ -237,6 +256,11 @@ impl Run {
             open.words.results(&mut open.arguments, found, &open.handles, &mut self.objects);
         }
         self.recording.call(&open.call(self.rank), &left);
+    }
+
+    /// The program wants its calls to be recorded from now on, or not any more.
+    pub fn listen(&mut self, on: bool) {
+        self.recording.listen(self.rank, on);
     }
 
     /// The run may not come to its end: what was recorded up to now is kept beside the file.

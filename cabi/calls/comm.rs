@@ -29,7 +29,7 @@ pub fn size_quickly(world: &mut World, comm: Handle, size: Out<i32>) -> Quick {
     told(world.objects.comms.in_world(comm.0).map(|(_, ranks)| ranks), size)
 }
 
-/// [`rank`] of `MPI_COMM_WORLD`, where that is all ranks.
+/// [`rank()`] of `MPI_COMM_WORLD`, where that is all ranks.
 #[inline(always)]
 pub fn rank_quickly(world: &mut World, comm: Handle, rank: Out<i32>) -> Quick {
     told(world.objects.comms.in_world(comm.0).map(|(me, _)| me), rank)

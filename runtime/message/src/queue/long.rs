@@ -1,9 +1,9 @@
 //! A queue with an index: what fits is found in constant time however long the queue is.
 
+mod search;
+
 use super::heads::{Head, Heads};
-use crate::envelope::{Envelope, Pattern};
 use crate::node::{NIL, Node, Nodes, flag};
-use rank::memory::prefetch;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 
@@ -466,121 +466,6 @@ impl Long {
     /// The nodes in the order they came.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.all().map(|at| self.entries[at as usize].node)
-    }
-
-    /// The first posted receive that a message fits: `(node, place)`.
-    // Four kinds of receives accept a message; of their first ones that which was posted first has it. O(1).
-    #[inline]
-    pub fn first_for(&self, message: &Envelope) -> Option<(u32, u32)> {
-        let (context, source, tag) = (message.context, message.source, message.tag as u32);
-        let mut at = if self.open[0] == 0 { NIL } else { self.first_of(&(context, source, tag), Order::Exact) };
-        for (key, entries) in [(context, source, ANY), (context, ANY, tag), (context, ANY, ANY)].iter().zip(&self.open[1..]) {
-            if *entries != 0 {
-                at = at.min(self.first_of(key, Order::Exact));
-            }
-        }
-        self.entries.get(at as usize).map(|entry| (entry.node, at))
-    }
-
-    /// The first message with this envelope: `(node, place)`.
-    #[inline]
-    pub fn first_like(&self, message: &Envelope) -> Option<(u32, u32)> {
-        let at = self.first_of(&(message.context, message.source, message.tag as u32), Order::Exact);
-        self.entries.get(at as usize).map(|entry| (entry.node, at))
-    }
-
-    /// What the queue will be searched for by this envelope, or appended behind: fetches what the step before has led to.
-    #[inline]
-    pub fn approach(&self, message: &Envelope, step: Approach, nodes: &Nodes) {
-        let at = slot(&(message.context, message.source, message.tag as u32), self.table.len());
-        if step == Approach::Table {
-            return prefetch(&self.table[at]);
-        }
-        // Not where another chain has taken its place: a search would look further.
-        let Some(chain) = self.chains.get(self.table[at] as usize) else { return };
-        if step == Approach::Chain {
-            return prefetch(chain);
-        }
-        let Some(entry) = self.entries.get(chain.first.get() as usize) else { return };
-        match step {
-            Approach::Entry => prefetch(entry),
-            _ => nodes.prefetch(entry.node),
-        }
-    }
-
-    /// The first message that fits a pattern and is not in `taken`: `(node, place)`.
-    pub fn first(&self, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, u32)> {
-        let accepts = |&at: &u32| {
-            let node = self.entries[at as usize].node;
-            pattern.accepts(&nodes[node]) && !taken.contains(&node)
-        };
-        let at = match pattern.source {
-            Some(source) => {
-                let tag = pattern.tag.map_or(ANY, |tag| tag as u32);
-                self.follow(self.first_of(&(pattern.context, source, tag), Order::of(tag)), Order::of(tag)).find(accepts)?
-            }
-            None => self.all().find(accepts)?,
-        };
-        Some((self.entries[at as usize].node, at))
-    }
-
-    /// Among the first fitting messages of all sources the least by (arrival, source), those in `taken` left out: `(node, place)`.
-    // O(1), and a search for each message that is taken: behind a head that is, the source's next message may be
-    // better than the least head, however late the head itself.
-    pub fn best(&self, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, u32)> {
-        let tag = pattern.tag.map_or(ANY, |tag| tag as u32);
-        let heads = self.heads_of(pattern.context, tag, nodes);
-        let at = match taken {
-            [] => self.first_in(self.heads.borrow()[heads as usize].top()?.chain, Order::of(tag)),
-            _ => self.best_but(pattern.context, tag, heads, taken, nodes)?,
-        };
-        let node = self.entries[at as usize].node;
-        self.found.set(at);
-        (!nodes[node].has(flag::UNDER_WAY)).then_some((node, at))
-    }
-
-    /// Where the best is without those in `taken`.
-    fn best_but(&self, context: u32, tag: u32, heads: u32, taken: &[u32], nodes: &Nodes) -> Option<u32> {
-        let order = Order::of(tag);
-        let first_of = |chain: u32| self.first_in(chain, order);
-        let is_taken = |at: u32| taken.contains(&self.entries[at as usize].node);
-        let least = self.heads.borrow()[heads as usize].least(|head| !is_taken(first_of(head.chain)));
-        let least = least.map(|head| (head.arrival, head.source, first_of(head.chain)));
-        let behind = taken.iter().filter_map(|&taken| {
-            let (of, source, _) = key(&nodes[taken]);
-            let first = self.first_of(&(of, source, tag), order);
-            // Of each source only what stands behind its head, if that is taken.
-            self.entries.get(first as usize).filter(|head| head.node == taken && of == context)?;
-            let next = self.follow(first, order).find(|&at| !is_taken(at))?;
-            Some((nodes[self.entries[next as usize].node].arrival, source, next))
-        });
-        behind.chain(least).min().map(|(_, _, at)| at)
-    }
-
-    /// Which heads are those of a pattern for any source.
-    fn heads_of(&self, context: u32, tag: u32, nodes: &Nodes) -> u32 {
-        if let Some((_, _, heads)) = self.asked.get().filter(|asked| (asked.0, asked.1) == (context, tag)) {
-            return heads;
-        }
-        let heads = *self.heads_of.borrow_mut().entry((context, tag)).or_insert_with(|| {
-            let mut all = self.heads.borrow_mut();
-            let (index, mut heads) = (all.len() as u32, Heads::default());
-            for &at in self.table.iter().filter(|&&chain| chain != NIL) {
-                let Chain { key, heads: in_heads, .. } = &self.chains[at as usize];
-                if (key.0, key.2) == (context, tag) {
-                    in_heads.set(index);
-                    let first = self.first_in(at, Order::of(tag));
-                    if first != NIL {
-                        let arrival = nodes[self.entries[first as usize].node].arrival;
-                        heads.set(Head { arrival, source: key.1, chain: at }, &self.places);
-                    }
-                }
-            }
-            all.push(heads);
-            index
-        });
-        self.asked.set(Some((context, tag, heads)));
-        heads
     }
 
     /// The arrival of a message in the queue has changed.

@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_sequence_is_known_however_it_was_put_together() {
-        let calls: Vec<u64> = (0..35).map(|number| (number % 7) * 0x9e37_79b9_7f4a_7c15u64 % 1_000_003).collect();
+        let calls: Vec<u64> = (0..35).map(|number| (number % 7u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) % 1_000_003).collect();
         let whole = sequence(&calls);
         assert_eq!(sequence(&calls[..7]).repeated(5), whole);
         assert_eq!(sequence(&calls[..13]).then(sequence(&calls[13..])), whole);

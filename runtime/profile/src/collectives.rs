@@ -81,22 +81,61 @@ impl All {
     }
 
     /// As a report has them, those that took most first.
+    // A process knows of a kind what it has seen of it anywhere. So what all know of it is put together before it is said of each place, whichever processes
+    // have called from there.
     pub fn report(self) -> Vec<CollectiveCost> {
-        let cost = |((site, function, kind), (seen, cost)): ((String, String, CollectiveKind), (Seen, Cost))| CollectiveCost {
-            site,
-            function,
-            kind,
-            least_bytes: seen.least_bytes,
-            most_bytes: seen.example.bytes,
-            calls: cost.calls,
-            time_ps: cost.time_ps,
-            wait_ps: cost.wait_ps,
-            takes_ps: BTreeMap::new(),
-            unknown: None,
-            example: Some(seen.example),
+        let mut kinds: BTreeMap<CollectiveKind, Seen> = BTreeMap::new();
+        for ((.., kind), (seen, _)) in &self.0 {
+            kinds.entry(kind.clone()).and_modify(|all| all.add(seen)).or_insert_with(|| seen.clone());
+        }
+        let cost = |((site, function, kind), (_, cost)): ((String, String, CollectiveKind), (Seen, Cost))| {
+            let Seen { least_bytes, example } = kinds[&kind].clone();
+            CollectiveCost {
+                site,
+                function,
+                kind,
+                least_bytes,
+                most_bytes: example.bytes,
+                calls: cost.calls,
+                time_ps: cost.time_ps,
+                wait_ps: cost.wait_ps,
+                takes_ps: BTreeMap::new(),
+                unknown: None,
+                example: Some(example),
+            }
         };
         let mut costs: Vec<_> = self.0.into_iter().map(cost).collect();
         costs.sort_by_key(|cost| Reverse((cost.time_ps, cost.calls)));
         costs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use observe::collective::Example;
+
+    #[test]
+    fn the_call_that_stands_for_a_kind_does_not_depend_on_which_process_has_seen_it() {
+        let kind = CollectiveKind {
+            collective: "barrier".to_owned(),
+            algorithm: "dissemination".to_owned(),
+            members: 4,
+            irregular: false,
+            commutative: true,
+            size_bits: 0,
+        };
+        let seen = |first| Seen {
+            least_bytes: 0,
+            example: Example { bytes: 0, ranks: vec![(first, 1, 4)], root: 0, element: 1, predefined: true },
+        };
+        let part = |first| vec![(kind.clone(), seen(first), Cost { calls: 1, time_ps: 5, wait_ps: 0 })];
+        let told = |places: &[(&str, u32)]| {
+            let mut all = All::default();
+            places.iter().for_each(|&(site, first)| all.add((site, "MPI_Barrier"), part(first)));
+            all.report().into_iter().map(|cost| (cost.site, cost.example)).collect::<BTreeMap<_, _>>()
+        };
+        // One process tells of all of a kind what it has seen anywhere; of two, each knows its own place.
+        assert_eq!(told(&[("here", 0), ("there", 0)]), told(&[("here", 0), ("there", 4)]));
     }
 }

@@ -45,8 +45,8 @@ pub(crate) struct Part {
 #[derive(Default)]
 pub struct Agreements {
     parts: Slab<Part>,
-    /// How many a rank of this process has come into, by rank and context.
-    counts: FxHashMap<(u32, u32), u32>,
+    /// How many each member of this process has come into, by communicator, then by member.
+    counts: FxHashMap<(u32, Option<u32>), Vec<u32>>,
     /// Agreements that this process keeps.
     pub(crate) rounds: FxHashMap<Key, Round>,
     /// Members of communicators, by context, as far as this process keeps their agreements.
@@ -75,12 +75,14 @@ impl Agreements {
         let communicator = objects.comms.at(comm);
         let (member, context) = (communicator.rank(me), communicator.context);
         let group = members(communicator, me);
-        let number = self.counts.get(&(me, context)).copied().unwrap_or(0);
-        let key = Key { context, number, alone: communicator.is_self.then_some(me) };
+        let alone = communicator.is_self.then_some(me);
+        let counts = self.counts.entry((context, alone)).or_insert_with(|| vec![0; group.size() as usize]);
+        let count = &mut counts[member as usize];
+        let key = Key { context, number: *count, alone };
         if self.rounds.get(&key).is_some_and(|round| round.subject != subject) {
             return Err(Failure::new(ErrorClass::OTHER, Round::DIFFER));
         }
-        self.counts.insert((me, context), number + 1);
+        *count += 1;
         let part = self.parts.insert(Part { key, subject, target, request: 0, outcome: None });
         let request = messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [part, member] });
         self.parts[part].request = request;

@@ -110,6 +110,21 @@ impl Messages {
         matches!(self.requests.get(index), Some(Request { body: Body::Persistent { .. }, .. }))
     }
 
+    /// Whether the mounted rank has to wait for a request, which then is marked so.
+    ///
+    /// # Errors
+    /// `MPI_ERR_REQUEST`.
+    #[inline(always)]
+    pub fn await_one(&mut self, handle: usize) -> Result<bool> {
+        let waits = self.completion(handle)? == Completion::Unknown;
+        if waits {
+            let me = self.current;
+            self.ranks[me as usize].waiting = 0;
+            self.await_request(me, handle);
+        }
+        Ok(waits)
+    }
+
     /// Marks an incomplete request as waited for by the mounted rank.
     #[inline]
     pub fn await_request(&mut self, rank: u32, handle: usize) {

@@ -2,7 +2,7 @@
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, REQUEST_NULL, RequestRef};
-use crate::request::{Awaited, Body, Completion, Generalized, Request, RequestArray, Status};
+use crate::request::{Awaited, Body, Generalized, Request, RequestArray, Status};
 use crate::world::{Mpi, World};
 
 impl World {
@@ -136,12 +136,9 @@ impl Mpi {
         if world.messages.faults.is_some() {
             return world.begin_wait_in_order(handle);
         }
-        let waits = world.messages.completion(handle)? == Completion::Unknown;
-        if waits {
-            let me = world.messages.current;
-            world.messages.ranks[me as usize].waiting = 0;
-            world.messages.await_request(me, handle);
-        } else if let RequestRef::Node(index) = handle::request(handle)
+        let waits = world.messages.await_one(handle)?;
+        if !waits
+            && let RequestRef::Node(index) = handle::request(handle)
             && world.messages.should_linger(world.messages.unread(index))
         {
             world.messages.step_back();

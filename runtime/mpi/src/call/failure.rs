@@ -213,7 +213,7 @@ impl Mpi {
     /// As [`Mpi::comm_iagree`]; `MPIX_ERR_PROC_FAILED` if a member has failed and not all have acknowledged that.
     pub fn comm_agree(&self, comm: usize, flag: i32, target: Addr) -> Result {
         let request = self.comm_iagree(comm, flag, target)?;
-        self.wait(request).map(|_: (Status, usize)| ())
+        self.await_agreement(request)
     }
 
     /// `MPIX_Comm_shrink`: the handle of a communicator of those that have not failed.
@@ -222,8 +222,18 @@ impl Mpi {
     /// As [`Mpi::comm_iagree`].
     pub fn comm_shrink(&self, comm: usize) -> Result<usize> {
         let request = self.enter_agreement(comm, Subject::Survivors, (0, Addr::NULL))?;
-        self.wait(request)?;
+        self.await_agreement(request)?;
         Ok(self.world().chapters.failures.made())
+    }
+
+    /// Waits for an agreement of the mounted rank, which nothing but its outcome ends.
+    // So its rank may run ahead of what others are told meanwhile, as it does when it computes: no decision is needed of each member.
+    fn await_agreement(&self, request: usize) -> Result {
+        let waits = self.world().messages.await_one(request)?;
+        if waits {
+            self.block();
+        }
+        self.finish_one(request).map(|_: (Status, usize)| ())
     }
 
     fn enter_agreement(&self, comm: usize, subject: Subject, flag: (i32, Addr)) -> Result<usize> {

@@ -2,11 +2,16 @@
  * are left go on by themselves if not. Each rank that is left prints a hash of what its calls gave and when.
  *
  *     random_failures SEED STEPS [KINDS [LOG]]        KINDS: which kinds of steps, a bit each (31 unless told, 127 are all); with LOG each call is printed */
+#include <mpi-ext.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <xsim.h>
+
+#if !OMPI_HAVE_MPI_EXT_FTMPI
+#error "programs made for Open MPI take this for a library without ULFM"
+#endif
 
 static uint64_t common, own, hash = 14695981039346656037u;
 static int rank, verbose, broken;

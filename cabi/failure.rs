@@ -52,9 +52,11 @@ fn given(c: &Call, handler: usize) -> Option<Rc<Errhandler>> {
     Some(handler)
 }
 
+// A file that was given back with a failure keeps the handler that has to hear of it.
 fn is_file(c: &Call, handle: usize) -> bool {
     let world = c.mpi.world();
     world.objects.files.index(&world.objects.comms, handle).is_ok()
+        || world.objects.errhandlers.is_set((attribute::Object::File, handle as u64, world.messages.me()))
 }
 
 fn is_window(c: &Call, handle: usize) -> bool {

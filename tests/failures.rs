@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::survivors::{is_the_same, said, tolerant as tolerant_of};
 use common::{Output, Run};
 
 /// What a failure ends a run with.
@@ -141,38 +142,10 @@ fn tolerant(case: &str, ranks: u32, failures: &str) -> Output {
 
 #[track_caller]
 fn tolerant_on(machine: &str, case: &str, ranks: u32, failures: &str) -> Output {
-    let log = common::scratch(&format!("ulfm-{case}-{}", machine.len())).join("log");
-    let run = || {
+    tolerant_of(&format!("ulfm-{case}"), || {
         let run = Run::program("ulfm.c").arg(case).ranks(ranks).machine(machine).arg("-xsim-ft").arg("-xsim-ft-delay=10us");
         if failures.is_empty() { run } else { run.arg(format!("-xsim-fail={failures}")) }
-    };
-    let one = run().run();
-    let log = format!("-xsim-log={}", log.display());
-    for way in [&["-xsim-coll-events"][..], &["-xsim-stack-mode=shared", "-xsim-globals=clone"], &[&log]] {
-        let other = way.iter().fold(run(), |run, option| run.arg(*option)).run();
-        assert_eq!((one.lines(), one.status.code()), (other.lines(), other.status.code()), "{way:?} changes something: {other}");
-    }
-    for processes in [2, 4] {
-        let several = run().processes("mpich", processes).run();
-        assert_eq!(one.lines(), several.lines(), "{processes} processes change something: {several}");
-        assert_eq!((one.status.code(), fallen(&one)), (several.status.code(), fallen(&several)), "{several}");
-    }
-    one
-}
-
-/// What a run says of those that have failed while the others went on.
-fn fallen(output: &Output) -> Vec<&str> {
-    output.stderr.lines().filter(|line| line.contains(" failed, the first of them ")).collect()
-}
-
-/// All that the ranks of a case say, but `ok`.
-#[track_caller]
-fn said(output: Output, expected: &[&str]) {
-    let output = output.success();
-    let mut expected = expected.to_vec();
-    expected.sort_unstable();
-    let said: Vec<&str> = output.lines().into_iter().filter(|line| *line != "ok").collect();
-    assert_eq!(said, expected, "{output}");
+    })
 }
 
 // A message takes 2 us, and a failure at 5 us is known at 15 us.
@@ -387,13 +360,6 @@ fn where_failures_cannot_be_tolerated_a_sentence_says_so() {
 const MESSAGES: u32 = 31;
 const ALL: u32 = 127;
 
-/// A random program of these kinds of steps whose ranks fail by a law and are told so after `delay`.
-fn random_failures(kinds: u32, seed: u32, ranks: u32, machine: &str, delay: &str) -> Run {
-    let run = Run::program("random_failures.c").arg(seed.to_string()).arg("30").arg(kinds.to_string()).ranks(ranks).machine(machine);
-    let run = run.arg("-xsim-ft").arg(format!("-xsim-ft-delay={delay}"));
-    run.arg(format!("-xsim-fail=exponential:mtbf=1ms,seed={seed}"))
-}
-
 // Steps in which ranks fail by law, by themselves or by leaving, and the others revoke, agree and shrink; with overheads, without any time on the way, with
 // failures that are known at once, and with messages that wait for their receives.
 #[test]
@@ -422,19 +388,6 @@ fn random_programs_with_windows_and_partitions_whose_ranks_fail_are_the_same_eve
         let (ranks, delay) = (3 + seed % 7, ["10us", "0ns"][seed as usize % 2]);
         is_the_same(ALL, seed, ranks, machines[seed as usize % 3], delay, &[2 + seed % 3]);
     }
-}
-
-/// A random program has one outcome, on so many processes too; how many ranks end.
-#[track_caller]
-fn is_the_same(kinds: u32, seed: u32, ranks: u32, machine: &str, delay: &str, processes: &[u32]) -> u32 {
-    let run = || random_failures(kinds, seed, ranks, machine, delay);
-    let one = run().run().success();
-    let several = processes.iter().map(|&processes| run().processes("mpich", processes.min(ranks)).run());
-    for other in several.chain([run().arg("-xsim-coll-events").run()]) {
-        let other = other.success();
-        assert_eq!((one.lines(), fallen(&one)), (other.lines(), fallen(&other)), "seed {seed} on {machine}: {other}");
-    }
-    one.lines().len() as u32
 }
 
 // Who agrees last, or sends to a rank that has failed, is answered at once on one process. Between two the answer is on its way for a while of the host's time, and

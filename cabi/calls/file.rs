@@ -9,7 +9,7 @@ use crate::call::{self, Call};
 use crate::callback;
 use crate::constants::{MPI_CONVERSION_FN_NULL, MPI_ERR_ARG, MPI_MAX_DATAREP_STRING};
 use mpi::attribute::Object;
-use mpi::error::Result;
+use mpi::error::{ErrorClass, Result};
 use mpi::file::{Functions, Meet, NewView};
 use mpi::file_object::FILE_NULL;
 use mpi::group::Group;
@@ -46,10 +46,13 @@ pub fn close(c: &Call, fh: InOut<Handle>) -> Result {
     if valid(c, handle).is_ok() {
         return closed;
     }
-    let mut world = c.mpi.world();
-    let me = world.messages.me();
-    world.objects.errhandlers.forget((Object::File, handle.0 as u64, me));
     fh.set(Handle(FILE_NULL));
+    // What fails because of a member that has failed is for the file's own handler to hear. The number of such a file is not used again.
+    if !closed.as_ref().is_err_and(|failure| failure.class == ErrorClass::PROC_FAILED) {
+        let mut world = c.mpi.world();
+        let me = world.messages.me();
+        world.objects.errhandlers.forget((Object::File, handle.0 as u64, me));
+    }
     closed
 }
 

@@ -5,6 +5,7 @@
 #![allow(dead_code, reason = "every test binary uses a part of this")]
 
 pub mod same;
+pub mod survivors;
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -1,7 +1,8 @@
 /* Random programs whose ranks fail while the others go on (-xsim-ft): steps of messages and collectives, after each of which all agree whether it went well and those that
  * are left go on by themselves if not. Each rank that is left prints a hash of what its calls gave and when.
  *
- *     random_failures SEED STEPS [KINDS [LOG]]        KINDS: which kinds of steps, a bit each (31 unless told, 127 are all); with LOG each call is printed */
+ *     random_failures SEED STEPS [KINDS [FILE [LOG]]]     KINDS: which kinds of steps, a bit each (31 unless told, 255 are all); FILE: how names of files begin
+ *                                                         (kind 128); with LOG each call is printed */
 #include <mpi-ext.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -15,6 +16,7 @@
 
 static uint64_t common, own, hash = 14695981039346656037u;
 static int rank, verbose, broken;
+static const char *name;
 static MPI_Comm comm;
 
 static unsigned draw(uint64_t *state, unsigned below)
@@ -198,6 +200,71 @@ static void partitions(int me, int size)
     note(broken ? 0 : in[2]);
 }
 
+/* A file is opened, used in one of several ways and closed. */
+static void files(int me, int size, int step)
+{
+    int way = shared(8), keeps = shared(2), in[4] = {-1, -1, -1, -1}, out[4] = {me, me + 1, me + 2, me + 3}, bytes = sizeof out;
+    char path[4096];
+    MPI_File file;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Offset at = -1;
+    snprintf(path, sizeof path, "%s.%d", name, step);
+    if (ended("open", MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR | (keeps ? 0 : MPI_MODE_DELETE_ON_CLOSE), MPI_INFO_NULL, &file)) != MPI_SUCCESS)
+        return;
+    compute();
+    switch (way) {
+    case 0:
+        ended("write_at_all", MPI_File_write_at_all(file, me * bytes, out, 4, MPI_INT, MPI_STATUS_IGNORE));
+        compute();
+        ended("read_at_all", MPI_File_read_at_all(file, (me + 1) % size * bytes, in, 4, MPI_INT, MPI_STATUS_IGNORE));
+        break;
+    case 1:
+        ended("set_view", MPI_File_set_view(file, me * bytes, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+        compute();
+        ended("write_all", MPI_File_write_all(file, out, 4, MPI_INT, MPI_STATUS_IGNORE));
+        break;
+    case 2:
+        ended("write_ordered", MPI_File_write_ordered(file, out, 1 + mine(4), MPI_INT, MPI_STATUS_IGNORE));
+        break;
+    case 3:
+        ended("iwrite_at_all", MPI_File_iwrite_at_all(file, (size - 1 - me) * bytes, out, 4, MPI_INT, &request));
+        compute();
+        ended("wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
+        ended("iread_at_all", MPI_File_iread_at_all(file, me * bytes, in, 4, MPI_INT, &request));
+        ended("wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
+        break;
+    case 4:
+        if (ended("write_at_all_begin", MPI_File_write_at_all_begin(file, me * bytes, out, 4, MPI_INT)) == MPI_SUCCESS) {
+            compute();
+            ended("write_at_all_end", MPI_File_write_at_all_end(file, out, MPI_STATUS_IGNORE));
+        }
+        break;
+    case 5:
+        ended("set_size", MPI_File_set_size(file, 100));
+        ended("preallocate", MPI_File_preallocate(file, 200));
+        compute();
+        ended("sync", MPI_File_sync(file));
+        break;
+    case 6:
+        ended("set_atomicity", MPI_File_set_atomicity(file, 1));
+        ended("write_at", MPI_File_write_at(file, me * bytes, out, 4, MPI_INT, MPI_STATUS_IGNORE));
+        compute();
+        ended("read_at", MPI_File_read_at(file, me * bytes, in, 4, MPI_INT, MPI_STATUS_IGNORE));
+        note(in[3]);
+        break;
+    default:
+        for (int i = 0; i < 3; i++) {
+            ended("write_shared", MPI_File_write_shared(file, out, 1 + mine(3), MPI_BYTE, MPI_STATUS_IGNORE));
+            ended("get_position_shared", MPI_File_get_position_shared(file, &at));
+            note(at);
+            compute();
+        }
+    }
+    note(broken ? 0 : in[3]);
+    ended("close", MPI_File_close(&file));
+    note(file == MPI_FILE_NULL);
+}
+
 /* Who has failed, as the rank knows. */
 static void asks(void)
 {
@@ -222,7 +289,8 @@ int main(int argc, char **argv)
     own = common ^ ((uint64_t)(rank + 1) << 20);
     steps = atoi(argv[2]);
     kinds = argc > 3 ? atoi(argv[3]) : 31;
-    verbose = argc > 4;
+    name = argc > 4 ? argv[4] : "file";
+    verbose = argc > 5;
     for (int i = 0; i < 5; i++)
         shared(2), mine(2);
     comm = MPI_COMM_WORLD;
@@ -235,7 +303,7 @@ int main(int argc, char **argv)
         if (size < 2)
             break;
         do
-            kind = shared(kinds > 31 ? 7 : 5);
+            kind = shared(kinds > 127 ? 8 : kinds > 31 ? 7 : 5);
         while (!(kinds >> kind & 1));
         broken = 0;
         compute();
@@ -250,6 +318,7 @@ int main(int argc, char **argv)
         case 3: splits(me, size); break;
         case 5: windows(me, size); break;
         case 6: partitions(me, size); break;
+        case 7: files(me, size, step); break;
         default: asks(); compute(); collectives(me, size);
         }
         if (broken)

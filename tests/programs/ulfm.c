@@ -1,27 +1,5 @@
 /* What the others can do when ranks fail (-xsim-ft): tests/failures.rs says who fails and when. */
-#include "check.h"
-#include <xsim.h>
-
-static void say(const char *what, int code)
-{
-    char text[MPI_MAX_ERROR_STRING];
-    int length, class;
-    MPI_Error_class(code, &class);
-    MPI_Error_string(class, text, &length);
-    if (strchr(text, ':'))
-        *strchr(text, ':') = 0;
-    printf("%d %s %s at %.0f ns\n", rank, what, text, xsim_time() * 1e9);
-}
-
-static void returns(MPI_Comm comm) { MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN); }
-
-/* The failed rank of a case computes until then. */
-static void fails(void)
-{
-    xsim_compute(1);
-    MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(!"a rank that has failed goes on");
-}
+#include "survives.h"
 
 /* Rank 1 fails: what it has sent comes, and nothing else; sends are lost until it is known, and refused then. */
 static void messages(void)
@@ -148,8 +126,6 @@ static void nonblocking(void)
     say("wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
     MPI_Comm_free(&others);
 }
-
-static void until(double time) { xsim_compute(time - xsim_time()); }
 
 /* Rank 0 revokes what its half of the ranks has begun: they leave and free the communicator, while others that are not told yet enter and need what the first
  * half has to do. */

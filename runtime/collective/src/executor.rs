@@ -1,6 +1,7 @@
 //! Runs schedules event by event: an agent for each member, moved on by the arrival of messages.
 
 use crate::agent::{Agent, Stage, buffer_mut, buffer_of};
+use crate::broken::member_of;
 use crate::instance::Collectives;
 use crate::instance::Mail;
 use crate::instance::member_rank;
@@ -70,7 +71,8 @@ impl Collectives {
             agent.stage = Stage::Done;
             if agent.gone {
                 leaves = !self.broken.contains_key(&(index, member));
-            } else if messages.faults.is_some() && !agent.refused {
+            } else if messages.faults.is_some() && !agent.refused && member_of(objects, &self.instances[index].place, agent.rank).is_some()
+            {
                 // Others may have failed by then, and it know of that.
                 agent.stage = Stage::Finished;
                 messages.alarm(agent.rank, agent.clock);

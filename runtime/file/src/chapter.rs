@@ -31,8 +31,11 @@ impl Chapter for Files {
     fn deliver(&mut self, objects: &Objects, [index, _]: Token) {
         self.deliver_operation(objects, index);
     }
-    fn finish(&mut self, _: &mut Messages, objects: &Objects, [index, _]: Token) -> Result<Status> {
-        self.finish_operation(objects, index)
+    fn finish(&mut self, messages: &mut Messages, objects: &Objects, [index, _]: Token) -> Result<Status> {
+        self.finish_operation(messages, objects, index)
+    }
+    fn needs_comm(&self, comm: u32) -> bool {
+        self.abandoned.contains(&comm)
     }
     fn landed(&mut self, words: [u32; 4], at: Time) {
         self.landed.push((words, at));

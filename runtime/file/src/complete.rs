@@ -22,7 +22,7 @@ impl Files {
         if index & WRITE != 0 {
             return self.placed(messages, objects, index & !WRITE, answer.value, at);
         }
-        if self.exchanged(messages, objects, index, &answer, at) {
+        if self.is_broken(index) || self.exchanged(messages, objects, index, &answer, at) {
             return;
         }
         let Some(operation) = self.operations.get_mut(index) else { return };
@@ -62,7 +62,8 @@ impl Files {
     ///
     /// # Errors
     /// What it failed with.
-    pub(crate) fn finish_operation(&mut self, objects: &Objects, index: u32) -> Result<Status> {
+    pub(crate) fn finish_operation(&mut self, messages: &mut Messages, objects: &Objects, index: u32) -> Result<Status> {
+        self.take_broken(messages, index)?;
         self.deliver_operation(objects, index);
         let Some(operation) = self.operations.remove(index) else { return Ok(Status::EMPTY) };
         self.answer = operation.answer.value;

@@ -129,7 +129,7 @@ impl Files {
         let operation = &mut self.operations[index];
         (operation.then, operation.bytes, operation.transfer) = (then, bytes, Some((transfer, from)));
         operation.answer.failure = failure;
-        operation.exchange = exchange;
+        (operation.together, operation.exchange) = (collective, exchange);
         let (request, first) = (operation.request, steps.pop());
         operation.next = steps;
         let Some(first) = first else {
@@ -185,6 +185,7 @@ impl Files {
             transfer: None,
             bytes: 0,
             answer,
+            together: false,
             exchange: None,
         });
         self.operations[index].request = messages.make_request(rank, Body::Chapter { chapter: CHAPTER, token: [index, 0] });

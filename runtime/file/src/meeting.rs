@@ -31,6 +31,7 @@ impl Files {
             return answers.map(|values| Ok(values.first().copied().unwrap_or_default()));
         }
         let index = self.make_operation(messages, file);
+        self.operations[index].together = true;
         let action = self.part_in(file, me, meet);
         let leaves = messages.inject(me);
         self.ask(messages, objects, (file, me), action, index, leaves);

@@ -21,7 +21,7 @@ pub(crate) struct Operation {
     pub(crate) file: u32,
     /// World rank.
     pub(crate) rank: u32,
-    /// The program's request for it.
+    /// The program's request for it; none of one that has ended with an error.
     pub(crate) request: u32,
     /// What is asked one after the other, each once what came before it is answered; the next is last.
     pub(crate) next: Vec<Action>,
@@ -31,6 +31,8 @@ pub(crate) struct Operation {
     /// Bytes of memory that were moved.
     pub(crate) bytes: u64,
     pub(crate) answer: Answer,
+    /// Whether all members of the file have a part in it.
+    pub(crate) together: bool,
     /// Of a collective access that may be buffered.
     pub(crate) exchange: Option<Exchange>,
 }

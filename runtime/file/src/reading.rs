@@ -9,6 +9,7 @@ use crate::transfer;
 use engine::Time;
 use message::Messages;
 use message::chapter::Errand;
+use message::node::NIL;
 use objects::Objects;
 use objects::error::Result;
 use std::rc::Rc;
@@ -116,6 +117,9 @@ impl Files {
 
     fn read(&mut self, messages: &mut Messages, index: u32, at: Time, done: Result<u64>) {
         let Some(operation) = self.operations.get_mut(index) else { return };
+        if operation.request == NIL {
+            return;
+        }
         operation.then = Then::Nothing;
         match done {
             Ok(bytes) => operation.bytes = bytes,

@@ -10,10 +10,11 @@ use crate::view::View;
 use crate::write::{Batch, Write};
 use engine::Time;
 use message::chapter::arrivals::Arrivals;
+use message::faults::Fault;
 use network::Servers;
 use objects::error::Result;
 use objects::slab::Slab;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -89,6 +90,10 @@ pub struct Files {
     pub(crate) landed: Vec<([u32; 4], Time)>,
     /// What each rank of the process has asked, from its first on; nothing until there is one.
     pub(crate) asked: Vec<u32>,
+    /// Operations that have ended with an error because a member of their file has failed.
+    pub(crate) broken: FxHashMap<u32, Fault>,
+    /// Communicators (their indices) of files that members have given back without the others.
+    pub(crate) abandoned: FxHashSet<u32>,
     /// What the operation answered that was finished last.
     pub(crate) answer: u64,
 }

@@ -27,6 +27,7 @@ impl World {
         chapters.collectives.break_off(messages, objects, rank, at);
         chapters.partitioned.break_off(messages, objects, rank, at);
         chapters.rma.break_off(messages, objects, rank, at);
+        chapters.files.break_off(messages, objects, rank, at);
         self.answer_parked(rank, at);
     }
 

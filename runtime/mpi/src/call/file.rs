@@ -61,6 +61,9 @@ impl Mpi {
     /// # Errors
     /// `MPI_ERR_COMM`, `MPI_ERR_AMODE`, `MPI_ERR_NOT_SAME` for modes that differ, and what the host says to the first member.
     pub fn open_file(&self, comm: usize, name: &str, amode: i32) -> Result<usize> {
+        if self.world().messages.faults.is_some() {
+            self.may_enter(comm)?;
+        }
         let first = {
             let world = self.world();
             let communicator = world.objects.comms.get(comm)?;
@@ -80,13 +83,33 @@ impl Mpi {
         self.files(|files, messages, objects| files.opened(messages, objects, handle)).map(|()| handle)
     }
 
-    /// `MPI_File_close`, which waits for all members.
+    /// Whether the mounted rank may wait for the other members of a file: not if it is known that one has failed.
     ///
     /// # Errors
-    /// `MPI_ERR_FILE`, `MPI_ERR_OTHER`; what the host says of deleting the file, if it is to be.
+    /// `MPIX_ERR_PROC_FAILED`.
+    fn may_meet(&self, handle: usize) -> Result {
+        let comm = {
+            let world = self.world();
+            let tolerant = world.messages.faults.is_some();
+            tolerant.then(|| world.objects.files.get(&world.objects.comms, handle).map(|file| file.comm).ok()).flatten()
+        };
+        // What is no file is found by the call itself.
+        comm.map_or(Ok(()), |comm| self.may_enter(comm))
+    }
+
+    /// `MPI_File_close`, which waits for all members unless it is known that one has failed: then the file is given back, in whatever state.
+    ///
+    /// # Errors
+    /// `MPI_ERR_FILE`, `MPI_ERR_OTHER`; what the host says of deleting the file, if it is to be; `MPIX_ERR_PROC_FAILED`, with the file given back.
     pub fn close_file(&self, handle: usize) -> Result {
+        if let Err(failure) = self.may_meet(handle) {
+            return self.abandon_file(handle, failure);
+        }
         let comm = self.files(|files, messages, objects| files.may_close(messages, objects, handle))?;
-        self.barrier(comm, Mode::Blocking)?;
+        match self.barrier(comm, Mode::Blocking) {
+            Err(failure) if failure.class == ErrorClass::PROC_FAILED => return self.abandon_file(handle, failure),
+            met => met?,
+        };
         let world = &mut *self.world();
         let World { objects, messages, chapters, .. } = world;
         let index = objects.files.index(&objects.comms, handle)?;
@@ -101,11 +124,23 @@ impl Mpi {
         deleted
     }
 
+    /// The mounted rank gives a file back of which a member has failed. It is not deleted, whatever its mode: others may not know yet.
+    fn abandon_file(&self, handle: usize, failure: Box<Failure>) -> Result {
+        let World { objects, messages, chapters, .. } = &mut *self.world();
+        let index = objects.files.index(&objects.comms, handle)?;
+        let comm = objects.files.at(index).comm;
+        chapters.files.abandon(messages, objects, index);
+        objects.files.forget(messages.current, handle);
+        objects.comms.release(comm)?;
+        Err(failure)
+    }
+
     /// All members meet, each with its part, which may fail before: what the meeting answers.
     ///
     /// # Errors
-    /// What `part` fails with, which the others learn of; what the meeting fails with.
+    /// What `part` fails with, which the others learn of; what the meeting fails with; `MPIX_ERR_PROC_FAILED`.
     pub fn meet(&self, handle: usize, part: impl FnOnce(&mut Files, &mut Messages, &Objects, u32) -> Result<Meet>) -> Result<u64> {
+        self.may_meet(handle)?;
         let met = self.files(|files, messages, objects| {
             let file = objects.files.index(&objects.comms, handle)?;
             match part(files, messages, objects, file) {
@@ -198,11 +233,14 @@ impl Mpi {
     /// An access of the mounted rank begins; what has to be known of the shared pointer is waited for here.
     ///
     /// # Errors
-    /// As `Files::prepare` and `Files::start`.
+    /// As `Files::prepare` and `Files::start`; `MPIX_ERR_PROC_FAILED` of a collective access.
     pub fn start_access(&self, access: Access) -> Result<Started> {
         let by_shared = matches!(access.pointer, Pointer::Shared | Pointer::Ordered);
         let asked = Asked { file: access.file, direction: access.direction, buffer: access.buffer, by_shared };
         let together = access.collective || access.pointer == Pointer::Ordered;
+        if together {
+            self.may_meet(access.file)?;
+        }
         let conversion = self.conversion(&access);
         let encode = |prepared: &mut Transfer| -> Result {
             if let (Ok(Some(conversion)), Direction::Write) = (&conversion, access.direction) {

@@ -1,4 +1,5 @@
-//! What survivors do (-xsim-ft) where more than messages and collectives has members that have failed: files (tests/programs/survivors_files.c).
+//! What survivors do (-xsim-ft) where more than messages and collectives has members that have failed: files (tests/programs/survivors_files.c),
+//! ports (survivors_groups.c).
 
 mod common;
 
@@ -7,11 +8,23 @@ use common::{Output, Run};
 
 /// A case among four ranks of which `rank` fails at 100 us, which is known at 110 us; a message takes 2 us.
 #[track_caller]
-fn files_on(machine: &str, case: &str, rank: u32) -> Output {
+fn program_on(program: &str, machine: &str, case: &str, rank: u32) -> Output {
     tolerant(case, || {
-        let run = Run::program("survivors_files.c").arg(case).arg(fresh(case)).arg(rank.to_string()).ranks(4).machine(machine);
+        let run = Run::program(program).arg(case).arg(fresh(case)).arg(rank.to_string()).ranks(4).machine(machine);
         run.arg("-xsim-ft").arg("-xsim-ft-delay=10us").arg(format!("-xsim-fail={rank}@100us"))
     })
+}
+
+#[track_caller]
+fn files_on(machine: &str, case: &str, rank: u32) -> Output {
+    program_on("survivors_files.c", machine, case, rank)
+}
+
+/// All that ranks say of groups, on a network and without one.
+#[track_caller]
+fn groups(case: &str, rank: u32, expected: &[&str]) {
+    said(program_on("survivors_groups.c", "star:l=1us,b=inf", case, rank), expected);
+    program_on("survivors_groups.c", "none", case, rank).success();
 }
 
 /// Each of the three that are left says this.
@@ -73,4 +86,46 @@ fn random_programs_with_files_whose_ranks_fail_are_the_same_everywhere() {
         let (ranks, delay) = (3 + seed % 7, ["10us", "0ns", "3us"][seed as usize % 3]);
         is_the_same(if seed < 12 { FILES } else { ALL }, seed, ranks, machines[seed as usize % 4], delay, &[2 + seed % 3]);
     }
+}
+
+// Rank 1 of two that accept fails, which rank 0 knows while it waits at its port; by itself it then waits for who connects at 130 us, who do not meet those of before.
+#[test]
+fn who_waits_at_a_port_is_told_when_it_is_known_that_a_member_has_failed() {
+    let lines = ["accept MPIX_ERR_PROC_FAILED at 110000 ns", "again MPIX_ERR_PROC_FAILED at 110000 ns", "shrunk MPI_SUCCESS at 132000 ns"];
+    let mut expected = lines.map(|line| format!("0 {line}")).to_vec();
+    expected.extend([(2, 134), (3, 136)].map(|(rank, us)| format!("{rank} connect MPI_SUCCESS at {us}000 ns")));
+    groups("waits", 1, &expected.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+// The member has called: the root tells those that have, too, down a tree.
+#[test]
+fn a_root_that_waits_at_a_port_tells_those_that_wait_for_it() {
+    let expected = [(0, 110), (2, 112), (3, 114)].map(|(rank, us)| format!("{rank} accept MPIX_ERR_PROC_FAILED at {us}000 ns"));
+    groups("entered", 1, &expected.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
+fn nobody_meets_at_a_port_whose_owner_has_failed() {
+    let calls = [(1, "accept", 110), (2, "connect", 110), (3, "connect", 112), (3, "accept", 112), (2, "accept", 114)];
+    let expected = calls.map(|(rank, what, us)| format!("{rank} {what} MPIX_ERR_PROC_FAILED at {us}000 ns"));
+    groups("owner", 0, &expected.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
+fn who_has_failed_at_a_port_is_passed_over() {
+    groups("passed", 2, &["0 accept MPI_SUCCESS at 122000 ns", "3 connect MPI_SUCCESS at 124000 ns"]);
+}
+
+#[test]
+fn who_waits_at_a_port_is_told_that_its_communicator_is_revoked() {
+    groups(
+        "revoked",
+        3,
+        &["0 accept MPIX_ERR_REVOKED at 52000 ns", "1 accept MPIX_ERR_REVOKED at 50000 ns", "1 revoke MPI_SUCCESS at 50000 ns"],
+    );
+}
+
+#[test]
+fn ranks_with_a_failed_one_among_them_spawn_nobody() {
+    groups("spawns", 0, &[1, 2, 3].map(|rank| format!("{rank} spawn MPIX_ERR_PROC_FAILED at 110000 ns")).each_ref().map(String::as_str));
 }

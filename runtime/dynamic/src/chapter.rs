@@ -20,7 +20,8 @@ impl Chapter for Dynamic {
         None
     }
     fn deliver(&mut self, _: &Objects, _: Token) {}
-    fn finish(&mut self, _: &mut Messages, _: &Objects, [index, _]: Token) -> Result<Status> {
+    fn finish(&mut self, messages: &mut Messages, _: &Objects, [index, _]: Token) -> Result<Status> {
+        self.take_broken(messages, index)?;
         let answer = self.operations.remove(index).and_then(|operation| operation.answer);
         self.reply = answer.unwrap_or(Ok(crate::ask::Reply::Done))?;
         Ok(Status::EMPTY)

@@ -5,10 +5,11 @@
 //! for all, the process of rank 0 of the first `MPI_COMM_WORLD`, and the two ends of a socket meet there too (`MPI_Comm_join`). What is asked carries the asking side's group and a context, what is
 //! answered those of the other side, so that each side can then make its half of the intercommunicator by an agreement of its own members (`mpi`, `collective`). docs/dynamic.md has the model.
 //!
-//! An operation (`operation.rs`) is what a rank waits for; its question (`ask.rs`) goes to its place and waits for its turn (`serve.rs`), at a port (`port.rs`) perhaps for long; `remote.rs` has both as
+//! An operation (`operation.rs`) is what a rank waits for; its question (`ask.rs`) goes to its place and waits for its turn (`serve.rs`), at a port (`port.rs`) perhaps for long, unless somebody has failed (`broken.rs`); `remote.rs` has both as
 //! bytes.
 
 pub(crate) mod ask;
+pub(crate) mod broken;
 pub(crate) mod chapter;
 pub(crate) mod operation;
 pub(crate) mod port;
@@ -18,6 +19,7 @@ pub(crate) mod spawn;
 pub(crate) mod state;
 
 pub use ask::{Command, Reply, Side};
+pub use broken::Members;
 pub use state::Dynamic;
 
 /// The name of this chapter.

@@ -2,24 +2,27 @@
 
 use crate::CHAPTER;
 use crate::ask::{Action, Answer, Ask, Command, NOBODY, Reply, Side};
+use crate::broken::{Members, Parties};
 use crate::port::{Port, PortName};
 use crate::state::{Dynamic, NAMES};
 use engine::Time;
 use message::Messages;
 use message::handle;
+use message::node::NIL;
 use message::request::Body;
 use objects::Objects;
 use objects::error::Result;
-use objects::group::Group;
-use std::rc::Rc;
 
 /// What a rank of this process waits for.
 pub(crate) struct Operation {
-    /// The program's request for it.
+    pub(crate) rank: u32,
+    /// The program's request for it; none of one that has ended with an error.
     pub(crate) request: u32,
     pub(crate) answer: Option<Answer>,
     /// What it waits for, in a deadlock's report.
     pub(crate) waits: String,
+    /// Who has to be there, if it is to meet somebody.
+    pub(crate) parties: Option<Parties>,
 }
 
 impl Dynamic {
@@ -49,66 +52,69 @@ impl Dynamic {
 
     /// The mounted rank's side of an intercommunicator.
     // The context is this process's next: which of them both sides take they know once they have met.
-    fn side(objects: &mut Objects, group: Rc<Group>) -> Side {
-        Side { group, context: objects.comms.reserve_context() }
+    fn side(objects: &mut Objects, members: &Members) -> Side {
+        Side { group: members.group.clone(), context: objects.comms.reserve_context() }
     }
 
     /// `MPI_Comm_accept` of the mounted rank, for a group: the handle of the request that meets who connects.
     ///
     /// # Errors
     /// `MPI_ERR_PORT` for what is no port's name.
-    pub fn accept(&mut self, messages: &mut Messages, objects: &mut Objects, port: &str, group: Rc<Group>) -> Result<usize> {
+    pub fn accept(&mut self, messages: &mut Messages, objects: &mut Objects, port: &str, members: Members) -> Result<usize> {
         let name = PortName::parse(port, messages.size)?;
-        let action = Action::Accept(name, Dynamic::side(objects, group));
-        Ok(self.begin(messages, name.owner, action, format!("somebody who connects to port '{name}'")))
+        let action = Action::Accept(name, Dynamic::side(objects, &members));
+        let parties = Parties { members, owner: Some(name.owner) };
+        Ok(self.begin(messages, name.owner, action, format!("somebody who connects to port '{name}'"), Some(parties)))
     }
 
     /// `MPI_Comm_connect` of the mounted rank, for a group: the handle of the request that meets who accepts.
     ///
     /// # Errors
     /// `MPI_ERR_PORT` for what is no port's name.
-    pub fn connect(&mut self, messages: &mut Messages, objects: &mut Objects, port: &str, group: Rc<Group>) -> Result<usize> {
+    pub fn connect(&mut self, messages: &mut Messages, objects: &mut Objects, port: &str, members: Members) -> Result<usize> {
         let name = PortName::parse(port, messages.size)?;
-        let action = Action::Connect(name, Dynamic::side(objects, group));
+        let action = Action::Connect(name, Dynamic::side(objects, &members));
         let waits = format!("somebody who accepts at port '{name}' (rank {} opened it)", name.owner);
-        Ok(self.begin(messages, name.owner, action, waits))
+        Ok(self.begin(messages, name.owner, action, waits, Some(Parties { members, owner: Some(name.owner) })))
     }
 
     /// `MPI_Comm_join` of the mounted rank at one end of a socket, which both ends call by this name: the handle of the request that meets the other.
-    pub fn join(&mut self, messages: &mut Messages, objects: &mut Objects, socket: &str, group: Rc<Group>) -> usize {
-        let action = Action::Join(socket.into(), Dynamic::side(objects, group));
-        self.begin(messages, NAMES, action, "MPI_Comm_join at the other end of its socket".to_owned())
+    pub fn join(&mut self, messages: &mut Messages, objects: &mut Objects, socket: &str, members: Members) -> usize {
+        let action = Action::Join(socket.into(), Dynamic::side(objects, &members));
+        let waits = "MPI_Comm_join at the other end of its socket".to_owned();
+        self.begin(messages, NAMES, action, waits, Some(Parties { members, owner: None }))
     }
 
     /// `MPI_Publish_name` of the mounted rank: the handle of its request.
     pub fn publish(&mut self, messages: &mut Messages, service: &str, port: &str) -> usize {
         let waits = format!("service '{service}' to be published");
-        self.begin(messages, NAMES, Action::Publish(service.into(), port.into()), waits)
+        self.begin(messages, NAMES, Action::Publish(service.into(), port.into()), waits, None)
     }
 
     /// `MPI_Unpublish_name` of the mounted rank: the handle of its request.
     pub fn unpublish(&mut self, messages: &mut Messages, service: &str, port: &str) -> usize {
         let waits = format!("service '{service}' to be unpublished");
-        self.begin(messages, NAMES, Action::Unpublish(service.into(), port.into()), waits)
+        self.begin(messages, NAMES, Action::Unpublish(service.into(), port.into()), waits, None)
     }
 
     /// `MPI_Lookup_name` of the mounted rank: the handle of its request.
     pub fn look_up(&mut self, messages: &mut Messages, service: &str) -> usize {
-        self.begin(messages, NAMES, Action::Look(service.into()), format!("service '{service}' to be looked up"))
+        self.begin(messages, NAMES, Action::Look(service.into()), format!("service '{service}' to be looked up"), None)
     }
 
     /// `MPI_Comm_spawn` and its kin of the mounted rank, for a group: the handle of the request that meets those who were spawned.
-    pub fn spawn(&mut self, messages: &mut Messages, objects: &mut Objects, commands: &[Command], group: Rc<Group>) -> usize {
-        let side = Dynamic::side(objects, group);
+    pub fn spawn(&mut self, messages: &mut Messages, objects: &mut Objects, commands: &[Command], members: Members) -> usize {
+        let side = Dynamic::side(objects, &members);
         let world = objects.comms.reserve_context();
-        self.begin(messages, NAMES, Action::Spawn(commands.into(), side, world), "ranks to be spawned".to_owned())
+        self.begin(messages, NAMES, Action::Spawn(commands.into(), side, world), "ranks to be spawned".to_owned(), None)
     }
 
     /// The mounted rank asks something and waits for the answer.
-    fn begin(&mut self, messages: &mut Messages, place: u32, action: Action, waits: String) -> usize {
+    fn begin(&mut self, messages: &mut Messages, place: u32, action: Action, waits: String, parties: Option<Parties>) -> usize {
         messages.flush_batch();
-        let index = self.operations.insert(Operation { request: 0, answer: None, waits });
-        let request = messages.make_request(messages.current, Body::Chapter { chapter: CHAPTER, token: [index, 0] });
+        let rank = messages.current;
+        let index = self.operations.insert(Operation { rank, request: 0, answer: None, waits, parties });
+        let request = messages.make_request(rank, Body::Chapter { chapter: CHAPTER, token: [index, 0] });
         self.operations[index].request = request;
         self.ask(messages, place, action, index);
         handle::of_cold(request)
@@ -128,7 +134,7 @@ impl Dynamic {
 
     /// The answer to an operation is back at its rank's process.
     pub(crate) fn answered(&mut self, messages: &mut Messages, operation: u32, answer: Answer, at: Time) {
-        let Some(operation) = self.operations.get_mut(operation) else { return };
+        let Some(operation) = self.operations.get_mut(operation).filter(|operation| operation.request != NIL) else { return };
         operation.answer = Some(answer);
         messages.finish_request(operation.request, at);
     }

@@ -2,6 +2,7 @@
 
 use crate::CHAPTER;
 use crate::ask::{Action, Answer, Ask, NOBODY, Reply, Side};
+use crate::broken::fault_of;
 use crate::port::{Caller, PortName};
 use crate::state::Dynamic;
 use engine::Time;
@@ -85,7 +86,10 @@ impl Dynamic {
             Action::Join(socket, side) => {
                 let caller = Caller { origin, operation, side };
                 match self.ends.remove(&socket) {
-                    Some(first) => self.introduce(messages, place, first, caller, at),
+                    Some(first) => match fault_of(messages, &first.side.group, None, at) {
+                        Some(fault) => self.answer(messages, to, Err(fault.failure()), at),
+                        None => self.introduce(messages, place, first, caller, at),
+                    },
                     None => drop(self.ends.insert(socket, caller)),
                 }
             }
@@ -113,6 +117,9 @@ impl Dynamic {
                 self.answer(messages, to, answer, at);
             }
             Action::Spawn(commands, side, world) => {
+                if let Some(fault) = fault_of(messages, &side.group, None, at) {
+                    return self.answer(messages, to, Err(fault.failure()), at);
+                }
                 let (answer, at) = match self.spawn_all(messages, objects, &commands, &side, world, at) {
                     Ok((reply, begin)) => (Ok(reply), begin),
                     Err(failure) => (Err(failure), at),
@@ -122,14 +129,19 @@ impl Dynamic {
         }
     }
 
-    /// Somebody calls at a port: meets the first who waits for that, or waits.
+    /// Somebody calls at a port: meets the first who waits for that, or waits. Who is lost to others knows that by itself.
     fn call_at(&mut self, messages: &mut Messages, name: PortName, caller: Caller, accepts: bool, at: Time) {
+        let is_lost = |caller: &Caller| fault_of(messages, &caller.side.group, Some(name.owner), at).is_some();
+        if is_lost(&caller) {
+            return;
+        }
         let Some(port) = self.ports.get_mut(&name) else {
             return self.answer(messages, caller.addressee(name.owner), Err(name.not_open()), at);
         };
         let (mine, theirs) =
             if accepts { (&mut port.accepting, &mut port.connecting) } else { (&mut port.connecting, &mut port.accepting) };
-        match theirs.pop_front() {
+        let other = std::iter::from_fn(|| theirs.pop_front()).find(|other| !is_lost(other));
+        match other {
             None => mine.push_back(caller),
             Some(other) if accepts => self.introduce(messages, name.owner, caller, other, at),
             Some(other) => self.introduce(messages, name.owner, other, caller, at),

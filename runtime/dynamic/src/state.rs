@@ -5,6 +5,7 @@ use crate::operation::Operation;
 use crate::port::{Caller, Port, PortName};
 use engine::{Span, Time};
 use message::chapter::arrivals::Arrivals;
+use message::faults::Fault;
 use objects::slab::Slab;
 use rustc_hash::FxHashMap;
 
@@ -35,6 +36,8 @@ pub struct Dynamic {
     pub(crate) landed: Vec<([u32; 4], Time)>,
     /// How much each rank of this process has asked.
     pub(crate) asked: FxHashMap<u32, u32>,
+    /// Operations that have ended with an error because somebody has failed or the communicator is revoked.
+    pub(crate) broken: FxHashMap<u32, Fault>,
     /// What the operation was answered that was finished last.
     pub(crate) reply: Reply,
 }

@@ -28,6 +28,7 @@ impl World {
         chapters.partitioned.break_off(messages, objects, rank, at);
         chapters.rma.break_off(messages, objects, rank, at);
         chapters.files.break_off(messages, objects, rank, at);
+        chapters.dynamic.break_off(messages, rank, at);
         self.answer_parked(rank, at);
     }
 

@@ -132,6 +132,10 @@ impl Mpi {
         mode: Mode,
     ) -> Result<(Option<usize>, usize)> {
         let part = self.enter(|entrance| entrance.join_agreement(comm, bytes, (contribution, resolve), mode))?;
+        // A root may have waited for another one since it has looked who has failed.
+        if self.world().messages.faults.is_some() {
+            self.look_around();
+        }
         let handle = if part.request.is_none() { self.await_result(&part)? } else { 0 };
         Ok((part.request, handle))
     }

@@ -5,14 +5,14 @@ use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::COMM_SELF;
 use crate::world::{Mpi, World};
 use collective::agreement::Met;
-use dynamic::{Command, Dynamic, Reply, Side};
+use dynamic::{Command, Dynamic, Members, Reply, Side};
 use message::Messages;
 use objects::Objects;
 use objects::group::Group;
 use std::rc::Rc;
 
 /// How one side of an intercommunicator asks for the other with what its root gives: the handle of its request.
-type Asks<T> = fn(&mut Dynamic, &mut Messages, &mut Objects, &T, Rc<Group>) -> Result<usize>;
+type Asks<T> = fn(&mut Dynamic, &mut Messages, &mut Objects, &T, Members) -> Result<usize>;
 
 impl Mpi {
     /// What a call goes through, while nothing else has the world.
@@ -23,6 +23,9 @@ impl Mpi {
 
     /// Waits for an answer.
     fn reply(&self, request: usize) -> Result<Reply> {
+        if self.world().messages.faults.is_some() {
+            self.look_around();
+        }
         self.wait(request)?;
         Ok(self.dynamic(|dynamic, _, _| dynamic.take_reply()))
     }
@@ -75,8 +78,8 @@ impl Mpi {
     /// # Errors
     /// At all members: `MPI_ERR_PORT`; `MPI_ERR_COMM` for an intercommunicator, or if both sides have a rank in common; `MPI_ERR_ROOT`.
     pub fn comm_accept(&self, comm: usize, root: i32, port: impl FnOnce() -> Result<String>) -> Result<usize> {
-        self.meet_other_side(comm, root, "MPI_Comm_accept", port, |dynamic, messages, objects, port, group| {
-            dynamic.accept(messages, objects, port, group)
+        self.meet_other_side(comm, root, "MPI_Comm_accept", port, |dynamic, messages, objects, port, members| {
+            dynamic.accept(messages, objects, port, members)
         })
         .map(|(handle, _)| handle)
     }
@@ -86,8 +89,8 @@ impl Mpi {
     /// # Errors
     /// As [`Mpi::comm_accept`].
     pub fn comm_connect(&self, comm: usize, root: i32, port: impl FnOnce() -> Result<String>) -> Result<usize> {
-        self.meet_other_side(comm, root, "MPI_Comm_connect", port, |dynamic, messages, objects, port, group| {
-            dynamic.connect(messages, objects, port, group)
+        self.meet_other_side(comm, root, "MPI_Comm_connect", port, |dynamic, messages, objects, port, members| {
+            dynamic.connect(messages, objects, port, members)
         })
         .map(|(handle, _)| handle)
     }
@@ -102,7 +105,7 @@ impl Mpi {
             0,
             "MPI_Comm_join",
             || Ok(socket),
-            |dynamic, messages, objects, socket, group| Ok(dynamic.join(messages, objects, socket, group)),
+            |dynamic, messages, objects, socket, members| Ok(dynamic.join(messages, objects, socket, members)),
         )
         .map(|(handle, _)| handle)
     }
@@ -117,8 +120,8 @@ impl Mpi {
         root: i32,
         commands: impl FnOnce() -> Result<Vec<Command>>,
     ) -> Result<(usize, Option<Rc<[u32]>>)> {
-        self.meet_other_side(comm, root, "MPI_Comm_spawn", commands, |dynamic, messages, objects, commands, group| {
-            Ok(dynamic.spawn(messages, objects, commands, group))
+        self.meet_other_side(comm, root, "MPI_Comm_spawn", commands, |dynamic, messages, objects, commands, members| {
+            Ok(dynamic.spawn(messages, objects, commands, members))
         })
     }
 
@@ -134,17 +137,18 @@ impl Mpi {
     ) -> Result<(usize, Option<Rc<[u32]>>)> {
         let mut spawned = None;
         self.intra(comm, what)?;
-        let group = {
+        let members = {
             let World { objects, messages, .. } = &*self.world();
             let index = objects.comms.index(comm)?;
             let (me, communicator) = (messages.current, objects.comms.at(index));
             let group = if communicator.is_self { Group::of_one(me) } else { communicator.group.clone() };
             let is_root = root_member(objects, index, root)? == Some(communicator.rank(me));
-            is_root.then_some(group)
+            is_root.then_some(Members { group, context: communicator.context })
         };
-        let met: Option<Met> = group.map(|group| {
+        let met: Option<Met> = members.map(|members| {
             let given = given();
-            let asked = given.and_then(|given| self.dynamic(|dynamic, messages, objects| asks(dynamic, messages, objects, &given, group)));
+            let asked =
+                given.and_then(|given| self.dynamic(|dynamic, messages, objects| asks(dynamic, messages, objects, &given, members)));
             let met = asked.and_then(|request| match self.reply(request)? {
                 Reply::Met(Side { group, context }) => Ok((group, context)),
                 Reply::Spawned(Side { group, context }, counts) => {

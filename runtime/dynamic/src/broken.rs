@@ -1,0 +1,73 @@
+//! Meetings that do not come about because somebody has failed: a member of the side that asks, or the rank that has opened the port.
+//!
+//! A root that waits is told when its rank gets to know, and nothing is told to its port: there, who does not meet anybody any more is passed over from the same time on. Whether
+//! anybody will ever call, nobody knows.
+
+use crate::state::Dynamic;
+use engine::Time;
+use message::Messages;
+use message::faults::{Failed, Fault};
+use message::node::NIL;
+use objects::error::{ErrorClass, Result};
+use objects::group::Group;
+use std::rc::Rc;
+
+/// The members of the communicator for which a root asks.
+pub struct Members {
+    /// Who they are.
+    pub group: Rc<Group>,
+    /// The communicator's context.
+    pub context: u32,
+}
+
+/// Who has to be there for a root to meet another.
+pub(crate) struct Parties {
+    pub(crate) members: Members,
+    /// Who has opened the port.
+    pub(crate) owner: Option<u32>,
+}
+
+/// Why a side does not meet anybody any more, as is known at a time.
+pub(crate) fn fault_of(messages: &Messages, group: &Group, owner: Option<u32>, at: Time) -> Option<Fault> {
+    let faults = messages.faults.as_ref()?;
+    let of_owner =
+        |owner| faults.failed().iter().take_while(|failed| faults.known(failed) <= at).find(|failed| failed.rank == owner).copied();
+    let failed: Failed = faults.known_in(group, at).next().map(|(_, failed)| failed).or_else(|| owner.and_then(of_owner))?;
+    Some(Fault { class: ErrorClass::PROC_FAILED, known: faults.known(&failed), rank: failed.rank })
+}
+
+impl Dynamic {
+    /// What `rank` waits for at ports ends with an error, where it is known at `now` that it does not come about.
+    // O(operations of all ranks), once a failure and rank.
+    pub fn break_off(&mut self, messages: &mut Messages, rank: u32, now: Time) {
+        let waiting: Vec<u32> = self.operations.iter().filter(|(_, operation)| operation.rank == rank).map(|(index, _)| index).collect();
+        for index in waiting {
+            let operation = &self.operations[index];
+            let Some(Parties { members, owner }) = &operation.parties else { continue };
+            let request = operation.request;
+            let is_over =
+                |messages: &Messages| messages.requests.get(request).is_none_or(|state| state.done.is_some_and(|done| done <= now));
+            if request == NIL || is_over(messages) {
+                continue;
+            }
+            let is_revoked = messages.faults.as_ref().is_some_and(|faults| faults.is_revoked(rank, members.context));
+            let revoked = is_revoked.then_some(Fault { class: ErrorClass::REVOKED, known: now, rank });
+            let Some(fault) = revoked.or_else(|| fault_of(messages, &members.group, *owner, now)) else { continue };
+            self.operations[index].request = NIL;
+            self.broken.insert(index, Fault { known: now, ..fault });
+            messages.requests[request].done = None;
+            messages.finish_request(request, now);
+        }
+    }
+
+    /// The mounted rank completes an operation that has ended with an error, if it has. Its answer may still come.
+    ///
+    /// # Errors
+    /// `MPIX_ERR_PROC_FAILED`, `MPIX_ERR_REVOKED`.
+    pub(crate) fn take_broken(&mut self, messages: &mut Messages, index: u32) -> Result {
+        if self.broken.is_empty() {
+            return Ok(());
+        }
+        self.broken.remove(&index).map_or(Ok(()), |fault| Err(messages.tell_failure(fault)))
+    }
+}

@@ -1,0 +1,135 @@
+/* Groups that meet at ports, and intercommunicators, of which a member fails: tests/survivors.rs. The third argument is who fails at 100 us, which is known at
+ * 110 us. */
+#include "survives.h"
+
+
+static int failing;
+
+static void none(MPI_Comm comm) { CHECK(comm == MPI_COMM_NULL); }
+
+/* Ranks 0 and 1 accept, 2 and 3 connect, at a port that rank 0 has opened; the others do what `rest` says. */
+static MPI_Comm halves(char *port)
+{
+    MPI_Comm half;
+    if (rank == 0)
+        MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, 0, &half);
+    returns(MPI_COMM_WORLD);
+    returns(half);
+    return half;
+}
+
+/* A side waits at a port when it is known that one of it has failed: all of it end. The other side waits for somebody else. */
+static void waits(void)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm half = halves(port), inter = MPI_COMM_NULL, alone;
+    if (rank == failing)
+        fails();
+    until(90e-6);
+    if (rank / 2 == failing / 2) {
+        say("accept", MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &inter));
+        none(inter);
+        say("again", MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter));
+        none(inter);
+        CHECK(MPIX_Comm_shrink(half, &alone) == MPI_SUCCESS);
+        /* Who still waits there is none to be met. */
+        say("shrunk", MPI_Comm_accept(port, MPI_INFO_NULL, 0, alone, &inter));
+    } else {
+        until(130e-6);
+        say("connect", MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter));
+    }
+    if (inter != MPI_COMM_NULL) {
+        int members;
+        MPI_Comm_remote_size(inter, &members);
+        CHECK(members == (rank / 2 == failing / 2 ? 2 : 1));
+        CHECK(MPI_Barrier(inter) == MPI_SUCCESS);
+        CHECK(MPI_Comm_disconnect(&inter) == MPI_SUCCESS);
+    }
+}
+
+/* Who has opened the port fails: nobody is met there any more, and nobody waits there. */
+static void owner(void)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm half = halves(port), inter = MPI_COMM_NULL;
+    if (rank == failing)
+        fails();
+    until(rank % 2 ? 105e-6 : 90e-6);
+    if (rank / 2 == 1) {
+        say("connect", MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter));
+        none(inter);
+        say("accept", MPI_Comm_accept(port, MPI_INFO_NULL, 1, half, &inter));
+        none(inter);
+    } else {
+        say("accept", MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &inter));
+        none(inter);
+    }
+}
+
+/* A member fails that has entered before: its root, which waits, tells the others. */
+static void entered(void)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm inter = MPI_COMM_NULL;
+    halves(port);
+    say("accept", MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
+    none(inter);
+}
+
+/* Who has connected first fails before anybody accepts: the next is met. */
+static void passed(void)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm inter = MPI_COMM_NULL;
+    int value = rank;
+    halves(port);
+    if (rank == 0) {
+        until(120e-6);
+        say("accept", MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter));
+        CHECK(MPI_Recv(&value, 1, MPI_INT, 0, 0, inter, MPI_STATUS_IGNORE) == MPI_SUCCESS && value == 3);
+    } else if (rank > 1) {
+        until(rank == failing ? 80e-6 : 90e-6);
+        say("connect", MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter));
+        CHECK(MPI_Send(&value, 1, MPI_INT, 0, 0, inter) == MPI_SUCCESS);
+    }
+    if (inter != MPI_COMM_NULL)
+        CHECK(MPI_Comm_disconnect(&inter) == MPI_SUCCESS);
+}
+
+/* A root waits while its communicator is revoked by another member. */
+static void revoked(void)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm half = halves(port), inter = MPI_COMM_NULL;
+    if (rank == 1)
+        until(50e-6);
+    if (rank == 1)
+        say("revoke", MPIX_Comm_revoke(half));
+    if (rank < 2) {
+        say("accept", MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &inter));
+        none(inter);
+    }
+}
+
+/* Who asks that ranks are spawned when it is known that one of its communicator has failed. */
+static void spawns(void)
+{
+    MPI_Comm inter = MPI_COMM_NULL;
+    char command[] = "./nothing";
+    returns(MPI_COMM_WORLD);
+    if (rank == failing)
+        fails();
+    until(90e-6);
+    say("spawn", MPI_Comm_spawn(command, MPI_ARGV_NULL, 1, MPI_INFO_NULL, (failing + 1) % size, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
+    none(inter);
+}
+
+static const Case cases[] = {{"waits", waits}, {"owner", owner}, {"entered", entered}, {"passed", passed}, {"revoked", revoked}, {"spawns", spawns}};
+
+int main(int argc, char **argv)
+{
+    failing = argc > 3 ? atoi(argv[3]) : 0;
+    return run_case(argc, argv, cases, sizeof cases / sizeof *cases);
+}

@@ -56,11 +56,12 @@ impl<F: Fn(u32) -> u32> Costs for Between<'_, F> {
 
 impl Collectives {
     /// Whether an instance whose members have all entered as agents may pass the planes. With a gap, what a member does meanwhile delays its messages.
-    // Agents in any other stage have done steps already, which the planes would take again.
+    // Agents in any other stage have done steps already, which the planes would take again. Where ranks fail, a member may be told before it is through.
     pub(crate) fn fits_planes(&self, messages: &Messages, instance: &Instance) -> bool {
         let gap = messages.wire.overheads.gap != Span::ZERO;
         self.batch
             && !messages.by_time()
+            && messages.faults.is_none()
             && instance.agents.iter().all(|agent| {
                 // Who has no steps is through already, or gone.
                 let Some(agent) = agent.as_ref().filter(|agent| agent.stage == Stage::Held) else { return false };

@@ -1,5 +1,5 @@
 //! What survivors do (-xsim-ft) where more than messages and collectives has members that have failed: files (tests/programs/survivors_files.c),
-//! ports (survivors_groups.c).
+//! ports and intercommunicators (survivors_groups.c).
 
 mod common;
 
@@ -75,16 +75,27 @@ fn nobody_opens_a_file_with_a_failed_member() {
     all_say(files_on("star:l=1us,b=inf", "opening", 1), 1, |_| ["open", "open"].map(|what| fails(what, 110)).to_vec());
 }
 
-// Steps of random_failures.c: with a file each alone, and with all that it knows; also with a file system that takes time, which aggregators ask for all.
+// Steps of random_failures.c: with a file each alone, also with a file system that takes time, which aggregators ask for all.
 #[test]
 fn random_programs_with_files_whose_ranks_fail_are_the_same_everywhere() {
     const FILES: u32 = 128;
-    const ALL: u32 = 255;
     let machines =
         ["star:l=1us,b=inf", "star:l=1us,b=1Gbps/storage:servers=2,stripe=8B,b=10MB/s,l=3us", "mesh:2d,l=2us,b=1Gbps/rank:eager=0", "none"];
-    for seed in 0..16u32 {
+    for seed in 0..12u32 {
         let (ranks, delay) = (3 + seed % 7, ["10us", "0ns", "3us"][seed as usize % 3]);
-        is_the_same(if seed < 12 { FILES } else { ALL }, seed, ranks, machines[seed as usize % 4], delay, &[2 + seed % 3]);
+        is_the_same(FILES, seed, ranks, machines[seed as usize % 4], delay, &[2 + seed % 3]);
+    }
+}
+
+// Steps in which halves meet by leaders or at a port, agree as an intercommunicator and shrink it, and then all kinds of steps.
+#[test]
+fn random_programs_with_groups_whose_ranks_fail_are_the_same_everywhere() {
+    const GROUPS: u32 = 256;
+    const ALL: u32 = 511;
+    let machines = ["star:l=1us,b=inf", "mesh:2d,l=2us,b=1Gbps/rank:eager=0", "star:l=1us,b=1Gbps/rank:o_send=0.4us,o_recv=0.3us", "none"];
+    for seed in 0..14u32 {
+        let (ranks, delay) = (3 + seed % 7, ["10us", "0ns", "3us"][seed as usize % 3]);
+        is_the_same(if seed < 8 { GROUPS } else { ALL }, seed, ranks, machines[seed as usize % 4], delay, &[2 + seed % 3]);
     }
 }
 
@@ -128,4 +139,43 @@ fn who_waits_at_a_port_is_told_that_its_communicator_is_revoked() {
 #[test]
 fn ranks_with_a_failed_one_among_them_spawn_nobody() {
     groups("spawns", 0, &[1, 2, 3].map(|rank| format!("{rank} spawn MPIX_ERR_PROC_FAILED at 110000 ns")).each_ref().map(String::as_str));
+}
+
+// Four agree at 50 us: rank 0, the first of the first side, is the root, whom rank 3 reaches through rank 2, and tells the others in the same way. Then a rank fails, of either side.
+#[test]
+fn sides_of_an_intercommunicator_agree_and_go_on_as_those_that_are_left() {
+    let lines = |rank: u32, last: u32, hops: u32| {
+        let calls = [("agree", "MPIX_ERR_PROC_FAILED", 110), ("acknowledged", "MPI_SUCCESS", 114), ("shrink", "MPI_SUCCESS", 118)];
+        let mut lines = vec![format!("{rank} before MPI_SUCCESS at {last}000 ns")];
+        lines.extend(calls.map(|(what, class, us)| format!("{rank} {what} {class} at {}000 ns", us + hops)));
+        lines
+    };
+    for failed in [1, 3] {
+        let before = [54, 56, 56, 58];
+        let mut expected: Vec<String> = Vec::new();
+        for (rank, us) in (0..).zip(before) {
+            let lines = lines(rank, us, if rank == 0 { 0 } else { 2 });
+            expected.extend(if rank == failed { lines[..1].to_vec() } else { lines });
+        }
+        groups("agrees", failed, &expected.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn of_an_intercommunicator_without_a_side_nothing_is_left() {
+    let left = [(0, 110, 114), (1, 112, 116), (2, 112, 116)];
+    let lines = left.map(|(rank, agreed, shrunk)| {
+        [format!("{rank} agree MPIX_ERR_PROC_FAILED at {agreed}000 ns"), format!("{rank} shrink MPI_SUCCESS at {shrunk}000 ns")]
+    });
+    groups("gone", 3, &lines.as_flattened().iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+// Two rounds of 2 us from 50 us on; rank 0 revokes at 51 us, ranks 1 and 2 are told at 53 us, and rank 3 by rank 2 at 55 us, when it is through.
+#[test]
+fn who_is_told_that_a_communicator_is_revoked_is_not_through_whoever_is_in() {
+    let ends = [("REVOKED", 51), ("REVOKED", 53), ("REVOKED", 53)];
+    let mut expected: Vec<String> =
+        (0..).zip(ends).map(|(rank, (class, us))| format!("{rank} ibarrier MPIX_ERR_{class} at {us}000 ns")).collect();
+    expected.push("3 ibarrier MPI_SUCCESS at 54000 ns".to_owned());
+    groups("barrier", 3, &expected.iter().map(String::as_str).collect::<Vec<_>>());
 }

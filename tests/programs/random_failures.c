@@ -1,7 +1,7 @@
 /* Random programs whose ranks fail while the others go on (-xsim-ft): steps of messages and collectives, after each of which all agree whether it went well and those that
  * are left go on by themselves if not. Each rank that is left prints a hash of what its calls gave and when.
  *
- *     random_failures SEED STEPS [KINDS [FILE [LOG]]]     KINDS: which kinds of steps, a bit each (31 unless told, 255 are all); FILE: how names of files begin
+ *     random_failures SEED STEPS [KINDS [FILE [LOG]]]     KINDS: which kinds of steps, a bit each (31 unless told, 511 are all); FILE: how names of files begin
  *                                                         (kind 128); with LOG each call is printed */
 #include <mpi-ext.h>
 #include <mpi.h>
@@ -265,6 +265,64 @@ static void files(int me, int size, int step)
     note(file == MPI_FILE_NULL);
 }
 
+/* The odd and the even meet, by leaders or at a port, agree among themselves and go on as those that are left. */
+static void groups(int me, int size)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    int side = me % 2, way = shared(3), root = way == 1 ? 0 : (size + !side) / 2 - 1, good, sum = 0, members, code;
+    MPI_Comm half = MPI_COMM_NULL, inter = MPI_COMM_NULL, left = MPI_COMM_NULL;
+    if (way > 0 && me == 0)
+        MPI_Open_port(MPI_INFO_NULL, port);
+    ended("bcast", MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, comm));
+    if (ended("split", MPI_Comm_split(comm, side, 0, &half)) == MPI_SUCCESS) {
+        MPI_Comm_set_errhandler(half, MPI_ERRORS_RETURN);
+        compute();
+        if (way == 0)
+            ended("intercomm_create", MPI_Intercomm_create(half, 0, comm, !side, 8, &inter));
+        else if (port[0])
+            ended(side ? "connect" : "accept", (side ? MPI_Comm_connect : MPI_Comm_accept)(port, MPI_INFO_NULL, root, half, &inter));
+    }
+    if (inter != MPI_COMM_NULL) {
+        MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+        ended("allreduce", MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, inter));
+        note(broken ? 0 : sum);
+    }
+    compute();
+    if (broken)
+        MPIX_Comm_revoke(comm);
+    good = inter != MPI_COMM_NULL;
+    code = MPIX_Comm_agree(comm, &good);
+    ended("agree", code);
+    /* Only if all have it somebody can be waited for there. */
+    if (good && code == MPI_SUCCESS) {
+        if (broken)
+            ended("revoke", MPIX_Comm_revoke(inter));
+        compute();
+        good = (8 | side << 1 | 1) << (me & 3);
+        ended("agree", MPIX_Comm_agree(inter, &good));
+        note(good);
+        if (ended("shrink", MPIX_Comm_shrink(inter, &left)) == MPI_SUCCESS && left != MPI_COMM_NULL) {
+            MPI_Comm_set_errhandler(left, MPI_ERRORS_RETURN);
+            MPI_Comm_size(left, &members);
+            note(members);
+            MPI_Comm_remote_size(left, &members);
+            note(members);
+            sum = 0;
+            ended("allreduce", MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, left));
+            note(broken ? 0 : sum);
+        }
+        note(left == MPI_COMM_NULL);
+    }
+    if (way > 0 && me == 0)
+        MPI_Close_port(port);
+    if (left != MPI_COMM_NULL)
+        MPI_Comm_free(&left);
+    if (inter != MPI_COMM_NULL)
+        MPI_Comm_disconnect(&inter);
+    if (half != MPI_COMM_NULL)
+        MPI_Comm_free(&half);
+}
+
 /* Who has failed, as the rank knows. */
 static void asks(void)
 {
@@ -303,7 +361,7 @@ int main(int argc, char **argv)
         if (size < 2)
             break;
         do
-            kind = shared(kinds > 127 ? 8 : kinds > 31 ? 7 : 5);
+            kind = shared(kinds > 255 ? 9 : kinds > 127 ? 8 : kinds > 31 ? 7 : 5);
         while (!(kinds >> kind & 1));
         broken = 0;
         compute();
@@ -319,6 +377,7 @@ int main(int argc, char **argv)
         case 5: windows(me, size); break;
         case 6: partitions(me, size); break;
         case 7: files(me, size, step); break;
+        case 8: groups(me, size); break;
         default: asks(); compute(); collectives(me, size);
         }
         if (broken)

@@ -113,6 +113,23 @@ static void revoked(void)
     }
 }
 
+/* All are in a barrier when one of them revokes its communicator, before they are through. */
+static void barrier(void)
+{
+    MPI_Comm comm;
+    MPI_Request request;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    returns(MPI_COMM_WORLD);
+    returns(comm);
+    until(50e-6);
+    CHECK(MPI_Ibarrier(comm, &request) == MPI_SUCCESS);
+    if (rank == 0) {
+        until(51e-6);
+        CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS);
+    }
+    say("ibarrier", MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
 /* Who asks that ranks are spawned when it is known that one of its communicator has failed. */
 static void spawns(void)
 {
@@ -126,7 +143,67 @@ static void spawns(void)
     none(inter);
 }
 
-static const Case cases[] = {{"waits", waits}, {"owner", owner}, {"entered", entered}, {"passed", passed}, {"revoked", revoked}, {"spawns", spawns}};
+/* The sides of an intercommunicator with leaders 0 and `other`. */
+static MPI_Comm sides(int side, int other)
+{
+    MPI_Comm local, inter;
+    MPI_Comm_split(MPI_COMM_WORLD, side, 0, &local);
+    MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, side ? 0 : other, 7, &inter);
+    returns(MPI_COMM_WORLD);
+    returns(inter);
+    return inter;
+}
+
+/* Two sides of two agree: each learns what the other says, whoever of it is left, and go on as those that are left. */
+static void agrees(void)
+{
+    static const int flags[] = {0xe, 0x7, 0xb, 0xd};
+    MPI_Comm inter = sides(rank / 2, 2), left;
+    MPI_Request request;
+    int side = rank / 2, flag = flags[rank], count, sum = -1;
+    until(50e-6);
+    say("before", MPIX_Comm_agree(inter, &flag));
+    CHECK(flag == (side ? 0x6 : 0x9));
+    if (rank == failing)
+        fails();
+    until(90e-6);
+    flag = flags[rank];
+    say("agree", MPIX_Comm_agree(inter, &flag));
+    CHECK(flag == (side == failing / 2 ? flags[2 - 2 * side] & flags[3 - 2 * side] : flags[failing ^ 1]));
+    CHECK(MPIX_Comm_ack_failed(inter, 4, &count) == MPI_SUCCESS && count == 1);
+    flag = flags[rank];
+    CHECK(MPIX_Comm_iagree(inter, &flag, &request) == MPI_SUCCESS);
+    say("acknowledged", MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(flag == (side == failing / 2 ? flags[2 - 2 * side] & flags[3 - 2 * side] : flags[failing ^ 1]));
+    CHECK(MPIX_Comm_revoke(inter) == MPI_SUCCESS);
+    say("shrink", MPIX_Comm_shrink(inter, &left));
+    MPI_Comm_size(left, &count);
+    CHECK(count == (side == failing / 2 ? 1 : 2));
+    MPI_Comm_remote_size(left, &count);
+    CHECK(count == (side == failing / 2 ? 2 : 1));
+    CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, left) == MPI_SUCCESS);
+    CHECK(sum == (side == failing / 2 ? 5 - 4 * side : failing ^ 1));
+    flag = 3;
+    CHECK(MPIX_Comm_agree(left, &flag) == MPI_SUCCESS && flag == 3);
+    CHECK(MPI_Comm_free(&left) == MPI_SUCCESS && MPI_Comm_free(&inter) == MPI_SUCCESS);
+}
+
+/* All of a side have failed: the other one agrees with nobody, and makes no communicator. */
+static void gone(void)
+{
+    MPI_Comm inter = sides(rank == failing, failing), left = MPI_COMM_WORLD;
+    int flag = rank;
+    if (rank == failing)
+        fails();
+    until(90e-6);
+    say("agree", MPIX_Comm_agree(inter, &flag));
+    CHECK(flag == ~0);
+    say("shrink", MPIX_Comm_shrink(inter, &left));
+    none(left);
+    CHECK(MPI_Comm_free(&inter) == MPI_SUCCESS);
+}
+
+static const Case cases[] = {{"waits", waits}, {"owner", owner}, {"entered", entered}, {"passed", passed}, {"revoked", revoked}, {"barrier", barrier}, {"spawns", spawns}, {"agrees", agrees}, {"gone", gone}};
 
 int main(int argc, char **argv)
 {

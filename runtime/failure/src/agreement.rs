@@ -8,19 +8,19 @@
 //! what comes of it (`remote.rs`).
 
 use crate::CHAPTER;
+use crate::members::Members;
 use crate::round::{Entry, Key, Outcome, Round};
 use message::Messages;
 use message::chapter::id::Token;
 use message::handle;
 use message::request::Body;
 use objects::Objects;
-use objects::comm::Comm;
 use objects::error::{ErrorClass, Failure, Result};
 use objects::group::Group;
+use objects::handle::COMM_NULL;
 use objects::slab::Slab;
 use rank::Addr;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::rc::Rc;
 
 /// What is agreed on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +35,8 @@ pub enum Subject {
 pub(crate) struct Part {
     key: Key,
     subject: Subject,
+    /// Of which side it is ([`Members::side`]).
+    side: usize,
     /// Where the flag goes.
     target: Addr,
     request: u32,
@@ -49,8 +51,8 @@ pub struct Agreements {
     counts: FxHashMap<(u32, Option<u32>), Vec<u32>>,
     /// Agreements that this process keeps.
     pub(crate) rounds: FxHashMap<Key, Round>,
-    /// Members of communicators, by context, as far as this process keeps their agreements.
-    pub(crate) groups: FxHashMap<u32, Rc<Group>>,
+    /// Members of communicators, by context, as far as this process keeps their agreements or they are of two sides.
+    pub(crate) members: FxHashMap<u32, Members>,
     /// Contexts whose members this process has told who keeps the agreements.
     pub(crate) introduced: FxHashSet<u32>,
     /// The communicator that the mounted rank's last agreement has made.
@@ -73,26 +75,31 @@ impl Agreements {
         let me = messages.current;
         messages.flush_batch();
         let communicator = objects.comms.at(comm);
-        let (member, context) = (communicator.rank(me), communicator.context);
-        let group = members(communicator, me);
+        let context = communicator.context;
+        let members = if communicator.is_inter() {
+            self.members.entry(context).or_insert_with(|| Members::of(communicator, me)).clone()
+        } else {
+            Members::of(communicator, me)
+        };
+        let Some(member) = members.group.rank_of(me) else { unreachable!("who has the communicator is a member") };
         let alone = communicator.is_self.then_some(me);
-        let counts = self.counts.entry((context, alone)).or_insert_with(|| vec![0; group.size() as usize]);
+        let counts = self.counts.entry((context, alone)).or_insert_with(|| vec![0; members.group.size() as usize]);
         let count = &mut counts[member as usize];
         let key = Key { context, number: *count, alone };
         if self.rounds.get(&key).is_some_and(|round| round.subject != subject) {
             return Err(Failure::new(ErrorClass::OTHER, Round::DIFFER));
         }
         *count += 1;
-        let part = self.parts.insert(Part { key, subject, target, request: 0, outcome: None });
+        let part = self.parts.insert(Part { key, subject, side: members.side(member), target, request: 0, outcome: None });
         let request = messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [part, member] });
         self.parts[part].request = request;
         let acknowledged = messages.faults.as_ref().map_or(0, |faults| faults.acknowledged(me, context));
         let process = messages.remote.as_ref().map_or(0, |remote| remote.me);
         let entry = Entry { rank: me, clock: messages.clock(me), flag, acknowledged, process, part };
-        match keeper(messages, &group) {
-            Some(keeper) => self.tell_entry(messages, keeper, key, subject, entry, &group),
+        match keeper(messages, &members.group) {
+            Some(keeper) => self.tell_entry(messages, keeper, key, subject, entry, &members),
             None => {
-                self.groups.entry(context).or_insert(group);
+                self.members.entry(context).or_insert(members);
                 self.entered(messages, objects, key, subject, (member, entry));
             }
         }
@@ -108,18 +115,18 @@ impl Agreements {
         subject: Subject,
         (member, entry): (u32, Entry),
     ) {
-        let Some(group) = self.group_of(key) else { unreachable!("who comes first tells it") };
-        let round = self.rounds.entry(key).or_insert_with(|| Round::new(subject, &group, messages));
+        let Some(members) = self.members_of(key) else { unreachable!("who comes first tells it") };
+        let round = self.rounds.entry(key).or_insert_with(|| Round::new(subject, &members.group, messages));
         if round.subject != subject {
             messages.broken(Round::DIFFER);
         }
         round.enter(member, entry);
-        self.settle(messages, objects, key, &group);
+        self.settle(messages, objects, key, &members);
     }
 
     /// The members that agree.
-    fn group_of(&self, key: Key) -> Option<Rc<Group>> {
-        key.alone.map_or_else(|| self.groups.get(&key.context).cloned(), |rank| Some(Group::of_one(rank)))
+    fn members_of(&self, key: Key) -> Option<Members> {
+        key.alone.map_or_else(|| self.members.get(&key.context).cloned(), |rank| Some(Members::alone(rank)))
     }
 
     /// A rank has failed: those wait for it no longer that it has not joined.
@@ -127,31 +134,31 @@ impl Agreements {
         let mut open: Vec<Key> = self.rounds.keys().copied().collect();
         open.sort_unstable();
         for key in open {
-            let Some(group) = self.group_of(key) else { continue };
-            if let (Some(member), Some(round)) = (group.rank_of(rank), self.rounds.get_mut(&key))
+            let Some(members) = self.members_of(key) else { continue };
+            if let (Some(member), Some(round)) = (members.group.rank_of(rank), self.rounds.get_mut(&key))
                 && round.lose(member)
             {
-                self.settle(messages, objects, key, &group);
+                self.settle(messages, objects, key, &members);
             }
         }
     }
 
     /// If all have come in or failed, they agree.
-    fn settle(&mut self, messages: &mut Messages, objects: &mut Objects, key: Key, group: &Group) {
+    fn settle(&mut self, messages: &mut Messages, objects: &mut Objects, key: Key, members: &Members) {
         if !self.rounds.get(&key).is_some_and(Round::is_complete) {
             return;
         }
         let Some(round) = self.rounds.remove(&key) else { return };
-        let settled = round.settle(messages, group);
+        let settled = round.settle(messages, members);
         let context = objects.comms.next_context();
         self.tell_outcome(messages, &settled, context);
         let here = messages.remote.as_ref().map_or(0, |remote| remote.me);
-        let comm = match settled.subject {
-            Subject::Flag => 0,
-            Subject::Survivors if key.alone.is_some() => objects.comms.make_self(None),
-            Subject::Survivors => objects.comms.make(settled.survivors.clone(), None, None),
+        let comms = match settled.subject {
+            Subject::Flag => [COMM_NULL; 2],
+            Subject::Survivors if key.alone.is_some() => [objects.comms.make_self(None), COMM_NULL],
+            Subject::Survivors => settled.survivors.make(objects),
         };
-        let outcome = Outcome { flag: settled.flag, failed: settled.failed, comm };
+        let outcome = Outcome { flags: settled.flags, failed: settled.failed, comms };
         for left in settled.leaving.iter().filter(|left| left.process == here) {
             self.finish(messages, left.part, outcome, left.at);
         }
@@ -167,13 +174,13 @@ impl Agreements {
     /// The mounted rank takes the outcome.
     pub(crate) fn leave(&mut self, messages: &mut Messages, [index, _]: Token) -> Result {
         let part = self.parts.remove(index);
-        let Some(Part { subject, target, outcome: Some(Outcome { flag, failed, comm }), .. }) = part else {
+        let Some(Part { subject, side, target, outcome: Some(Outcome { flags, failed, comms }), .. }) = part else {
             unreachable!("its request is complete")
         };
         if target != Addr::NULL {
-            rank::memory::store(target, flag);
+            rank::memory::store(target, flags[side]);
         }
-        self.made = comm;
+        self.made = comms[side];
         match failed.filter(|_| subject == Subject::Flag) {
             Some(rank) => {
                 if let Some(faults) = &mut messages.faults {
@@ -199,13 +206,8 @@ impl Agreements {
 
     /// Who has neither come in nor failed, where this process keeps the round.
     pub(crate) fn missing(&self, messages: &Messages, key: Key) -> Option<String> {
-        Some(self.rounds.get(&key)?.missing(messages, &*self.group_of(key)?))
+        Some(self.rounds.get(&key)?.missing(messages, &self.members_of(key)?.group))
     }
-}
-
-/// The members of a communicator; of `MPI_COMM_SELF` and its duplicates, whoever asks.
-fn members(comm: &Comm, me: u32) -> Rc<Group> {
-    if comm.is_self { Group::of_one(me) } else { comm.group.clone() }
 }
 
 /// The process that keeps the agreements of these members, unless it is this one.

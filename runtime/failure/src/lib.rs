@@ -6,6 +6,7 @@
 mod agreement;
 mod chapter;
 mod law;
+mod members;
 mod plan;
 mod remote;
 mod round;

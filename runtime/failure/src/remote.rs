@@ -2,14 +2,14 @@
 
 use crate::CHAPTER;
 use crate::agreement::{Agreements, Subject};
+use crate::members::{Members, Survivors};
 use crate::round::{Entry, Key, Outcome, Settled};
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
-use message::remote::group::{put_group, take_group};
 use message::remote::stream::Kind;
 use objects::Objects;
-use objects::group::Group;
+use objects::handle::COMM_NULL;
 
 /// The kinds of records.
 const ENTRY: u8 = 0;
@@ -22,7 +22,7 @@ fn subject_of(byte: u8) -> Subject {
 impl Agreements {
     /// A rank of this process comes into a round that another process keeps.
     // With the members the first time: their communicator may not have been made there yet.
-    pub(crate) fn tell_entry(&mut self, messages: &mut Messages, keeper: u32, key: Key, subject: Subject, entry: Entry, group: &Group) {
+    pub(crate) fn tell_entry(&mut self, messages: &mut Messages, keeper: u32, key: Key, subject: Subject, entry: Entry, members: &Members) {
         let mut body = Vec::new();
         key.put(&mut body);
         body.u8(subject as u8);
@@ -32,7 +32,7 @@ impl Agreements {
         body.u32(entry.acknowledged);
         body.u32(entry.part);
         if self.introduced.insert(key.context) {
-            put_group(group, &mut body);
+            members.put(&mut body);
         }
         messages.others().streams.put(keeper, Kind::Chapter(CHAPTER, ENTRY), &body);
     }
@@ -43,9 +43,9 @@ impl Agreements {
         let (rank, clock) = (record.u32(), Time::from_ps(record.u64()));
         let (flag, acknowledged, part) = (record.i32(), record.u32(), record.u32());
         if !record.is_empty() {
-            self.groups.entry(key.context).or_insert(take_group(&mut record));
+            self.members.entry(key.context).or_insert(Members::take(&mut record));
         }
-        let Some(member) = self.groups.get(&key.context).and_then(|group| group.rank_of(rank)) else { return };
+        let Some(member) = self.members.get(&key.context).and_then(|members| members.group.rank_of(rank)) else { return };
         let entry = Entry { rank, clock, flag, acknowledged, process, part };
         self.entered(messages, objects, key, subject, (member, entry));
     }
@@ -59,11 +59,11 @@ impl Agreements {
         for process in processes.into_iter().filter(|&process| process != remote.me) {
             let mut body = Vec::new();
             body.u8(settled.subject as u8);
-            body.i32(settled.flag);
+            settled.flags.into_iter().for_each(|flag| body.i32(flag));
             body.u32(settled.failed.unwrap_or(u32::MAX));
             if settled.subject == Subject::Survivors {
                 body.u32(context);
-                put_group(&settled.survivors, &mut body);
+                settled.survivors.put(&mut body);
             }
             for left in settled.leaving.iter().filter(|left| left.process == process) {
                 body.u32(left.part);
@@ -76,17 +76,17 @@ impl Agreements {
     // All processes with survivors make the communicator in the context that the keeper has drawn.
     fn outcome_arrived(&mut self, messages: &mut Messages, objects: &mut Objects, mut record: Take) {
         let subject = subject_of(record.u8());
-        let (flag, failed) = (record.i32(), record.u32());
-        let comm = match subject {
-            Subject::Flag => 0,
+        let (flags, failed) = ([record.i32(), record.i32()], record.u32());
+        let comms = match subject {
+            Subject::Flag => [COMM_NULL; 2],
             Subject::Survivors => {
                 let before = objects.comms.continue_contexts(Some(record.u32()));
-                let comm = objects.comms.make(take_group(&mut record), None, None);
+                let comms = Survivors::take(&mut record).make(objects);
                 objects.comms.restore_contexts(before);
-                comm
+                comms
             }
         };
-        let outcome = Outcome { flag, failed: (failed != u32::MAX).then_some(failed), comm };
+        let outcome = Outcome { flags, failed: (failed != u32::MAX).then_some(failed), comms };
         while !record.is_empty() {
             let (part, at) = (record.u32(), Time::from_ps(record.u64()));
             self.finish(messages, part, outcome, at);

@@ -1,12 +1,12 @@
 //! One agreement, on the process that keeps it: who has come in, who has failed before, what comes of it and when.
 
 use crate::agreement::Subject;
+use crate::members::{Members, Survivors};
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
 use message::chapter::ranks_text;
 use objects::group::Group;
-use std::rc::Rc;
 
 /// Bytes of what a member says: a flag, and how many failures it has acknowledged.
 const FLAG_BYTES: u64 = 8;
@@ -55,11 +55,12 @@ pub(crate) struct Entry {
 /// What came of it, as a member sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Outcome {
-    pub(crate) flag: i32,
+    /// What its side is told; sides as [`Members::side`] has them.
+    pub(crate) flags: [i32; 2],
     /// Somebody has failed that not all have acknowledged: its rank.
     pub(crate) failed: Option<u32>,
-    /// The new communicator.
-    pub(crate) comm: usize,
+    /// The new communicator, as its side has it.
+    pub(crate) comms: [usize; 2],
 }
 
 /// A member that leaves.
@@ -72,9 +73,9 @@ pub(crate) struct Leaving {
 /// What came of it.
 pub(crate) struct Settled {
     pub(crate) subject: Subject,
-    pub(crate) flag: i32,
+    pub(crate) flags: [i32; 2],
     pub(crate) failed: Option<u32>,
-    pub(crate) survivors: Rc<Group>,
+    pub(crate) survivors: Survivors,
     pub(crate) leaving: Vec<Leaving>,
 }
 
@@ -118,10 +119,11 @@ impl Round {
     }
 
     /// What comes of it, when all are there or lost.
-    pub(crate) fn settle(self, messages: &mut Messages, group: &Group) -> Settled {
+    pub(crate) fn settle(self, messages: &mut Messages, members: &Members) -> Settled {
         // Who has come in and failed since has had its say; as a member of the new communicator it is one that has failed.
-        let lost = |rank: u32| group.rank_of(rank).is_some_and(|member| self.members[member as usize].is_none());
-        let there: Vec<&Entry> = self.members.iter().flatten().collect();
+        let lost = |rank: u32| members.group.rank_of(rank).is_some_and(|member| self.members[member as usize].is_none());
+        let numbered = || (0..).zip(&self.members).filter_map(|(member, entry)| Some((member, entry.as_ref()?)));
+        let there: Vec<&Entry> = numbered().map(|(_, entry)| entry).collect();
         let least = there.iter().map(|entry| entry.acknowledged).min().unwrap_or(0) as usize;
         let (mut known, mut failed, mut ranks) = (Time::ZERO, None, 0);
         if let Some(faults) = &messages.faults {
@@ -131,14 +133,19 @@ impl Round {
                 failed = failed.or((place >= least).then_some(one.rank));
             }
         }
-        let bytes = if self.subject == Subject::Flag { FLAG_BYTES } else { FLAG_BYTES + 4 * ranks };
+        let bytes = match self.subject {
+            // Of each side.
+            Subject::Flag if members.are_two_sides() => FLAG_BYTES + 4,
+            Subject::Flag => FLAG_BYTES,
+            Subject::Survivors => FLAG_BYTES + 4 * ranks,
+        };
         let times = walk(messages, &there, known, bytes);
         let leave = |(entry, at): (&&Entry, Time)| Leaving { process: entry.process, part: entry.part, at };
         Settled {
             subject: self.subject,
-            flag: there.iter().fold(!0, |flag, entry| flag & entry.flag),
+            flags: members.flags(numbered().map(|(member, entry)| (member, entry.flag))),
             failed,
-            survivors: Group::from_ranks(there.iter().map(|entry| entry.rank).collect()),
+            survivors: members.survivors(numbered().map(|(member, _)| member)),
             leaving: there.iter().zip(times).map(leave).collect(),
         }
     }

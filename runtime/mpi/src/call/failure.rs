@@ -216,7 +216,7 @@ impl Mpi {
         self.await_agreement(request)
     }
 
-    /// `MPIX_Comm_shrink`: the handle of a communicator of those that have not failed.
+    /// `MPIX_Comm_shrink`: the handle of a communicator of those that have not failed; of an intercommunicator none if nobody is left of a side.
     ///
     /// # Errors
     /// As [`Mpi::comm_iagree`].
@@ -237,7 +237,6 @@ impl Mpi {
     }
 
     fn enter_agreement(&self, comm: usize, subject: Subject, flag: (i32, Addr)) -> Result<usize> {
-        self.intra(comm, "an agreement whoever fails")?;
         let world = &mut *self.world();
         world.have_faults()?;
         let index = world.objects.comms.index(comm)?;

@@ -184,6 +184,11 @@ fn bridge(bridges: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32,
         _ => None,
     });
     let Some((remote, key, context)) = found else {
+        let met =
+            contributions.iter().find_map(|(.., contribution)| if let Contribution::Met(met) = contribution { Some(met) } else { None });
+        if let Some(Err((class, why))) = met.map(|met| &**met) {
+            return Err(Failure::new(ErrorClass(*class), &**why));
+        }
         return Err(Failure::new(
             ErrorClass::RANK,
             "no member of the local communicator is the local leader: all members must pass the same local_leader",
@@ -358,7 +363,14 @@ impl Mpi {
             let group = if communicator.is_self { Group::from_ranks(vec![world.messages.current]) } else { communicator.group.clone() };
             (communicator.rank(world.messages.current) == local_leader as u32, group)
         };
-        let contribution = if leads { self.meet_leader(group, peer, remote_leader, tag)? } else { Contribution::Nothing };
+        let contribution = match leads.then(|| self.meet_leader(group, peer, remote_leader, tag)) {
+            // The others wait for this rank, and none of theirs has failed.
+            Some(Err(failure)) if matches!(failure.class, ErrorClass::PROC_FAILED | ErrorClass::REVOKED) => {
+                Contribution::Met(Rc::new(Err((failure.class.0, failure.text.into()))))
+            }
+            Some(met) => met?,
+            None => Contribution::Nothing,
+        };
         self.made(local, contribution, bridge)
     }
 

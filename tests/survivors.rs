@@ -177,3 +177,21 @@ fn who_is_told_that_a_communicator_is_revoked_is_not_through_though_all_are_in()
     let told = ["0 reduce MPIX_ERR_REVOKED at 52500 ns", "3 revoke MPI_SUCCESS at 50500 ns"];
     groups("through", 3, &told.into_iter().chain(through.iter().map(String::as_str)).collect::<Vec<_>>());
 }
+
+// Ranks 4 and 5 begin after a millisecond; rank 5 fails at once, since its time has passed, or later.
+#[test]
+fn a_rank_that_is_spawned_fails_as_well() {
+    for (time, at) in [("1us", 1_012), ("1500us", 1_510)] {
+        let output = tolerant("children", || {
+            let run = Run::program("survivors_groups.c").arg("children").ranks(4).machine("star:l=1us,b=inf").arg("-xsim-universe=6");
+            run.arg("-xsim-ft").arg("-xsim-ft-delay=10us").arg(format!("-xsim-fail=5@{time}"))
+        });
+        let fails = |rank: u32, what: &str, us: u32| format!("{rank} {what} MPIX_ERR_PROC_FAILED at {us}000 ns");
+        let mut expected: Vec<String> = (0..4).map(|rank| fails(rank, "parent", at)).collect();
+        expected.push(fails(0, "child", at));
+        let hops = [(0, 4), (1, 6), (2, 6), (3, 8)];
+        expected.extend(hops.map(|(rank, us)| fails(rank, "parent agrees", at + us)));
+        expected.push(fails(0, "child agrees", at + 6));
+        said(output, &expected.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+}

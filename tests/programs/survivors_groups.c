@@ -4,6 +4,7 @@
 
 
 static int failing;
+static char *itself;
 
 static void none(MPI_Comm comm) { CHECK(comm == MPI_COMM_NULL); }
 
@@ -202,10 +203,34 @@ static void gone(void)
     CHECK(MPI_Comm_free(&inter) == MPI_SUCCESS);
 }
 
-static const Case cases[] = {{"waits", waits}, {"owner", owner}, {"entered", entered}, {"passed", passed}, {"revoked", revoked}, {"through", through}, {"spawns", spawns}, {"agrees", agrees}, {"gone", gone}};
+/* Two children, the second of which fails; the others agree and go on. */
+static void children(void)
+{
+    char *arguments[] = {"children", NULL};
+    MPI_Comm inter, left;
+    int flag, members, is_child;
+    MPI_Comm_get_parent(&inter);
+    is_child = inter != MPI_COMM_NULL;
+    if (!is_child)
+        CHECK(MPI_Comm_spawn(itself, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE) == MPI_SUCCESS);
+    returns(inter);
+    if (is_child && rank == 1)
+        fails();
+    say(is_child ? "child" : "parent", MPI_Barrier(inter));
+    flag = is_child ? 5 : 6;
+    say(is_child ? "child agrees" : "parent agrees", MPIX_Comm_agree(inter, &flag));
+    CHECK(flag == (is_child ? 6 : 5));
+    CHECK(MPIX_Comm_shrink(inter, &left) == MPI_SUCCESS);
+    MPI_Comm_remote_size(left, &members);
+    CHECK(members == (is_child ? 4 : 1));
+    CHECK(MPI_Barrier(left) == MPI_SUCCESS);
+}
+
+static const Case cases[] = {{"waits", waits}, {"owner", owner}, {"entered", entered}, {"passed", passed}, {"revoked", revoked}, {"through", through}, {"spawns", spawns}, {"agrees", agrees}, {"gone", gone}, {"children", children}};
 
 int main(int argc, char **argv)
 {
+    itself = argv[0];
     failing = argc > 3 ? atoi(argv[3]) : 0;
     return run_case(argc, argv, cases, sizeof cases / sizeof *cases);
 }

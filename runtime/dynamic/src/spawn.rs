@@ -112,6 +112,7 @@ impl Dynamic {
         // From the last to the first: they run in the order of their numbers.
         for rank in (first..last).rev() {
             messages.ranks[rank as usize].clock = birth.at;
+            messages.born(rank, birth.at);
             messages.ready.wake(rank);
         }
     }

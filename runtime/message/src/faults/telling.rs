@@ -38,6 +38,24 @@ impl Messages {
         self.alarm(rank, doom);
     }
 
+    /// A rank of this process that may be spawned stops at a time, if it has begun by then, or when it begins.
+    pub fn doom_later(&mut self, rank: u32, at: Time) {
+        if let Some(faults) = &mut self.faults {
+            faults.doomed.insert(rank, at);
+        }
+    }
+
+    /// A rank of this process begins at a time: it may have to stop, and hears of what is not known by then.
+    pub fn born(&mut self, rank: u32, at: Time) {
+        let Some(faults) = &mut self.faults else { return };
+        let doom = faults.doomed.get_mut(&rank).map(|doom| {
+            *doom = at.max(*doom);
+            *doom
+        });
+        let known: Vec<Time> = faults.failed.iter().map(|failed| faults.known(failed)).filter(|known| *known > at).collect();
+        doom.into_iter().chain(known).for_each(|time| self.alarm(rank, time));
+    }
+
     /// A rank of this process is told at a time that a communicator is revoked.
     pub(super) fn revoke_here(&mut self, rank: u32, context: u32, at: Time) {
         let Some(faults) = &mut self.faults else { return };

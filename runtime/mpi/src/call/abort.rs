@@ -107,10 +107,13 @@ impl World {
     pub(crate) fn tolerate(&mut self, delay: Span) {
         self.messages.detection = delay;
         self.messages.have_faults();
-        let here = self.messages.first..self.messages.first + self.messages.local_started();
-        for rank in self.run.plan.ranks().into_iter().filter(|rank| here.contains(rank)) {
-            if let Some(at) = self.run.plan.of(rank) {
-                self.messages.doom(rank, at);
+        let (first, messages) = (self.messages.first, &mut self.messages);
+        let (started, all) = (first + messages.local_started(), first + messages.local);
+        for rank in self.run.plan.ranks().into_iter().filter(|rank| (first..all).contains(rank)) {
+            match self.run.plan.of(rank) {
+                Some(at) if rank < started => messages.doom(rank, at),
+                Some(at) => messages.doom_later(rank, at),
+                None => {}
             }
         }
     }

@@ -18,6 +18,7 @@
 
 mod calls;
 mod parking;
+mod probes;
 
 use crate::envelope::{Envelope, Pattern, Transit};
 use crate::node::{Node, State, flag};

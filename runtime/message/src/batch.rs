@@ -13,11 +13,12 @@ use operations::{MOST, Operation, Pair};
 use crate::envelope::{Envelope, Transit};
 use crate::messages::Messages;
 use crate::node::{NIL, flag};
-use crate::queue::Approach;
+use crate::queue::Way;
 use crate::reference::REFERRED;
 use crate::view::BufferView;
 use crate::{handle, handle::REQUEST_SENT};
 use rank::{Addr, memory};
+use smallvec::SmallVec;
 
 /// Bytes of a payload that are asked for ahead; beyond, the processor has seen the pattern itself.
 const AHEAD: u64 = 2048;
@@ -158,31 +159,37 @@ impl Messages {
     #[inline]
     fn approach_nodes(&self, me: u32, count: usize) {
         for &Operation { node, to } in &self.batch.operations[..count] {
-            let key = self.nodes[node].key;
-            if to == NIL {
-                self.unexpected.approach(self.ranks[me as usize].unexpected, key, &self.nodes);
-            } else {
-                let other = &self.ranks[to as usize];
-                if !self.posted.approach(other.posted, key, &self.nodes) {
-                    self.unexpected.approach_end(other.unexpected, &self.nodes);
-                }
-            }
+            self.approach_node(me, to, self.nodes[node].key);
+        }
+    }
+
+    /// What a message for `to` with this fingerprint, or a receive of `me`, will meet, or lie behind, where the rank's state is known.
+    #[inline(always)]
+    pub(crate) fn approach_node(&self, me: u32, to: u32, key: u32) {
+        if to == NIL {
+            self.unexpected.approach(self.ranks[me as usize].unexpected, key, &self.nodes);
+            return;
+        }
+        let other = &self.ranks[to as usize];
+        if !self.posted.approach(other.posted, key, &self.nodes) {
+            self.unexpected.approach_end(other.unexpected, &self.nodes);
         }
     }
 
     /// Thousands of outstanding messages are in no cache near: what leads to those that will meet is asked for, a step for all at once.
     #[inline(never)]
     fn approach_indexed(&self, me: u32, count: usize) {
-        for step in Approach::ALL {
-            for &Operation { node, to } in &self.batch.operations[..count] {
-                let wanted = Envelope::of(&self.nodes[node]);
-                if to == NIL {
-                    self.unexpected.approach_indexed(self.ranks[me as usize].unexpected, &wanted, step, &self.nodes);
-                } else {
-                    self.posted.approach_indexed(self.ranks[to as usize].posted, &wanted, step, &self.nodes);
-                }
-            }
+        let mut ways: SmallVec<[Way; MOST]> = SmallVec::new();
+        for &Operation { node, to } in &self.batch.operations[..count] {
+            let wanted = Envelope::of(&self.nodes[node]);
+            ways.extend(match to {
+                NIL => self.unexpected.way(self.ranks[me as usize].unexpected, &wanted),
+                to => self.posted.way(self.ranks[to as usize].posted, &wanted),
+            });
         }
+        ways.iter_mut().for_each(Way::to_chain);
+        ways.iter_mut().for_each(Way::to_entry);
+        ways.iter().for_each(|way| way.to_node(&self.nodes));
     }
 
     #[inline(always)]

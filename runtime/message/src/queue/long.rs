@@ -56,24 +56,6 @@ struct Chain {
     heads: Cell<u32>,
 }
 
-/// What of an indexed queue is looked at to find an entry, one after the other.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Approach {
-    /// Where the chain is.
-    Table,
-    /// Where the entry is.
-    Chain,
-    /// Where the node is.
-    Entry,
-    /// That.
-    Node,
-}
-
-impl Approach {
-    /// All, in their order.
-    pub const ALL: [Approach; 4] = [Approach::Table, Approach::Chain, Approach::Entry, Approach::Node];
-}
-
 /// Entries for which there is room at first.
 const ROOM: usize = 512;
 

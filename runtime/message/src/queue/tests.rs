@@ -1,5 +1,7 @@
+use super::long::Long;
 use super::*;
-use crate::node::State;
+use crate::envelope::{Envelope, fingerprint};
+use crate::node::{State, flag};
 use proptest::prelude::*;
 
 /// One step of a queue's life.

@@ -1,6 +1,6 @@
 //! What is asked of a queue with an index: the first that fits, and the best of all sources.
 
-use super::{ANY, Approach, Chain, Long, Order, key, slot};
+use super::{ANY, Chain, Long, Order, key, slot};
 use crate::envelope::{Envelope, Pattern};
 use crate::node::{NIL, Nodes, flag};
 use crate::queue::heads::{Head, Heads};
@@ -28,22 +28,40 @@ impl Long {
         self.entries.get(at as usize).map(|entry| (entry.node, at))
     }
 
-    /// What the queue will be searched for by this envelope, or appended behind: fetches what the step before has led to.
-    #[inline]
-    pub fn approach(&self, message: &Envelope, step: Approach, nodes: &Nodes) {
+    /// The queue will be searched for this envelope, or appended behind: asks for where its chain is, and answers that.
+    #[inline(always)]
+    pub fn approach_table(&self, message: &Envelope) -> u32 {
         let at = slot(&(message.context, message.source, message.tag as u32), self.table.len());
-        if step == Approach::Table {
-            return prefetch(&self.table[at]);
+        prefetch(&self.table[at]);
+        at as u32
+    }
+
+    /// Asks for the chain at a place that [`Long::approach_table`] has answered, and answers it.
+    // Not where another chain has taken its place: a search would look further.
+    #[inline(always)]
+    pub fn approach_chain(&self, place: u32) -> u32 {
+        let chain = self.table[place as usize];
+        if let Some(chain) = self.chains.get(chain as usize) {
+            prefetch(chain);
         }
-        // Not where another chain has taken its place: a search would look further.
-        let Some(chain) = self.chains.get(self.table[at] as usize) else { return };
-        if step == Approach::Chain {
-            return prefetch(chain);
+        chain
+    }
+
+    /// Asks for the first entry of a chain, and answers it.
+    #[inline(always)]
+    pub fn approach_entry(&self, chain: u32) -> u32 {
+        let first = self.chains.get(chain as usize).map_or(NIL, |chain| chain.first.get());
+        if let Some(entry) = self.entries.get(first as usize) {
+            prefetch(entry);
         }
-        let Some(entry) = self.entries.get(chain.first.get() as usize) else { return };
-        match step {
-            Approach::Entry => prefetch(entry),
-            _ => nodes.prefetch(entry.node),
+        first
+    }
+
+    /// Asks for the node of an entry.
+    #[inline(always)]
+    pub fn approach_node(&self, entry: u32, nodes: &Nodes) {
+        if let Some(entry) = self.entries.get(entry as usize) {
+            nodes.prefetch(entry.node);
         }
     }
 

@@ -141,10 +141,6 @@ impl Messages {
         let node = &mut self.nodes[receive];
         node.flags |= flags;
         node.data = data;
-        node.bytes = from.bytes.min(room);
-        if from.bytes > room {
-            node.flags |= flag::TRUNCATED;
-            node.data[1] = from.bytes;
-        }
+        node.tell_length(from.bytes);
     }
 }

@@ -1,9 +1,12 @@
 //! The arena of messages and receive requests: one 64-byte line each, named by index.
 
+mod spare;
+
 use crate::envelope::Envelope;
 use engine::Time;
 use rank::Addr;
 use rank::growing::Growing;
+use spare::Spare;
 
 /// "No node".
 pub const NIL: u32 = u32::MAX;
@@ -121,7 +124,7 @@ pub struct Node {
     pub bytes: u64,
     /// A receive's buffer; a message's with `flag::REFERS`.
     pub buffer: Addr,
-    /// Index of the layout, with `flag::LAYOUT`.
+    /// Index of the layout, with `flag::LAYOUT`; of a receive of a volley (`volley.rs`) its number.
     pub layout: u32,
     /// Bits of [`flag`].
     pub flags: u16,
@@ -149,6 +152,16 @@ impl Node {
             data: [0; 2],
         }
     }
+    /// A receive's message is so long: more than there is room for is an error.
+    #[inline]
+    pub fn tell_length(&mut self, bytes: u64) {
+        if bytes > self.bytes {
+            self.flags |= flag::TRUNCATED;
+            self.data[1] = bytes;
+        } else {
+            self.bytes = bytes;
+        }
+    }
     /// Whether `flag` is set.
     #[inline]
     pub fn has(&self, flag: u16) -> bool {
@@ -156,11 +169,18 @@ impl Node {
     }
 }
 
-/// All nodes of a process; freed ones are reused last in, first out.
-#[derive(Default)]
+/// Nodes that were freed last, up to which they are reused last in, first out.
+// As much as the nearest cache holds beside what else a few calls need; after a release of many more, what is scattered is not handed out again as it is.
+const RECENT: u32 = 128;
+
+/// All nodes of a process. The few that were freed last are reused last in, first out, others in the order in which they lie.
 pub struct Nodes {
     nodes: Growing<Node>,
     free: u32,
+    /// How many more may be in the free list.
+    // Counted down: below zero is told by the subtraction itself.
+    room: u32,
+    spare: Spare,
 }
 
 impl Nodes {
@@ -168,7 +188,7 @@ impl Nodes {
     // The free list runs through the nodes themselves (`key`), and the last freed is the first given out: it is
     // still in cache.
     pub fn new() -> Nodes {
-        Nodes { nodes: Growing::new(), free: NIL }
+        Nodes { nodes: Growing::new(), free: NIL, room: RECENT, spare: Spare::default() }
     }
     /// Takes a node and fills it.
     // Always: the fields of a node that is made where this is called go straight to their places. Wide loads of what
@@ -182,6 +202,7 @@ impl Nodes {
         let slot = &mut self.nodes[index as usize];
         let next = slot.key;
         self.free = next;
+        self.room += 1;
         let Node { context, tag, source, key, arrival, bytes, buffer, layout, flags, state, data } = node;
         (slot.context, slot.tag, slot.source, slot.key) = (context, tag, source, key);
         (slot.arrival, slot.bytes, slot.buffer) = (arrival, bytes, buffer);
@@ -192,11 +213,17 @@ impl Nodes {
         self.prefetch(next);
         index
     }
+    /// Puts nodes into the empty free list: those of a page, or else one more.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        self.free = self.nodes.len() as u32;
-        self.nodes.push(Node { key: NIL, ..Node::default() });
+        let Nodes { nodes, free, room, spare } = self;
+        *room -= spare.take(|node| nodes[node as usize].key = std::mem::replace(free, node));
+        if *free == NIL {
+            *free = nodes.len() as u32;
+            *room -= 1;
+            nodes.push(Node { key: NIL, ..Node::default() });
+        }
     }
     /// Gives a node back.
     #[inline(always)]
@@ -205,6 +232,22 @@ impl Nodes {
         slot.state = State::Free;
         slot.key = self.free;
         self.free = index;
+        let (room, is_over) = self.room.overflowing_sub(1);
+        self.room = room;
+        if is_over {
+            self.put_in_order();
+        }
+    }
+    /// Many were freed one after the other: they are given out as they lie.
+    #[cold]
+    #[inline(never)]
+    fn put_in_order(&mut self) {
+        while let Some(node) = self.nodes.get(self.free as usize) {
+            let next = node.key;
+            self.spare.put(self.free);
+            self.free = next;
+        }
+        self.room = RECENT;
     }
     /// How many indices were ever given out.
     pub fn len(&self) -> u32 {
@@ -234,6 +277,12 @@ impl Nodes {
     }
 }
 
+impl Default for Nodes {
+    fn default() -> Nodes {
+        Nodes::new()
+    }
+}
+
 impl std::ops::Index<u32> for Nodes {
     type Output = Node;
     #[inline]
@@ -245,5 +294,48 @@ impl std::ops::IndexMut<u32> for Nodes {
     #[inline]
     fn index_mut(&mut self, index: u32) -> &mut Node {
         &mut self.nodes[index as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// How many pages nodes lie on, which are given out for the first time by `used`.
+    fn pages(nodes: &[u32]) -> usize {
+        nodes.iter().map(|node| node / 64).collect::<std::collections::BTreeSet<_>>().len()
+    }
+
+    #[test]
+    fn nodes_that_are_taken_after_many_were_freed_lie_side_by_side() {
+        let mut nodes = Nodes::new();
+        let used: Vec<u32> = (0..64_000).map(|_| nodes.alloc(Node::default())).collect();
+        // In an order in which none follows its neighbour.
+        (0..64_000).map(|k| used[k * 257 % 64_000]).for_each(|node| nodes.free(node));
+        let again: Vec<u32> = (0..2_000).map(|_| nodes.alloc(Node::default())).collect();
+        assert!(pages(&again[RECENT as usize..]) < 40, "{} pages for 2,000 nodes", pages(&again));
+    }
+
+    proptest! {
+        #[test]
+        fn a_node_is_given_out_once_and_there_are_no_more_than_were_used_at_a_time(steps in proptest::collection::vec((any::<bool>(), 1..400usize, 0..400usize), 1..60)) {
+            let (mut nodes, mut used, mut most) = (Nodes::new(), Vec::new(), 0);
+            for (takes, count, from) in steps {
+                for k in 0..count {
+                    if takes {
+                        let node = nodes.alloc(Node { state: State::Posted, ..Node::default() });
+                        prop_assert!(!used.contains(&node));
+                        used.push(node);
+                    } else if !used.is_empty() {
+                        let node: u32 = used.swap_remove((from + k) * 31 % used.len());
+                        prop_assert_eq!(nodes[node].state, State::Posted);
+                        nodes.free(node);
+                    }
+                }
+                most = most.max(used.len());
+                prop_assert_eq!(nodes.len() as usize, most);
+            }
+        }
     }
 }

@@ -28,6 +28,7 @@ pub mod remote;
 pub mod request;
 pub mod types;
 pub mod view;
+pub mod volley;
 pub mod waits;
 pub mod wild;
 pub mod wire;

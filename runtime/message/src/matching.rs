@@ -7,7 +7,7 @@
 
 use crate::envelope::{Envelope, Pattern, Transit};
 use crate::flight::Flight;
-use crate::messages::Messages;
+use crate::messages::{Messages, RankState};
 use crate::moving::Payload;
 use crate::node::{NIL, Node, State, flag};
 use crate::queue::Place;
@@ -75,6 +75,12 @@ impl Messages {
     #[inline(always)]
     pub fn deliver(&mut self, to: u32, envelope: &Envelope, payload: Payload, bytes: u64, transit: &Transit) {
         let awaited = !self.ranks[to as usize].posted.is_empty();
+        self.deliver_to(to, envelope, payload, bytes, transit, awaited);
+    }
+
+    /// [`Messages::deliver`], where one of the posted receives may have been `awaited` for it.
+    #[inline(always)]
+    pub(crate) fn deliver_to(&mut self, to: u32, envelope: &Envelope, payload: Payload, bytes: u64, transit: &Transit, awaited: bool) {
         let message = self.message_node(envelope, payload, bytes, transit);
         self.note_departure(message);
         if awaited && self.meets_posted(to, message) {
@@ -316,10 +322,19 @@ impl Messages {
                 self.unexpected.remove(&mut state.unexpected, place, &self.nodes);
                 return Some(message);
             }
-            self.unexpected.searched(&mut state.unexpected, &self.nodes);
         }
-        self.posted.push(&mut state.posted, index, &self.nodes);
+        self.await_message(rank, index, |_| {});
         None
+    }
+
+    /// Appends a receive of `rank`, whose message was searched for in vain, to the posted list; `notes` what else there is to note of the rank.
+    // Such a search is what proves the other queue to be long.
+    #[inline(always)]
+    pub(crate) fn await_message(&mut self, rank: u32, index: u32, notes: impl FnOnce(&mut RankState)) {
+        let state = &mut self.ranks[rank as usize];
+        notes(state);
+        self.unexpected.searched(&mut state.unexpected, &self.nodes);
+        self.posted.push(&mut state.posted, index, &self.nodes);
     }
 
     /// [`Messages::match_receive`] of one that takes any source or tag, or that such a one may be before.
@@ -336,9 +351,7 @@ impl Messages {
             self.unlink_unexpected(rank, place);
             return Some(message);
         }
-        let state = &mut self.ranks[rank as usize];
-        self.unexpected.searched(&mut state.unexpected, &self.nodes);
-        self.posted.push(&mut state.posted, index, &self.nodes);
+        self.await_message(rank, index, |_| {});
         if pattern.source.is_none() {
             self.open_wild(rank, &pattern);
             self.mark_dirty(rank);

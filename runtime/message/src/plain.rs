@@ -30,6 +30,16 @@ struct Stretch {
     bytes: u64,
 }
 
+/// What comes of a receive of what lies there.
+pub(crate) enum AtOnce {
+    /// Nothing: no such message lies there.
+    Nothing,
+    /// Nothing: the message takes the general way.
+    Odd,
+    /// The message, whose node is free now, was received.
+    Message { arrival: Time, bytes: u64, node: u32 },
+}
+
 impl Messages {
     /// Whether messages go the plain way, and nobody wants to know of them.
     #[inline(always)]
@@ -190,39 +200,49 @@ impl Messages {
         if state.wilds != 0 || !self.plain_receives {
             return None;
         }
-        let Some((index, place)) = self.unexpected.first_like(state.unexpected, &envelope, &self.nodes) else {
-            // Nothing has come, and what comes next is what the rank waits for.
-            let index = self.plain_receive_node(envelope, Stretch { buffer, bytes: room }, flag::WAITED);
-            let state = &mut self.ranks[me as usize];
-            state.waiting = 1;
-            self.unexpected.searched(&mut state.unexpected, &self.nodes);
-            self.posted.push(&mut state.posted, index, &self.nodes);
-            return Some(index);
+        let (arrival, bytes, index) = match self.receive_at_once(&envelope, (buffer, room)) {
+            AtOnce::Nothing => {
+                // Nothing has come, and what comes next is what the rank waits for.
+                let index = self.plain_receive_node(envelope, Stretch { buffer, bytes: room }, flag::WAITED);
+                self.await_message(me, index, |state| state.waiting = 1);
+                return Some(index);
+            }
+            AtOnce::Odd => return None,
+            AtOnce::Message { arrival, bytes, node } => (arrival, bytes, node),
         };
-        let node = &self.nodes[index];
-        let (arrival, bytes) = (node.arrival, node.bytes);
-        // Neither under way nor waited for by its sender.
-        if node.flags & !(flag::INLINE | flag::POOLED | flag::REFERS | flag::OWNED) != 0 || bytes > room {
-            return None;
-        }
-        if node.has(flag::INLINE) {
-            self.put(Payload::Inline(node.data), buffer, bytes);
-        } else if node.flags != 0 {
-            self.unload_long(index, buffer);
-        }
         self.latest = Status { source: envelope.source as i32, tag: envelope.tag, error: 0, bytes, cancelled: false };
         self.note_arrival_of(me, index, arrival, (bytes, envelope.tag));
         // What [`Messages::received`] does, with one look at the rank.
         let state = &mut self.ranks[me as usize];
-        self.unexpected.remove(&mut state.unexpected, place, &self.nodes);
         if let Some(waited) = state.advance(arrival) {
             self.profile.wait(me, waited);
         }
         if self.wire.has_overheads {
             state.clock += self.wire.overheads.receive;
         }
-        self.drop_message(index);
         Some(NIL)
+    }
+
+    /// The first message with this envelope that lies at the mounted rank goes to where it is wanted, if it is as plain as the receive.
+    #[inline(always)]
+    pub(crate) fn receive_at_once(&mut self, envelope: &Envelope, (buffer, room): (Addr, u64)) -> AtOnce {
+        let me = self.current;
+        let unexpected = self.ranks[me as usize].unexpected;
+        let Some((index, place)) = self.unexpected.first_like(unexpected, envelope, &self.nodes) else { return AtOnce::Nothing };
+        let node = &self.nodes[index];
+        let (arrival, bytes) = (node.arrival, node.bytes);
+        // Neither under way nor waited for by its sender.
+        if node.flags & !(flag::INLINE | flag::POOLED | flag::REFERS | flag::OWNED) != 0 || bytes > room {
+            return AtOnce::Odd;
+        }
+        if node.has(flag::INLINE) {
+            self.put(Payload::Inline(node.data), buffer, bytes);
+        } else if node.flags != 0 {
+            self.unload_long(index, buffer);
+        }
+        self.unexpected.remove(&mut self.ranks[me as usize].unexpected, place, &self.nodes);
+        self.drop_message(index);
+        AtOnce::Message { arrival, bytes, node: index }
     }
 
     // Out of line: see `deliver_long`.
@@ -330,6 +350,14 @@ impl Messages {
         let arrival = self.ranks[me as usize].clock + self.wire.latency(me, to, bytes);
         self.profile.message(bytes);
         self.batch_send::<false>(to, *envelope, (Addr::NULL, bytes), Transit::at(arrival), false);
+    }
+
+    /// The node of a receive in a run without payloads that its rank is, or will be, blocked for among others: `number` is its own among these.
+    #[inline(always)]
+    pub(crate) fn blocked_receive_node(&mut self, envelope: &Envelope, bytes: u64, number: u32) -> u32 {
+        let index = self.plain_receive_node(*envelope, Stretch { buffer: Addr::NULL, bytes }, flag::WAITED | flag::STATUS_IGNORED);
+        self.nodes[index].layout = number;
+        index
     }
 
     // Asked when it is posted and not when its message comes: then another rank is mounted, and this one's

@@ -30,7 +30,7 @@ pub use ::schedule;
 pub use call::file as files;
 pub use message::{
     batch, buffered, charging, envelope, flight, handle, matching, messages, node, p2p, packing, queue, ready, reference, regions, request,
-    types, view, waits, wire,
+    types, view, volley, waits, wire,
 };
 pub use objects::file as file_object;
 pub use objects::{Objects, abi, attribute, datatype, errhandler, error, group, handles, info, op, session, slab, topology, win};

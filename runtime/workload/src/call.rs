@@ -170,6 +170,23 @@ pub struct Start {
     pub number: u32,
 }
 
+/// Calls that follow one another: messages in one communicator that are started, and then all waited for. Nothing else of the rank is open meanwhile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Volley {
+    /// The messages; whom these are with is not told here ([`Workload::volley`](crate::Workload::volley)).
+    pub starts: Box<[Start]>,
+    /// The starts that are alike and follow one another: their function, what they do, and how many they are.
+    pub rows: Box<[(u16, Starts, u32)]>,
+    /// The communicator's number.
+    pub comm: u32,
+    /// How many are sends.
+    pub sends: u16,
+    /// The number of the function of the last call.
+    pub function: u16,
+    /// How many requests it waits for, whose numbers are those below; `None` where it is an `MPI_Recv`, whose message is the last one.
+    pub requests: Option<u32>,
+}
+
 /// Requests of a rank that a call waits for, all of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Awaited {

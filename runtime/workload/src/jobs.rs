@@ -1,11 +1,13 @@
 //! Several replays at once on one machine: each job's ranks are a world of their own, and meet those of others in the network alone.
 
-use crate::call::{Answer, Awaited, Call, Message, Partners, Series, Start};
+use crate::call::{Answer, Awaited, Call, Message, Partners, Series, Start, Volley};
 use crate::replay::{Comparison, Cursor, Replay};
 use crate::workload::{Caller, Workload};
 use engine::record::{Put, Take};
 use engine::{Span, Time};
 use mpi::Mpi;
+use mpi::volley::MOST;
+use std::rc::Rc;
 
 /// One of them.
 pub struct Job<'t> {
@@ -59,6 +61,7 @@ impl<'t> Jobs<'t> {
                 }) as u16
             };
             job.functions = job.replay.names().iter().map(number).collect();
+            job.replay.number_functions(&job.functions);
             (job.first, job.first_site) = (first, first_site);
             first += job.ranks;
             first_site += job.replay.sites();
@@ -152,6 +155,21 @@ impl Workload for Jobs<'_> {
         let Job { replay, first, functions, .. } = &mut self.jobs[(place.job as usize).checked_sub(1)?];
         let (computed, function, awaited) = replay.wait(&caller.of_world(*first), &mut place.cursor)?;
         Some((computed, functions[usize::from(function)], awaited))
+    }
+
+    fn has_volley(&self, place: &Place) -> bool {
+        (place.job as usize).checked_sub(1).is_some_and(|job| self.jobs[job].replay.has_volley(&place.cursor))
+    }
+
+    fn volley(&self, place: &Place, with: impl FnOnce(u32) -> Option<[Partners; 2]>, others: &mut [u32; MOST]) -> Option<Rc<Volley>> {
+        self.jobs[(place.job as usize).checked_sub(1)?].replay.volley(&place.cursor, with, others)
+    }
+
+    fn fire(&mut self, caller: &Caller, place: &mut Place, computed: &mut Vec<Span>) {
+        if let Some(job) = (place.job as usize).checked_sub(1) {
+            let Job { replay, first, .. } = &mut self.jobs[job];
+            replay.fire(&caller.of_world(*first), &mut place.cursor, computed);
+        }
     }
 
     fn function(&self, place: &Place, call: &Call) -> Option<u16> {

@@ -11,7 +11,8 @@
 //!
 //! Most calls are messages. A workload that knows that a rank's next one is says so ([`Workload::message`]), and those that follow one another are made
 //! with one look at the world, and so are waits for all of a rank's requests; those that are alike ([`Workload::series`]) are started and held as those of a
-//! program are (`message/batch.rs`). All other calls, and all of them where recorders listen, go one by one.
+//! program are (`message/batch.rs`). Those that are waited for as soon as they are started ([`Workload::volley`]) are made as one, with their wait, and without a
+//! request for any of them (`message/volley.rs`). All other calls, and all of them where recorders listen, go one by one.
 //!
 //! A replay makes of each different call of a trace once what it is to a rank, with the numbers that differ between ranks as places in columns, and
 //! lays loops out as steps; a rank's cursor is a place among these and the turns left of the loops around it.
@@ -28,7 +29,8 @@ mod workload;
 
 pub use aspen::Walk;
 pub use call::{
-    Answer, Awaited, Call, Collective, Envelope, Exchange, Message, Neighborhood, Partners, Requests, Series, Start, Starts, Wait, What,
+    Answer, Awaited, Call, Collective, Envelope, Exchange, Message, Neighborhood, Partners, Requests, Series, Start, Starts, Volley, Wait,
+    What,
 };
 pub use function::{Function, NAMES};
 pub use jobs::{Job, Jobs};

@@ -5,6 +5,7 @@ mod listening;
 mod making;
 mod row;
 mod series;
+mod volley;
 
 pub use listening::Found;
 
@@ -28,6 +29,7 @@ use mpi::{Mpi, World};
 use observe::Recorder;
 use rank::Addr;
 use row::{Row, start};
+use volley::Told;
 
 /// A buffer of so many bytes, in no memory.
 #[inline]
@@ -50,6 +52,8 @@ enum Blocked {
     Complete(Wait),
     /// For all its requests, which are completed as they come.
     All,
+    /// For the messages of a volley.
+    Volley,
     Collective,
     /// A call that makes a communicator.
     Making,
@@ -101,6 +105,7 @@ pub struct Machines<'m, W: Workload> {
     lists: Lists,
     /// The requests of a call that names some of its rank's.
     some: Vec<usize>,
+    told: Told,
     /// What went wrong, in sentences.
     failures: Vec<String>,
     resumed: u64,
@@ -125,6 +130,7 @@ impl<'m, W: Workload> Machines<'m, W> {
             first,
             lists: Lists::default(),
             some: Vec::new(),
+            told: Told::default(),
             failures: Vec::new(),
             resumed: 0,
             listening: None,
@@ -184,6 +190,10 @@ impl<'m, W: Workload> Machines<'m, W> {
                     Row::Over(true) => answer = Answer::Done,
                     Row::Stops(status) => return Ok(Outcome::Finished { status }),
                     Row::Blocks => return Ok(Outcome::Blocked),
+                    Row::Looks => {
+                        answer = self.end_unsettled_volley(rank)?;
+                        continue;
+                    }
                     Row::Waits(function, entered, requests) => {
                         (self.machines[at].entered, self.machines[at].function) = (entered, function);
                         if let Begun::Blocks(blocked, word) = self.begin_completing(rank, Wait::All, requests)? {
@@ -422,6 +432,7 @@ impl<'m, W: Workload> Machines<'m, W> {
                 }
                 self.end_completing(rank, Wait::All, true)?
             }
+            Blocked::Volley => return self.end_volley(rank),
             Blocked::Collective => self.mpi.end_collective(word, Addr::NULL).map(|()| Answer::Done)?,
             Blocked::Making => self.made(rank, word)?,
         };

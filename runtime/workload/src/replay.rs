@@ -17,10 +17,11 @@ mod outcome;
 mod plan;
 mod position;
 mod ready;
+mod volley;
 
 pub use comparison::Comparison;
 
-use crate::call::{Answer, Awaited, Call, Collective, Envelope, Exchange, Message, Partners, Requests, Series, Start, Wait};
+use crate::call::{Answer, Awaited, Call, Collective, Envelope, Exchange, Message, Partners, Requests, Series, Start, Volley, Wait};
 use crate::workload::{Caller, Workload};
 use arguments::{Comm, Partner, Received};
 use collective::Reducer;
@@ -31,6 +32,7 @@ use mpi::Mpi;
 use mpi::collective::Reducing;
 use mpi::p2p::SendMode;
 use mpi::request::{ANY_SOURCE, ANY_TAG, UNDEFINED};
+use mpi::volley::MOST;
 use operation::{Completed, Operation, Slots};
 use plan::Plan;
 use position::{Position, Way};
@@ -134,6 +136,11 @@ impl<'t> Replay<'t> {
     /// The communicators of the trace.
     pub(crate) fn comms(&self) -> &'t Comms {
         &self.trace.comms
+    }
+
+    /// Gives functions of volleys other numbers: by their own.
+    pub(crate) fn number_functions(&mut self, numbers: &[u16]) {
+        self.plan.volleys.number_functions(numbers);
     }
 
     /// From the beginning, for another run whose ranks begin at a time.
@@ -514,6 +521,40 @@ impl Workload for Replay<'_> {
         let span = self.pass(caller, cursor, call, passage);
         let Waiting { function, awaited } = self.plan.wait(call)?;
         Some((span, *function, awaited))
+    }
+
+    #[inline(always)]
+    fn has_volley(&self, cursor: &Cursor) -> bool {
+        self.plan.volleys.any_at(&cursor.position)
+    }
+
+    // Where clocks are compared, each call is by itself.
+    #[inline(always)]
+    fn volley(&self, cursor: &Cursor, with: impl FnOnce(u32) -> Option<[Partners; 2]>, others: &mut [u32; MOST]) -> Option<Rc<Volley>> {
+        let planned = self.plan.volleys.at(&cursor.position).filter(|_| cursor.calls > 0 && self.expected.is_empty())?;
+        let [sends, receives] = with(planned.volley.comm)?;
+        for (other, (rank, sent)) in others.iter_mut().zip(&planned.others) {
+            *other = self.partner(cursor, *rank, if *sent { &sends } else { &receives })?;
+        }
+        Some(planned.volley.clone())
+    }
+
+    #[inline(always)]
+    fn fire(&mut self, caller: &Caller, cursor: &mut Cursor, computed: &mut Vec<Span>) {
+        computed.clear();
+        let Replay { plan, clockwork, .. } = self;
+        let Some(planned) = plan.volleys.begun(&cursor.position) else { return };
+        if self.is_timeless {
+            planned.behind().pass(&mut cursor.position);
+            cursor.calls += planned.path.len() as u64;
+            return;
+        }
+        for lead in &planned.path {
+            let last = cursor.position.step;
+            let call = lead.pass(&mut cursor.position);
+            computed.push(clockwork.before(caller.rank, Passage { last, call, calls: cursor.calls, polls: false }, plan));
+            cursor.calls += 1;
+        }
     }
 
     fn function(&self, cursor: &Cursor, call: &Call) -> Option<u16> {

@@ -1,10 +1,12 @@
 //! What ranks without a program do, and what they know when they are asked for their next call.
 
-use crate::call::{Answer, Awaited, Call, Message, Partners, Series, Start};
+use crate::call::{Answer, Awaited, Call, Message, Partners, Series, Start, Volley};
 use crate::function::Function;
 use engine::{Span, Time};
 use mpi::comm;
 use mpi::handle::{COMM_NULL, COMM_SELF, COMM_WORLD};
+use mpi::volley::MOST;
+use std::rc::Rc;
 use trace::trace::Comms;
 
 /// A rank that is asked for its next call.
@@ -94,6 +96,22 @@ pub trait Workload {
         None
     }
 
+    /// Whether a rank's next calls may be a volley.
+    fn has_volley(&self, _: &Self::Cursor) -> bool {
+        false
+    }
+
+    /// A rank's next calls, if they are known to be a volley; and into `others` with whom its messages are, if all are among those whom sends and receives in a
+    /// communicator of this number may be with. `None`, and the rank is where it was, else.
+    fn volley(&self, _: &Self::Cursor, _with: impl FnOnce(u32) -> Option<[Partners; 2]>, _others: &mut [u32; MOST]) -> Option<Rc<Volley>> {
+        None
+    }
+
+    /// The rank makes the calls of its volley: what it computes before each, nothing if that is nothing.
+    fn fire(&mut self, _: &Caller, _: &mut Self::Cursor, computed: &mut Vec<Span>) {
+        computed.clear();
+    }
+
     /// The number of the call's MPI function among the names of the run ([`mpi::Setup`]); `None` of what is no call. Those of [`Function`]
     /// unless the workload has others.
     fn function(&self, _: &Self::Cursor, call: &Call) -> Option<u16> {
@@ -146,6 +164,23 @@ impl<W: Workload> Workload for &mut W {
     #[inline(always)]
     fn wait(&mut self, caller: &Caller, cursor: &mut Self::Cursor) -> Option<(Span, u16, &Awaited)> {
         (**self).wait(caller, cursor)
+    }
+    #[inline(always)]
+    fn has_volley(&self, cursor: &Self::Cursor) -> bool {
+        (**self).has_volley(cursor)
+    }
+    #[inline(always)]
+    fn volley(
+        &self,
+        cursor: &Self::Cursor,
+        with: impl FnOnce(u32) -> Option<[Partners; 2]>,
+        others: &mut [u32; MOST],
+    ) -> Option<Rc<Volley>> {
+        (**self).volley(cursor, with, others)
+    }
+    #[inline(always)]
+    fn fire(&mut self, caller: &Caller, cursor: &mut Self::Cursor, computed: &mut Vec<Span>) {
+        (**self).fire(caller, cursor, computed);
     }
     fn function(&self, cursor: &Self::Cursor, call: &Call) -> Option<u16> {
         (**self).function(cursor, call)

@@ -1,6 +1,7 @@
 //! Messages that a rank sends and receives in a row: with one look at the world for all of them, and nothing put together that only other calls need.
 
 use super::series::{Ran, run};
+use super::volley::{Fired, fire};
 use super::{Blocked, Machine, Machines, buffer_of};
 use crate::call::{Awaited, Message, Requests, Wait, What};
 use crate::requests::{Lists, NONE};
@@ -38,6 +39,8 @@ pub(super) enum Row {
     Waits(u16, Time, Requests),
     /// The rank waits, and what it is blocked in is noted down.
     Blocks,
+    /// The end of a volley, of which all is noted down, has to be looked at.
+    Looks,
 }
 
 /// A rank's place for its open requests, which it gets if it has none.
@@ -60,6 +63,28 @@ impl<W: Workload> Machines<'_, W> {
         let made = machine.comms.as_ref().map_or(&[][..], |comms| comms.as_slice());
         let mut any = false;
         loop {
+            let fired = match machine.list {
+                NONE if self.workload.has_volley(&machine.cursor) => {
+                    fire(world, &mut self.workload, &mut self.told, (&mut machine.cursor, made))
+                }
+                _ => Fired::Nothing,
+            };
+            match fired {
+                Fired::Nothing => {}
+                Fired::Over => {
+                    any = true;
+                    continue;
+                }
+                Fired::Waits(function, entered, word) => {
+                    (machine.entered, machine.function) = (entered, function);
+                    (machine.blocked, machine.word) = (Blocked::Volley, word);
+                    return Ok(Row::Blocks);
+                }
+                Fired::Looks(function, entered, word) => {
+                    (machine.entered, machine.function, machine.word) = (entered, function, word);
+                    return Ok(Row::Looks);
+                }
+            }
             let caller = Caller { rank, clock: world.messages.clock(rank), knows: Known::Made(&world.objects.comms, made), first: 0 };
             if let Some(series) = self.workload.series(&caller, &machine.cursor) {
                 let of = (&mut machine.cursor, &mut machine.list, made);

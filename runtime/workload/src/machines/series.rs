@@ -87,7 +87,7 @@ pub(super) fn run<W: Workload>(
 
 /// Whom plain messages may be with: sends go to ranks of this process.
 #[inline(always)]
-fn partners(world: &World, comm: &Consecutive, starts: Starts) -> Partners {
+pub(super) fn partners(world: &World, comm: &Consecutive, starts: Starts) -> Partners {
     let Consecutive { me, size, first, .. } = *comm;
     if starts == Starts::Irecvs {
         return Partners { me, size, first: 0, count: size };

@@ -6,6 +6,7 @@ use super::making::Make;
 use super::operation::Operation;
 use super::position::{Lead, Position, Step, Way, lay_out};
 use super::ready::{Ready, Waiting};
+use super::volley::Volleys;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -32,6 +33,7 @@ pub(super) struct Plan {
     series: Vec<u32>,
     /// Where the messages of series lead to, by step.
     leads: Vec<Lead>,
+    pub(super) volleys: Volleys,
     /// The function of each call, and its place: function and site, by number.
     pub(super) functions: Vec<u16>,
     pub(super) places: Vec<u32>,
@@ -62,6 +64,7 @@ impl Plan {
             waits: Vec::with_capacity(trace.calls.len()),
             series: Vec::new(),
             leads: Vec::new(),
+            volleys: Volleys::default(),
             functions: Vec::with_capacity(trace.calls.len()),
             places: Vec::with_capacity(trace.calls.len()),
             sites: Vec::new(),
@@ -85,6 +88,7 @@ impl Plan {
             return Err("the trace has more than 2^32 calls and loops".to_owned());
         }
         plan.add_series();
+        plan.volleys = Volleys::new(&plan.steps, &plan.ready, &plan.waits);
         let counts = plan.steps.iter().filter_map(|step| if let Step::Loop(Cell::Column(column), _) = step { Some(*column) } else { None });
         plan.used.extend(counts);
         plan.check(trace)?;

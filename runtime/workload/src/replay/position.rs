@@ -36,10 +36,23 @@ impl Lead {
     /// To no call.
     pub(super) const NOWHERE: Lead = Lead { call: u32::MAX, behind: 0 };
 
+    /// To a call, and the step behind it.
+    pub(super) fn to(call: u32, behind: u32) -> Lead {
+        Lead { call, behind }
+    }
+
     /// From a call, or from the end of a loop's turn to its first call.
     pub(super) fn of(steps: &[Step], step: usize) -> Lead {
         let at = if let Step::Turn(begin) = steps[step] { begin } else { step as u32 };
         if let Step::Call(call) = steps[at as usize] { Lead { call, behind: at + 1 } } else { Lead::NOWHERE }
+    }
+
+    /// Goes there from a rank's place, where that is possible ([`Lead::way`]): the call.
+    #[inline(always)]
+    pub(super) fn pass(self, position: &mut Position) -> u32 {
+        let Lead { call, behind } = self;
+        position.pass(Way { behind, turns: u64::from(behind <= position.step) });
+        call
     }
 
     /// The call, of no trace if there is none, and the way behind it, if the rank that is there has a turn left where one ends.

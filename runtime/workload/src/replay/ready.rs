@@ -21,7 +21,7 @@ pub(super) struct Ready {
     what: What,
     /// Of its request, if it has one: again beside `what`, which would have to be looked through.
     number: u32,
-    rank: Cell,
+    pub(super) rank: Cell,
     tag: i32,
     pub(super) comm: u32,
     bytes: u64,
@@ -64,6 +64,11 @@ impl Ready {
         }
     }
 
+    /// Whether it is an `MPI_Recv` of a message that is known.
+    pub(super) fn receives(&self) -> bool {
+        self.what == What::Recv && self.tag >= 0
+    }
+
     /// Whether both may be of one series.
     pub(super) fn is_like(&self, other: &Ready) -> bool {
         self.starts().is_some() && (self.starts(), self.function, self.comm) == (other.starts(), other.function, other.comm)
@@ -71,7 +76,7 @@ impl Ready {
 
     /// As one of a series, with this rank.
     #[inline(always)]
-    fn start(&self, peer: u32) -> Start {
+    pub(super) fn start(&self, peer: u32) -> Start {
         Start { peer, tag: self.tag, bytes: self.bytes, number: self.number }
     }
 }
@@ -107,9 +112,15 @@ impl Replay<'_> {
     /// A call of the series at the cursor; `None` if it is with none of these partners.
     #[inline(always)]
     pub(super) fn in_series(&self, cursor: &Cursor, ready: &Ready, partners: &Partners) -> Option<Start> {
-        let told = Peer::of(self.columns.number(ready.rank, cursor.position.place));
+        self.partner(cursor, ready.rank, partners).map(|peer| ready.start(peer))
+    }
+
+    /// The rank in a cell, if it is one of these partners.
+    #[inline(always)]
+    pub(super) fn partner(&self, cursor: &Cursor, rank: Cell, partners: &Partners) -> Option<u32> {
+        let told = Peer::of(self.columns.number(rank, cursor.position.place));
         let peer = told.rank(Position { rank: partners.me, peers: partners.size }) as u32;
-        (peer.wrapping_sub(partners.first) < partners.count).then(|| ready.start(peer))
+        (peer.wrapping_sub(partners.first) < partners.count).then_some(peer)
     }
 
     /// The message of the rank at the cursor; `None` if its call is one for the general way.

@@ -1,0 +1,127 @@
+//! The volley: messages that a rank without a program sends and receives one after the other before it waits for all of them.
+//!
+//! A program's messages are requests until it waits for them: it may do anything else between. Of a rank without a program it is known ahead that it
+//! does not. So nothing is kept of a message that meets its other half at once, neither a node nor a request; what is left when all are started is
+//! what the rank is blocked for, and has been marked so from the beginning ([`flag::STATUS_IGNORED`]).
+//!
+//! Only in runs without payloads, and of messages that are plain (`plain.rs`), whose time is known when they are sent. Everything here does what these calls do
+//! one by one.
+
+use crate::envelope::{Envelope, Transit};
+use crate::messages::Messages;
+use crate::moving::Payload;
+use crate::node::{NIL, flag};
+use crate::plain::AtOnce;
+use engine::Time;
+use rank::{Addr, memory};
+
+/// How many messages it has at most: those of a row are asked for ahead, and stay in the nearest cache.
+pub const MOST: usize = 64;
+
+impl Messages {
+    /// Whether the mounted rank's messages can go in volleys: nobody wants to know of them, and nothing of the rank is undecided.
+    #[inline(always)]
+    pub fn fires_volleys(&self) -> bool {
+        let state = &self.ranks[self.current as usize];
+        let anybody = self.payloads || self.lets_others_run() || self.held.cancels || state.watches();
+        self.sends_plainly() && self.receives_plainly() && self.unseen && !anybody
+    }
+
+    /// The mounted rank, for which that is so, begins one.
+    // What it started before comes before: messages of one sender must not overtake (MPI 5.0 section 3.5).
+    #[inline(always)]
+    pub fn begin_volley(&mut self) {
+        self.flush_batch();
+        // One more than it waits for: it is not woken before it waits.
+        self.ranks[self.current as usize].waiting = 1;
+    }
+
+    /// Messages will be sent to these ranks, counted from the `first`.
+    #[inline(always)]
+    pub fn approach_ranks(&self, first: u32, others: &[u32]) {
+        for &other in others {
+            memory::prefetch(&self.ranks[(first + other) as usize]);
+        }
+    }
+
+    /// [`Messages::approach_ranks`] has been asked for these: now for what they have posted.
+    #[inline(always)]
+    pub fn approach_receives(&self, first: u32, others: &[u32]) {
+        for &other in others {
+            self.posted.prefetch(self.ranks[(first + other) as usize].posted, &self.nodes);
+        }
+    }
+
+    /// [`Messages::approach_receives`] has been asked for these: where nodes are seldom in the cache, now for that which this message will meet; `to` is none for
+    /// one that the mounted rank receives.
+    #[inline(always)]
+    pub fn approach_other(&self, to: Option<u32>, envelope: &Envelope) {
+        self.approach_node(self.current, to.unwrap_or(NIL), envelope.key);
+    }
+
+    /// Receives a message of the volley, or posts the receive. `number` is that of its request.
+    #[inline(always)]
+    pub fn volley_receive(&mut self, envelope: &Envelope, room: u64, number: u32) {
+        let me = self.current;
+        match self.receive_at_once(envelope, (Addr::NULL, room)) {
+            AtOnce::Message { arrival, .. } => {
+                let arrived = &mut self.ranks[me as usize].arrived;
+                *arrived = arrival.max(*arrived);
+            }
+            AtOnce::Nothing => {
+                let index = self.blocked_receive_node(envelope, room, number);
+                self.await_message(me, index, |state| state.waiting += 1);
+            }
+            AtOnce::Odd => self.volley_receive_any(envelope, room, number),
+        }
+    }
+
+    /// [`Messages::volley_receive`] of what lies there, whatever that is.
+    #[cold]
+    #[inline(never)]
+    fn volley_receive_any(&mut self, envelope: &Envelope, room: u64, number: u32) {
+        let me = self.current;
+        let index = self.blocked_receive_node(envelope, room, number);
+        self.ranks[me as usize].waiting += 1;
+        self.post(me, index, false);
+    }
+
+    /// Sends a message of the volley, which leaves at `at`, to a rank of this process.
+    #[inline(always)]
+    pub fn volley_send(&mut self, to: u32, envelope: &Envelope, bytes: u64, at: Time) {
+        let arrival = at + self.wire.latency(self.current, to, bytes);
+        self.profile.message(bytes);
+        match self.match_posted(to, envelope) {
+            Some(receive) => {
+                let node = &mut self.nodes[receive];
+                (node.source, node.tag) = (envelope.source, envelope.tag);
+                node.flags &= !flag::ANY_TAG;
+                node.tell_length(bytes);
+                self.complete(to, receive, arrival);
+            }
+            None => self.deliver_to(to, envelope, Payload::None, bytes, &Transit::at(arrival), false),
+        }
+    }
+
+    /// The volley is over, with so many sends: whether the mounted rank is blocked now, and whether it has sent many in a row. If it is not blocked, its clock is
+    /// to be moved as when it is resumed.
+    #[inline(always)]
+    pub fn end_volley(&mut self, sent: u16) -> (bool, bool) {
+        let state = &mut self.ranks[self.current as usize];
+        state.waiting -= 1;
+        (state.waiting != 0, state.counts_burst(sent))
+    }
+
+    /// Receives of the mounted rank's volley that it has to see all the same, and their numbers, by these: messages that were too long.
+    #[cold]
+    pub fn unsettled_of_volley(&mut self) -> Vec<(u32, u32)> {
+        let me = self.current;
+        let own = self.unsettled.iter().filter(|(_, owner)| **owner == me);
+        let mut nodes: Vec<(u32, u32)> = own.map(|(&node, _)| (self.nodes[node].layout, node)).collect();
+        nodes.sort_unstable();
+        for (_, node) in &nodes {
+            self.unsettled.remove(node);
+        }
+        nodes
+    }
+}

@@ -1,0 +1,184 @@
+//! Volleys: messages that are started in a row and then waited for, as one (`message/volley.rs`), where all of them are plain and within the process. All others are
+//! made by themselves.
+
+use super::series::partners;
+use super::{Answer, Machine, Machines};
+use crate::call::{Start, Starts, Volley, Wait};
+use crate::workload::{Caller, Known, Workload, handle_of};
+use engine::{Span, Time};
+use mpi::World;
+use mpi::comm::Consecutive;
+use mpi::envelope::Envelope;
+use mpi::error::Result;
+use mpi::handle::{self, REQUEST_NULL};
+use mpi::volley::MOST;
+
+/// Of a volley's number that has no requests: it ends with an `MPI_Recv`.
+const RECEIVES: usize = usize::MAX;
+
+/// What is told of a volley before it is made.
+pub(super) struct Told {
+    /// With whom its messages are: the other rank, of sends among all.
+    others: [u32; MOST],
+    /// What its rank computes before each call.
+    computed: Vec<Span>,
+}
+
+impl Default for Told {
+    fn default() -> Told {
+        Told { others: [0; MOST], computed: Vec::new() }
+    }
+}
+
+/// What came of a rank's next calls.
+pub(super) enum Fired {
+    /// They are no volley, or not one that can be made as such: nothing has happened.
+    Nothing,
+    Over,
+    /// The last call, of this function and entered then, waits, with this word for its end.
+    Waits(u16, Time, usize),
+    /// As [`Fired::Waits`] when the wait is over: the rank may have to see something.
+    Looks(u16, Time, usize),
+}
+
+/// Makes the volley at which the mounted rank is, if there is one.
+// Out of line, so that what is made one by one keeps its registers.
+#[inline(never)]
+pub(super) fn fire<W: Workload>(
+    world: &mut World,
+    workload: &mut W,
+    Told { others, computed }: &mut Told,
+    (cursor, made): (&mut W::Cursor, &[usize]),
+) -> Fired {
+    let mut comm = None;
+    let with = |number| {
+        let known = world.objects.comms.consecutive(handle_of(made, number)).filter(|_| world.messages.fires_volleys())?;
+        comm = Some(known);
+        Some([partners(world, &known, Starts::Sends), partners(world, &known, Starts::Irecvs)])
+    };
+    let Some(volley) = workload.volley(cursor, with, others) else { return Fired::Nothing };
+    // Nobody has aborted, so that no call of the volley is one too many.
+    let Some(comm) = comm.filter(|_| world.enter_calls(volley.function) == Some(Time::MAX)) else { return Fired::Nothing };
+    let (rank, clock) = (world.messages.current, world.messages.clock(world.messages.current));
+    let others = &others[..volley.starts.len()];
+    if volley.sends > 1 {
+        receivers(&volley.rows, others).for_each(|others| world.messages.approach_ranks(comm.first, others));
+    }
+    let caller = Caller { rank, clock, knows: Known::Made(&world.objects.comms, made), first: 0 };
+    workload.fire(&caller, cursor, computed);
+    world.messages.begin_volley();
+    if volley.sends > 1 {
+        receivers(&volley.rows, others).for_each(|others| world.messages.approach_receives(comm.first, others));
+        if world.messages.sweeps {
+            approach(world, &volley, comm, others);
+        }
+    }
+    let entered = make_calls(world, &volley, comm, others, computed);
+    let (waits, is_far) = world.messages.end_volley(volley.sends);
+    if is_far && let Some(others) = receivers(&volley.rows, others).last() {
+        let last: Vec<u32> = others.iter().map(|other| comm.first + other).collect();
+        world.messages.forgive(&last);
+    }
+    if !waits && world.settle_all_ignored() {
+        world.messages.leave_call(volley.function, entered);
+        return Fired::Over;
+    }
+    let word = volley.requests.map_or(RECEIVES, |requests| requests as usize);
+    if waits { Fired::Waits(volley.function, entered, word) } else { Fired::Looks(volley.function, entered, word) }
+}
+
+/// Makes its calls, the last one but for its end: when that was entered.
+#[inline(always)]
+fn make_calls(world: &mut World, volley: &Volley, comm: Consecutive, others: &[u32], computed: &[Span]) -> Time {
+    let Consecutive { context, me, first, .. } = comm;
+    let rank = world.messages.current;
+    let mut clock = world.messages.clock(rank);
+    let (mut messages, mut computed) = (volley.starts.iter().zip(others), computed.iter());
+    for &(function, what, count) in &volley.rows {
+        world.messages.ranks[rank as usize].function = function;
+        for (&Start { tag, bytes, number, .. }, &other) in messages.by_ref().take(count as usize) {
+            if let Some(&computed) = computed.next() {
+                world.messages.compute(rank, computed);
+                clock = world.messages.clock(rank);
+            }
+            if what == Starts::Irecvs {
+                world.messages.volley_receive(&Envelope::new(context, other, tag), bytes, number);
+            } else {
+                world.messages.volley_send(first + other, &Envelope::new(context, me, tag), bytes, clock);
+            }
+        }
+        // The last call is counted as it ends, with the time that it took.
+        if function != volley.function {
+            world.messages.profile.calls_at_once(function, u64::from(count));
+        }
+    }
+    if let Some(&computed) = computed.next() {
+        world.messages.compute(rank, computed);
+        clock = world.messages.clock(rank);
+    }
+    world.messages.ranks[rank as usize].function = volley.function;
+    clock
+}
+
+/// Asks for what its messages will meet.
+#[inline(never)]
+fn approach(world: &World, volley: &Volley, Consecutive { context, me, first, .. }: Consecutive, others: &[u32]) {
+    let mut messages = volley.starts.iter().zip(others);
+    for &(_, what, count) in &volley.rows {
+        for (start, &other) in messages.by_ref().take(count as usize) {
+            match what {
+                Starts::Irecvs => world.messages.approach_other(None, &Envelope::new(context, other, start.tag)),
+                _ => world.messages.approach_other(Some(first + other), &Envelope::new(context, me, start.tag)),
+            }
+        }
+    }
+}
+
+/// To whom it sends, row by row.
+#[inline(always)]
+fn receivers<'o>(rows: &[(u16, Starts, u32)], others: &'o [u32]) -> impl Iterator<Item = &'o [u32]> {
+    let mut at = 0;
+    rows.iter().filter_map(move |&(_, what, count)| {
+        let row = at..at + count as usize;
+        at = row.end;
+        (what != Starts::Irecvs).then(|| &others[row])
+    })
+}
+
+impl<W: Workload> Machines<'_, W> {
+    /// The second half of the last call of a volley.
+    #[inline]
+    pub(super) fn end_volley(&mut self, rank: u32) -> Result<Answer> {
+        let mut world = self.mpi.world();
+        if !world.settle_all_ignored() {
+            drop(world);
+            return self.end_unsettled_volley(rank);
+        }
+        let Machine { function, entered, .. } = self.machines[rank as usize];
+        world.messages.leave_call(function, entered);
+        Ok(Answer::Done)
+    }
+
+    /// [`Machines::end_volley`] of one of which the rank may have to see something: as if it had been made call by call.
+    #[cold]
+    pub(super) fn end_unsettled_volley(&mut self, rank: u32) -> Result<Answer> {
+        let Machine { word, .. } = self.machines[rank as usize];
+        let unsettled = {
+            let mut world = self.mpi.world();
+            world.messages.settle_arrived();
+            world.messages.unsettled_of_volley()
+        };
+        if word == RECEIVES {
+            for (_, node) in unsettled {
+                self.mpi.end_receive(node)?;
+            }
+        } else {
+            let handles = &mut self.list(rank).handles;
+            handles.resize(word, REQUEST_NULL);
+            unsettled.into_iter().for_each(|(number, node)| handles[number as usize] = handle::of_node(node));
+            self.end_completing(rank, Wait::All, false)?;
+        }
+        self.leave(rank);
+        Ok(Answer::Done)
+    }
+}

@@ -149,6 +149,9 @@ impl Messages {
             let Pair { to, receive, message } = self.batch.pairs[at];
             self.take(to, receive, message);
         }
+        if count == MOST {
+            self.nodes.settle();
+        }
         if self.ranks[me as usize].counts_burst(sent) {
             let last: [u32; MOST] = std::array::from_fn(|at| self.batch.operations[at].to);
             self.forgive(&last[..count]);

@@ -317,11 +317,11 @@ impl Messages {
         if state.wilds != 0 || node.flags & (flag::WILD | flag::ANY_TAG) != 0 {
             return self.match_receive_slow(rank, index, waits);
         }
-        if !state.unexpected.is_empty() {
-            if let Some((message, place)) = self.unexpected.first_like(state.unexpected, &Envelope::of(node), &self.nodes) {
-                self.unexpected.remove(&mut state.unexpected, place, &self.nodes);
-                return Some(message);
-            }
+        if !state.unexpected.is_empty()
+            && let Some((message, place)) = self.unexpected.first_like(state.unexpected, &Envelope::of(node), &self.nodes)
+        {
+            self.unexpected.remove(&mut state.unexpected, place, &self.nodes);
+            return Some(message);
         }
         self.await_message(rank, index, |_| {});
         None
@@ -437,6 +437,7 @@ impl Messages {
             self.take(rank, receive, message);
         }
         self.close_wilds(rank, &pattern, taken);
+        self.nodes.settle();
         floor
     }
 

@@ -169,17 +169,17 @@ impl Node {
     }
 }
 
-/// Nodes that were freed last, up to which they are reused last in, first out.
+/// Nodes that were freed one after the other, up to which they are reused last in, first out.
 // As much as the nearest cache holds beside what else a few calls need; after a release of many more, what is scattered is not handed out again as it is.
 const RECENT: u32 = 128;
 
-/// All nodes of a process. The few that were freed last are reused last in, first out, others in the order in which they lie.
+/// All nodes of a process. Those that were freed last are reused last in, first out, and in the order in which they lie once they were many ([`Nodes::settle`]).
 pub struct Nodes {
     nodes: Growing<Node>,
     free: u32,
-    /// How many more may be in the free list.
-    // Counted down: below zero is told by the subtraction itself.
-    room: u32,
+    /// How many were freed since the free list was put in order: more than it has.
+    // Those that were taken are not counted off, which would cost each message and tell no more of whether many were freed.
+    freed: u32,
     spare: Spare,
 }
 
@@ -188,7 +188,7 @@ impl Nodes {
     // The free list runs through the nodes themselves (`key`), and the last freed is the first given out: it is
     // still in cache.
     pub fn new() -> Nodes {
-        Nodes { nodes: Growing::new(), free: NIL, room: RECENT, spare: Spare::default() }
+        Nodes { nodes: Growing::new(), free: NIL, freed: 0, spare: Spare::default() }
     }
     /// Takes a node and fills it.
     // Always: the fields of a node that is made where this is called go straight to their places. Wide loads of what
@@ -202,7 +202,6 @@ impl Nodes {
         let slot = &mut self.nodes[index as usize];
         let next = slot.key;
         self.free = next;
-        self.room += 1;
         let Node { context, tag, source, key, arrival, bytes, buffer, layout, flags, state, data } = node;
         (slot.context, slot.tag, slot.source, slot.key) = (context, tag, source, key);
         (slot.arrival, slot.bytes, slot.buffer) = (arrival, bytes, buffer);
@@ -217,11 +216,10 @@ impl Nodes {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let Nodes { nodes, free, room, spare } = self;
-        *room -= spare.take(|node| nodes[node as usize].key = std::mem::replace(free, node));
+        let Nodes { nodes, free, spare, .. } = self;
+        spare.take(|node| nodes[node as usize].key = std::mem::replace(free, node));
         if *free == NIL {
             *free = nodes.len() as u32;
-            *room -= 1;
             nodes.push(Node { key: NIL, ..Node::default() });
         }
     }
@@ -232,14 +230,16 @@ impl Nodes {
         slot.state = State::Free;
         slot.key = self.free;
         self.free = index;
-        let (room, is_over) = self.room.overflowing_sub(1);
-        self.room = room;
-        if is_over {
+        self.freed = self.freed.wrapping_add(1);
+    }
+    /// Many nodes may be taken now, one after the other: if many were freed before, they are given out as they lie. O(those that were freed).
+    // To be called now and then, by who does many things at a time: what few messages need is in the cache as it is.
+    #[inline]
+    pub fn settle(&mut self) {
+        if self.freed > RECENT {
             self.put_in_order();
         }
     }
-    /// Many were freed one after the other: they are given out as they lie.
-    #[cold]
     #[inline(never)]
     fn put_in_order(&mut self) {
         while let Some(node) = self.nodes.get(self.free as usize) {
@@ -247,7 +247,7 @@ impl Nodes {
             self.spare.put(self.free);
             self.free = next;
         }
-        self.room = RECENT;
+        self.freed = 0;
     }
     /// How many indices were ever given out.
     pub fn len(&self) -> u32 {
@@ -302,7 +302,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// How many pages nodes lie on, which are given out for the first time by `used`.
+    /// How many pages nodes lie on.
     fn pages(nodes: &[u32]) -> usize {
         nodes.iter().map(|node| node / 64).collect::<std::collections::BTreeSet<_>>().len()
     }
@@ -313,8 +313,9 @@ mod tests {
         let used: Vec<u32> = (0..64_000).map(|_| nodes.alloc(Node::default())).collect();
         // In an order in which none follows its neighbour.
         (0..64_000).map(|k| used[k * 257 % 64_000]).for_each(|node| nodes.free(node));
+        nodes.settle();
         let again: Vec<u32> = (0..2_000).map(|_| nodes.alloc(Node::default())).collect();
-        assert!(pages(&again[RECENT as usize..]) < 40, "{} pages for 2,000 nodes", pages(&again));
+        assert!(pages(&again) < 33, "{} pages for 2,000 nodes", pages(&again));
     }
 
     proptest! {
@@ -322,6 +323,9 @@ mod tests {
         fn a_node_is_given_out_once_and_there_are_no_more_than_were_used_at_a_time(steps in proptest::collection::vec((any::<bool>(), 1..400usize, 0..400usize), 1..60)) {
             let (mut nodes, mut used, mut most) = (Nodes::new(), Vec::new(), 0);
             for (takes, count, from) in steps {
+                if from % 3 == 0 {
+                    nodes.settle();
+                }
                 for k in 0..count {
                     if takes {
                         let node = nodes.alloc(Node { state: State::Posted, ..Node::default() });

@@ -14,6 +14,7 @@ use crate::messages::Messages;
 use crate::moving::Payload;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::p2p::{Buffer, FIRST_MEMORY, Peer, SendMode};
+use crate::queue::Place;
 use crate::request::{ANY_SOURCE, Status};
 use crate::view::BufferView;
 use engine::Time;
@@ -28,16 +29,6 @@ use rank::memory::load_short;
 struct Stretch {
     buffer: Addr,
     bytes: u64,
-}
-
-/// What comes of a receive of what lies there.
-pub(crate) enum AtOnce {
-    /// Nothing: no such message lies there.
-    Nothing,
-    /// Nothing: the message takes the general way.
-    Odd,
-    /// The message, whose node is free now, was received.
-    Message { arrival: Time, bytes: u64, node: u32 },
 }
 
 impl Messages {
@@ -200,16 +191,13 @@ impl Messages {
         if state.wilds != 0 || !self.plain_receives {
             return None;
         }
-        let (arrival, bytes, index) = match self.receive_at_once(&envelope, (buffer, room)) {
-            AtOnce::Nothing => {
-                // Nothing has come, and what comes next is what the rank waits for.
-                let index = self.plain_receive_node(envelope, Stretch { buffer, bytes: room }, flag::WAITED);
-                self.await_message(me, index, |state| state.waiting = 1);
-                return Some(index);
-            }
-            AtOnce::Odd => return None,
-            AtOnce::Message { arrival, bytes, node } => (arrival, bytes, node),
+        let Some((index, place)) = self.unexpected.first_like(state.unexpected, &envelope, &self.nodes) else {
+            // Nothing has come, and what comes next is what the rank waits for.
+            let index = self.plain_receive_node(envelope, Stretch { buffer, bytes: room }, flag::WAITED);
+            self.await_message(me, index, |state| state.waiting = 1);
+            return Some(index);
         };
+        let (arrival, bytes) = self.receive_at_once((index, place), (buffer, room))?;
         self.latest = Status { source: envelope.source as i32, tag: envelope.tag, error: 0, bytes, cancelled: false };
         self.note_arrival_of(me, index, arrival, (bytes, envelope.tag));
         // What [`Messages::received`] does, with one look at the rank.
@@ -223,26 +211,23 @@ impl Messages {
         Some(NIL)
     }
 
-    /// The first message with this envelope that lies at the mounted rank goes to where it is wanted, if it is as plain as the receive.
+    /// A message that lies at the mounted rank goes to where it is wanted: its arrival and length; `None`, with nothing done, if it is not as plain as the receive.
     #[inline(always)]
-    pub(crate) fn receive_at_once(&mut self, envelope: &Envelope, (buffer, room): (Addr, u64)) -> AtOnce {
-        let me = self.current;
-        let unexpected = self.ranks[me as usize].unexpected;
-        let Some((index, place)) = self.unexpected.first_like(unexpected, envelope, &self.nodes) else { return AtOnce::Nothing };
+    pub(crate) fn receive_at_once(&mut self, (index, place): (u32, Place), (buffer, room): (Addr, u64)) -> Option<(Time, u64)> {
         let node = &self.nodes[index];
         let (arrival, bytes) = (node.arrival, node.bytes);
         // Neither under way nor waited for by its sender.
         if node.flags & !(flag::INLINE | flag::POOLED | flag::REFERS | flag::OWNED) != 0 || bytes > room {
-            return AtOnce::Odd;
+            return None;
         }
         if node.has(flag::INLINE) {
             self.put(Payload::Inline(node.data), buffer, bytes);
         } else if node.flags != 0 {
             self.unload_long(index, buffer);
         }
-        self.unexpected.remove(&mut self.ranks[me as usize].unexpected, place, &self.nodes);
+        self.unexpected.remove(&mut self.ranks[self.current as usize].unexpected, place, &self.nodes);
         self.drop_message(index);
-        AtOnce::Message { arrival, bytes, node: index }
+        Some((arrival, bytes))
     }
 
     // Out of line: see `deliver_long`.

@@ -213,6 +213,9 @@ impl Messages {
             self.ranks[me as usize].waiting = 0;
             return Err(failure);
         }
+        if requests.count > MANY {
+            self.nodes.settle();
+        }
         let waiting = &mut self.ranks[me as usize].waiting;
         *waiting += receives;
         awaited.waits = *waiting != 0;

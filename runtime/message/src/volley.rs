@@ -11,7 +11,6 @@ use crate::envelope::{Envelope, Transit};
 use crate::messages::Messages;
 use crate::moving::Payload;
 use crate::node::{NIL, flag};
-use crate::plain::AtOnce;
 use engine::Time;
 use rank::{Addr, memory};
 
@@ -63,16 +62,16 @@ impl Messages {
     #[inline(always)]
     pub fn volley_receive(&mut self, envelope: &Envelope, room: u64, number: u32) {
         let me = self.current;
-        match self.receive_at_once(envelope, (Addr::NULL, room)) {
-            AtOnce::Message { arrival, .. } => {
+        let Some(found) = self.unexpected.first_like(self.ranks[me as usize].unexpected, envelope, &self.nodes) else {
+            let index = self.blocked_receive_node(envelope, room, number);
+            return self.await_message(me, index, |state| state.waiting += 1);
+        };
+        match self.receive_at_once(found, (Addr::NULL, room)) {
+            Some((arrival, _)) => {
                 let arrived = &mut self.ranks[me as usize].arrived;
                 *arrived = arrival.max(*arrived);
             }
-            AtOnce::Nothing => {
-                let index = self.blocked_receive_node(envelope, room, number);
-                self.await_message(me, index, |state| state.waiting += 1);
-            }
-            AtOnce::Odd => self.volley_receive_any(envelope, room, number),
+            None => self.volley_receive_any(envelope, room, number),
         }
     }
 

@@ -48,23 +48,20 @@ impl Spare {
         }
     }
 
-    /// Takes all free nodes of a page, the least of those that are whole if there is one: tells each, the last one first, and answers how many these are.
-    /// O(log pages) besides.
+    /// Takes all free nodes of a page, the least of those that are whole if there is one: tells each, the last one first. O(log pages) besides.
     #[inline]
-    pub(super) fn take(&mut self, mut tell: impl FnMut(u32)) -> u32 {
+    pub(super) fn take(&mut self, mut tell: impl FnMut(u32)) {
         let (from, page) = match (self.whole.least(), self.some.least()) {
             (Some(page), _) => (&mut self.whole, page),
             (None, Some(page)) => (&mut self.some, page),
-            (None, None) => return 0,
+            (None, None) => return,
         };
         from.remove(page);
-        let free = std::mem::take(&mut self.pages[page as usize]);
-        let mut left = free;
-        while let Some(last) = left.checked_ilog2() {
-            left &= !(1 << last);
+        let mut free = std::mem::take(&mut self.pages[page as usize]);
+        while let Some(last) = free.checked_ilog2() {
+            free &= !(1 << last);
             tell(page * TOGETHER + last);
         }
-        free.count_ones()
     }
 }
 

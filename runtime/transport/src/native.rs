@@ -12,6 +12,10 @@ use std::time::Duration;
 /// Buffers kept for reuse.
 const SPARE: usize = 64;
 
+/// How long the launcher gets to hand on what was said before the run is aborted.
+// Hydra, MPICH's launcher, ends with the job: what it has not handed on by then is lost, the sentence that says why among it.
+const HANDING_ON: Duration = Duration::from_millis(250);
+
 /// Messages over the machine's MPI.
 pub struct Native {
     table: &'static Table,
@@ -226,6 +230,7 @@ impl Transport for Native {
         self.spare.pop().unwrap_or_default()
     }
     fn abort(&mut self, status: i32) {
+        std::thread::sleep(HANDING_ON);
         // SAFETY: MPI is initialized.
         unsafe { (self.table.abort)(status) };
     }

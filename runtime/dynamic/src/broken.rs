@@ -6,7 +6,7 @@
 use crate::state::Dynamic;
 use engine::Time;
 use message::Messages;
-use message::faults::{Failed, Fault};
+use message::faults::Fault;
 use message::node::NIL;
 use objects::error::{ErrorClass, Result};
 use objects::group::Group;
@@ -29,11 +29,9 @@ pub(crate) struct Parties {
 
 /// Why a side does not meet anybody any more, as is known at a time.
 pub(crate) fn fault_of(messages: &Messages, group: &Group, owner: Option<u32>, at: Time) -> Option<Fault> {
-    let faults = messages.faults.as_ref()?;
-    let of_owner =
-        |owner| faults.failed().iter().take_while(|failed| faults.known(failed) <= at).find(|failed| failed.rank == owner).copied();
-    let failed: Failed = faults.known_in(group, at).next().map(|(_, failed)| failed).or_else(|| owner.and_then(of_owner))?;
-    Some(Fault { class: ErrorClass::PROC_FAILED, known: faults.known(&failed), rank: failed.rank })
+    messages.faults.as_ref()?;
+    let of = |group: &Group| messages.fault_of_group(group, at);
+    of(group).or_else(|| of(&Group::of_one(owner?)))
 }
 
 impl Dynamic {
@@ -45,18 +43,16 @@ impl Dynamic {
             let operation = &self.operations[index];
             let Some(Parties { members, owner }) = &operation.parties else { continue };
             let request = operation.request;
-            let is_over =
-                |messages: &Messages| messages.requests.get(request).is_none_or(|state| state.done.is_some_and(|done| done <= now));
-            if request == NIL || is_over(messages) {
+            if request == NIL {
                 continue;
             }
             let is_revoked = messages.faults.as_ref().is_some_and(|faults| faults.is_revoked(rank, members.context));
             let revoked = is_revoked.then_some(Fault { class: ErrorClass::REVOKED, known: now, rank });
             let Some(fault) = revoked.or_else(|| fault_of(messages, &members.group, *owner, now)) else { continue };
-            self.operations[index].request = NIL;
-            self.broken.insert(index, Fault { known: now, ..fault });
-            messages.requests[request].done = None;
-            messages.finish_request(request, now);
+            if messages.break_request(request, now) {
+                self.operations[index].request = NIL;
+                self.broken.insert(index, Fault { known: now, ..fault });
+            }
         }
     }
 

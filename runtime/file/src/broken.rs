@@ -27,14 +27,12 @@ impl Files {
         for (index, file, request) in waiting.into_iter().filter(|(.., request)| *request != NIL) {
             let Some(comm) = comm_index(objects, file) else { continue };
             let Some(fault) = messages.fault_of_members(objects, comm, now) else { continue };
-            if messages.requests.get(request).is_none_or(|state| state.done.is_some_and(|done| done <= now)) {
+            if !messages.break_request(request, now) {
                 continue;
             }
             let operation = &mut self.operations[index];
             (operation.request, operation.then, operation.transfer) = (NIL, Then::Nothing, None);
             self.broken.insert(index, Fault { known: now, ..fault });
-            messages.requests[request].done = None;
-            messages.finish_request(request, now);
         }
     }
 

@@ -50,8 +50,7 @@ impl Partitioned {
                 continue;
             }
             self.broken.insert(number, Fault { known: now, ..fault });
-            messages.requests[request].done = None;
-            messages.finish_request(request, now);
+            messages.break_request(request, now);
         }
     }
 

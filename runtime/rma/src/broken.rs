@@ -30,7 +30,7 @@ impl Rma {
         all.sort_unstable();
         for (win, [index, kind], request) in all {
             let Some(fault) = messages.fault_of_members(objects, comm_index(objects.wins.at(win)), now) else { continue };
-            if messages.requests.get(request).is_none_or(|state| state.done.is_some_and(|done| done <= now)) {
+            if !messages.break_request(request, now) {
                 continue;
             }
             match Token::of(kind) {
@@ -39,8 +39,6 @@ impl Rma {
                 Token::Exposure | Token::Sync => {}
             }
             self.broken.insert((rank, index, kind), Fault { known: now, ..fault });
-            messages.requests[request].done = None;
-            messages.finish_request(request, now);
         }
     }
 

@@ -64,11 +64,30 @@ impl Messages {
         self.alarm(rank, at);
     }
 
+    /// A chapter's request that is not over by `now` ends then, as the chapter has to say: whether that is so.
+    pub fn break_request(&mut self, request: u32, now: Time) -> bool {
+        let state = self.requests.get_mut(request).filter(|state| state.done.is_none_or(|done| done > now));
+        let is_open = state.is_some();
+        if let Some(state) = state {
+            // That it is over is known already, and later.
+            state.done = None;
+            self.finish_request(request, now);
+        }
+        is_open
+    }
+
+    /// The first member of a group of which it is known by `now` that it has failed.
+    pub fn fault_of_group(&self, group: &Group, now: Time) -> Option<Fault> {
+        let faults = self.faults.as_ref()?;
+        let (_, failed) = faults.known_in(group, now).next()?;
+        Some(faults.fault(ErrorClass::PROC_FAILED, &failed))
+    }
+
     /// The first member of a communicator (its index) of which it is known by `now` that it has failed.
     pub fn fault_of_members(&self, objects: &Objects, comm: u32, now: Time) -> Option<Fault> {
-        let (faults, communicator) = (self.faults.as_ref()?, objects.comms.at(comm));
-        let failed = faults.known_in(&communicator.group, now).next().filter(|_| !communicator.is_self);
-        failed.map(|(_, failed)| faults.fault(ErrorClass::PROC_FAILED, &failed))
+        self.faults.as_ref()?;
+        let communicator = objects.comms.at(comm);
+        if communicator.is_self { None } else { self.fault_of_group(&communicator.group, now) }
     }
 
     /// Why a collective call of `rank` on a communicator (its index) cannot come to an end, as the rank knows.

@@ -1,6 +1,7 @@
 //! The calls for failures of ranks: those that ULFM adds to MPI (Bland et al., "Post-failure recovery of MPI communication capability", 2013), as MPICH and Open MPI name
 //! them. What is agreed on is the crate `failure`.
 
+use crate::Objects;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;
 use crate::order::question::Question;
@@ -52,6 +53,19 @@ impl Mpi {
             return Err(fault.failure().after_entry());
         }
         Ok(())
+    }
+
+    /// [`Mpi::may_enter`] of what has a communicator, where it has one: a window, a file.
+    ///
+    /// # Errors
+    /// As [`Mpi::may_enter`].
+    pub(crate) fn may_meet(&self, comm_of: impl FnOnce(&Objects) -> Option<usize>) -> Result {
+        let comm = {
+            let world = self.world();
+            world.messages.faults.as_ref().and_then(|_| comm_of(&world.objects))
+        };
+        // What is no such object is found by the call itself.
+        comm.map_or(Ok(()), |comm| self.may_enter(comm))
     }
 
     /// The mounted rank looks at who has failed once nothing can come before its clock: it waits among ranks of which some may be known to have.

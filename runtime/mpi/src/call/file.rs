@@ -61,9 +61,7 @@ impl Mpi {
     /// # Errors
     /// `MPI_ERR_COMM`, `MPI_ERR_AMODE`, `MPI_ERR_NOT_SAME` for modes that differ, and what the host says to the first member.
     pub fn open_file(&self, comm: usize, name: &str, amode: i32) -> Result<usize> {
-        if self.world().messages.faults.is_some() {
-            self.may_enter(comm)?;
-        }
+        self.may_meet(|_| Some(comm))?;
         let first = {
             let world = self.world();
             let communicator = world.objects.comms.get(comm)?;
@@ -87,14 +85,8 @@ impl Mpi {
     ///
     /// # Errors
     /// `MPIX_ERR_PROC_FAILED`.
-    fn may_meet(&self, handle: usize) -> Result {
-        let comm = {
-            let world = self.world();
-            let tolerant = world.messages.faults.is_some();
-            tolerant.then(|| world.objects.files.get(&world.objects.comms, handle).map(|file| file.comm).ok()).flatten()
-        };
-        // What is no file is found by the call itself.
-        comm.map_or(Ok(()), |comm| self.may_enter(comm))
+    fn may_meet_members(&self, handle: usize) -> Result {
+        self.may_meet(|objects| Some(objects.files.get(&objects.comms, handle).ok()?.comm))
     }
 
     /// `MPI_File_close`, which waits for all members unless it is known that one has failed: then the file is given back, in whatever state.
@@ -102,7 +94,7 @@ impl Mpi {
     /// # Errors
     /// `MPI_ERR_FILE`, `MPI_ERR_OTHER`; what the host says of deleting the file, if it is to be; `MPIX_ERR_PROC_FAILED`, with the file given back.
     pub fn close_file(&self, handle: usize) -> Result {
-        if let Err(failure) = self.may_meet(handle) {
+        if let Err(failure) = self.may_meet_members(handle) {
             return self.abandon_file(handle, failure);
         }
         let comm = self.files(|files, messages, objects| files.may_close(messages, objects, handle))?;
@@ -140,7 +132,7 @@ impl Mpi {
     /// # Errors
     /// What `part` fails with, which the others learn of; what the meeting fails with; `MPIX_ERR_PROC_FAILED`.
     pub fn meet(&self, handle: usize, part: impl FnOnce(&mut Files, &mut Messages, &Objects, u32) -> Result<Meet>) -> Result<u64> {
-        self.may_meet(handle)?;
+        self.may_meet_members(handle)?;
         let met = self.files(|files, messages, objects| {
             let file = objects.files.index(&objects.comms, handle)?;
             match part(files, messages, objects, file) {
@@ -239,7 +231,7 @@ impl Mpi {
         let asked = Asked { file: access.file, direction: access.direction, buffer: access.buffer, by_shared };
         let together = access.collective || access.pointer == Pointer::Ordered;
         if together {
-            self.may_meet(access.file)?;
+            self.may_meet_members(access.file)?;
         }
         let conversion = self.conversion(&access);
         let encode = |prepared: &mut Transfer| -> Result {

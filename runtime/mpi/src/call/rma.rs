@@ -55,13 +55,7 @@ impl Mpi {
     /// # Errors
     /// `MPIX_ERR_PROC_FAILED`.
     fn may_synchronize(&self, win: usize) -> Result {
-        let comm = {
-            let world = self.world();
-            let tolerant = world.messages.faults.is_some();
-            tolerant.then(|| world.objects.wins.get(&world.objects.comms, win).map(|win| win.comm).ok()).flatten()
-        };
-        // What is no window is found by the call itself.
-        comm.map_or(Ok(()), |comm| self.may_enter(comm))
+        self.may_meet(|objects| Some(objects.wins.get(&objects.comms, win).ok()?.comm))
     }
 
     /// `MPI_Win_create`, `MPI_Win_allocate` with the memory that the rank gives, `MPI_Win_create_dynamic`, and `MPI_Win_allocate_shared`, whose

@@ -156,7 +156,9 @@ impl Writer<'_> {
                 let name = format!("i{}", self.loops);
                 self.line(&format!("for (long {name} = 0; {name} < {turns}; {name}++) {{"))?;
                 (self.loops, self.depth) = (self.loops + 1, self.depth + 1);
+                self.program.speller.vectors.begin_loop(name);
                 self.items(body, shapes)?;
+                self.program.speller.vectors.end_loop();
                 (self.loops, self.depth) = (self.loops - 1, self.depth - 1);
                 self.line("}")
             }

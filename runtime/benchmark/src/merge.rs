@@ -57,7 +57,7 @@ pub fn merge(trace: &Trace, keeps: &impl Fn(u32) -> bool) -> Vec<Item> {
 fn items(nodes: &[Node], shape: u32, keeps: &impl Fn(u32) -> bool) -> Vec<Item> {
     let item = |node: &Node| match node {
         Node::Call(call) => keeps(*call).then(|| Item::Call(vec![(shape, *call)])),
-        Node::Loop { count, body } => {
+        Node::Loop { count, body, .. } => {
             let body = items(body, shape, keeps);
             (!body.is_empty()).then(|| Item::Loop { counts: vec![(shape, *count)], body })
         }

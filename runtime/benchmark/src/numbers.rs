@@ -16,8 +16,9 @@ const WIDTH: usize = 100;
 pub enum Value {
     /// One for all.
     Same(i64),
-    /// By rank in `MPI_COMM_WORLD`. Those that are not asked for have that of a rank before them: whatever folds well.
-    Each(Vec<i64>),
+    /// By rank in `MPI_COMM_WORLD`, and by turn of the loop around, which has so many that differ, else 1. Those that are not asked for have that of a rank before
+    /// them: whatever folds well.
+    Each(Vec<i64>, usize),
 }
 
 impl Value {
@@ -25,29 +26,44 @@ impl Value {
     pub fn most(&self) -> i64 {
         match self {
             Value::Same(value) => *value,
-            Value::Each(values) => values.iter().copied().max().unwrap_or(0),
+            Value::Each(values, _) => values.iter().copied().max().unwrap_or(0),
         }
     }
     /// The least.
     pub fn least(&self) -> i64 {
         match self {
             Value::Same(value) => *value,
-            Value::Each(values) => values.iter().copied().min().unwrap_or(0),
+            Value::Each(values, _) => values.iter().copied().min().unwrap_or(0),
         }
     }
-    /// The sum over so many ranks.
+    /// The sum over so many ranks, on the mean of turns.
     pub fn sum(&self, ranks: u32) -> i64 {
         match self {
             Value::Same(value) => value.saturating_mul(ranks.into()),
-            Value::Each(values) => values.iter().fold(0, |sum: i64, &value| sum.saturating_add(value)),
+            Value::Each(values, turns) => values.iter().fold(0, |sum: i64, &value| sum.saturating_add(value)) / *turns as i64,
         }
     }
     /// Whether it holds for all.
     pub fn all(&self, is: impl Fn(i64) -> bool) -> bool {
         match self {
             Value::Same(value) => is(*value),
-            Value::Each(values) => values.iter().all(|&value| is(value)),
+            Value::Each(values, _) => values.iter().all(|&value| is(value)),
         }
+    }
+    /// The numbers of each rank in so many turns: behind its own turns it says what it said in the last.
+    fn in_turns(&self, turns: usize) -> Value {
+        match self {
+            Value::Each(values, own) if *own < turns => {
+                let of_rank = |of_rank: &[i64]| (0..turns).map(|turn| of_rank[turn.min(own - 1)]).collect::<Vec<i64>>();
+                Value::Each(values.chunks(*own).flat_map(of_rank).collect(), turns)
+            }
+            value => value.clone(),
+        }
+    }
+    /// As vectors have it.
+    fn text(values: &[i64], turns: usize) -> String {
+        let text = Column::of_ranks(values, turns).text();
+        if turns == 1 { text } else { format!("t {turns} {text}") }
     }
 }
 
@@ -91,14 +107,23 @@ impl<'t> Ranks<'t> {
         {
             return Value::Same(first);
         }
-        let mut all: Vec<Option<i64>> = vec![None; self.trace.ranks as usize];
-        for (shape, cells) in cells {
-            let ranks = &self.of_shape[*shape as usize];
-            let columns: Vec<Vec<i64>> = cells.iter().map(|&cell| self.unfolded(cell, ranks.len())).collect();
+        // Of shapes whose loops have other turns each, as many as any has.
+        let columns: Vec<Vec<Vec<i64>>> = cells.iter().map(|(_, cells)| cells.iter().map(|&cell| self.unfolded(cell)).collect()).collect();
+        let turns_of = |shape: u32, columns: &[Vec<i64>]| {
+            let ranks = self.of_shape[shape as usize].len().max(1);
+            columns.iter().map(|column| column.len() / ranks).max().unwrap_or(1).max(1)
+        };
+        let turns = cells.iter().zip(&columns).map(|((shape, _), columns)| turns_of(*shape, columns)).max().unwrap_or(1);
+        let mut all: Vec<Option<i64>> = vec![None; self.trace.ranks as usize * turns];
+        for ((shape, cells), columns) in cells.iter().zip(&columns) {
+            let own = turns_of(*shape, columns);
             let mut numbers = vec![0; cells.len()];
-            for (place, &rank) in ranks.iter().enumerate() {
-                numbers.iter_mut().zip(&columns).for_each(|(number, column)| *number = column[place % column.len()]);
-                all[rank as usize] = Some(of(rank, &numbers));
+            for (place, &rank) in self.of_shape[*shape as usize].iter().enumerate() {
+                for turn in 0..turns {
+                    let at = place * own + turn.min(own - 1);
+                    numbers.iter_mut().zip(columns).for_each(|(number, column)| *number = column[at % column.len()]);
+                    all[rank as usize * turns + turn] = Some(of(rank, &numbers));
+                }
             }
         }
         let mut before = all.iter().flatten().next().copied().unwrap_or(0);
@@ -111,17 +136,18 @@ impl<'t> Ranks<'t> {
             .collect();
         match each.first() {
             Some(&first) if each.iter().all(|&value| value == first) => Value::Same(first),
-            _ => Value::Each(each),
+            _ => Value::Each(each, turns),
         }
     }
 
-    /// One number, or one for each rank of a shape.
-    fn unfolded(&self, cell: Cell, ranks: usize) -> Vec<i64> {
+    /// One number, or one for each rank of a shape, or for each and each turn.
+    fn unfolded(&self, cell: Cell) -> Vec<i64> {
         match cell {
             Cell::Same(value) => vec![value],
             Cell::Column(column) => {
-                let mut values = Vec::with_capacity(ranks);
-                self.trace.columns[column as usize].each(|value| values.push(value));
+                let column = &self.trace.columns[column as usize];
+                let mut values = Vec::with_capacity(column.len() as usize);
+                column.each(|value| values.push(value));
                 values
             }
         }
@@ -133,9 +159,29 @@ impl<'t> Ranks<'t> {
 pub struct Vectors {
     /// Text, and the C type of what is asked for.
     known: IndexSet<(String, &'static str)>,
+    /// The variables that count the turns of the loops around what is written.
+    loops: Vec<String>,
 }
 
 impl Vectors {
+    /// A loop begins whose turns this variable counts.
+    pub fn begin_loop(&mut self, variable: String) {
+        self.loops.push(variable);
+    }
+
+    /// It ends.
+    pub fn end_loop(&mut self) {
+        self.loops.pop();
+    }
+
+    /// A call of one of the functions that look into vectors, for this one, with so many turns of the loop around.
+    fn looked_up(&self, function: &str, name: &str, turns: usize) -> String {
+        match self.loops.last() {
+            Some(turn) if turns > 1 => format!("{function}_in({name}, {turn})"),
+            _ => format!("{function}({name})"),
+        }
+    }
+
     fn name(&mut self, text: String, kind: &'static str) -> String {
         format!("&v{}", self.known.insert_full((text, kind)).0 + 1)
     }
@@ -144,21 +190,24 @@ impl Vectors {
     pub fn number(&mut self, value: &Value) -> String {
         match value {
             Value::Same(value) => value.to_string(),
-            Value::Each(values) => format!("value({})", self.name(Column::of(values.iter().copied()).text(), "long")),
+            Value::Each(values, turns) => {
+                let name = self.name(Value::text(values, *turns), "long");
+                self.looked_up("value", &name, *turns)
+            }
         }
     }
 
-    /// The vector of a number, itself.
+    /// The vector of a number that is the same in all turns, itself.
     pub fn place(&mut self, value: &Value) -> String {
         match value {
             Value::Same(value) => self.name(format!("r {value}"), "long"),
-            Value::Each(values) => self.name(Column::of(values.iter().copied()).text(), "long"),
+            Value::Each(values, turns) => self.name(Value::text(values, *turns), "long"),
         }
     }
 
     /// An expression for whether a rank is one of these.
     pub fn is_member(&mut self, members: &[i64]) -> String {
-        format!("value({})", self.name(Column::of(members.iter().copied()).text(), "long"))
+        format!("value({})", self.name(Value::text(members, 1), "long"))
     }
 
     /// An expression for an array of numbers of this C type: `int`, `MPI_Aint` or `MPI_Count`. A `constant` may be changed by nobody, or it is used once.
@@ -172,16 +221,18 @@ impl Vectors {
             let inside = if texts.is_empty() { "0".to_owned() } else { texts.join(", ") };
             return format!("({}{kind}[]){{{inside}}}", if constant { "const " } else { "" });
         }
+        let turns = values.iter().map(|value| if let Value::Each(_, turns) = value { *turns } else { 1 }).max().unwrap_or(1);
         let text = match same {
             Some(numbers) => format!("r {}", Column::of(numbers.iter().copied()).text()),
-            None => columns(values),
+            None => columns(&values.iter().map(|value| value.in_turns(turns)).collect::<Vec<_>>(), turns),
         };
         let function = match kind {
             "MPI_Aint" => "aints",
             "MPI_Count" => "counts",
             _ => "ints",
         };
-        format!("{function}({})", self.name(text, kind))
+        let name = self.name(text, kind);
+        self.looked_up(function, &name, turns)
     }
 
     /// Their definitions.
@@ -194,18 +245,19 @@ impl Vectors {
     }
 }
 
-/// Columns side by side, equal neighbours once.
-fn columns(values: &[Value]) -> String {
-    let ranks = values.iter().find_map(|value| if let Value::Each(values) = value { Some(values.len()) } else { None }).unwrap_or(1);
+/// Columns side by side, of so many turns each, equal neighbours once.
+fn columns(values: &[Value], turns: usize) -> String {
+    let length = values.iter().find_map(|value| if let Value::Each(values, _) = value { Some(values.len()) } else { None }).unwrap_or(1);
     let one = |value: &Value| match value {
-        Value::Same(value) => format!("{ranks}x({value})"),
-        Value::Each(values) => Column::of(values.iter().copied()).text(),
+        Value::Same(value) => format!("{length}x({value})"),
+        Value::Each(values, turns) => Column::of_ranks(values, *turns).text(),
     };
     let runs = values.chunk_by(|a, b| a == b).map(|run| match run.len() {
         1 => one(&run[0]),
         length => format!("{length}: {}", one(&run[0])),
     });
-    runs.collect::<Vec<_>>().join("; ")
+    let text = runs.collect::<Vec<_>>().join("; ");
+    if turns == 1 { text } else { format!("t {turns} {text}") }
 }
 
 /// A C string over several lines.

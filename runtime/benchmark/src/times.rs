@@ -100,7 +100,7 @@ fn means_of(summary: &Summary, passages: u64, ranks: u32) -> Means {
     let draw = Draw::new(summary, passages, ranks);
     let computes = summary.count as f64 / passages as f64;
     let means = (0..ranks).map(|rank| (summary.mean as f64 * draw.factor(rank) * computes).round() as i64);
-    Some((Value::Each(means.collect()), false))
+    Some((Value::Each(means.collect(), 1), false))
 }
 
 /// What one rank computed on one way.
@@ -120,7 +120,7 @@ fn of_exact(trace: &Trace) -> Vec<(Path, Summary, Means)> {
         let view = trace.rank(rank);
         let (mut before, mut own) = (None, FxHashMap::<Path, OfRank>::default());
         for event in view.calls() {
-            let place = trace.place(event.call);
+            let place = trace.place(event.call());
             let path = (before.replace(place), place);
             let Ok(Some((computed, _))) = times.next() else { break };
             let (known, ps) = (own.entry(path).or_default(), computed.as_ps());
@@ -141,7 +141,7 @@ fn of_exact(trace: &Trace) -> Vec<(Path, Summary, Means)> {
         // What ranks differ in lasts, and is in their means: the rest is drawn.
         let mut summary = histogram.summary();
         summary.deviation = within_ranks(&summary, &means);
-        let value = if means.iter().all(|&mean| mean == means[0]) { Value::Same(means[0]) } else { Value::Each(means) };
+        let value = if means.iter().all(|&mean| mean == means[0]) { Value::Same(means[0]) } else { Value::Each(means, 1) };
         (path, summary, Some((value, is_exact)))
     };
     let mut all: Vec<_> = all.into_iter().map(one).collect();

@@ -6,9 +6,9 @@
 //! of the program with its turns.
 
 use crate::common::{Common, Key, Renamed};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
-use trace::trace::{Node, View};
+use trace::trace::{Act, Made, View};
 
 /// The longest body that is looked for where its turns differ, in elements.
 const LONGEST: usize = 64;
@@ -59,28 +59,27 @@ impl Turns {
 
 /// What a rank does. O(its folded calls, times [`LONGEST`]).
 pub fn elements(common: &mut Common, renamed: &Renamed, view: &View) -> Vec<Element> {
-    let mut said: Vec<Option<Said>> = vec![None; view.trace.calls.len()];
-    Reader { common, renamed, view, said: &mut said }.elements(view.nodes)
+    Reader { common, renamed, view, said: FxHashMap::default() }.elements(view.acts())
 }
 
 struct Reader<'a, 'v> {
     common: &'a mut Common,
     renamed: &'a Renamed,
     view: &'a View<'v>,
-    said: &'a mut [Option<Said>],
+    said: FxHashMap<Made, Said>,
 }
 
 impl Reader<'_, '_> {
-    fn elements(&mut self, nodes: &[Node]) -> Vec<Element> {
+    fn elements(&mut self, acts: &[Act]) -> Vec<Element> {
         let mut elements: Vec<Element> = Vec::new();
-        for node in nodes {
-            match node {
-                Node::Call(call) => {
-                    let element = self.call(*call);
+        for act in acts {
+            match act {
+                Act::Call(made) => {
+                    let element = self.call(*made);
                     add(&mut elements, element);
                 }
-                Node::Loop { count, body } => {
-                    let turns = self.view.turns(*count);
+                Act::Loop { turns, body } => {
+                    let turns = *turns;
                     let mut body = self.elements(body);
                     match (&mut body[..], turns) {
                         (_, 0) => {}
@@ -99,10 +98,10 @@ impl Reader<'_, '_> {
         self.grouped(elements)
     }
 
-    fn call(&mut self, call: u32) -> Element {
-        let event = self.view.event(call);
-        let template = self.view.trace.calls[call as usize].0;
-        let said = self.said[call as usize].get_or_insert_with(|| Rc::new((template, event.numbers.into())));
+    fn call(&mut self, made: Made) -> Element {
+        let event = self.view.event(made);
+        let template = self.view.trace.calls[made.call as usize].0;
+        let said = self.said.entry(made).or_insert_with(|| Rc::new((template, event.numbers.into())));
         let key = self.common.key(Key::Call(self.renamed.templates[template as usize].1));
         Element { key, turns: Turns::Calls(vec![(1, Rc::clone(said))]) }
     }

@@ -6,6 +6,7 @@
 mod columns;
 mod kinds;
 mod shapes;
+mod turns;
 
 use crate::codec::Put;
 use crate::column;
@@ -23,6 +24,15 @@ use std::collections::BTreeMap;
 /// The rank was not recorded, or did nothing.
 const NOTHING: u32 = u32::MAX;
 
+/// What ranks did.
+#[derive(Clone)]
+struct Done {
+    /// What differs: steps and numbers.
+    classes: Dictionary<(u32, Vec<i64>)>,
+    shapes: Dictionary<Vec<Step>>,
+    class_of: Vec<u32>,
+}
+
 /// Brings parts together.
 pub struct Builder {
     ranks: u32,
@@ -31,10 +41,7 @@ pub struct Builder {
     names: Names,
     types: Dictionary<Datatype>,
     templates: Dictionary<Template>,
-    /// What ranks did that differ: steps and numbers.
-    classes: Dictionary<(u32, Vec<i64>)>,
-    shapes: Dictionary<Vec<Step>>,
-    class_of: Vec<u32>,
+    done: Done,
     comms: Vec<Seen>,
     histograms: BTreeMap<Path, Computed>,
     times: BTreeMap<u32, Vec<u8>>,
@@ -50,9 +57,7 @@ impl Builder {
             names: Names::default(),
             types: Dictionary::default(),
             templates: Dictionary::default(),
-            classes: Dictionary::default(),
-            shapes: Dictionary::default(),
-            class_of: vec![NOTHING; ranks as usize],
+            done: Done { classes: Dictionary::default(), shapes: Dictionary::default(), class_of: vec![NOTHING; ranks as usize] },
             comms: Vec::new(),
             histograms: BTreeMap::new(),
             times: BTreeMap::new(),
@@ -76,7 +81,7 @@ impl Builder {
         }
         let classes: Vec<u32> = part.classes.iter().map(|items| self.class(items, &calls, &part.loops)).collect();
         for (rank, class) in part.ranks_of {
-            self.class_of[rank as usize] = classes[class as usize];
+            self.done.class_of[rank as usize] = classes[class as usize];
         }
         let place = |(function, at, kind): Place| (functions[function as usize], site(at), kind);
         for ((from, to), computed) in part.histograms {
@@ -89,8 +94,8 @@ impl Builder {
     fn class(&mut self, items: &[Item], calls: &[(u32, Vec<i64>)], loops: &[(u64, Vec<Item>)]) -> u32 {
         let (mut steps, mut numbers) = (Vec::new(), Vec::new());
         flatten(items, calls, loops, &mut steps, &mut numbers);
-        let shape = self.shapes.place(steps);
-        self.classes.place((shape, numbers))
+        let shape = self.done.shapes.place(steps);
+        self.done.classes.place((shape, numbers))
     }
 
     /// The bytes of the file.
@@ -101,22 +106,30 @@ impl Builder {
     /// The contents of the file.
     pub fn contents(mut self) -> Vec<u8> {
         self.comms.sort_unstable();
+        let plain = self.contents_of(&self.done);
+        let together = turns::together(&self).map(|done| self.contents_of(&done));
+        // Loops that vary are less easy to read.
+        together.filter(|together| together.len() * 4 <= plain.len() * 3).unwrap_or(plain)
+    }
+
+    /// The contents of the file if that is what ranks did.
+    fn contents_of(&self, done: &Done) -> Vec<u8> {
         // Shapes by the first rank that has them; behind them all the one of nothing.
         let mut order: Dictionary<u32> = Dictionary::default();
         let mut ranks_of: Vec<Vec<u32>> = Vec::new();
-        for (rank, &class) in (0..).zip(&self.class_of) {
-            let shape = if class == NOTHING { NOTHING } else { self.classes.get(class).0 };
+        for (rank, &class) in (0..).zip(&done.class_of) {
+            let shape = if class == NOTHING { NOTHING } else { done.classes.get(class).0 };
             let number = order.place(shape) as usize;
             ranks_of.resize(order.len(), Vec::new());
             ranks_of[number].push(rank);
         }
         let positions = self.positions();
-        let mut columns = Columns::new(&self, &positions);
+        let mut columns = Columns::new(self, done, &positions);
         let nothing = Vec::new();
         let shapes: Vec<Shape> = order
             .iter()
             .zip(&ranks_of)
-            .map(|(&shape, ranks)| columns.shape(if shape == NOTHING { &nothing } else { self.shapes.get(shape) }, ranks))
+            .map(|(&shape, ranks)| columns.shape(if shape == NOTHING { &nothing } else { done.shapes.get(shape) }, ranks))
             .collect();
         let mut of_rank = vec![0i64; self.ranks as usize];
         for (number, ranks) in (0..).zip(&ranks_of) {
@@ -125,9 +138,9 @@ impl Builder {
         let mut body = Vec::new();
         body.number(self.ranks.into());
         let (columns, calls, kinds) = columns.finish();
-        let mut writer = shapes::Writer::new(&self);
+        let mut writer = shapes::Writer::new(self);
         writer.write(&columns, &calls, &shapes, &mut body);
-        body.extend(column::write(of_rank.iter().copied()));
+        body.extend(column::write_of_ranks(&of_rank, 1));
         self.write_comms(&mut body);
         let (histograms, kinds) = kinds.settle(&self.histograms);
         writer.write_histograms(spread::summaries(&histograms, self.ranks), &kinds, &mut body);
@@ -168,7 +181,11 @@ impl Builder {
                 &|seen| number_of(seen, seen.leaders.1),
             ];
             for value in columns {
-                body.extend(column::write(all.iter().map(|seen| value(seen))));
+                body.extend(if all.len() == self.ranks as usize {
+                    column::write_of_ranks(&all.iter().map(|seen| value(seen)).collect::<Vec<i64>>(), 1)
+                } else {
+                    column::write(all.iter().map(|seen| value(seen)))
+                });
             }
         }
     }

@@ -11,7 +11,7 @@ mod requests;
 
 use crate::roles::Roles;
 use crate::template::{Field, Peer};
-use crate::trace::{Event, Instance, Node, Trace, View};
+use crate::trace::{Act, Event, Instance, Made, Trace, View};
 use effects::{Effects, Messages, Sequence};
 use observe::recorder::Class;
 use requests::Requests;
@@ -74,17 +74,17 @@ struct Rank<'c> {
 }
 
 impl Rank<'_> {
-    fn nodes(&mut self, nodes: &[Node]) {
-        for node in nodes {
-            match node {
-                Node::Call(call) => self.call(*call),
-                Node::Loop { count, body } => self.repeat(self.view.turns(*count), body),
+    fn acts(&mut self, acts: &[Act]) {
+        for act in acts {
+            match act {
+                Act::Call(made) => self.call(*made),
+                Act::Loop { turns, body } => self.repeat(*turns, body),
             }
         }
     }
 
-    fn call(&mut self, call: u32) {
-        let event = self.view.event(call);
+    fn call(&mut self, made: Made) {
+        let event = self.view.event(made);
         let at = Where { rank: self.view.rank, number: self.number, site: event.template.site, function: event.template.function };
         if event.template.code == 0 {
             self.checker.message(self.view, &event, at, &mut self.effects);
@@ -95,16 +95,16 @@ impl Rank<'_> {
     }
 
     // Requests are looked at after turns 1, 2, 4, 8 and so on: to keep them costs as much as they are many, which a short body may not.
-    fn repeat(&mut self, turns: u64, body: &[Node]) {
+    fn repeat(&mut self, turns: u64, body: &[Act]) {
         let mut done = 0;
         while done < turns {
             done += 1;
             if !done.is_power_of_two() || done == turns {
-                self.nodes(body);
+                self.acts(body);
                 continue;
             }
             let (first, before, outside) = (self.number, self.requests.clone(), std::mem::take(&mut self.effects));
-            self.nodes(body);
+            self.acts(body);
             let turn = std::mem::replace(&mut self.effects, outside);
             self.effects.add(turn.clone());
             if self.requests.act_like(&before) {
@@ -122,7 +122,7 @@ impl<'a> Checker<'a> {
     fn rank(&mut self, rank: u32) {
         let view = self.trace.rank(rank);
         let mut calls = Rank { checker: self, view: &view, requests: Requests::default(), effects: Effects::default(), number: 0 };
-        calls.nodes(view.nodes);
+        calls.acts(view.acts());
         let Rank { requests, effects, .. } = calls;
         // Who sends in a channel is one rank, and who receives is one: what came last on one of them did on all.
         for (channel, messages) in effects.channels {
@@ -137,7 +137,7 @@ impl<'a> Checker<'a> {
     }
 
     pub(crate) fn roles(&self, event: &Event) -> &Roles {
-        &self.roles[self.trace.calls[event.call as usize].0 as usize]
+        &self.roles[self.trace.calls[event.call() as usize].0 as usize]
     }
 
     pub(crate) fn name(&self, event: &Event) -> &'a str {

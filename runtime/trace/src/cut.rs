@@ -5,7 +5,7 @@ use crate::builder::Builder;
 use crate::dictionary::Dictionary;
 use crate::part::{Item, Part, Seen};
 use crate::times::{Reading, Times};
-use crate::trace::{Function, Node, Trace, View};
+use crate::trace::{Act, Function, Made, Trace, View};
 use engine::Time;
 use observe::RankList;
 use std::ops::Range;
@@ -54,18 +54,18 @@ impl<'a> Cutter<'a> {
         Cutter { trace, assembly: Assembly::new(part) }
     }
 
-    fn call(&mut self, view: &View, call: u32) -> Item {
-        self.assembly.call(self.trace.calls[call as usize].0, view.event(call).numbers.to_vec())
+    fn call(&mut self, view: &View, made: Made) -> Item {
+        self.assembly.call(self.trace.calls[made.call as usize].0, view.event(made).numbers.to_vec())
     }
 
-    fn items(&mut self, view: &View, nodes: &[Node]) -> Vec<Item> {
+    fn items(&mut self, view: &View, acts: &[Act]) -> Vec<Item> {
         let mut items = Vec::new();
-        for node in nodes {
-            items.push(match node {
-                Node::Call(call) => self.call(view, *call),
-                Node::Loop { count, body } => {
+        for act in acts {
+            items.push(match act {
+                Act::Call(made) => self.call(view, *made),
+                Act::Loop { turns, body } => {
                     let body = self.items(view, body);
-                    self.assembly.repeated(view.turns(*count), body)
+                    self.assembly.repeated(*turns, body)
                 }
             });
         }
@@ -74,7 +74,7 @@ impl<'a> Cutter<'a> {
 
     fn all_of(&mut self, rank: u32) {
         let view = self.trace.rank(rank);
-        let items = self.items(&view, view.nodes);
+        let items = self.items(&view, view.acts());
         self.assembly.keep(rank, items, self.trace.times.get(&rank).cloned());
     }
 
@@ -89,7 +89,7 @@ impl<'a> Cutter<'a> {
             let entered = Time::from_ps(clock.as_ps().saturating_add(computed.as_ps()));
             clock = Time::from_ps(entered.as_ps().saturating_add(took.as_ps()));
             if window.contains(&entered) {
-                items.push(self.call(&view, event.call));
+                items.push(self.call(&view, event.made));
                 times.add(computed, took);
             }
         }

@@ -3,7 +3,7 @@
 
 use crate::template::{Field, Peer, Slot};
 use crate::text;
-use crate::trace::{Event, Node, Trace, View};
+use crate::trace::{Act, Event, Made, Trace, View};
 use rustc_hash::FxHashMap;
 use std::io::{Result, Write};
 
@@ -23,7 +23,7 @@ pub fn diff(a: &Trace, b: &Trace, out: &mut impl Write) -> Result<bool> {
     let mut different = 0;
     for rank in 0..a.ranks {
         let mut pair = Pair { a: a.rank(rank), b: b.rank(rank), known: FxHashMap::default() };
-        if pair.nodes(pair.a.nodes, pair.b.nodes) {
+        if pair.act_alike() {
             continue;
         }
         let Some((number, first, second)) = pair.first() else { continue };
@@ -41,25 +41,16 @@ pub fn diff(a: &Trace, b: &Trace, out: &mut impl Write) -> Result<bool> {
 struct Pair<'a> {
     a: View<'a>,
     b: View<'a>,
-    known: FxHashMap<(u32, u32), bool>,
+    known: FxHashMap<(Made, Made), bool>,
 }
 
-impl<'a> Pair<'a> {
+impl Pair<'_> {
     /// Whether both go through the same loops and calls.
-    fn nodes(&mut self, a: &'a [Node], b: &'a [Node]) -> bool {
-        a.len() == b.len()
-            && a.iter().zip(b).all(|(a, b)| match (a, b) {
-                (Node::Call(a), Node::Call(b)) => self.calls(*a, *b),
-                (Node::Loop { count, body }, Node::Loop { count: other, body: with }) => {
-                    self.a.turns(*count) == self.b.turns(*other) && self.nodes(body, with)
-                }
-                _ => false,
-            })
-    }
-
-    fn calls(&mut self, a: u32, b: u32) -> bool {
-        let (one, other) = (&self.a, &self.b);
-        *self.known.entry((a, b)).or_insert_with(|| same((one, &one.event(a)), (other, &other.event(b))))
+    fn act_alike(&mut self) -> bool {
+        let mut known = std::mem::take(&mut self.known);
+        let alike = acts((&self.a, self.a.acts()), (&self.b, self.b.acts()), &mut known);
+        self.known = known;
+        alike
     }
 
     /// The first call that differs, its number from 0, and what each trace has there.
@@ -72,7 +63,7 @@ impl<'a> Pair<'a> {
                 pair => pair,
             };
             if let (Some(one), Some(other)) = (one, other)
-                && *known.entry((one.call, other.call)).or_insert_with(|| same((&self.a, &one), (&self.b, &other)))
+                && *known.entry((one.made, other.made)).or_insert_with(|| same((&self.a, &one), (&self.b, &other)))
             {
                 continue;
             }
@@ -84,6 +75,16 @@ impl<'a> Pair<'a> {
         }
         None
     }
+}
+
+/// Whether two ranks go through the same loops and calls.
+fn acts((a, one): (&View, &[Act]), (b, other): (&View, &[Act]), known: &mut FxHashMap<(Made, Made), bool>) -> bool {
+    one.len() == other.len()
+        && one.iter().zip(other).all(|pair| match pair {
+            (Act::Call(x), Act::Call(y)) => *known.entry((*x, *y)).or_insert_with(|| same((a, &a.event(*x)), (b, &b.event(*y)))),
+            (Act::Loop { turns, body }, Act::Loop { turns: count, body: with }) => turns == count && acts((a, body), (b, with), known),
+            _ => false,
+        })
 }
 
 /// Whether two calls are alike but for their sites.

@@ -17,14 +17,22 @@ impl Kind {
     /// What the file begins with; the last byte is the version of the format.
     pub const fn magic(self) -> [u8; 8] {
         match self {
-            Kind::Trace => *b"xsimtrc\x02",
+            Kind::Trace => *b"xsimtrc\x03",
             Kind::Part => *b"xsimtrp\x02",
+        }
+    }
+
+    /// The first version that is read.
+    const fn oldest(self) -> u8 {
+        match self {
+            Kind::Trace => 1,
+            Kind::Part => 2,
         }
     }
 }
 
-/// The version of the format. The first one is read, too, where it is a whole trace.
-pub const VERSION: u8 = 2;
+/// The version of the format of whole traces. Those before are read, too.
+pub const VERSION: u8 = Kind::Trace.magic()[MAGIC - 1];
 /// How many bytes that is.
 pub const MAGIC: usize = Kind::Trace.magic().len();
 /// Contents of up to so many bytes may be as small as they like when compressed; beyond, [`RATIO`] holds.
@@ -63,13 +71,19 @@ pub fn unpack(bytes: &[u8]) -> Result<(Kind, u8, Vec<u8>)> {
     let at = |at: usize, why: String| Err(Malformed { at, why });
     let kind = if bytes.starts_with(&Kind::Part.magic()[..MAGIC - 1]) { Kind::Part } else { Kind::Trace };
     let magic = kind.magic();
-    let version = if kind == Kind::Trace && bytes.get(MAGIC - 1) == Some(&1) { 1 } else { VERSION };
-    match bytes.iter().zip(magic).position(|(&byte, expected)| byte != if expected == VERSION { version } else { expected }) {
-        Some(place) if place + 1 < MAGIC => return at(place, "this is no trace of xsim".into()),
-        Some(place) => return at(place, format!("a trace of version {}, of which this xsim reads {}", bytes[place], magic[place])),
-        None if bytes.len() < MAGIC => return at(bytes.len(), "the file ends within its first eight bytes".into()),
-        None => {}
+    if let Some(place) = bytes.iter().zip(&magic[..MAGIC - 1]).position(|(byte, expected)| byte != expected) {
+        return at(place, "this is no trace of xsim".into());
     }
+    let version = match bytes.get(MAGIC - 1) {
+        None => return at(bytes.len(), "the file ends within its first eight bytes".into()),
+        Some(version) if (kind.oldest()..=magic[MAGIC - 1]).contains(version) => *version,
+        Some(version) => {
+            return at(
+                MAGIC - 1,
+                format!("a trace of version {version}, of which this xsim reads {} to {}", kind.oldest(), magic[MAGIC - 1]),
+            );
+        }
+    };
     let mut reader = Reader::new(&bytes[MAGIC..]);
     let moved = |why: Malformed| Malformed { at: why.at + MAGIC, ..why };
     let declared = reader.number().map_err(moved)?;
@@ -108,7 +122,7 @@ mod tests {
             let place = place % bytes.len();
             prop_assert!(unpack(&bytes[..place]).is_err());
             bytes[place] ^= change;
-            prop_assert!(unpack(&bytes).map_or(true, |(kind, version, read)| kind == Kind::Part || version == 1 || read == contents));
+            prop_assert!(unpack(&bytes).map_or(true, |(kind, version, read)| kind == Kind::Part || version != VERSION || read == contents));
         }
     }
 
@@ -117,7 +131,7 @@ mod tests {
         let says = |bytes: &[u8]| unpack(bytes).unwrap_err().to_string();
         assert_eq!(says(b"\x7fELF"), "byte 0: this is no trace of xsim");
         assert_eq!(says(b"xsim"), "byte 4: the file ends within its first eight bytes");
-        assert_eq!(says(b"xsimtrc\x09"), "byte 7: a trace of version 9, of which this xsim reads 2");
+        assert_eq!(says(b"xsimtrc\x09"), "byte 7: a trace of version 9, of which this xsim reads 1 to 3");
         let mut lying = Kind::Trace.magic().to_vec();
         lying.number(1 << 60);
         lying.extend([0; 20]);

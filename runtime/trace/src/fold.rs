@@ -68,6 +68,25 @@ impl Cursor {
     pub fn expected(&self) -> Option<u32> {
         (!self.levels.is_empty()).then_some(self.expected)
     }
+
+    /// The level, and how many turns it went on, if that is all that has happened since `before`.
+    fn turns_since(&self, before: &Cursor) -> Option<(usize, u64)> {
+        if (self.stack, self.levels.len(), self.expected) != (before.stack, before.levels.len(), before.expected) {
+            return None;
+        }
+        let mut moved = None;
+        for (at, (now, then)) in self.levels.iter().zip(&before.levels).enumerate() {
+            if now == then {
+                continue;
+            }
+            let turns = now.passed.checked_sub(then.passed)?;
+            if moved.is_some() || *now != (Level { passed: now.passed, ..*then }) {
+                return None;
+            }
+            moved = Some((at, turns));
+        }
+        moved
+    }
 }
 
 /// All bodies, loops and stacks of some sequences.
@@ -283,6 +302,23 @@ impl Grammar {
 
     fn repeated(&mut self, body: u32, count: u64) -> Item {
         Item(self.loops.place((body, count)) << 1 | 1)
+    }
+
+    /// Adds a run of symbols `times` over, by way of `add`, which adds them once: where a run leaves the cursor in the place that it was in, but for turns
+    /// of a loop that is not over, further runs do, too, and are counted.
+    pub fn repeat(&mut self, cursor: &mut Cursor, times: u64, mut add: impl FnMut(&mut Grammar, &mut Cursor)) {
+        let mut left = times;
+        while left > 0 {
+            let before = cursor.clone();
+            add(self, cursor);
+            left -= 1;
+            let Some((level, turns)) = cursor.turns_since(&before) else { continue };
+            let (level, outermost) = (&mut cursor.levels[level], level == 0);
+            let possible = if outermost { left } else { (level.count - 1 - level.passed) / turns };
+            let counted = left.min(possible);
+            level.passed += turns * counted;
+            left -= counted;
+        }
     }
 
     /// Ends a sequence: the number of its stack, equal for equal sequences.

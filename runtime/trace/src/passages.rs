@@ -37,7 +37,7 @@ impl Passages<'_> {
                     let place = self.places[*call as usize];
                     (place, place)
                 }
-                Node::Loop { count, body } => {
+                Node::Loop { count, body, .. } => {
                     // Of each time that the loop is come upon.
                     let turns = match count {
                         Cell::Same(count) => u128::from(times) * u128::from(count.unsigned_abs()),

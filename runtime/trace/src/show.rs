@@ -102,8 +102,9 @@ fn show(trace: &Trace, node: &Node, depth: usize, out: &mut impl Write) -> Resul
             let line = format!("{indent}{}", text::call(trace, template, &OfAll { trace, cells }));
             writeln!(out, "{line:SITE$}  {}", trace.site(template.site))
         }
-        Node::Loop { count, body } => {
-            writeln!(out, "{indent}{} times:", cell(trace, *count, |value| value.to_string()))?;
+        Node::Loop { count, body, varies } => {
+            let differ = if *varies { ", which differ" } else { "" };
+            writeln!(out, "{indent}{} times{differ}:", cell(trace, *count, |value| value.to_string()))?;
             body.iter().try_for_each(|node| show(trace, node, depth + 1, out))
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::roles::Roles;
 use crate::template::{Field, Peer};
-use crate::trace::{Node, Trace, View};
+use crate::trace::{Act, Made, Node, Trace, View};
 use std::collections::BTreeMap;
 use std::io::{Result, Write};
 
@@ -38,23 +38,23 @@ impl Statistics {
         let mut all = Statistics::default();
         for rank in 0..trace.ranks {
             let view = trace.rank(rank);
-            all.add(&view, view.nodes, 1, &roles);
+            all.add(&view, view.acts(), 1, &roles);
         }
         all
     }
 
-    fn add(&mut self, view: &View, nodes: &[Node], times: u64, roles: &[Roles]) {
-        for node in nodes {
-            match node {
-                Node::Loop { count, body } => self.add(view, body, times.saturating_mul(view.turns(*count)), roles),
-                Node::Call(call) => self.call(view, *call, times, roles),
+    fn add(&mut self, view: &View, acts: &[Act], times: u64, roles: &[Roles]) {
+        for act in acts {
+            match act {
+                Act::Loop { turns, body } => self.add(view, body, times.saturating_mul(*turns), roles),
+                Act::Call(made) => self.call(view, *made, times, roles),
             }
         }
     }
 
-    fn call(&mut self, view: &View, call: u32, times: u64, roles: &[Roles]) {
-        let (trace, event) = (view.trace, view.event(call));
-        let roles = &roles[trace.calls[call as usize].0 as usize];
+    fn call(&mut self, view: &View, made: Made, times: u64, roles: &[Roles]) {
+        let (trace, event) = (view.trace, view.event(made));
+        let roles = &roles[trace.calls[made.call as usize].0 as usize];
         let name = &trace.functions[event.template.function as usize].name;
         let bytes = roles.sent(trace, &event);
         let destination = roles.find(&event, "dest").filter(|to| *to.field == Field::Rank && !name.ends_with("_init"));

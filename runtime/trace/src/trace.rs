@@ -6,8 +6,8 @@ mod walk;
 mod write;
 
 pub use comms::{Comms, Instance};
-pub(crate) use read::{DEEPEST, RANKS, write_kinds};
-pub use walk::{Calls, Event, View};
+pub(crate) use read::{DEEPEST, MOST_TURNS, MOST_VALUES, MOST_VARYING, RANKS, write_kinds};
+pub use walk::{Act, Calls, Event, Made, View};
 
 use crate::codec::{Malformed, Put, zigzag};
 use crate::column::Column;
@@ -17,6 +17,18 @@ use crate::part::{Datatype, Path, Place};
 use crate::saved::{self, Saved};
 use crate::template::{Position, Template, Whose};
 use rustc_hash::FxHashMap;
+
+/// What steps of shapes are in a file.
+pub(crate) mod step {
+    /// A loop ends.
+    pub const END: u64 = 0;
+    /// A loop begins, and its count follows.
+    pub const BEGIN: u64 = 1;
+    /// So does one that varies.
+    pub const VARYING: u64 = 2;
+    /// And the place of a call.
+    pub const STEPS: u64 = 3;
+}
 
 /// A function with the names of its arguments.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,7 +51,7 @@ impl Function {
 pub enum Cell {
     /// One for all ranks.
     Same(i64),
-    /// From this column, by the rank's place among those of the shape.
+    /// From this column, by the rank's place among those of the shape, and by turn in a loop that varies.
     Column(u32),
 }
 
@@ -64,6 +76,9 @@ pub enum Node {
         count: Cell,
         /// What.
         body: Vec<Node>,
+        /// Whether the calls of the body itself, not of loops within it, may say other numbers in each turn. All ranks go through it as often, and the columns
+        /// of these calls have a number for each rank and turn, those of a rank side by side.
+        varies: bool,
     },
 }
 
@@ -187,8 +202,8 @@ impl Trace {
         nodes.iter().try_fold(0u64, |sum, node| {
             sum.checked_add(match node {
                 Node::Call(_) => ranks,
-                Node::Loop { count: Cell::Same(count), body } => self.length_of(body, ranks)?.checked_mul(*count as u64)?,
-                Node::Loop { count: Cell::Column(column), body } => {
+                Node::Loop { count: Cell::Same(count), body, .. } => self.length_of(body, ranks)?.checked_mul(*count as u64)?,
+                Node::Loop { count: Cell::Column(column), body, .. } => {
                     let once = self.length_of(body, 1)?;
                     let mut turns = 0u64;
                     self.columns[*column as usize].each(|count| turns = turns.saturating_add(count as u64));

@@ -109,7 +109,7 @@ fn trace(ranks: &[Vec<Part>]) -> Trace {
                 calls.push((function, numbers.into_iter().map(Cell::Same).collect()));
                 Node::Call(calls.len() as u32 - 1)
             }
-            Part::Loop(count, body) => Node::Loop { count: Cell::Same(*count as i64), body: nodes(body, calls) },
+            Part::Loop(count, body) => Node::Loop { count: Cell::Same(*count as i64), body: nodes(body, calls), varies: false },
         };
         parts.iter().map(node).collect()
     }

@@ -143,8 +143,44 @@ fn made() -> impl Strategy<Value = Made> {
     ]
 }
 
-/// Loops of a few calls, nested; some ranks do a part of them.
+/// Programs of both kinds.
 fn programs() -> impl Strategy<Value = Program> {
+    prop_oneof![3 => folding(), 1 => sweeps()]
+}
+
+/// Sweeps: all ranks make the same calls, whose counts and partners go by rank and turn, on squares by their places or not; some rank does otherwise once.
+fn sweeps() -> impl Strategy<Value = Program> {
+    let sizes = prop::collection::vec(1i64..5, 1..6);
+    let factors = (-1i64..2, -1i64..2, -1i64..2);
+    let ranks = prop_oneof![3 => (2u32..8).prop_map(|side| side * side), 1 => 1u32..20];
+    (ranks, 2i64..10, 1usize..4, sizes, factors, any::<bool>(), (0usize..600, made())).prop_map(
+        |(ranks, turns, steps, sizes, (x, y, z), waits, (odd, instead))| {
+            let side = i64::from(ranks.isqrt());
+            let of_rank = |rank: u32| {
+                let (column, row) = (i64::from(rank) % side, i64::from(rank) / side);
+                let size = |turn: i64| sizes[((x * column + y * row + z * turn).rem_euclid(side) as usize) % sizes.len()];
+                let message =
+                    |function: u16, count: i64| Made::Message { function, relative: true, peer: count as i32, tag: 1, count, comm: 0 };
+                let mut all = vec![message(1, 7)];
+                for turn in 0..turns {
+                    all.extend([message(2, size(turn)), Made::Waitall { count: 2, by_rank: waits, wildcard: false }]);
+                    all.push(message(1, size(turn + 1)));
+                }
+                let mut all = all.repeat(steps);
+                if odd % ranks as usize == rank as usize
+                    && let Some(call) = all.get_mut(odd)
+                {
+                    *call = instead;
+                }
+                all
+            };
+            (0..ranks).map(of_rank).collect()
+        },
+    )
+}
+
+/// Loops of a few calls, nested; some ranks do a part of them.
+fn folding() -> impl Strategy<Value = Program> {
     let body = prop::collection::vec(made(), 1..5);
     let nested = body.prop_recursive(3, 200, 3, |inner| {
         (prop::collection::vec(inner, 1..3), 1usize..5).prop_map(|(parts, count)| parts.concat().repeat(count))
@@ -400,5 +436,53 @@ fn a_ring_takes_the_same_bytes_for_any_number_of_ranks_and_turns() {
         assert_eq!(Trace::read(&file).unwrap().shapes.len(), 1);
         file.len()
     };
-    assert!(size(1000, 100) <= size(10, 3) + 4, "{} and {} bytes", size(10, 3), size(1000, 100));
+    assert!(size(1000, 100) <= size(10, 3) + 8, "{} and {} bytes", size(10, 3), size(1000, 100));
+}
+
+/// Sweeps over cells on diagonals of a square, as SP makes them, of a grid that the square does not divide.
+fn diagonals(side: i64, steps: usize) -> Program {
+    let length = |cell: i64| 3 + i64::from(cell < side / 3) - i64::from(cell == 0 || cell == side - 1);
+    let of_rank = |rank: i64| {
+        let (x, y) = (rank % side, rank / side);
+        let face = |stage: i64| 22 * length((x + y - stage).rem_euclid(side)) * length((stage - x).rem_euclid(side));
+        let message = |function: u16, count: i64| Made::Message { function, relative: true, peer: 1, tag: 0, count, comm: 0 };
+        let mut all = vec![message(1, face(0))];
+        for stage in 1..side {
+            all.extend([message(2, face(stage)), Made::Waitall { count: 1, by_rank: false, wildcard: false }]);
+            if stage < side - 1 {
+                all.push(message(1, face(stage)));
+            }
+        }
+        all.repeat(steps)
+    };
+    (0..side * side).map(of_rank).collect()
+}
+
+#[test]
+fn sweeps_over_diagonals_are_one_shape_of_as_many_bytes_on_any_square() {
+    let file = |side: i64, steps: usize| record(&diagonals(side, steps), 1, Timing::None);
+    let [small, large] = [file(8, 3), file(24, 5)];
+    for (file, side) in [(&small, 8u32), (&large, 24)] {
+        let trace = Trace::read(file).unwrap();
+        assert_eq!(trace.shapes.len(), 1, "side {side}");
+        let calls = trace.rank(side + 1).calls().count();
+        assert_eq!(calls as u32, (3 * side - 3) * if side == 8 { 3 } else { 5 });
+    }
+    assert!(large.len() <= small.len() + small.len() / 8, "{} and {} bytes", small.len(), large.len());
+}
+
+#[test]
+fn what_differs_from_turn_to_turn_is_shown_and_cut() {
+    let trace = Trace::read(&record(&diagonals(8, 3), 1, Timing::None)).unwrap();
+    let mut shown = Vec::new();
+    trace::show::all(&trace, &mut shown).unwrap();
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(shown.contains("  7 times, which differ:"), "{shown}");
+    let cut = trace::cut::cut(&trace, &observe::RankList::parse("3-5").unwrap(), &(Time::ZERO..Time::MAX)).unwrap();
+    let cut = Trace::read(&cut).unwrap();
+    let texts = |trace: &Trace, rank: u32| {
+        let view = trace.rank(rank);
+        view.calls().map(|event| text::event(&view, &event)).collect::<Vec<_>>()
+    };
+    assert_eq!((texts(&cut, 4), texts(&cut, 6)), (texts(&trace, 4), Vec::new()));
 }

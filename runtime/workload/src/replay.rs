@@ -162,7 +162,7 @@ impl<'t> Replay<'t> {
     }
 
     fn number(&self, cursor: &Cursor, cell: Cell) -> i64 {
-        self.columns.number(cell, cursor.position.place)
+        self.columns.number(cell, &cursor.position)
     }
 
     /// The number of a request, as ranks of [`Machines`](crate::Machines) have it: from 0.

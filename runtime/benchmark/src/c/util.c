@@ -93,8 +93,8 @@ static const char *read_items(const char *at, long place, struct items *all)
     }
 }
 
-/* The number in a place of a column; *at goes to its end. */
-static long read_column(const char **at, long place, long *length)
+/* The number in a place of a folded column; *at goes to its end. */
+static long read_folded(const char **at, long place, long *length)
 {
     struct items all = {0, 0, 0, 0};
     *at += strspn(*at, " ");
@@ -105,60 +105,116 @@ static long read_column(const char **at, long place, long *length)
     return differences ? all.before + all.value : all.value;
 }
 
-/* The calling rank's numbers. */
-static long *read_vector(const char *at, long *length)
+/* The number in a place of a column by place; *at goes to its end. */
+static long read_placed(const char **at, long place)
+{
+    char *end;
+    long side = strtol(*at, &end, 10), turns = strtol(end, &end, 10);
+    long own = place / turns, all = 0;
+    const long places[] = {own % side, own / side, place % turns};
+    for (*at = end + strspn(end, " "); **at == '('; *at += 1 + strspn(*at + 1, " ")) {
+        long within = 0;
+        do {
+            long sum = 0;
+            for (int k = 0; k < 3; k++) {
+                sum += strtol(*at + 1, &end, 10) * places[k];
+                *at = end;
+            }
+            long modulus = strtol(*at + 1, &end, 10);
+            *at = end;
+            within = within * modulus + (sum % modulus + modulus) % modulus;
+        } while (**at != ':');
+        ++*at;
+        all += read_folded(at, within, NULL);
+    }
+    return all;
+}
+
+/* The number in a place of a column; *at goes to its end. */
+static long read_column(const char **at, long place)
+{
+    *at += strspn(*at, " ");
+    if (**at != 'g')
+        return read_folded(at, place, NULL);
+    ++*at;
+    return read_placed(at, place);
+}
+
+/* The calling rank's numbers, those of each turn side by side. */
+static long *read_vector(const char *at, long *length, long *turns)
 {
     long *numbers = NULL, room = 0;
     *length = 0;
+    *turns = 1;
     if (*at == 'r') {
         const char *end = at + 1;
-        read_column(&end, -1, length);
+        read_folded(&end, -1, length);
         numbers = memory(NULL, (size_t)*length * sizeof *numbers);
         for (long k = 0; k < *length; k++) {
             end = at + 1;
-            numbers[k] = read_column(&end, k, NULL);
+            numbers[k] = read_folded(&end, k, NULL);
         }
         return numbers;
     }
-    for (;;) {
+    if (*at == 't') {
+        char *behind;
+        *turns = strtol(at + 1, &behind, 10);
+        at = behind;
+    }
+    long turn = 0, found = 0;
+    for (const char *begin = at;;) {
         at += strspn(at, "; ");
-        if (*at == '\0')
-            return numbers;
+        if (*at == '\0') {
+            *length = found / ++turn;
+            if (turn == *turns)
+                return numbers;
+            at = begin;
+            continue;
+        }
         char *behind;
         long count = strtol(at, &behind, 10);
         if (behind != at && *behind == ':')
             at = behind + 1 + strspn(behind + 1, " ");
         else
             count = 1;
-        long number = read_column(&at, rank, NULL);
+        long number = read_column(&at, (long)rank * *turns + turn);
         for (; count > 0; count--) {
-            if (*length == room)
+            if (found == room)
                 numbers = memory(numbers, (size_t)(room = 2 * room + 4) * sizeof *numbers);
-            numbers[(*length)++] = number;
+            numbers[found++] = number;
         }
     }
 }
 
+long value_in(struct vector *vector, long turn)
+{
+    long turns;
+    if (!vector->known)
+        vector->known = read_vector(vector->text, &vector->length, &turns);
+    return ((long *)vector->known)[turn];
+}
+
 long value(struct vector *vector)
 {
-    long length;
-    if (!vector->known)
-        vector->known = read_vector(vector->text, &length);
-    return *(long *)vector->known;
+    return value_in(vector, 0);
 }
 
 #define NUMBERS(name, type) \
-    const type *name(struct vector *vector) \
+    const type *name##_in(struct vector *vector, long turn) \
     { \
         if (!vector->known) { \
-            long length, *numbers = read_vector(vector->text, &length); \
-            type *known = memory(NULL, (size_t)length * sizeof *known); \
-            for (long k = 0; k < length; k++) \
+            long turns, *numbers = read_vector(vector->text, &vector->length, &turns); \
+            type *known = memory(NULL, (size_t)(vector->length * turns) * sizeof *known); \
+            for (long k = 0; k < vector->length * turns; k++) \
                 known[k] = (type)numbers[k]; \
             free(numbers); \
             vector->known = known; \
         } \
-        return vector->known; \
+        return (type *)vector->known + turn * vector->length; \
+    } \
+    const type *name(struct vector *vector) \
+    { \
+        return name##_in(vector, 0); \
     }
 NUMBERS(ints, int)
 NUMBERS(aints, MPI_Aint)

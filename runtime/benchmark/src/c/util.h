@@ -17,18 +17,34 @@ extern int rank, ranks;
  *     "d 10 3x(1)"        differences, each to the number before: 10 11 12 13
  *     "5 5 7; 3: 1 2 3"   four numbers for each rank: 5 1 1 1 for rank 0
  *     "r 16x(4)"          the same sixteen numbers for all
+ *     "t 3 ..."           for each rank one number, or array, for each of three turns of a loop, side by side
+ *
+ * Of ranks on a square, row by row, a column may be told by their places x and y in it and the turn:
+ *
+ *     "g 4 3 (1,1,-1%4: 9 3x(5)) (0,1,0%4: d 0 3x(2))"
+ *
+ * is for squares of side 4 and 3 turns. Each number is a sum of what tables say: the first has 9 5 5 5 for x + y - turn modulo 4 from 0 on, the second 0 2 4 6 for y
+ * modulo 4. A table of two places, "(1,0,0%4 0,1,0%4: ...)", has a row for each number of the first.
  *
  * It is read when a rank first asks for its own.
  */
 struct vector {
     const char *text;
     void *known;
+    /* Numbers of a turn. */
+    long length;
 };
-#define VECTOR(text) { (text), NULL }
+#define VECTOR(text) { (text), NULL, 0 }
 long value(struct vector *vector);
 const int *ints(struct vector *vector);
 const MPI_Aint *aints(struct vector *vector);
 const MPI_Count *counts(struct vector *vector);
+
+/* The same in a turn, from 0. */
+long value_in(struct vector *vector, long turn);
+const int *ints_in(struct vector *vector, long turn);
+const MPI_Aint *aints_in(struct vector *vector, long turn);
+const MPI_Count *counts_in(struct vector *vector, long turn);
 
 /* Negative numbers of a vector stand for MPI's constants: -1 any source, -2 any tag, -3 no process, -4 root, -32766 undefined. */
 int constant(long number);

@@ -3,7 +3,7 @@
 
 use super::kinds::Kinds;
 use super::shapes::{Shape, Step};
-use super::{Builder, NOTHING};
+use super::{Builder, Done, NOTHING};
 use crate::column;
 use crate::dictionary::Dictionary;
 use crate::template::{Peer, Position, Slot, Template, Whose};
@@ -16,12 +16,13 @@ pub type Calls = Dictionary<(u32, Vec<Cell>)>;
 /// Makes columns.
 pub struct Columns<'a> {
     builder: &'a Builder,
+    done: &'a Done,
     positions: &'a FxHashMap<(u32, u32), Position>,
     columns: Dictionary<Vec<u8>>,
     calls: Calls,
     kinds: Kinds,
     /// Of the shape under way, by what those that differ say: most numbers come several times.
-    known: FxHashMap<(Option<OfPeers>, Vec<i64>), Cell>,
+    known: FxHashMap<(Option<OfPeers>, usize, Vec<i64>), Cell>,
 }
 
 /// A relative column of so few bytes is taken without a look at the absolute one.
@@ -30,10 +31,26 @@ const FEW: usize = 32;
 /// Some ranks that go through the same steps.
 struct Group<'a> {
     ranks: &'a [u32],
-    /// The numbers of each.
+    /// The numbers of each, or of each in each turn.
     numbers: Vec<&'a [i64]>,
     /// Of each that differs.
     differing: Vec<&'a [i64]>,
+    turns: usize,
+}
+
+impl<'a> Group<'a> {
+    /// What they say in a call with so many numbers from `at` on in each turn of a loop that varies.
+    fn by_turn(&self, at: usize, length: usize, turns: usize) -> Group<'a> {
+        let each = |all: &[&'a [i64]]| -> Vec<&'a [i64]> {
+            all.iter().flat_map(|numbers| (0..turns).map(move |turn| &numbers[at + turn * length..][..length])).collect()
+        };
+        Group { ranks: self.ranks, numbers: each(&self.numbers), differing: each(&self.differing), turns }
+    }
+
+    /// The ranks whose numbers these are.
+    fn ranks(&self) -> impl Iterator<Item = u32> + Clone {
+        self.ranks.iter().flat_map(|&rank| std::iter::repeat_n(rank, self.turns))
+    }
 }
 
 /// Where ranks that are told of stand among the numbers, and what they are relative to: `whose`, or what the communicator `comm` is.
@@ -56,9 +73,10 @@ enum Number {
 
 impl<'a> Columns<'a> {
     /// None yet.
-    pub fn new(builder: &'a Builder, positions: &'a FxHashMap<(u32, u32), Position>) -> Columns<'a> {
+    pub fn new(builder: &'a Builder, done: &'a Done, positions: &'a FxHashMap<(u32, u32), Position>) -> Columns<'a> {
         Columns {
             builder,
+            done,
             positions,
             columns: Dictionary::default(),
             calls: Calls::default(),
@@ -74,39 +92,43 @@ impl<'a> Columns<'a> {
 
     /// The shape of some ranks, whose steps these are.
     pub fn shape(&mut self, steps: &[Step], ranks: &[u32]) -> Shape {
-        let of_rank = |&rank: &u32| match self.builder.class_of[rank as usize] {
+        let of_rank = |&rank: &u32| match self.done.class_of[rank as usize] {
             NOTHING => &[] as &[i64],
-            class => self.builder.classes.get(class).1.as_slice(),
+            class => self.done.classes.get(class).1.as_slice(),
         };
         let numbers: Vec<&[i64]> = ranks.iter().map(of_rank).collect();
         let mut differing = numbers.clone();
         differing.sort_unstable_by_key(|numbers| numbers.as_ptr());
         differing.dedup_by_key(|numbers| numbers.as_ptr());
-        let group = Group { ranks, numbers, differing };
+        let group = Group { ranks, numbers, differing, turns: 1 };
         let mut shape = Shape::default();
         self.known.clear();
-        let mut at = 0;
+        let (mut at, mut turns) = (0, vec![1]);
         for &step in steps {
-            let step = match step {
-                Step::Call(template) => {
-                    let call = self.call(template, &group, &mut at);
-                    Step::Call(call)
-                }
-                Step::Begin => {
-                    shape.counts.push(self.plain(&group, at));
+            shape.steps.push(match step {
+                Step::Call(template) => Step::Call(self.call(template, &group, &mut at, *turns.last().expect("never empty"))),
+                Step::Begin | Step::Varying => {
+                    let count = self.plain(&group, at);
+                    turns.push(if let (Step::Varying, Cell::Same(count)) = (step, count) { count as usize } else { 1 });
+                    shape.counts.push(count);
                     at += 1;
                     step
                 }
-                Step::End => step,
-            };
-            shape.steps.push(step);
+                Step::End => {
+                    turns.pop();
+                    step
+                }
+            });
         }
         shape
     }
 
-    fn call(&mut self, template: u32, group: &Group, at: &mut usize) -> u32 {
+    fn call(&mut self, template: u32, group: &Group, at: &mut usize, turns: usize) -> u32 {
         let described: &Template = self.builder.templates.get(template);
         let (slots, begin) = (described.slots(), *at);
+        *at += slots.len() * turns;
+        let by_turn = (turns > 1).then(|| group.by_turn(begin, slots.len(), turns));
+        let (group, begin) = by_turn.as_ref().map_or((group, begin), |group| (group, 0));
         let world = Position { rank: 0, peers: self.builder.ranks };
         let (whose, comm) = match described.whose() {
             Whose::Named(name) if self.builder.names.get(name) == "MPI_COMM_SELF" => (Position { rank: 0, peers: 1 }, Number::None),
@@ -116,27 +138,34 @@ impl<'a> Columns<'a> {
                 (world, number.map_or(Number::At(begin + place), Number::Same))
             }
         };
-        let cells: Vec<Cell> = slots
-            .iter()
-            .map(|slot| {
-                let here = *at;
-                *at += 1;
-                match slot {
-                    Slot::Plain => self.plain(group, here),
-                    Slot::Peer => self.peers(group, here, OfPeers { whose, comm }),
-                }
+        let cells: Vec<Cell> = (begin..)
+            .zip(&slots)
+            .map(|(here, slot)| match slot {
+                Slot::Plain => self.plain(group, here),
+                Slot::Peer => self.peers(group, here, OfPeers { whose, comm }),
             })
             .collect();
-        let end = *at;
         let call = self.calls.place((template, cells));
         if !self.builder.histograms.is_empty() {
-            self.kinds.call(call, described, group.differing.iter().map(|numbers| &numbers[begin..end]));
+            self.kinds.call(call, described, group.differing.iter().map(|numbers| &numbers[begin..begin + slots.len()]));
         }
         call
     }
 
+    /// The bytes of a column of these values of a group.
+    fn folded(&self, group: &Group, values: impl Iterator<Item = i64> + Clone) -> Vec<u8> {
+        if group.ranks.len() == self.builder.ranks as usize {
+            column::write_of_ranks(&values.collect::<Vec<i64>>(), group.turns)
+        } else {
+            column::write(values)
+        }
+    }
+
     fn plain(&mut self, group: &Group, at: usize) -> Cell {
-        self.cell(group, at, None, |this| this.column(column::write(group.numbers.iter().map(|numbers| numbers[at]))))
+        self.cell(group, at, None, |this| {
+            let column = this.folded(group, group.numbers.iter().map(|numbers| numbers[at]));
+            this.column(column)
+        })
     }
 
     /// The cell of a number, made if it is not known yet.
@@ -145,7 +174,7 @@ impl<'a> Columns<'a> {
         if let Some(value) = same(values.iter().copied()) {
             return Cell::Same(value);
         }
-        let key = (of, values);
+        let key = (of, group.turns, values);
         if let Some(&cell) = self.known.get(&key) {
             return cell;
         }
@@ -161,7 +190,7 @@ impl<'a> Columns<'a> {
     fn column_of_peers(&mut self, group: &Group, at: usize, of: OfPeers) -> Cell {
         let positions = self.positions;
         let world = self.builder.ranks;
-        let told = group.ranks.iter().zip(&group.numbers).map(move |(&rank, numbers)| {
+        let told = group.ranks().zip(&group.numbers).map(move |(rank, numbers)| {
             let own = Position { rank, peers: world };
             let position = match of.comm {
                 Number::None if of.whose.peers == world => own,
@@ -176,11 +205,11 @@ impl<'a> Columns<'a> {
         if let Some(value) = same(relative.clone()).or_else(|| same(absolute.clone())) {
             return Cell::Same(value);
         }
-        let relative = column::write(relative);
+        let relative = self.folded(group, relative);
         if relative.len() <= FEW {
             return self.column(relative);
         }
-        let absolute = column::write(absolute);
+        let absolute = self.folded(group, absolute);
         self.column(if absolute.len() < relative.len() { absolute } else { relative })
     }
 

@@ -7,7 +7,7 @@ use crate::dictionary::{Dictionary, Names};
 use crate::histogram::Summary;
 use crate::part::{Datatype, Item, Path, Place, write_path};
 use crate::template::Template;
-use crate::trace::{Cell, write_kinds};
+use crate::trace::{Cell, step, write_kinds};
 use std::collections::BTreeMap;
 
 /// A step of a shape.
@@ -17,6 +17,8 @@ pub enum Step {
     Call(u32),
     /// A loop begins, whose count is a number of its own.
     Begin,
+    /// So does one that varies: its calls have numbers for each turn, turn by turn.
+    Varying,
     /// It ends.
     End,
 }
@@ -99,14 +101,14 @@ impl<'a> Writer<'a> {
         for shape in shapes {
             let mut counts = shape.counts.iter();
             bytes.number(shape.steps.len() as u64);
-            for step in &shape.steps {
-                match *step {
-                    Step::End => bytes.number(0),
-                    Step::Begin => {
-                        bytes.number(1);
+            for of_shape in &shape.steps {
+                match *of_shape {
+                    Step::End => bytes.number(step::END),
+                    Step::Begin | Step::Varying => {
+                        bytes.number(if *of_shape == Step::Varying { step::VARYING } else { step::BEGIN });
                         counts.next().expect("a count for each loop").write(bytes);
                     }
-                    Step::Call(call) => bytes.number(u64::from(call) + 2),
+                    Step::Call(call) => bytes.number(u64::from(call) + step::STEPS),
                 }
             }
         }

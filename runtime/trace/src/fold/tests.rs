@@ -56,6 +56,22 @@ fn programs() -> impl Strategy<Value = Vec<u32>> {
 
 proptest! {
     #[test]
+    fn what_is_repeated_is_as_if_it_were_added_as_often(before in programs(), body in programs(), times in 1u64..40, behind in programs()) {
+        let body = &body[..body.len().min(50)];
+        let (before, behind) = (&before[..before.len().min(200)], &behind[..behind.len().min(200)]);
+        let mut grammar = Grammar::default();
+        let mut cursor = Cursor::default();
+        before.iter().for_each(|&symbol| grammar.add(&mut cursor, symbol));
+        grammar.repeat(&mut cursor, times, |grammar, cursor| body.iter().for_each(|&symbol| grammar.add(cursor, symbol)));
+        behind.iter().for_each(|&symbol| grammar.add(&mut cursor, symbol));
+        let stack = grammar.close(&mut cursor);
+        let mut one_by_one = Cursor::default();
+        let all = before.iter().chain(body.iter().cycle().take(body.len() * times as usize)).chain(behind);
+        all.for_each(|&symbol| grammar.add(&mut one_by_one, symbol));
+        prop_assert_eq!(grammar.close(&mut one_by_one), stack);
+    }
+
+    #[test]
     fn what_was_folded_unpacks_to_itself(programs in prop::collection::vec(programs(), 1..4)) {
         let mut grammar = Grammar::default();
         for symbols in programs {

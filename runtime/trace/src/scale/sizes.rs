@@ -19,7 +19,7 @@ pub fn change(trace: &mut Trace, resize: Resize) -> Result<(), String> {
     let mut sizes = Sizes::new(trace, resize);
     let mut shapes = Vec::with_capacity(trace.shapes.len());
     for (shape, nodes) in trace.shapes.iter().enumerate() {
-        shapes.push(sizes.nodes(nodes, shape)?);
+        shapes.push(sizes.nodes(nodes, shape, 1)?);
     }
     sizes.check_order()?;
     let calls = sizes.calls.into_values().collect();
@@ -29,7 +29,7 @@ pub fn change(trace: &mut Trace, resize: Resize) -> Result<(), String> {
     Ok(())
 }
 
-/// The numbers of a cell by rank of the shape.
+/// The numbers of a cell by rank of the shape, and by turn in a loop that varies.
 enum Values {
     Same(i64),
     Each(Vec<i64>),
@@ -90,15 +90,19 @@ impl<'t> Sizes<'t> {
         }
     }
 
-    fn nodes(&mut self, nodes: &[Node], shape: usize) -> Result<Vec<Node>, String> {
+    /// In a loop with so many turns that differ.
+    fn nodes(&mut self, nodes: &[Node], shape: usize, turns: usize) -> Result<Vec<Node>, String> {
         let mut all = Vec::with_capacity(nodes.len());
         for node in nodes {
             all.push(match node {
-                Node::Loop { count, body } => Node::Loop { count: self.kept(*count), body: self.nodes(body, shape)? },
+                Node::Loop { count, body, varies } => {
+                    let turns = if let (Cell::Same(count), true) = (count, varies) { *count as usize } else { 1 };
+                    Node::Loop { count: self.kept(*count), body: self.nodes(body, shape, turns)?, varies: *varies }
+                }
                 Node::Call(call) => Node::Call(match self.call_of.get(call) {
                     Some(&known) => known,
                     None => {
-                        let made = self.call(*call).map_err(|(place, why)| self.told(*call, shape, place, &why))?;
+                        let made = self.call(*call).map_err(|(place, why)| self.told(*call, shape, place / turns, &why))?;
                         self.call_of.insert(*call, made);
                         made
                     }

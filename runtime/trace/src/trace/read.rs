@@ -1,6 +1,6 @@
 //! Reads the contents of a file. Whatever they are, the memory goes by their length.
 
-use super::{Cell, Comms, Function, Node, Trace};
+use super::{Cell, Comms, Function, Node, Trace, step};
 use crate::codec::{Reader, Result, unzigzag};
 use crate::column::{self, Column};
 use crate::histogram::Summary;
@@ -13,6 +13,12 @@ use rustc_hash::FxHashMap;
 pub const RANKS: u64 = (1 << 31) - 1;
 /// The most loops within loops: each has two turns at least, and nothing lasts for 2^64 calls.
 pub const DEEPEST: usize = 64;
+/// The most turns of a loop that varies: who goes through it looks at each.
+pub const MOST_TURNS: u64 = 1 << 16;
+/// The most values of a column that has one for each rank and turn.
+pub const MOST_VALUES: u64 = 1 << 28;
+/// The most calls of all loops that vary, as a rank comes upon them one by one.
+pub const MOST_VARYING: u64 = 1 << 22;
 
 fn texts(reader: &mut Reader) -> Result<Vec<String>> {
     let count = reader.count(1, "names")?;
@@ -40,7 +46,8 @@ pub fn contents(bytes: &[u8], version: u8) -> Result<Trace> {
     if ranks == 0 || ranks > RANKS {
         return reader.wrong(format!("{ranks} ranks, where 1 to {RANKS} may be"));
     }
-    let columns = (0..reader.count(2, "columns")?).map(|_| Column::read(reader, ranks)).collect::<Result<Vec<_>>>()?;
+    let most = ranks.max(MOST_VALUES);
+    let columns = (0..reader.count(2, "columns")?).map(|_| Column::read(reader, most)).collect::<Result<Vec<_>>>()?;
     let ends = [functions.len(), sites.len(), names.len(), types.len()];
     let templates = (0..reader.count(4, "templates")?).map(|_| Template::read(reader, ends)).collect::<Result<Vec<_>>>()?;
     check_arguments(reader, &functions, &templates)?;
@@ -66,7 +73,7 @@ pub fn contents(bytes: &[u8], version: u8) -> Result<Trace> {
         trace.calls.push(call);
     }
     for _ in 0..reader.count(1, "shapes")? {
-        let shape = shape(reader, &trace)?;
+        let shape = shape(reader, &trace, version)?;
         trace.shapes.push(shape);
     }
     trace.shape_of = Column::read(reader, ranks)?;
@@ -138,29 +145,36 @@ fn call(reader: &mut Reader, trace: &Trace) -> Result<(u32, Vec<Cell>)> {
     Ok((number, cells))
 }
 
-fn shape(reader: &mut Reader, trace: &Trace) -> Result<Vec<Node>> {
+fn shape(reader: &mut Reader, trace: &Trace, version: u8) -> Result<Vec<Node>> {
+    // Loops that vary came with version 3.
+    let begins = if version < 3 { step::BEGIN } else { step::VARYING };
     let steps = reader.count(1, "steps")?;
-    let mut open: Vec<(Cell, Vec<Node>)> = Vec::new();
+    let mut open: Vec<(Cell, bool, Vec<Node>)> = Vec::new();
     let mut nodes = Vec::new();
     for _ in 0..steps {
-        match reader.index(trace.calls.len() + 2, "step")? {
-            0 => {
-                let Some((count, outer)) = open.pop() else { return reader.wrong("a loop ends that has not begun") };
+        match u64::from(reader.index(trace.calls.len() + begins as usize + 1, "step")?) {
+            step::END => {
+                let Some((count, varies, outer)) = open.pop() else { return reader.wrong("a loop ends that has not begun") };
                 let body = std::mem::replace(&mut nodes, outer);
                 if body.is_empty() {
                     return reader.wrong("a loop without a call");
                 }
-                nodes.push(Node::Loop { count, body });
+                nodes.push(Node::Loop { count, body, varies });
             }
-            1 if open.len() == DEEPEST => return reader.wrong("loops are within loops too deep"),
-            1 => {
+            begin if begin <= begins && open.len() == DEEPEST => return reader.wrong("loops are within loops too deep"),
+            begin if begin <= begins => {
                 let count = cell(reader, trace.columns.len())?;
-                if matches!(count, Cell::Same(count) if count < 1) {
-                    return reader.wrong("a loop without a turn");
+                let varies = begin == step::VARYING;
+                match count {
+                    Cell::Same(count) if count < 1 => return reader.wrong("a loop without a turn"),
+                    Cell::Same(count) if varies && count as u64 > MOST_TURNS => {
+                        return reader.wrong(format!("a loop that varies over {count} turns, where at most {MOST_TURNS} may be"));
+                    }
+                    Cell::Column(_) if varies => return reader.wrong("a loop that varies, whose turns are others for other ranks"),
+                    _ => open.push((count, varies, std::mem::take(&mut nodes))),
                 }
-                open.push((count, std::mem::take(&mut nodes)));
             }
-            step => nodes.push(Node::Call(step - 2)),
+            call => nodes.push(Node::Call((call - begins - 1) as u32)),
         }
     }
     if open.is_empty() { Ok(nodes) } else { reader.wrong("a loop does not end") }
@@ -183,43 +197,75 @@ fn sizes(reader: &Reader, trace: &Trace) -> Result<Vec<u64>> {
     }
 }
 
-/// Each column has a number for each rank of the shapes that it is used in, and loops have a turn for each.
+/// Each column has a number for each rank of the shapes that it is used in, and turn of a loop that varies; and loops have a turn for each.
 fn check_columns(reader: &Reader, trace: &Trace) -> Result<()> {
-    let least = |column: &Column| {
-        let mut least = i64::MAX;
-        column.tally(&mut |value, _| least = least.min(value));
-        least
-    };
-    let columns: Vec<(u64, i64)> = trace.columns.iter().map(|column| (column.len(), least(column))).collect();
     let mut calls = Vec::new();
     for (_, cells) in &trace.calls {
-        let mut lengths =
-            cells.iter().filter_map(|cell| if let Cell::Column(column) = cell { Some(columns[*column as usize].0) } else { None });
+        let mut lengths = cells
+            .iter()
+            .filter_map(|cell| if let Cell::Column(column) = cell { Some(trace.columns[*column as usize].len()) } else { None });
         let length = lengths.next();
         if lengths.any(|other| Some(other) != length) {
             return reader.wrong("a call with columns of different lengths");
         }
         calls.push(length);
     }
-    trace.shapes.iter().zip(&trace.sizes).try_for_each(|(nodes, &size)| check_nodes(reader, nodes, size, &calls, &columns))
+    let mut check = Check { reader, trace, calls, least: FxHashMap::default(), varying: 0 };
+    trace.shapes.iter().zip(&trace.sizes).try_for_each(|(nodes, &size)| check.nodes(nodes, size, 1))
 }
 
-fn check_nodes(reader: &Reader, nodes: &[Node], size: u64, calls: &[Option<u64>], columns: &[(u64, i64)]) -> Result<()> {
-    for node in nodes {
-        let length = match node {
-            Node::Call(call) => calls[*call as usize],
-            Node::Loop { count: Cell::Column(column), .. } if columns[*column as usize].1 < 1 => {
-                return reader.wrong("a loop without a turn");
+struct Check<'a> {
+    reader: &'a Reader<'a>,
+    trace: &'a Trace,
+    /// The length of the columns of each call, if it has any.
+    calls: Vec<Option<u64>>,
+    /// The least value of columns, once it was asked for.
+    least: FxHashMap<u32, i64>,
+    /// Calls of loops that vary, by turn.
+    varying: u64,
+}
+
+impl Check<'_> {
+    /// Nodes of so many ranks, in a loop with so many turns that differ.
+    fn nodes(&mut self, nodes: &[Node], size: u64, turns: u64) -> Result<()> {
+        for node in nodes {
+            let (length, needed) = match node {
+                Node::Call(call) => {
+                    if turns > 1 {
+                        self.varying += turns;
+                    }
+                    (self.calls[*call as usize], size.saturating_mul(turns))
+                }
+                Node::Loop { count: Cell::Column(column), .. } => {
+                    if self.least(*column, size) < 1 {
+                        return self.reader.wrong("a loop without a turn");
+                    }
+                    (Some(self.trace.columns[*column as usize].len()), size)
+                }
+                Node::Loop { .. } => (None, 0),
+            };
+            if let Some(length) = length.filter(|&length| length != needed) {
+                return self.reader.wrong(format!("a column has {length} numbers, where {size} ranks need {needed}"));
             }
-            Node::Loop { count: Cell::Column(column), .. } => Some(columns[*column as usize].0),
-            Node::Loop { .. } => None,
-        };
-        if let Some(length) = length.filter(|&length| length != size) {
-            return reader.wrong(format!("a column has {length} numbers, where {size} ranks need one"));
+            if self.varying > MOST_VARYING {
+                return self.reader.wrong(format!("loops that vary have more than {MOST_VARYING} calls"));
+            }
+            if let Node::Loop { body, count, varies } = node {
+                let turns = if let (Cell::Same(count), true) = (count, varies) { *count as u64 } else { 1 };
+                self.nodes(body, size, turns)?;
+            }
         }
-        if let Node::Loop { body, .. } = node {
-            check_nodes(reader, body, size, calls, columns)?;
-        }
+        Ok(())
     }
-    Ok(())
+
+    fn least(&mut self, column: u32, size: u64) -> i64 {
+        *self.least.entry(column).or_insert_with(|| {
+            let (column, mut least) = (&self.trace.columns[column as usize], i64::MAX);
+            // One of another length is refused for that.
+            if column.len() == size {
+                column.tally(&mut |value, _| least = least.min(value));
+            }
+            least
+        })
+    }
 }

@@ -1,5 +1,6 @@
 //! Writes the contents of a file as they were read: what was not changed has the same bytes.
 
+use super::step::{BEGIN, END, STEPS, VARYING};
 use super::{Function, Node, Trace};
 use crate::codec::Put;
 use crate::dictionary::write_texts;
@@ -53,12 +54,12 @@ fn steps(nodes: &[Node]) -> u64 {
 fn write_nodes(nodes: &[Node], bytes: &mut Vec<u8>) {
     for node in nodes {
         match node {
-            Node::Call(call) => bytes.number(u64::from(*call) + 2),
-            Node::Loop { count, body } => {
-                bytes.number(1);
+            Node::Call(call) => bytes.number(u64::from(*call) + STEPS),
+            Node::Loop { count, body, varies } => {
+                bytes.number(if *varies { VARYING } else { BEGIN });
                 count.write(bytes);
                 write_nodes(body, bytes);
-                bytes.number(0);
+                bytes.number(END);
             }
         }
     }

@@ -1,8 +1,9 @@
 //! The numbers that differ between ranks, so that one can be looked up at once: by rank a place among the values that differ.
 
+use super::position::Position;
 use trace::Trace;
 use trace::dictionary::Dictionary;
-use trace::trace::Cell;
+use trace::trace::{Cell, Node};
 
 /// What all columns together may take, in bytes.
 const MOST_BYTES: u64 = 1 << 36;
@@ -14,6 +15,8 @@ enum Column {
     Narrow(Vec<i64>, Vec<u8>),
     Wide(Vec<i64>, Vec<u16>),
     Each(Vec<i64>),
+    /// By rank and turn of the loop around, which has so many.
+    Turns(u32, Box<Column>),
 }
 
 /// All columns of a trace.
@@ -35,20 +38,53 @@ impl Columns {
             }
             columns[column as usize] = expanded(values);
         }
+        for nodes in &trace.shapes {
+            by_turn(nodes, 1, &mut |call, turns| {
+                for cell in &trace.calls[call as usize].1 {
+                    let Cell::Column(column) = *cell else { continue };
+                    let column = &mut columns[column as usize];
+                    if !matches!(column, Column::Unused | Column::Turns(..)) {
+                        *column = Column::Turns(turns, Box::new(std::mem::replace(column, Column::Unused)));
+                    }
+                }
+            });
+        }
         Ok(Columns(columns))
     }
 
-    /// The number in a cell, of the rank at this place of its shape.
+    /// The number in a cell, of the rank that is here.
     #[inline]
-    pub(super) fn number(&self, cell: Cell, place: u32) -> i64 {
+    pub(super) fn number(&self, cell: Cell, position: &Position) -> i64 {
         match cell {
             Cell::Same(value) => value,
             Cell::Column(column) => match &self.0[column as usize] {
-                Column::Narrow(values, places) => places.get(place as usize).map_or(0, |&at| values[usize::from(at)]),
-                Column::Wide(values, places) => places.get(place as usize).map_or(0, |&at| values[usize::from(at)]),
-                Column::Each(values) => values.get(place as usize).copied().unwrap_or(0),
-                Column::Unused => 0,
+                Column::Turns(turns, column) => column.at(position.place as usize * *turns as usize + position.turn(*turns)),
+                column => column.at(position.place as usize),
             },
+        }
+    }
+}
+
+impl Column {
+    #[inline(always)]
+    fn at(&self, place: usize) -> i64 {
+        match self {
+            Column::Narrow(values, places) => places.get(place).map_or(0, |&at| values[usize::from(at)]),
+            Column::Wide(values, places) => places.get(place).map_or(0, |&at| values[usize::from(at)]),
+            Column::Each(values) => values.get(place).copied().unwrap_or(0),
+            Column::Unused | Column::Turns(..) => 0,
+        }
+    }
+}
+
+/// Tells of the calls that have a number for each turn of a loop, with how many turns these are.
+pub(super) fn by_turn(nodes: &[Node], turns: u32, visit: &mut impl FnMut(u32, u32)) {
+    for node in nodes {
+        match node {
+            Node::Call(call) if turns > 1 => visit(*call, turns),
+            Node::Call(_) => {}
+            Node::Loop { count: Cell::Same(count), body, varies: true } => by_turn(body, u32::try_from(*count).unwrap_or(1), visit),
+            Node::Loop { body, .. } => by_turn(body, 1, visit),
         }
     }
 }

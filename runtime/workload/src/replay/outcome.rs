@@ -14,8 +14,9 @@ pub(super) struct Outcome {
 impl Replay<'_> {
     /// What came of the request that the cursor's call started; `None` if it was never completed. O(calls up to then).
     pub(super) fn outcome(&self, cursor: &Cursor, slot: u32) -> Option<Outcome> {
-        let mut position = cursor.position.clone();
-        while let Some(call) = self.plan.next(&mut position, &self.columns) {
+        let mut ahead = cursor.clone();
+        while let Some(call) = self.plan.next(&mut ahead.position, &self.columns) {
+            let cursor = &ahead;
             match &self.plan.operations[call as usize] {
                 Operation::Complete { flag, requests, completed, statuses } => {
                     if self.is_vain(cursor, *flag) {

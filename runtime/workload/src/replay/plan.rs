@@ -1,19 +1,19 @@
 //! A trace made ready for its replay: what each call is, and the steps of each shape.
 
 use super::arguments::Arguments;
-use super::columns::Columns;
+use super::columns::{Columns, by_turn};
 use super::making::Make;
 use super::operation::Operation;
 use super::position::{Lead, Position, Step, Way, lay_out};
 use super::ready::{Ready, Waiting};
 use super::volley::Volleys;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use trace::Trace;
 use trace::roles::Roles;
-use trace::trace::{Cell, Instance, Node};
+use trace::trace::{Act, Cell, Instance};
 
 /// More calls than a rank makes in one go.
 const ENDLESS: u32 = 1 << 16;
@@ -105,12 +105,21 @@ impl Plan {
     fn add_calls(&mut self, trace: &Trace) {
         let roles: Vec<Roles> = trace.templates.iter().map(|template| Roles::of(trace, template)).collect();
         let mut known = FxHashMap::default();
+        let mut varying = FxHashSet::default();
+        trace.shapes.iter().for_each(|nodes| {
+            by_turn(nodes, 1, &mut |call, _| {
+                varying.insert(call);
+            })
+        });
         for (number, (called, cells)) in (0..).zip(&trace.calls) {
             let (template, roles) = (&trace.templates[*called as usize], &roles[*called as usize]);
             let mut operation = Operation::of(&Arguments { trace, template, roles, cells, used: RefCell::new(&mut self.used) });
-            if trace.functions[template.function as usize].name.ends_with("_init")
-                && let Operation::Send { request: Some(request), .. } | Operation::Ireceive { request, .. } = operation
-            {
+            let is_persistent = trace.functions[template.function as usize].name.ends_with("_init");
+            // Of which turn it was nobody would know when it is started.
+            if is_persistent && varying.contains(&number) {
+                operation = Operation::Refused("it makes persistent requests that differ from turn to turn of its loop".to_owned());
+            }
+            if is_persistent && let Operation::Send { request: Some(request), .. } | Operation::Ireceive { request, .. } = operation {
                 self.persistent.insert(number, std::mem::replace(&mut operation, Operation::Persistent { request }));
             }
             let at = trace.place(number);
@@ -118,7 +127,8 @@ impl Plan {
                 self.sites.push(at);
                 self.sites.len() as u32 - 1
             });
-            self.ready.push(Ready::of(template.function as u16, &operation, self.cancels));
+            let ready = Ready::of(template.function as u16, &operation, self.cancels);
+            self.ready.push(ready.filter(|_| !varying.contains(&number)));
             self.waits.push(Waiting::of(template.function as u16, &operation));
             self.operations.push(operation);
             self.functions.push(template.function as u16);
@@ -178,7 +188,7 @@ impl Plan {
             });
             // A shape that no rank has is not replayed.
             let Some(rank) = rank else { continue };
-            let number = before(trace, rank, &trace.shapes[shape], call).0;
+            let number = before(trace.rank(rank).acts(), call).0;
             return Err(format!("the trace cannot be replayed: rank {rank}, call {number}, {}: {why}", self.name(trace, call)));
         }
         Ok(())
@@ -266,19 +276,19 @@ impl Plan {
     }
 }
 
-/// How many calls a rank makes before the first `call`, and whether that is among the nodes.
-fn before(trace: &Trace, rank: u32, nodes: &[Node], call: u32) -> (u64, bool) {
+/// How many calls a rank makes before the first `call`, and whether that is among the acts.
+fn before(acts: &[Act], call: u32) -> (u64, bool) {
     let mut number = 0u64;
-    for node in nodes {
-        match node {
-            Node::Call(other) if *other == call => return (number, true),
-            Node::Call(_) => number = number.saturating_add(1),
-            Node::Loop { count, body } => {
-                let (once, found) = before(trace, rank, body, call);
+    for act in acts {
+        match act {
+            Act::Call(made) if made.call == call => return (number, true),
+            Act::Call(_) => number = number.saturating_add(1),
+            Act::Loop { turns, body } => {
+                let (once, found) = before(body, call);
                 if found {
                     return (number.saturating_add(once), true);
                 }
-                number = number.saturating_add(once.saturating_mul(trace.rank(rank).turns(*count)));
+                number = number.saturating_add(once.saturating_mul(*turns));
             }
         }
     }

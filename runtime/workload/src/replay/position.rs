@@ -96,6 +96,12 @@ impl Position {
         }
     }
 
+    /// The turn, from 0, of the innermost loop around, which has so many.
+    #[inline]
+    pub(super) fn turn(&self, turns: u32) -> usize {
+        self.turns.last().map_or(0, |&left| u64::from(turns).saturating_sub(left) as usize)
+    }
+
     /// Goes the way that [`Position::at_call`] told.
     #[inline(always)]
     pub(super) fn pass(&mut self, Way { behind, turns }: Way) {
@@ -116,7 +122,7 @@ impl Position {
                     self.step += 1;
                     return Some(call);
                 }
-                Step::Loop(count, behind) => match columns.number(count, self.place) {
+                Step::Loop(count, behind) => match columns.number(count, self) {
                     ..=0 => self.step = behind,
                     turns => {
                         self.turns.push(turns as u64);
@@ -144,7 +150,7 @@ pub(super) fn lay_out(nodes: &[Node], steps: &mut Vec<Step>) {
     for node in nodes {
         match node {
             Node::Call(call) => steps.push(Step::Call(*call)),
-            Node::Loop { count, body } => {
+            Node::Loop { count, body, .. } => {
                 let begin = steps.len();
                 steps.push(Step::End);
                 lay_out(body, steps);

@@ -118,7 +118,7 @@ impl Replay<'_> {
     /// The rank in a cell, if it is one of these partners.
     #[inline(always)]
     pub(super) fn partner(&self, cursor: &Cursor, rank: Cell, partners: &Partners) -> Option<u32> {
-        let told = Peer::of(self.columns.number(rank, cursor.position.place));
+        let told = Peer::of(self.columns.number(rank, &cursor.position));
         let peer = told.rank(Position { rank: partners.me, peers: partners.size }) as u32;
         (peer.wrapping_sub(partners.first) < partners.count).then_some(peer)
     }
@@ -127,7 +127,7 @@ impl Replay<'_> {
     #[inline(always)]
     pub(super) fn ready(&self, caller: &Caller, cursor: &Cursor, ready: &Ready) -> Option<Message> {
         let Ready { what, rank, tag, comm, bytes, .. } = *ready;
-        let told = Peer::of(self.columns.number(rank, cursor.position.place));
+        let told = Peer::of(self.columns.number(rank, &cursor.position));
         let peer = match told {
             Peer::Absolute(peer) => peer,
             Peer::Relative(_) => {

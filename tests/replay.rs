@@ -112,6 +112,34 @@ fn messages_that_are_alike_take_the_time_of_their_recording() {
     }
 }
 
+/// What ranks send in a loop changes in other turns of it, and so do the partners of one; a sweep receives from any source.
+#[test]
+fn loops_whose_turns_differ_take_the_time_of_their_recording() {
+    let sweeps = |compute: &str| Run::program("sweeps.c").ranks(16).arg("23").arg("2").variable("XSIM_COMPUTE", compute);
+    for (machine, compute) in MACHINES.iter().zip(["none", "fixed:1us", "measured"].into_iter().cycle()) {
+        same(sweeps(compute), machine, &format!("sweeps with {compute}"));
+    }
+    let trace = recorded(sweeps("none"), "none");
+    let shown = command(&["trace", "show", trace.to_str().unwrap()]).output().unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert_eq!(shown.matches("3 times, which differ:").count(), 7, "{shown}");
+    // Twice the sizes are twice the bytes, turn by turn.
+    let bytes = |trace: &Path| {
+        let stat = command(&["trace", "stat", trace.to_str().unwrap()]).output().unwrap();
+        let stat = String::from_utf8_lossy(&stat.stdout).into_owned();
+        let of = |name: &str| {
+            stat.lines()
+                .find(|line| line.starts_with(name))
+                .and_then(|line| line.split_whitespace().nth(3))
+                .unwrap()
+                .parse::<u64>()
+                .unwrap()
+        };
+        ["MPI_Isend ", "MPI_Sendrecv "].map(of)
+    };
+    assert_eq!(bytes(&scaled(&trace, &["--sizes", "2*bytes"])), bytes(&trace).map(|bytes| 2 * bytes));
+}
+
 #[test]
 fn process_topologies_and_communicators_of_groups_are_replayed() {
     for (machine, ranks) in MACHINES.iter().zip([12, 6, 5, 8, 9, 4, 16]) {

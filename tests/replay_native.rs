@@ -116,6 +116,13 @@ fn so_do_messages_that_are_alike_without_recorders() {
 }
 
 #[test]
+fn so_do_loops_whose_turns_differ() {
+    for (machine, count) in MACHINES[..3].iter().zip([2, 3, 4]) {
+        same(&recorded(Run::program("sweeps.c").ranks(16).arg("23").arg("2"), machine), machine, "mpich", &[count]);
+    }
+}
+
+#[test]
 fn so_do_collectives_communicators_and_topologies() {
     for (seed, machine) in (3..).zip(&MACHINES) {
         same(&recorded(Run::program("mixture.c").ranks(7).arg(seed.to_string()), machine), machine, "mpich", &[3]);

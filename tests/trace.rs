@@ -39,6 +39,11 @@ fn mixture(seed: u32) -> Run {
     Run::program("mixture.c").ranks(7).arg(seed.to_string()).machine("torus:4x4,l=1us,b=1Gbps").variable("XSIM_COMPUTE", "none")
 }
 
+/// Loops whose turns differ.
+fn sweeps() -> Run {
+    Run::program("sweeps.c").ranks(16).variable("XSIM_COMPUTE", "fixed:100ns")
+}
+
 fn random() -> Run {
     Run::program("random_program.c").ranks(13).arg("2").arg("20").variable("XSIM_COMPUTE", "fixed:10ns")
 }
@@ -94,7 +99,7 @@ fn unfolded_it_is_every_call_of_every_rank_in_order() {
 #[test]
 fn it_is_the_same_on_any_number_of_processes() {
     for times in ["none", "histogram", "exact"] {
-        for run in [of_four as fn() -> Run, || mixture(3), random] {
+        for run in [of_four as fn() -> Run, || mixture(3), random, sweeps] {
             let with = |run: Run| std::fs::read(traced(run.arg(format!("-xsim-trace-times={times}"))).1).unwrap();
             let one = with(run());
             for count in [2, 4] {
@@ -251,6 +256,36 @@ fn a_part_of_a_trace_is_a_trace() {
     let histograms = traced(of_four()).1;
     let output = xsim(&["cut", histograms.to_str().unwrap(), "-o", "/dev/null", "--until", "1us"]);
     assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("-xsim-trace-times exact"));
+}
+
+#[test]
+fn loops_whose_turns_differ_are_shown_checked_cut_and_counted() {
+    let (_, file) = traced(sweeps().arg("-xsim-trace-times=exact"));
+    assert_eq!(told(&["show"], &file).matches("3 times, which differ:").count(), 7);
+    assert_eq!(told(&["check"], &file), "");
+    let all = file.with_file_name("all");
+    let output = xsim(&["cut", file.to_str().unwrap(), "-o", all.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(std::fs::read(all).unwrap(), std::fs::read(&file).unwrap(), "all of it is itself");
+    // Sums over all ranks and turns of what the program sends.
+    let stat = told(&["stat"], &file);
+    let row = |name: &str| stat.lines().find(|line| line.starts_with(name)).unwrap().split_whitespace().skip(1).collect::<Vec<_>>();
+    assert_eq!(row("MPI_Isend ")[..2], ["864", "864"]);
+    assert_eq!(row("MPI_Sendrecv ")[..2], ["144", "144"]);
+    let length = |cell: i64| 23 / 4 + i64::from(cell < 23 % 4) - i64::from(cell == 0) - i64::from(cell == 3);
+    let round = |place: i64| place.rem_euclid(4);
+    let face = |direction: usize, x: i64, y: i64, plane: i64| match direction {
+        0 => length(round(x + y - plane)) * length(round(plane - x)),
+        1 => length(round(x + y - plane)) * length(round(y - plane)),
+        _ => length(round(x + plane)) * length(round(y - plane)),
+    };
+    let mut words = 0;
+    for (x, y) in (0..4).flat_map(|x| (0..4).map(move |y| (x, y))) {
+        for (direction, stage) in (0..3).flat_map(|direction| (1..4).map(move |stage| (direction, stage))) {
+            words += 22 * face(direction, x, y, stage - 1) + 10 * face(direction, x, y, 4 - stage);
+        }
+    }
+    assert_eq!(row("MPI_Isend ")[2], (3 * 8 * words).to_string());
 }
 
 /// What processes saved beside a trace, in their order.

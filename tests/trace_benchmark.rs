@@ -90,6 +90,20 @@ fn a_benchmark_makes_the_calls_of_the_program() {
     makes_the_same_calls_in_the_same_time(Run::program("neighborhoods.c").variable("XSIM_COMPUTE", "none"), 5, "neighborhoods");
 }
 
+/// Sweeps whose faces have other sizes for each rank and stage: loops in the trace, and in the program, however many ranks there are.
+#[test]
+fn a_benchmark_has_loops_whose_turns_differ() {
+    let sweeps = |ranks: u32| Run::program("sweeps.c").ranks(ranks).arg("46").arg("2").variable("XSIM_COMPUTE", "fixed:100ns");
+    let lines = |ranks: u32| {
+        let (trace, _) = recorded(sweeps(ranks), "exact");
+        let main = std::fs::read_to_string(generate(&trace, &[]).join("main.c")).unwrap();
+        main.lines().skip_while(|line| !line.starts_with("int main")).count()
+    };
+    assert_eq!(lines(16), lines(144));
+    makes_the_same_calls_in_the_same_time(sweeps(16), 16, "sweeps");
+    makes_the_same_calls_in_the_same_time(sweeps(36), 36, "sweeps");
+}
+
 /// Twice the sizes on both sides of each message and of each block: the benchmark of that is a program without errors, and does what the trace has. (Programs
 /// that poll find other things where messages take other times.)
 #[test]

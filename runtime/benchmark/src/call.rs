@@ -28,6 +28,8 @@ pub struct Call<'a> {
     pub arguments: Vec<Argument<'a>>,
     /// By shape: its place in [`Trace::calls`].
     variants: &'a [(u32, u32)],
+    /// Of the loop around that differ, else 1.
+    turns: usize,
 }
 
 impl<'a> Call<'a> {
@@ -47,7 +49,8 @@ impl<'a> Call<'a> {
             arguments.push(Argument { parameter: parameter.ok_or_else(|| format!("it has no argument {name}"))?, field, at });
             at += field.numbers().unwrap_or(0) as usize;
         }
-        Ok(Call { ranks, options, template, signature, arguments, variants })
+        let cells: Vec<(u32, &[Cell])> = variants.iter().map(|&(shape, call)| (shape, trace.calls[call as usize].1.as_slice())).collect();
+        Ok(Call { ranks, options, template, signature, arguments, variants, turns: ranks.turns(&cells) })
     }
 
     /// Whether all ranks of the trace make it.
@@ -78,7 +81,7 @@ impl<'a> Call<'a> {
             .iter()
             .map(|&(shape, call)| (shape, places.iter().map(|&place| self.trace().calls[call as usize].1[place]).collect()))
             .collect();
-        self.ranks.map(&cells, by_rank, of)
+        self.ranks.map(&cells, self.turns, by_rank, of)
     }
 
     /// The number in a place.

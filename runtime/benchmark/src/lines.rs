@@ -151,7 +151,7 @@ impl Writer<'_> {
             }),
             Item::Loop { counts, body } => {
                 let cells: Vec<_> = counts.iter().map(|&(shape, count)| (shape, vec![count])).collect();
-                let turns = self.ranks.map(&cells, false, |_, counts| counts[0]);
+                let turns = self.ranks.map(&cells, 1, false, |_, counts| counts[0]);
                 let turns = self.program.speller.vectors.number(&turns);
                 let name = format!("i{}", self.loops);
                 self.line(&format!("for (long {name} = 0; {name} < {turns}; {name}++) {{"))?;

@@ -50,16 +50,6 @@ impl Value {
             Value::Each(values, _) => values.iter().all(|&value| is(value)),
         }
     }
-    /// The numbers of each rank in so many turns: behind its own turns it says what it said in the last.
-    fn in_turns(&self, turns: usize) -> Value {
-        match self {
-            Value::Each(values, own) if *own < turns => {
-                let of_rank = |of_rank: &[i64]| (0..turns).map(|turn| of_rank[turn.min(own - 1)]).collect::<Vec<i64>>();
-                Value::Each(values.chunks(*own).flat_map(of_rank).collect(), turns)
-            }
-            value => value.clone(),
-        }
-    }
     /// As vectors have it.
     fn text(values: &[i64], turns: usize) -> String {
         let text = Column::of_ranks(values, turns).text();
@@ -92,9 +82,18 @@ impl<'t> Ranks<'t> {
         members
     }
 
-    /// What `of` says of each rank's numbers, which are those of these cells by shape. With `by_rank` it may say different things of equal
-    /// numbers. O(1) where shapes say the same numbers of all their ranks, else O(ranks).
-    pub fn map(&self, cells: &[(u32, Vec<Cell>)], by_rank: bool, of: impl Fn(u32, &[i64]) -> i64) -> Value {
+    /// How many turns of the loop around have numbers of their own in some of these cells, which are of calls in one loop.
+    pub fn turns(&self, cells: &[(u32, &[Cell])]) -> usize {
+        let of_cell = |shape: u32, cell: &Cell| match cell {
+            Cell::Same(_) => 1,
+            Cell::Column(column) => self.trace.columns[*column as usize].len() as usize / self.of_shape[shape as usize].len().max(1),
+        };
+        cells.iter().flat_map(|(shape, cells)| cells.iter().map(|cell| of_cell(*shape, cell))).max().unwrap_or(1).max(1)
+    }
+
+    /// What `of` says of each rank's numbers, which are those of these cells by shape, of a call whose loop has so many turns that differ. With `by_rank` it may
+    /// say different things of equal numbers. O(1) where shapes say the same numbers of all their ranks, else O(ranks).
+    pub fn map(&self, cells: &[(u32, Vec<Cell>)], turns: usize, by_rank: bool, of: impl Fn(u32, &[i64]) -> i64) -> Value {
         let same = |(shape, cells): &(u32, Vec<Cell>)| {
             let numbers: Option<Vec<i64>> =
                 cells.iter().map(|cell| if let Cell::Same(value) = cell { Some(*value) } else { None }).collect();
@@ -107,21 +106,17 @@ impl<'t> Ranks<'t> {
         {
             return Value::Same(first);
         }
-        // Of shapes whose loops have other turns each, as many as any has.
-        let columns: Vec<Vec<Vec<i64>>> = cells.iter().map(|(_, cells)| cells.iter().map(|&cell| self.unfolded(cell)).collect()).collect();
-        let turns_of = |shape: u32, columns: &[Vec<i64>]| {
-            let ranks = self.of_shape[shape as usize].len().max(1);
-            columns.iter().map(|column| column.len() / ranks).max().unwrap_or(1).max(1)
-        };
-        let turns = cells.iter().zip(&columns).map(|((shape, _), columns)| turns_of(*shape, columns)).max().unwrap_or(1);
         let mut all: Vec<Option<i64>> = vec![None; self.trace.ranks as usize * turns];
-        for ((shape, cells), columns) in cells.iter().zip(&columns) {
-            let own = turns_of(*shape, columns);
+        for (shape, cells) in cells {
+            let ranks = &self.of_shape[*shape as usize];
+            let columns: Vec<Vec<i64>> = cells.iter().map(|&cell| self.unfolded(cell)).collect();
+            // A shape whose loop has fewer turns says there what it said in the last.
+            let own = columns.iter().map(|column| column.len() / ranks.len().max(1)).max().unwrap_or(1).max(1);
             let mut numbers = vec![0; cells.len()];
-            for (place, &rank) in self.of_shape[*shape as usize].iter().enumerate() {
+            for (place, &rank) in ranks.iter().enumerate() {
                 for turn in 0..turns {
                     let at = place * own + turn.min(own - 1);
-                    numbers.iter_mut().zip(columns).for_each(|(number, column)| *number = column[at % column.len()]);
+                    numbers.iter_mut().zip(&columns).for_each(|(number, column)| *number = column[at % column.len()]);
                     all[rank as usize * turns + turn] = Some(of(rank, &numbers));
                 }
             }
@@ -224,7 +219,7 @@ impl Vectors {
         let turns = values.iter().map(|value| if let Value::Each(_, turns) = value { *turns } else { 1 }).max().unwrap_or(1);
         let text = match same {
             Some(numbers) => format!("r {}", Column::of(numbers.iter().copied()).text()),
-            None => columns(&values.iter().map(|value| value.in_turns(turns)).collect::<Vec<_>>(), turns),
+            None => columns(values, turns),
         };
         let function = match kind {
             "MPI_Aint" => "aints",

@@ -106,14 +106,17 @@ impl Builder {
     /// The contents of the file.
     pub fn contents(mut self) -> Vec<u8> {
         self.comms.sort_unstable();
-        let plain = self.contents_of(&self.done);
+        let (plain, told) = self.contents_of(&self.done);
         let together = turns::together(&self).map(|done| self.contents_of(&done));
         // Loops that vary are less easy to read.
-        together.filter(|together| together.len() * 4 <= plain.len() * 3).unwrap_or(plain)
+        match together {
+            Some((contents, fewer)) if file::packed(&fewer) * 4 <= file::packed(&told) * 3 => contents,
+            _ => plain,
+        }
     }
 
-    /// The contents of the file if that is what ranks did.
-    fn contents_of(&self, done: &Done) -> Vec<u8> {
+    /// The contents of the file if that is what ranks did, and those bytes of them that say so.
+    fn contents_of(&self, done: &Done) -> (Vec<u8>, Vec<u8>) {
         // Shapes by the first rank that has them; behind them all the one of nothing.
         let mut order: Dictionary<u32> = Dictionary::default();
         let mut ranks_of: Vec<Vec<u32>> = Vec::new();
@@ -141,12 +144,13 @@ impl Builder {
         let mut writer = shapes::Writer::new(self);
         writer.write(&columns, &calls, &shapes, &mut body);
         body.extend(column::write_of_ranks(&of_rank, 1));
+        let told = body.clone();
         self.write_comms(&mut body);
         let (histograms, kinds) = kinds.settle(&self.histograms);
         writer.write_histograms(spread::summaries(&histograms, self.ranks), &kinds, &mut body);
         times::write(self.times.iter().map(|(rank, times)| (*rank, times.as_slice())), &mut body);
         // Names were met while the rest was written, but a reader needs them first.
-        [writer.dictionaries(), body].concat()
+        ([writer.dictionaries(), body].concat(), told)
     }
 
     /// What each rank is in its communicators, by rank and number.

@@ -56,11 +56,20 @@ pub fn pack(kind: Kind, contents: &[u8]) -> Vec<u8> {
     let mut bytes = kind.magic().to_vec();
     bytes.number(contents.len() as u64);
     bytes.extend(crc32fast::hash(contents).to_le_bytes());
-    let quality = if contents.len() < LARGE { QUALITY } else { QUALITY_OF_LARGE };
-    let mut writer = brotli::CompressorWriter::new(&mut bytes, 1 << 16, quality, WINDOW);
-    writer.write_all(contents).and_then(|()| writer.flush()).expect("memory takes what is written");
-    drop(writer);
+    compress(contents, if contents.len() < LARGE { QUALITY } else { QUALITY_OF_LARGE }, &mut bytes);
     bytes
+}
+
+/// About how many bytes these are in a file; much faster than [`pack`].
+pub fn packed(contents: &[u8]) -> usize {
+    let mut bytes = Vec::new();
+    compress(contents, QUALITY_OF_LARGE, &mut bytes);
+    bytes.len()
+}
+
+fn compress(contents: &[u8], quality: u32, bytes: &mut Vec<u8>) {
+    let mut writer = brotli::CompressorWriter::new(bytes, 1 << 16, quality, WINDOW);
+    writer.write_all(contents).and_then(|()| writer.flush()).expect("memory takes what is written");
 }
 
 /// What is in a file, of which version, and its contents. The memory is bounded by a thousand times the file's size and 64 MiB.

@@ -13,12 +13,16 @@ use rustc_hash::FxHashMap;
 /// Calls that differ: template and numbers.
 pub type Calls = Dictionary<(u32, Vec<Cell>)>;
 
+/// The turns and the bytes of a column.
+pub type Told = (usize, Vec<u8>);
+
 /// Makes columns.
 pub struct Columns<'a> {
     builder: &'a Builder,
     done: &'a Done,
     positions: &'a FxHashMap<(u32, u32), Position>,
-    columns: Dictionary<Vec<u8>>,
+    /// With how many turns they have numbers of: a column is one of ranks or one of ranks and turns, and not both.
+    columns: Dictionary<Told>,
     calls: Calls,
     kinds: Kinds,
     /// Of the shape under way, by what those that differ say: most numbers come several times.
@@ -86,7 +90,7 @@ impl<'a> Columns<'a> {
     }
 
     /// The columns, the calls of all shapes, and of which kinds these are.
-    pub fn finish(self) -> (Dictionary<Vec<u8>>, Calls, Kinds) {
+    pub fn finish(self) -> (Dictionary<Told>, Calls, Kinds) {
         (self.columns, self.calls, self.kinds)
     }
 
@@ -164,7 +168,7 @@ impl<'a> Columns<'a> {
     fn plain(&mut self, group: &Group, at: usize) -> Cell {
         self.cell(group, at, None, |this| {
             let column = this.folded(group, group.numbers.iter().map(|numbers| numbers[at]));
-            this.column(column)
+            this.column(group, column)
         })
     }
 
@@ -207,14 +211,14 @@ impl<'a> Columns<'a> {
         }
         let relative = self.folded(group, relative);
         if relative.len() <= FEW {
-            return self.column(relative);
+            return self.column(group, relative);
         }
         let absolute = self.folded(group, absolute);
-        self.column(if absolute.len() < relative.len() { absolute } else { relative })
+        self.column(group, if absolute.len() < relative.len() { absolute } else { relative })
     }
 
-    fn column(&mut self, column: Vec<u8>) -> Cell {
-        Cell::Column(self.columns.place(column))
+    fn column(&mut self, group: &Group, column: Vec<u8>) -> Cell {
+        Cell::Column(self.columns.place((group.turns, column)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What ranks did, without numbers, and how it is written.
 
 use super::Builder;
-use super::columns::Calls;
+use super::columns::{Calls, Told};
 use crate::codec::Put;
 use crate::dictionary::{Dictionary, Names};
 use crate::histogram::Summary;
@@ -84,9 +84,9 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes columns, templates, calls and shapes.
-    pub fn write(&mut self, columns: &Dictionary<Vec<u8>>, calls: &Calls, shapes: &[Shape], bytes: &mut Vec<u8>) {
+    pub fn write(&mut self, columns: &Dictionary<Told>, calls: &Calls, shapes: &[Shape], bytes: &mut Vec<u8>) {
         bytes.number(columns.len() as u64);
-        columns.iter().for_each(|column| bytes.extend_from_slice(column));
+        columns.iter().for_each(|(_, column)| bytes.extend_from_slice(column));
         let mut order: Dictionary<u32> = Dictionary::default();
         let mut cells = Vec::new();
         for (template, of_call) in calls.iter() {

@@ -1,4 +1,5 @@
-//! Loops whose turns say other numbers: ranks that make the same calls in the same order, but whose numbers change in other turns, become one shape.
+//! Loops whose turns say other numbers: a loop of the program is one however its numbers change, and ranks that make the same calls in the same order become one
+//! shape.
 //!
 //! A recorder folds what comes again with the same numbers, and so ends a loop of the program where a number changes: in BT and SP each rank comes to the
 //! edge of the grid in another stage of its sweeps, and each has loops of its own. Here calls are folded once more, by their templates alone. What each
@@ -15,20 +16,22 @@ use std::cell::Cell;
 
 /// Calls that are looked at one by one, of all classes, at most.
 const MOST_LOOKED_AT: u64 = 1 << 26;
-/// By how many bits the sizes of a call may differ between turns. What is computed goes by sizes, and histograms tell those of one call in the file from those of
-/// others alone ([`super::kinds`]).
+/// By how many bits the sizes of a call may differ between turns where there are histograms. What is computed goes by sizes, and they tell the calls of the file from
+/// each other alone ([`super::kinds`]).
 const MOST_BITS: u32 = 2;
+/// So many turns that differ are no loop: they stand one behind the other.
+const FEW: u64 = 2;
+/// Turns that stand one behind the other where that is so, at most, and loops of a group.
+const MOST_UNROLLED: u64 = 64;
+/// Turns of a loop that stand one behind the other since they differ in other turns of an outer one, at most.
+const MOST_INNER: u64 = 8;
 
-/// What ranks did, where those of several shapes that make the same calls have one; `None` if there are no such shapes.
+/// What ranks did, with loops whose turns differ, and one shape for all that make the same calls; `None` if nothing is to be told so.
 pub fn together(builder: &Builder) -> Option<Done> {
     let done = &builder.done;
     let mut used: Vec<u32> = done.class_of.iter().copied().filter(|&class| class != NOTHING).collect();
     used.sort_unstable();
     used.dedup();
-    let first = done.classes.get(*used.first()?).0;
-    if used.iter().all(|&class| done.classes.get(class).0 == first) {
-        return None;
-    }
     let lengths = builder.templates.iter().map(|template| template.numbers().unwrap_or(0) as usize).collect();
     let mut folder = Folder { builder, lengths, grammar: Grammar::default(), stacks: FxHashMap::default(), looked_at: Cell::new(0) };
     let mut groups: Dictionary<Vec<Step>> = Dictionary::default();
@@ -41,16 +44,22 @@ pub fn together(builder: &Builder) -> Option<Done> {
     }
     let mut all = done.clone();
     let mut instead: FxHashMap<u32, u32> = FxHashMap::default();
-    for (steps, members) in groups.iter().zip(&members) {
+    for (steps, members) in groups.into_values().zip(members) {
         let shape = |member: &Member| done.classes.get(member.class).0;
-        if members.iter().all(|member| shape(member) == shape(&members[0])) {
+        let first = shape(&members[0]);
+        if members.iter().all(|member| shape(member) == first) && done.shapes.get(first).len() <= steps.len() {
             continue;
         }
-        let Some(lanes) = members.iter().map(|member| folder.lanes(steps, member)).collect::<Option<Vec<_>>>() else { continue };
-        let Some(periods) = folder.periods(steps, members, &lanes) else { continue };
-        let shape = all.shapes.place(varying(steps, &periods, &members[0].counts));
+        let Some((steps, members, lanes)) = folder.looked_through(steps, members) else { continue };
+        let Some(ways) = folder.ways(&steps, &members, &lanes) else { continue };
+        let nodes = nested(&steps);
+        let mut laid_out = Vec::new();
+        lay_out(&nodes, &ways, &members[0].counts, &mut laid_out);
+        let shape = all.shapes.place(laid_out);
         for (member, lanes) in members.iter().zip(&lanes) {
-            let class = all.classes.place((shape, numbers(steps, &periods, member, lanes)));
+            let mut numbers = Vec::new();
+            Numbers { ways: &ways, counts: &member.counts, lanes }.add(&nodes, Turns::Of(0, 1), &mut numbers);
+            let class = all.classes.place((shape, numbers));
             instead.insert(member.class, class);
         }
     }
@@ -131,24 +140,49 @@ impl<'a> Folder<'a> {
         (steps.clone(), Member { class, counts: counts.clone() })
     }
 
-    /// What each call of a group says by turn, as this class has it; `None` where that goes by the turns of outer loops, or is too much to look at.
-    fn lanes(&self, steps: &[Step], member: &Member) -> Option<Vec<Lane<'a>>> {
-        let numbers = self.builder.done.classes.get(member.class).1.as_slice();
-        let mut walk = Walk::new(self, steps, &member.counts, numbers);
-        walk.nodes(&self.nodes(member.class))?;
-        Some(walk.lanes)
+    /// A group whose calls say what goes by the turns of the loop around alone, with what they say: short loops are unrolled where it goes by those of an
+    /// outer one. `None` if that is too much, or too much to look at.
+    fn looked_through(&self, mut steps: Vec<Step>, mut members: Vec<Member>) -> Option<(Vec<Step>, Vec<Member>, Vec<Vec<Lane<'a>>>)> {
+        for _ in 0..MOST_UNROLLED {
+            let number = match members.iter().map(|member| self.lanes(&steps, member)).collect() {
+                Ok(lanes) => return Some((steps, members, lanes)),
+                Err(number) => number?,
+            };
+            let count = members[0].counts[number];
+            if count > MOST_INNER || members.iter().any(|member| member.counts[number] != count) {
+                return None;
+            }
+            let begin = (0..steps.len()).filter(|&at| steps[at] != Step::End && !matches!(steps[at], Step::Call(_))).nth(number)?;
+            let end = end_of(&steps, begin);
+            let body = steps[begin + 1..end].to_vec();
+            let loops = body.iter().filter(|step| **step == Step::Begin).count();
+            steps.splice(begin..=end, body.repeat(count as usize));
+            for member in &mut members {
+                let within = member.counts[number + 1..=number + loops].repeat(count as usize);
+                member.counts.splice(number..=number + loops, within);
+            }
+        }
+        None
     }
 
-    /// After how many turns each loop of a group says the same again: 1 where turns do not differ. `None` if those of one do that must not.
-    fn periods(&self, steps: &[Step], members: &[Member], lanes: &[Vec<Lane>]) -> Option<Vec<u64>> {
+    /// What each call of a group says by turn, as this class has it. The error is the loop around one where that goes by the turns of loops around this, too; none
+    /// if it is too much to look at.
+    fn lanes(&self, steps: &[Step], member: &Member) -> Result<Vec<Lane<'a>>, Option<usize>> {
+        let numbers = self.builder.done.classes.get(member.class).1.as_slice();
+        let mut walk = Walk::new(self, steps, &member.counts, numbers);
+        walk.nodes(&self.nodes(member.class)).map(|()| walk.lanes)
+    }
+
+    /// How each loop of a group is told. `None` if one cannot be whose turns differ.
+    fn ways(&self, steps: &[Step], members: &[Member], lanes: &[Vec<Lane>]) -> Option<Vec<Way>> {
         // The loops around.
-        let (mut open, mut periods, mut call) = (Vec::new(), Vec::new(), 0);
+        let (mut open, mut ways, mut call) = (Vec::new(), Vec::new(), 0);
         let mut looked_at = 0;
         for step in steps {
             match *step {
                 Step::Begin | Step::Varying => {
-                    open.push(periods.len());
-                    periods.push(1);
+                    open.push(ways.len());
+                    ways.push(Way::Alike);
                 }
                 Step::End => drop(open.pop()),
                 Step::Call(template) => {
@@ -160,28 +194,68 @@ impl<'a> Folder<'a> {
                     }
                     let number = *open.last()?;
                     let turns = members[0].counts[number];
-                    let template = self.template(template);
-                    let is_persistent =
-                        self.builder.functions.get(template.function).split(' ').next().is_some_and(|name| name.ends_with("_init"));
-                    let bits = |lane: &Lane| {
-                        let sizes = || lane.iter().map(|(_, numbers)| template.size(numbers));
-                        sizes().max().unwrap_or(0) - sizes().min().unwrap_or(0)
-                    };
                     looked_at += turns;
                     let too_much =
                         turns > MOST_TURNS || looked_at > MOST_VARYING / 4 || turns * u64::from(self.builder.ranks) > MOST_VALUES;
-                    if too_much
-                        || is_persistent
-                        || members.iter().any(|member| member.counts[number] != turns)
-                        || lanes().any(|lane| bits(lane) > MOST_BITS)
-                    {
+                    if too_much || members.iter().any(|member| member.counts[number] != turns) {
                         return None;
                     }
-                    periods[number] = lanes().fold(periods[number], |all, lane| together_after(all, period(lane), turns));
+                    ways[number] = match ways[number] {
+                        _ if turns <= FEW || self.stands_alone(template, lanes()) => Way::Unrolled,
+                        Way::Unrolled => Way::Unrolled,
+                        Way::Alike => lanes().fold(Way::Varying(1), |way, lane| way.and(period(lane), turns)),
+                        way => lanes().fold(way, |way, lane| way.and(period(lane), turns)),
+                    };
+                    if ways[number] == Way::Unrolled && turns > MOST_UNROLLED {
+                        return None;
+                    }
                 }
             }
         }
-        Some(periods)
+        Some(ways)
+    }
+
+    /// Whether each turn's call has to be one of its own: of a persistent request, which is started elsewhere, and where work of other sizes is to be told apart.
+    fn stands_alone<'l>(&self, template: u32, mut lanes: impl Iterator<Item = &'l Lane<'l>>) -> bool {
+        let template = self.template(template);
+        let sizes = |lane: &Lane| {
+            let sizes = || lane.iter().map(|(_, numbers)| template.size(numbers));
+            sizes().max().unwrap_or(0) - sizes().min().unwrap_or(0)
+        };
+        let name = self.builder.functions.get(template.function).split(' ').next().unwrap_or_default();
+        name.ends_with("_init") || !self.builder.histograms.is_empty() && lanes.any(|lane| sizes(lane) > MOST_BITS)
+    }
+}
+
+/// Where a loop ends that begins here.
+fn end_of(steps: &[Step], begin: usize) -> usize {
+    let mut depth = 0;
+    let ends = |step: &Step| {
+        depth += match step {
+            Step::Begin | Step::Varying => 1,
+            Step::End => -1,
+            Step::Call(_) => 0,
+        };
+        depth == 0
+    };
+    begin + steps[begin..].iter().position(ends).expect("a loop ends")
+}
+
+/// How a loop is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    /// All its turns say the same.
+    Alike,
+    /// They differ, and come again after so many of them.
+    Varying(u64),
+    /// They stand one behind the other.
+    Unrolled,
+}
+
+impl Way {
+    /// If something also comes again after so many turns.
+    fn and(self, period: u64, turns: u64) -> Way {
+        if let Way::Varying(other) = self { Way::Varying(together_after(other, period, turns)) } else { self }
     }
 }
 
@@ -207,25 +281,122 @@ fn period(lane: &Lane) -> u64 {
     if said.len().is_multiple_of(period) { period as u64 } else { said.len() as u64 }
 }
 
-/// The steps of a group with its loops as they are: one whose turns differ varies, within another where they come again.
-fn varying(steps: &[Step], periods: &[u64], counts: &[u64]) -> Vec<Step> {
-    let (mut all, mut ends, mut loops) = (Vec::with_capacity(steps.len()), Vec::new(), periods.iter().zip(counts));
+/// The steps of a group as loops in loops.
+enum Folded {
+    /// The template of a call, and which call of the steps it is.
+    Call(u32, usize),
+    /// Which loop of the steps it is, and its body.
+    Loop(usize, Vec<Folded>),
+}
+
+fn nested(steps: &[Step]) -> Vec<Folded> {
+    let (mut open, mut nodes, mut calls, mut loops) = (Vec::new(), Vec::new(), 0, 0);
     for step in steps {
         match step {
-            Step::Begin | Step::Varying => {
-                let begins: &[Step] = match loops.next().expect("a period for each loop") {
-                    (1, _) => &[Step::Begin],
-                    (period, count) if period == count => &[Step::Varying],
-                    _ => &[Step::Begin, Step::Varying],
-                };
-                all.extend_from_slice(begins);
-                ends.push(begins.len());
+            Step::Call(template) => {
+                nodes.push(Folded::Call(*template, calls));
+                calls += 1;
             }
-            Step::End => all.extend(std::iter::repeat_n(Step::End, ends.pop().expect("a loop that ends has begun"))),
-            Step::Call(_) => all.push(*step),
+            Step::Begin | Step::Varying => {
+                open.push((loops, std::mem::take(&mut nodes)));
+                loops += 1;
+            }
+            Step::End => {
+                let (number, outer) = open.pop().expect("a loop that ends has begun");
+                let body = std::mem::replace(&mut nodes, outer);
+                nodes.push(Folded::Loop(number, body));
+            }
         }
     }
-    all
+    nodes
+}
+
+/// Appends the steps of a group with its loops as they are told.
+fn lay_out(nodes: &[Folded], ways: &[Way], counts: &[u64], steps: &mut Vec<Step>) {
+    for node in nodes {
+        let (number, body) = match node {
+            Folded::Call(template, _) => {
+                steps.push(Step::Call(*template));
+                continue;
+            }
+            Folded::Loop(number, body) => (*number, body),
+        };
+        let begins: &[Step] = match ways[number] {
+            Way::Alike => &[Step::Begin],
+            Way::Varying(period) if period == counts[number] => &[Step::Varying],
+            Way::Varying(_) => &[Step::Begin, Step::Varying],
+            Way::Unrolled => {
+                (0..counts[number]).for_each(|_| lay_out(body, ways, counts, steps));
+                continue;
+            }
+        };
+        steps.extend_from_slice(begins);
+        lay_out(body, ways, counts, steps);
+        steps.extend(begins.iter().map(|_| Step::End));
+    }
+}
+
+/// The turns of which a call says its numbers.
+#[derive(Clone, Copy)]
+enum Turns {
+    /// This one, as often: in each turn of a loop around that varies.
+    Of(u64, u64),
+    /// So many from the first on.
+    First(u64),
+}
+
+/// The numbers of a class, whose group is told so.
+struct Numbers<'w, 'a> {
+    ways: &'w [Way],
+    counts: &'w [u64],
+    lanes: &'w [Lane<'a>],
+}
+
+impl Numbers<'_, '_> {
+    /// Appends them, in the order of [`lay_out`].
+    fn add(&self, nodes: &[Folded], turns: Turns, numbers: &mut Vec<i64>) {
+        for node in nodes {
+            match node {
+                Folded::Call(_, call) => {
+                    let said = self.lanes[*call].iter().flat_map(|&(count, numbers)| std::iter::repeat_n(numbers, count as usize));
+                    match turns {
+                        Turns::Of(turn, times) => (0..times).for_each(|_| numbers.extend_from_slice(said_in(&self.lanes[*call], turn))),
+                        Turns::First(turns) => said.take(turns as usize).for_each(|of_turn| numbers.extend_from_slice(of_turn)),
+                    }
+                }
+                Folded::Loop(number, body) => {
+                    let count = self.counts[*number];
+                    match self.ways[*number] {
+                        Way::Alike => {
+                            numbers.push(count as i64);
+                            self.add(body, Turns::Of(0, 1), numbers);
+                        }
+                        Way::Varying(period) => {
+                            if period != count {
+                                numbers.push((count / period) as i64);
+                            }
+                            numbers.push(period as i64);
+                            self.add(body, Turns::First(period), numbers);
+                        }
+                        Way::Unrolled => {
+                            let (Turns::Of(_, times) | Turns::First(times)) = turns;
+                            (0..count).for_each(|turn| self.add(body, Turns::Of(turn, times), numbers));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a call says in a turn.
+fn said_in<'a>(lane: &Lane<'a>, turn: u64) -> &'a [i64] {
+    let mut end = 0;
+    let said = lane.iter().find(|(count, _)| {
+        end += count;
+        turn < end
+    });
+    said.map_or(&[], |(_, numbers)| numbers)
 }
 
 fn feed(grammar: &mut Grammar, cursor: &mut Cursor, nodes: &[Node]) {
@@ -251,90 +422,43 @@ fn flatten(grammar: &Grammar, items: &[fold::Item], steps: &mut Vec<Step>, count
     }
 }
 
-/// The numbers of a class as [`varying`] steps have them.
-fn numbers(steps: &[Step], periods: &[u64], member: &Member, lanes: &[Lane]) -> Vec<i64> {
-    let (mut numbers, mut turns, mut loops, mut lanes) = (Vec::new(), vec![1], periods.iter().zip(&member.counts), lanes.iter());
-    for step in steps {
-        match step {
-            Step::Begin | Step::Varying => {
-                let (&period, &count) = loops.next().expect("a period for each loop");
-                match period {
-                    1 => numbers.push(count as i64),
-                    period if period == count => numbers.push(count as i64),
-                    period => numbers.extend([count / period, period].map(|turns| turns as i64)),
-                }
-                turns.push(period);
-            }
-            Step::End => drop(turns.pop()),
-            Step::Call(_) => {
-                let said = lanes
-                    .next()
-                    .expect("a lane for each call")
-                    .iter()
-                    .flat_map(|&(count, numbers)| std::iter::repeat_n(numbers, count as usize));
-                said.take(*turns.last().expect("never empty") as usize).for_each(|of_turn| numbers.extend_from_slice(of_turn));
-            }
-        }
-    }
-    numbers
-}
-
-/// The steps of a group as loops in loops.
-enum Folded {
-    Call(usize),
-    Loop { count: u64, body: Vec<Folded> },
-}
-
 /// A way through what a class did, beside the steps of its group.
 struct Walk<'f, 'a> {
     folder: &'f Folder<'a>,
     numbers: &'a [i64],
     steps: Vec<Folded>,
+    counts: &'f [u64],
     /// Where the walk is: in each loop around, the innermost last, the place in it and the turn. The first is no loop.
     levels: Vec<(usize, u64)>,
     lanes: Vec<Lane<'a>>,
 }
 
 impl<'f, 'a> Walk<'f, 'a> {
-    fn new(folder: &'f Folder<'a>, steps: &[Step], counts: &[u64], numbers: &'a [i64]) -> Walk<'f, 'a> {
-        let (mut open, mut nodes, mut counts, mut calls) = (Vec::new(), Vec::new(), counts.iter(), 0);
-        for step in steps {
-            match step {
-                Step::Call(_) => {
-                    nodes.push(Folded::Call(calls));
-                    calls += 1;
-                }
-                Step::Begin | Step::Varying => open.push((*counts.next().expect("a count for each loop"), std::mem::take(&mut nodes))),
-                Step::End => {
-                    let (count, outer) = open.pop().expect("a loop that ends has begun");
-                    let body = std::mem::replace(&mut nodes, outer);
-                    nodes.push(Folded::Loop { count, body });
-                }
-            }
-        }
-        let mut walk = Walk { folder, numbers, steps: nodes, levels: vec![(0, 0)], lanes: vec![Vec::new(); calls] };
+    fn new(folder: &'f Folder<'a>, steps: &[Step], counts: &'f [u64], numbers: &'a [i64]) -> Walk<'f, 'a> {
+        let calls = steps.iter().filter(|step| matches!(step, Step::Call(_))).count();
+        let mut walk = Walk { folder, numbers, steps: nested(steps), counts, levels: vec![(0, 0)], lanes: vec![Vec::new(); calls] };
         walk.settle();
         walk
     }
 
-    /// The steps of the innermost loop around, and how often they are gone through.
-    fn innermost(&self) -> (&[Folded], u64) {
-        let (mut steps, mut turns) = (self.steps.as_slice(), 1);
+    /// The steps of the innermost loop around, how often they are gone through, and which loop it is.
+    fn innermost(&self) -> (&[Folded], u64, Option<usize>) {
+        let (mut steps, mut turns, mut which) = (self.steps.as_slice(), 1, None);
         for &(place, _) in &self.levels[..self.levels.len() - 1] {
-            let Folded::Loop { count, body } = &steps[place] else { unreachable!("a level is in a loop") };
-            (steps, turns) = (body, *count);
+            let Folded::Loop(number, body) = &steps[place] else { unreachable!("a level is in a loop") };
+            (steps, turns, which) = (body, self.counts[*number], Some(*number));
         }
-        (steps, turns)
+        (steps, turns, which)
     }
 
     /// Goes on to the next call.
     fn settle(&mut self) {
         loop {
             let (place, turn) = *self.levels.last().expect("never empty");
-            let (steps, turns) = self.innermost();
+            let (steps, turns, _) = self.innermost();
             match steps.get(place) {
-                Some(Folded::Call(_)) => return,
-                Some(Folded::Loop { .. }) => self.levels.push((0, 0)),
+                Some(Folded::Call(..)) => return,
+                Some(Folded::Loop(..)) => self.levels.push((0, 0)),
                 None if turn + 1 < turns => *self.levels.last_mut().expect("never empty") = (0, turn + 1),
                 None if self.levels.len() == 1 => return,
                 None => {
@@ -345,7 +469,7 @@ impl<'f, 'a> Walk<'f, 'a> {
         }
     }
 
-    fn nodes(&mut self, nodes: &[Node]) -> Option<()> {
+    fn nodes(&mut self, nodes: &[Node]) -> Result<(), Option<usize>> {
         for node in nodes {
             match node {
                 Node::Call { template, at } => {
@@ -363,25 +487,25 @@ impl<'f, 'a> Walk<'f, 'a> {
                 }
             }
         }
-        Some(())
+        Ok(())
     }
 
     /// The next call says these numbers.
-    fn call(&mut self, numbers: &'a [i64]) -> Option<()> {
+    fn call(&mut self, numbers: &'a [i64]) -> Result<(), Option<usize>> {
         let looked_at = self.folder.looked_at.replace(self.folder.looked_at.get() + 1);
         if looked_at > MOST_LOOKED_AT {
-            return None;
+            return Err(None);
         }
         let (place, turn) = *self.levels.last().expect("never empty");
-        let Folded::Call(call) = self.innermost().0[place] else { unreachable!("it is settled before a call") };
+        let Folded::Call(_, call) = self.innermost().0[place] else { unreachable!("it is settled before a call") };
         self.say(call, turn, 1, numbers)?;
         self.levels.last_mut().expect("never empty").0 += 1;
         self.settle();
-        Some(())
+        Ok(())
     }
 
     /// A call says these numbers in so many turns of the loop around: for the first time, or again as the loops around that one go on.
-    fn say(&mut self, call: usize, turn: u64, turns: u64, numbers: &'a [i64]) -> Option<()> {
+    fn say(&mut self, call: usize, turn: u64, turns: u64, numbers: &'a [i64]) -> Result<(), Option<usize>> {
         let is_first = self.levels[..self.levels.len() - 1].iter().all(|&(_, turn)| turn == 0);
         let lane = &mut self.lanes[call];
         if is_first {
@@ -389,48 +513,41 @@ impl<'f, 'a> Walk<'f, 'a> {
                 Some((count, said)) if *said == numbers => *count += turns,
                 _ => lane.push((turns, numbers)),
             }
-            return (lane.len() == 1 || turn + turns <= MOST_TURNS).then_some(());
+            return if lane.len() == 1 || turn + turns <= MOST_TURNS { Ok(()) } else { Err(None) };
         }
         let mut end = 0;
         let said = lane.iter().find(|(count, _)| {
             end += count;
             turn < end
         });
-        said.filter(|(_, said)| *said == numbers && turn + turns <= end).map(|_| ())
+        if said.is_some_and(|(_, said)| *said == numbers && turn + turns <= end) { Ok(()) } else { Err(self.innermost().2) }
     }
 
     /// Where a turn of a recorded loop was one of the innermost loop here, its further turns are, too, up to the end of this one: how many.
-    fn repeat(&mut self, before: &[(usize, u64)], left: u64) -> Option<u64> {
-        let (&(place, turn), outer) = self.levels.split_last()?;
+    fn repeat(&mut self, before: &[(usize, u64)], left: u64) -> Result<u64, Option<usize>> {
+        let (&(place, turn), outer) = self.levels.split_last().expect("never empty");
         let is_turn = before.split_last().is_some_and(|(last, around)| around == outer && *last == (place, turn - 1.min(turn)) && turn > 0);
         if !is_turn {
-            return Some(0);
+            return Ok(0);
         }
-        let (steps, turns) = self.innermost();
+        let (steps, turns, _) = self.innermost();
         let possible = left.min(turns - 1 - turn);
+        if possible == 0 {
+            return Ok(0);
+        }
         // Calls behind this place have said nothing in this turn yet.
         let calls: Vec<(usize, u64)> = steps
             .iter()
             .enumerate()
             .filter_map(
-                |(at, step)| if let Folded::Call(call) = step { Some((*call, if at < place { turn + 1 } else { turn })) } else { None },
+                |(at, step)| if let Folded::Call(_, call) = step { Some((*call, if at < place { turn + 1 } else { turn })) } else { None },
             )
             .collect();
         for (call, from) in calls {
-            let numbers = self.said(call, from - 1)?;
+            let numbers = said_in(&self.lanes[call], from - 1);
             self.say(call, from, possible, numbers)?;
         }
-        self.levels.last_mut()?.1 += possible;
-        Some(possible)
-    }
-
-    /// What a call said in a turn.
-    fn said(&self, call: usize, turn: u64) -> Option<&'a [i64]> {
-        let mut end = 0;
-        let lane = self.lanes[call].iter().find(|(count, _)| {
-            end += count;
-            turn < end
-        });
-        lane.map(|(_, numbers)| *numbers)
+        self.levels.last_mut().expect("never empty").1 += possible;
+        Ok(possible)
     }
 }

@@ -14,6 +14,8 @@ use std::fmt::Write;
 const MOST_TABLE: u64 = 1 << 20;
 /// The most values that places are looked for.
 const MOST: usize = 1 << 24;
+/// How many values are looked at first.
+const SAMPLE: usize = 4096;
 /// The most tables, and sums that tell their places.
 const MOST_TERMS: usize = 8;
 const MOST_SUMS: usize = 2;
@@ -169,7 +171,7 @@ fn term(reader: &mut Reader) -> Result<Term> {
 /// Values by place as [`Grid::read`] reads them, with so many turns of each rank; `None` if ranks make no square or their places do not tell them.
 pub fn write(values: &[i64], turns: usize) -> Option<Vec<u8>> {
     let square = Square::of(values, turns)?;
-    let terms = square.tables()?;
+    let terms = square.is_regular().then(|| square.tables()).flatten()?;
     let mut bytes = vec![super::BY_PLACE];
     bytes.number(square.side as u64);
     bytes.number(turns as u64);
@@ -201,6 +203,35 @@ impl<'a> Square<'a> {
         let side = ranks.isqrt();
         let fits = side > 1 && side * side == ranks && values.len() == ranks * turns && values.len() <= MOST && ranks as u64 <= MOST_TABLE;
         fits.then_some(Square { values, side, turns })
+    }
+
+    /// Whether a fifth of the values are those of neighbours in some direction, or as far from one as that from the next: else no places tell them, and to try all
+    /// takes long.
+    fn is_regular(&self) -> bool {
+        let (side, turns) = (self.side, self.turns);
+        let step = (self.values.len() / SAMPLE).max(1);
+        // The value so many back in x, y and turns.
+        let back = |at: usize, [x, y, turn]: [i64; 3]| {
+            let (rank, now) = (at / turns, (at % turns) as i64);
+            let place = [(rank % side) as i64 - x, (rank / side) as i64 - y, now - turn];
+            let is_there = place.iter().zip([side, side, turns]).all(|(&at, end)| (0..end as i64).contains(&at));
+            is_there.then(|| self.values[(place[1] as usize * side + place[0] as usize) * turns + place[2] as usize])
+        };
+        let often = |holds: &dyn Fn(usize) -> Option<bool>| {
+            let looked_at: Vec<bool> = (0..self.values.len()).step_by(step).filter_map(holds).collect();
+            5 * looked_at.iter().filter(|&&holds| holds).count() >= looked_at.len().max(1)
+        };
+        let is_even = |[a, b]: [[i64; 3]; 2]| {
+            let both = [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+            often(&|at| Some(self.values[at].wrapping_sub(back(at, a)?) == back(at, b)?.wrapping_sub(back(at, both)?)))
+        };
+        let is_alike = |direction: [i64; 3]| often(&|at| Some(self.values[at] == back(at, direction)?));
+        let [x, y] = [[1, 0, 0], [0, 1, 0]];
+        let in_turn = [x, y, [1, 1, 0], [1, -1, 0]];
+        let by_turn = [[0, 0, 1], [1, 0, 1], [1, 0, -1], [0, 1, 1], [0, 1, -1]];
+        in_turn.into_iter().any(is_alike)
+            || turns > 1 && by_turn.into_iter().any(is_alike)
+            || [[x, x], [y, y], [x, y]].into_iter().any(is_even)
     }
 
     /// Sums of x, y and turns, of which none is the negative of another.
@@ -248,15 +279,24 @@ impl<'a> Square<'a> {
         if let Some((_, found)) = self.least(one, self.values) {
             return Some(vec![found]);
         }
-        let one = self.least(pairs(&sums), self.values).map(|(changes, found)| (changes, vec![found]));
-        let two = if self.turns == 1 { sums.iter().filter_map(|&sum| self.with_usual(sum, &sums)).min_by_key(|two| two.0) } else { None };
-        one.into_iter().chain(two).min_by_key(|found| found.0).map(|(_, found)| found)
+        let tables = self.filled(pairs(&sums), self.values);
+        let by_two = tables.flat_map(|found| {
+            let apart = separated(&found);
+            [Some(vec![found]), apart].into_iter().flatten()
+        });
+        let by_two = by_two.map(|found| (found.iter().map(|(sums, table)| changes(sums, table)).sum(), found));
+        let usual = if self.turns == 1 { sums.iter().filter_map(|&sum| self.with_usual(sum, &sums)).collect() } else { Vec::new() };
+        by_two.chain(usual).min_by_key(|found: &(usize, _)| found.0).map(|(_, found)| found)
     }
 
-    /// The table by these sums that changes least often, and how often.
+    /// The tables that tell the values, by these sums.
+    fn filled(&self, ways: impl Iterator<Item = Vec<Sum>>, values: &[i64]) -> impl Iterator<Item = Found> {
+        ways.filter_map(|sums| self.fill(&sums, values).map(|table| (sums, table)))
+    }
+
+    /// The one that changes least often, and how often.
     fn least(&self, ways: impl Iterator<Item = Vec<Sum>>, values: &[i64]) -> Option<(usize, Found)> {
-        let tables = ways.filter_map(|sums| self.fill(&sums, values).map(|table| (changes(&sums, &table), (sums, table))));
-        tables.min_by_key(|(changes, _)| *changes)
+        self.filled(ways, values).map(|(sums, table)| (changes(&sums, &table), (sums, table))).min_by_key(|(changes, _)| *changes)
     }
 
     /// What is said most often by a sum, and by two what others say beyond that: all faces of a rank's cells but one, as in SP.
@@ -273,21 +313,35 @@ impl<'a> Square<'a> {
     }
 }
 
+/// A table whose rows differ by a number each, as one of these and one of its first row.
+fn separated((sums, table): &Found) -> Option<Vec<Found>> {
+    let &[row, column] = sums.as_slice() else { return None };
+    let mut rows = table.chunks(column.modulus as usize);
+    let first = rows.next()?;
+    let by = |row: &[i64]| {
+        let more = row[0].wrapping_sub(first[0]);
+        row.iter().zip(first).all(|(value, first)| value.wrapping_sub(*first) == more).then_some(more)
+    };
+    let more = std::iter::once(Some(0)).chain(rows.map(by)).collect::<Option<Vec<i64>>>()?;
+    Some(vec![(vec![row], more), (vec![column], first.to_vec())])
+}
+
 fn pairs(sums: &[Sum]) -> impl Iterator<Item = Vec<Sum>> {
     sums.iter().flat_map(move |&a| sums.iter().filter(move |&&b| a != b).map(move |&b| vec![a, b]))
 }
 
-/// How often the rows of a table differ from the one before, and the values in them, or their differences.
+/// How often the rows of a table differ from the one before, and the values in them, or the differences of values: about how long it is when folded.
 fn changes(sums: &[Sum], table: &[i64]) -> usize {
     let width = sums.last().map_or(1, |sum| sum.modulus as usize);
-    let within = |row: &[i64]| {
-        let values = row.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        let bends = row.windows(3).filter(|three| three[1].wrapping_sub(three[0]) != three[2].wrapping_sub(three[1])).count();
-        values.min(bends + 1)
+    let of = |values: &[i64]| {
+        let within = |row: &[i64]| row.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        let first = values.chunks(width).next().map_or(0, within);
+        let differing = values.chunks(width).zip(values.chunks(width).skip(1)).filter(|(before, row)| before != row);
+        first + differing.map(|(_, row)| 1 + within(row)).sum::<usize>()
     };
-    let first = table.chunks(width).next().map_or(0, within);
-    let differing = table.chunks(width).zip(table.chunks(width).skip(1)).filter(|(before, row)| before != row);
-    first + differing.map(|(_, row)| 1 + within(row)).sum::<usize>()
+    let mut before = 0;
+    let differences: Vec<i64> = table.iter().map(|&value| value.wrapping_sub(std::mem::replace(&mut before, value))).collect();
+    of(table).min(of(&differences) + 1)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub fn change(trace: &mut Trace, resize: Resize) -> Result<(), String> {
     }
     sizes.check_order()?;
     let calls = sizes.calls.into_values().collect();
-    let read = |bytes: &Vec<u8>| Column::read(&mut Reader::new(bytes), u64::MAX).expect("what is written can be read");
+    let read = |(_, bytes): &(usize, Vec<u8>)| Column::read(&mut Reader::new(bytes), u64::MAX).expect("what is written can be read");
     let columns = sizes.columns.iter().map(read).collect();
     (trace.calls, trace.columns, trace.shapes) = (calls, columns, shapes);
     Ok(())
@@ -67,7 +67,10 @@ struct Sizes<'t> {
     /// Bytes before and after.
     known: BTreeMap<u64, u64>,
     calls: Dictionary<(u32, Vec<Cell>)>,
-    columns: Dictionary<Vec<u8>>,
+    /// With the turns that they have numbers of.
+    columns: Dictionary<(usize, Vec<u8>)>,
+    /// Of the loop around, if it varies.
+    turns: usize,
     /// The new places of calls and columns, by the old ones.
     call_of: FxHashMap<u32, u32>,
     column_of: FxHashMap<u32, u32>,
@@ -84,6 +87,7 @@ impl<'t> Sizes<'t> {
             known: BTreeMap::new(),
             calls: Dictionary::default(),
             columns: Dictionary::default(),
+            turns: 1,
             call_of: FxHashMap::default(),
             column_of: FxHashMap::default(),
             counts: FxHashMap::default(),
@@ -97,11 +101,13 @@ impl<'t> Sizes<'t> {
             all.push(match node {
                 Node::Loop { count, body, varies } => {
                     let turns = if let (Cell::Same(count), true) = (count, varies) { *count as usize } else { 1 };
+                    self.turns = 1;
                     Node::Loop { count: self.kept(*count), body: self.nodes(body, shape, turns)?, varies: *varies }
                 }
                 Node::Call(call) => Node::Call(match self.call_of.get(call) {
                     Some(&known) => known,
                     None => {
+                        self.turns = turns;
                         let made = self.call(*call).map_err(|(place, why)| self.told(*call, shape, place / turns, &why))?;
                         self.call_of.insert(*call, made);
                         made
@@ -171,7 +177,7 @@ impl<'t> Sizes<'t> {
         let place = *self.column_of.entry(column).or_insert_with(|| {
             let mut bytes = Vec::new();
             self.trace.columns[column as usize].write(&mut bytes);
-            self.columns.place(bytes)
+            self.columns.place((self.turns, bytes))
         });
         Cell::Column(place)
     }
@@ -188,7 +194,11 @@ impl<'t> Sizes<'t> {
         match values.first() {
             Some(&first) if values.iter().all(|&value| value == first) => Cell::Same(first),
             _ if matches!(self.values(before), Values::Each(old) if old == values) => self.kept(before),
-            _ => Cell::Column(self.columns.place(column::write(values.into_iter()))),
+            _ => {
+                let is_of_all = values.len() == self.trace.ranks as usize * self.turns;
+                let bytes = if is_of_all { column::write_of_ranks(&values, self.turns) } else { column::write(values.into_iter()) };
+                Cell::Column(self.columns.place((self.turns, bytes)))
+            }
         }
     }
 

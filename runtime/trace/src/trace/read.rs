@@ -210,7 +210,7 @@ fn check_columns(reader: &Reader, trace: &Trace) -> Result<()> {
         }
         calls.push(length);
     }
-    let mut check = Check { reader, trace, calls, least: FxHashMap::default(), varying: 0 };
+    let mut check = Check { reader, trace, calls, turns: FxHashMap::default(), least: FxHashMap::default(), varying: 0 };
     trace.shapes.iter().zip(&trace.sizes).try_for_each(|(nodes, &size)| check.nodes(nodes, size, 1))
 }
 
@@ -219,6 +219,8 @@ struct Check<'a> {
     trace: &'a Trace,
     /// The length of the columns of each call, if it has any.
     calls: Vec<Option<u64>>,
+    /// The turns that each column has numbers of.
+    turns: FxHashMap<u32, u64>,
     /// The least value of columns, once it was asked for.
     least: FxHashMap<u32, i64>,
     /// Calls of loops that vary, by turn.
@@ -234,11 +236,21 @@ impl Check<'_> {
                     if turns > 1 {
                         self.varying += turns;
                     }
+                    for cell in &self.trace.calls[*call as usize].1 {
+                        if let Cell::Column(column) = cell
+                            && *self.turns.entry(*column).or_insert(turns) != turns
+                        {
+                            return self.reader.wrong("a column of ranks is one of ranks and turns, too");
+                        }
+                    }
                     (self.calls[*call as usize], size.saturating_mul(turns))
                 }
                 Node::Loop { count: Cell::Column(column), .. } => {
                     if self.least(*column, size) < 1 {
                         return self.reader.wrong("a loop without a turn");
+                    }
+                    if *self.turns.entry(*column).or_insert(1) != 1 {
+                        return self.reader.wrong("a column of ranks is one of ranks and turns, too");
                     }
                     (Some(self.trace.columns[*column as usize].len()), size)
                 }

@@ -99,6 +99,8 @@ int main(int argc, char **argv)
         z_forth(comm, rank_at(column - 1, row - 1), rank_at(column + 1, row + 1));
         z_back(comm, rank_at(column + 1, row + 1), rank_at(column - 1, row - 1));
         rotate(comm);
+        for (int k = 0; k < side; k++)
+            MPI_Bcast(faces[0], 1 + k, MPI_DOUBLE, k % ranks, comm);
         MPI_Barrier(comm);
     }
     MPI_Comm_free(&comm);

@@ -202,10 +202,16 @@ impl<'a> Checker<'a> {
             return;
         }
         let Some((comm, _)) = self.comm(view, event) else { return };
-        let root = self.roles(event).find(event, "root").and_then(|root| root.number()).filter(|_| matches!(comm, Comm::World));
+        let root = self.root(view, event).filter(|_| matches!(comm, Comm::World));
         let mut hasher = FxHasher::default();
         (name, root).hash(&mut hasher);
         effects.collective(comm, hasher.finish());
+    }
+
+    /// The root of a collective call, however it is told.
+    fn root(&self, view: &View, event: &Event) -> Option<i32> {
+        let root = self.roles(event).find(event, "root").and_then(|root| root.number())?;
+        Some(Peer::of(root).rank(view.position(event)))
     }
 
     fn unmatched(&mut self) {
@@ -246,7 +252,7 @@ impl<'a> Checker<'a> {
         };
         let shown = |call: Option<Told>, rank: u32| match call {
             Some((_, root, at)) => {
-                let root = root.map(|root| format!(" with root {}", root >> 1)).unwrap_or_default();
+                let root = root.map(|root| format!(" with root {root}")).unwrap_or_default();
                 format!("{}{root}", self.place(at))
             }
             None => format!("rank {rank}, which makes {place} in all"),
@@ -259,7 +265,7 @@ impl<'a> Checker<'a> {
         (0..).zip(view.calls()).filter_map(move |(number, event)| {
             let name = self.name(&event);
             let is_of = event.template.code == 0 && is_collective(name) && self.comm(view, &event).is_some_and(|(of, _)| of == comm);
-            let root = self.roles(&event).find(&event, "root").and_then(|root| root.number());
+            let root = self.root(view, &event);
             let at = Where { rank: view.rank, number, site: event.template.site, function: event.template.function };
             is_of.then_some((name, root, at))
         })
@@ -267,7 +273,7 @@ impl<'a> Checker<'a> {
 }
 
 /// A collective call: its function, its root and where it was.
-type Told<'a> = (&'a str, Option<i64>, Where);
+type Told<'a> = (&'a str, Option<i32>, Where);
 
 /// Whether all members of a communicator make the call.
 fn is_collective(name: &str) -> bool {

@@ -19,7 +19,7 @@ const MOST_LOOKED_AT: u64 = 1 << 26;
 /// By how many bits the sizes of a call may differ between turns where there are histograms. What is computed goes by sizes, and they tell the calls of the file from
 /// each other alone ([`super::kinds`]).
 const MOST_BITS: u32 = 2;
-/// So many turns that differ are no loop: they stand one behind the other.
+/// So many turns that differ, without loops within them, are no loop: they stand one behind the other.
 const FEW: u64 = 2;
 /// Turns that stand one behind the other where that is so, at most, and loops of a group.
 const MOST_UNROLLED: u64 = 64;
@@ -178,6 +178,8 @@ impl<'a> Folder<'a> {
         // The loops around.
         let (mut open, mut ways, mut call) = (Vec::new(), Vec::new(), 0);
         let mut looked_at = 0;
+        let begins = (0..steps.len()).filter(|&at| steps[at] == Step::Begin);
+        let has_loops: Vec<bool> = begins.map(|at| steps[at + 1..end_of(steps, at)].contains(&Step::Begin)).collect();
         for step in steps {
             match *step {
                 Step::Begin | Step::Varying => {
@@ -201,7 +203,7 @@ impl<'a> Folder<'a> {
                         return None;
                     }
                     ways[number] = match ways[number] {
-                        _ if turns <= FEW || self.stands_alone(template, lanes()) => Way::Unrolled,
+                        _ if turns <= FEW && !has_loops[number] || self.stands_alone(template, lanes()) => Way::Unrolled,
                         Way::Unrolled => Way::Unrolled,
                         Way::Alike => lanes().fold(Way::Varying(1), |way, lane| way.and(period(lane), turns)),
                         way => lanes().fold(way, |way, lane| way.and(period(lane), turns)),

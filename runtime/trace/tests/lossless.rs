@@ -414,6 +414,27 @@ fn a_file_of_the_first_version_is_read_and_written_as_one_of_this() {
     assert_eq!(Trace::read(&written).unwrap(), trace);
 }
 
+/// What `version2.trace` has: in files of that version calls have other numbers among the steps, and no loop varies.
+#[test]
+fn a_file_of_the_second_version_is_read_and_written_as_one_of_this() {
+    let message = |function: u16, count: i64| Made::Message { function, relative: true, peer: 1, tag: 2, count, comm: 1 };
+    let of_rank = |rank: i64| {
+        let turn = vec![message(1, 3), Made::Compute(1000), message(2, 1 + rank), Made::Waitall { count: 2, by_rank: true, wildcard: false }];
+        let mut all = [turn.repeat(4), vec![Made::Split { divisor: 2 }]].concat().repeat(3);
+        if rank == 2 {
+            all.truncate(20);
+        }
+        all
+    };
+    let old = include_bytes!("version2.trace");
+    assert_eq!(old[7], 2);
+    let trace = Trace::read(old).unwrap();
+    let now = record(&(0..5).map(of_rank).collect(), 1, Timing::Histogram);
+    assert_eq!(now[7], trace::file::VERSION);
+    assert_eq!(trace, Trace::read(&now).unwrap());
+    assert_eq!(Trace::read(&trace.write()).unwrap(), trace);
+}
+
 #[test]
 fn exact_times_are_those_of_the_calls() {
     let send = Made::Message { function: 1, relative: true, peer: 1, tag: 0, count: 1, comm: 0 };

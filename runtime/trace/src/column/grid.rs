@@ -17,7 +17,7 @@ const MOST: usize = 1 << 24;
 /// How many values are looked at first.
 const SAMPLE: usize = 4096;
 /// The most tables, and sums that tell their places.
-const MOST_TERMS: usize = 8;
+const MOST_TERMS: usize = 2;
 const MOST_SUMS: usize = 2;
 /// The greatest factor in a sum.
 const MOST_FACTOR: i64 = 1 << 16;

@@ -19,6 +19,8 @@ const MOST_LOOKED_AT: u64 = 1 << 26;
 /// By how many bits the sizes of a call may differ between turns where there are histograms. What is computed goes by sizes, and they tell the calls of the file from
 /// each other alone ([`super::kinds`]).
 const MOST_BITS: u32 = 2;
+/// Numbers of a call whose turns may differ.
+const MOST_NUMBERS: usize = 256;
 /// So many turns that differ, without loops within them, are no loop: they stand one behind the other.
 const FEW: u64 = 2;
 /// Turns that stand one behind the other where that is so, at most, and loops of a group.
@@ -47,7 +49,8 @@ pub fn together(builder: &Builder) -> Option<Done> {
     for (steps, members) in groups.into_values().zip(members) {
         let shape = |member: &Member| done.classes.get(member.class).0;
         let first = shape(&members[0]);
-        if members.iter().all(|member| shape(member) == first) && done.shapes.get(first).len() <= steps.len() {
+        let is_one = members.iter().all(|member| shape(member) == first);
+        if is_one && done.shapes.get(first).len() <= steps.len() {
             continue;
         }
         let Some((steps, members, lanes)) = folder.looked_through(steps, members) else { continue };
@@ -55,6 +58,9 @@ pub fn together(builder: &Builder) -> Option<Done> {
         let nodes = nested(&steps);
         let mut laid_out = Vec::new();
         lay_out(&nodes, &ways, &members[0].counts, &mut laid_out);
+        if is_one && laid_out.len() >= done.shapes.get(first).len() {
+            continue;
+        }
         let shape = all.shapes.place(laid_out);
         for (member, lanes) in members.iter().zip(&lanes) {
             let mut numbers = Vec::new();
@@ -217,8 +223,12 @@ impl<'a> Folder<'a> {
         Some(ways)
     }
 
-    /// Whether each turn's call has to be one of its own: of a persistent request, which is started elsewhere, and where work of other sizes is to be told apart.
+    /// Whether each turn's call has to be one of its own: of a persistent request, which is started elsewhere, and where work of other sizes is to be told apart;
+    /// and one with a number or more for each of many ranks, which no turn has in common with another.
     fn stands_alone<'l>(&self, template: u32, mut lanes: impl Iterator<Item = &'l Lane<'l>>) -> bool {
+        if self.lengths[template as usize] > MOST_NUMBERS {
+            return true;
+        }
         let template = self.template(template);
         let sizes = |lane: &Lane| {
             let sizes = || lane.iter().map(|(_, numbers)| template.size(numbers));

@@ -25,7 +25,6 @@ use std::collections::BTreeMap;
 const NOTHING: u32 = u32::MAX;
 
 /// What ranks did.
-#[derive(Clone)]
 struct Done {
     /// What differs: steps and numbers.
     classes: Dictionary<(u32, Vec<i64>)>,

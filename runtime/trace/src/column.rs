@@ -1,5 +1,5 @@
 //! A number for each rank: folded ([`crate::fold`]), so that what comes again along the sides of a grid is told once. That is the ranklist of ScalaTrace
-//! (start, then count and stride for each dimension), with values. Or, of ranks on a square, by the place of each ([`grid`]).
+//! (start, then count and stride for each dimension), with values. Or, of ranks on a square, by the place of each (`column/grid.rs`).
 
 mod folded;
 mod grid;

@@ -5,14 +5,19 @@
 //! edge of the grid in another stage of its sweeps, and each has loops of its own. Here calls are folded once more, by their templates alone. What each
 //! rank says in each turn then stands in columns, by the places of ranks if these tell it ([`crate::column`]).
 
+mod layout;
+mod walk;
+
 use super::shapes::Step;
 use super::{Builder, Done, NOTHING};
 use crate::dictionary::Dictionary;
 use crate::fold::{self, Cursor, Grammar, Kind};
 use crate::template::Template;
 use crate::trace::{MOST_TURNS, MOST_VALUES, MOST_VARYING};
+use layout::{Numbers, Turns, calls_by_turn, lay_out, nested};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
+use walk::{Lane, Node, Walk};
 
 /// Calls that are looked at one by one, of all classes, at most.
 const MOST_LOOKED_AT: u64 = 1 << 26;
@@ -21,6 +26,8 @@ const MOST_LOOKED_AT: u64 = 1 << 26;
 const MOST_BITS: u32 = 2;
 /// Numbers of a call whose turns may differ.
 const MOST_NUMBERS: usize = 256;
+/// Numbers of all classes of a group: more take too much memory beside themselves.
+const MOST_NUMBERS_OF_ALL: u64 = 1 << 28;
 /// So many turns that differ, without loops within them, are no loop: they stand one behind the other.
 const FEW: u64 = 2;
 /// Turns that stand one behind the other where that is so, at most, and loops of a group.
@@ -44,13 +51,14 @@ pub fn together(builder: &Builder) -> Option<Done> {
         members.resize_with(groups.len(), Vec::new);
         members[group].push(member);
     }
-    let mut all = done.clone();
-    let mut instead: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut all = Done { classes: Dictionary::default(), shapes: Dictionary::default(), class_of: done.class_of.clone() };
+    let (mut instead, mut varying): (FxHashMap<u32, u32>, u64) = (FxHashMap::default(), 0);
     for (steps, members) in groups.into_values().zip(members) {
         let shape = |member: &Member| done.classes.get(member.class).0;
         let first = shape(&members[0]);
         let is_one = members.iter().all(|member| shape(member) == first);
-        if is_one && done.shapes.get(first).len() <= steps.len() {
+        let numbers: u64 = members.iter().map(|member| done.classes.get(member.class).1.len() as u64).sum();
+        if is_one && done.shapes.get(first).len() <= steps.len() || numbers > MOST_NUMBERS_OF_ALL {
             continue;
         }
         let Some((steps, members, lanes)) = folder.looked_through(steps, members) else { continue };
@@ -61,34 +69,41 @@ pub fn together(builder: &Builder) -> Option<Done> {
         if is_one && laid_out.len() >= done.shapes.get(first).len() {
             continue;
         }
-        let shape = all.shapes.place(laid_out);
-        for (member, lanes) in members.iter().zip(&lanes) {
+        let numbers_of = |member: &Member, lanes: &[Lane]| {
             let mut numbers = Vec::new();
             Numbers { ways: &ways, counts: &member.counts, lanes }.add(&nodes, Turns::Of(0, 1), &mut numbers);
-            let class = all.classes.place((shape, numbers));
-            instead.insert(member.class, class);
+            numbers
+        };
+        varying += calls_by_turn(&laid_out, &numbers_of(&members[0], &lanes[0]), &folder.lengths);
+        if varying > MOST_VARYING {
+            break;
+        }
+        let shape = all.shapes.place(laid_out);
+        for (member, lanes) in members.iter().zip(&lanes) {
+            instead.insert(member.class, all.classes.place((shape, numbers_of(member, lanes))));
         }
     }
     if instead.is_empty() {
         return None;
     }
+    for class in used {
+        instead.entry(class).or_insert_with(|| {
+            let (shape, numbers) = done.classes.get(class);
+            let shape = all.shapes.place(done.shapes.get(*shape).clone());
+            all.classes.place((shape, numbers.clone()))
+        });
+    }
     all.class_of.iter_mut().for_each(|class| *class = instead.get(class).copied().unwrap_or(*class));
     Some(all)
 }
+
+/// The steps of a group, its classes, and what each call says in each.
+type LookedThrough<'a> = (Vec<Step>, Vec<Member>, Vec<Vec<Lane<'a>>>);
 
 /// A class of a group: what its ranks did by templates are the steps of the group, with these counts of loops.
 struct Member {
     class: u32,
     counts: Vec<u64>,
-}
-
-/// What a call of a group says in the turns of the loop around: runs of turns with the numbers.
-type Lane<'a> = Vec<(u64, &'a [i64])>;
-
-/// The calls and loops of a class as they were recorded: where the numbers of a call begin.
-enum Node {
-    Call { template: u32, at: usize },
-    Loop { count: u64, body: Vec<Node> },
 }
 
 struct Folder<'a> {
@@ -148,7 +163,7 @@ impl<'a> Folder<'a> {
 
     /// A group whose calls say what goes by the turns of the loop around alone, with what they say: short loops are unrolled where it goes by those of an
     /// outer one. `None` if that is too much, or too much to look at.
-    fn looked_through(&self, mut steps: Vec<Step>, mut members: Vec<Member>) -> Option<(Vec<Step>, Vec<Member>, Vec<Vec<Lane<'a>>>)> {
+    fn looked_through(&self, mut steps: Vec<Step>, mut members: Vec<Member>) -> Option<LookedThrough<'a>> {
         for _ in 0..MOST_UNROLLED {
             let number = match members.iter().map(|member| self.lanes(&steps, member)).collect() {
                 Ok(lanes) => return Some((steps, members, lanes)),
@@ -183,7 +198,6 @@ impl<'a> Folder<'a> {
     fn ways(&self, steps: &[Step], members: &[Member], lanes: &[Vec<Lane>]) -> Option<Vec<Way>> {
         // The loops around.
         let (mut open, mut ways, mut call) = (Vec::new(), Vec::new(), 0);
-        let mut looked_at = 0;
         let begins = (0..steps.len()).filter(|&at| steps[at] == Step::Begin);
         let has_loops: Vec<bool> = begins.map(|at| steps[at + 1..end_of(steps, at)].contains(&Step::Begin)).collect();
         for step in steps {
@@ -202,9 +216,7 @@ impl<'a> Folder<'a> {
                     }
                     let number = *open.last()?;
                     let turns = members[0].counts[number];
-                    looked_at += turns;
-                    let too_much =
-                        turns > MOST_TURNS || looked_at > MOST_VARYING / 4 || turns * u64::from(self.builder.ranks) > MOST_VALUES;
+                    let too_much = turns > MOST_TURNS || turns * u64::from(self.builder.ranks) > MOST_VALUES;
                     if too_much || members.iter().any(|member| member.counts[number] != turns) {
                         return None;
                     }
@@ -273,7 +285,10 @@ impl Way {
 
 /// After how many of so many turns two things come again that do so after `a` and `b`, which divide the turns.
 fn together_after(a: u64, b: u64, turns: u64) -> u64 {
-    let common = (1..=a.min(b)).rev().find(|&all| a.is_multiple_of(all) && b.is_multiple_of(all)).unwrap_or(1);
+    let (mut common, mut rest) = (a, b);
+    while rest > 0 {
+        (common, rest) = (rest, common % rest);
+    }
     (a / common * b).min(turns)
 }
 
@@ -291,124 +306,6 @@ fn period(lane: &Lane) -> u64 {
     }
     let period = said.len() - borders.last().copied().unwrap_or(0);
     if said.len().is_multiple_of(period) { period as u64 } else { said.len() as u64 }
-}
-
-/// The steps of a group as loops in loops.
-enum Folded {
-    /// The template of a call, and which call of the steps it is.
-    Call(u32, usize),
-    /// Which loop of the steps it is, and its body.
-    Loop(usize, Vec<Folded>),
-}
-
-fn nested(steps: &[Step]) -> Vec<Folded> {
-    let (mut open, mut nodes, mut calls, mut loops) = (Vec::new(), Vec::new(), 0, 0);
-    for step in steps {
-        match step {
-            Step::Call(template) => {
-                nodes.push(Folded::Call(*template, calls));
-                calls += 1;
-            }
-            Step::Begin | Step::Varying => {
-                open.push((loops, std::mem::take(&mut nodes)));
-                loops += 1;
-            }
-            Step::End => {
-                let (number, outer) = open.pop().expect("a loop that ends has begun");
-                let body = std::mem::replace(&mut nodes, outer);
-                nodes.push(Folded::Loop(number, body));
-            }
-        }
-    }
-    nodes
-}
-
-/// Appends the steps of a group with its loops as they are told.
-fn lay_out(nodes: &[Folded], ways: &[Way], counts: &[u64], steps: &mut Vec<Step>) {
-    for node in nodes {
-        let (number, body) = match node {
-            Folded::Call(template, _) => {
-                steps.push(Step::Call(*template));
-                continue;
-            }
-            Folded::Loop(number, body) => (*number, body),
-        };
-        let begins: &[Step] = match ways[number] {
-            Way::Alike => &[Step::Begin],
-            Way::Varying(period) if period == counts[number] => &[Step::Varying],
-            Way::Varying(_) => &[Step::Begin, Step::Varying],
-            Way::Unrolled => {
-                (0..counts[number]).for_each(|_| lay_out(body, ways, counts, steps));
-                continue;
-            }
-        };
-        steps.extend_from_slice(begins);
-        lay_out(body, ways, counts, steps);
-        steps.extend(begins.iter().map(|_| Step::End));
-    }
-}
-
-/// The turns of which a call says its numbers.
-#[derive(Clone, Copy)]
-enum Turns {
-    /// This one, as often: in each turn of a loop around that varies.
-    Of(u64, u64),
-    /// So many from the first on.
-    First(u64),
-}
-
-/// The numbers of a class, whose group is told so.
-struct Numbers<'w, 'a> {
-    ways: &'w [Way],
-    counts: &'w [u64],
-    lanes: &'w [Lane<'a>],
-}
-
-impl Numbers<'_, '_> {
-    /// Appends them, in the order of [`lay_out`].
-    fn add(&self, nodes: &[Folded], turns: Turns, numbers: &mut Vec<i64>) {
-        for node in nodes {
-            match node {
-                Folded::Call(_, call) => {
-                    let said = self.lanes[*call].iter().flat_map(|&(count, numbers)| std::iter::repeat_n(numbers, count as usize));
-                    match turns {
-                        Turns::Of(turn, times) => (0..times).for_each(|_| numbers.extend_from_slice(said_in(&self.lanes[*call], turn))),
-                        Turns::First(turns) => said.take(turns as usize).for_each(|of_turn| numbers.extend_from_slice(of_turn)),
-                    }
-                }
-                Folded::Loop(number, body) => {
-                    let count = self.counts[*number];
-                    match self.ways[*number] {
-                        Way::Alike => {
-                            numbers.push(count as i64);
-                            self.add(body, Turns::Of(0, 1), numbers);
-                        }
-                        Way::Varying(period) => {
-                            if period != count {
-                                numbers.push((count / period) as i64);
-                            }
-                            numbers.push(period as i64);
-                            self.add(body, Turns::First(period), numbers);
-                        }
-                        Way::Unrolled => {
-                            let (Turns::Of(_, times) | Turns::First(times)) = turns;
-                            (0..count).for_each(|turn| self.add(body, Turns::Of(turn, times), numbers));
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// What a call says in a turn.
-fn said_in<'a>(lane: &Lane<'a>, turn: u64) -> &'a [i64] {
-    let mut end = 0;
-    let said = lane.iter().find(|(count, _)| {
-        end += count;
-        turn < end
-    });
-    said.map_or(&[], |(_, numbers)| numbers)
 }
 
 fn feed(grammar: &mut Grammar, cursor: &mut Cursor, nodes: &[Node]) {
@@ -431,135 +328,5 @@ fn flatten(grammar: &Grammar, items: &[fold::Item], steps: &mut Vec<Step>, count
                 steps.push(Step::End);
             }
         }
-    }
-}
-
-/// A way through what a class did, beside the steps of its group.
-struct Walk<'f, 'a> {
-    folder: &'f Folder<'a>,
-    numbers: &'a [i64],
-    steps: Vec<Folded>,
-    counts: &'f [u64],
-    /// Where the walk is: in each loop around, the innermost last, the place in it and the turn. The first is no loop.
-    levels: Vec<(usize, u64)>,
-    lanes: Vec<Lane<'a>>,
-}
-
-impl<'f, 'a> Walk<'f, 'a> {
-    fn new(folder: &'f Folder<'a>, steps: &[Step], counts: &'f [u64], numbers: &'a [i64]) -> Walk<'f, 'a> {
-        let calls = steps.iter().filter(|step| matches!(step, Step::Call(_))).count();
-        let mut walk = Walk { folder, numbers, steps: nested(steps), counts, levels: vec![(0, 0)], lanes: vec![Vec::new(); calls] };
-        walk.settle();
-        walk
-    }
-
-    /// The steps of the innermost loop around, how often they are gone through, and which loop it is.
-    fn innermost(&self) -> (&[Folded], u64, Option<usize>) {
-        let (mut steps, mut turns, mut which) = (self.steps.as_slice(), 1, None);
-        for &(place, _) in &self.levels[..self.levels.len() - 1] {
-            let Folded::Loop(number, body) = &steps[place] else { unreachable!("a level is in a loop") };
-            (steps, turns, which) = (body, self.counts[*number], Some(*number));
-        }
-        (steps, turns, which)
-    }
-
-    /// Goes on to the next call.
-    fn settle(&mut self) {
-        loop {
-            let (place, turn) = *self.levels.last().expect("never empty");
-            let (steps, turns, _) = self.innermost();
-            match steps.get(place) {
-                Some(Folded::Call(..)) => return,
-                Some(Folded::Loop(..)) => self.levels.push((0, 0)),
-                None if turn + 1 < turns => *self.levels.last_mut().expect("never empty") = (0, turn + 1),
-                None if self.levels.len() == 1 => return,
-                None => {
-                    self.levels.pop();
-                    self.levels.last_mut().expect("an outer one").0 += 1;
-                }
-            }
-        }
-    }
-
-    fn nodes(&mut self, nodes: &[Node]) -> Result<(), Option<usize>> {
-        for node in nodes {
-            match node {
-                Node::Call { template, at } => {
-                    let numbers = &self.numbers[*at..*at + self.folder.lengths[*template as usize]];
-                    self.call(numbers)?;
-                }
-                Node::Loop { count, body } => {
-                    let mut left = *count;
-                    while left > 0 {
-                        let before = self.levels.clone();
-                        self.nodes(body)?;
-                        left -= 1;
-                        left -= self.repeat(&before, left)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The next call says these numbers.
-    fn call(&mut self, numbers: &'a [i64]) -> Result<(), Option<usize>> {
-        let looked_at = self.folder.looked_at.replace(self.folder.looked_at.get() + 1);
-        if looked_at > MOST_LOOKED_AT {
-            return Err(None);
-        }
-        let (place, turn) = *self.levels.last().expect("never empty");
-        let Folded::Call(_, call) = self.innermost().0[place] else { unreachable!("it is settled before a call") };
-        self.say(call, turn, 1, numbers)?;
-        self.levels.last_mut().expect("never empty").0 += 1;
-        self.settle();
-        Ok(())
-    }
-
-    /// A call says these numbers in so many turns of the loop around: for the first time, or again as the loops around that one go on.
-    fn say(&mut self, call: usize, turn: u64, turns: u64, numbers: &'a [i64]) -> Result<(), Option<usize>> {
-        let is_first = self.levels[..self.levels.len() - 1].iter().all(|&(_, turn)| turn == 0);
-        let lane = &mut self.lanes[call];
-        if is_first {
-            match lane.last_mut() {
-                Some((count, said)) if *said == numbers => *count += turns,
-                _ => lane.push((turns, numbers)),
-            }
-            return if lane.len() == 1 || turn + turns <= MOST_TURNS { Ok(()) } else { Err(None) };
-        }
-        let mut end = 0;
-        let said = lane.iter().find(|(count, _)| {
-            end += count;
-            turn < end
-        });
-        if said.is_some_and(|(_, said)| *said == numbers && turn + turns <= end) { Ok(()) } else { Err(self.innermost().2) }
-    }
-
-    /// Where a turn of a recorded loop was one of the innermost loop here, its further turns are, too, up to the end of this one: how many.
-    fn repeat(&mut self, before: &[(usize, u64)], left: u64) -> Result<u64, Option<usize>> {
-        let (&(place, turn), outer) = self.levels.split_last().expect("never empty");
-        let is_turn = before.split_last().is_some_and(|(last, around)| around == outer && *last == (place, turn - 1.min(turn)) && turn > 0);
-        if !is_turn {
-            return Ok(0);
-        }
-        let (steps, turns, _) = self.innermost();
-        let possible = left.min(turns - 1 - turn);
-        if possible == 0 {
-            return Ok(0);
-        }
-        // Calls behind this place have said nothing in this turn yet.
-        let calls: Vec<(usize, u64)> = steps
-            .iter()
-            .enumerate()
-            .filter_map(
-                |(at, step)| if let Folded::Call(_, call) = step { Some((*call, if at < place { turn + 1 } else { turn })) } else { None },
-            )
-            .collect();
-        for (call, from) in calls {
-            let numbers = said_in(&self.lanes[call], from - 1);
-            self.say(call, from, possible, numbers)?;
-        }
-        self.levels.last_mut().expect("never empty").1 += possible;
-        Ok(possible)
     }
 }

@@ -28,6 +28,9 @@ pub enum Act {
     },
 }
 
+/// The numbers of a call, once they were asked for.
+type Numbers = OnceCell<Box<[i64]>>;
+
 /// What a rank does.
 pub struct View<'a> {
     /// The trace.
@@ -39,7 +42,7 @@ pub struct View<'a> {
     place: u64,
     size: u64,
     /// The numbers of calls, once they were asked for: by turn, where these differ.
-    numbers: Vec<OnceCell<Box<[OnceCell<Box<[i64]>>]>>>,
+    numbers: Vec<OnceCell<Box<[Numbers]>>>,
     acts: OnceCell<Vec<Act>>,
 }
 

@@ -1,0 +1,144 @@
+//! How a group is laid out: its steps with loops as they are told, and the numbers of its classes in the same order.
+
+use super::Way;
+use super::walk::Lane;
+use crate::builder::shapes::Step;
+
+/// The steps of a group as loops in loops.
+pub enum Folded {
+    /// The template of a call, and which call of the steps it is.
+    Call(u32, usize),
+    /// Which loop of the steps it is, and its body.
+    Loop(usize, Vec<Folded>),
+}
+
+/// Of steps.
+pub fn nested(steps: &[Step]) -> Vec<Folded> {
+    let (mut open, mut nodes, mut calls, mut loops) = (Vec::new(), Vec::new(), 0, 0);
+    for step in steps {
+        match step {
+            Step::Call(template) => {
+                nodes.push(Folded::Call(*template, calls));
+                calls += 1;
+            }
+            Step::Begin | Step::Varying => {
+                open.push((loops, std::mem::take(&mut nodes)));
+                loops += 1;
+            }
+            Step::End => {
+                let (number, outer) = open.pop().expect("a loop that ends has begun");
+                let body = std::mem::replace(&mut nodes, outer);
+                nodes.push(Folded::Loop(number, body));
+            }
+        }
+    }
+    nodes
+}
+
+/// Appends the steps of a group with its loops as they are told.
+pub fn lay_out(nodes: &[Folded], ways: &[Way], counts: &[u64], steps: &mut Vec<Step>) {
+    for node in nodes {
+        let (number, body) = match node {
+            Folded::Call(template, _) => {
+                steps.push(Step::Call(*template));
+                continue;
+            }
+            Folded::Loop(number, body) => (*number, body),
+        };
+        let begins: &[Step] = match ways[number] {
+            Way::Alike => &[Step::Begin],
+            Way::Varying(period) if period == counts[number] => &[Step::Varying],
+            Way::Varying(_) => &[Step::Begin, Step::Varying],
+            Way::Unrolled => {
+                (0..counts[number]).for_each(|_| lay_out(body, ways, counts, steps));
+                continue;
+            }
+        };
+        steps.extend_from_slice(begins);
+        lay_out(body, ways, counts, steps);
+        steps.extend(begins.iter().map(|_| Step::End));
+    }
+}
+
+/// Calls of loops that vary, turn by turn, of steps and the numbers of a class, where templates have so many numbers.
+pub fn calls_by_turn(steps: &[Step], numbers: &[i64], lengths: &[usize]) -> u64 {
+    let (mut calls, mut at, mut turns) = (0, 0, vec![1]);
+    for step in steps {
+        match *step {
+            Step::Call(template) => {
+                let turns = *turns.last().expect("never empty");
+                calls += if turns > 1 { turns } else { 0 };
+                at += lengths[template as usize] * turns as usize;
+            }
+            Step::Begin | Step::Varying => {
+                turns.push(if *step == Step::Varying { numbers[at] as u64 } else { 1 });
+                at += 1;
+            }
+            Step::End => drop(turns.pop()),
+        }
+    }
+    calls
+}
+
+/// The turns of which a call says its numbers.
+#[derive(Clone, Copy)]
+pub enum Turns {
+    /// This one, as often: in each turn of a loop around that varies.
+    Of(u64, u64),
+    /// So many from the first on.
+    First(u64),
+}
+
+/// The numbers of a class, whose group is told so.
+pub struct Numbers<'w, 'a> {
+    pub ways: &'w [Way],
+    pub counts: &'w [u64],
+    pub lanes: &'w [Lane<'a>],
+}
+
+impl Numbers<'_, '_> {
+    /// Appends them, in the order of [`lay_out`].
+    pub fn add(&self, nodes: &[Folded], turns: Turns, numbers: &mut Vec<i64>) {
+        for node in nodes {
+            match node {
+                Folded::Call(_, call) => {
+                    let said = self.lanes[*call].iter().flat_map(|&(count, numbers)| std::iter::repeat_n(numbers, count as usize));
+                    match turns {
+                        Turns::Of(turn, times) => (0..times).for_each(|_| numbers.extend_from_slice(said_in(&self.lanes[*call], turn))),
+                        Turns::First(turns) => said.take(turns as usize).for_each(|of_turn| numbers.extend_from_slice(of_turn)),
+                    }
+                }
+                Folded::Loop(number, body) => {
+                    let count = self.counts[*number];
+                    match self.ways[*number] {
+                        Way::Alike => {
+                            numbers.push(count as i64);
+                            self.add(body, Turns::Of(0, 1), numbers);
+                        }
+                        Way::Varying(period) => {
+                            if period != count {
+                                numbers.push((count / period) as i64);
+                            }
+                            numbers.push(period as i64);
+                            self.add(body, Turns::First(period), numbers);
+                        }
+                        Way::Unrolled => {
+                            let (Turns::Of(_, times) | Turns::First(times)) = turns;
+                            (0..count).for_each(|turn| self.add(body, Turns::Of(turn, times), numbers));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a call says in a turn.
+pub fn said_in<'a>(lane: &Lane<'a>, turn: u64) -> &'a [i64] {
+    let mut end = 0;
+    let said = lane.iter().find(|(count, _)| {
+        end += count;
+        turn < end
+    });
+    said.map_or(&[], |(_, numbers)| numbers)
+}

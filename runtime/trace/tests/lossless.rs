@@ -419,8 +419,7 @@ fn a_file_of_the_first_version_is_read_and_written_as_one_of_this() {
 fn a_file_of_the_second_version_is_read_and_written_as_one_of_this() {
     let message = |function: u16, count: i64| Made::Message { function, relative: true, peer: 1, tag: 2, count, comm: 1 };
     let of_rank = |rank: i64| {
-        let turn =
-            vec![message(1, 3), Made::Compute(1000), message(2, 1 + rank), Made::Waitall { count: 2, by_rank: true, wildcard: false }];
+        let turn = [message(1, 3), Made::Compute(1000), message(2, 1 + rank), Made::Waitall { count: 2, by_rank: true, wildcard: false }];
         let mut all = [turn.repeat(4), vec![Made::Split { divisor: 2 }]].concat().repeat(3);
         if rank == 2 {
             all.truncate(20);

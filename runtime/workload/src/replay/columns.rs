@@ -53,21 +53,27 @@ impl Columns {
     }
 
     /// The number in a cell, of the rank that is here.
-    #[inline]
+    #[inline(always)]
     pub(super) fn number(&self, cell: Cell, position: &Position) -> i64 {
         match cell {
             Cell::Same(value) => value,
             Cell::Column(column) => match &self.0[column as usize] {
-                Column::Turns(turns, column) => column.at(position.place as usize * *turns as usize + position.turn(*turns)),
-                column => column.at(position.place as usize),
+                Column::Narrow(values, places) => places.get(position.place as usize).map_or(0, |&at| values[usize::from(at)]),
+                Column::Wide(values, places) => places.get(position.place as usize).map_or(0, |&at| values[usize::from(at)]),
+                Column::Each(values) => values.get(position.place as usize).copied().unwrap_or(0),
+                Column::Turns(turns, column) => column.in_turn(*turns, position),
+                Column::Unused => 0,
             },
         }
     }
 }
 
 impl Column {
-    #[inline(always)]
-    fn at(&self, place: usize) -> i64 {
+    // Few loops vary: the others are not to be slower for them.
+    #[cold]
+    #[inline(never)]
+    fn in_turn(&self, turns: u32, position: &Position) -> i64 {
+        let place = position.place as usize * turns as usize + position.turn(turns);
         match self {
             Column::Narrow(values, places) => places.get(place).map_or(0, |&at| values[usize::from(at)]),
             Column::Wide(values, places) => places.get(place).map_or(0, |&at| values[usize::from(at)]),

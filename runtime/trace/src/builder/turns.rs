@@ -14,9 +14,10 @@ use crate::dictionary::Dictionary;
 use crate::fold::{self, Cursor, Grammar, Kind};
 use crate::template::Template;
 use crate::trace::{MOST_TURNS, MOST_VALUES, MOST_VARYING};
-use layout::{Numbers, Turns, calls_by_turn, lay_out, nested};
+use layout::{Folded, Numbers, Turns, calls_by_turn, lay_out, nested};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use walk::{Lane, Node, Walk};
 
 /// Calls that are looked at one by one, of all classes, at most.
@@ -26,8 +27,10 @@ const MOST_LOOKED_AT: u64 = 1 << 26;
 const MOST_BITS: u32 = 2;
 /// Numbers of a call whose turns may differ.
 const MOST_NUMBERS: usize = 256;
-/// Numbers of all classes of a group: more take too much memory beside themselves.
-const MOST_NUMBERS_OF_ALL: u64 = 1 << 28;
+/// Calls of all classes of a group: more take too much memory to be looked at.
+const MOST_LANES: u64 = 1 << 21;
+/// So many values of a column are few.
+const FEW_VALUES: u64 = 1 << 20;
 /// So many turns that differ, without loops within them, are no loop: they stand one behind the other.
 const FEW: u64 = 2;
 /// Turns that stand one behind the other where that is so, at most, and loops of a group.
@@ -42,25 +45,33 @@ pub fn together(builder: &Builder) -> Option<Done> {
     used.sort_unstable();
     used.dedup();
     let lengths = builder.templates.iter().map(|template| template.numbers().unwrap_or(0) as usize).collect();
-    let mut folder = Folder { builder, lengths, grammar: Grammar::default(), stacks: FxHashMap::default(), looked_at: Cell::new(0) };
+    let mut folder = Folder { builder, lengths, grammar: Grammar::default(), looked_at: Cell::new(0) };
+    // Ranks that go through the same loops as often do the same by templates.
+    let mut recorded: Dictionary<(u32, Vec<u64>)> = Dictionary::default();
+    let recorded_of: Vec<u32> = used.iter().map(|&class| recorded.place((done.classes.get(class).0, folder.counts(class)))).collect();
     let mut groups: Dictionary<Vec<Step>> = Dictionary::default();
-    let mut members: Vec<Vec<Member>> = Vec::new();
-    for &class in &used {
-        let (steps, member) = folder.fold(class);
-        let group = groups.place(steps) as usize;
-        members.resize_with(groups.len(), Vec::new);
-        members[group].push(member);
+    let mut folded: Vec<(u32, Vec<u64>)> = Vec::new();
+    for (shape, counts) in recorded.iter() {
+        let (steps, counts) = folder.fold(*shape, counts);
+        folded.push((groups.place(steps), counts));
     }
+    let mut shapes_of: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); groups.len()];
+    for ((shape, _), (group, _)) in recorded.iter().zip(&folded) {
+        shapes_of[*group as usize].insert(*shape);
+    }
+    let mut classes_of = vec![0u64; groups.len()];
+    recorded_of.iter().for_each(|&recorded| classes_of[folded[recorded as usize].0 as usize] += 1);
     let mut all = Done { classes: Dictionary::default(), shapes: Dictionary::default(), class_of: done.class_of.clone() };
     let (mut instead, mut varying): (FxHashMap<u32, u32>, u64) = (FxHashMap::default(), 0);
-    for (steps, members) in groups.into_values().zip(members) {
-        let shape = |member: &Member| done.classes.get(member.class).0;
-        let first = shape(&members[0]);
-        let is_one = members.iter().all(|member| shape(member) == first);
-        let numbers: u64 = members.iter().map(|member| done.classes.get(member.class).1.len() as u64).sum();
-        if is_one && done.shapes.get(first).len() <= steps.len() || numbers > MOST_NUMBERS_OF_ALL {
+    for (group, steps) in (0..).zip(groups.into_values()) {
+        let first = *shapes_of[group as usize].first().expect("a group has shapes");
+        let is_one = shapes_of[group as usize].len() == 1;
+        let calls = steps.iter().filter(|step| matches!(step, Step::Call(_))).count() as u64;
+        if is_one && done.shapes.get(first).len() <= steps.len() || calls * classes_of[group as usize] > MOST_LANES {
             continue;
         }
+        let of_group = used.iter().zip(&recorded_of).filter(|&(_, recorded)| folded[*recorded as usize].0 == group);
+        let members = of_group.map(|(&class, &recorded)| Member { class, counts: folded[recorded as usize].1.clone() }).collect();
         let Some((steps, members, lanes)) = folder.looked_through(steps, members) else { continue };
         let Some(ways) = folder.ways(&steps, &members, &lanes) else { continue };
         let nodes = nested(&steps);
@@ -112,8 +123,6 @@ struct Folder<'a> {
     lengths: Vec<usize>,
     /// Of templates.
     grammar: Grammar,
-    /// Steps and counts by stack: most classes have one of few.
-    stacks: FxHashMap<u32, (Vec<Step>, Vec<u64>)>,
     looked_at: Cell<u64>,
 }
 
@@ -146,19 +155,32 @@ impl<'a> Folder<'a> {
         nodes
     }
 
-    /// What a class does by templates.
-    fn fold(&mut self, class: u32) -> (Vec<Step>, Member) {
-        let nodes = self.nodes(class);
+    /// How often a class goes through its loops, in the order in which they begin.
+    fn counts(&self, class: u32) -> Vec<u64> {
+        let (shape, numbers) = self.builder.done.classes.get(class);
+        let (mut counts, mut at) = (Vec::new(), 0);
+        for step in self.builder.done.shapes.get(*shape) {
+            match *step {
+                Step::Call(template) => at += self.lengths[template as usize],
+                Step::Begin | Step::Varying => {
+                    counts.push(numbers[at] as u64);
+                    at += 1;
+                }
+                Step::End => {}
+            }
+        }
+        counts
+    }
+
+    /// What those do by templates who go through the loops of a shape so often: steps, and the counts of their loops.
+    fn fold(&mut self, shape: u32, counts: &[u64]) -> (Vec<Step>, Vec<u64>) {
+        let nodes = nested(self.builder.done.shapes.get(shape));
         let mut cursor = Cursor::default();
-        feed(&mut self.grammar, &mut cursor, &nodes);
+        feed(&mut self.grammar, &mut cursor, &nodes, counts);
         let stack = self.grammar.close(&mut cursor);
-        let grammar = &self.grammar;
-        let (steps, counts) = self.stacks.entry(stack).or_insert_with(|| {
-            let (mut steps, mut counts) = (Vec::new(), Vec::new());
-            flatten(grammar, &grammar.items(stack), &mut steps, &mut counts);
-            (steps, counts)
-        });
-        (steps.clone(), Member { class, counts: counts.clone() })
+        let (mut steps, mut counts) = (Vec::new(), Vec::new());
+        flatten(&self.grammar, &self.grammar.items(stack), &mut steps, &mut counts);
+        (steps, counts)
     }
 
     /// A group whose calls say what goes by the turns of the loop around alone, with what they say: short loops are unrolled where it goes by those of an
@@ -196,6 +218,9 @@ impl<'a> Folder<'a> {
 
     /// How each loop of a group is told. `None` if one cannot be whose turns differ.
     fn ways(&self, steps: &[Step], members: &[Member], lanes: &[Vec<Lane>]) -> Option<Vec<Way>> {
+        // Columns of ranks and turns take no more memory than what was recorded, or little.
+        let recorded: u64 = members.iter().map(|member| self.builder.done.classes.get(member.class).1.len() as u64).sum();
+        let most = recorded.clamp(FEW_VALUES, MOST_VALUES);
         // The loops around.
         let (mut open, mut ways, mut call) = (Vec::new(), Vec::new(), 0);
         let begins = (0..steps.len()).filter(|&at| steps[at] == Step::Begin);
@@ -216,7 +241,7 @@ impl<'a> Folder<'a> {
                     }
                     let number = *open.last()?;
                     let turns = members[0].counts[number];
-                    let too_much = turns > MOST_TURNS || turns * u64::from(self.builder.ranks) > MOST_VALUES;
+                    let too_much = turns > MOST_TURNS || turns * u64::from(self.builder.ranks) > most;
                     if too_much || members.iter().any(|member| member.counts[number] != turns) {
                         return None;
                     }
@@ -308,11 +333,11 @@ fn period(lane: &Lane) -> u64 {
     if said.len().is_multiple_of(period) { period as u64 } else { said.len() as u64 }
 }
 
-fn feed(grammar: &mut Grammar, cursor: &mut Cursor, nodes: &[Node]) {
+fn feed(grammar: &mut Grammar, cursor: &mut Cursor, nodes: &[Folded], counts: &[u64]) {
     for node in nodes {
         match node {
-            Node::Call { template, .. } => grammar.add(cursor, *template),
-            Node::Loop { count, body } => grammar.repeat(cursor, *count, |grammar, cursor| feed(grammar, cursor, body)),
+            Folded::Call(template, _) => grammar.add(cursor, *template),
+            Folded::Loop(number, body) => grammar.repeat(cursor, counts[*number], |grammar, cursor| feed(grammar, cursor, body, counts)),
         }
     }
 }

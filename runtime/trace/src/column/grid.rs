@@ -16,6 +16,8 @@ const MOST_TABLE: u64 = 1 << 20;
 const MOST: usize = 1 << 24;
 /// How many values are looked at first.
 const SAMPLE: usize = 4096;
+/// The most ranks whose places are looked for where they have one number each: to try all ways takes memory and time.
+const MOST_RANKS: usize = 1 << 16;
 /// The most tables, and sums that tell their places.
 const MOST_TERMS: usize = 2;
 const MOST_SUMS: usize = 2;
@@ -201,7 +203,12 @@ impl<'a> Square<'a> {
     fn of(values: &'a [i64], turns: usize) -> Option<Square<'a>> {
         let ranks = values.len() / turns.max(1);
         let side = ranks.isqrt();
-        let fits = side > 1 && side * side == ranks && values.len() == ranks * turns && values.len() <= MOST && ranks as u64 <= MOST_TABLE;
+        let fits = side > 1
+            && side * side == ranks
+            && values.len() == ranks * turns
+            && values.len() <= MOST
+            && ranks as u64 <= MOST_TABLE
+            && (turns > 1 || ranks <= MOST_RANKS);
         fits.then_some(Square { values, side, turns })
     }
 

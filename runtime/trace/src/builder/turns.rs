@@ -14,8 +14,9 @@ use crate::dictionary::Dictionary;
 use crate::fold::{self, Cursor, Grammar, Kind};
 use crate::template::Template;
 use crate::trace::{MOST_TURNS, MOST_VALUES, MOST_VARYING};
+use indexmap::IndexSet;
 use layout::{Folded, Numbers, Turns, calls_by_turn, lay_out, nested};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use walk::{Lane, Node, Walk};
@@ -38,12 +39,13 @@ const MOST_UNROLLED: u64 = 64;
 /// Turns of a loop that stand one behind the other since they differ in other turns of an outer one, at most.
 const MOST_INNER: u64 = 8;
 
+type Classes = IndexSet<u32, FxBuildHasher>;
+
 /// What ranks did, with loops whose turns differ, and one shape for all that make the same calls; `None` if nothing is to be told so.
 pub fn together(builder: &Builder) -> Option<Done> {
     let done = &builder.done;
-    let mut used: Vec<u32> = done.class_of.iter().copied().filter(|&class| class != NOTHING).collect();
-    used.sort_unstable();
-    used.dedup();
+    // In the order of ranks, which is the same on any number of processes.
+    let used: Classes = done.class_of.iter().copied().filter(|&class| class != NOTHING).collect();
     let lengths = builder.templates.iter().map(|template| template.numbers().unwrap_or(0) as usize).collect();
     let mut folder = Folder { builder, lengths, grammar: Grammar::default(), looked_at: Cell::new(0) };
     // Ranks that go through the same loops as often do the same by templates.

@@ -19,7 +19,7 @@ use layout::{Folded, Numbers, Turns, calls_by_turn, lay_out, nested};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use walk::{Lane, Node, Walk};
+use walk::{Lane, Recorded, Walk};
 
 /// Calls that are looked at one by one, of all classes, at most.
 const MOST_LOOKED_AT: u64 = 1 << 26;
@@ -133,45 +133,29 @@ impl<'a> Folder<'a> {
         self.builder.templates.get(template)
     }
 
-    /// What was recorded of a class.
-    fn nodes(&self, class: u32) -> Vec<Node> {
-        let (shape, numbers) = self.builder.done.classes.get(class);
-        let (mut open, mut nodes, mut at) = (Vec::new(), Vec::new(), 0);
-        for step in self.builder.done.shapes.get(*shape) {
+    /// Where the numbers of each call of a recorded shape begin, and where those are that say how often its loops are gone through, in the order in which they begin.
+    fn places(&self, shape: u32) -> (Vec<usize>, Vec<usize>) {
+        let (mut calls, mut loops, mut at) = (Vec::new(), Vec::new(), 0);
+        for step in self.builder.done.shapes.get(shape) {
             match *step {
                 Step::Call(template) => {
-                    nodes.push(Node::Call { template, at });
+                    calls.push(at);
                     at += self.lengths[template as usize];
                 }
                 Step::Begin | Step::Varying => {
-                    open.push((numbers[at] as u64, std::mem::take(&mut nodes)));
-                    at += 1;
-                }
-                Step::End => {
-                    let (count, outer) = open.pop().expect("a loop that ends has begun");
-                    let body = std::mem::replace(&mut nodes, outer);
-                    nodes.push(Node::Loop { count, body });
-                }
-            }
-        }
-        nodes
-    }
-
-    /// How often a class goes through its loops, in the order in which they begin.
-    fn counts(&self, class: u32) -> Vec<u64> {
-        let (shape, numbers) = self.builder.done.classes.get(class);
-        let (mut counts, mut at) = (Vec::new(), 0);
-        for step in self.builder.done.shapes.get(*shape) {
-            match *step {
-                Step::Call(template) => at += self.lengths[template as usize],
-                Step::Begin | Step::Varying => {
-                    counts.push(numbers[at] as u64);
+                    loops.push(at);
                     at += 1;
                 }
                 Step::End => {}
             }
         }
-        counts
+        (calls, loops)
+    }
+
+    /// How often a class goes through its loops.
+    fn counts(&self, class: u32) -> Vec<u64> {
+        let (shape, numbers) = self.builder.done.classes.get(class);
+        self.places(*shape).1.into_iter().map(|at| numbers[at] as u64).collect()
     }
 
     /// What those do by templates who go through the loops of a shape so often: steps, and the counts of their loops.
@@ -213,9 +197,11 @@ impl<'a> Folder<'a> {
     /// What each call of a group says by turn, as this class has it. The error is the loop around one where that goes by the turns of loops around this, too; none
     /// if it is too much to look at.
     fn lanes(&self, steps: &[Step], member: &Member) -> Result<Vec<Lane<'a>>, Option<usize>> {
-        let numbers = self.builder.done.classes.get(member.class).1.as_slice();
-        let mut walk = Walk::new(self, steps, &member.counts, numbers);
-        walk.nodes(&self.nodes(member.class)).map(|()| walk.lanes)
+        let (shape, numbers) = self.builder.done.classes.get(member.class);
+        let (calls, loops) = self.places(*shape);
+        let recorded = Recorded { calls, counts: loops.into_iter().map(|at| numbers[at] as u64).collect(), numbers };
+        let mut walk = Walk::new(self, steps, &member.counts, recorded);
+        walk.nodes(&nested(self.builder.done.shapes.get(*shape))).map(|()| walk.lanes)
     }
 
     /// How each loop of a group is told. `None` if one cannot be whose turns differ.
@@ -249,8 +235,6 @@ impl<'a> Folder<'a> {
                     }
                     ways[number] = match ways[number] {
                         _ if turns <= FEW && !has_loops[number] || self.stands_alone(template, lanes()) => Way::Unrolled,
-                        Way::Unrolled => Way::Unrolled,
-                        Way::Alike => lanes().fold(Way::Varying(1), |way, lane| way.and(period(lane), turns)),
                         way => lanes().fold(way, |way, lane| way.and(period(lane), turns)),
                     };
                     if ways[number] == Way::Unrolled && turns > MOST_UNROLLED {
@@ -306,7 +290,11 @@ enum Way {
 impl Way {
     /// If something also comes again after so many turns.
     fn and(self, period: u64, turns: u64) -> Way {
-        if let Way::Varying(other) = self { Way::Varying(together_after(other, period, turns)) } else { self }
+        match self {
+            Way::Alike => Way::Varying(period),
+            Way::Varying(other) => Way::Varying(together_after(other, period, turns)),
+            Way::Unrolled => Way::Unrolled,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! 3-dimensional ADI method on the iPSC/860", 1993) and in Cannon's matrix product by diagonals of them, which move on with each turn. Folded, each row of the
 //! square would be another one; by place they are as many bytes for any number of ranks.
 
-use super::folded::{self, Folded};
+use super::folded::Folded;
 use crate::codec::{Put, Reader, Result};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -174,18 +174,10 @@ fn term(reader: &mut Reader) -> Result<Term> {
 pub fn write(values: &[i64], turns: usize) -> Option<Vec<u8>> {
     let square = Square::of(values, turns)?;
     let terms = square.is_regular().then(|| square.tables()).flatten()?;
-    let mut bytes = vec![super::BY_PLACE];
-    bytes.number(square.side as u64);
-    bytes.number(turns as u64);
-    bytes.number(terms.len() as u64);
-    for (sums, table) in terms {
-        bytes.number(sums.len() as u64);
-        for sum in &sums {
-            sum.factors.iter().for_each(|&factor| bytes.signed(factor));
-            bytes.number(sum.modulus);
-        }
-        bytes.extend(folded::write(table.iter().copied()));
-    }
+    let term = |(sums, table): Found| Term { sums, table: Folded::of(&table) };
+    let grid = Grid { side: square.side as u64, turns: turns as u64, terms: terms.into_iter().map(term).collect() };
+    let mut bytes = Vec::new();
+    grid.write(&mut bytes);
     Some(bytes)
 }
 

@@ -133,12 +133,16 @@ impl Numbers<'_, '_> {
     }
 }
 
+/// The run of turns that a turn is in: where it ends, and what is said in it.
+pub fn run_of<'a>(lane: &Lane<'a>, turn: u64) -> Option<(u64, &'a [i64])> {
+    let mut end = 0;
+    lane.iter().find_map(|&(count, numbers)| {
+        end += count;
+        (turn < end).then_some((end, numbers))
+    })
+}
+
 /// What a call says in a turn.
 pub fn said_in<'a>(lane: &Lane<'a>, turn: u64) -> &'a [i64] {
-    let mut end = 0;
-    let said = lane.iter().find(|(count, _)| {
-        end += count;
-        turn < end
-    });
-    said.map_or(&[], |(_, numbers)| numbers)
+    run_of(lane, turn).map_or(&[], |(_, numbers)| numbers)
 }

@@ -1,6 +1,6 @@
 //! What each call of a group says in the turns of the loop around it, as a class has it: a way through what was recorded, beside the steps of the group.
 
-use super::layout::{Folded, nested, said_in};
+use super::layout::{Folded, nested, run_of, said_in};
 use super::{Folder, MOST_LOOKED_AT};
 use crate::builder::shapes::Step;
 use crate::trace::MOST_TURNS;
@@ -8,16 +8,19 @@ use crate::trace::MOST_TURNS;
 /// What a call of a group says in the turns of the loop around: runs of turns with the numbers.
 pub type Lane<'a> = Vec<(u64, &'a [i64])>;
 
-/// The calls and loops of a class as they were recorded: where the numbers of a call begin.
-pub enum Node {
-    Call { template: u32, at: usize },
-    Loop { count: u64, body: Vec<Node> },
+/// What a class did as it was recorded.
+pub struct Recorded<'a> {
+    /// Where the numbers of each call begin.
+    pub calls: Vec<usize>,
+    /// How often it went through its loops.
+    pub counts: Vec<u64>,
+    pub numbers: &'a [i64],
 }
 
 /// A way through what a class did, beside the steps of its group.
 pub struct Walk<'f, 'a> {
     folder: &'f Folder<'a>,
-    numbers: &'a [i64],
+    recorded: Recorded<'a>,
     steps: Vec<Folded>,
     counts: &'f [u64],
     /// Where the walk is: in each loop around, the innermost last, the place in it and the turn. The first is no loop.
@@ -27,9 +30,9 @@ pub struct Walk<'f, 'a> {
 
 impl<'f, 'a> Walk<'f, 'a> {
     /// Before the first call.
-    pub fn new(folder: &'f Folder<'a>, steps: &[Step], counts: &'f [u64], numbers: &'a [i64]) -> Walk<'f, 'a> {
+    pub fn new(folder: &'f Folder<'a>, steps: &[Step], counts: &'f [u64], recorded: Recorded<'a>) -> Walk<'f, 'a> {
         let calls = steps.iter().filter(|step| matches!(step, Step::Call(_))).count();
-        let mut walk = Walk { folder, numbers, steps: nested(steps), counts, levels: vec![(0, 0)], lanes: vec![Vec::new(); calls] };
+        let mut walk = Walk { folder, recorded, steps: nested(steps), counts, levels: vec![(0, 0)], lanes: vec![Vec::new(); calls] };
         walk.settle();
         walk
     }
@@ -62,16 +65,16 @@ impl<'f, 'a> Walk<'f, 'a> {
         }
     }
 
-    /// Goes through these. The error is the loop around a call that says other numbers in other turns of loops around that, too; none where it is too much to look at.
-    pub fn nodes(&mut self, nodes: &[Node]) -> Result<(), Option<usize>> {
+    /// Goes through what was recorded. The error is the loop around a call that says other numbers in other turns of loops around that, too; none where it is too much to look at.
+    pub fn nodes(&mut self, nodes: &[Folded]) -> Result<(), Option<usize>> {
         for node in nodes {
             match node {
-                Node::Call { template, at } => {
-                    let numbers = &self.numbers[*at..*at + self.folder.lengths[*template as usize]];
+                Folded::Call(template, call) => {
+                    let numbers = &self.recorded.numbers[self.recorded.calls[*call]..][..self.folder.lengths[*template as usize]];
                     self.call(numbers)?;
                 }
-                Node::Loop { count, body } => {
-                    let mut left = *count;
+                Folded::Loop(number, body) => {
+                    let mut left = self.recorded.counts[*number];
                     while left > 0 {
                         let before = self.levels.clone();
                         self.nodes(body)?;
@@ -109,12 +112,10 @@ impl<'f, 'a> Walk<'f, 'a> {
             }
             return if lane.len() == 1 || turn + turns <= MOST_TURNS { Ok(()) } else { Err(None) };
         }
-        let mut end = 0;
-        let said = lane.iter().find(|(count, _)| {
-            end += count;
-            turn < end
-        });
-        if said.is_some_and(|(_, said)| *said == numbers && turn + turns <= end) { Ok(()) } else { Err(self.innermost().2) }
+        match run_of(lane, turn) {
+            Some((end, said)) if said == numbers && turn + turns <= end => Ok(()),
+            _ => Err(self.innermost().2),
+        }
     }
 
     /// Where a turn of a recorded loop was one of the innermost loop here, its further turns are, too, up to the end of this one: how many.

@@ -1,47 +1,34 @@
 //! Generates the C boundary from the function table (`cabi/table`).
 
-#[path = "build/exports.rs"]
-mod exports;
-#[path = "build/fortran.rs"]
-mod fortran;
-#[path = "build/header.rs"]
-mod header;
-#[path = "build/interface_calls.rs"]
-mod interface_calls;
-#[path = "build/kinds.rs"]
-mod kinds;
-#[path = "build/modules.rs"]
-mod modules;
-#[path = "build/recording.rs"]
-mod recording;
-#[path = "build/table.rs"]
-mod table;
-
+use abi_table::{Output, exports, fortran, header, interface_calls, modules, recording};
+use std::env;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed=build");
     println!("cargo:rerun-if-changed=cabi/table");
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
-    let table = table::read(&root.join("cabi/table"));
-    write(&out, "functions.rs", &exports::functions(&table));
-    write(&out, "recording.rs", &recording::tables(&table));
-    write(&out, "exports.rs", &exports::write(&table));
-    write(&out, "fortran.rs", &fortran::write(&table));
-    write(&out, "fortran_by_hand.rs", &fortran::spellings_by_hand(&table));
-    write(&out, "fortran_module.rs", &fortran::spellings_of_module());
-    write(&out, "fortran_removed.rs", &fortran::spellings_of_removed());
-    write(&out, "mpif.h", &modules::mpif(&table));
+    let table = abi_table::read(&root.join("cabi/table"));
+    let output = Output::new(&out);
+    output.rust("functions.rs", &exports::functions(&table));
+    output.rust("recording.rs", &recording::tables(&table));
+    output.rust("exports.rs", &exports::write(&table));
+    output.rust("fortran.rs", &fortran::write(&table));
+    output.rust("fortran_by_hand.rs", &fortran::spellings_by_hand(&table));
+    output.rust("fortran_module.rs", &fortran::spellings_of_module());
+    output.rust("fortran_removed.rs", &fortran::spellings_of_removed());
+    output.text("mpif.h", &modules::mpif(&table));
     for (name, text) in modules::parts(&table).into_iter().chain(interface_calls::programs(&table)) {
-        write(&out, name, &text);
+        output.text(name, &text);
     }
-    write(&out, "mpi.h", &header::write(&table));
-    write(&out, "checks.c", &header::checks(&table));
+    output.text("mpi.h", &header::write(&table));
+    output.text("checks.c", &header::checks(&table));
     // The aliases MPI_X are assembler symbols, which rustc's own export list does not know.
-    write(&out, "exports.map", "{ global: MPI_*; PMPI_*; mpi_*; pmpi_*; MPIX_*; PMPIX_*; mpix_*; pmpix_*; xsim_*; XSIM_*; };\n");
+    output.text(
+        "exports.map",
+        "{ global: MPI_*; PMPI_*; mpi_*; pmpi_*; MPIX_*; PMPIX_*; mpix_*; pmpix_*; xsim_*; XSIM_*; };\n",
+    );
     standard_name(&out);
     println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={}", out.join("exports.map").display());
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libxsim.so");
@@ -50,7 +37,8 @@ fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }
 
-/// Beside libxsim.so, its name as a library of the standard ABI (MPI 5.0 section 20.2): programs built with another implementation of that ask for it.
+/// Beside libxsim.so, its name as a library of the standard ABI (MPI 5.0 section 20.2): programs built with
+/// another implementation of that ask for it.
 fn standard_name(out: &Path) {
     // OUT_DIR is build/xsim-.../out below the directory of the profile.
     let Some(directory) = out.ancestors().nth(3) else { return };
@@ -58,9 +46,4 @@ fn standard_name(out: &Path) {
     if link.symlink_metadata().is_err() {
         std::os::unix::fs::symlink("libxsim.so", link).expect("the target directory can be written to");
     }
-}
-
-fn write(directory: &Path, name: &str, text: &str) {
-    let path = directory.join(name);
-    fs::write(&path, text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
 }

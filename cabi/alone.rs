@@ -1,8 +1,9 @@
 //! One rank a process: a program whose `main` was not taken over is its process's rank, on its own stack.
 //!
-//! So run programs that cannot share an address space with others of their kind (an interpreter that loads libxsim as a part
-//! of a module, a program whose threads call MPI): under a launcher as many ranks as processes, else one. The run begins with the
-//! first MPI call and ends in `MPI_Finalize`, or at the process's exit. Nothing of the process is exchanged or interposed.
+//! So run programs that cannot share an address space with others of their kind (an interpreter that loads
+//! libxsim as a part of a module, a program whose threads call MPI): under a launcher as many ranks as
+//! processes, else one. The run begins with the first MPI call and ends in `MPI_Finalize`, or at the
+//! process's exit. Nothing of the process is exchanged or interposed.
 
 use crate::recording;
 use crate::run;
@@ -31,14 +32,16 @@ struct Open {
     process: u32,
 }
 
-// SAFETY: threads of the rank touch it inside MPI calls and at the process's exit only, one at a time, like all of `state`.
+// SAFETY: threads of the rank touch it inside MPI calls and at the process's exit only, one at a time, like
+// all of `state`.
 unsafe impl Send for Open {}
 
 static OPEN: Mutex<Option<Open>> = Mutex::new(None);
-/// Whether the program was linked with libxsim and asked for one rank a process.
+/// `true` if the program was linked with libxsim and asked for one rank a process.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// The program's entry point was reached, and it is to be one rank: takes the options out of its arguments, of which `arguments` are left.
+/// The program's entry point was reached, and it is to be one rank: takes the options out of its arguments,
+/// of which `arguments` are left.
 pub fn asked(arguments: &mut Vec<OsString>) -> bool {
     let mut left = arguments.clone();
     // What is wrong with an option is said where the run begins.
@@ -83,9 +86,13 @@ fn begin() -> Mpi {
 fn try_begin() -> Result<Mpi, String> {
     let meter = HostMeter::start();
     let mut arguments = arguments();
-    let mut options = Options::from_args(&mut arguments, std::env::vars_os()).map_err(|why| why.to_string())?;
+    let mut options =
+        Options::from_args(&mut arguments, std::env::vars_os()).map_err(|why| why.to_string())?;
     if options.map.is_some() {
-        return Err("-xsim-map says which ranks a process has, but here each process is one rank: leave it out".to_owned());
+        return Err(
+            "-xsim-map says which ranks a process has, but here each process is one rank: leave it out"
+                .to_owned(),
+        );
     }
     let spawned = growing::spawned();
     let launcher = if spawned.is_some() { None } else { processes::launcher(&options) };
@@ -123,7 +130,8 @@ fn try_begin() -> Result<Mpi, String> {
     recording::install(&mpi, simulation::recorders::recorders(&options, me, me..me + 1)?, me..me + 1);
     let name = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     threads::begin();
-    *OPEN.lock().expect("nothing panics with it") = Some(Open { options, name, machine, meter, process: std::process::id() });
+    *OPEN.lock().expect("nothing panics with it") =
+        Some(Open { options, name, machine, meter, process: std::process::id() });
     at_exit();
     Ok(mpi)
 }
@@ -132,13 +140,17 @@ fn try_begin() -> Result<Mpi, String> {
 fn for_spawned(options: &Options) -> Vec<(OsString, OsString)> {
     let given = options.given.iter().map(|(name, value)| (*name, value.clone()));
     let always = [("np", options.np.to_string()), ("universe", options.places().to_string())];
-    given.chain(always).map(|(name, value)| (simulation::options::variable(name).into(), value.into())).collect()
+    given
+        .chain(always)
+        .map(|(name, value)| (simulation::options::variable(name).into(), value.into()))
+        .collect()
 }
 
-/// Open MPI makes its symbols visible to everything that is loaded after it. Modules that the program loads later must find ours,
-/// so these come first.
+/// Open MPI makes its symbols visible to everything that is loaded after it. Modules that the program loads
+/// later must find ours, so these come first.
 fn show_symbols() {
-    // SAFETY: all-zero bytes are a valid Dl_info; `begin` is an address in this library, which is loaded already and stays.
+    // SAFETY: all-zero bytes are a valid Dl_info; `begin` is an address in this library, which is loaded
+    // already and stays.
     unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();
         if libc::dladdr(begin as *const c_void, &mut info) != 0 {
@@ -151,7 +163,8 @@ fn show_symbols() {
 fn wrong_count(options: &Options, processes: u32) -> String {
     let np = options.np;
     let start = format!("start it with 'mpirun -np {np}'");
-    let several = if processes == 1 { "this is the only one".to_owned() } else { format!("there are {processes}") };
+    let several =
+        if processes == 1 { "this is the only one".to_owned() } else { format!("there are {processes}") };
     if ASKED.load(Relaxed) {
         return format!(
             "{np} ranks were asked for with one rank a process, and {several}: {start}, or leave -xsim-one-rank out to run all \
@@ -176,7 +189,8 @@ fn at_exit() {
         threads::enter_at_exit();
         let failed = end(status);
         if status == 0 && failed != 0 {
-            // SAFETY: flushing all streams and leaving are allowed here; the status cannot be changed in another way.
+            // SAFETY: flushing all streams and leaving are allowed here; the status cannot be changed in
+            // another way.
             unsafe {
                 libc::fflush(std::ptr::null_mut());
                 libc::_exit(failed);
@@ -188,7 +202,10 @@ fn at_exit() {
     unsafe {
         let found = libc::dlsym(libc::RTLD_DEFAULT, c"on_exit".as_ptr());
         if !found.is_null() {
-            std::mem::transmute::<*mut c_void, extern "C" fn(Handler, *mut c_void) -> c_int>(found)(handler, std::ptr::null_mut());
+            std::mem::transmute::<*mut c_void, extern "C" fn(Handler, *mut c_void) -> c_int>(found)(
+                handler,
+                std::ptr::null_mut(),
+            );
         }
     }
 }
@@ -202,25 +219,27 @@ fn take() -> Option<Open> {
     open.take()
 }
 
-/// Whether there is a run that ends with this process.
+/// Returns `true` if there is a run that ends with this process.
 fn is_open() -> bool {
     let open = OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     open.as_ref().is_some_and(|open| open.process == std::process::id())
 }
 
-/// Whether the run has ended, in `MPI_Finalize`.
+/// Returns `true` if the run has ended, in `MPI_Finalize`.
 pub fn is_over() -> bool {
     OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_none()
 }
 
-/// The rank has ended: waits for all others, and says on process 0 how it went. Answers the exit status that the run has.
+/// The rank has ended: waits for all others, and says on process 0 how it went. Answers the exit status that
+/// the run has.
 pub fn end(status: i32) -> i32 {
     let (Some(open), Some(mpi)) = (take(), state::installed()) else { return 0 };
     let began = {
         let world = mpi.world();
-        world.messages.phase(world.messages.me()) != Phase::Before
+        world.messages.ranks()[world.messages.me()].phase != Phase::Before
     };
-    let ending = EndOfTime::catch(|| mpi.end_alone(status)).unwrap_or_else(|EndOfTime(why)| Ending::failed(why));
+    let ending =
+        EndOfTime::catch(|| mpi.end_alone(status)).unwrap_or_else(|EndOfTime(why)| Ending::failed(why));
     close(mpi, open, &ending, began)
 }
 

@@ -3,7 +3,10 @@
 //! than MPI itself does. `cabi/table/README.md` says which kind becomes which type.
 
 use crate::call::Call;
-use crate::constants::{MPI_ANY_SOURCE, MPI_ERR_ARG, MPI_ERR_COUNT, MPI_MAX_OBJECT_NAME, MPI_UNDEFINED, MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY};
+use crate::constants::{
+    MPI_ANY_SOURCE, MPI_ERR_ARG, MPI_ERR_COUNT, MPI_MAX_OBJECT_NAME, MPI_UNDEFINED, MPI_UNWEIGHTED,
+    MPI_WEIGHTS_EMPTY,
+};
 use mpi::error::Result;
 use rank::Addr;
 use rank::memory::{self, load, store};
@@ -139,7 +142,7 @@ impl<T: Value> InOut<T> {
 pub struct OutCount {
     /// The address.
     pub at: Addr,
-    /// Whether it takes 64 bits.
+    /// `true` if it takes 64 bits.
     pub wide: bool,
 }
 
@@ -166,7 +169,7 @@ impl OutCount {
 pub struct Counts {
     /// The address of the first.
     pub at: Addr,
-    /// Whether an element takes 64 bits.
+    /// `true` if an element takes 64 bits.
     pub wide: bool,
 }
 
@@ -174,7 +177,11 @@ impl Counts {
     /// The `i`th.
     #[inline]
     pub fn get(self, i: usize) -> i64 {
-        if self.wide { load(self.at.offset(8 * i as i64)) } else { i64::from(load::<i32>(self.at.offset(4 * i as i64))) }
+        if self.wide {
+            load(self.at.offset(8 * i as i64))
+        } else {
+            i64::from(load::<i32>(self.at.offset(4 * i as i64)))
+        }
     }
     /// Sets the `i`th; `MPI_UNDEFINED` where an `int` cannot hold it.
     #[inline]
@@ -185,7 +192,7 @@ impl Counts {
             store(self.at.offset(4 * i as i64), i32::try_from(value).unwrap_or(MPI_UNDEFINED));
         }
     }
-    /// Whether the program passed a null pointer.
+    /// Returns `true` if the program passed a null pointer.
     #[inline]
     pub fn is_null(self) -> bool {
         self.at.is_null()
@@ -213,7 +220,7 @@ macro_rules! array {
             pub fn set(self, i: usize, value: $element) {
                 <$element>::put(self.0.offset(<$element>::SIZE * i as i64), value);
             }
-            /// Whether the program passed a null pointer.
+            /// Returns `true` if the program passed a null pointer.
             #[inline]
             pub fn is_null(self) -> bool {
                 self.0.is_null()
@@ -235,7 +242,7 @@ array!(/// An array of truth values, C `int` each.
 pub struct Handles {
     /// The address of the first.
     pub at: Addr,
-    /// Whether an element takes 64 bits.
+    /// `true` if an element takes 64 bits.
     pub wide: bool,
 }
 
@@ -243,7 +250,11 @@ impl Handles {
     /// The `i`th.
     #[inline]
     pub fn get(self, i: usize) -> Handle {
-        if self.wide { Handle(load(self.at.offset(8 * i as i64))) } else { Handle(load::<i32>(self.at.offset(4 * i as i64)) as usize) }
+        if self.wide {
+            Handle(load(self.at.offset(8 * i as i64)))
+        } else {
+            Handle(load::<i32>(self.at.offset(4 * i as i64)) as usize)
+        }
     }
     /// Sets the `i`th.
     #[inline]
@@ -254,7 +265,7 @@ impl Handles {
             store(self.at.offset(4 * i as i64), value.0 as i32);
         }
     }
-    /// Whether the program passed a null pointer.
+    /// Returns `true` if the program passed a null pointer.
     #[inline]
     pub fn is_null(self) -> bool {
         self.at.is_null()
@@ -274,7 +285,7 @@ impl Weights {
     pub fn given(self) -> Option<Ints> {
         (self.0.0 != MPI_UNWEIGHTED).then_some(Ints(self.0))
     }
-    /// Whether it is `MPI_WEIGHTS_EMPTY`: weighted, but no edge here.
+    /// Returns `true` if it is `MPI_WEIGHTS_EMPTY`: weighted, but no edge here.
     pub fn is_empty(self) -> bool {
         self.0.0 == MPI_WEIGHTS_EMPTY
     }
@@ -360,7 +371,7 @@ impl OutText {
 pub struct OutAttribute {
     /// The address.
     pub at: Addr,
-    /// Whether it is a `void *` of C, or an integer of Fortran's address kind.
+    /// `true` if it is a `void *` of C, or an integer of Fortran's address kind.
     pub in_c: bool,
 }
 
@@ -386,7 +397,7 @@ pub struct Status {
     pub error: i32,
     /// Bytes received, of the message's own signature.
     pub bytes: i64,
-    /// Whether the operation was cancelled.
+    /// `true` if the operation was cancelled.
     pub cancelled: bool,
 }
 
@@ -396,7 +407,7 @@ pub struct Status {
 pub struct StatusPointer(pub Addr);
 
 impl StatusPointer {
-    /// Whether the program ignores it.
+    /// Returns `true` if the program ignores it.
     #[inline]
     pub fn is_ignored(self) -> bool {
         self.0.is_null()
@@ -440,7 +451,7 @@ impl StatusPointer {
 pub struct OutStatuses(pub Addr);
 
 impl OutStatuses {
-    /// Whether the program ignores them.
+    /// Returns `true` if the program ignores them.
     #[inline]
     pub fn is_ignored(self) -> bool {
         self.0.is_null()
@@ -448,7 +459,11 @@ impl OutStatuses {
     /// The `i`th.
     #[inline]
     pub fn get(self, i: usize) -> StatusPointer {
-        if self.is_ignored() { StatusPointer(Addr::NULL) } else { StatusPointer(self.0.offset(32 * i as i64)) }
+        if self.is_ignored() {
+            StatusPointer(Addr::NULL)
+        } else {
+            StatusPointer(self.0.offset(32 * i as i64))
+        }
     }
 }
 
@@ -456,7 +471,11 @@ impl OutStatuses {
 #[inline(always)]
 pub fn check_count(c: &Call, index: usize, value: i64) -> Result {
     if value < 0 {
-        return Err(c.wrong(index, MPI_ERR_COUNT, format_args!("it is {value}, and a count must not be negative")));
+        return Err(c.wrong(
+            index,
+            MPI_ERR_COUNT,
+            format_args!("it is {value}, and a count must not be negative"),
+        ));
     }
     Ok(())
 }
@@ -465,7 +484,11 @@ pub fn check_count(c: &Call, index: usize, value: i64) -> Result {
 #[inline(always)]
 pub fn check_length(c: &Call, index: usize, value: i64) -> Result {
     if value < 0 {
-        return Err(c.wrong(index, MPI_ERR_ARG, format_args!("it is {value}, and a length must not be negative")));
+        return Err(c.wrong(
+            index,
+            MPI_ERR_ARG,
+            format_args!("it is {value}, and a length must not be negative"),
+        ));
     }
     Ok(())
 }
@@ -483,7 +506,11 @@ pub fn check_pointer(c: &Call, index: usize, at: Addr) -> Result {
 #[inline(always)]
 pub fn check_array(c: &Call, index: usize, at: Addr, length: i64) -> Result {
     if at.is_null() && length > 0 {
-        return Err(c.wrong(index, MPI_ERR_ARG, format_args!("it is a null pointer, but {length} elements are asked for")));
+        return Err(c.wrong(
+            index,
+            MPI_ERR_ARG,
+            format_args!("it is a null pointer, but {length} elements are asked for"),
+        ));
     }
     Ok(())
 }

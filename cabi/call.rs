@@ -41,7 +41,8 @@ impl Call<'_> {
     pub fn wrong(&self, index: usize, class: i32, what: impl std::fmt::Display) -> Box<Failure> {
         Failure::new(ErrorClass(class), format!("argument {}: {what}", self.function.argument(index)))
     }
-    /// A failure goes to the handler of an object that the table cannot name: one that the call is given by its address.
+    /// A failure goes to the handler of an object that the table cannot name: one that the call is given by
+    /// its address.
     pub fn concerns(&self, object: Object) {
         self.object.set(object);
     }

@@ -1,6 +1,6 @@
-//! Calls of functions that the program passed by address: operations and attribute functions.
-//! Each runs while the rank that passed it is mounted, and with nothing of the simulated MPI
-//! borrowed, since it may call MPI again. What one throws is kept until the rank's call returns (`thrown.rs`).
+//! Calls of functions that the program passed by address: operations and attribute functions. Each runs while
+//! the rank that passed it is mounted, and with nothing of the simulated MPI borrowed, since it may call MPI
+//! again. What one throws is kept until the rank's call returns (`thrown.rs`).
 
 use crate::alone;
 use crate::args::Handle;
@@ -29,7 +29,8 @@ pub fn user_function(function: usize, large: bool) -> UserFunction {
             let function = unsafe { std::mem::transmute::<usize, Reduce<i64>>(function) };
             keep(alone::mpi(), (), || function(input, inout, &raw mut count, &raw mut datatype));
         } else {
-            let mut count = i32::try_from(count).expect("a reduction in one piece has fewer than 2^31 elements; use MPI_Op_create_c");
+            let mut count = i32::try_from(count)
+                .expect("a reduction in one piece has fewer than 2^31 elements; use MPI_Op_create_c");
             // SAFETY: as above, for MPI_Op_create.
             let function = unsafe { std::mem::transmute::<usize, Reduce<i32>>(function) };
             keep(alone::mpi(), (), || function(input, inout, &raw mut count, &raw mut datatype));
@@ -42,14 +43,15 @@ type Datarep<Count> = extern "C-unwind" fn(Addr, Handle, Count, Addr, i64, Addr)
 /// `MPI_Datarep_extent_function`.
 type DatarepExtent = extern "C-unwind" fn(Handle, *mut i64, Addr) -> i32;
 
-/// The program's conversion function as the `file` crate calls it: elements from the first on, so that the position is 0.
+/// The program's conversion function as the `file` crate calls it: elements from the first on, so that the
+/// position is 0.
 pub fn conversion(function: usize, state: Addr, large: bool) -> Convert {
     Rc::new(move |buffer, datatype, elements, bytes| {
         let (buffer, datatype, bytes) = (Addr(buffer), Handle(datatype), Addr(bytes));
         let Ok(count) = i64::try_from(elements) else { return MPI_ERR_OTHER };
         if large {
-            // SAFETY: the program passed this address to MPI_Register_datarep_c as a function of this type, and its rank is mounted: the
-            // file crate converts in its call, or as its errand.
+            // SAFETY: the program passed this address to MPI_Register_datarep_c as a function of this type,
+            // and its rank is mounted: the file crate converts in its call, or as its errand.
             let function = unsafe { std::mem::transmute::<usize, Datarep<i64>>(function) };
             return keep(alone::mpi(), MPI_ERR_OTHER, || function(buffer, datatype, count, bytes, 0, state));
         }
@@ -74,12 +76,20 @@ pub fn extent(function: usize, state: Addr) -> Extent {
 }
 
 /// Calls a copy function: the error code, or the new object's value if it is to have one.
-pub fn copy(function: usize, object: Handle, key: i32, extra: usize, value: usize) -> Result<Option<usize>, i32> {
+pub fn copy(
+    function: usize,
+    object: Handle,
+    key: i32,
+    extra: usize,
+    value: usize,
+) -> Result<Option<usize>, i32> {
     let (mut copied, mut flag) = (0, 0);
     // SAFETY: the program passed this address with the key as a function of this type, and the
     // calling rank, which is mounted, holds the key.
     let function = unsafe { std::mem::transmute::<usize, Copy>(function) };
-    match keep(alone::mpi(), MPI_ERR_OTHER, || function(object, key, Addr(extra), Addr(value), &raw mut copied, &raw mut flag)) {
+    match keep(alone::mpi(), MPI_ERR_OTHER, || {
+        function(object, key, Addr(extra), Addr(value), &raw mut copied, &raw mut flag)
+    }) {
         0 => Ok((flag != 0).then_some(copied)),
         code => Err(code),
     }
@@ -116,9 +126,10 @@ pub fn cancel(function: usize, extra: Addr, complete: bool) -> i32 {
 
 /// Tells a function of the program of an event.
 pub fn event(function: usize, instance: Handle, registration: Handle, safety: i32, user_data: Addr) {
-    // SAFETY: the program passed this address to MPI_T_event_register_callback as a function of this type, and the rank that did is mounted: events are raised
-    // by calls of their own rank.
-    let function = unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(Handle, Handle, i32, Addr)>(function) };
+    // SAFETY: the program passed this address to MPI_T_event_register_callback as a function of this type,
+    // and the rank that did is mounted: events are raised by calls of their own rank.
+    let function =
+        unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(Handle, Handle, i32, Addr)>(function) };
     keep(alone::mpi(), (), || function(instance, registration, safety, user_data));
 }
 

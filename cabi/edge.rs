@@ -1,6 +1,6 @@
-//! What every MPI call passes on its way in and out: computation before it is charged, failures
-//! become error codes through the error handler of the object concerned, panics stop here. What passes is the exception
-//! of a function of the program (`thrown.rs`), behind all that could hold it up.
+//! The edge that every MPI call passes on its way in and out: computation before it is charged, failures
+//! become error codes through the error handler of the object concerned, panics stop here. What passes is the
+//! exception of a function of the program (`thrown.rs`), behind all that could hold it up.
 
 use crate::alone;
 use crate::call::{Call, Object, Quick, Wait, code_name};
@@ -26,7 +26,8 @@ pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Resu
 
 /// What the first half of a call in two halves says: its error code, if all is done, else what it waits for.
 ///
-/// Two words that travel in registers: between the halves the rank is blocked, and what it has on its stack costs.
+/// Two words that travel in registers: between the halves the rank is blocked, and what it has on its stack
+/// costs.
 #[derive(Clone, Copy)]
 pub struct Begun {
     /// What the call waits for; the error code of one that is over.
@@ -49,7 +50,8 @@ impl Begun {
     }
 }
 
-/// The first half of a call: all of it if `body` answers `None`, else what its second half, [`end`], is told after [`wait`].
+/// The first half of a call: all of it if `body` answers `None`, else what its second half, [`end`], is told
+/// after [`wait`].
 #[inline(always)]
 pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Result<Option<Wait>>) -> Begun {
     begin_quickly(function, object, |_| Quick::Undone, body)
@@ -68,7 +70,8 @@ pub fn call_quickly(
 }
 
 /// [`begin`], but `quick` is tried before `body`.
-// Entering the call, a plain message and leaving then look at the world once, and nothing is put together that only failures need.
+// Entering the call, a plain message and leaving then look at the world once, and nothing is put together
+// that only failures need.
 #[inline(always)]
 pub fn begin_quickly(
     function: Function,
@@ -79,16 +82,20 @@ pub fn begin_quickly(
     let mpi = alone::mpi();
     let told = || Call { mpi, function, object: Cell::new(object) };
     // No guard with a destructor: a rank's frames are kept small while it is blocked.
-    if mpi.is_alone() {
-        threads::enter(function);
+    if mpi.is_guarded() {
+        // What any thread may call asks nothing of the world.
+        if function.is(Property::Threads) && rank::threads::owner().is_some() {
+            return Begun::over(beside(&told(), body));
+        }
+        threads::pass(mpi, function);
     }
     rank::note_call(function.name_place());
-    // A panic is a defect of ours (or the end of virtual time). It ends at this frame, before the program's frames, whose
-    // unwinding is not ours to decide; nothing of the call is used after it.
+    // A panic is a defect of ours (or the end of virtual time). It ends at this frame, before the program's
+    // frames, whose unwinding is not ours to decide; nothing of the call is used after it.
     let begun = catch_unwind(AssertUnwindSafe(|| {
         // Here, where the function is a constant: other calls pay nothing for it.
         if function.is(Property::Polls) {
-            mpi.world().messages.enter_poll();
+            mpi.world().messages.ranks_mut().enter_poll();
         }
         let (entered, ordinary, over) = {
             let world = &mut *mpi.world();
@@ -96,7 +103,9 @@ pub fn begin_quickly(
             let over = match if ordinary { quick(world) } else { Quick::Undone } {
                 Quick::Undone => false,
                 Quick::Waits(Wait(word)) => return Begun { word, entered },
-                Quick::Over if !world.leave_call(function as u16, entered) => return Begun::over(MPI_SUCCESS),
+                Quick::Over if !world.leave_call(function as u16, entered) => {
+                    return Begun::over(MPI_SUCCESS);
+                }
                 Quick::Over => true,
             };
             (entered, ordinary, over)
@@ -109,10 +118,11 @@ pub fn begin_quickly(
         if !ordinary && let Err(failure) = outside(&c) {
             return Begun::over(failed(&c, &failure));
         }
-        // A collective call of others than those that have failed never ends: who knows that does not enter it.
+        // A collective call of others than those that have failed never ends: who knows that does not enter
+        // it.
         if function.is(Property::Collective)
             && let Object::Comm(comm) = object
-            && mpi.world().messages.faults.is_some()
+            && mpi.world().messages.can_fail()
             && let Err(failure) = mpi.may_enter(comm.0)
         {
             return Begun::over(left(&c, entered, Err(failure)));
@@ -124,15 +134,28 @@ pub fn begin_quickly(
         }
     }))
     .unwrap_or_else(|panic| Begun::over(panicked(&told(), panic)));
-    if begun.code().is_some() {
-        depart(mpi);
+    if let Some(code) = begun.code() {
+        depart(mpi, code);
     }
     begun
 }
 
-/// Makes a call, if it is a quick one that succeeds: its code; else `None`, and nothing is done. `before` is asked whether it may be tried, and what it answers is
-/// told to `after`, behind the call, within the same look at the world.
-// For who listens to calls that are made often, and is to be no second call for each of them. Not where computation is charged: who enters twice would pay twice.
+/// A call that any thread may make, made by a thread that a rank started.
+#[cold]
+fn beside(c: &Call, body: impl FnOnce(&Call) -> Result<Option<Wait>>) -> i32 {
+    let result = catch_unwind(AssertUnwindSafe(|| body(c)));
+    match result {
+        Ok(Ok(_)) => MPI_SUCCESS,
+        Ok(Err(failure)) => failure.class.0,
+        Err(panic) => panicked(c, panic),
+    }
+}
+
+/// Makes a call, if it is a quick one that succeeds: its code; else `None`, and nothing is done. `before` is
+/// asked whether it may be tried, and what it answers is told to `after`, behind the call, within the same
+/// look at the world.
+// For who listens to calls that are made often, and is to be no second call for each of them. Not where
+// computation is charged: who enters twice would pay twice.
 #[inline(always)]
 pub fn once<T>(
     function: Function,
@@ -141,7 +164,7 @@ pub fn once<T>(
     after: impl FnOnce(&mut World, T),
 ) -> Option<i32> {
     let mpi = alone::mpi();
-    if mpi.is_alone() {
+    if mpi.is_guarded() {
         return None;
     }
     rank::note_call(function.name_place());
@@ -188,19 +211,20 @@ fn wait_alone(mpi: &Mpi) {
     outside_mpi(rank::last_call().unwrap_or("MPI"), || mpi.block());
 }
 
-/// The call is over, and all that is left is to return, or to throw what a function of the program has thrown.
+/// The call is over, and all that is left is to return this code, or to throw what a function of the program
+/// has thrown.
 #[inline(always)]
-fn depart(mpi: &Mpi) {
-    if mpi.is_alone() {
-        threads::leave();
+fn depart(mpi: &Mpi, code: i32) {
+    if mpi.is_guarded() {
+        threads::depart(mpi);
     }
     if thrown::any() {
-        thrown::rethrow(mpi);
+        thrown::rethrow(mpi, code);
     }
 }
 
-/// What every entry point holds while it runs: a panic of ours that gets here ends the process instead of entering the program's frames. Exceptions
-/// of the program pass.
+/// The guard that every entry point holds while it runs: a panic of ours that gets here ends the process
+/// instead of entering the program's frames. Exceptions of the program pass.
 pub struct Boundary(());
 
 impl Boundary {
@@ -221,7 +245,10 @@ impl Drop for Boundary {
     #[inline(never)]
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("xsim: internal error in {}; please report it", rank::last_call().unwrap_or("no MPI function yet"));
+            eprintln!(
+                "xsim: internal error in {}; please report it",
+                rank::last_call().unwrap_or("no MPI function yet")
+            );
             std::process::abort();
         }
     }
@@ -229,12 +256,17 @@ impl Drop for Boundary {
 
 /// The second half of a call, once what it waited for has happened.
 #[inline(always)]
-pub fn end(function: Function, object: Object, begun: Begun, body: impl FnOnce(&Call, Wait) -> Result) -> i32 {
+pub fn end(
+    function: Function,
+    object: Object,
+    begun: Begun,
+    body: impl FnOnce(&Call, Wait) -> Result,
+) -> i32 {
     let mpi = alone::mpi();
     let c = Call { mpi, function, object: Cell::new(object) };
-    let code =
-        catch_unwind(AssertUnwindSafe(|| left(&c, begun.entered, body(&c, Wait(begun.word))))).unwrap_or_else(|panic| panicked(&c, panic));
-    depart(mpi);
+    let code = catch_unwind(AssertUnwindSafe(|| left(&c, begun.entered, body(&c, Wait(begun.word)))))
+        .unwrap_or_else(|panic| panicked(&c, panic));
+    depart(mpi, code);
     code
 }
 
@@ -269,23 +301,27 @@ fn stop_as(c: &Call, how: Stop) -> ! {
     }
 }
 
-/// A collective call that fails before the rank has entered it counts as called, whatever the error handler does.
+/// A collective call that fails before the rank has entered it counts as called, whatever the error handler
+/// does.
 #[cold]
 #[inline(never)]
 fn left_failing(c: &Call, failure: &Failure) -> i32 {
-    if let (true, false, Object::Comm(comm)) = (c.function.is(Property::Collective), failure.entered, c.object.get()) {
+    if let (true, false, Object::Comm(comm)) =
+        (c.function.is(Property::Collective), failure.entered, c.object.get())
+    {
         c.mpi.refuse_collective(comm.0);
     }
     failed(c, failure)
 }
 
-/// A call outside the time between `MPI_Init` and `MPI_Finalize`, when it may be one of a session's, or after somebody aborted.
+/// A call outside the time between `MPI_Init` and `MPI_Finalize`, when it may be one of a session's, or after
+/// somebody aborted.
 #[cold]
 fn outside(c: &Call) -> Result {
     let (phase, session, ends) = {
         let mut world = c.mpi.world();
         let me = world.messages.me();
-        (world.messages.phase(me), world.objects.sessions.any(me), world.must_stop())
+        (world.messages.ranks()[me].phase, world.objects.sessions.any(me), world.must_stop())
     };
     if let Some(ends) = ends {
         stop_as(c, ends);
@@ -307,13 +343,13 @@ pub fn value<T>(function: Function, body: impl FnOnce(&Call) -> T) -> T {
     let mpi = alone::mpi();
     let c = Call { mpi, function, object: Cell::new(Object::None) };
     // What any thread may call at any time sees to itself.
-    let enters = mpi.is_alone() && !function.is(Property::Threads);
+    let enters = mpi.is_guarded() && !function.is(Property::Threads);
     if enters {
-        threads::enter(function);
+        threads::pass(mpi, function);
     }
     let value = catch_unwind(AssertUnwindSafe(|| body(&c)));
     if enters {
-        threads::leave();
+        threads::depart(mpi);
     }
     match value {
         Ok(value) => value,
@@ -328,7 +364,10 @@ pub fn value<T>(function: Function, body: impl FnOnce(&Call) -> T) -> T {
 #[cold]
 pub fn not_built(function: Function, object: Object) -> i32 {
     call(function, object, |_| {
-        Err(Failure::new(ErrorClass(MPI_ERR_UNSUPPORTED_OPERATION), "it is not built into xsim yet; see docs/limitations.md"))
+        Err(Failure::new(
+            ErrorClass(MPI_ERR_UNSUPPORTED_OPERATION),
+            "it is not built into xsim yet; see docs/limitations.md",
+        ))
     })
 }
 
@@ -352,7 +391,9 @@ fn failed(c: &Call, failure: &Failure) -> i32 {
 /// Ends the run because of an error of the calling rank: says what happened, stops all ranks.
 #[cold]
 pub fn fatal(c: &Call, failure: &Failure) -> ! {
-    let what = format!("{} failed: {} [{}]", c.function.name(), failure.text, class_name(failure.class));
+    let site = crate::recording::current_call().map_or_else(String::new, |site| format!(", at {site}"));
+    let what =
+        format!("{} failed: {} [{}]{site}", c.function.name(), failure.text, class_name(failure.class));
     end_run(c.mpi, &what, failure.class.0.clamp(1, 125))
 }
 
@@ -368,6 +409,22 @@ pub fn end_run(mpi: &Mpi, why: &str, status: i32) -> ! {
     rank::output::flush();
     eprintln!("xsim: rank {me} at {at}: {why}");
     stop(status)
+}
+
+/// The calling rank starts a thread, whose work takes no virtual time. The first time in a process whose
+/// computation is measured this is reported, at the end if there are several processes.
+#[cold]
+pub fn helped(mpi: &Mpi) {
+    if mpi.guard() {
+        let processes = mpi.processes().0;
+        let mut world = mpi.world();
+        if world.note_helper() && processes == 1 {
+            drop(world);
+            let me = mpi.world().messages.me();
+            rank::output::flush();
+            eprintln!("xsim: {}", mpi::run::uncharged(me));
+        }
+    }
 }
 
 /// Ends the calling rank; the run goes on to its end.
@@ -389,6 +446,9 @@ pub fn turn() -> Option<threads::Turn> {
 
 /// Runs what the program asks of the simulator outside MPI: `name` says what, should virtual time end in it.
 pub fn outside_mpi<R>(name: &str, body: impl FnOnce() -> R) -> R {
+    if rank::threads::owner().is_some() {
+        threads::refuse(name);
+    }
     let _turn = turn();
     match EndOfTime::catch(body) {
         Ok(result) => result,
@@ -406,8 +466,11 @@ fn panicked(c: &Call, panic: Box<dyn std::any::Any + Send>) -> i32 {
         eprintln!("xsim: {why}");
         std::process::exit(1);
     }
-    let text =
-        panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no reason given");
     eprintln!("xsim: internal error in {}: {text}; please report it", c.function.name());
     if rank::current().is_some() && c.mpi.try_world().is_some() {
         c.mpi.world().set_abort(MPI_ERR_INTERN);

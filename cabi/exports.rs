@@ -4,7 +4,8 @@
 // Which wrappers are in use follows from which rows have an implementation.
 #[allow(unused_imports)]
 use crate::args::{
-    self, Counts, Flags, Handle, Handles, InOut, Ints, Out, OutCount, OutStatuses, OutText, Ranges, StatusPointer, Text, Texts, Weights,
+    self, Counts, Flags, Handle, Handles, InOut, Ints, Out, OutCount, OutStatuses, OutText, Ranges,
+    StatusPointer, Text, Texts, Weights,
 };
 use crate::call::Object;
 use crate::calls;

@@ -18,7 +18,7 @@ pub extern "C" fn xsim_running() -> c_int {
 /// Virtual seconds since the calling rank's start: MPI_Wtime, without need of MPI_Init.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_time() -> c_double {
-    edge::outside_mpi("xsim_time", || alone::mpi().world().messages.read_clock().as_seconds())
+    edge::outside_mpi("xsim_time", || alone::mpi().world().messages.ranks_mut().read_clock().as_seconds())
 }
 
 /// Lets the calling rank compute for this many seconds of virtual time, as if its processor had
@@ -32,29 +32,41 @@ pub extern "C" fn xsim_compute(seconds: c_double) -> c_int {
         if world.messages.clock(me).as_ps().checked_add(span.as_ps()).is_none() {
             return -1;
         }
-        world.messages.compute(me, span);
+        world.messages.ranks_mut().charge(me, span);
         0
     })
 }
 
-/// The calling rank fails: it stops here, at its virtual time, and does not return. What it has sent before is delivered. The run ends
-/// at that time, unless it is tolerant of failures (-xsim-ft, docs/failures.md).
+/// The calling rank fails: it stops here, at its virtual time, and does not return. What it has sent before
+/// is delivered. The run ends at that time, unless it is tolerant of failures (-xsim-ft,
+/// docs/reference/failures.md).
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_fail() {
     let mut world = alone::mpi().world();
-    world.messages.read_clock();
+    world.messages.ranks_mut().read_clock();
     world.fail_here();
     let tolerant = world.is_tolerant();
     drop(world);
     if tolerant { alone::mpi().rest() } else { edge::stop(mpi::failure::STATUS) }
 }
 
-/// Lets the calling rank compute so many floating-point operations, as many a second as its processor does: `-xsim-flops`, or
-/// `flops` of the simulated machine. A run of which that is not known ends with a sentence.
+/// The calling rank has killed itself with `SIGKILL`: it fails as with [`xsim_fail`]. Without -xsim-ft the
+/// run ends with the status of a process that was killed.
+pub fn rank_killed() -> ! {
+    let tolerant = alone::mpi().world().is_tolerant();
+    if tolerant {
+        xsim_fail();
+    }
+    let why = "it killed itself with SIGKILL: the run ends, as a job does that loses a process; with -xsim-ft it fails alone";
+    edge::end_run(alone::mpi(), why, 128 + libc::SIGKILL)
+}
+
+/// Lets the calling rank compute so many floating-point operations, as many a second as its processor does:
+/// `-xsim-flops`, or `flops` of the simulated machine. A run of which that is not known ends with a sentence.
 /// Answers 0, or -1 if `flops` is negative, no number, or would take beyond 213 days.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_compute_flops(flops: c_double) -> c_int {
-    let rate = edge::outside_mpi("xsim_compute_flops", || alone::mpi().world().messages.flop_rate);
+    let rate = edge::outside_mpi("xsim_compute_flops", || alone::mpi().world().messages.ranks().flop_rate());
     let Some(rate) = rate else {
         let why = format!(
             "the program computes {flops} floating-point operations, but nothing says how many a processor does in a second: \
@@ -65,24 +77,24 @@ pub extern "C" fn xsim_compute_flops(flops: c_double) -> c_int {
     xsim_compute(flops / rate)
 }
 
-/// With `on` 0, charges what the calling rank has computed so far; with 1, forgets what it has computed since it was last
-/// charged. So the program's own bookkeeping between the two costs no virtual time where computation is measured
-/// (`-xsim-compute measured`), if it makes no MPI call. Answers 0.
+/// With `on` 0, charges what the calling rank has computed so far; with 1, forgets what it has computed since
+/// it was last charged. So the program's own bookkeeping between the two costs no virtual time where
+/// computation is measured (`-xsim-compute measured`), if it makes no MPI call. Answers 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_measure(on: c_int) -> c_int {
     edge::outside_mpi("xsim_measure", || {
         let mut world = alone::mpi().world();
         if on == 0 {
-            world.messages.computed();
+            world.messages.ranks_mut().computed();
         } else {
-            world.messages.begun();
+            world.messages.ranks_mut().begin();
         }
     });
     0
 }
 
-/// Has the calling rank's calls recorded from now on, if the run records a trace (`-xsim-trace`, docs/traces.md). They are from the
-/// beginning, until `xsim_trace_off`. Answers 0.
+/// Has the calling rank's calls recorded from now on, if the run records a trace (`-xsim-trace`,
+/// docs/reference/traces.md). They are from the beginning, until `xsim_trace_off`. Answers 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_trace_on() -> c_int {
     trace(true)
@@ -100,14 +112,15 @@ fn trace(on: bool) -> c_int {
     0
 }
 
-/// The calling rank goes into a region of the program, which profiles tell apart by its name (`-xsim-profile`, docs/report.md), within those
-/// that it is in. Answers 0.
+/// The calling rank goes into a region of the program, which profiles tell apart by its name
+/// (`-xsim-profile`, docs/reference/report.md), within those that it is in. Answers 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_region_begin(name: *const c_char) -> c_int {
     region("xsim_region_begin", Region::Begin(&text(name)))
 }
 
-/// The calling rank leaves the region that it went into last. Answers 0, or -1, with nothing done, if that is one of another name.
+/// The calling rank leaves the region that it went into last. Answers 0, or -1, with nothing done, if that is
+/// one of another name.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_region_end(name: *const c_char) -> c_int {
     region("xsim_region_end", Region::End(&text(name)))
@@ -117,7 +130,7 @@ fn region(function: &str, region: Region) -> c_int {
     let fits = edge::outside_mpi(function, || {
         let (me, now) = {
             let mut world = alone::mpi().world();
-            (world.messages.me(), world.messages.read_clock())
+            (world.messages.me(), world.messages.ranks_mut().read_clock())
         };
         recording::region(me, now, region)
     });
@@ -130,10 +143,10 @@ pub extern "C" fn xsim_rank() -> c_int {
     edge::outside_mpi("xsim_rank", || alone::mpi().world().messages.me()) as c_int
 }
 
-/// How many virtual ranks the run has.
+/// Returns how many virtual ranks the run has.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_size() -> c_int {
-    edge::outside_mpi("xsim_size", || alone::mpi().world().messages.size()) as c_int
+    edge::outside_mpi("xsim_size", || alone::mpi().world().messages.ranks().size()) as c_int
 }
 
 /// The native process that the calling virtual rank runs in, from 0.
@@ -142,7 +155,7 @@ pub extern "C" fn xsim_real_rank() -> c_int {
     alone::mpi().processes().1 as c_int
 }
 
-/// How many native processes the run has.
+/// Returns how many native processes the run has.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_real_size() -> c_int {
     alone::mpi().processes().0 as c_int

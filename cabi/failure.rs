@@ -2,12 +2,13 @@
 
 use crate::call::{Call, Object};
 use crate::edge::fatal;
-use crate::thrown::keep;
+use crate::thrown::keep_failing;
 use mpi::attribute;
+use mpi::comm::Comms;
 use mpi::errhandler::Errhandler;
-use mpi::error::{ErrorClass, Failure};
+use mpi::error::{ErrorClass, Failure, FailureScope};
 use mpi::file_object::FILE_NULL;
-use mpi::handle::{COMM_NULL, COMM_SELF, COMM_WORLD};
+use mpi::handle::{COMM_NULL, COMM_SELF, COMM_WORLD, encode};
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -22,9 +23,15 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
         Object::Handler(_) if given.is_some() => (attribute::Object::Comm, COMM_NULL),
         // By default files return errors, those of no file among them (MPI 5.0 section 14.7).
         Object::File(file) => (attribute::Object::File, if is_file(c, file.0) { file.0 } else { FILE_NULL }),
-        Object::Comm(comm) if c.mpi.world().objects.comms.get(comm.0).is_ok() => (attribute::Object::Comm, comm.0),
+        Object::Comm(comm) if c.mpi.world().objects.comms.get(comm.0).is_ok() => {
+            (attribute::Object::Comm, comm.0)
+        }
         Object::Win(win) if is_window(c, win.0) => (attribute::Object::Win, win.0),
         Object::Session(session) if is_session(c, session.0) => (attribute::Object::Session, session.0),
+        Object::None => failure
+            .scope
+            .and_then(|scope| of_request(c, scope))
+            .unwrap_or_else(|| (attribute::Object::Comm, unattached(c))),
         _ => (attribute::Object::Comm, unattached(c)),
     };
     let handler = given.unwrap_or_else(|| {
@@ -35,7 +42,9 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
         Errhandler::AreFatal | Errhandler::Abort => fatal(c, failure),
         Errhandler::Return => {}
         Errhandler::User { function, convention, .. } => {
-            keep(c.mpi, (), || call_handler(*function, *convention, handle, failure.class.0));
+            keep_failing(c.mpi, failure.class.0, (), || {
+                call_handler(*function, *convention, handle, failure.class.0)
+            });
         }
     }
     failure.class.0
@@ -50,6 +59,28 @@ fn given(c: &Call, handler: usize) -> Option<Rc<Errhandler>> {
     let handler = handlers.of(place).clone();
     handlers.forget(place);
     Some(handler)
+}
+
+/// Returns the object on which the operation of a request works, unless the calling rank has freed it.
+fn of_request(c: &Call, scope: FailureScope) -> Option<(attribute::Object, usize)> {
+    let found = {
+        let world = c.mpi.world();
+        let (comms, me) = (&world.objects.comms, world.messages.me());
+        match scope {
+            FailureScope::Context(context) => {
+                (attribute::Object::Comm, Comms::handle(comms.index_of_context(context, me)?))
+            }
+            FailureScope::Comm(index) => (attribute::Object::Comm, Comms::handle(index)),
+            FailureScope::Win(index) => (attribute::Object::Win, encode(index)),
+            FailureScope::File(index) => (attribute::Object::File, encode(index)),
+        }
+    };
+    let is_held = match found.0 {
+        attribute::Object::Win => is_window(c, found.1),
+        attribute::Object::File => is_file(c, found.1),
+        _ => c.mpi.world().objects.comms.get(found.1).is_ok(),
+    };
+    is_held.then_some(found)
 }
 
 // A file that was given back with a failure keeps the handler that has to hear of it.
@@ -73,7 +104,9 @@ fn is_session(c: &Call, handle: usize) -> bool {
 /// as before MPI 4.0, `MPI_COMM_WORLD`'s where the program has set only that.
 fn unattached(c: &Call) -> usize {
     let world = c.mpi.world();
-    let set = |comm: usize| world.objects.errhandlers.is_set((attribute::Object::Comm, comm as u64, world.messages.me()));
+    let set = |comm: usize| {
+        world.objects.errhandlers.is_set((attribute::Object::Comm, comm as u64, world.messages.me()))
+    };
     if set(COMM_WORLD) && !set(COMM_SELF) { COMM_WORLD } else { COMM_SELF }
 }
 
@@ -81,9 +114,13 @@ fn unattached(c: &Call) -> usize {
 pub fn call_handler(function: usize, convention: u8, mut handle: usize, mut code: c_int) {
     if convention != 0 {
         let (mut fortran, mut error) = (handle as c_int, code);
-        // SAFETY: the program registered this address as a Fortran error handler: (object, code), by reference.
+        // SAFETY: the program registered this address as a Fortran error handler: (object, code), by
+        // reference.
         unsafe {
-            std::mem::transmute::<usize, unsafe extern "C-unwind" fn(*mut c_int, *mut c_int)>(function)(&raw mut fortran, &raw mut error);
+            std::mem::transmute::<usize, unsafe extern "C-unwind" fn(*mut c_int, *mut c_int)>(function)(
+                &raw mut fortran,
+                &raw mut error,
+            );
         }
         return;
     }
@@ -91,7 +128,12 @@ pub fn call_handler(function: usize, convention: u8, mut handle: usize, mut code
     unsafe { std::mem::transmute::<usize, Handler>(function)(&raw mut handle, &raw mut code) };
 }
 
-/// What a code that a program raises itself says.
+/// Returns what a code that a program raises itself says.
 pub fn raised(code: i32) -> Failure {
-    Failure { class: ErrorClass(code), text: format!("the program raised error code {code}"), entered: false }
+    Failure {
+        class: ErrorClass(code),
+        text: format!("the program raised error code {code}"),
+        entered: false,
+        scope: None,
+    }
 }

@@ -43,11 +43,15 @@ pub(crate) fn text(name: *const c_char) -> String {
     unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
 }
 
-/// Memory that all ranks share which ask for it at one place of the program: `file` and `line` (see XSIM_SHARED_MALLOC) and
-/// size. For large arrays whose contents do not matter to the result: they cost their size once,
-/// however many ranks there are. Aligned to 64 bytes, zero at first; null if there is no memory.
+/// Memory that all ranks share which ask for it at one place of the program: `file` and `line` (see
+/// XSIM_SHARED_MALLOC) and size. For large arrays whose contents do not matter to the result: they cost their
+/// size once, however many ranks there are. Aligned to 64 bytes, zero at first; null if there is no memory.
 #[unsafe(no_mangle)]
-pub extern "C" fn xsim_shared_malloc(bytes: usize, file: *const c_char, line: c_int) -> *mut std::ffi::c_void {
+pub extern "C" fn xsim_shared_malloc(
+    bytes: usize,
+    file: *const c_char,
+    line: c_int,
+) -> *mut std::ffi::c_void {
     let key = (text(file), line, bytes);
     SHARED.with_borrow_mut(|shared| {
         if let Some((block, users)) = shared.blocks.get_mut(&key) {
@@ -67,10 +71,10 @@ pub extern "C" fn xsim_shared_malloc(bytes: usize, file: *const c_char, line: c_
     })
 }
 
-/// A block of which parts are shared: `ranges` has the first byte and the first byte behind for each of `count` parts, ascending and
-/// within `bytes`. Whole pages (4 KiB) of these parts are the same memory for all ranks that ask at one place
-/// (see XSIM_PARTIAL_SHARED_MALLOC) for a block of that size; all else is the rank's own. Zero at first.
-/// A run that cannot have the block ends with a sentence.
+/// A block of which parts are shared: `ranges` has the first byte and the first byte behind for each of
+/// `count` parts, ascending and within `bytes`. Whole pages (4 KiB) of these parts are the same memory for
+/// all ranks that ask at one place (see XSIM_PARTIAL_SHARED_MALLOC) for a block of that size; all else is the
+/// rank's own. Zero at first. A run that cannot have the block ends with a sentence.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_shared_malloc_partial(
     bytes: usize,
@@ -95,7 +99,7 @@ pub extern "C" fn xsim_shared_malloc_partial(
     }
 }
 
-/// What is wrong with the shared parts of a block.
+/// Returns what is wrong with the shared parts of a block.
 fn wrong_ranges(bytes: usize, ranges: &[(usize, usize)]) -> Option<String> {
     let mut free = 0;
     ranges.iter().enumerate().find_map(|(index, &(from, end))| {
@@ -114,8 +118,8 @@ fn no_block(bytes: usize, parts: usize, why: &io::Error) -> String {
     )
 }
 
-/// The calling rank needs a block of xsim_shared_malloc or xsim_shared_malloc_partial no longer; the last one's call frees it.
-/// Null is allowed.
+/// The calling rank needs a block of xsim_shared_malloc or xsim_shared_malloc_partial no longer; the last
+/// one's call frees it. Null is allowed.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_shared_free(block: *mut std::ffi::c_void) {
     if block.is_null() || partial::PARTIAL.with_borrow_mut(|partial| partial.free(block as usize)) {
@@ -140,23 +144,29 @@ pub extern "C" fn xsim_shared_free(block: *mut std::ffi::c_void) {
 }
 
 /// Begins a block of computation that is to be sampled (see XSIM_SAMPLE): 1 if the block must run, and be
-/// ended with xsim_sample_end; 0 if it ran often enough, and its mean cost was charged instead.
-/// It runs `count` times, or more until the standard error of its mean cost is below `precision` times the mean
-/// (if that is above 0). With `global` all ranks share the samples, otherwise each rank has its own. What a block costs
-/// is the computation charged in it, so that waiting inside MPI calls is left out.
+/// ended with xsim_sample_end; 0 if it ran often enough, and its mean cost was charged instead. It runs
+/// `count` times, or more until the standard error of its mean cost is below `precision` times the mean (if
+/// that is above 0). With `global` all ranks share the samples, otherwise each rank has its own. What a block
+/// costs is the computation charged in it, so that waiting inside MPI calls is left out.
 #[unsafe(no_mangle)]
-pub extern "C" fn xsim_sample(file: *const c_char, line: c_int, global: c_int, count: c_int, precision: c_double) -> c_int {
+pub extern "C" fn xsim_sample(
+    file: *const c_char,
+    line: c_int,
+    global: c_int,
+    count: c_int,
+    precision: c_double,
+) -> c_int {
     let _turn = edge::turn();
     let mut world = alone::mpi().world();
     let me = world.messages.me();
-    let computed = world.messages.computed();
+    let computed = world.messages.ranks_mut().computed();
     SAMPLES.with_borrow_mut(|samples| {
         let place = samples.place(&text(file), line);
         let block = (place, if global != 0 { Whose::All } else { Whose::Rank(me) });
         let enough = Enough { count: u64::try_from(count).unwrap_or(0), precision };
         match samples.cost(block, enough) {
             Some(cost) => {
-                world.messages.compute(me, cost);
+                world.messages.ranks_mut().charge(me, cost);
                 0
             }
             None => {
@@ -173,7 +183,7 @@ pub extern "C" fn xsim_sample_end() -> c_int {
     let _turn = edge::turn();
     let mut world = alone::mpi().world();
     let me = world.messages.me();
-    let computed = world.messages.computed();
+    let computed = world.messages.ranks_mut().computed();
     SAMPLES.with_borrow_mut(|samples| samples.end(me, computed));
     0
 }

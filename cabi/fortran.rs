@@ -1,11 +1,13 @@
 //! The Fortran entry points' way from Fortran's arguments to those of C: everything comes by
 //! reference, handles and logicals are integers, texts have a length instead of a null
 //! byte, absent arguments are variables with a known address (MPI 5.0 chapter 19).
-//! The entry points themselves are generated (`build/fortran.rs`).
+//! The entry points themselves are generated (`abi-table/src/fortran.rs`).
 //!
-//! `include/mpif.h` and module `mpi` call `mpi_send_` (and `mpi_send`, `mpi_send__`, `MPI_SEND`): entry points beside the C ones, which go on with the same
-//! checks and the same implementation, so that a Fortran call costs what a C call costs. Module `mpi_f08` calls these symbols too, except for routines
-//! with a choice buffer, which have an entry point of their own that gets the descriptor of Fortran 2018 (`mpi_send_f08ts_`).
+//! `include/mpif.h` and module `mpi` call `mpi_send_` (and `mpi_send`, `mpi_send__`, `MPI_SEND`): entry
+//! points beside the C ones, which go on with the same checks and the same implementation, so that a Fortran
+//! call costs what a C call costs. Module `mpi_f08` calls these symbols too, except for routines with a
+//! choice buffer, which have an entry point of their own that gets the descriptor of Fortran 2018
+//! (`mpi_send_f08ts_`).
 //!
 //! - A variable whose address is its meaning (`MPI_IN_PLACE`, `MPI_STATUS_IGNORE`) is a common block that library and program share. With an image
 //!   for each rank a program has many; an address is first taken back to the program as loaded.
@@ -81,7 +83,7 @@ impl HandleCell {
     pub fn new(at: Addr) -> HandleCell {
         HandleCell { at, value: handle(at).0 }
     }
-    /// Where C finds it.
+    /// Returns where C finds it.
     #[inline]
     pub fn at(&mut self) -> Addr {
         Addr(&raw mut self.value as usize)
@@ -105,11 +107,12 @@ impl AttributeCell {
     pub fn new(at: Addr, short: bool) -> AttributeCell {
         AttributeCell { at, short, value: 0 }
     }
-    /// Where the call puts it.
+    /// Returns where the call puts it.
     pub fn at(&mut self) -> Addr {
         Addr(&raw mut self.value as usize)
     }
-    /// Gives it back, if there was one: an integer of the deprecated call loses its upper half (MPI 5.0 section 19.3.7).
+    /// Gives it back, if there was one: an integer of the deprecated call loses its upper half (MPI 5.0
+    /// section 19.3.7).
     pub fn finish(&self, flag: Addr, result: i32) {
         if result == MPI_SUCCESS && int(flag) != 0 {
             if self.short { store(self.at, self.value as i32) } else { store(self.at, self.value) }

@@ -1,6 +1,6 @@
 //! The MPI functions by number and name, generated from `cabi/table`.
 
-use mpi::charging::Course;
+use mpi::ranks::effort::Course;
 
 include!(concat!(env!("OUT_DIR"), "/functions.rs"));
 
@@ -9,16 +9,17 @@ impl Function {
     pub fn name(self) -> &'static str {
         NAMES[self as usize]
     }
-    /// Where the name is.
+    /// Returns where the name is.
     pub fn name_place(self) -> &'static &'static str {
         &NAMES[self as usize]
     }
-    /// Whether the table says so of the function; known when the library is built, where the function is.
+    /// Returns `true` if the table says so of the function; known when the library is built, where the
+    /// function is.
     #[inline(always)]
     pub const fn is(self, property: Property) -> bool {
         PROPERTIES[self as usize] & property as u8 != 0
     }
-    /// What a call does to what its rank started in a row just before.
+    /// Returns what a call does to what its rank started in a row just before.
     #[inline(always)]
     pub const fn course(self) -> Course {
         if self.is(Property::Posts) {

@@ -13,7 +13,7 @@ pub fn install(given: &BTreeMap<&'static str, String>) {
     let _ = GIVEN.set(given.clone());
 }
 
-/// What was given of an option, as text.
+/// Returns what was given of an option, as text.
 pub fn of(option: &str) -> Option<&'static str> {
     GIVEN.get()?.get(option).map(String::as_str)
 }

@@ -7,14 +7,26 @@
 #[path = "interpose/exit.rs"]
 mod exit;
 #[path = "interpose/fortran.rs"]
-mod fortran;
+pub mod fortran;
 #[path = "interpose/heap.rs"]
 mod heap;
+#[path = "interpose/kill.rs"]
+mod kill;
 #[path = "interpose/libc_state.rs"]
 mod libc_state;
+#[path = "interpose/library.rs"]
+mod library;
+#[path = "interpose/printing.rs"]
+mod printing;
+#[path = "interpose/process.rs"]
+mod process;
 #[path = "interpose/start.rs"]
 mod start;
 #[path = "interpose/stdio.rs"]
 mod stdio;
+#[path = "interpose/threads.rs"]
+mod threads;
 #[path = "interpose/time.rs"]
 mod time;
+#[path = "interpose/waits.rs"]
+pub mod waits;

@@ -1,12 +1,15 @@
 //! What recorders are told of the calls that programs make.
 //!
-//! Each generated entry point begins with one branch ([`intervenes`]). While nobody listens it is never taken, and nothing else is
-//! different. Else the entry point calls the function around it, which hands over its arguments as words ([`open`]), calls the entry
-//! point again, which lets this one call through, and tells how it ended ([`close`]). So whichever way a program calls MPI (C, Fortran,
-//! `PMPI_`, from a library or a callback) each call is told once, and a call in two halves is one call.
+//! Each generated entry point begins with one branch ([`intervenes`]). While nobody listens it is never
+//! taken, and nothing else is different. Else the entry point calls the function around it, which hands over
+//! its arguments as words ([`open`]), calls the entry point again, which lets this one call of the thread
+//! through, and tells how it ended ([`Around::returned`]). So whichever way a program calls MPI (C, Fortran,
+//! `PMPI_`, from a library or a callback) each call is told once, and a call in two halves is one call. Calls
+//! of one rank lie within each other where callbacks call MPI; `nesting.rs` keeps which of them are open.
 //!
-//! A status that the program ignores goes into memory of ours, and a send that was complete at once gets a request of its own: so it is
-//! known what a wildcard received, and which request is which. Virtual times do not depend on either.
+//! A status that the program ignores goes into memory of ours, and a send that was complete at once gets a
+//! request of its own: so it is known what a wildcard received, and which request is which. Virtual times do
+//! not depend on either.
 
 mod arguments;
 mod calls;
@@ -14,7 +17,10 @@ mod chains;
 mod facts;
 mod findings;
 mod host;
+mod level;
+mod located;
 mod module;
+mod nesting;
 mod objects;
 mod open;
 mod parameter;
@@ -30,31 +36,36 @@ mod watch;
 use crate::alone;
 use crate::call;
 use crate::constants::MPI_SUCCESS;
-use crate::function::Function;
+use crate::function::{Function, NAMES};
 use crate::threads;
+use arguments::Words;
 use calls::{Caller, Covered};
 use chains::Chains;
 use engine::Time;
 use facts::Facts;
 use findings::Waits;
 pub use findings::{begin_quickly, end_quickly};
+use level::Level;
+pub use located::{Located, current_call};
 use mpi::Mpi;
 use mpi::world::{Phase, World};
+use nesting::{LEFT, LeftCodes, Nesting};
+pub use nesting::{enter_callback, leave_callback};
 use objects::Known;
 use observe::recorder::{Argument, Finding, Left, Region};
-use observe::{CallProfile, CriticalPath, Recorder};
+use observe::{CallProfile, CriticalPath, LongIntervals, Recorder, Symbols};
 use open::Open;
 pub use parameter::Form;
 use parked::Told;
 use short::{Origin, Short};
 pub use sites::Frame;
-use sites::Sites;
+use sites::{Sites, calling_site};
 use statuses::Statuses;
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering::Relaxed};
 use touched::{Memory, Single, Watched};
 use watch::Watch;
 
@@ -62,32 +73,33 @@ use watch::Watch;
 const OFF: u8 = 0;
 /// Somebody does.
 const ON: u8 = 1;
-/// Somebody does, and has been told of the call that comes next.
-const PASS: u8 = 2;
-
 /// Nobody has said: the run has not begun.
-const UNDECIDED: u8 = 3;
+const UNDECIDED: u8 = 2;
 
 static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
 
-/// Whether an entry point is to go around by the recorders.
+thread_local! {
+    /// `true` if the call that the thread makes next is one that recorders have been told of, or are not to
+    /// be.
+    // Of the thread: between a call's being told and its entry point another thread may make one.
+    static PASSES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns `true` if an entry point is to go around by the recorders.
 #[inline(always)]
 pub fn intervenes() -> bool {
-    let mode = MODE.load(Relaxed);
-    if mode == OFF {
-        return false;
-    }
-    if mode == PASS {
-        MODE.store(ON, Relaxed);
-    }
-    mode != PASS
+    MODE.load(Relaxed) != OFF && !passes()
+}
+
+/// Returns `true` if the thread's call is to pass; the next is not.
+#[inline(never)]
+fn passes() -> bool {
+    PASSES.replace(false)
 }
 
 /// Makes one call of an entry point that is not the program's, so that nobody is told of it.
 pub fn unheard<T>(call: impl FnOnce() -> T) -> T {
-    if MODE.load(Relaxed) == ON {
-        MODE.store(PASS, Relaxed);
-    }
+    PASSES.set(MODE.load(Relaxed) == ON);
     call()
 }
 
@@ -104,6 +116,8 @@ struct Recording {
     words: Vec<u64>,
     /// The rank and the communicator of the last call that was told in words, and what follows from them.
     position: Option<(u32, Option<usize>, Facts)>,
+    /// Callbacks under way.
+    nesting: Nesting,
     /// What blocked calls said on entry.
     told: Told,
     /// Objects that ranks have seen.
@@ -116,11 +130,11 @@ struct Recording {
     sites: Option<Sites>,
     /// If a recorder wants to know through which functions calls come.
     chains: Option<Chains>,
-    /// Whether a recorder wants to know what receives have learned.
+    /// `true` if a recorder wants to know what receives have learned.
     matches: bool,
-    /// Whether all recorders that want calls know them again by their words.
+    /// `true` if all recorders that want calls know them again by their words.
     recognized: bool,
-    /// Whether a recorder wants calls with their arguments.
+    /// `true` if a recorder wants calls with their arguments.
     calls: bool,
     /// What calls wait for, if a recorder wants to know.
     short: Option<Short>,
@@ -132,22 +146,63 @@ struct Recording {
     found: Vec<Finding>,
 }
 
+/// Returns the measured intervals of this process that stand out.
+pub fn long_intervals(mpi: &Mpi) -> Vec<LongIntervals> {
+    let mut symbols = Symbols::default();
+    mpi.world()
+        .messages
+        .ranks_mut()
+        .profile_mut()
+        .intervals
+        .long(&NAMES, |address| symbols.name(&module::place(rank::original(address))))
+}
+
 struct Place(UnsafeCell<Option<Recording>>);
 
-// SAFETY: like `state::MPI`: MPI calls of a process are made by one thread at a time, which with one rank a process `alone` sees to;
-// the functions that any thread may call are not recorded.
+// SAFETY: like `state::MPI`: MPI calls of a process are made by one thread at a time, which with one rank a
+// process `alone` sees to; the functions that any thread may call are not recorded.
 unsafe impl Sync for Place {}
 
 static RECORDING: Place = Place(UnsafeCell::new(None));
 
-/// What is recorded, for a short while: nothing that is called meanwhile calls MPI or switches ranks.
+/// Returns what is recorded, for a short while: nothing that is called meanwhile calls MPI or switches ranks.
 fn with<T>(what: impl FnOnce(&mut Recording) -> T) -> Option<T> {
+    INSIDE.store(true, Relaxed);
     // SAFETY: see `Place`; `what` runs to its end before anybody else can come here.
-    unsafe { &mut *RECORDING.0.get() }.as_mut().map(what)
+    let done = unsafe { &mut *RECORDING.0.get() }.as_mut().map(what);
+    INSIDE.store(false, Relaxed);
+    done
+}
+
+/// `true` if findings are made of the memory that operations touch.
+static WATCHES: AtomicBool = AtomicBool::new(false);
+/// `true` if [`with`] runs: the C library may free memory meanwhile.
+static INSIDE: AtomicBool = AtomicBool::new(false);
+
+/// Returns `true` if freed memory is to be reported by [`freed`].
+#[inline(always)]
+pub fn watches_memory() -> bool {
+    WATCHES.load(Relaxed)
+}
+
+/// The program frees a block of memory that begins there.
+#[cold]
+pub fn freed(block: usize) {
+    let Some(own) = rank::caller() else { return };
+    if INSIDE.load(Relaxed) || alone::mpi().is_alone() {
+        return;
+    }
+    with(|recording| {
+        if let Some(watch) = &mut recording.watch {
+            watch.freed(recording.first + own, block, &mut recording.found);
+        }
+        recording.tell_found();
+    });
 }
 
 /// Calls of these ranks are told to these recorders from now on.
 pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
+    mpi.world().messages.ranks_mut().profile_mut().intervals.site = Some(calling_site);
     if recorders.is_empty() {
         return MODE.store(OFF, Relaxed);
     }
@@ -159,15 +214,17 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
     let calls = recorders.iter().any(|recorder| recorder.wants_calls());
     let short = recorders.iter().any(|recorder| recorder.wants_waits()).then(|| Short::of(own.clone()));
     if short.is_some() {
-        mpi.world().messages.find_out_waits();
+        mpi.world().messages.follow_waits();
         if recorders.iter().any(|recorder| recorder.wants_messages()) {
-            let wants = |rank| recorders.iter().any(|recorder| recorder.wants_messages() && recorder.wants(rank));
-            mpi.world().messages.find_out_messages(wants);
+            let wants =
+                |rank| recorders.iter().any(|recorder| recorder.wants_messages() && recorder.wants(rank));
+            mpi.world().messages.watch_mut().follow_messages(wants);
         }
     }
     let watch = recorders.iter().any(|recorder| recorder.wants_findings()).then(|| Watch::of(own.clone()));
     if watch.is_some() {
         mpi.world().messages.compare_types();
+        WATCHES.store(true, Relaxed);
     }
     let only_watched = (watch.is_some() && short.is_none() && chains.is_none() && !calls).then(Watched::all);
     let callers = own.clone().map(|_| None).collect();
@@ -179,6 +236,7 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
         spare: Vec::new(),
         words: Vec::new(),
         position: None,
+        nesting: Nesting::default(),
         told: Told::default(),
         known: Known::default(),
         statuses: Statuses::default(),
@@ -199,42 +257,43 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
     threads::recorded();
 }
 
-/// What is done where the mounted rank enters a function, whose words are at an address, and where it leaves one, with a code.
+/// Callbacks that run on entry to and exit from an MPI function. `entered` gets the address of the arguments,
+/// `left` the return code.
 #[derive(Clone, Copy)]
-pub struct Around {
+pub struct Raise {
     /// The function and the address.
     pub entered: fn(Function, usize),
     /// The code.
     pub left: fn(i32),
 }
 
-/// Whether somebody is told of events of the tool interface, and what raises them.
+/// `true` if somebody is told of events of the tool interface, and what raises them.
 // Handed in: the tool interface is above what it listens to.
 static RAISES: AtomicBool = AtomicBool::new(false);
-static AROUND: OnceLock<Around> = OnceLock::new();
+static RAISE: OnceLock<Raise> = OnceLock::new();
 
 #[inline]
 fn raises() -> bool {
     RAISES.load(Relaxed)
 }
 
-fn around() -> Option<&'static Around> {
-    if raises() { AROUND.get() } else { None }
+fn raise() -> Option<&'static Raise> {
+    if raises() { RAISE.get() } else { None }
 }
 
 /// Calls are to raise events, or no more.
-pub fn raise_events(on: bool, with_these: Around) {
-    AROUND.get_or_init(|| with_these);
+pub fn raise_events(on: bool, with_these: Raise) {
+    RAISE.get_or_init(|| with_these);
     RAISES.store(on, Relaxed);
     let listened = with(|_| ()).is_some();
     match MODE.load(Relaxed) {
         OFF if on => MODE.store(ON, Relaxed),
-        ON | PASS if !on && !listened => MODE.store(OFF, Relaxed),
+        ON if !on && !listened => MODE.store(OFF, Relaxed),
         _ => {}
     }
 }
 
-/// What [`open`] says to [`close`].
+/// Passed from `open` to `close`.
 #[derive(Clone, Copy)]
 pub struct Opened {
     /// The calling thread has entered MPI.
@@ -263,7 +322,8 @@ impl Opened {
     const UNHEARD: Opened = Opened { entered: false, told: false, watched: false, makes: None, waits: None };
 }
 
-/// A call begins, whose arguments these are: a status among them may be replaced. `frame` is of the function that calls this one.
+/// A call begins, whose arguments these are: a status among them may be replaced. `frame` is of the function
+/// that calls this one.
 #[inline(never)]
 pub fn open(function: Function, form: Form, words: &mut [u64], frame: &Frame) -> Opened {
     // With one rank a process the run may begin here.
@@ -271,29 +331,70 @@ pub fn open(function: Function, form: Form, words: &mut [u64], frame: &Frame) ->
     if MODE.load(Relaxed) == OFF {
         return Opened::UNHEARD;
     }
-    if mpi.is_alone() {
-        threads::enter(function);
+    if mpi.is_guarded() {
+        threads::pass(mpi, function);
     }
     // In place, and not handed from one to the other, which would take as long as to find out.
     let mut opened = Opened { entered: mpi.is_alone(), ..Opened::UNHEARD };
-    // A panic is a defect of ours, and the program's frames are not ours to unwind: the call goes on unrecorded.
-    let _ = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.open((function, form), words, frame, &mut opened))));
-    if let Some(around) = around() {
-        (around.entered)(function, words.as_ptr() as usize);
+    // A panic is a defect of ours, and the program's frames are not ours to unwind: the call goes on
+    // unrecorded.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        with(|recording| recording.open((function, form), words, frame, &mut opened))
+    }));
+    if let Some(raise) = raise() {
+        (raise.entered)(function, words.as_ptr() as usize);
     }
-    MODE.store(PASS, Relaxed);
+    PASSES.set(true);
     opened
 }
 
-/// The call that was opened last, with these words, has returned.
+/// The value that the call of this thread would have returned which an exception leaves; [`LEFT`] where
+/// nothing is known of it.
+static THROWN_AT: AtomicI32 = AtomicI32::new(LEFT);
+
+/// The mounted rank's call is left by an exception instead of returning this code.
+pub fn throws_instead_of(code: i32) {
+    THROWN_AT.store(code, Relaxed);
+}
+
+/// A call of an entry point that recorders were told of: however it ends, they are told of that, too.
+// An exception of the program runs through the function around the entry point; a jump does not, and is seen
+// at the rank's next call.
+pub struct Around<'a> {
+    opened: &'a Opened,
+    words: &'a [u64],
+}
+
+impl<'a> Around<'a> {
+    /// The call that [`open`] was told of.
+    pub fn call(opened: &'a Opened, words: &'a [u64]) -> Around<'a> {
+        Around { opened, words }
+    }
+
+    /// It has returned.
+    #[inline(always)]
+    pub fn returned(self, code: i32) {
+        close(self.opened, self.words, code);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Around<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        close(self.opened, self.words, THROWN_AT.swap(LEFT, Relaxed));
+    }
+}
+
+/// The call that was opened with these words is over.
 #[inline(never)]
-pub fn close(opened: &Opened, words: &[u64], code: i32) {
+fn close(opened: &Opened, words: &[u64], code: i32) {
     if opened.told {
         // As in `open`.
         let _ = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.close(opened, words, code))));
     }
-    if let Some(around) = around() {
-        (around.left)(code);
+    if let Some(raise) = raise() {
+        (raise.left)(code);
     }
     if opened.entered {
         threads::leave();
@@ -305,7 +406,8 @@ pub fn listen(rank: u32, on: bool) {
     with(|recording| recording.recorders.iter_mut().for_each(|recorder| recorder.listen(rank, on)));
 }
 
-/// A rank goes into a region of the program or leaves one; whether that fits what it said before, as far as anybody listens.
+/// A rank goes into a region of the program or leaves one; whether that fits what it said before, as far as
+/// anybody listens.
 pub fn region(rank: u32, at: Time, region: Region) -> bool {
     let told = |recording: &mut Recording| {
         // All are told, whatever the first says.
@@ -321,12 +423,14 @@ pub fn region(rank: u32, at: Time, region: Region) -> bool {
 /// A sentence, if something could not be written.
 pub fn end() -> Result<(), String> {
     MODE.store(OFF, Relaxed);
+    WATCHES.store(false, Relaxed);
     with(Recording::end).unwrap_or(Ok(()))
 }
 
-/// What the first process is to know of each recorder of this one, after [`end`].
+/// Returns what the first process is to know of each recorder of this one, after [`end`].
 pub fn parts() -> Vec<Vec<u8>> {
-    with(|recording| recording.recorders.iter_mut().map(|recorder| recorder.part()).collect()).unwrap_or_default()
+    with(|recording| recording.recorders.iter_mut().map(|recorder| recorder.part()).collect())
+        .unwrap_or_default()
 }
 
 /// Brings the parts of all processes together: for each recorder those that [`parts`] gave, by process.
@@ -334,15 +438,20 @@ pub fn parts() -> Vec<Vec<u8>> {
 /// # Errors
 /// A sentence, if something could not be read or written.
 pub fn merge(parts: Vec<Vec<Vec<u8>>>) -> Result<(), String> {
-    with(|recording| recording.recorders.iter_mut().zip(parts).try_for_each(|(recorder, parts)| recorder.merge(parts))).unwrap_or(Ok(()))
+    with(|recording| {
+        recording.recorders.iter_mut().zip(parts).try_for_each(|(recorder, parts)| recorder.merge(parts))
+    })
+    .unwrap_or(Ok(()))
 }
 
-/// Where the time went by call site, if a recorder has found out, on the first process, after [`merge`].
+/// Returns where the time went by call site, if a recorder has found out, on the first process, after
+/// [`merge`].
 pub fn profile() -> Option<CallProfile> {
     with(|recording| recording.recorders.iter_mut().find_map(|recorder| recorder.profile())).flatten()
 }
 
-/// What the run's time depended on, if a recorder has found out, on the first process, after [`merge`].
+/// Returns what the run's time depended on, if a recorder has found out, on the first process, after
+/// [`merge`].
 pub fn critical_path() -> Option<CriticalPath> {
     with(|recording| recording.recorders.iter_mut().find_map(|recorder| recorder.critical_path())).flatten()
 }
@@ -357,17 +466,23 @@ fn tell_computed(recorders: &mut [Box<dyn Recorder>], rank: u32, left: Time, ent
 
 /// Members of collectives have all entered.
 fn tell_gathered(recorders: &mut [Box<dyn Recorder>], world: &mut World) {
-    if !world.messages.has_gathered() {
+    if !world.messages.watch().has_gathered() {
         return;
     }
-    for (id, entries) in world.messages.gathered() {
+    for (id, entries) in world.messages.watch_mut().gathered() {
         recorders.iter_mut().for_each(|recorder| recorder.gathered(id, &entries));
     }
 }
 
 impl Recording {
     #[inline(always)]
-    fn open(&mut self, (function, form): (Function, Form), words: &mut [u64], frame: &Frame, opened: &mut Opened) {
+    fn open(
+        &mut self,
+        (function, form): (Function, Form),
+        words: &mut [u64],
+        frame: &Frame,
+        opened: &mut Opened,
+    ) {
         match self.only_watched {
             Some(all) => self.open_watched(&all[function as usize], (function, form), words, frame, opened),
             None => self.open_any((function, form), words, frame, opened),
@@ -375,25 +490,49 @@ impl Recording {
     }
 
     #[inline(never)]
-    fn open_any(&mut self, (function, form): (Function, Form), words: &mut [u64], frame: &Frame, opened: &mut Opened) {
+    fn open_any(
+        &mut self,
+        (function, form): (Function, Form),
+        words: &mut [u64],
+        frame: &Frame,
+        opened: &mut Opened,
+    ) {
         let mut world = alone::mpi().world();
         let me = world.messages.me();
-        if world.is_at_limit() && world.must_stop().is_some() || !self.recorders.iter().any(|recorder| recorder.wants(me)) {
+        if world.is_at_limit() && world.must_stop().is_some()
+            || !self.recorders.iter().any(|recorder| recorder.wants(me))
+        {
             return;
         }
         let watched = self.watch.is_some() && Watched::of(function).any;
         if !watched && !self.calls && self.short.is_none() {
             return;
         }
-        let entered = world.messages.upcoming_entry();
+        let mut codes = LeftCodes::new();
+        let level = self.nesting.level(me, words.as_ptr() as usize, |level, code| codes.push((level, code)));
+        if self.leaves_calls(me, level) || self.short.as_ref().is_some_and(|short| short.leaves(me, level)) {
+            drop(world);
+            self.leave_all(me, level, &codes);
+            world = alone::mpi().world();
+        }
+        let entered = world.messages.ranks_mut().upcoming_entry();
         let site = self.site(frame, words);
         let chain = self.chains.as_mut().map_or(0, |chains| {
-            let told = |number, places: &[_]| self.recorders.iter_mut().for_each(|recorder| recorder.chain(number, places));
+            let told = |number, places: &[_]| {
+                self.recorders.iter_mut().for_each(|recorder| recorder.chain(number, places))
+            };
             chains.of(function as u16, site, told)
         });
-        let origin = Origin { site, chain, entered };
-        let before = self.short.as_mut().and_then(|short| short.open(&mut world, function, form, words, origin));
-        world.messages.call_from(site);
+        let origin = Origin { site, chain, entered, level };
+        let mut before = None;
+        if let Some(short) = &mut self.short {
+            drop(world);
+            let read = Words::of(function, form, words);
+            let bytes = read.sent_bytes();
+            world = alone::mpi().world();
+            before = short.open(&mut world, function, &read, origin, bytes);
+        }
+        world.messages.watch_mut().call_from(site);
         if watched {
             self.begin_watching(world, Watched::of(function), (function, site), form, words, opened);
         } else {
@@ -404,25 +543,42 @@ impl Recording {
             if let Some(left) = before {
                 tell_computed(&mut self.recorders, me, left, entered);
             }
-            return alone::mpi().world().messages.go_on_measuring();
+            return alone::mpi().world().messages.ranks_mut().go_on_measuring();
         }
-        self.open_call((me, function, site, entered), form, words);
-        alone::mpi().world().messages.enter_as_told();
+        self.open_call((me, function), origin, form, words);
+        alone::mpi().world().messages.ranks_mut().enter_as_foretold();
     }
 
     /// The number of the site of a call with these words, if a recorder wants it.
     #[inline]
     fn site(&mut self, frame: &Frame, words: &[u64]) -> u32 {
         self.sites.as_mut().map_or(0, |sites| {
-            sites.of(frame, words, |number, place| self.recorders.iter_mut().for_each(|recorder| recorder.site(number, place)))
+            sites.of(frame, words, |number, place| {
+                self.recorders.iter_mut().for_each(|recorder| recorder.site(number, place))
+            })
         })
     }
 
-    /// Tells what the call that returns waited for.
-    fn close_short(&mut self) {
+    /// The mounted rank has left its calls at this level and deeper: they are over.
+    #[cold]
+    fn leave_all(&mut self, me: u32, level: Level, codes: &LeftCodes) {
+        let at = {
+            let mut world = alone::mpi().world();
+            if let Some(short) = &mut self.short {
+                short.leave(&mut world, &mut self.recorders, level);
+            }
+            world.messages.clock(me)
+        };
+        if self.calls {
+            self.leave_calls((me, at), level, codes);
+        }
+    }
+
+    /// Tells what the call at this level, which returns, waited for.
+    fn close_short(&mut self, level: Level) {
         let Some(short) = &mut self.short else { return };
         let mut world = alone::mpi().world();
-        short.close(&mut world, &mut self.recorders);
+        short.close(&mut world, &mut self.recorders, level);
         tell_gathered(&mut self.recorders, &mut world);
     }
 
@@ -437,19 +593,23 @@ impl Recording {
     #[inline(never)]
     fn close_any(&mut self, opened: &Opened, words: &[u64], code: i32) {
         let mpi = alone::mpi();
-        self.close_short();
+        let me = mpi.world().messages.me();
+        let mut codes = LeftCodes::new();
+        let level = self.nesting.level(me, words.as_ptr() as usize, |level, code| codes.push((level, code)));
+        let inner = level.inner();
+        if self.leaves_calls(me, inner) || self.short.as_ref().is_some_and(|short| short.leaves(me, inner)) {
+            self.leave_all(me, inner, &codes);
+        }
+        self.close_short(level);
         if opened.watched {
             self.end_watching(opened, words, code);
         }
         if !self.calls {
-            return mpi.world().messages.go_on_measuring();
+            return mpi.world().messages.ranks_mut().go_on_measuring();
         }
-        let (me, at) = {
-            let world = mpi.world();
-            (world.messages.me(), world.messages.clock(world.messages.me()))
-        };
-        self.close_call((me, at), words, code);
-        mpi.world().messages.go_on_measuring();
+        let at = mpi.world().messages.clock(me);
+        self.close_call((me, at), level, words, code);
+        mpi.world().messages.ranks_mut().go_on_measuring();
     }
 
     fn end(&mut self) -> Result<(), String> {
@@ -461,8 +621,8 @@ impl Recording {
         tell_gathered(&mut self.recorders, &mut world);
         let kinds = world.chapters.collectives.kinds();
         self.recorders.iter_mut().for_each(|recorder| recorder.collectives(&kinds));
-        if let Some(waits) = &world.messages.waits {
-            self.recorders.iter_mut().for_each(|recorder| recorder.traffic(&waits.traffic));
+        if let Some(traffic) = world.messages.watch().traffic() {
+            self.recorders.iter_mut().for_each(|recorder| recorder.traffic(traffic));
         }
         self.tell_left_over(&mut world);
         for (rank, caller) in (self.first..).zip(std::mem::take(&mut self.callers)) {
@@ -470,8 +630,13 @@ impl Recording {
             let Some(caller) = caller else { continue };
             for open in caller.under_way.calls() {
                 let call = open.call(rank);
-                if open.function == Function::Finalize && world.messages.phase(rank) != Phase::Active {
-                    let left = Left { at: world.messages.clock(rank), code: MPI_SUCCESS, name: call::code_name(MPI_SUCCESS) };
+                if open.function == Function::Finalize && world.messages.ranks()[rank].phase != Phase::Active
+                {
+                    let left = Left {
+                        at: world.messages.clock(rank),
+                        code: MPI_SUCCESS,
+                        name: call::code_name(MPI_SUCCESS),
+                    };
                     self.recorders.iter_mut().for_each(|recorder| recorder.call(&call, &left));
                 } else {
                     self.recorders.iter_mut().for_each(|recorder| recorder.unfinished(&call));

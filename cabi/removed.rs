@@ -63,14 +63,22 @@ pub extern "C-unwind" fn MPI_Type_ub(datatype: Handle, displacement: Addr) -> i3
 const LB: usize = 0x2fe;
 const UB: usize = 0x2ff;
 
-/// `MPI_Type_struct`, now `MPI_Type_create_struct`, with `MPI_LB` and `MPI_UB` among its types (MPI 1.1 section 3.12.3): the least place of
-/// a lower bound and the greatest of an upper one are the new type's, now a matter of `MPI_Type_create_resized`.
+/// `MPI_Type_struct`, now `MPI_Type_create_struct`, with `MPI_LB` and `MPI_UB` among its types (MPI 1.1
+/// section 3.12.3): the least place of a lower bound and the greatest of an upper one are the new type's, now
+/// a matter of `MPI_Type_create_resized`.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
-pub extern "C-unwind" fn MPI_Type_struct(count: i32, blocklengths: Addr, displacements: Addr, types: Addr, newtype: Addr) -> i32 {
+pub extern "C-unwind" fn MPI_Type_struct(
+    count: i32,
+    blocklengths: Addr,
+    displacements: Addr,
+    types: Addr,
+    newtype: Addr,
+) -> i32 {
     let given = [blocklengths, displacements, types, newtype].iter().all(|at| at.0 != 0);
-    let part =
-        |i: i64| -> (i32, i64, usize) { (load(blocklengths.offset(4 * i)), load(displacements.offset(8 * i)), load(types.offset(8 * i))) };
+    let part = |i: i64| -> (i32, i64, usize) {
+        (load(blocklengths.offset(4 * i)), load(displacements.offset(8 * i)), load(types.offset(8 * i)))
+    };
     let parts: Vec<_> = (0..if given { i64::from(count) } else { 0 }).map(part).collect();
     let place = |marker: usize| parts.iter().filter(move |part| part.2 == marker).map(|part| part.1);
     let (lower, upper) = (place(LB).min(), place(UB).max());

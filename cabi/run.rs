@@ -1,7 +1,7 @@
 //! A run from beginning to end: options, machine, ranks, main loop, report.
 
 use crate::function::NAMES;
-use crate::recording;
+use crate::recording::{self, Located};
 use crate::state;
 use engine::EndOfTime;
 use mpi::info::Info;
@@ -33,6 +33,9 @@ pub fn start(mut program: Program) -> i32 {
         println!("xsim {}", env!("CARGO_PKG_VERSION"));
         return 0;
     }
+    if let Some(why) = crate::interpose::fortran::is_inside() {
+        return refuse(&why);
+    }
     prepare_heap();
     program.set_arguments(&arguments);
     let name = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -42,7 +45,8 @@ pub fn start(mut program: Program) -> i32 {
     }
 }
 
-/// `xsim run` preloads libxsim into a program that would reach it too late, but not into the program's children.
+/// `xsim run` preloads libxsim into a program that would reach it too late, but not into the program's
+/// children.
 fn restore_preload() {
     let Some(before) = std::env::var_os("XSIM_PRELOADED") else { return };
     // SAFETY: the program has not started, so no other thread reads the environment.
@@ -56,11 +60,12 @@ fn restore_preload() {
     }
 }
 
-/// Keeps freed memory up to some size, where the C library would give it back to the system: buffers of ranks and collectives come
-/// and go, and to touch memory anew costs several times as much as to copy it.
+/// Keeps freed memory up to some size, where the C library would give it back to the system: buffers of ranks
+/// and collectives come and go, and to touch memory anew costs several times as much as to copy it.
 ///
-/// The beginning of the heap lies on large pages. A thousand ranks with a few kilobytes each are on more small ones than the processor
-/// keeps addresses of: a stencil of 1 KiB faces takes 8 % longer with those. It is no more, since a program may leave most of what it allocates untouched.
+/// The beginning of the heap lies on large pages. A thousand ranks with a few kilobytes each are on more
+/// small ones than the processor keeps addresses of: a stencil of 1 KiB faces takes 8 % longer with those. It
+/// is no more, since a program may leave most of what it allocates untouched.
 fn prepare_heap() {
     const LARGEST: libc::c_int = 32 << 20;
     const BEGINNING: usize = 128 << 20;
@@ -68,19 +73,23 @@ fn prepare_heap() {
     const PAGE: usize = 2 << 20;
     /// What the C library adds to the heap at a time unless told otherwise.
     const PAD: libc::c_int = 128 << 10;
-    // SAFETY: settings that are plain numbers, made before the program's own code begins; a block that is freed at once; and
-    // advice on the memory between it and the end of the heap, which the C library owns and nobody gives back.
+    /// What it adds behind the beginning: what is made present at a time (`rank::heap::presence`).
+    const STEP: libc::c_int = 2 << 20;
+    // SAFETY: settings that are plain numbers, made before the program's own code begins; a block that is
+    // freed at once; and advice on the memory between it and the end of the heap, which the C library owns
+    // and nobody gives back.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, LARGEST);
         libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT);
         libc::mallopt(libc::M_TOP_PAD, BEGINNING as libc::c_int);
-        let block = libc::malloc(2 * PAD as usize);
-        let (from, to) = ((block as usize).next_multiple_of(PAGE), libc::sbrk(0) as usize);
-        libc::free(block);
-        libc::mallopt(libc::M_TOP_PAD, PAD);
-        // The heap may be elsewhere: with another allocator, or where something lies behind it.
-        if (block as usize..block as usize + 2 * BEGINNING).contains(&to) && from < to {
+        let block = rank::heap::allocate(2 * PAD as usize).map_or(0, |block| block.0);
+        let (from, to) = (block.next_multiple_of(PAGE), libc::sbrk(0) as usize);
+        rank::heap::release(rank::Addr(block));
+        libc::mallopt(libc::M_TOP_PAD, STEP);
+        // The heap may be elsewhere, where something lies behind it.
+        if (block..block + 2 * BEGINNING).contains(&to) && from < to {
             libc::madvise(from as *mut libc::c_void, to - from, libc::MADV_HUGEPAGE);
+            rank::heap::presence::prepare(from..to, block + 2 * PAD as usize);
         }
     }
 }
@@ -91,19 +100,19 @@ pub fn refuse(why: &dyn std::fmt::Display) -> i32 {
     USAGE
 }
 
-/// What a run needs to begin, and the machine's name.
+/// Returns what a run needs to begin, and the machine's name.
 pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String), String> {
     crate::given::install(&options.given);
     let (setup, machine) = simulation::setup(options, &NAMES)?;
     let setup = processes::spread(setup, remote);
     simulation::recorders::check(options, &NAMES)?;
-    // Decided for the whole run before it begins: the first receive that is cancelled must find the matches held. What a program loads while it
-    // runs, as Python does, may cancel.
+    // Decided for the whole run before it begins: the first receive that is cancelled must find the matches
+    // held. What a program loads while it runs, as Python does, may cancel.
     let cancels = rank::is_any_called(&["MPI_Cancel", "PMPI_Cancel", "dlopen"]);
     Ok((Setup { environment: environment(options, "MPI_THREAD_FUNNELED"), cancels, ..setup }, machine))
 }
 
-/// What `MPI_INFO_ENV` says (MPI 5.0 section 11.2.1).
+/// Returns what `MPI_INFO_ENV` says (MPI 5.0 section 11.2.1).
 pub fn environment(options: &Options, threads: &str) -> Info {
     let mut info = Info::default();
     let program = std::env::args().next().unwrap_or_default();
@@ -132,7 +141,7 @@ fn config(options: &Options, (first, ranks): (u32, u32)) -> Config {
             options::StackMode::Auto if bytes.is_some() => StackMode::Own { bytes },
             options::StackMode::Auto => StackMode::Auto,
             options::StackMode::Own => StackMode::Own { bytes },
-            options::StackMode::Shared => StackMode::Shared { bytes: bytes.unwrap_or_default().max(8 << 20) },
+            options::StackMode::Shared => StackMode::Shared { bytes: bytes.map(|bytes| bytes.max(8 << 20)) },
         },
         globals: match options.globals {
             options::Globals::Auto => GlobalsMode::Auto,
@@ -153,9 +162,13 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     let (own, sharing) = processes::own(options, remote.as_ref());
     simulation::preflight(options, own.1, sharing, remote.as_ref().is_none_or(Remote::is_first))?;
     let (setup, machine) = setup(options, remote)?;
-    let mut stacks = Ranks::new(program, config(options, own))?;
+    let mut stacks = Located::new(Ranks::new(program, config(options, own))?);
+    if matches!(options.compute, options::Compute::Measured) {
+        let most = simulation::memory::available().map_or(0, |bytes| bytes / u64::from(sharing) / 4);
+        rank::heap::presence::keep(most as usize);
+    }
     if options.verbose && own.0 == 0 {
-        eprintln!("xsim: {}", stacks.explanation());
+        eprintln!("xsim: {}", stacks.ranks().explanation());
     }
     let mpi = state::install(Mpi::new(setup));
     let (processes, me) = mpi.processes();
@@ -176,7 +189,8 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
         }
         if forecast.is_due(world.messages.me().saturating_sub(own.0), own.1)
             && let there = simulation::memory::available().map(|bytes| bytes / u64::from(sharing))
-            && let Err(why) = forecast.check(own.1, resident_bytes(), there)
+            && let Err(why) =
+                forecast.check(own.1, resident_bytes().saturating_sub(rank::heap::presence::made()), there)
         {
             progress.finish();
             rank::output::flush();
@@ -185,12 +199,15 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
             std::process::exit(refuse(&why));
         }
     };
+    rank::set_last_words(transport::watch::dies);
+    crate::interpose::waits::note_threads();
     let ending = EndOfTime::catch(|| mpi::progress::run(mpi, &mut stacks, &mut tick));
     rank::output::set_line_drawn(false);
     progress.finish();
     rank::output::flush();
     let ending = ending.unwrap_or_else(|end| end_of_time(mpi, &end));
-    // What a build system compiles with the MPI compiler to try it out, or to run it as a tool of its own, is no simulation.
+    // What a build system compiles with the MPI compiler to try it out, or to run it as a tool of its own, is
+    // no simulation.
     if let Some(status) = ending.without_mpi
         && processes == 1
         && !options.given.contains_key("np")
@@ -198,18 +215,21 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
         // Its calls, if it made any, were none of MPI.
         return recording::end().and_then(|()| merge(mpi)).map(|()| status);
     }
-    close(mpi, &ending, options, (name, machine), &meter, stacks.switches())?;
-    Ok(ending.status)
+    close(mpi, &ending, options, (name, machine), &meter, stacks.ranks().switches())?;
+    // Lost output is a failure of the run: its sentence was printed when it happened.
+    Ok(if rank::output::is_lost() && ending.status == 0 { 1 } else { ending.status })
 }
 
-/// Virtual time ends while ranks wait: names the rank that is furthest. The launcher ends the other processes with this one.
+/// Virtual time ends while ranks wait: names the rank that is furthest. The launcher ends the other processes
+/// with this one.
 fn end_of_time(mpi: &Mpi, end: &EndOfTime) -> ! {
-    let text = mpi.world().messages.explain(end);
+    let text = mpi.world().messages.ranks().explain(end);
     transport::watch::over();
     std::process::exit(refuse(&text))
 }
 
-/// Says how the run ended, writes the summary and the report (on process 0), and parts from the other processes.
+/// Says how the run ended, writes the summary and the report (on process 0), and parts from the other
+/// processes.
 pub fn close(
     mpi: &Mpi,
     ending: &mpi::progress::Ending,
@@ -223,7 +243,8 @@ pub fn close(
     }
     let (processes, _) = mpi.processes();
     let recorded = recording::end();
-    let part = outcome::part(&mpi.world(), &NAMES, meter, switches);
+    let mut part = outcome::part(&mpi.world(), &NAMES, meter, switches);
+    part.long_intervals = recording::long_intervals(mpi);
     let network = mpi.world().network_report();
     // All processes have ended their parts of what was recorded when they send theirs of the report.
     let part = processes::together(mpi, part)?;
@@ -234,10 +255,13 @@ pub fn close(
     };
     mpi.part();
     // A full disk takes what was recorded, and nothing else of the run.
-    let ranks = mpi.world().messages.started;
+    let ranks = mpi.world().messages.ranks().started();
     let profile = recording::profile().map(|profile| mpi.world().complete(profile));
     let critical_path = recording::critical_path();
-    let told = Outcome { names, meter, processes, ranks, part, network, jobs: Vec::new(), profile, critical_path }.tell(options);
+    let jobs = Vec::new();
+    let told =
+        Outcome { names, meter, processes, ranks, part, ending, network, jobs, profile, critical_path }
+            .tell(options);
     recorded.and(told)
 }
 

@@ -35,7 +35,7 @@ pub unsafe extern "C" fn smpi_shared_known_call(function: *const c_char, input: 
     CALLS.with_borrow(|calls| c_int::from(calls.contains_key(&key)))
 }
 
-/// What the call gave; null if nobody has made it.
+/// Returns what the call gave; null if nobody has made it.
 ///
 /// # Safety
 /// The arguments are C strings.
@@ -51,7 +51,11 @@ pub unsafe extern "C" fn smpi_shared_get_call(function: *const c_char, input: *c
 /// # Safety
 /// The arguments are C strings.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn smpi_shared_set_call(function: *const c_char, input: *const c_char, data: *mut c_void) -> *mut c_void {
+pub unsafe extern "C" fn smpi_shared_set_call(
+    function: *const c_char,
+    input: *const c_char,
+    data: *mut c_void,
+) -> *mut c_void {
     // SAFETY: the caller's word.
     let key = unsafe { call(function, input) };
     CALLS.with_borrow_mut(|calls| *calls.entry(key).or_insert(data as usize)) as *mut c_void
@@ -59,13 +63,21 @@ pub unsafe extern "C" fn smpi_shared_set_call(function: *const c_char, input: *c
 
 fn execute(seconds: c_double) {
     if xsim_compute(seconds) != 0 {
-        edge::end_run(alone::mpi(), &format!("smpi_execute cannot compute for {seconds} s: give a number from 0 to 213 days"), 1);
+        edge::end_run(
+            alone::mpi(),
+            &format!("smpi_execute cannot compute for {seconds} s: give a number from 0 to 213 days"),
+            1,
+        );
     }
 }
 
 fn execute_flops(flops: c_double) {
     if xsim_compute_flops(flops) != 0 {
-        edge::end_run(alone::mpi(), &format!("smpi_execute_flops cannot compute {flops} operations: give a number from 0 on"), 1);
+        edge::end_run(
+            alone::mpi(),
+            &format!("smpi_execute_flops cannot compute {flops} operations: give a number from 0 on"),
+            1,
+        );
     }
 }
 

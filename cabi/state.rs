@@ -6,7 +6,8 @@ use std::cell::UnsafeCell;
 struct Place(UnsafeCell<Option<Mpi>>);
 
 // SAFETY: all MPI calls of a process are made by one thread, the one that runs the ranks
-// (docs/limitations.md); it alone installs and reads. With one rank a process `threads` lets one thread in at a time.
+// (docs/limitations.md); it alone installs and reads. With one rank a process `threads` lets one thread in at
+// a time.
 unsafe impl Sync for Place {}
 
 static MPI: Place = Place(UnsafeCell::new(None));

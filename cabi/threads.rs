@@ -1,7 +1,8 @@
 //! Threads of a process that is one rank: one at a time is inside MPI.
 //!
-//! With `MPI_THREAD_MULTIPLE` any may call at any time, and waits for its turn; one that is blocked lets others in meanwhile
-//! ([`mpi::alone::Door`]). With less, two at once are a mistake of the program, and the run ends. A thread that waits is served in the order in which it came.
+//! With `MPI_THREAD_MULTIPLE` any may call at any time, and waits for its turn; one that is blocked lets
+//! others in meanwhile ([`mpi::alone::Door`]). With less, two at once are a mistake of the program, and the
+//! run ends. A thread that waits is served in the order in which it came.
 
 use crate::constants::{MPI_THREAD_MULTIPLE, MPI_THREAD_SERIALIZED};
 use crate::function::{Function, Property};
@@ -11,7 +12,7 @@ use mpi::alone::Door;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::os::unix::fs::MetadataExt;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ struct Inside {
     owner: usize,
     /// How many calls it is in: callbacks may call MPI.
     depth: u32,
-    /// Whether its call is one that any thread may make at any time.
+    /// `true` if its call is one that any thread may make at any time.
     briefly: bool,
     /// Threads that are at the door, the first to come in front, and whether their calls are brief.
     queue: VecDeque<(usize, bool)>,
@@ -35,8 +36,16 @@ struct Inside {
     waiting: u32,
 }
 
-static INSIDE: Mutex<Inside> =
-    Mutex::new(Inside { owner: 0, depth: 0, briefly: false, queue: VecDeque::new(), driver: 0, entries: 0, since: 0, waiting: 0 });
+static INSIDE: Mutex<Inside> = Mutex::new(Inside {
+    owner: 0,
+    depth: 0,
+    briefly: false,
+    queue: VecDeque::new(),
+    driver: 0,
+    entries: 0,
+    since: 0,
+    waiting: 0,
+});
 /// Something of it has changed that others wait for.
 static CHANGED: Condvar = Condvar::new();
 /// As many threads as are at the door.
@@ -44,7 +53,7 @@ static CHANGED: Condvar = Condvar::new();
 static KNOCKING: AtomicUsize = AtomicUsize::new(0);
 /// How many threads have ever been in.
 static SEEN: AtomicUsize = AtomicUsize::new(0);
-/// Whether recorders are told of the calls.
+/// `true` if recorders are told of the calls.
 static RECORDED: AtomicBool = AtomicBool::new(false);
 /// The highest level that the program was granted.
 static GRANTED: AtomicI32 = AtomicI32::new(0);
@@ -68,13 +77,24 @@ fn thread() -> usize {
     HERE.with(|here| std::ptr::from_ref(here) as usize)
 }
 
+/// Returns the number of the calling thread, from 0 in the order in which threads first ask.
+pub fn number() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    thread_local!(static NUMBER: Cell<Option<u32>> = const { Cell::new(None) });
+    NUMBER.with(|number| {
+        let known = number.get().unwrap_or_else(|| NEXT.fetch_add(1, Relaxed));
+        number.set(Some(known));
+        known
+    })
+}
+
 fn inside() -> MutexGuard<'static, Inside> {
     // What a panic left is whole: nothing under this lock can panic half done.
     INSIDE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Inside {
-    /// Whether a thread that comes now may go in.
+    /// Returns `true` if a thread that comes now may go in.
     fn is_free(&self) -> bool {
         self.owner == 0 && self.queue.is_empty() && !self.driver_comes_first()
     }
@@ -124,8 +144,8 @@ fn changed(mut inside: MutexGuard<'static, Inside>, until: Option<Instant>) -> M
     inside
 }
 
-/// A blocked thread of `depth` calls, whose turn is over, waits for its next: given by another, or, if no other thread does the rank's work, once nobody is inside and
-/// somebody was since `entries`, or at `until`.
+/// A blocked thread of `depth` calls, whose turn is over, waits for its next: given by another, or, if no
+/// other thread does the rank's work, once nobody is inside and somebody was since `entries`, or at `until`.
 fn regain(mut inside: MutexGuard<'static, Inside>, depth: u32, entries: u64, until: Option<Instant>) {
     let me = thread();
     loop {
@@ -151,13 +171,42 @@ fn count() {
     }
 }
 
+/// A thread calls where threads are told apart: where each process is one rank, it enters once it is its
+/// turn; of a rank among others only the thread that runs it may go on.
+#[cold]
+pub fn pass(mpi: &Mpi, function: Function) {
+    if mpi.is_alone() {
+        enter(function);
+    } else if rank::threads::owner().is_some() {
+        refuse(function.name());
+    }
+}
+
+/// The call of a thread that [`pass`] let go on is over.
+#[cold]
+pub fn depart(mpi: &Mpi) {
+    if mpi.is_alone() {
+        leave();
+    }
+}
+
+/// Ends the process: a thread that a rank started has made this call.
+#[cold]
+pub fn refuse(call: &str) -> ! {
+    rank::threads::end_process(&format!(
+        "{call} was called by a thread that the rank started: {}",
+        rank::FUNNELED
+    ))
+}
+
 /// The calling thread enters MPI, once it is its turn.
 #[cold]
 pub fn enter(function: Function) {
     come_in(Some(function).filter(|function| !function.is(Property::Threads)));
 }
 
-/// The calling thread comes in, with a call that two threads may be in at once only where that was granted, or briefly with none of these.
+/// The calling thread comes in, with a call that two threads may be in at once only where that was granted,
+/// or briefly with none of these.
 fn come_in(function: Option<Function>) {
     let (me, briefly) = (thread(), function.is_none());
     let mut inside = inside();
@@ -184,7 +233,8 @@ fn come_in(function: Option<Function>) {
     }
 }
 
-/// The process ends in the calling thread, which comes in if it can: one that is inside may never leave, and the end does not wait for it.
+/// The process ends in the calling thread, which comes in if it can: one that is inside may never leave, and
+/// the end does not wait for it.
 pub fn enter_at_exit() {
     let me = thread();
     let until = Instant::now() + LAST;
@@ -271,8 +321,9 @@ pub fn level() -> i32 {
     GRANTED.load(Relaxed)
 }
 
-/// How many threads the process has.
-// The links of that directory are itself, its parent's entry, and one for each: one call of the system, where reading it would be several.
+/// Returns how many threads the process has.
+// The links of that directory are itself, its parent's entry, and one for each: one call of the system, where
+// reading it would be several.
 fn threads() -> usize {
     std::fs::metadata("/proc/self/task").map_or(0, |task| task.nlink() as usize).saturating_sub(2)
 }
@@ -290,12 +341,12 @@ pub fn begin() {
     FIRST.store(thread(), Relaxed);
 }
 
-/// Whether the calling thread made the first call.
+/// Returns `true` if the calling thread made the first call.
 pub fn is_first() -> bool {
     FIRST.load(Relaxed) == thread()
 }
 
-/// What `MPI_Wtime` tells: any thread may ask at any time.
+/// Returns what `MPI_Wtime` tells: any thread may ask at any time.
 pub fn read_clock(mpi: &Mpi) -> Time {
     let me = thread();
     {
@@ -308,16 +359,35 @@ pub fn read_clock(mpi: &Mpi) -> Time {
             return Time::from_ps(CLOCK.load(Relaxed));
         }
     }
-    let now = mpi.world().messages.read_clock();
+    let now = mpi.world().messages.ranks_mut().read_clock();
     CLOCK.store(now.as_ps(), Relaxed);
     leave();
     now
+}
+
+/// Returns the time of `MPI_Wtime` where threads are told apart.
+#[cold]
+pub fn read_any_clock(mpi: &Mpi) -> Time {
+    if mpi.is_alone() {
+        return read_clock(mpi);
+    }
+    match rank::clock::beside() {
+        Some(time) => time,
+        None => {
+            let now = mpi.world().messages.ranks_mut().read_clock();
+            rank::clock::publish(now);
+            now
+        }
+    }
 }
 
 /// How the main loop of a process that is one rank sees its threads.
 pub struct Threads;
 
 impl Door for Threads {
+    fn call_site(&self) -> Option<String> {
+        crate::recording::current_call()
+    }
     fn me(&self) -> usize {
         thread()
     }

@@ -8,6 +8,7 @@ mod plot;
 mod run;
 
 use crate::failure::{Failure, USAGE};
+use crate::output::{self, note, say};
 use ::aspen::{Application, AspenError, Machine, Model, Request, Sources};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::{Path, PathBuf};
@@ -15,11 +16,15 @@ use std::process::ExitCode;
 
 /// The subcommand's arguments.
 pub fn command() -> Command {
-    let file = |name: &'static str, help: &'static str| Arg::new(name).help(help).value_parser(clap::value_parser!(PathBuf));
+    let file = |name: &'static str, help: &'static str| {
+        Arg::new(name).help(help).value_parser(clap::value_parser!(PathBuf))
+    };
     let files = || file("FILE", "Models").required(true).action(ArgAction::Append).num_args(1..);
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    let flag = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    };
     Command::new("aspen")
-        .about("Read, check and evaluate models of applications and machines (docs/aspen.md)")
+        .about("Read, check and evaluate models of applications and machines (docs/reference/aspen.md)")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(Command::new("check").about("Say what is wrong with models").arg(files()))
@@ -34,7 +39,10 @@ pub fn command() -> Command {
                 .about("Write models as everybody writes them")
                 .arg(files())
                 .arg(flag("in-place", "Change the files; otherwise the text goes to standard output"))
-                .arg(flag("check", "Change nothing, and fail if a file would change").conflicts_with("in-place")),
+                .arg(
+                    flag("check", "Change nothing, and fail if a file would change")
+                        .conflicts_with("in-place"),
+                ),
         )
         .subcommand(evaluate::command())
         .subcommand(communication::command())
@@ -74,7 +82,10 @@ fn read(sources: &mut Sources, path: &Path) -> Result<Model, Failure> {
 fn application(sources: &mut Sources, path: &Path) -> Result<Box<Application>, Failure> {
     match read(sources, path)? {
         Model::Application(model) => Ok(model),
-        Model::Machine(_) => Err(Failure::new(format!("{} is a machine; FILE takes the model of an application", path.display()))),
+        Model::Machine(_) => Err(Failure::new(format!(
+            "{} is a machine; FILE takes the model of an application",
+            path.display()
+        ))),
     }
 }
 
@@ -82,15 +93,16 @@ fn application(sources: &mut Sources, path: &Path) -> Result<Box<Application>, F
 fn machine(sources: &mut Sources, path: &Path, argument: &str) -> Result<Box<Machine>, Failure> {
     match read(sources, path)? {
         Model::Machine(machine) => Ok(machine),
-        Model::Application(_) => {
-            Err(Failure::new(format!("{} is the model of an application; {argument} takes a machine", path.display())))
-        }
+        Model::Application(_) => Err(Failure::new(format!(
+            "{} is the model of an application; {argument} takes a machine",
+            path.display()
+        ))),
     }
 }
 
 fn warn(warnings: &[AspenError]) {
     for warning in warnings {
-        eprintln!("xsim: warning: {warning}");
+        note!("xsim: warning: {warning}");
     }
 }
 
@@ -101,15 +113,16 @@ fn check(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         match Model::read(&mut sources, &path) {
             Ok(Model::Application(model)) => {
                 warn(&model.warnings);
-                println!("{}: model {}, {} kernels", path.display(), model.name, model.len());
+                say!("{}: model {}, {} kernels", path.display(), model.name, model.len());
             }
             Ok(Model::Machine(machine)) => {
                 warn(&machine.warnings);
-                let what = machine.name().map_or("parts of machines".to_owned(), |name| format!("machine {name}"));
-                println!("{}: {what}, {} components", path.display(), machine.len());
+                let what =
+                    machine.name().map_or("parts of machines".to_owned(), |name| format!("machine {name}"));
+                say!("{}: {what}, {} components", path.display(), machine.len());
             }
             Err(error) => {
-                eprintln!("xsim: {error}");
+                note!("xsim: {error}");
                 good = false;
             }
         }
@@ -121,14 +134,19 @@ fn list(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut sources = Sources::default();
     let path: &PathBuf = matches.get_one("FILE").expect("clap asks for a file");
     match read(&mut sources, path)? {
-        Model::Machine(machine) => print!("{}", machine.outline()),
+        Model::Machine(machine) => output::text(machine.outline())?,
         Model::Application(model) => {
-            print!("{}", model.outline());
+            output::text(model.outline())?;
             let chosen = evaluate::Choice::read(matches, &mut sources)?;
             if chosen.kernel.is_some() || model.has_main() {
-                let request = Request { kernel: chosen.kernel.as_ref(), parameters: &chosen.parameters, ..chosen.request() };
+                let request = Request {
+                    kernel: chosen.kernel.as_ref(),
+                    parameters: &chosen.parameters,
+                    ..chosen.request()
+                };
                 let tree = model.tree(&request).map_err(|error| failed(&error.located(&sources)))?;
-                print!("control flow:\n{}", tree.lines().map(|line| format!("  {line}\n")).collect::<String>());
+                let lines: String = tree.lines().map(|line| format!("  {line}\n")).collect();
+                output::text(format_args!("control flow:\n{lines}"))?;
             }
         }
     }
@@ -144,22 +162,27 @@ fn format(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         let same = text == sources.file(id).text;
         if matches.get_flag("check") {
             if !same {
-                eprintln!("xsim: {} is not formatted: xsim aspen format --in-place does it", path.display());
+                note!("xsim: {} is not formatted: xsim aspen format --in-place does it", path.display());
                 good = false;
             }
         } else if !matches.get_flag("in-place") {
-            print!("{text}");
+            output::text(text)?;
         } else if !same {
-            std::fs::write(&path, text).map_err(|why| Failure::new(format!("{} cannot be written: {why}", path.display())))?;
+            std::fs::write(&path, text)
+                .map_err(|why| Failure::new(format!("{} cannot be written: {why}", path.display())))?;
         }
     }
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// An application, and a machine if one is named.
-fn read_both(sources: &mut Sources, matches: &ArgMatches) -> Result<(Box<Application>, Option<Box<Machine>>), Failure> {
+fn read_both(
+    sources: &mut Sources,
+    matches: &ArgMatches,
+) -> Result<(Box<Application>, Option<Box<Machine>>), Failure> {
     let path: &PathBuf = matches.get_one("FILE").expect("clap asks for a file");
     let model = application(sources, path)?;
-    let machine = matches.get_one::<PathBuf>("MACHINE").map(|path| machine(sources, path, "MACHINE")).transpose()?;
+    let machine =
+        matches.get_one::<PathBuf>("MACHINE").map(|path| machine(sources, path, "MACHINE")).transpose()?;
     Ok((model, machine))
 }

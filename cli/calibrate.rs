@@ -1,6 +1,7 @@
 //! `xsim calibrate`: from what a benchmark printed on a real machine to a simulated one.
 
 use crate::failure::{Failure, USAGE};
+use crate::output::say;
 use ::calibrate::{Calibrated, Estimate, Fit, Inside, Kind, Prediction, Table};
 use clap::{Arg, ArgMatches, Command};
 use engine::Span;
@@ -9,11 +10,12 @@ use std::process::ExitCode;
 
 /// The subcommand's arguments.
 pub fn command() -> Command {
-    let path =
-        |name: &'static str, value: &'static str| Arg::new(name).long(name).value_name(value).value_parser(clap::value_parser!(PathBuf));
+    let path = |name: &'static str, value: &'static str| {
+        Arg::new(name).long(name).value_name(value).value_parser(clap::value_parser!(PathBuf))
+    };
     Command::new("calibrate")
         .about("Make a simulated machine from the times of messages that a benchmark measured on a real one")
-        .after_help("A TABLE is what osu_latency, osu_bw, IMB's PingPong or mpptest prints, or lines of sizes and times below 'bytes latency (us)' (docs/calibrate.md).")
+        .after_help("A TABLE is what osu_latency, osu_bw, IMB's PingPong or mpptest prints, or lines of sizes and times below 'bytes latency (us)' (docs/reference/calibrate.md).")
         .arg(
             Arg::new("TABLE")
                 .required(true)
@@ -41,7 +43,8 @@ pub fn command() -> Command {
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let path = |name: &str| matches.get_one::<PathBuf>(name);
     let unit = matches.get_one::<String>("unit").map(|unit| {
-        ::calibrate::unit(unit).ok_or_else(|| Failure::with(USAGE, format!("--unit {unit}: the unit is one of s, ms, us, ns")))
+        ::calibrate::unit(unit)
+            .ok_or_else(|| Failure::with(USAGE, format!("--unit {unit}: the unit is one of s, ms, us, ns")))
     });
     let unit = unit.transpose()?;
     let tables: Vec<(&PathBuf, Table)> = matches
@@ -57,27 +60,32 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return Err(Failure::with(USAGE, why));
     };
     let fit = fitted(measured, table)?;
-    let inner = path("inside").map(|path| latency_table(path, unit).and_then(|table| Ok((path, fitted(path, &table)?)))).transpose()?;
+    let inner = path("inside")
+        .map(|path| latency_table(path, unit).and_then(|table| Ok((path, fitted(path, &table)?))))
+        .transpose()?;
     let stream = streams.first().map(|(path, table)| Ok((*path, fitted(path, table)?))).transpose()?;
     let ranks = matches.get_one::<u32>("ranks-inside").copied().unwrap_or(1);
     let inside = inner.as_ref().map(|(_, fit)| Inside { fit, ranks });
     let machine = ::calibrate::calibrate(&fit, inside.as_ref(), stream.as_ref().map(|(_, fit)| fit))
         .map_err(|why| Failure::new(format!("{}: {why}", measured.display())))?;
     // The first rank of the second node.
-    let predict = |table: &Table| ::calibrate::predict(&machine.specification, ranks, &table.rows).map_err(Failure::new);
-    show_fit(measured, table, &fit);
-    inner.iter().for_each(|(path, fit)| show_lines(path, fit));
-    stream.iter().for_each(|(path, fit)| show_lines(path, fit));
+    let predict = |table: &Table| {
+        ::calibrate::predict(&machine.specification, ranks, &table.rows).map_err(Failure::new)
+    };
+    show_fit(measured, table, &fit)?;
+    inner.iter().try_for_each(|(path, fit)| show_lines(path, fit))?;
+    stream.iter().try_for_each(|(path, fit)| show_lines(path, fit))?;
     let own = predict(table)?;
-    show_machine(&machine, &own);
+    show_machine(&machine, &own)?;
     if let Some(path) = path("predict") {
         let unseen = latency_table(path, unit)?;
-        show_errors(path, &predict(&unseen)?);
+        show_errors(path, &predict(&unseen)?)?;
     }
     if let Some(output) = path("output") {
         let source = format!("xsim calibrate, from {}", measured.display());
         let text = machine.file(matches.get_one::<String>("name").expect("it has a default"), &source);
-        std::fs::write(output, text).map_err(|why| Failure::new(format!("cannot write the machine {}: {why}", output.display())))?;
+        std::fs::write(output, text)
+            .map_err(|why| Failure::new(format!("cannot write the machine {}: {why}", output.display())))?;
     }
     if let Some(output) = path("plot") {
         plot::draw(&::calibrate::chart(&fit, &own, &machine.specification), output).map_err(Failure::new)?;
@@ -86,7 +94,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 }
 
 fn read(path: &Path, unit: Option<f64>) -> Result<Table, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|why| Failure::new(format!("cannot read the table {}: {why}", path.display())))?;
+    let text = engine::text::read(path, engine::text::SETTINGS)
+        .map_err(|why| Failure::new(format!("cannot read the table {}: {why}", path.display())))?;
     ::calibrate::read(&text, unit).map_err(|why| Failure::new(format!("{}: {why}", path.display())))
 }
 
@@ -94,9 +103,10 @@ fn latency_table(path: &Path, unit: Option<f64>) -> Result<Table, Failure> {
     let table = read(path, unit)?;
     match table.kind {
         Kind::Latency => Ok(table),
-        Kind::Stream => {
-            Err(Failure::new(format!("{}: these are bandwidths of many messages in a row: give times of single messages", path.display())))
-        }
+        Kind::Stream => Err(Failure::new(format!(
+            "{}: these are bandwidths of many messages in a row: give times of single messages",
+            path.display()
+        ))),
     }
 }
 
@@ -104,21 +114,27 @@ fn fitted(path: &Path, table: &Table) -> Result<Fit, Failure> {
     ::calibrate::fit(&table.rows).map_err(|why| Failure::new(format!("{}: {why}", path.display())))
 }
 
-fn show_fit(path: &Path, table: &Table, fit: &Fit) {
-    println!("{}: {} times", path.display(), table.rows.len());
-    show_lines(path, fit);
+fn show_fit(path: &Path, table: &Table, fit: &Fit) -> Result<(), Failure> {
+    say!("{}: {} times", path.display(), table.rows.len());
+    show_lines(path, fit)?;
     for row in &fit.left_out {
-        println!("left out: line {}, {} bytes in {}, which no line comes near", row.line, row.bytes, time(row.seconds));
+        say!(
+            "left out: line {}, {} bytes in {}, which no line comes near",
+            row.line,
+            row.bytes,
+            time(row.seconds)
+        );
     }
+    Ok(())
 }
 
 /// Lines with their 95 % confidence intervals.
-fn show_lines(path: &Path, fit: &Fit) {
-    println!("lines through {} (95 % confidence):", path.display());
+fn show_lines(path: &Path, fit: &Fit) -> Result<(), Failure> {
+    say!("lines through {} (95 % confidence):", path.display());
     for segment in &fit.segments {
         let Estimate { value, within } = segment.per_byte;
         let rate = if value > within { format!(" ({:.4} Gbps)", 8e-9 / value) } else { String::new() };
-        println!(
+        say!(
             "  {} to {} bytes: {} within {}, and {:.5} ns a byte within {:.2} %{rate}",
             segment.from,
             segment.until,
@@ -128,23 +144,39 @@ fn show_lines(path: &Path, fit: &Fit) {
             (within / value).abs() * 100.0,
         );
     }
+    Ok(())
 }
 
-fn show_machine(machine: &Calibrated, own: &[Prediction]) {
-    println!("machine: {}", machine.specification);
+fn show_machine(machine: &Calibrated, own: &[Prediction]) -> Result<(), Failure> {
+    say!("machine: {}", machine.specification);
     if let Some(worst) = own.iter().max_by(|a, b| a.error().abs().total_cmp(&b.error().abs())) {
-        println!("  its times are off by {:.1} % on average, by {:+.1} % at most, at {} bytes", mean(own), percent(worst), worst.row.bytes);
+        say!(
+            "  its times are off by {:.1} % on average, by {:+.1} % at most, at {} bytes",
+            mean(own),
+            percent(worst),
+            worst.row.bytes
+        );
     }
-    machine.notes.iter().for_each(|note| println!("  note: {note}"));
+    for note in &machine.notes {
+        say!("  note: {note}");
+    }
+    Ok(())
 }
 
-fn show_errors(path: &Path, predictions: &[Prediction]) {
-    println!("{}, which the machine was not made from:", path.display());
-    println!("{:>12} {:>14} {:>14} {:>9}", "bytes", "measured", "machine", "error");
+fn show_errors(path: &Path, predictions: &[Prediction]) -> Result<(), Failure> {
+    say!("{}, which the machine was not made from:", path.display());
+    say!("{:>12} {:>14} {:>14} {:>9}", "bytes", "measured", "machine", "error");
     for at in predictions {
-        println!("{:>12} {:>14} {:>14} {:>+8.1}%", at.row.bytes, time(at.row.seconds), time(at.seconds), percent(at));
+        say!(
+            "{:>12} {:>14} {:>14} {:>+8.1}%",
+            at.row.bytes,
+            time(at.row.seconds),
+            time(at.seconds),
+            percent(at)
+        );
     }
-    println!("off by {:.1} % on average", mean(predictions));
+    say!("off by {:.1} % on average", mean(predictions));
+    Ok(())
 }
 
 /// The error in percent with a decimal; nought without a sign of its own.

@@ -1,4 +1,4 @@
-# What gdb can say about virtual ranks. `xsim run --debug RANK` loads it; docs/debugging.md says how it is used.
+# What gdb can say about virtual ranks. `xsim run --debug RANK` loads it; docs/how-to/debug-a-rank.md says how it is used.
 import struct
 
 import gdb

@@ -12,6 +12,8 @@ pub struct Failure {
 
 /// The command line is wrong.
 pub const USAGE: u8 = 2;
+/// The reader of standard output closed the pipe: 128 and SIGPIPE, as of tools that the signal ends.
+const PIPE_CLOSED: u8 = 141;
 /// The program is there and cannot be run.
 pub const NOT_RUNNABLE: u8 = 126;
 /// The program is not there.
@@ -26,6 +28,16 @@ impl Failure {
     /// A failure with a status of its own.
     pub fn with(status: u8, text: impl Into<String>) -> Failure {
         Failure { status, text: text.into() }
+    }
+
+    /// The end of a command whose reader has seen enough, without a sentence.
+    pub fn pipe_closed() -> Failure {
+        Failure::with(PIPE_CLOSED, "")
+    }
+
+    /// Returns `true` if there is nothing to say.
+    pub fn is_quiet(&self) -> bool {
+        self.text.is_empty()
     }
 }
 

@@ -1,16 +1,23 @@
 //! `xsim install --prefix DIR`: copies what a user needs out of the build tree.
 
+mod home;
+
 use crate::failure::Failure;
-use crate::layout::{LIBRARY, Layout, STANDARD};
+use crate::layout::{HOME, LIBRARY, Layout, STANDARD};
+use crate::names;
+use crate::output::say;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The names under which the command is a compiler.
-const WRAPPERS: [&str; 3] = ["xsimcc", "xsimcxx", "xsimfc"];
 /// Libraries that reach the machine's MPI.
-const NATIVE: [&str; 4] = ["libxsim_native_mpich.so", "libxsim_native_openmpi.so", "libxsimtrace_mpich.so", "libxsimtrace_openmpi.so"];
+const NATIVE: [&str; 4] = [
+    "libxsim_native_mpich.so",
+    "libxsim_native_openmpi.so",
+    "libxsimtrace_mpich.so",
+    "libxsimtrace_openmpi.so",
+];
 /// Directories of the source that are installed under share/xsim.
 const SHARED: [&str; 3] = ["docs", "examples", "fortran"];
 const SHARED_FILES: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
@@ -18,20 +25,27 @@ const SHARED_FILES: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LI
 /// Installs under `prefix`, replacing an earlier installation's files.
 pub fn main(prefix: &Path) -> Result<ExitCode, Failure> {
     let layout = Layout::find()?;
-    let executable = std::env::current_exe().map_err(|why| Failure::new(format!("cannot tell where xsim is: {why}")))?;
-    let prefix = std::path::absolute(prefix).map_err(|why| Failure::new(format!("{}: {why}", prefix.display())))?;
-    install(&layout, &executable, &prefix).map_err(|(path, why)| {
-        Failure::new(format!("cannot install {}: {why}; choose a --prefix that you may write to", path.display()))
-    })?;
-    println!("installed xsim under {}", prefix.display());
+    let executable =
+        std::env::current_exe().map_err(|why| Failure::new(format!("cannot tell where xsim is: {why}")))?;
+    let prefix =
+        std::path::absolute(prefix).map_err(|why| Failure::new(format!("{}: {why}", prefix.display())))?;
+    install(&layout, &executable, &prefix).map_err(cannot)?;
+    home::install(&prefix)?;
+    crate::manual::install(&prefix.join("share")).map_err(cannot)?;
+    say!("installed xsim under {}", prefix.display());
+    say!("as an MPI for build systems: MPI_HOME={}", prefix.join(HOME).display());
     Ok(ExitCode::SUCCESS)
 }
 
 type Outcome = Result<(), (PathBuf, io::Error)>;
 
+fn cannot((path, why): (PathBuf, io::Error)) -> Failure {
+    Failure::new(format!("cannot install {}: {why}; choose a --prefix that you may write to", path.display()))
+}
+
 fn install(layout: &Layout, executable: &Path, prefix: &Path) -> Outcome {
     copy(executable, &prefix.join("bin/xsim"))?;
-    for name in WRAPPERS {
+    for (name, _) in names::OWN {
         link("xsim", prefix.join("bin").join(name))?;
     }
     copy(&layout.library.join(LIBRARY), &prefix.join("lib").join(LIBRARY))?;
@@ -48,29 +62,12 @@ fn install(layout: &Layout, executable: &Path, prefix: &Path) -> Outcome {
     for name in SHARED_FILES.iter().filter(|name| layout.share.join(name).is_file()) {
         copy(&layout.share.join(name), &prefix.join("share/xsim").join(name))?;
     }
-    let path = prefix.join("lib/pkgconfig/xsim.pc");
-    parent(&path)?;
-    fs::write(&path, pkg_config(prefix)).map_err(|why| (path, why))
+    Ok(())
 }
 
-fn pkg_config(prefix: &Path) -> String {
-    format!(
-        "prefix={}\n\
-         libdir=${{prefix}}/lib\n\
-         includedir=${{prefix}}/include/xsim\n\n\
-         Name: xsim\n\
-         Description: {}\n\
-         Version: {}\n\
-         Cflags: -I${{includedir}} -fPIC\n\
-         Libs: -L${{libdir}} -Wl,-rpath,${{libdir}} -lxsim -Wl,-z,now\n",
-        prefix.display(),
-        env!("CARGO_PKG_DESCRIPTION"),
-        env!("CARGO_PKG_VERSION")
-    )
-}
-
-/// A name at `path` for the file `to` beside it.
+/// Makes a name at `path` for `to`, which is relative to the directory of `path`.
 fn link(to: &str, path: PathBuf) -> Outcome {
+    parent(&path)?;
     if path.symlink_metadata().is_ok() {
         fs::remove_file(&path).map_err(|why| (path.clone(), why))?;
     }

@@ -9,6 +9,11 @@ pub const LIBRARY: &str = "libxsim.so";
 /// Its name as a library of MPI 5.0's standard ABI, for programs built with another implementation of that.
 pub const STANDARD: &str = "libmpi_abi.so.1";
 
+/// The directory, below the prefix, of an installation in the form of other MPIs: what build systems call
+/// `MPI_HOME`.
+// A directory of its own: beside other MPIs' commands, `mpicc` in the prefix's bin would hide theirs.
+pub const HOME: &str = "lib/xsim";
+
 /// The directories of one build or installation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
@@ -18,6 +23,8 @@ pub struct Layout {
     pub include: PathBuf,
     /// Holds documents, examples and Fortran sources.
     pub share: PathBuf,
+    /// Holds Fortran module files for the compilers that were there at the installation.
+    pub modules: Option<PathBuf>,
 }
 
 impl Layout {
@@ -26,16 +33,27 @@ impl Layout {
     /// # Errors
     /// If the library is neither beside it nor in `../lib`.
     pub fn find() -> Result<Layout, Failure> {
-        let executable = std::env::current_exe().map_err(|why| Failure::new(format!("cannot tell where xsim is: {why}")))?;
+        let executable = std::env::current_exe()
+            .map_err(|why| Failure::new(format!("cannot tell where xsim is: {why}")))?;
         let directory = executable.parent().unwrap_or(Path::new("/"));
         Layout::of(directory, Path::new(env!("CARGO_MANIFEST_DIR")))
+    }
+
+    /// Returns where the parts of an installation under `prefix` are.
+    pub fn installed(prefix: &Path) -> Layout {
+        Layout {
+            library: prefix.join("lib"),
+            include: prefix.join("include/xsim"),
+            share: prefix.join("share/xsim"),
+            modules: Some(prefix.join(HOME).join("modules")),
+        }
     }
 
     /// Of an executable in `directory`; `source` is where it was built from.
     fn of(directory: &Path, source: &Path) -> Result<Layout, Failure> {
         let prefix = directory.parent().unwrap_or(directory);
         if prefix.join("lib").join(LIBRARY).is_file() {
-            return Ok(Layout { library: prefix.join("lib"), include: prefix.join("include/xsim"), share: prefix.join("share/xsim") });
+            return Ok(Layout::installed(prefix));
         }
         if !directory.join(LIBRARY).is_file() {
             return Err(Failure::new(format!(
@@ -47,7 +65,12 @@ impl Layout {
         // A build tree that was moved keeps target/ inside; one with a target directory elsewhere does not.
         let near = directory.ancestors().skip(1).find(|root| root.join("include/mpi.h").is_file());
         let root = near.unwrap_or(source);
-        Ok(Layout { library: directory.to_owned(), include: root.join("include"), share: root.to_owned() })
+        Ok(Layout {
+            library: directory.to_owned(),
+            include: root.join("include"),
+            share: root.to_owned(),
+            modules: None,
+        })
     }
 }
 
@@ -68,7 +91,7 @@ mod tests {
     fn an_installation_is_found_by_its_prefix() {
         let root = tree("installed", &["bin/xsim", "lib/libxsim.so"]);
         let layout = Layout::of(&root.join("bin"), Path::new("/source")).unwrap();
-        assert_eq!(layout, Layout { library: root.join("lib"), include: root.join("include/xsim"), share: root.join("share/xsim") });
+        assert_eq!(layout, Layout::installed(&root));
         std::fs::remove_dir_all(root).unwrap();
     }
 
@@ -90,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_missing_library_says_how_to_build_it() {
-        let failure = Layout::of(Path::new("/nonexistent/bin"), Path::new("/source")).unwrap_err().to_string();
+        let failure =
+            Layout::of(Path::new("/nonexistent/bin"), Path::new("/source")).unwrap_err().to_string();
         assert!(failure.contains("cargo build --release"), "{failure}");
     }
 }

@@ -7,11 +7,17 @@ mod aspen;
 mod calibrate;
 mod compile;
 mod debug;
+mod demo;
+mod doctor;
 mod failure;
 mod fortran;
 mod install;
+mod launcher;
 mod layout;
+mod manual;
+mod names;
 mod options;
+mod output;
 mod record;
 mod replay;
 mod report;
@@ -26,7 +32,9 @@ mod workload;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use compile::Language;
 use failure::Failure;
+use names::Role;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -34,7 +42,9 @@ fn main() -> ExitCode {
     match dispatch() {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("xsim: {failure}");
+            if !failure.is_quiet() {
+                output::note!("xsim: {failure}");
+            }
             ExitCode::from(failure.status)
         }
     }
@@ -43,20 +53,40 @@ fn main() -> ExitCode {
 fn dispatch() -> Result<ExitCode, Failure> {
     let mut args = std::env::args_os();
     let called = args.next().unwrap_or_default();
-    // Installed under these names as links, so that build systems find compilers without arguments.
-    let language = match Path::new(&called).file_name().and_then(|name| name.to_str()) {
-        Some("xsimcc") => Some(Language::C),
-        Some("xsimcxx" | "xsimc++") => Some(Language::Cxx),
-        Some("xsimfc" | "xsimf90") => Some(Language::Fortran),
-        _ => None,
+    let name = Path::new(&called).file_name().and_then(|name| name.to_str());
+    let words = match name.and_then(names::role) {
+        Some(Role::Compiler(language)) => return compile::main(language, args.collect()),
+        Some(Role::Launcher) => match launcher::as_run(args.collect())? {
+            launcher::Request::Run(words) => words,
+            launcher::Request::Version => {
+                output::line(format_args!(
+                    "{} (xsim {})",
+                    name.unwrap_or("mpiexec"),
+                    env!("CARGO_PKG_VERSION")
+                ))?;
+                return Ok(ExitCode::SUCCESS);
+            }
+        },
+        None => std::env::args_os().collect(),
     };
-    if let Some(language) = language {
-        return compile::main(language, args.collect());
-    }
-    let matches = command().get_matches();
+    let words = launcher::command_line(&command(), words);
+    let matches = match command().try_get_matches_from(words) {
+        Ok(matches) => matches,
+        // Help and the version are what was asked for: they go to standard output, and must get there.
+        Err(asked) if !asked.use_stderr() => {
+            asked.print().and_then(|()| std::io::stdout().flush()).map_err(output::failure)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Err(wrong) => wrong.exit(),
+    };
     let (name, sub) = matches.subcommand().expect("clap asks for a subcommand");
     match name {
         "run" => run::main(sub),
+        "demo" => demo::main(sub),
+        "doctor" => doctor::main(sub),
+        "help" => manual::help(sub),
+        "completions" => manual::completions(sub),
+        "man" => manual::man(sub),
         "traffic" => traffic::main(sub),
         "topology" => topology::main(sub),
         "aspen" => aspen::main(sub),
@@ -67,7 +97,7 @@ fn dispatch() -> Result<ExitCode, Failure> {
         "sweep" => sweep::main(sub),
         "calibrate" => calibrate::main(sub),
         "presets" => {
-            print!("{}", topology::presets());
+            output::text(topology::presets())?;
             Ok(ExitCode::SUCCESS)
         }
         "cc" => compile::main(Language::C, rest(sub, "ARGS")),
@@ -76,7 +106,11 @@ fn dispatch() -> Result<ExitCode, Failure> {
         "install" => install::main(sub.get_one::<PathBuf>("prefix").expect("clap asks for a prefix")),
         "options" => {
             let markdown = sub.get_flag("markdown");
-            print!("{}", if markdown { simulation::options::markdown() } else { simulation::options::help_text() });
+            output::text(if markdown {
+                simulation::options::markdown()
+            } else {
+                simulation::options::help_text()
+            })?;
             Ok(ExitCode::SUCCESS)
         }
         _ => unreachable!("clap knows only the subcommands above"),
@@ -104,7 +138,10 @@ fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)
+        .disable_help_subcommand(true)
         .subcommand(run::command())
+        .subcommand(demo::command())
+        .subcommand(doctor::command())
         .subcommand(traffic::command())
         .subcommand(compiler("cc", "Compile and link a C program, like mpicc"))
         .subcommand(compiler("cxx", "Compile and link a C++ program, like mpicxx"))
@@ -131,8 +168,11 @@ fn command() -> Command {
         .subcommand(
             Command::new("options")
                 .about("List the options of a run")
-                .arg(Arg::new("markdown").long("markdown").action(ArgAction::SetTrue).help("As docs/options.md")),
+                .arg(Arg::new("markdown").long("markdown").action(ArgAction::SetTrue).help("As docs/reference/options.md")),
         )
+        .subcommand(manual::help_command())
+        .subcommand(manual::completions_command())
+        .subcommand(manual::man_command())
 }
 
 #[cfg(test)]

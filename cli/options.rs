@@ -7,11 +7,21 @@ use simulation::options::{Row, TABLE};
 
 /// The argument for a row of the table of options.
 pub fn arg(row: &'static Row) -> Arg {
-    let mut arg = Arg::new(row.name).long(row.name).value_name(row.value).help_heading(row.group.title()).overrides_with(row.name);
+    let mut arg = Arg::new(row.name)
+        .long(row.name)
+        .value_name(row.value)
+        .help_heading(row.group.title())
+        .overrides_with(row.name);
     let default = if row.default.is_empty() { String::new() } else { format!(" [default: {}]", row.default) };
-    arg = arg.help(format!("{}{default}", row.help.replace('`', ""))).visible_aliases(row.aliases.iter().copied());
+    arg = arg
+        .help(format!("{}{default}", row.help.replace('`', "")))
+        .visible_aliases(row.aliases.iter().copied());
     if let Some(letter) = row.short {
         arg = arg.short(letter);
+    }
+    if row.name == "np" {
+        // As launchers of MPI have it.
+        arg = arg.visible_short_alias('c');
     }
     match row.is_flag() {
         true => arg.value_name("on|off").num_args(0..=1).require_equals(true).default_missing_value("on"),
@@ -19,21 +29,19 @@ pub fn arg(row: &'static Row) -> Arg {
     }
 }
 
-/// What was given for a row.
+/// Returns what was given for a row.
 pub fn value<'m>(matches: &'m ArgMatches, row: &Row) -> Option<&'m String> {
     matches.get_one(row.name)
 }
 
-/// Whether an option was given.
+/// Returns `true` if an option was given.
 pub fn is_given(matches: &ArgMatches, name: &str) -> bool {
     matches.value_source(name) == Some(clap::parser::ValueSource::CommandLine)
 }
 
 /// Sets an option to what was given.
 pub fn set(options: &mut Options, row: &'static Row, value: &str) -> Result<(), Failure> {
-    // As launchers have it: `-np 4`.
-    let way_out = if row.name == "np" && value == "p" { "; -np means -n with the value p: write -n or --np" } else { "" };
-    options.set(row, value).map_err(|why| Failure::with(USAGE, format!("--{} {value}: {why}{way_out}", row.name)))
+    options.set(row, value).map_err(|why| Failure::with(USAGE, format!("--{} {value}: {why}", row.name)))
 }
 
 /// Options of runs whose ranks have no program: those of the machine, of collectives and of what is told.

@@ -1,4 +1,5 @@
-//! `xsim record -n 4 PROGRAM [ARGS]`: a trace of a real run, under the machine's own MPI (docs/traces.md).
+//! `xsim record -n 4 PROGRAM [ARGS]`: a trace of a real run, under the machine's own MPI
+//! (docs/reference/traces.md).
 
 use crate::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, USAGE};
 use crate::layout::Layout;
@@ -20,9 +21,17 @@ pub fn command() -> Command {
     let mut command = Command::new("record")
         .about("Run a program under the machine's own MPI and record a trace of it")
         .override_usage("xsim record -n N [OPTIONS] PROGRAM [ARGS]...")
-        .after_help("PROGRAM was compiled for MPICH or Open MPI; the recorder for that MPI is built once (docs/traces.md).");
+        .after_help("PROGRAM was compiled for MPICH or Open MPI; the recorder for that MPI is built once (docs/reference/traces.md).");
     command = command
-        .arg(Arg::new("np").short('n').long("np").value_name("N").value_parser(value_parser!(u32).range(1..)).help("Processes"))
+        .arg(
+            Arg::new("np")
+                .short('n')
+                .visible_short_alias('c')
+                .long("np")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(1..))
+                .help("Processes"),
+        )
         .arg(
             Arg::new("output")
                 .short('o')
@@ -62,13 +71,19 @@ pub fn command() -> Command {
                 .value_parser(NonEmptyStringValueParser::new())
                 .help("What starts the processes, with its arguments, such as \"srun -n 64\" [default: that MPI's mpirun -n N]"),
         );
-    command.disable_help_subcommand(true).allow_external_subcommands(true).external_subcommand_value_parser(value_parser!(OsString))
+    command
+        .disable_help_subcommand(true)
+        .allow_external_subcommands(true)
+        .external_subcommand_value_parser(value_parser!(OsString))
 }
 
 /// Becomes the launcher; returns only if that fails.
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let Some((name, rest)) = matches.subcommand() else {
-        return Err(Failure::with(USAGE, "xsim record needs a PROGRAM that was compiled for MPICH or Open MPI"));
+        return Err(Failure::with(
+            USAGE,
+            "xsim record needs a PROGRAM that was compiled for MPICH or Open MPI",
+        ));
     };
     let program = run::search(name.as_ref())?;
     let mpi = match matches.get_one::<String>("mpi") {
@@ -77,12 +92,15 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     };
     let library = recorder(mpi)?;
     let output = matches.get_one::<PathBuf>("output").expect("there is a default");
-    let output = std::path::absolute(output).map_err(|why| Failure::new(format!("{}: {why}", output.display())))?;
+    let output =
+        std::path::absolute(output).map_err(|why| Failure::new(format!("{}: {why}", output.display())))?;
     let words = launcher(matches, mpi)?;
     let mut command = std::process::Command::new(&words[0]);
     // By `env`: the launcher itself is not recorded.
     command.args(&words[1..]).arg("env").arg(preload(&library));
-    command.arg(setting("XSIM_TRACE", output.as_os_str())).arg(setting("XSIM_TRACE_TIMES", times(matches).as_ref()));
+    command
+        .arg(setting("XSIM_TRACE", output.as_os_str()))
+        .arg(setting("XSIM_TRACE_TIMES", times(matches).as_ref()));
     for (name, variable) in [("from", "XSIM_TRACE_FROM"), ("until", "XSIM_TRACE_UNTIL")] {
         // As it was given, which parses to the same in the recorder.
         if let Some(time) = matches.get_raw(name).and_then(|mut given| given.next()) {
@@ -91,7 +109,10 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     command.arg(&program).args(crate::rest(rest, ""));
     let why = command.exec();
-    Err(Failure::with(NOT_RUNNABLE, format!("cannot start {}: {why}; name what starts processes here with --launcher", words[0])))
+    Err(Failure::with(
+        NOT_RUNNABLE,
+        format!("cannot start {}: {why}; name what starts processes here with --launcher", words[0]),
+    ))
 }
 
 fn times(matches: &ArgMatches) -> &str {
@@ -105,7 +126,7 @@ fn setting(name: &str, value: &std::ffi::OsStr) -> OsString {
     setting
 }
 
-/// What makes the loader load the recorder before what is loaded before the program anyhow.
+/// Returns what makes the loader load the recorder before what is loaded before the program anyhow.
 fn preload(library: &Path) -> OsString {
     let mut setting = setting("LD_PRELOAD", library.as_os_str());
     if let Some(before) = std::env::var_os("LD_PRELOAD").filter(|before| !before.is_empty()) {
@@ -128,10 +149,14 @@ fn mpi_of(program: &Path) -> Result<&'static str, Failure> {
                 "{shown} runs on virtual ranks: xsim run --trace FILE records it; to record a real run, compile it for MPICH or Open MPI"
             ),
         )),
-        Reach::NotElf => {
-            Err(Failure::with(USAGE, format!("{shown} is no executable that tells its MPI: name it with --mpi mpich or --mpi openmpi")))
-        }
-        Reach::None => Err(Failure::with(NOT_RUNNABLE, format!("{shown} is not linked with an MPI: compile it with mpicc"))),
+        Reach::NotElf => Err(Failure::with(
+            USAGE,
+            format!("{shown} is no executable that tells its MPI: name it with --mpi mpich or --mpi openmpi"),
+        )),
+        Reach::None => Err(Failure::with(
+            NOT_RUNNABLE,
+            format!("{shown} is not linked with an MPI: compile it with mpicc"),
+        )),
     }
 }
 
@@ -144,7 +169,7 @@ fn recorder(mpi: &str) -> Result<PathBuf, Failure> {
         false => Err(Failure::with(
             NOT_FOUND,
             format!(
-                "the recorder {} is missing: `sh cabi/tracer/build.sh {mpi}` in the source of xsim builds it (docs/traces.md)",
+                "the recorder {} is missing: `sh cabi/tracer/build.sh {mpi}` in the source of xsim builds it (docs/reference/traces.md)",
                 library.display()
             ),
         )),

@@ -3,6 +3,7 @@
 mod jobs;
 
 use crate::failure::{Failure, USAGE};
+use crate::output::note;
 use crate::workload::Processes;
 use crate::{options, scaling, workload};
 use ::trace::Trace;
@@ -72,7 +73,10 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut trace = Trace::open(path).map_err(Failure::new)?;
     if options::is_given(matches, "np") && options.np != trace.ranks {
         let (asked, ranks) = (options.np, trace.ranks);
-        let why = format!("-n {asked}: {} is a trace of {ranks} ranks, and all of them are replayed; leave -n out", path.display());
+        let why = format!(
+            "-n {asked}: {} is a trace of {ranks} ranks, and all of them are replayed; leave -n out",
+            path.display()
+        );
         return Err(Failure::with(USAGE, why));
     }
     options.np = trace.ranks;
@@ -82,7 +86,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut replay = Replay::new(&trace, how).map_err(named)?;
     let processes = Processes::connect(&options, &[path])?;
     if processes.is_first() && !has_computation && !asked.is_about_computation() {
-        eprintln!("xsim: note: the trace has no computation: nothing is computed between calls");
+        note!("xsim: note: the trace has no computation: nothing is computed between calls");
     }
     let ran = workload::run(&options, processes, path.display().to_string(), replay.names(), &mut replay)?;
     let found = replay.comparison(&ran.mpi);
@@ -93,8 +97,10 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 /// Says what was found of a trace that is called so, and whether all its clocks are those of the recording.
 fn tell_comparison(name: &str, Comparison { differ, calls, first, most }: &Comparison) -> bool {
     match first {
-        None => eprintln!("xsim: {name}all {calls} calls ended when they did in the recording"),
-        Some((.., first)) => eprintln!("xsim: {name}{differ} of {calls} calls ended at other times, by up to {most}; {first}"),
+        None => note!("xsim: {name}all {calls} calls ended when they did in the recording"),
+        Some((.., first)) => {
+            note!("xsim: {name}{differ} of {calls} calls ended at other times, by up to {most}; {first}")
+        }
     }
     first.is_none()
 }

@@ -1,6 +1,7 @@
 //! `xsim run [options] PROGRAM [ARGS]`: gives the options to the program's libxsim and becomes the program.
 
 mod pop;
+pub mod several;
 
 use crate::compile::{self, Language};
 use crate::debug;
@@ -14,6 +15,7 @@ use simulation::Options;
 use simulation::options::{Row, TABLE, variable};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,14 +30,35 @@ pub fn command() -> Command {
     let mut command = Command::new("run")
         .about("Run a program on virtual ranks")
         .override_usage("xsim run [OPTIONS] PROGRAM [ARGS]...")
-        .after_help("PROGRAM is an executable made with `xsim cc`, or a C, C++ or Fortran source file, which is compiled first. Each option can also be given to the program as -xsim-NAME, or in the environment as XSIM_NAME (docs/options.md).");
+        .after_help("PROGRAM is an executable made with `xsim cc`, or a C, C++ or Fortran source file, which is compiled first. Each option can also be given to the program as -xsim-NAME, or in the environment as XSIM_NAME (docs/reference/options.md).");
     command = command.args(rows().map(options::arg));
     let debug = Arg::new("debug").long("debug").value_name("RANK").value_parser(value_parser!(u32));
+    let env = Arg::new("env").long("env").value_name("NAME=VALUE").action(ArgAction::Append);
+    let env = env.value_parser(value_parser!(OsString));
+    command =
+        command.arg(env.help("Set a variable in the program's environment; can be given several times"));
+    let wdir = Arg::new("wdir").long("wdir").value_name("DIR").value_parser(value_parser!(PathBuf));
+    command = command.arg(wdir.help("Run the program in this directory"));
+    let runs = Arg::new("runs").long("runs").value_name("N").value_parser(value_parser!(u32).range(2..=1000));
+    let runs = runs.conflicts_with_all(["debug", "pop", "on"]);
+    command = command.arg(runs.help("Run it this often: mean, spread and outliers of virtual time"));
+    let on = Arg::new("on")
+        .long("on")
+        .value_name("A,B")
+        .action(ArgAction::Append)
+        .conflicts_with_all(["debug", "pop", "mn"]);
+    command = command.arg(on.help("Run it once on each of these machines: which is fastest, and why"));
     let pop = Arg::new("pop").long("pop").action(ArgAction::SetTrue).conflicts_with("debug");
-    command = command.arg(pop.help("Run it again on a network that takes no time, and tell all of POP's efficiencies (docs/report.md)"));
-    command = command.arg(debug.help("Run under gdb and stop when this rank is in its main (docs/debugging.md)"));
+    command = command
+        .arg(pop.help("Run it again on a network that takes no time, and tell all of POP's efficiencies (docs/reference/report.md)"));
+    command = command.arg(
+        debug.help("Run under gdb and stop when this rank is in its main (docs/how-to/debug-a-rank.md)"),
+    );
     // Everything from the first word that is no option on is the program's, its options included.
-    command.disable_help_subcommand(true).allow_external_subcommands(true).external_subcommand_value_parser(clap::value_parser!(OsString))
+    command
+        .disable_help_subcommand(true)
+        .allow_external_subcommands(true)
+        .external_subcommand_value_parser(clap::value_parser!(OsString))
 }
 
 /// Becomes the program; returns only if that fails.
@@ -48,6 +71,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             variables.push((variable(row.name), value.clone()));
         }
     }
+    let machines = machines(matches)?;
     let Some((name, rest)) = matches.subcommand() else {
         return Err(Failure::with(
             USAGE,
@@ -61,14 +85,61 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         None => existing(name)?,
     };
     program.args(words).envs(variables);
+    for given in matches.get_many::<OsString>("env").into_iter().flatten() {
+        // A name alone is a variable that the program has from here in any case.
+        if let Some(at) = given.as_bytes().iter().position(|&byte| byte == b'=') {
+            program.env(
+                OsStr::from_bytes(&given.as_bytes()[..at]),
+                OsStr::from_bytes(&given.as_bytes()[at + 1..]),
+            );
+        }
+    }
+    if let Some(directory) = matches.get_one::<PathBuf>("wdir") {
+        if !directory.is_dir() {
+            let why = "there is no such directory";
+            return Err(Failure::with(NOT_FOUND, format!("--wdir {}: {why}", directory.display())));
+        }
+        program.current_dir(directory);
+    }
     if let Some(rank) = debugged {
         return Err(debug::cannot_start(&debug::under(&program, rank)?.exec()));
+    }
+    let report = options.report.as_deref();
+    if let Some(&count) = matches.get_one::<u32>("runs") {
+        return several::repeat(program, count, report);
+    }
+    if let Some(machines) = machines {
+        let measures = matches!(options.compute, simulation::options::Compute::Measured);
+        return several::compare(program, &machines, report, measures);
     }
     if matches.get_flag("pop") {
         return pop::pop(program, options.report.as_deref());
     }
     let why = program.exec();
     Err(Failure::with(NOT_RUNNABLE, format!("cannot run {}: {why}", name.display())))
+}
+
+/// Returns the machines of `--on`, each of which can be simulated.
+fn machines(matches: &ArgMatches) -> Result<Option<Vec<String>>, Failure> {
+    let given: Vec<&String> = matches.get_many("on").into_iter().flatten().collect();
+    if given.is_empty() {
+        return Ok(None);
+    }
+    let machines = several::machines(&given)?;
+    let row = rows().find(|row| row.name == "mn").expect("a run has a machine");
+    for machine in &machines {
+        options::set(&mut Options::default(), row, machine)?;
+        network::Machine::parse(machine)
+            .map_err(|why| Failure::with(USAGE, format!("--on {machine}: {why}")))?;
+    }
+    Ok(Some(machines))
+}
+
+/// Returns the exit code of a program that has ended; of one that a signal ended, 128 and the signal.
+fn code(status: std::process::ExitStatus) -> ExitCode {
+    use std::os::unix::process::ExitStatusExt;
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
 }
 
 fn source(name: &OsStr) -> Option<Language> {
@@ -82,15 +153,26 @@ fn compiled(language: Language, source: &Path, plain: bool) -> Result<std::proce
         return Err(Failure::with(NOT_FOUND, format!("there is no file {}", source.display())));
     }
     let io = |why: std::io::Error| {
-        Failure::new(format!("cannot keep the compiled {} in {}: {why}", source.display(), std::env::temp_dir().display()))
+        Failure::new(format!(
+            "cannot keep the compiled {} in {}: {why}",
+            source.display(),
+            std::env::temp_dir().display()
+        ))
     };
     let directory = std::env::temp_dir().join(format!("xsim-run-{}", std::process::id()));
     std::fs::create_dir(&directory).map_err(io)?;
     let stem = source.file_stem().unwrap_or(source.as_os_str());
     let output = directory.join(stem);
-    let result = compile::to_program(language, source.as_os_str(), output.as_os_str(), if plain { "-O0" } else { "-O2" }).and_then(|()| {
+    let result = compile::to_program(
+        language,
+        source.as_os_str(),
+        output.as_os_str(),
+        if plain { "-O0" } else { "-O2" },
+    )
+    .and_then(|()| {
         // Without close-on-exec: the program is started through this descriptor.
-        rustix::fs::open(&output, rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty()).map_err(|why| io(why.into()))
+        rustix::fs::open(&output, rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty())
+            .map_err(|why| io(why.into()))
     });
     let removed = std::fs::remove_dir_all(&directory);
     let descriptor = result?;
@@ -144,7 +226,7 @@ fn existing(name: &OsStr) -> Result<std::process::Command, Failure> {
                 NOT_RUNNABLE,
                 format!(
                     "{} is not linked with {LIBRARY}, so it would run once, natively; build it with `xsim cc` (or xsim cxx). A program \
-                     that loads it late, such as Python, runs one rank a process: mpirun -np N PROGRAM (docs/python.md)",
+                     that loads it late, such as Python, runs one rank a process: mpirun -np N PROGRAM (docs/how-to/python.md)",
                     path.display()
                 ),
             ));
@@ -155,13 +237,19 @@ fn existing(name: &OsStr) -> Result<std::process::Command, Failure> {
 
 /// Like a launcher: a path as it is, a bare name here first and then in PATH.
 pub fn search(name: &OsStr) -> Result<PathBuf, Failure> {
-    let runnable = |path: &Path| path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
+    let runnable =
+        |path: &Path| path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
     let given = PathBuf::from(name);
     if name.as_encoded_bytes().contains(&b'/') {
         return match given.is_file() {
             true if runnable(&given) => Ok(given),
-            true => Err(Failure::with(NOT_RUNNABLE, format!("{} is not executable (chmod +x makes it so)", given.display()))),
-            false if given.is_dir() => Err(Failure::with(NOT_RUNNABLE, format!("{} is a directory, not a program", given.display()))),
+            true => Err(Failure::with(
+                NOT_RUNNABLE,
+                format!("{} is not executable (chmod +x makes it so)", given.display()),
+            )),
+            false if given.is_dir() => {
+                Err(Failure::with(NOT_RUNNABLE, format!("{} is a directory, not a program", given.display())))
+            }
             false => Err(Failure::with(NOT_FOUND, format!("there is no program {}", given.display()))),
         };
     }
@@ -170,8 +258,12 @@ pub fn search(name: &OsStr) -> Result<PathBuf, Failure> {
         return Ok(here);
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|directory| directory.join(&given)).find(|candidate| runnable(candidate));
-    found.ok_or_else(|| Failure::with(NOT_FOUND, format!("there is no program {} here or in PATH", given.display())))
+    let found = std::env::split_paths(&path)
+        .map(|directory| directory.join(&given))
+        .find(|candidate| runnable(candidate));
+    found.ok_or_else(|| {
+        Failure::with(NOT_FOUND, format!("there is no program {} here or in PATH", given.display()))
+    })
 }
 
 /// How a program comes to libxsim.
@@ -191,7 +283,7 @@ pub enum Reach {
     NotElf,
 }
 
-/// How the program at `path` does.
+/// Returns how the program at `path` does.
 pub fn reach(path: &Path) -> Reach {
     // A device or a pipe may never end.
     let data = if path.is_file() { std::fs::read(path).ok() } else { None };
@@ -209,8 +301,10 @@ pub fn reach(path: &Path) -> Reach {
     }
     // Only the loader knows which libraries a library brings along; it lists them without running anything.
     let listed = std::process::Command::new(path).env("LD_TRACE_LOADED_OBJECTS", "1").output();
-    let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    let library = |prefix: &str| listed.lines().map(str::trim).find(|line| line.starts_with(prefix)).map(str::to_owned);
+    let listed =
+        listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let library =
+        |prefix: &str| listed.lines().map(str::trim).find(|line| line.starts_with(prefix)).map(str::to_owned);
     if library(LIBRARY).is_some() {
         return Reach::Through;
     }
@@ -226,7 +320,7 @@ pub fn reach(path: &Path) -> Reach {
 struct Linkage {
     /// The ones that it names itself, in link order.
     needed: Vec<String>,
-    /// Whether the loader runs first; without it there are no libraries.
+    /// `true` if the loader runs first; without it there are no libraries.
     dynamic: bool,
 }
 
@@ -234,7 +328,11 @@ struct Linkage {
 fn linkage(data: &[u8]) -> Option<Linkage> {
     let header = elf::FileHeader64::<Endianness>::parse(data).ok()?;
     let endian = header.endian().ok()?;
-    let dynamic = header.program_headers(endian, data).ok()?.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP);
+    let dynamic = header
+        .program_headers(endian, data)
+        .ok()?
+        .iter()
+        .any(|segment| segment.p_type(endian) == elf::PT_INTERP);
     let mut needed = Vec::new();
     let sections = header.sections(endian, data).ok()?;
     if let Some((entries, strings)) = sections.dynamic(endian, data).ok()? {

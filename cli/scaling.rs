@@ -1,4 +1,5 @@
-//! Other computation and other sizes than those of a trace: what `xsim trace scale` writes and `xsim replay` runs.
+//! Other computation and other sizes than those of a trace: what `xsim trace scale` writes and `xsim replay`
+//! runs.
 
 use crate::failure::{Failure, USAGE};
 use ::aspen::{Sources, parse_formula, tree::Expr, value};
@@ -23,7 +24,7 @@ pub fn args() -> [Arg; 2] {
                  made there, such as solve.c:31=0.5 or MPI_Allreduce=3us. The last that is about a computation holds [default: recorded]",
             ),
         Arg::new("sizes").long("sizes").value_name("FORMULA").allow_hyphen_values(true).help(
-            "Bytes of messages, and of the blocks of collectives, by a formula (docs/aspen.md) in what they were, bytes, and in the ranks of the trace, ranks: \
+            "Bytes of messages, and of the blocks of collectives, by a formula (docs/reference/aspen.md) in what they were, bytes, and in the ranks of the trace, ranks: \
              2*bytes, min(bytes, 64*kilo), 8*ceil(bytes/ranks/8). What is empty stays so",
         ),
     ]
@@ -46,7 +47,12 @@ struct Formula {
 /// # Errors
 /// A sentence with what is wrong and what may stand there.
 pub fn read(matches: &ArgMatches) -> Result<Asked, Failure> {
-    let computation = matches.get_many::<String>("compute").into_iter().flatten().map(|given| rule(given)).collect::<Result<_, _>>()?;
+    let computation = matches
+        .get_many::<String>("compute")
+        .into_iter()
+        .flatten()
+        .map(|given| rule(given))
+        .collect::<Result<_, _>>()?;
     let formula = |text: &String| {
         let mut sources = Sources::default();
         let id = sources.add("--sizes", text.clone());
@@ -59,7 +65,8 @@ pub fn read(matches: &ArgMatches) -> Result<Asked, Failure> {
 
 fn rule(given: &str) -> Result<Rule, Failure> {
     // A place may have the sign, too (`operator==`): the last one is ours.
-    let (place, told) = given.rsplit_once('=').map_or((None, given), |(place, told)| (Some(place.to_owned()), told));
+    let (place, told) =
+        given.rsplit_once('=').map_or((None, given), |(place, told)| (Some(place.to_owned()), told));
     let change = match told {
         "none" => Change::Factor(0.0),
         "recorded" => Change::Factor(1.0),
@@ -78,12 +85,12 @@ fn rule(given: &str) -> Result<Rule, Failure> {
 }
 
 impl Asked {
-    /// Whether a trace stays as it is.
+    /// Returns `true` if a trace stays as it is.
     pub fn is_nothing(&self) -> bool {
         self.sizes.is_none() && Scaling { computation: self.computation.clone(), sizes: None }.is_nothing()
     }
 
-    /// Whether something is said of what ranks compute.
+    /// Returns `true` if something is said of what ranks compute.
     pub fn is_about_computation(&self) -> bool {
         !self.computation.is_empty()
     }
@@ -94,8 +101,10 @@ impl Asked {
     /// A sentence: a place that it does not have, or a size that a call cannot have.
     pub fn apply(&self, trace: &mut Trace) -> Result<(), String> {
         let ranks = f64::from(trace.ranks);
-        let of_formula = |bytes: u64| self.sizes.as_ref().map_or(Ok(bytes), |formula| formula.at(bytes, ranks));
-        let sizes: Option<::trace::scale::Resize> = if self.sizes.is_some() { Some(&of_formula) } else { None };
+        let of_formula =
+            |bytes: u64| self.sizes.as_ref().map_or(Ok(bytes), |formula| formula.at(bytes, ranks));
+        let sizes: Option<::trace::scale::Resize> =
+            if self.sizes.is_some() { Some(&of_formula) } else { None };
         scale(trace, &Scaling { computation: self.computation.clone(), sizes })
     }
 }
@@ -103,9 +112,12 @@ impl Asked {
 impl Formula {
     fn at(&self, bytes: u64, ranks: f64) -> Result<u64, String> {
         let told = |why: &str| format!("--sizes {}: {why}", self.text);
-        let size = value(&self.sources, &self.parsed, &[("bytes", bytes as f64), ("ranks", ranks)]).map_err(|error| error.to_string())?;
+        let size = value(&self.sources, &self.parsed, &[("bytes", bytes as f64), ("ranks", ranks)])
+            .map_err(|error| error.to_string())?;
         if size.fract() != 0.0 {
-            return Err(told(&format!("{bytes} bytes become {size}, which is no whole number: round it with floor() or ceil()")));
+            return Err(told(&format!(
+                "{bytes} bytes become {size}, which is no whole number: round it with floor() or ceil()"
+            )));
         }
         if !(0.0..MOST).contains(&size) {
             return Err(told(&format!("{bytes} bytes become {size}, where 0 to 2^53 may be")));

@@ -3,6 +3,7 @@
 mod runs;
 
 use crate::failure::{Failure, USAGE};
+use crate::output::note;
 use crate::{options, replay, rest, run};
 use ::sweep::{Points, Scaling, Table, Variable};
 use clap::{Arg, ArgMatches, Command};
@@ -18,12 +19,13 @@ const FAILED: u8 = 1;
 
 /// The subcommand's arguments.
 pub fn command() -> Command {
-    let path =
-        |name: &'static str, value: &'static str| Arg::new(name).long(name).value_name(value).value_parser(clap::value_parser!(PathBuf));
+    let path = |name: &'static str, value: &'static str| {
+        Arg::new(name).long(name).value_name(value).value_parser(clap::value_parser!(PathBuf))
+    };
     Command::new("sweep")
         .about("Run a program, or replay a trace, once for each combination of values")
         .override_usage("xsim sweep --vary NAME=VALUES... -o DIR [--jobs N] -- [OPTIONS OF xsim run] PROGRAM [ARGS]...\n       xsim sweep --vary NAME=VALUES... -o DIR [--jobs N] -- [OPTIONS OF xsim replay] TRACE")
-        .after_help("NAME is an option of the run (np, mn, placement, ...), coll.FUNCTION for the algorithm of a collective, or any name that stands as {NAME} behind --, as in -m star:l={l},b=10Gbps. Results are in DIR/sweep.csv, the report of each run beside it (docs/sweep.md).")
+        .after_help("NAME is an option of the run (np, mn, placement, ...), coll.FUNCTION for the algorithm of a collective, or any name that stands as {NAME} behind --, as in -m star:l={l},b=10Gbps. Results are in DIR/sweep.csv, the report of each run beside it (docs/reference/sweep.md).")
         .arg(
             Arg::new("vary")
                 .long("vary")
@@ -45,15 +47,18 @@ pub fn command() -> Command {
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let usage = |why: String| Failure::with(USAGE, why);
     let given = matches.get_many::<String>("vary").into_iter().flatten();
-    let variables: Vec<Variable> =
-        given.map(|text| Variable::parse(text).map_err(|why| usage(format!("--vary {text}: {why}")))).collect::<Result<_, _>>()?;
+    let variables: Vec<Variable> = given
+        .map(|text| Variable::parse(text).map_err(|why| usage(format!("--vary {text}: {why}"))))
+        .collect::<Result<_, _>>()?;
     let points = Points(&variables).all().map_err(usage)?;
     let words = texts(rest(matches, "WORDS"))?;
     let limit = matches.get_one::<String>("limit").map(|text| limit(text)).transpose().map_err(usage)?;
     let directory = matches.get_one::<PathBuf>("output").expect("clap asks for it").clone();
     let base = Base { kind: kind(&words), words, limit, directory };
     check(&base, &variables)?;
-    let scaling = matches.get_one::<String>("scaling").map(|how| if how == "weak" { Scaling::Weak } else { Scaling::Strong });
+    let scaling = matches
+        .get_one::<String>("scaling")
+        .map(|how| if how == "weak" { Scaling::Weak } else { Scaling::Strong });
     // What is wrong with the question is told before anything runs.
     Table::new(variables.clone(), Vec::new(), scaling).map_err(usage)?;
     base.open().map_err(usage)?;
@@ -62,21 +67,24 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let results = base.all(&variables, &points, jobs);
     let table = Table::new(variables, points.into_iter().zip(results).collect(), scaling).map_err(usage)?;
     let csv = base.directory.join("sweep.csv");
-    std::fs::write(&csv, table.csv()).map_err(|why| Failure::new(format!("cannot write {}: {why}", csv.display())))?;
-    print!("{}", table.text());
+    std::fs::write(&csv, table.csv())
+        .map_err(|why| Failure::new(format!("cannot write {}: {why}", csv.display())))?;
+    crate::output::text(table.text())?;
     if let Some(path) = matches.get_one::<PathBuf>("plot") {
-        let chart = ::sweep::curves(&table).map_err(|why| Failure::new(format!("--plot {}: {why}", path.display())))?;
+        let chart = ::sweep::curves(&table)
+            .map_err(|why| Failure::new(format!("--plot {}: {why}", path.display())))?;
         plot::draw(&chart, path).map_err(Failure::new)?;
     }
     if let Some(path) = matches.get_one::<PathBuf>("map") {
-        let map = ::sweep::map(&table).map_err(|why| Failure::new(format!("--map {}: {why}", path.display())))?;
+        let map =
+            ::sweep::map(&table).map_err(|why| Failure::new(format!("--map {}: {why}", path.display())))?;
         plot::draw_map(&map, path).map_err(Failure::new)?;
     }
     match table.failed() {
         0 => Ok(ExitCode::SUCCESS),
         failed => {
             let directory = base.directory.display();
-            eprintln!(
+            note!(
                 "xsim: {failed} of {} runs failed: the table says which and why, files in {directory} that end in .log what they said; the same command runs them again",
                 table.runs()
             );
@@ -93,7 +101,9 @@ fn limit(text: &str) -> Result<Duration, String> {
 }
 
 fn texts(words: Vec<OsString>) -> Result<Vec<String>, Failure> {
-    let text = |word: OsString| word.into_string().map_err(|word| Failure::with(USAGE, format!("{} is no UTF-8", word.display())));
+    let text = |word: OsString| {
+        word.into_string().map_err(|word| Failure::with(USAGE, format!("{} is no UTF-8", word.display())))
+    };
     words.into_iter().map(text).collect()
 }
 
@@ -101,19 +111,24 @@ fn texts(words: Vec<OsString>) -> Result<Vec<String>, Failure> {
 fn kind(words: &[String]) -> Kind {
     let is_trace = |word: &String| {
         let mut begin = [0; 7];
-        let file = std::fs::metadata(word).is_ok_and(|file| file.is_file()).then(|| std::fs::File::open(word));
-        file.is_some_and(|file| file.and_then(|mut file| file.read_exact(&mut begin)).is_ok()) && begin == *b"xsimtrc"
+        let file =
+            std::fs::metadata(word).is_ok_and(|file| file.is_file()).then(|| std::fs::File::open(word));
+        file.is_some_and(|file| file.and_then(|mut file| file.read_exact(&mut begin)).is_ok())
+            && begin == *b"xsimtrc"
     };
     if words.iter().any(is_trace) { Kind::Trace } else { Kind::Program }
 }
 
-/// What is varied has a place in the command, and one only.
+/// Returns what is varied has a place in the command, and one only.
 fn check(base: &Base, variables: &[Variable]) -> Result<(), Failure> {
     let command = if base.kind == Kind::Trace { replay::command() } else { run::command() };
     let given = command
         .clone()
         .no_binary_name(true)
-        .try_get_matches_from(&base.words)
+        .try_get_matches_from(crate::launcher::options(
+            &command,
+            base.words.iter().map(OsString::from).collect(),
+        ))
         .map_err(|why| Failure::with(USAGE, why.to_string().trim_end().to_owned()))?;
     for variable in variables {
         let name = &variable.name;
@@ -127,9 +142,24 @@ fn check(base: &Base, variables: &[Variable]) -> Result<(), Failure> {
             continue;
         }
         let option = if name.starts_with("coll.") { "coll" } else { name };
-        let is_of_command = |row: &&simulation::options::Row| command.get_arguments().any(|argument| argument.get_id() == row.name);
-        let row = simulation::options::find(option).filter(|row| !row.is_flag() && !runs::is_ours(row.name)).filter(is_of_command);
+        let is_of_command = |row: &&simulation::options::Row| {
+            command.get_arguments().any(|argument| argument.get_id() == row.name)
+        };
+        let row = simulation::options::find(option)
+            .filter(|row| !row.is_flag() && !runs::is_ours(row.name))
+            .filter(is_of_command);
         let row = row.ok_or_else(|| Failure::with(USAGE, format!("--vary {name}: no option of a run that can be varied is called so, and nothing behind -- says {{{name}}}, as in -m star:l={{{name}}}")))?;
+        for value in &variable.values {
+            let wrong =
+                |why: &dyn std::fmt::Display| Failure::with(USAGE, format!("--vary {name}: {value}: {why}"));
+            let given = name
+                .strip_prefix("coll.")
+                .map_or_else(|| value.clone(), |function| format!("{function}={value}"));
+            options::set(&mut simulation::Options::default(), row, &given).map_err(|why| wrong(&why))?;
+            if row.name == "mn" {
+                network::Machine::parse(value).map_err(|why| wrong(&why))?;
+            }
+        }
         if options::is_given(&given, row.name) {
             let why = format!(
                 "--vary {name}: --{} stands behind -- as well: leave it out there, or write {{{name}}} where its values belong",

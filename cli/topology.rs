@@ -1,6 +1,7 @@
 //! `xsim topology SPEC` and `xsim presets`: simulated machines, looked at without a run.
 
 use crate::failure::{Failure, USAGE};
+use crate::output::say;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use network::{Machine, PRESETS, machine_report};
 use std::fmt::Write;
@@ -10,7 +11,11 @@ use std::process::ExitCode;
 pub fn command() -> Command {
     Command::new("topology")
         .about("Show a network's size, diameter, average hops and latencies")
-        .arg(Arg::new("SPEC").required(true).help("A specification, a preset's name or a TOML file, as for xsim run --mn"))
+        .arg(
+            Arg::new("SPEC")
+                .required(true)
+                .help("A specification, a preset's name or a TOML file, as for xsim run --mn"),
+        )
         .arg(
             Arg::new("ranks")
                 .short('n')
@@ -29,10 +34,11 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let report = Machine::parse(specification).and_then(|machine| machine_report(&machine, ranks));
     let report = report.map_err(|why| Failure::with(USAGE, why.to_string()))?;
     if matches.get_flag("json") {
-        let json = serde_json::to_string_pretty(&report).map_err(|why| Failure::new(format!("the report has no JSON form: {why}")))?;
-        println!("{json}");
+        let json = serde_json::to_string_pretty(&report)
+            .map_err(|why| Failure::new(format!("the report has no JSON form: {why}")))?;
+        say!("{json}");
     } else {
-        println!("{}", report.to_string().trim_end());
+        say!("{}", report.to_string().trim_end());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -42,7 +42,11 @@ pub fn open_family(matches: &ArgMatches) -> Result<Vec<Trace>, Failure> {
 
 /// The argument of a trace.
 fn file(name: &'static str) -> Arg {
-    Arg::new(name).required(true).value_name(name).value_parser(clap::value_parser!(PathBuf)).help("A trace, from -xsim-trace")
+    Arg::new(name)
+        .required(true)
+        .value_name(name)
+        .value_parser(clap::value_parser!(PathBuf))
+        .help("A trace, from -xsim-trace")
 }
 
 /// The argument of where a trace is written to.
@@ -59,12 +63,15 @@ fn output() -> Arg {
 /// Writes a trace where [`output`] says.
 fn write(trace: &[u8], matches: &ArgMatches) -> Result<(), Failure> {
     let output: &PathBuf = matches.get_one("output").expect("clap asks for it");
-    std::fs::write(output, trace).map_err(|why| Failure::new(format!("cannot write the trace {}: {why}", output.display())))
+    std::fs::write(output, trace)
+        .map_err(|why| Failure::new(format!("cannot write the trace {}: {why}", output.display())))
 }
 
 /// The subcommand's arguments.
 pub fn command() -> Command {
-    let rank = |help: &'static str| Arg::new("rank").long("rank").value_name("R").value_parser(clap::value_parser!(u32)).help(help);
+    let rank = |help: &'static str| {
+        Arg::new("rank").long("rank").value_name("R").value_parser(clap::value_parser!(u32)).help(help)
+    };
     Command::new("trace")
         .about("Show what a recorded run did (-xsim-trace)")
         .subcommand_required(true)
@@ -171,7 +178,9 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 
 fn ranks(matches: &ArgMatches) -> Result<RankList, Failure> {
     match matches.get_one::<String>("ranks") {
-        Some(ranks) => RankList::parse(ranks).map_err(|why| Failure::with(USAGE, format!("--ranks {ranks}: {why}"))),
+        Some(ranks) => {
+            RankList::parse(ranks).map_err(|why| Failure::with(USAGE, format!("--ranks {ranks}: {why}")))
+        }
         None => Ok(RankList::all()),
     }
 }
@@ -191,13 +200,12 @@ fn checked(trace: &Trace, rank: u32) -> Result<u32, Failure> {
     if rank < trace.ranks {
         return Ok(rank);
     }
-    Err(Failure::with(USAGE, format!("the trace has ranks 0 to {} only, and no rank {rank}", trace.ranks - 1)))
+    Err(Failure::with(
+        USAGE,
+        format!("the trace has ranks 0 to {} only, and no rank {rank}", trace.ranks - 1),
+    ))
 }
 
-/// A reader that has seen enough is no failure.
 fn written(result: std::io::Result<()>) -> Result<(), Failure> {
-    match result {
-        Err(why) if why.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(format!("standard output cannot be written: {why}"))),
-        _ => Ok(()),
-    }
+    result.map_err(crate::output::failure)
 }

@@ -1,11 +1,14 @@
 //! `xsim traffic`: synthetic traffic on a packet-level network.
 
 use crate::failure::{Failure, USAGE};
+use crate::output;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use network::traffic::{Job, Pace, Pattern, Report, SweepReport, Traffic, TrafficError, heat_map, latency_load, sweep};
+use network::traffic::{
+    Job, Pace, Pattern, Report, SweepReport, Traffic, TrafficError, heat_map, latency_load, sweep,
+};
 use std::fmt::Display;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -17,11 +20,17 @@ const DEADLOCKED: u8 = 3;
 
 /// The subcommand's arguments.
 pub fn command() -> Command {
-    let value = |name: &'static str, value: &'static str, help: &'static str| Arg::new(name).long(name).value_name(value).help(help);
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    let path = |name: &'static str, help: &'static str| value(name, "FILE", help).value_parser(clap::value_parser!(PathBuf));
+    let value = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    let flag = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    };
+    let path = |name: &'static str, help: &'static str| {
+        value(name, "FILE", help).value_parser(clap::value_parser!(PathBuf))
+    };
     Command::new("traffic")
-        .about("Send synthetic traffic through a packet-level network")
+        .about("Send synthetic traffic through a network of routers, as packets or as flows (level=flow)")
         .arg(value("network", "SPEC", "Such as fattree:m=8,n=3,l=0ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB").required(true))
         .arg(
             value(
@@ -98,7 +107,10 @@ fn check_combinations(matches: &ArgMatches) -> Result<(), Failure> {
         ("pattern", "job", "each --job has a pattern of its own, NAME=FIRST-LAST:PATTERN"),
     ] {
         if given(name) && given(with) {
-            return Err(Failure::with(USAGE, format!("--{name} has no effect with --{with}: {why}; leave one of them out")));
+            return Err(Failure::with(
+                USAGE,
+                format!("--{name} has no effect with --{with}: {why}; leave one of them out"),
+            ));
         }
     }
     Ok(())
@@ -111,20 +123,38 @@ fn read(matches: &ArgMatches) -> Result<Traffic, Failure> {
         (Some(interval), _) => Pace::Interval(interval.parse().map_err(|e| wrong("interval", e))?),
         (None, Some(_)) => Pace::Rate(parse(matches, "rate", "a number above 0 and at most 1")?),
         (None, None) if matches.get_flag("sweep") => Pace::Rate(1.0),
-        (None, None) => return Err(Failure::with(USAGE, "one of --interval and --rate is missing; write for example --interval 400ns")),
+        (None, None) => {
+            return Err(Failure::with(
+                USAGE,
+                "one of --interval and --rate is missing; write for example --interval 400ns",
+            ));
+        }
     };
-    let margins = (parse(matches, "warmup", "a share from 0 to 0.9")?, parse(matches, "cooldown", "a share from 0 to 0.9")?);
-    if !(0.0..=0.9).contains(&margins.0) || !(0.0..=0.9).contains(&margins.1) || margins.0 + margins.1 > 0.95 {
-        return Err(Failure::with(USAGE, "--warmup and --cooldown are shares that leave at least 0.05 of the sending time"));
+    let margins = (
+        parse(matches, "warmup", "a share from 0 to 0.9")?,
+        parse(matches, "cooldown", "a share from 0 to 0.9")?,
+    );
+    if !(0.0..=0.9).contains(&margins.0) || !(0.0..=0.9).contains(&margins.1) || margins.0 + margins.1 > 0.95
+    {
+        return Err(Failure::with(
+            USAGE,
+            "--warmup and --cooldown are shares that leave at least 0.05 of the sending time",
+        ));
     }
     let size = text(matches, "size");
     Ok(Traffic {
         spec,
-        jobs: matches.get_many::<String>("job").into_iter().flatten().map(|job| read_job(job)).collect::<Result<_, _>>()?,
+        jobs: matches
+            .get_many::<String>("job")
+            .into_iter()
+            .flatten()
+            .map(|job| read_job(job))
+            .collect::<Result<_, _>>()?,
         pattern: text(matches, "pattern").parse().map_err(|e: String| wrong("pattern", e))?,
         grid: matches.get_one::<String>("grid").map(|grid| read_grid(grid)).transpose()?,
-        size: network::packet::parse_bytes(size)
-            .ok_or_else(|| wrong("size", format!("'{size}' is not a number of bytes such as 512 or 128KiB")))?,
+        size: network::packet::parse_bytes(size).ok_or_else(|| {
+            wrong("size", format!("'{size}' is not a number of bytes such as 512 or 128KiB"))
+        })?,
         pace,
         fixed: matches.get_flag("fixed"),
         packets: parse(matches, "packets", "a whole number")?,
@@ -141,7 +171,8 @@ fn read_grid(text: &str) -> Result<Vec<u32>, Failure> {
 }
 
 fn read_job(text: &str) -> Result<Job, Failure> {
-    let error = || wrong("job", format!("'{text}' is not NAME=FIRST-LAST[:PATTERN[:CLASS]], such as a=0-63:uniform"));
+    let error =
+        || wrong("job", format!("'{text}' is not NAME=FIRST-LAST[:PATTERN[:CLASS]], such as a=0-63:uniform"));
     let (name, rest) = text.split_once('=').ok_or_else(error)?;
     let mut parts = rest.split(':');
     let (first, last) = parts.next().and_then(|range| range.split_once('-')).ok_or_else(error)?;
@@ -155,8 +186,14 @@ fn read_job(text: &str) -> Result<Job, Failure> {
 }
 
 fn rates(text: &str) -> Result<Vec<f64>, Failure> {
-    let error = || wrong("rates", format!("'{text}' is not FIRST:LAST:STEP, such as 0.05:0.95:0.05, all above 0 and at most 1"));
-    let numbers: Vec<f64> = text.split(':').map(|n| n.parse().map_err(|_| error())).collect::<Result<_, _>>()?;
+    let error = || {
+        wrong(
+            "rates",
+            format!("'{text}' is not FIRST:LAST:STEP, such as 0.05:0.95:0.05, all above 0 and at most 1"),
+        )
+    };
+    let numbers: Vec<f64> =
+        text.split(':').map(|n| n.parse().map_err(|_| error())).collect::<Result<_, _>>()?;
     let [first, last, step] = numbers[..] else { return Err(error()) };
     if !(first > 0.0 && last >= first && last <= 1.0 && (0.001..=1.0).contains(&step)) {
         return Err(error());
@@ -166,7 +203,8 @@ fn rates(text: &str) -> Result<Vec<f64>, Failure> {
 }
 
 fn write_file(path: &Path, content: &str) -> Result<(), Failure> {
-    std::fs::write(path, content).map_err(|e| Failure::new(format!("'{}' cannot be written: {e}", path.display())))
+    std::fs::write(path, content)
+        .map_err(|e| Failure::new(format!("'{}' cannot be written: {e}", path.display())))
 }
 
 fn write_report(matches: &ArgMatches, traffic: &Traffic, report: &Report) -> Result<ExitCode, Failure> {
@@ -189,16 +227,15 @@ fn write_sweep(matches: &ArgMatches, report: &SweepReport) -> Result<ExitCode, F
     if let Some(path) = matches.get_one::<PathBuf>("svg") {
         write_file(path, &latency_load(&[(&report.network, report)]))?;
     }
-    let text = || format!("{}saturation: {:.4} of the bandwidth into the network\n", report.to_csv(), report.saturation);
+    let text = || {
+        format!("{}saturation: {:.4} of the bandwidth into the network\n", report.to_csv(), report.saturation)
+    };
     print(&if matches.get_flag("json") { report.to_json() + "\n" } else { text() })
 }
 
-/// A reader that has seen enough and closed the pipe is no failure.
 fn print(text: &str) -> Result<ExitCode, Failure> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(format!("the results cannot be written: {e}"))),
-        _ => Ok(ExitCode::SUCCESS),
-    }
+    output::text(text)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// One line on a terminal, renewed a few times a second.
@@ -230,16 +267,16 @@ impl ProgressLine {
         self.last.store(now, Ordering::Relaxed);
         let packets = packets * self.threads;
         let rate = packets as f64 / (now.max(1) as f64 * 1e3);
-        eprint!(
+        output::progress(format_args!(
             "\r{:.3} ms simulated, about {packets} packets delivered, {rate:.2} million/s ({} from each endpoint)\x1b[K",
             picoseconds as f64 / 1e9,
             self.packets
-        );
+        ));
     }
 
     fn clear(&self) {
         if self.shown && self.last.load(Ordering::Relaxed) > 0 {
-            eprint!("\r\x1b[K");
+            output::progress(format_args!("\r\x1b[K"));
         }
     }
 }

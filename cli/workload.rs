@@ -1,8 +1,10 @@
 //! Runs of ranks without a program, from the options to the report, on one native process or several.
 
 use crate::failure::{Failure, USAGE};
+use crate::output::note;
 use engine::EndOfTime;
-use mpi::charging::Compute;
+use mpi::progress::Ending;
+use mpi::ranks::effort::Compute;
 use mpi::remote::Remote;
 use mpi::{Mpi, Setup, World};
 use network::NetworkReport;
@@ -25,7 +27,8 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// The processes that a launcher started, if one did. All must have the same command line and the same files at `paths`.
+    /// The processes that a launcher started, if one did. All must have the same command line and the same
+    /// files at `paths`.
     pub fn connect(options: &Options, paths: &[&Path]) -> Result<Processes, Failure> {
         let remote = processes::remote(options).map_err(|why| Failure::with(USAGE, why))?;
         let mut besides = String::new();
@@ -45,7 +48,7 @@ impl Processes {
         processes::own(options, self.remote.as_ref())
     }
 
-    /// Whether this is the one that speaks, and writes files.
+    /// Returns `true` if this is the one that speaks, and writes files.
     pub fn is_first(&self) -> bool {
         self.remote.as_ref().is_none_or(Remote::is_first)
     }
@@ -55,7 +58,7 @@ impl Processes {
 pub struct Ran {
     /// Where this process's ranks are.
     pub mpi: Mpi,
-    status: i32,
+    ending: Ending,
     /// Of all processes, on process 0.
     part: Option<Part>,
     network: Option<NetworkReport>,
@@ -125,10 +128,10 @@ pub fn drive(
     let ending = ending.map_err(|end| {
         // The launcher ends the other processes with this one.
         transport::watch::over();
-        unusable(mpi.world().messages.explain(&end))
+        unusable(mpi.world().messages.ranks().explain(&end))
     })?;
     for message in &ending.messages {
-        eprintln!("xsim: {message}");
+        note!("xsim: {message}");
     }
     let found = machines.found();
     let resumed = machines.resumed();
@@ -136,7 +139,7 @@ pub fn drive(
     let part = outcome::part(&mpi.world(), functions, &meter, resumed);
     let part = processes::together(&mpi, part).map_err(unusable)?;
     let network = mpi.world().network_report();
-    Ok(Ran { mpi, status: ending.status, part, network, found, meter, names })
+    Ok(Ran { mpi, ending, part, network, found, meter, names })
 }
 
 /// The processes of a run are all there, and belong together.
@@ -153,15 +156,27 @@ fn meet(mpi: &Mpi, options: &Options, besides: Option<String>) -> Result<(), Fai
 
 /// Parts from the other processes; process 0 prints the summary of a run and writes its reports.
 pub fn tell(options: &Options, jobs: Vec<Job>, ran: Ran) -> Result<ExitCode, Failure> {
-    let Ran { mpi, part, network, status, found: Found { profile, critical_path, failed }, meter, names } = ran;
+    let Ran { mpi, part, network, ending, found: Found { profile, critical_path, failed }, meter, names } =
+        ran;
     let processes = mpi.processes().0;
     mpi.part();
     if let Some(part) = part {
-        Outcome { names, meter: &meter, processes, ranks: options.np, part, network, jobs, profile, critical_path }
-            .tell(options)
-            .map_err(|why| Failure::with(USAGE, why))?;
+        Outcome {
+            names,
+            meter: &meter,
+            processes,
+            ranks: options.np,
+            part,
+            ending: &ending,
+            network,
+            jobs,
+            profile,
+            critical_path,
+        }
+        .tell(options)
+        .map_err(|why| Failure::with(USAGE, why))?;
     }
-    failed.map_or(Ok(exit(status)), |why| Err(Failure::new(why)))
+    failed.map_or(Ok(exit(ending.status)), |why| Err(Failure::new(why)))
 }
 
 /// The exit code of a run.

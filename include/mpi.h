@@ -1850,7 +1850,7 @@ int PMPI_Win_wait(MPI_Win win);
 double PMPI_Wtick(void);
 double PMPI_Wtime(void);
 
-/* Beyond the standard: failures of processes (docs/failures.md). */
+/* Beyond the standard: failures of processes (docs/reference/failures.md). */
 int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
 int MPIX_Comm_agree(MPI_Comm comm, int *flag);
 int MPIX_Comm_failure_ack(MPI_Comm comm);

@@ -9,7 +9,13 @@ use schedule::{Kind, algorithm};
 const NODES: &str = "star:4,l=1us,b=10Gbps/star:4,l=100ns,b=100Gbps";
 
 fn holds(case: &str, ranks: u32, choice: &str) {
-    Run::program("algorithms.c").arg(case).ranks(ranks).machine(NODES).arg(format!("-xsim-coll={choice}")).run().ok(ranks);
+    Run::program("algorithms.c")
+        .arg(case)
+        .ranks(ranks)
+        .machine(NODES)
+        .arg(format!("-xsim-coll={choice}"))
+        .run()
+        .ok(ranks);
 }
 
 #[test]
@@ -30,9 +36,19 @@ fn every_algorithm_gives_a_program_its_results() {
 
 #[test]
 fn tables_give_a_program_its_results_at_any_size() {
-    for choice in ["mpich", "openmpi", "linear", "bcast=pipeline:segment=1KiB", "reduce=binary:segment=1000"] {
+    for choice in ["mpich", "openmpi", "linear", "bcast=pipeline:segment=1KiB", "reduce=binary:segment=1000"]
+    {
         for ranks in [1, 3, 8, 13] {
-            for case in ["bcast", "allgather", "alltoall", "reduce", "scan", "reduce_scatter", "varying", "varying_alltoall"] {
+            for case in [
+                "bcast",
+                "allgather",
+                "alltoall",
+                "reduce",
+                "scan",
+                "reduce_scatter",
+                "varying",
+                "varying_alltoall",
+            ] {
                 holds(case, ranks, choice);
             }
         }

@@ -6,7 +6,12 @@ use std::process::{Command, Output};
 /// Runs in the directory of the examples. The command alone is enough: it never uses the library.
 fn aspen(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_xsim"));
-    command.arg("aspen").args(args).current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/aspen")).output().unwrap()
+    command
+        .arg("aspen")
+        .args(args)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/aspen"))
+        .output()
+        .unwrap()
 }
 
 /// An empty directory of a test's own.
@@ -41,7 +46,10 @@ fn refused(args: &[&str], status: i32, parts: &[&str]) {
 #[test]
 fn models_are_checked_and_what_is_wrong_is_shown() {
     let shown = accepted(&["check", "stencil.aspen", "cluster.aspen"]);
-    assert_eq!(shown, "stencil.aspen: model stencil, 2 kernels\ncluster.aspen: machine cluster, 6 components\n");
+    assert_eq!(
+        shown,
+        "stencil.aspen: model stencil, 2 kernels\ncluster.aspen: machine cluster, 6 components\n"
+    );
     let path = scratch("aspen-check").join("wrong.aspen");
     std::fs::write(&path, "model m {\n  kernel main { execute { flops [m] } }\n}\n").unwrap();
     let path = path.to_str().unwrap();
@@ -70,9 +78,12 @@ fn models_are_formatted() {
 #[test]
 fn models_are_listed_with_their_control_flow() {
     let shown = accepted(&["list", "stencil.aspen", "--param", "n=2"]);
-    for part in
-        ["n       256  in 16 .. 4096", "old  134217728 bytes", "iterate [100]", "execute [8] \"points\": loads [56]; flops [8] as dp, simd"]
-    {
+    for part in [
+        "n       256  in 16 .. 4096",
+        "old  134217728 bytes",
+        "iterate [100]",
+        "execute [8] \"points\": loads [56]; flops [8] as dp, simd",
+    ] {
         assert!(shown.contains(part), "'{part}' is missing: {shown}");
     }
     assert!(accepted(&["list", "cluster.aspen"]).contains("16 x node box"));
@@ -84,7 +95,8 @@ fn models_are_evaluated_on_machines() {
     for part in ["flops as dp, simd       800000000", "on socket cpu:", "runtime         0.005 s"] {
         assert!(shown.contains(part), "'{part}' is missing: {shown}");
     }
-    let json: serde_json::Value = serde_json::from_str(&accepted(&["eval", "cg.aspen", "--json", "--symbolic", "rows"])).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&accepted(&["eval", "cg.aspen", "--json", "--symbolic", "rows"])).unwrap();
     assert_eq!(json["totals"]["flops"], "3200 * rows");
     let clock = accepted(&["eval", "cg.aspen", "cluster.aspen", "--param", "bandwidth=4*giga", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&clock).unwrap();
@@ -94,12 +106,17 @@ fn models_are_evaluated_on_machines() {
     refused(&["eval", "cg.aspen", "--param", "rows"], 2, &["NAME=FORMULA"]);
     refused(&["eval", "cluster.aspen"], 1, &["is a machine"]);
     refused(&["eval", "cg.aspen", "--kernel", "layer"], 1, &["there is no kernel 'layer'"]);
-    refused(&["eval", "stencil.aspen", "--explicit", "--param", "sweeps=1e12"], 1, &["stencil.aspen:20:", "leave --explicit away"]);
+    refused(
+        &["eval", "stencil.aspen", "--explicit", "--param", "sweeps=1e12"],
+        1,
+        &["stencil.aspen:20:", "leave --explicit away"],
+    );
 }
 
 #[test]
 fn a_quantity_is_plotted_over_a_range() {
-    let shown = accepted(&["eval", "stencil.aspen", "cluster.aspen", "--plot", "n=10..1000", "--points", "3"]);
+    let shown =
+        accepted(&["eval", "stencil.aspen", "cluster.aspen", "--plot", "n=10..1000", "--points", "3"]);
     for part in [
         "n  runtime on cpu\n",
         "            10         5.12e-6\n",
@@ -111,13 +128,32 @@ fn a_quantity_is_plotted_over_a_range() {
         assert!(shown.contains(part), "'{part}' is missing: {shown}");
     }
     let file = scratch("aspen-plot").join("runtime.svg");
-    let drawn = accepted(&["eval", "stencil.aspen", "cluster.aspen", "--plot", "n=10..1000", "--draw", file.to_str().unwrap()]);
+    let drawn = accepted(&[
+        "eval",
+        "stencil.aspen",
+        "cluster.aspen",
+        "--plot",
+        "n=10..1000",
+        "--draw",
+        file.to_str().unwrap(),
+    ]);
     assert!(drawn.ends_with("          1000               5\n"), "the table alone: {drawn}");
     let svg = std::fs::read_to_string(&file).unwrap();
-    assert!(svg.starts_with("<svg") && svg.contains("runtime [s]") && svg.contains("runtime on cpu"), "{svg}");
-    refused(&["eval", "stencil.aspen", "--plot", "n=1..9", "--draw", "/nonexistent/a.svg"], 1, &["/nonexistent/a.svg"]);
+    assert!(
+        svg.starts_with("<svg") && svg.contains("runtime [s]") && svg.contains("runtime on cpu"),
+        "{svg}"
+    );
+    refused(
+        &["eval", "stencil.aspen", "--plot", "n=1..9", "--draw", "/nonexistent/a.svg"],
+        1,
+        &["/nonexistent/a.svg"],
+    );
     refused(&["eval", "stencil.aspen", "--draw", "a.svg"], 2, &["--plot"]);
-    refused(&["eval", "stencil.aspen", "--plot", "n=10..1000", "--of", "intops"], 2, &["uses no such resource"]);
+    refused(
+        &["eval", "stencil.aspen", "--plot", "n=10..1000", "--of", "intops"],
+        2,
+        &["uses no such resource"],
+    );
     refused(&["eval", "stencil.aspen", "--plot", "n=10"], 2, &["NAME=LEAST..MOST"]);
 }
 

@@ -21,8 +21,11 @@ fn accepted(args: &[&str]) -> String {
 /// Runs a program and returns its trace and the simulated part of its report.
 fn recorded(program: &Path, ranks: u32, directory: &Path) -> (String, Value) {
     let (trace, report) = (directory.join(format!("{ranks}.trace")), directory.join(format!("{ranks}.json")));
-    let args =
-        [format!("-xsim-trace={}", trace.display()), format!("-xsim-report={}", report.display()), "-xsim-trace-times=exact".to_owned()];
+    let args = [
+        format!("-xsim-trace={}", trace.display()),
+        format!("-xsim-report={}", report.display()),
+        "-xsim-trace-times=exact".to_owned(),
+    ];
     args.into_iter().fold(Run::of(program.to_path_buf()).ranks(ranks), Run::arg).run().success();
     (trace.to_str().unwrap().to_owned(), simulated(&report))
 }
@@ -32,7 +35,7 @@ fn simulated(report: &Path) -> Value {
     report["simulated"].clone()
 }
 
-/// What the model does on so many ranks.
+/// Returns what the model does on so many ranks.
 fn walked(directory: &Path, ranks: u32) -> Value {
     let report = directory.join("walked.json");
     let file = |name: &str| directory.join(name).to_str().unwrap().to_owned();
@@ -58,7 +61,8 @@ fn walked(directory: &Path, ranks: u32) -> Value {
 fn a_model_of_lulesh_is_found_in_its_traces_and_holds_on_more_ranks() {
     let directory = scratch("aspen-from-lulesh");
     let place = directory.to_str().unwrap();
-    let program = accepted(&["generate", "lulesh.aspen", "-o", place, "--param", "steps=4", "--param", "elements=6"]);
+    let program =
+        accepted(&["generate", "lulesh.aspen", "-o", place, "--param", "steps=4", "--param", "elements=6"]);
     let program: PathBuf = compile(program.trim(), &["-std=c99"]);
     let traces: Vec<String> = [8, 27, 64].map(|ranks| recorded(&program, ranks, &directory).0).into();
     let mut args = vec!["from", "-o", place];
@@ -66,9 +70,13 @@ fn a_model_of_lulesh_is_found_in_its_traces_and_holds_on_more_ranks() {
     let shown = accepted(&args);
     assert!(shown.contains("the model sends what the traces have"), "{shown}");
     let model = std::fs::read_to_string(directory.join("recorded.aspen")).unwrap();
-    for part in
-        ["iterate [4]", "comm [7] of size [24] as nn3d }", "comm [7] of size [48] as nn3d, nwave", "as nn3d, face", "as allreduce, min"]
-    {
+    for part in [
+        "iterate [4]",
+        "comm [7] of size [24] as nn3d }",
+        "comm [7] of size [48] as nn3d, nwave",
+        "as nn3d, face",
+        "as allreduce, min",
+    ] {
         assert!(model.contains(part), "'{part}' is missing: {model}");
     }
     let (_, unseen) = recorded(&program, 125, &directory);
@@ -118,9 +126,12 @@ fn what_shrinks_and_grows_with_the_ranks_becomes_formulas() {
     assert!(shown.contains("the model sends what the traces have"), "{shown}");
     let model = std::fs::read_to_string(directory.join("recorded.aspen")).unwrap();
     // 3 sqrt(p) steps; a side's 240 / sqrt(p) numbers of 8 bytes.
-    for part in
-        ["times1 = floor(3 * sqrt(ranks) + 0.5)", "bytes1 = floor(1920 / sqrt(ranks) + 0.5)", "as nn2d, face", "comm [8] as allreduce, max"]
-    {
+    for part in [
+        "times1 = floor(3 * sqrt(ranks) + 0.5)",
+        "bytes1 = floor(1920 / sqrt(ranks) + 0.5)",
+        "as nn2d, face",
+        "comm [8] as allreduce, max",
+    ] {
         assert!(model.contains(part), "'{part}' is missing: {model}");
     }
     let (_, unseen) = recorded(&program, 64, &directory);
@@ -129,5 +140,8 @@ fn what_shrinks_and_grows_with_the_ranks_becomes_formulas() {
         assert_eq!(walk[what], unseen[what], "{what} of 64 ranks");
     }
     let same = aspen(&["from", &traces[0], &traces[0], "-o", directory.to_str().unwrap()]);
-    assert!(!same.status.success() && String::from_utf8_lossy(&same.stderr).contains("two traces have 4 ranks each"));
+    assert!(
+        !same.status.success()
+            && String::from_utf8_lossy(&same.stderr).contains("two traces have 4 ranks each")
+    );
 }

@@ -1,4 +1,5 @@
-//! `xsim calibrate`: a ping-pong that ran on a known machine gives that machine back, and what no machine follows from is told.
+//! `xsim calibrate`: a ping-pong that ran on a known machine gives that machine back, and what no machine
+//! follows from is told.
 
 mod common;
 
@@ -7,7 +8,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 fn calibrate(arguments: &[&dyn AsRef<OsStr>]) -> Output {
-    let output = command(&["calibrate"]).args(arguments.iter().map(|argument| argument.as_ref())).output().unwrap();
+    let output =
+        command(&["calibrate"]).args(arguments.iter().map(|argument| argument.as_ref())).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Output { stdout: text(output.stdout), stderr: text(output.stderr), status: output.status }
 }
@@ -18,22 +20,31 @@ fn refused(output: &Output, status: i32, said: &str) {
     assert!(output.stderr.contains(said), "{said}\nis missing in\n{output}");
 }
 
-/// What our own ping-pong prints on a machine, between the first rank and the last.
+/// Returns what our own ping-pong prints on a machine, between the first rank and the last.
 fn measured(directory: &Path, name: &str, machine: &str, ranks: u32) -> PathBuf {
-    let run = Run::of(compile("examples/c/pingpong.c", &[])).ranks(ranks).machine(machine).variable("XSIM_COMPUTE", "none");
+    let run = Run::of(compile("examples/c/pingpong.c", &[]))
+        .ranks(ranks)
+        .machine(machine)
+        .variable("XSIM_COMPUTE", "none");
     let path = directory.join(name);
     std::fs::write(&path, run.run().success().stdout).unwrap();
     path
 }
 
 fn machine(output: &Output) -> &str {
-    output.stdout.lines().find_map(|line| line.strip_prefix("machine: ")).unwrap_or_else(|| panic!("{output}"))
+    output
+        .stdout
+        .lines()
+        .find_map(|line| line.strip_prefix("machine: "))
+        .unwrap_or_else(|| panic!("{output}"))
 }
 
 #[test]
 fn a_ping_pong_on_a_machine_gives_the_machine_back() {
     let directory = scratch("calibrate-back");
-    for (number, specification) in ["star:l=1.5us,b=10Gbps", "star:l=25us,b=1Gbps", "star:l=320ns,b=9.6Gbps"].into_iter().enumerate() {
+    for (number, specification) in
+        ["star:l=1.5us,b=10Gbps", "star:l=25us,b=1Gbps", "star:l=320ns,b=9.6Gbps"].into_iter().enumerate()
+    {
         let table = measured(&directory, &format!("{number}.txt"), specification, 2);
         let output = calibrate(&[&table]).success();
         assert_eq!(machine(&output), specification, "{output}");
@@ -46,7 +57,10 @@ fn links_inside_and_between_nodes_are_given_back_from_two_tables() {
     let directory = scratch("calibrate-inside");
     let specification = "star:l=2us,b=10Gbps/star:4,l=200ns,b=80Gbps";
     // Of two ranks both are on the first node, of five the last is on the second.
-    let (near, far) = (measured(&directory, "near.txt", specification, 2), measured(&directory, "far.txt", specification, 5));
+    let (near, far) = (
+        measured(&directory, "near.txt", specification, 2),
+        measured(&directory, "far.txt", specification, 5),
+    );
     let output = calibrate(&[&far, &"--inside", &near, &"--ranks-inside", &"4"]).success();
     assert_eq!(machine(&output), specification, "{output}");
 }
@@ -64,7 +78,11 @@ fn the_machine_file_runs() {
     for said in ["measured", "line 1", "star:l=1.5us,b=10Gbps", "size [B]"] {
         assert!(drawn.contains(said), "{said}");
     }
-    refused(&calibrate(&[&table, &"-o", &"/nonexistent/machine.toml"]), 1, "cannot write the machine /nonexistent/machine.toml");
+    refused(
+        &calibrate(&[&table, &"-o", &"/nonexistent/machine.toml"]),
+        1,
+        "cannot write the machine /nonexistent/machine.toml",
+    );
 }
 
 /// 2 us and 1 ns a byte.
@@ -101,11 +119,19 @@ fn what_no_machine_follows_from_is_told() {
         let path = directory.join("table.txt");
         std::fs::write(&path, text).unwrap();
         let first: [&dyn AsRef<OsStr>; 1] = [&path];
-        refused(&calibrate(&[&first[..], arguments].concat()), if said.starts_with("--") { 2 } else { 1 }, said);
+        refused(
+            &calibrate(&[&first[..], arguments].concat()),
+            if said.starts_with("--") { 2 } else { 1 },
+            said,
+        );
     };
     refuses("no table at all", &[], "there is no table of sizes and times");
     refuses("bytes latency\n1 2\n", &[], "line 1: the column 'latency' has no unit that is known");
-    refuses("bytes latency\n1 2\n", &[&"--unit", &"fortnight"], "--unit fortnight: the unit is one of s, ms, us, ns");
+    refuses(
+        "bytes latency\n1 2\n",
+        &[&"--unit", &"fortnight"],
+        "--unit fortnight: the unit is one of s, ms, us, ns",
+    );
     refuses("bytes us\n1 2\n2 3\n", &[], "2 sizes: a line needs at least 3");
     refuses("bytes us\n1 1\n2 90\n4 1\n8 70\n16 1\n32 80\n64 2\n", &[], "no line fits these times");
     refused(&calibrate(&[&"/nonexistent"]), 1, "cannot read the table /nonexistent");

@@ -4,6 +4,9 @@ mod common;
 
 use common::{Run, scratch};
 
+/// A network on which all messages are flows that share links.
+const FLOWS: &str = "star:l=1us,b=1Gbps,flowmin=0,level=flow";
+
 #[track_caller]
 fn holds(case: &str, ranks: &[u32]) {
     for &count in ranks {
@@ -21,7 +24,8 @@ fn nobody_leaves_a_barrier_before_the_last_has_come() {
 
 #[test]
 fn a_refused_collective_counts_as_called_and_fails_for_those_who_need_its_data() {
-    // On several processes each must have another member, who knows the call (docs/limitations.md): 2 and 4 processes divide these.
+    // On several processes each must have another member, who knows the call (docs/limitations.md): 2 and 4
+    // processes divide these.
     let several = std::env::var_os("PROCESSES").is_some();
     for ranks in if several { vec![8, 16] } else { vec![2, 3, 7, 16] } {
         for wrong in [0, 1, ranks - 1] {
@@ -58,10 +62,22 @@ fn a_persistent_collective_keeps_its_counts() {
 #[test]
 fn persistent_collectives_start_in_any_order() {
     let file = scratch("overheads").join("machine.toml");
-    std::fs::write(&file, "network = \"star:l=1us,b=1Gbps\"\n[overheads]\nsend = \"100ns\"\ngap = \"10ns\"\n").unwrap();
+    std::fs::write(
+        &file,
+        "network = \"star:l=1us,b=1Gbps\"\n[overheads]\nsend = \"100ns\"\ngap = \"10ns\"\n",
+    )
+    .unwrap();
     for way in ["-xsim-coll-events=on", "-xsim-coll-events=off"] {
-        for machine in ["star:l=1us,b=1Gbps", file.to_str().unwrap(), "star:l=1us,b=1Gbps,level=packet"] {
-            Run::program("collectives.c").arg("persistent_orders").ranks(7).arg(way).machine(machine).run().ok(7);
+        for machine in
+            ["star:l=1us,b=1Gbps", file.to_str().unwrap(), "star:l=1us,b=1Gbps,level=packet", FLOWS]
+        {
+            Run::program("collectives.c")
+                .arg("persistent_orders")
+                .ranks(7)
+                .arg(way)
+                .machine(machine)
+                .run()
+                .ok(7);
         }
     }
     holds("persistent_orders", &[1, 2, 7, 16]);

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{command, root, scratch, xsim};
+use common::{command, compile, root, scratch, xsim};
+use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -28,7 +29,11 @@ fn accepted(output: Output) -> String {
 
 #[test]
 fn a_missing_program_is_named() {
-    refused(command(&["run", "./no/such/program"]).output().unwrap(), 127, &["there is no program ./no/such/program"]);
+    refused(
+        command(&["run", "./no/such/program"]).output().unwrap(),
+        127,
+        &["there is no program ./no/such/program"],
+    );
     refused(command(&["run", "no-such-program"]).output().unwrap(), 127, &["here or in PATH"]);
     refused(command(&["run", "no-such.c"]).output().unwrap(), 127, &["there is no file no-such.c"]);
     refused(command(&["run", "/tmp"]).output().unwrap(), 126, &["is a directory"]);
@@ -45,7 +50,11 @@ fn a_file_that_is_not_executable_is_named() {
 
 #[test]
 fn a_program_without_xsim_is_refused_with_the_way_out() {
-    refused(command(&["run", "-n", "4", "ls"]).output().unwrap(), 126, &["is not linked with libxsim.so", "xsim cc"]);
+    refused(
+        command(&["run", "-n", "4", "ls"]).output().unwrap(),
+        126,
+        &["is not linked with libxsim.so", "xsim cc"],
+    );
 }
 
 #[test]
@@ -53,7 +62,7 @@ fn bad_options_are_explained() {
     let run = |args: &[&str]| command(&["run"]).args(args).arg("ls").output().unwrap();
     refused(run(&["-n", "0"]), 2, &["--np 0:", "at least 1 rank"]);
     refused(run(&["--np=-4"]), 2, &["--np -4:", "whole number"]);
-    refused(run(&["-np", "4"]), 2, &["whole number", "write -n or --np"]);
+    refused(run(&["-np", "p"]), 2, &["--np p:", "whole number"]);
     refused(run(&["--np", "4294967296"]), 2, &["2147483647"]);
     refused(run(&["--compute", "sometimes"]), 2, &["measured, none or fixed:SPAN"]);
     refused(run(&["--reprot", "x"]), 2, &["--reprot", "--report"]);
@@ -64,9 +73,11 @@ fn bad_options_are_explained() {
 fn a_source_that_does_not_compile_leaves_nothing_behind() {
     let directory = scratch("broken");
     std::fs::write(directory.join("broken.c"), "int main(void) { return }\n").unwrap();
-    let output = command(&["run"]).arg(directory.join("broken.c")).env("TMPDIR", &directory).output().unwrap();
+    let output =
+        command(&["run"]).arg(directory.join("broken.c")).env("TMPDIR", &directory).output().unwrap();
     refused(output, 1, &["broken.c did not compile"]);
-    let names: Vec<_> = std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> =
+        std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["broken.c"]);
 }
 
@@ -82,7 +93,8 @@ fn the_compiler_wrapper_shows_its_command() {
     assert!(shown.starts_with("cc -I") && shown.contains("a.c") && shown.contains("-lxsim"), "{shown}");
     let compile_only = accepted(command(&["cc", "-show", "-c", "a.c"]).output().unwrap());
     assert!(!compile_only.contains("-lxsim"), "{compile_only}");
-    let ccache = accepted(command(&["cxx", "-showme", "a.cc"]).env("XSIM_CXX", "ccache g++-12").output().unwrap());
+    let ccache =
+        accepted(command(&["cxx", "-showme", "a.cc"]).env("XSIM_CXX", "ccache g++-12").output().unwrap());
     assert!(ccache.starts_with("ccache g++-12 -I"), "{ccache}");
     // Asked without a file, for what building takes: rsmpi and CMake look there for the library.
     for ask in ["-show", "-showme"] {
@@ -107,7 +119,7 @@ fn the_options_are_listed_and_documented() {
     let help = accepted(command(&["run", "--help"]).output().unwrap());
     assert!(help.contains("-n, --np <N>") && help.contains("--machine"), "{help}");
     let markdown = accepted(command(&["options", "--markdown"]).output().unwrap());
-    assert_eq!(markdown, std::fs::read_to_string(root().join("docs/options.md")).unwrap());
+    assert_eq!(markdown, std::fs::read_to_string(root().join("docs/reference/options.md")).unwrap());
 }
 
 #[test]
@@ -120,29 +132,58 @@ fn an_installation_compiles_programs_by_itself() {
     assert!(shown.contains(&format!("-L{}", prefix.join("lib").display())), "{shown}");
 
     let program = prefix.join("hello");
-    let compiled = Command::new(prefix.join("bin/xsimcc")).arg("-o").arg(&program).arg(root().join("examples/c/hello.c")).output().unwrap();
+    let compiled = Command::new(prefix.join("bin/xsimcc"))
+        .arg("-o")
+        .arg(&program)
+        .arg(root().join("examples/c/hello.c"))
+        .output()
+        .unwrap();
     accepted(compiled);
-    assert!(linked_library(&program).starts_with(prefix.join("lib").to_str().unwrap()), "{}", linked_library(&program));
+    assert!(
+        linked_library(&program).starts_with(prefix.join("lib").to_str().unwrap()),
+        "{}",
+        linked_library(&program)
+    );
 
     let configuration = std::fs::read_to_string(prefix.join("lib/pkgconfig/xsim.pc")).unwrap();
-    assert!(configuration.contains(&format!("prefix={}", prefix.display())) && configuration.contains("-lxsim"), "{configuration}");
-    for file in ["include/xsim/mpi.h", "share/xsim/docs/options.md", "share/xsim/examples/c/ring.c"] {
+    assert!(
+        configuration.contains(&format!("prefix={}", prefix.display())) && configuration.contains("-lxsim"),
+        "{configuration}"
+    );
+    for file in [
+        "include/xsim/mpi.h",
+        "share/xsim/docs/reference/options.md",
+        "share/xsim/examples/c/ring.c",
+        "share/man/man1/xsim-aspen-eval.1",
+        "share/bash-completion/completions/xsim",
+        "share/zsh/site-functions/_xsim",
+        "share/fish/vendor_completions.d/xsim.fish",
+    ] {
         assert!(prefix.join(file).is_file(), "{file} is not installed");
     }
 }
 
-/// A program that another implementation of the standard ABI was linked to, of which there is nothing but its name.
+/// A program that another implementation of the standard ABI was linked to, of which there is nothing but its
+/// name.
 #[test]
 fn a_program_of_the_standard_abi_runs_unchanged() {
     let directory = scratch("standard");
     let source = "#include <mpi.h>\n#include <stdio.h>\nint main(int argc, char **argv) { int rank, sum; MPI_Init(&argc, &argv); \
                   MPI_Comm_rank(MPI_COMM_WORLD, &rank); MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); \
                   printf(\"%d\\n\", sum); return MPI_Finalize(); }\n";
-    let other = ["Init", "Comm_rank", "Allreduce", "Finalize"].map(|name| format!("int MPI_{name}(void) {{ return 99; }}\n")).concat();
+    let other = ["Init", "Comm_rank", "Allreduce", "Finalize"]
+        .map(|name| format!("int MPI_{name}(void) {{ return 99; }}\n"))
+        .concat();
     std::fs::write(directory.join("program.c"), source).unwrap();
     std::fs::write(directory.join("other.c"), other).unwrap();
     let built = |arguments: &[&str]| {
-        let run = Command::new("cc").args(arguments).arg("-I").arg(root().join("include")).current_dir(&directory).output().unwrap();
+        let run = Command::new("cc")
+            .args(arguments)
+            .arg("-I")
+            .arg(root().join("include"))
+            .current_dir(&directory)
+            .output()
+            .unwrap();
         accepted(run);
     };
     built(&["-shared", "-fPIC", "-Wl,-soname,libmpi_abi.so.1", "-o", "libother.so", "other.c"]);
@@ -154,12 +195,17 @@ fn a_program_of_the_standard_abi_runs_unchanged() {
     let prefix = directory.join("prefix");
     accepted(command(&["install", "--prefix"]).arg(&prefix).output().unwrap());
     let mut alone = Command::new(&program);
-    let alone = common::clean(&mut alone).env("LD_LIBRARY_PATH", prefix.join("lib")).args(["-xsim-np", "3", "-xsim-quiet"]);
+    let alone = common::clean(&mut alone).env("LD_LIBRARY_PATH", prefix.join("lib")).args([
+        "-xsim-np",
+        "3",
+        "-xsim-quiet",
+    ]);
     assert_eq!(accepted(alone.output().unwrap()), "3\n".repeat(3));
 }
 
 fn linked_library(program: &Path) -> String {
-    let listed = common::clean(&mut Command::new(program)).env("LD_TRACE_LOADED_OBJECTS", "1").output().unwrap();
+    let listed =
+        common::clean(&mut Command::new(program)).env("LD_TRACE_LOADED_OBJECTS", "1").output().unwrap();
     let listed = text(&listed.stdout);
     let line = listed.lines().find(|line| line.contains("libxsim.so")).unwrap_or_default();
     line.split("=> ").nth(1).unwrap_or_default().to_owned()
@@ -167,13 +213,313 @@ fn linked_library(program: &Path) -> String {
 
 #[test]
 fn an_unwritable_prefix_is_named() {
-    refused(command(&["install", "--prefix", "/proc/xsim"]).output().unwrap(), 1, &["cannot install /proc/xsim", "--prefix"]);
+    refused(
+        command(&["install", "--prefix", "/proc/xsim"]).output().unwrap(),
+        1,
+        &["cannot install /proc/xsim", "--prefix"],
+    );
 }
 
 #[test]
 fn the_command_does_not_use_the_library() {
     // libxsim stands in for symbols of the C library; the command must keep the real ones.
     assert_eq!(linked_library(xsim()), "");
+}
+
+#[test]
+fn the_number_of_ranks_is_given_as_launchers_have_it() {
+    let hello = compile("examples/c/hello.c", &[]);
+    for option in ["-np", "-n", "-c", "--np"] {
+        let output = command(&["run", "-q", option, "3"]).arg(&hello).arg("-np").output().unwrap();
+        assert_eq!(accepted(output).lines().count(), 3, "{option}");
+    }
+    let text = accepted(command(&["topology", "star:l=1us", "-np", "7"]).output().unwrap());
+    assert!(text.contains('7'), "{text}");
+}
+
+#[test]
+fn a_run_sets_variables_and_the_directory_of_its_program() {
+    let directory = scratch("wdir").canonicalize().unwrap();
+    let program = directory.join("program.sh");
+    std::fs::write(&program, "#!/bin/sh\necho $FIRST $SECOND $PWD\n").unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut run = command(&["run", "--env", "FIRST=a=b", "--env", "SECOND=c", "--wdir"]);
+    let output = run.arg(&directory).arg(&program).output().unwrap();
+    assert_eq!(accepted(output), format!("a=b c {}\n", directory.display()));
+    refused(
+        command(&["run", "--wdir", "/no/such"]).arg(&program).output().unwrap(),
+        127,
+        &["--wdir /no/such:"],
+    );
+}
+
+/// Commands that print, of every kind that there is.
+fn printing() -> Vec<Command> {
+    let table = scratch("printing").join("table.txt");
+    let times: String =
+        (0..12).map(|power| format!("{} {}\n", 1 << power, 1.0 + f64::from(1 << power) / 1000.0)).collect();
+    std::fs::write(&table, format!("bytes latency (us)\n{times}")).unwrap();
+    let mut commands: Vec<Command> = [
+        &["topology", "star:4"][..],
+        &["topology", "star:4", "--json"],
+        &["presets"],
+        &["options"],
+        &["options", "--markdown"],
+        &["--help"],
+        &["run", "--help"],
+        &["--version"],
+        &["cc", "-show", "a.c"],
+        &["help"],
+        &["help", "machines"],
+        &["completions", "bash"],
+        &["doctor"],
+        &["aspen", "list", "examples/aspen/rig.aspen"],
+        &["aspen", "check", "examples/aspen/rig.aspen"],
+        &["aspen", "format", "examples/aspen/rig.aspen"],
+        &["traffic", "--network", "star:n=4", "--interval", "1us", "--packets", "2", "--quiet"],
+    ]
+    .into_iter()
+    .map(command)
+    .collect();
+    let mut calibrate = command(&["calibrate"]);
+    calibrate.arg(&table);
+    commands.push(calibrate);
+    for command in &mut commands {
+        command.current_dir(root());
+    }
+    commands
+}
+
+#[test]
+fn every_command_ends_quietly_when_its_reader_has_closed_the_pipe() {
+    for mut command in printing() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command.stdout(writer).output().unwrap();
+        // 128 and SIGPIPE, as tools that the signal ends.
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(141), String::new()), "{command:?}");
+    }
+}
+
+#[test]
+fn no_command_succeeds_if_its_output_is_lost() {
+    for mut command in printing() {
+        let output = command.stdout(File::options().write(true).open("/dev/full").unwrap()).output().unwrap();
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{command:?}: {error}");
+        assert!(
+            error.starts_with("xsim: standard output cannot be written: ") && error.lines().count() == 1,
+            "{command:?}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_failure_keeps_its_status_where_standard_error_is_full() {
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    let status = command(&["topology", "trous:4"]).stderr(full()).status().unwrap();
+    assert_eq!(status.code(), Some(2));
+}
+
+#[test]
+fn a_run_of_which_output_is_lost_does_not_succeed() {
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    let hello = compile("examples/c/hello.c", &[]);
+    let run = |args: &[&str]| {
+        let mut command = command(&["run", "-n", "3"]);
+        command.args(args).arg(&hello);
+        command
+    };
+    let output = run(&["-q"]).stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("standard output takes no more data"), "{}", text(&output.stderr));
+    // The summary is lost; with -q nothing is.
+    let report = scratch("lost-summary").join("report.json");
+    let lost = run(&["--report", report.to_str().unwrap()]).stderr(full()).output().unwrap();
+    assert_eq!((lost.status.code(), text(&lost.stdout).lines().count()), (Some(2), 3));
+    assert!(report.is_file(), "the files of a run are whole");
+    assert!(run(&["-q"]).stderr(full()).status().unwrap().success());
+}
+
+#[test]
+fn two_outputs_of_a_run_go_to_two_files() {
+    let hello = compile("examples/c/hello.c", &[]);
+    let directory = scratch("one-file");
+    let path = |name: &str| directory.join(name).to_str().unwrap().to_owned();
+    std::os::unix::fs::symlink("both", directory.join("link")).unwrap();
+    for (report, trace) in [("both", "both"), ("both", "./both"), ("link", "both"), ("both", "link")] {
+        let output = command(&["run", "--report", &path(report), "--trace", &path(trace)])
+            .arg(&hello)
+            .output()
+            .unwrap();
+        refused(output, 2, &["-xsim-report and -xsim-trace would both write", "a file of its own"]);
+        std::fs::write(directory.join("both"), "").unwrap();
+    }
+    accepted(
+        command(&["run", "-q", "--report", "/dev/null", "--trace", "/dev/null"])
+            .arg(&hello)
+            .output()
+            .unwrap(),
+    );
+}
+
+#[test]
+fn what_is_misspelt_is_answered_with_what_was_meant() {
+    for (machine, parts) in [
+        ("fat-tree:m=4,n=2", &["did you mean 'fattree'?"][..]),
+        ("dargonfly:p=2,a=4,h=2", &["did you mean 'dragonfly'?"]),
+        ("torus:4x4,level=packets", &["did you mean 'level=packet'?"]),
+        ("fattree:m=4,n=2,level=packets", &["did you mean 'level=packet'?"]),
+        ("fattree:m=4,n=2,rooter=1ns", &["did you mean 'router'?"]),
+        ("ethernet-2cores", &["'ethernet-2core' perhaps"]),
+        ("infiniband", &["the name of a preset (default, none, ethernet,"]),
+        (
+            "dragonfly:l=1us",
+            &["needs p= (endpoints of a router), a= (routers of a group) and h= (global links of a router)"],
+        ),
+        ("fattree:level=packet", &["needs m= (ports of a switch) and n= (levels of switches)"]),
+        ("slimfly:p=2", &["needs q="]),
+    ] {
+        refused(command(&["topology", machine, "-n", "4"]).output().unwrap(), 2, parts);
+    }
+    let directory = scratch("misspelt-sweep");
+    let sweep = [
+        "sweep",
+        "--vary",
+        "mn=star:l=1us;infiniband",
+        "-o",
+        directory.to_str().unwrap(),
+        "--",
+        "-np",
+        "2",
+        "ls",
+    ];
+    refused(command(&sweep).output().unwrap(), 2, &["--vary mn: infiniband: ", "the name of a preset"]);
+}
+
+#[test]
+fn the_demo_says_which_machine_is_faster_and_why_and_draws_it() {
+    let picture = scratch("demo").join("demo.svg");
+    let text = accepted(command(&["demo", "-o"]).arg(&picture).output().unwrap());
+    assert!(
+        text.contains("default is fastest, ")
+            && text.contains(" times as fast as ethernet: on ethernet a rank is "),
+        "{text}"
+    );
+    assert!(std::fs::read_to_string(&picture).unwrap().contains("<svg"), "{text}");
+}
+
+#[test]
+fn the_doctor_says_what_is_there_and_whether_a_program_will_run() {
+    let text = accepted(command(&["doctor"]).arg(compile("examples/c/hello.c", &[])).output().unwrap());
+    for part in [
+        "library",
+        "C compiler",
+        "Fortran modules",
+        "several processes",
+        "is linked with libxsim",
+        "have files and lines",
+    ] {
+        assert!(text.contains(part), "'{part}' is missing: {text}");
+    }
+    let output = command(&["doctor", "ls"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text_of(&output).contains("broken") && text_of(&output).contains("is not linked with libxsim.so"),
+        "{}",
+        text_of(&output)
+    );
+    let output = command(&["doctor"]).env("XSIM_FC", "no-such-compiler").output().unwrap();
+    assert!(
+        text_of(&output).contains("missing  Fortran compiler") && output.status.success(),
+        "{}",
+        text_of(&output)
+    );
+}
+
+fn text_of(output: &Output) -> String {
+    text(&output.stdout)
+}
+
+#[test]
+fn help_knows_commands_and_the_pages_of_the_manual() {
+    let page = accepted(command(&["help", "machines"]).output().unwrap());
+    assert_eq!(page, std::fs::read_to_string(root().join("docs/reference/machines.md")).unwrap());
+    let eval = accepted(command(&["help", "aspen", "eval"]).output().unwrap());
+    assert!(eval.contains("Usage: xsim aspen eval"), "{eval}");
+    let all = accepted(command(&["help"]).output().unwrap());
+    assert!(
+        all.contains("Usage: xsim") && all.contains("first-run") && all.contains("how-to/calibrate"),
+        "{all}"
+    );
+    refused(
+        command(&["help", "machnies"]).output().unwrap(),
+        2,
+        &["help machnies: neither a command nor a page", "machines"],
+    );
+    refused(command(&["help", "aspen", "evil"]).output().unwrap(), 2, &["there is no command aspen evil"]);
+}
+
+#[test]
+fn completions_and_man_pages_come_from_the_parser() {
+    for (shell, part) in
+        [("bash", "complete -F _xsim"), ("zsh", "#compdef xsim"), ("fish", "complete -c xsim")]
+    {
+        let script = accepted(command(&["completions", shell]).output().unwrap());
+        assert!(script.contains(part) && script.contains("eager-limit"), "{shell}");
+    }
+    let directory = scratch("man");
+    let text = accepted(command(&["man"]).arg(&directory).output().unwrap());
+    assert!(text.contains("man pages in"), "{text}");
+    let page = std::fs::read_to_string(directory.join("xsim-run.1")).unwrap();
+    assert!(page.contains(".TH xsim") && page.contains("eager"), "{page}");
+    assert!(directory.join("xsim.1").is_file() && directory.join("xsim-trace-show.1").is_file());
+}
+
+#[test]
+fn runs_of_one_program_give_mean_and_spread() {
+    let ring = compile("examples/c/ring.c", &[]);
+    let report = scratch("runs").join("run.json");
+    let run = |args: &[&str]| {
+        command(&["run", "-q", "-n", "4", "--runs", "3"]).args(args).arg(&ring).output().unwrap()
+    };
+    let output = run(&["--compute", "none", "--report", report.to_str().unwrap()]);
+    let once = accepted(command(&["run", "-q", "-n", "4", "--compute", "none"]).arg(&ring).output().unwrap());
+    assert!(text(&output.stderr).contains("xsim: all 3 runs take "), "{}", text(&output.stderr));
+    assert_eq!(accepted(output), once, "only the first run is heard");
+    assert!(report.is_file());
+    let measured = run(&[]);
+    let error = text(&measured.stderr);
+    assert!(
+        measured.status.success() && error.contains("3 runs ") && error.contains("of virtual time"),
+        "{error}"
+    );
+    refused(run(&["--runs", "1"]), 2, &["--runs"]);
+    let failing = compile("tests/programs/deadlocks.c", &[]);
+    let output = command(&["run", "-q", "-n", "2", "--runs", "2"]).arg(failing).arg("exit").output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+}
+
+#[test]
+fn one_program_on_several_machines_says_which_is_fastest_and_why() {
+    let ring = compile("examples/c/ring.c", &[]);
+    let run = |on: &[&str]| {
+        command(&["run", "-q", "-n", "8", "--compute", "none"]).args(on).arg(&ring).output().unwrap()
+    };
+    let output = run(&["--on", "ethernet,default"]);
+    let error = text(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    assert!(
+        error.contains("default is fastest, ")
+            && error.contains("on ethernet a rank is ")
+            && error.contains("MPI_"),
+        "{error}"
+    );
+    let output = run(&["--on", "star:l=1us,b=1Gbps", "--on", "star:l=1us,b=1Gbps"]);
+    assert!(text(&output.stderr).contains("all take the same time"), "{}", text(&output.stderr));
+    refused(run(&["--on", "ethernet"]), 2, &["--on compares at least two machines"]);
+    refused(run(&["--on", "ethernet;trous:4"]), 2, &["torus"]);
+    refused(run(&["--on", "ethernet,default", "-m", "default"]), 2, &["--on"]);
 }
 
 #[test]
@@ -189,5 +535,8 @@ fn a_topology_is_described() {
 #[test]
 fn presets_are_listed_with_their_sources() {
     let text = accepted(command(&["presets"]).output().unwrap());
-    assert!(text.contains("ethernet") && text.contains("Table I") && text.contains("star:l=25us,b=1Gbps"), "{text}");
+    assert!(
+        text.contains("ethernet") && text.contains("Table I") && text.contains("star:l=25us,b=1Gbps"),
+        "{text}"
+    );
 }

@@ -15,11 +15,15 @@ fn line(mark: &str) -> String {
     format!("debugged.c:{}", at + 1)
 }
 
-/// What gdb says to these commands when it has stopped in `rank` of five, to each separately: `echo` prints a line between them.
+/// Returns what gdb says to these commands when it has stopped in `rank` of five, to each separately: `echo`
+/// prints a line between them.
 #[track_caller]
 fn session(rank: &str, commands: &[&str]) -> Vec<String> {
     let mut run = command(&["run", "-n", "5", "--quiet", "--debug", rank, PROGRAM]);
-    run.env("GDBHISTFILE", scratch("debugger").join("history")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    run.env("GDBHISTFILE", scratch("debugger").join("history"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut gdb = run.spawn().expect("xsim runs");
     let mut script = String::from("set confirm off\nset style enabled off\nset width 0\necho ==\\n\n");
     for command in commands {
@@ -29,7 +33,11 @@ fn session(rank: &str, commands: &[&str]) -> Vec<String> {
     let output = gdb.wait_with_output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
-    let parts: Vec<String> = String::from_utf8_lossy(&output.stdout).replace("(gdb) ", "").split("==\n").map(str::to_owned).collect();
+    let parts: Vec<String> = String::from_utf8_lossy(&output.stdout)
+        .replace("(gdb) ", "")
+        .split("==\n")
+        .map(str::to_owned)
+        .collect();
     assert_eq!(parts.len(), commands.len() + 2, "{text}");
     let last = parts.len() - 1;
     parts[1..last].iter().cloned().chain([String::from_utf8_lossy(&output.stderr).into_owned()]).collect()
@@ -57,8 +65,15 @@ fn gdb_stops_in_the_main_of_one_rank_and_shows_where_the_others_are() {
 
 #[test]
 fn a_command_looks_at_a_blocked_rank_and_leaves_the_running_one_as_it_was() {
-    let look =
-        ["rank 1", "rank 1 frame apply all -q info locals", "break give if $_rank() == 2", "continue", "rank 4 bt", "bt", "print laps"];
+    let look = [
+        "rank 1",
+        "rank 1 frame apply all -q info locals",
+        "break give if $_rank() == 2",
+        "continue",
+        "rank 4 bt",
+        "bt",
+        "print laps",
+    ];
     let said = session("3", &look);
     assert!(said[0].contains("in take (from=0)") && said[0].contains("in main ("), "{}", said[0]);
     assert!(said[1].contains("mark = 100\n"), "{}", said[1]);
@@ -78,7 +93,8 @@ fn the_program_goes_on_to_its_end() {
 
 #[test]
 fn a_debugger_that_is_not_there_is_named_with_the_way_out() {
-    let output = command(&["run", "-n", "2", "--debug", "0", PROGRAM]).env("GDB", "/no/such/gdb").output().unwrap();
+    let output =
+        command(&["run", "-n", "2", "--debug", "0", PROGRAM]).env("GDB", "/no/such/gdb").output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(127), "{error}");
     assert!(error.contains("/no/such/gdb") && error.contains("install gdb"), "{error}");

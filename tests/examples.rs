@@ -11,7 +11,8 @@ fn example(name: &str) -> Run {
 #[test]
 fn hello_says_hello_from_everybody() {
     for ranks in [1, 7] {
-        let mut expected: Vec<String> = (0..ranks).map(|rank| format!("hello from rank {rank} of {ranks}")).collect();
+        let mut expected: Vec<String> =
+            (0..ranks).map(|rank| format!("hello from rank {rank} of {ranks}")).collect();
         expected.sort_unstable();
         assert_eq!(example("hello").ranks(ranks).run().success().lines(), expected);
     }
@@ -21,7 +22,10 @@ fn hello_says_hello_from_everybody() {
 fn ring_counts_its_hops_and_takes_the_stated_time() {
     for ranks in [2, 5, 1000] {
         let output = example("ring").ranks(ranks).run().success();
-        assert_eq!(output.stdout, format!("counter {} after 3 laps of {ranks} ranks\nmean hop 1.000320 us\n", 3 * ranks));
+        assert_eq!(
+            output.stdout,
+            format!("counter {} after 3 laps of {ranks} ranks\nmean hop 1.000320 us\n", 3 * ranks)
+        );
     }
     example("ring").ranks(1).run().success();
 }

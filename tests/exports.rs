@@ -33,11 +33,17 @@ fn build(name: &str, source: &str) -> PathBuf {
 /// header is found under both names, and both are the same code until a profiler defines one.
 #[test]
 fn every_function_is_exported_twice_and_a_profilers_definition_wins() {
-    let header = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("include/mpi.h")).unwrap();
-    let names: Vec<&str> = header.lines().filter_map(|l| l.split_once('(')?.0.rsplit_once(" PMPI_").map(|(_, name)| name)).collect();
+    let header =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("include/mpi.h")).unwrap();
+    let names: Vec<&str> = header
+        .lines()
+        .filter_map(|l| l.split_once('(')?.0.rsplit_once(" PMPI_").map(|(_, name)| name))
+        .collect();
     // The conversions between languages are not among those of the standard ABI.
-    let (conversions, standard): (Vec<&str>, Vec<&str>) =
-        names.iter().copied().partition(|name| name.contains("_c2f") || name.contains("_f2") || name.contains("_f082"));
+    let (conversions, standard): (Vec<&str>, Vec<&str>) = names
+        .iter()
+        .copied()
+        .partition(|name| name.contains("_c2f") || name.contains("_f2") || name.contains("_f082"));
     assert_eq!((standard.len(), conversions.len()), (664, 28));
     let mut source = String::from(
         "#include <mpi.h>\n#include <stdio.h>\n\

@@ -1,4 +1,5 @@
-//! Files: tests/programs/files.c on several machines and rank counts, order and times in files_times.c, wrong calls in files_wrong.c.
+//! Files: tests/programs/files.c on several machines and rank counts, order and times in files_times.c, wrong
+//! calls in files_wrong.c.
 
 mod common;
 
@@ -80,13 +81,14 @@ fn a_file_tells_how_it_was_opened_and_may_go_when_it_is_closed() {
     holds("objects");
 }
 
-/// What the ranks said, on one process.
+/// Returns what the ranks said, on one process.
 fn timed(run: Run, case: &str, ranks: u32) -> String {
     let output = with_file(run, case).ranks(ranks).machine("star:l=1us,b=8Gbps").run().success();
     output.lines().into_iter().filter(|line| *line != "ok").collect::<Vec<_>>().join("\n")
 }
 
-// Two links of 1 us each way; 8 bytes take 8 ns, also to oneself. What the home's own rank asks is there after 2 us too.
+// Two links of 1 us each way; 8 bytes take 8 ns, also to oneself. What the home's own rank asks is there
+// after 2 us too.
 #[test]
 fn the_shared_pointer_is_a_message_there_and_back_and_other_accesses_take_no_time() {
     let expected = "rank 0 shared 2008000\nrank 0 wrote 0\nrank 1 shared 4016000\nrank 1 wrote 0";
@@ -101,7 +103,8 @@ fn what_is_done_together_is_over_when_the_last_has_told_and_been_told() {
 
 #[test]
 fn records_and_atomic_accesses_are_in_virtual_order_whoever_ran_first() {
-    let records: Vec<String> = (0..8).map(|record| format!("record {record} of rank {}", 7 - record)).collect();
+    let records: Vec<String> =
+        (0..8).map(|record| format!("record {record} of rank {}", 7 - record)).collect();
     assert_eq!(timed(Run::program("files_times.c"), "order", 8), records.join("\n"));
     let found: Vec<String> = (0..7).map(|rank| format!("rank {rank} found {}", rank + 1)).collect();
     assert_eq!(timed(Run::program("files_times.c"), "atomic", 8), found.join("\n"));
@@ -109,16 +112,23 @@ fn records_and_atomic_accesses_are_in_virtual_order_whoever_ran_first() {
 
 const STORAGE: &str = "star:l=1us,b=8Gbps/storage:servers=SERVERS,stripe=1000,b=8Gbps,l=10us";
 
-/// What the ranks said of a machine with so many servers of 1 GB/s, without when the last of what they do ended.
+/// Returns what the ranks said of a machine with so many servers of 1 GB/s, without when the last of what
+/// they do ended.
 fn served(run: Run, servers: u32, ranks: u32) -> String {
-    let output = with_file(run, "servers").ranks(ranks).machine(&STORAGE.replace("SERVERS", &servers.to_string())).run().success();
+    let output = with_file(run, "servers")
+        .ranks(ranks)
+        .machine(&STORAGE.replace("SERVERS", &servers.to_string()))
+        .run()
+        .success();
     output.lines().into_iter().filter(|line| *line != "ok").collect::<Vec<_>>().join("\n")
 }
 
-// Requests are at a server 10 us after they were made, are served in their order at 1 ns a byte, and answered 10 us later.
+// Requests are at a server 10 us after they were made, are served in their order at 1 ns a byte, and answered
+// 10 us later.
 #[test]
 fn accesses_queue_at_the_servers_that_have_their_bytes() {
-    let before_the_end = |text: &str| text.lines().filter(|line| !line.contains("ended")).collect::<Vec<_>>().join("\n");
+    let before_the_end =
+        |text: &str| text.lines().filter(|line| !line.contains("ended")).collect::<Vec<_>>().join("\n");
     let one = "rank 0 read 43000000\nrank 0 wrote 21000000\nrank 1 read 45000000\nrank 1 wrote 22000000";
     assert_eq!(before_the_end(&served(Run::program("files_times.c"), 1, 2)), one);
     let two = "rank 0 read 42000000\nrank 0 wrote 21000000\nrank 1 read 43000000\nrank 1 wrote 21000000";
@@ -130,23 +140,33 @@ fn servers_take_the_same_time_on_several_processes() {
     for servers in [1, 3] {
         let one = served(Run::program("files_times.c"), servers, 6);
         for processes in [2, 4] {
-            assert_eq!(served(Run::program("files_times.c").processes("mpich", processes), servers, 6), one, "{servers} on {processes}");
+            assert_eq!(
+                served(Run::program("files_times.c").processes("mpich", processes), servers, 6),
+                one,
+                "{servers} on {processes}"
+            );
         }
     }
 }
 
 /// As [`served`], of a program's case.
 fn buffered(run: Run, servers: u32, ranks: u32) -> String {
-    let output = with_file(run, "buffered").ranks(ranks).machine(&STORAGE.replace("SERVERS", &servers.to_string())).run().success();
+    let output = with_file(run, "buffered")
+        .ranks(ranks)
+        .machine(&STORAGE.replace("SERVERS", &servers.to_string()))
+        .run()
+        .success();
     output.lines().into_iter().filter(|line| *line != "ok").collect::<Vec<_>>().join("\n")
 }
 
-// All members meet at 2.016 us and learn of it 16 ns (rank 0) and 2.016 us later. Words of both are in either half of the file: 504 and 496 bytes. With rank 1's, which are there last,
-// aggregator 0 has all at 6.528 us, and with its own aggregator 1 at 6.032. That one is served from 16.032 to 17.032 and the other one after it; 10 us later they know, and tell both ranks, one of
-// which is 2 us away.
+// All members meet at 2.016 us and learn of it 16 ns (rank 0) and 2.016 us later. Words of both are in either
+// half of the file: 504 and 496 bytes. With rank 1's, which are there last, aggregator 0 has all at 6.528 us,
+// and with its own aggregator 1 at 6.032. That one is served from 16.032 to 17.032 and the other one after
+// it; 10 us later they know, and tell both ranks, one of which is 2 us away.
 //
-// The only aggregator with a buffer of 1200 bytes has two rounds, of 600 and 400 bytes for each rank: it is asked at 6.032 and 31.832 us, knows at 27.232 and 52.632, and answers with the bytes.
-// Alone rank 0 asks at 2.032 us and rank 1 at 4.032, for 1000 bytes each.
+// The only aggregator with a buffer of 1200 bytes has two rounds, of 600 and 400 bytes for each rank: it is
+// asked at 6.032 and 31.832 us, knows at 27.232 and 52.632, and answers with the bytes. Alone rank 0 asks at
+// 2.032 us and rank 1 at 4.032, for 1000 bytes each.
 #[test]
 fn aggregators_ask_the_servers_for_all_whose_bytes_lie_between_each_others() {
     let wanted = [
@@ -167,7 +187,11 @@ fn aggregators_take_the_same_time_on_several_processes() {
     for servers in [1, 3] {
         let one = buffered(Run::program("files_times.c"), servers, 6);
         for processes in [2, 4] {
-            assert_eq!(buffered(Run::program("files_times.c").processes("mpich", processes), servers, 6), one, "{servers} on {processes}");
+            assert_eq!(
+                buffered(Run::program("files_times.c").processes("mpich", processes), servers, 6),
+                one,
+                "{servers} on {processes}"
+            );
         }
     }
 }
@@ -187,7 +211,11 @@ fn several_processes_read_and_take_what_one_does() {
     for (case, ranks) in [("pointers", 4), ("order", 8), ("atomic", 8), ("together", 4)] {
         let one = timed(Run::program("files_times.c"), case, ranks);
         for processes in [2, 4] {
-            assert_eq!(timed(Run::program("files_times.c").processes("mpich", processes), case, ranks), one, "{case} on {processes}");
+            assert_eq!(
+                timed(Run::program("files_times.c").processes("mpich", processes), case, ranks),
+                one,
+                "{case} on {processes}"
+            );
         }
     }
 }
@@ -199,7 +227,13 @@ fn error(case: &str, classes: [&str; 2], parts: &[&str]) {
     let mut expected = classes.to_vec();
     expected.sort_unstable();
     assert_eq!(output.lines(), expected, "{case}: {output}");
-    with_file(Run::program("files_wrong.c"), case).arg("fatal").ranks(2).run().failure().says(&["rank "]).says(parts);
+    with_file(Run::program("files_wrong.c"), case)
+        .arg("fatal")
+        .ranks(2)
+        .run()
+        .failure()
+        .says(&["rank "])
+        .says(parts);
 }
 
 #[track_caller]

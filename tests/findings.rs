@@ -1,4 +1,5 @@
-//! What MPI does not promise, and what ranks leave behind, is told at the end of the run, with `-xsim-check` only.
+//! Findings: what MPI does not promise, and what ranks leave behind, is told at the end of the run, with
+//! `-xsim-check` only.
 
 mod common;
 use common::Run;
@@ -7,7 +8,8 @@ use common::Run;
 fn what_ranks_leave_behind_is_told_once_with_its_place() {
     let told = Run::program("leftovers.c").ranks(3).arg("-xsim-check").run().ok(3);
     let line = |what: &str| {
-        let mut lines = told.stderr.lines().filter(|line| line.starts_with("xsim: finding: ") && line.contains(what));
+        let mut lines =
+            told.stderr.lines().filter(|line| line.starts_with("xsim: finding: ") && line.contains(what));
         let line = lines.next().unwrap_or_else(|| panic!("no finding of {what}: {told}"));
         assert_eq!(lines.next(), None, "{told}");
         line.to_owned()
@@ -22,14 +24,23 @@ fn what_ranks_leave_behind_is_told_once_with_its_place() {
         ("a request that MPI_Isend made", "leftovers.c:33 main", "MPI_Wait"),
     ] {
         let line = line(what);
-        assert!(line.contains(place) && line.contains("(3 on 3 ranks, the first of which is rank 0)") && line.contains(way), "{line}");
+        assert!(
+            line.contains(place)
+                && line.contains("(3 on 3 ranks, the first of which is rank 0)")
+                && line.contains(way),
+            "{line}"
+        );
     }
     // Rank 1 has freed its second copy.
     assert!(line("MPI_Comm_dup").contains("(2 on 2 ranks, the first of which is rank 0)"), "{told}");
     let messages = "rank 0 never received a message of 8 bytes with tag 41 from rank 1 (2 on rank 0)";
     assert!(line("never received").contains(messages), "{told}");
+    assert!(
+        line("because its message is buffered").starts_with("xsim: finding: MPI_Send at leftovers.c:45 main"),
+        "{told}"
+    );
     // No other, of objects of the standard for instance.
-    assert_eq!(told.stderr.matches("finding").count(), 9, "{told}");
+    assert_eq!(told.stderr.matches("finding").count(), 10, "{told}");
 }
 
 #[test]
@@ -44,17 +55,29 @@ fn nothing_is_told_unless_asked_for() {
     assert!(!told.stderr.contains("finding"), "{told}");
 }
 
-/// The findings of a case of `conflicts.c` on three ranks, without their beginning; sorted by whoever tells them.
+/// The findings of a case of `conflicts.c` on three ranks, without their beginning; sorted by whoever tells
+/// them.
 fn conflicts(case: &str) -> Vec<String> {
-    let told = Run::program("conflicts.c").ranks(3).arg(case).arg("-xsim-check").run().ok(3);
-    told.stderr.lines().filter_map(|line| line.strip_prefix("xsim: finding: ")).map(str::to_owned).collect()
+    of_conflicts(Run::program("conflicts.c").ranks(3).arg(case))
+}
+
+/// The findings of a run of `conflicts.c`, whose sends all need a buffer: that is looked for on one process
+/// only, and left out.
+fn of_conflicts(run: Run) -> Vec<String> {
+    let told = run.arg("-xsim-check").run().ok(3);
+    let found = told.stderr.lines().filter_map(|line| line.strip_prefix("xsim: finding: "));
+    found.filter(|line| !line.contains("because its message is buffered")).map(str::to_owned).collect()
 }
 
 /// Whether there is one finding for each of these, and no other: beginning, number on ranks.
 #[track_caller]
 fn are(found: &[String], wanted: &[(&str, &str)]) {
     for (what, ranks) in wanted {
-        assert_eq!(found.iter().filter(|line| line.starts_with(what) && line.contains(ranks)).count(), 1, "{what} {ranks}: {found:#?}");
+        assert_eq!(
+            found.iter().filter(|line| line.starts_with(what) && line.contains(ranks)).count(),
+            1,
+            "{what} {ranks}: {found:#?}"
+        );
     }
     assert_eq!(found.len(), wanted.len(), "{found:#?}");
 }
@@ -70,13 +93,22 @@ fn buffers_that_overlap_in_pending_operations_are_found_with_both_calls() {
                 "MPI_Irecv at conflicts.c:14 overlaps receives into memory that MPI_Irecv at conflicts.c:13 overlaps receives into, which was not complete",
                 ALL,
             ),
-            ("MPI_Send at conflicts.c:15 overlaps sends from memory that MPI_Irecv at conflicts.c:14 overlaps receives into", ALL),
-            ("MPI_Recv at conflicts.c:22 overlaps receives into memory that MPI_Isend at conflicts.c:21 overlaps sends from", ALL),
+            (
+                "MPI_Send at conflicts.c:15 overlaps sends from memory that MPI_Irecv at conflicts.c:14 overlaps receives into",
+                ALL,
+            ),
+            (
+                "MPI_Recv at conflicts.c:22 overlaps receives into memory that MPI_Isend at conflicts.c:21 overlaps sends from",
+                ALL,
+            ),
             (
                 "MPI_Startall at conflicts.c:27 overlaps receives into memory that MPI_Recv_init at conflicts.c:25 overlaps receives into",
                 ALL,
             ),
-            ("MPI_Allreduce at conflicts.c:38 overlaps receives into memory that another buffer of the same call overlaps", ALL),
+            (
+                "MPI_Allreduce at conflicts.c:38 overlaps receives into memory that another buffer of the same call overlaps",
+                ALL,
+            ),
             (
                 "MPI_Allreduce at conflicts.c:40 overlaps receives into memory that MPI_Ibcast at conflicts.c:39 overlaps sends from",
                 "(1 on rank 0)",
@@ -87,6 +119,81 @@ fn buffers_that_overlap_in_pending_operations_are_found_with_both_calls() {
             ),
         ],
     );
+}
+
+/// The findings of a case of `buffered.c` on four ranks, without their beginning. Virtual time is that of a
+/// run without `-xsim-check`.
+fn buffered(case: &str) -> Vec<String> {
+    let run = || Run::program("buffered.c").ranks(4).arg(case);
+    let ended = |stderr: &str| stderr.lines().find(|line| line.starts_with("ended at ")).map(str::to_owned);
+    let told = run().arg("-xsim-check").run().ok(4);
+    assert_eq!(ended(&told.stderr), ended(&run().run().ok(4).stderr), "{told}");
+    told.stderr.lines().filter_map(|line| line.strip_prefix("xsim: finding: ")).map(str::to_owned).collect()
+}
+
+const EACH: &str = "(4 on 4 ranks, the first of which is rank 0)";
+
+#[test]
+fn sends_that_complete_only_because_they_are_buffered_are_found_with_who_would_wait_for_whom() {
+    let buffered_at = |place: &str, waits: &str| {
+        format!(
+            "{place} completes only because its message is buffered: without buffers nothing could wake {waits}"
+        )
+    };
+    let ring = buffered_at(
+        "MPI_Send at buffered.c:15 ring",
+        "3 ranks in MPI_Send(destination=rank+1, tag=1) (ranks 0-2), 1 rank in MPI_Send(destination=rank-3, tag=1) (rank 3)",
+    );
+    are(&buffered("ring"), &[(&ring, "(12 on 4 ranks, the first of which is rank 0)")]);
+    let waits = buffered_at(
+        "MPI_Isend at buffered.c:23 waits",
+        "3 ranks in MPI_Waitall(destination=rank+1, tag=2) (ranks 0-2), 1 rank in MPI_Waitall(destination=rank-3, tag=2) (rank 3)",
+    );
+    let more = buffered_at(
+        "MPI_Isend at buffered.c:24 waits",
+        "3 ranks in MPI_Waitall(destination=rank-1, tag=3) (ranks 1-3), 1 rank in MPI_Waitall(destination=rank+3, tag=3) (rank 0)",
+    );
+    are(&buffered("waits"), &[(&waits, EACH), (&more, EACH)]);
+    let barrier = buffered_at(
+        "MPI_Send at buffered.c:33 barrier",
+        "3 ranks in MPI_Barrier(MPI_COMM_WORLD, 3 of 4 members entered; missing 0) (ranks 1-3), 1 rank in MPI_Send(destination=3, tag=4) (rank 0)",
+    );
+    are(&buffered("barrier"), &[(&barrier, "(1 on rank 0)")]);
+    let itself = buffered_at(
+        "MPI_Send at buffered.c:41 itself",
+        "4 ranks in MPI_Send(destination=itself, tag=5) (ranks 0-3)",
+    );
+    are(&buffered("itself"), &[(&itself, EACH)]);
+}
+
+#[test]
+fn copies_of_completed_requests_are_found() {
+    are(
+        &buffered("copies"),
+        &[("MPI_Waitall at buffered.c:53 copies was given a request that had been completed before", EACH)],
+    );
+}
+
+#[test]
+fn buffers_that_are_written_or_freed_under_operations_are_found() {
+    let memory = |what: &str| format!("memory that {what} before the operation was complete");
+    are(
+        &buffered("changed"),
+        &[(&memory("MPI_Isend at buffered.c:61 changed sends from was written"), EACH)],
+    );
+    are(
+        &buffered("freed"),
+        &[
+            (&memory("MPI_Irecv at buffered.c:73 freed receives into was freed"), EACH),
+            (&memory("MPI_Isend at buffered.c:74 freed sends from was freed"), EACH),
+            (&memory("MPI_Isend at buffered.c:75 freed sends from was freed"), EACH),
+        ],
+    );
+}
+
+#[test]
+fn programs_that_need_no_buffer_and_leave_their_memory_alone_have_no_findings() {
+    are(&buffered("safe"), &[]);
 }
 
 #[test]
@@ -101,7 +208,10 @@ fn messages_received_with_other_types_than_they_were_sent_with_are_found_with_bo
     are(
         &conflicts("types"),
         &[
-            ("MPI_Recv at conflicts.c:97 types received as MPI_FLOAT what MPI_Send at conflicts.c:96 types had sent as MPI_INT", ALL),
+            (
+                "MPI_Recv at conflicts.c:97 types received as MPI_FLOAT what MPI_Send at conflicts.c:96 types had sent as MPI_INT",
+                ALL,
+            ),
             (
                 "MPI_Irecv at conflicts.c:98 types received as a datatype of MPI_Type_create_struct what MPI_Send at conflicts.c:99 types had sent as a",
                 ALL,
@@ -135,11 +245,7 @@ fn members_of_a_collective_that_have_other_types_are_found() {
 #[test]
 fn findings_are_the_same_on_any_number_of_processes() {
     for case in ["overlaps", "types", "members"] {
-        let run = || Run::program("conflicts.c").ranks(3).arg(case).arg("-xsim-check");
-        let told = |run: Run| {
-            let told = run.run().ok(3);
-            told.stderr.lines().filter(|line| line.starts_with("xsim: finding: ")).map(str::to_owned).collect::<Vec<_>>()
-        };
-        assert_eq!(told(run()), told(run().processes("mpich", 2)), "{case}");
+        let run = || Run::program("conflicts.c").ranks(3).arg(case);
+        assert_eq!(of_conflicts(run()), of_conflicts(run().processes("mpich", 2)), "{case}");
     }
 }

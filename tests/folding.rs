@@ -32,7 +32,9 @@ fn ranks_share_parts_of_a_block() {
 
 #[test]
 fn stated_computation_takes_the_processors_time() {
-    for [first, second] in [["-xsim-flops=2Gflops", "-xsim-proc=3"], ["-xsim-mn=star/rank:flops=7G", "-xsim-flops=2e9"]] {
+    for [first, second] in
+        [["-xsim-flops=2Gflops", "-xsim-proc=3"], ["-xsim-mn=star/rank:flops=7G", "-xsim-flops=2e9"]]
+    {
         case("flops").arg(first).arg(second).ranks(2).run().ok(2);
     }
     case("flops").arg("-xsim-mn=star/rank:flops=2Gflop/s").ranks(2).run().ok(2);
@@ -55,12 +57,20 @@ fn the_bench_can_be_stopped() {
 
 #[test]
 fn what_smpi_has_beyond_does_not_compile() {
-    for (call, why) in [("smpi_replay_run(\"a\", 0, 0.0, \"b\")", "not replayed"), ("smpi_get_host_pstate()", "no energy model")] {
+    for (call, why) in [
+        ("smpi_replay_run(\"a\", 0, 0.0, \"b\")", "not replayed"),
+        ("smpi_get_host_pstate()", "no energy model"),
+    ] {
         let source = scratch("beyond").join("beyond.c");
-        std::fs::write(&source, format!("#include <smpi/mpi.h>\nint main(void) {{ return {call}; }}\n")).unwrap();
-        let output = command(&["cc"]).arg(&source).arg("-o").arg(source.with_extension("out")).output().unwrap();
+        std::fs::write(&source, format!("#include <smpi/mpi.h>\nint main(void) {{ return {call}; }}\n"))
+            .unwrap();
+        let output =
+            command(&["cc"]).arg(&source).arg("-o").arg(source.with_extension("out")).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success() && said.contains("xsim has no smpi_") && said.contains(why), "{said}");
+        assert!(
+            !output.status.success() && said.contains("xsim has no smpi_") && said.contains(why),
+            "{said}"
+        );
     }
 }
 

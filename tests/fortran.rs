@@ -54,7 +54,11 @@ fn works(name: &str, ranks: &[u32]) {
     let program = built(&format!("tests/programs/fortran/{name}"));
     for &ranks in ranks {
         for globals in ["copy", "clone"] {
-            let output = common::Run::of(program.clone()).ranks(ranks).arg(format!("-xsim-globals={globals}")).run().success();
+            let output = common::Run::of(program.clone())
+                .ranks(ranks)
+                .arg(format!("-xsim-globals={globals}"))
+                .run()
+                .success();
             assert_eq!(output.stdout, "done\n", "{name} on {ranks} ranks with {globals}: {}", output.stderr);
         }
     }
@@ -67,7 +71,9 @@ fn generated(name: &str) -> String {
 #[test]
 fn modules_compile_without_warnings() {
     let directory = temporary("modules");
-    for name in ["mpi_constants", "mpi_interfaces", "mpi_f08_constants", "mpi_f08_callbacks", "mpi_f08_interfaces"] {
+    for name in
+        ["mpi_constants", "mpi_interfaces", "mpi_f08_constants", "mpi_f08_callbacks", "mpi_f08_interfaces"]
+    {
         std::fs::write(directory.join(format!("{name}.inc")), generated(&format!("{name}.inc"))).unwrap();
     }
     for name in ["mpi.f90", "mpi_f08.f90"] {
@@ -141,7 +147,8 @@ fn a_section_that_cannot_be_described_is_an_error_that_says_so() {
     works("refused.f90", &[1]);
 }
 
-/// Attribute callbacks, operations and error handlers in Fortran; logicals, texts, indices from one, sentinels.
+/// Attribute callbacks, operations and error handlers in Fortran; logicals, texts, indices from one,
+/// sentinels.
 #[test]
 fn mpif_h_converts_every_kind_of_argument() {
     works("old.f", &[1, 4]);
@@ -183,7 +190,8 @@ fn an_attribute_is_a_pointer_in_c_and_an_integer_in_fortran_whichever_set_it() {
 fn the_example_hello_keeps_a_common_block_for_each_rank() {
     let output = common::Run::of(built("examples/fortran/hello.f")).ranks(50).run().success();
     let mut lines = output.lines();
-    let mut expected: Vec<String> = (0..50).map(|rank| format!("rank {rank} of 50 heard of {}", (rank + 49) % 50)).collect();
+    let mut expected: Vec<String> =
+        (0..50).map(|rank| format!("rank {rank} of 50 heard of {}", (rank + 49) % 50)).collect();
     expected.push("sum of what was heard 1225".into());
     expected.sort_unstable();
     lines.sort_unstable();
@@ -197,7 +205,10 @@ fn the_examples_pi_and_heat_give_the_same_result_on_any_number_of_ranks() {
         let output = common::Run::of(pi.clone()).ranks(ranks).run().success();
         assert_eq!(output.stdout, "pi is 3.14159265 with 100000 intervals\n");
         let output = common::Run::of(heat.clone()).ranks(ranks).run().success();
-        assert_eq!(output.stdout, "after 100 steps the mean is 0.135390 and a step changes a cell by at most 0.002325\n");
+        assert_eq!(
+            output.stdout,
+            "after 100 steps the mean is 0.135390 and a step changes a cell by at most 0.002325\n"
+        );
     }
     let output = common::Run::of(heat).ranks(3).run().failure();
     assert!(output.stdout.contains("does not divide among 3 ranks"), "{output}");
@@ -208,13 +219,20 @@ fn a_freed_handle_and_a_wrong_one_are_named() {
     let source = "program p\n  use mpi_f08\n  type(MPI_Comm) :: c\n  integer :: rank\n  call MPI_Init()\n  \
                   call MPI_Comm_dup(MPI_COMM_WORLD, c)\n  print '(a)', 'before'\n  RANK\nend program\n";
     for (name, call, says) in [
-        ("freed", "block; type(MPI_Comm) :: old; old = c; call MPI_Comm_free(c); call MPI_Comm_rank(old, rank); end block", "comm"),
+        (
+            "freed",
+            "block; type(MPI_Comm) :: old; old = c; call MPI_Comm_free(c); call MPI_Comm_rank(old, rank); end block",
+            "comm",
+        ),
         ("wrong", "c%MPI_VAL = 77777; call MPI_Comm_rank(c, rank)", "comm"),
         ("datatype", "call MPI_Comm_rank(MPI_Comm(MPI_INTEGER%MPI_VAL), rank)", "comm"),
     ] {
         let program = compiled(&format!("handle-{name}"), &source.replace("RANK", call), &[]);
         let output = common::Run::of(program).ranks(2).run().failure();
-        assert!(output.stderr.contains("MPI_Comm_rank failed") && output.stderr.contains(says), "{name}: {output}");
+        assert!(
+            output.stderr.contains("MPI_Comm_rank failed") && output.stderr.contains(says),
+            "{name}: {output}"
+        );
     }
 }
 
@@ -224,7 +242,10 @@ fn a_handle_of_the_wrong_kind_is_a_compile_error_with_module_mpi() {
                   call MPI_Comm_rank(comm, rank, ierror)\nend program\n";
     let (_, run) = compile("wrong_kind", source, &[]);
     let said = String::from_utf8_lossy(&run.stderr);
-    assert!(!run.status.success() && said.contains("Type mismatch in argument") && said.contains("INTEGER(8)"), "{said}");
+    assert!(
+        !run.status.success() && said.contains("Type mismatch in argument") && said.contains("INTEGER(8)"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -246,7 +267,11 @@ fn a_runtime_error_and_an_error_stop_name_the_rank() {
         ("stop", "ERROR STOP wrong", 1),
     ] {
         for globals in ["copy", "clone"] {
-            let run = common::Run::of(program.clone()).ranks(3).arg(what).arg(format!("-xsim-globals={globals}")).run();
+            let run = common::Run::of(program.clone())
+                .ranks(3)
+                .arg(what)
+                .arg(format!("-xsim-globals={globals}"))
+                .run();
             let output = run.failure().says(&[says, &format!("rank 1 ended with exit status {status}")]);
             assert_eq!(output.status.code(), Some(status), "{what}: {output}");
         }
@@ -267,7 +292,10 @@ fn the_simulators_own_functions_work_from_fortran() {
 fn failures_are_agreed_on_revoked_and_shrunk_from_fortran() {
     let program = built("tests/programs/fortran/failures.f90");
     for ranks in [1, 3] {
-        assert_eq!(common::Run::of(program.clone()).ranks(ranks).one_process().run().success().stdout, "done\n");
+        assert_eq!(
+            common::Run::of(program.clone()).ranks(ranks).one_process().run().success().stdout,
+            "done\n"
+        );
     }
 }
 
@@ -287,11 +315,82 @@ fn buffers_travel_by_partitions() {
 
 #[test]
 fn commands_and_arguments_of_spawned_programs_lose_blanks_at_both_ends() {
-    let output = common::Run::of(built("tests/programs/fortran/spawned.f90")).ranks(1).variable("XSIM_UNIVERSE", "4").run().success();
+    let output = common::Run::of(built("tests/programs/fortran/spawned.f90"))
+        .ranks(1)
+        .variable("XSIM_UNIVERSE", "4")
+        .run()
+        .success();
     assert_eq!(output.stdout, "three arguments\n".repeat(3), "{output}");
 }
 
 #[test]
 fn sessions_need_no_mpi_init() {
     works("sessions.f90", &[1, 3]);
+}
+
+/// Fortran counts the requests of an array from 1; records have indices as C does, so that checks and replays
+/// read them alike.
+#[test]
+fn waits_for_any_and_some_requests_are_recorded_and_replayed_as_they_were() {
+    let trace = common::scratch("indices").join("run.trace");
+    let run = common::Run::of(built("tests/programs/fortran/indices.f90"))
+        .ranks(2)
+        .variable("XSIM_COMPUTE", "none");
+    run.arg(format!("-xsim-trace={}", trace.display())).run().success();
+    let told = |args: &[&str]| {
+        let output = common::command(&[args, &[trace.to_str().unwrap()]].concat()).output().unwrap();
+        assert!(
+            output.status.success(),
+            "{args:?}: {}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    };
+    told(&["trace", "check"]);
+    told(&["replay"]);
+    let shown = told(&["trace", "show", "--rank", "0"]);
+    for part in ["index=0", "index=1", "array_of_indices=[0]", "array_of_indices=[1]"] {
+        assert!(shown.contains(part), "'{part}' is missing: {shown}");
+    }
+}
+
+const UNITS: &str = "program s
+ use mpi
+ implicit none
+ integer :: ie, me, k
+ call MPI_Init(ie); call MPI_Comm_rank(MPI_COMM_WORLD, me, ie)
+ open(unit=11, status='scratch'); write(11,*) me
+ call MPI_Barrier(MPI_COMM_WORLD, ie)
+ rewind(11); read(11,*) k; close(11)
+ if (k /= me) call MPI_Abort(MPI_COMM_WORLD, 1, ie)
+ call MPI_Finalize(ie)
+ if (me == 0) print '(a)', 'done'
+end program
+";
+
+#[test]
+fn static_libgfortran_is_left_out_with_a_sentence() {
+    let (program, run) = compile("static-libgfortran", UNITS, &["-static-libgfortran"]);
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success() && said.contains("-static-libgfortran is left out"), "{said}");
+    let output = common::Run::of(program).ranks(3).run().success();
+    assert_eq!(output.stdout, "done\n", "{output}");
+}
+
+#[test]
+fn a_program_with_parts_of_libgfortran_inside_it_is_refused_with_a_sentence() {
+    let shown = common::command(&["fc"])
+        .env("XDG_CACHE_HOME", temporary("cache"))
+        .args(["-show", "program.f90"])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let directory = temporary("static-libgfortran-inside");
+    std::fs::write(directory.join("program.f90"), UNITS).unwrap();
+    let link = format!("{} -static-libgfortran -o program", shown.trim());
+    assert!(Command::new("sh").args(["-c", &link]).current_dir(&directory).status().unwrap().success());
+    let output = common::Run::of(directory.join("program")).ranks(2).run().failure();
+    assert!(!output.stderr.contains("panicked"), "{output}");
+    output.says(&["xsim: ", "libgfortran inside", "-static-libgfortran"]);
 }

@@ -52,8 +52,9 @@ const XSIM_MACROS: &str = r#"// One block of memory for all ranks that come to t
 // The same for a block of which parts are shared: xsim_shared_malloc_partial.
 #define XSIM_PARTIAL_SHARED_MALLOC(bytes, ranges, count) xsim_shared_malloc_partial((bytes), (ranges), (count), __FILE__, __LINE__)
 
-// Guards a statement or block, like `if`: XSIM_SAMPLE(0, 10, 0.01) { ... } runs the block until it has run 10 times and
-// its mean cost is known to 1 %, and charges the mean from then on. Leave the block at its end only (no break, no return).
+// Guards a statement or block, like `if`: XSIM_SAMPLE(0, 10, 0.01) { ... } runs the block until it has run 10
+// times and its mean cost is known to 1 %, and charges the mean from then on. Leave the block at its end only
+// (no break, no return).
 #define XSIM_SAMPLE(global, count, precision) XSIM_SAMPLE_AS(__FILE__, __LINE__, global, count, precision)
 
 // The same for a block that is known by another name than its place in the program.
@@ -96,7 +97,8 @@ fn committed_xsim_header_is_made_from_the_source() {
     }
     let found = fs::read_to_string(&path).unwrap_or_default();
     assert!(found == wanted, "include/xsim.h is not the source's; run BLESS=1 cargo test --test header");
-    compile("cc", &["-std=c99", "-pedantic"], "#include <xsim.h>\nint main(void) { return 0; }\n", "xsim.c").expect("a C compiler");
+    compile("cc", &["-std=c99", "-pedantic"], "#include <xsim.h>\nint main(void) { return 0; }\n", "xsim.c")
+        .expect("a C compiler");
 }
 
 /// Spellings for Fortran, which a C header has no use for.
@@ -180,9 +182,10 @@ fn well_known_values_of_the_abi() {
     }
 }
 
-/// How a C or Rust parameter travels, by its type.
+/// Returns how a C or Rust parameter travels, by its type.
 fn carrier(declaration: &str) -> &'static str {
-    let words: Vec<&str> = declaration.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| *w != "const").collect();
+    let words: Vec<&str> =
+        declaration.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| *w != "const").collect();
     match words[0] {
         "..." | "" => "nothing",
         _ if declaration.contains(['*', '[']) => "pointer",
@@ -220,9 +223,12 @@ fn prototypes_agree_with_the_exported_functions() {
         let list: Vec<_> = split(list).into_iter().map(|p| carrier(p.split_once(": ").unwrap().1)).collect();
         exported.insert(name.to_string(), (carrier(rest.trim_end_matches(" {")), list));
     }
-    // Conversions between C and Fortran, which MPI lets be macros, are written by hand (`cabi/calls/convert.rs`).
+    // Conversions between C and Fortran, which MPI lets be macros, are written by hand
+    // (`cabi/calls/convert.rs`).
     let all = declared.len();
-    declared.retain(|name, _| !["_c2f", "_f2c", "_c2f08", "_f2f08", "_f082f", "_f082c"].iter().any(|end| name.ends_with(end)));
+    declared.retain(|name, _| {
+        !["_c2f", "_f2c", "_c2f08", "_f2f08", "_f082f", "_f082c"].iter().any(|end| name.ends_with(end))
+    });
     let beyond = declared.keys().filter(|name| name.starts_with("PMPIX_")).count();
     assert_eq!((declared.len() - beyond, all - declared.len()), (664, 28));
     for (name, signature) in &declared {

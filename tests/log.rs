@@ -17,7 +17,8 @@ fn file() -> PathBuf {
 fn logged(run: Run) -> (Output, String) {
     let path = file();
     let output = run.arg(format!("-xsim-log={}", path.display())).run();
-    let log = std::fs::read_to_string(&path).unwrap_or_else(|why| panic!("{}: {why}: {output}", path.display()));
+    let log =
+        std::fs::read_to_string(&path).unwrap_or_else(|why| panic!("{}: {why}: {output}", path.display()));
     let directory = path.parent().unwrap();
     assert_eq!(std::fs::read_dir(directory).unwrap().count(), 1, "parts of the log are left");
     std::fs::remove_dir_all(directory).unwrap();
@@ -72,21 +73,32 @@ fn arguments_are_named_and_objects_numbered() {
     for (line, expected) in two.iter().zip(expected) {
         assert!(line.starts_with(expected), "{line}\nshould begin with\n{expected}");
     }
-    assert!(calls(&log, 1).iter().any(|line| line.contains("recvcounts=?, displs=?")), "counts say something at the root only");
+    assert!(
+        calls(&log, 1).iter().any(|line| line.contains("recvcounts=?, displs=?")),
+        "counts say something at the root only"
+    );
 }
 
 #[test]
 fn a_wildcard_says_what_it_received_though_its_status_is_ignored() {
     let (_, log) = logged(of_four());
     let zero = calls(&log, 0);
-    assert!(zero[2].starts_with("MPI_Send(buf=..., count=1, datatype=MPI_INT, dest=1, tag=7,"), "by way of PMPI_Send: {}", zero[2]);
+    assert!(
+        zero[2].starts_with("MPI_Send(buf=..., count=1, datatype=MPI_INT, dest=1, tag=7,"),
+        "by way of PMPI_Send: {}",
+        zero[2]
+    );
     assert_eq!(
         zero[3],
         "MPI_Recv(buf=..., count=2, datatype=MPI_INT, source=MPI_ANY_SOURCE, tag=MPI_ANY_TAG, comm=MPI_COMM_WORLD, \
          status={source=1, tag=9, bytes=4}) = MPI_SUCCESS; from rank 1"
     );
     let one = calls(&log, 1);
-    assert!(one[2].ends_with("request=request#1) = MPI_SUCCESS") && one[3].ends_with("request=request#2) = MPI_SUCCESS"), "{one:#?}");
+    assert!(
+        one[2].ends_with("request=request#1) = MPI_SUCCESS")
+            && one[3].ends_with("request=request#2) = MPI_SUCCESS"),
+        "{one:#?}"
+    );
     assert_eq!(
         one[4],
         "MPI_Waitall(count=2, array_of_requests=[request#1, request#2], array_of_statuses=[{source=0, tag=7, bytes=4}, {}]) = \
@@ -115,7 +127,12 @@ fn a_call_that_never_returns_is_unfinished() {
         let line = log.lines().rfind(|line| line.starts_with(&format!("rank {rank}  "))).unwrap();
         let (_, call) = line.split_once("  unfinished  ").unwrap_or_else(|| panic!("{line}"));
         let source = (rank + 1) % 4;
-        assert_eq!(call, format!("MPI_Recv(buf=..., count=1, datatype=MPI_INT, source={source}, tag=5, comm=MPI_COMM_WORLD, status=?)"));
+        assert_eq!(
+            call,
+            format!(
+                "MPI_Recv(buf=..., count=1, datatype=MPI_INT, source={source}, tag=5, comm=MPI_COMM_WORLD, status=?)"
+            )
+        );
     }
     let (output, log) = logged(of_four().arg("a"));
     output.failure();
@@ -133,7 +150,10 @@ fn only_the_ranks_that_are_asked_for_are_logged() {
     let (_, beside) = logged(of_four().arg("-xsim-log-ranks=0,2-3").arg("-xsim-profile"));
     assert_eq!(beside.lines().collect::<Vec<_>>(), expected);
     let wrong = |run: Run, says: &str| drop(run.run().failure().says(&[says]));
-    wrong(of_four().arg("-xsim-log=x.log").arg("-xsim-log-ranks=2-4"), "-xsim-log-ranks names rank 4, but there are ranks 0 to 3 only");
+    wrong(
+        of_four().arg("-xsim-log=x.log").arg("-xsim-log-ranks=2-4"),
+        "-xsim-log-ranks names rank 4, but there are ranks 0 to 3 only",
+    );
     wrong(of_four().arg("-xsim-log-ranks=2"), "say where it goes, such as -xsim-log calls.log");
     wrong(of_four().arg("-xsim-log=x.log").arg("-xsim-log-ranks=2-"), "such as 0-3,7");
     wrong(of_four().arg("-xsim-log=/nonexistent/x.log"), "cannot write the log /nonexistent/x.log.part0");
@@ -144,8 +164,20 @@ fn it_is_the_same_on_any_number_of_processes() {
     let programs: [fn() -> Run; 4] = [
         of_four,
         || of_four().arg("d"),
-        || Run::program("mixture.c").ranks(7).arg("3").machine("torus:4x4,l=1us,b=1Gbps").variable("XSIM_COMPUTE", "none"),
-        || Run::program("random_program.c").ranks(13).arg("2").arg("20").variable("XSIM_COMPUTE", "fixed:10ns"),
+        || {
+            Run::program("mixture.c")
+                .ranks(7)
+                .arg("3")
+                .machine("torus:4x4,l=1us,b=1Gbps")
+                .variable("XSIM_COMPUTE", "none")
+        },
+        || {
+            Run::program("random_program.c")
+                .ranks(13)
+                .arg("2")
+                .arg("20")
+                .variable("XSIM_COMPUTE", "fixed:10ns")
+        },
     ];
     for program in programs {
         let (_, one) = logged(program());
@@ -161,10 +193,16 @@ fn it_is_the_same_on_any_number_of_processes() {
 #[test]
 fn virtual_times_do_not_depend_on_it() {
     let directory = scratch("log-report");
-    for (seed, machine) in [(5, "torus:4x4,l=1us,b=1Gbps"), (6, "none"), (7, "torus:4x4,l=1us,b=1Gbps,level=packet")] {
+    for (seed, machine) in
+        [(5, "torus:4x4,l=1us,b=1Gbps"), (6, "none"), (7, "torus:4x4,l=1us,b=1Gbps,level=packet")]
+    {
         let simulated = |name: &str, log: bool| {
             let path = directory.join(name);
-            let run = Run::program("mixture.c").ranks(7).arg(seed.to_string()).machine(machine).variable("XSIM_COMPUTE", "none");
+            let run = Run::program("mixture.c")
+                .ranks(7)
+                .arg(seed.to_string())
+                .machine(machine)
+                .variable("XSIM_COMPUTE", "none");
             let run = run.arg(format!("-xsim-report={}", path.display()));
             if log { logged(run).0 } else { run.run() }.success();
             std::fs::read_to_string(path).unwrap().split_once("\"host\"").unwrap().0.to_owned()
@@ -178,7 +216,8 @@ fn virtual_times_do_not_depend_on_it() {
 fn fortran_calls_are_told_once_and_as_fortran_says_them() {
     let program = scratch("log-fortran").join("logged");
     let source = root().join("tests/programs/fortran/logged.f90");
-    let status = command(&["fc", "-fallow-argument-mismatch", "-o"]).arg(&program).arg(source).status().unwrap();
+    let status =
+        command(&["fc", "-fallow-argument-mismatch", "-o"]).arg(&program).arg(source).status().unwrap();
     assert!(status.success());
     let run = || Run::of(program.clone()).ranks(2).variable("XSIM_COMPUTE", "none");
     let (output, log) = logged(run());
@@ -192,7 +231,7 @@ fn fortran_calls_are_told_once_and_as_fortran_says_them() {
              MPI_SUCCESS",
             "MPI_Isend(buf=..., count=2, datatype=MPI_INTEGER, dest=0, tag=7, comm=MPI_COMM_WORLD, request=request#2) = MPI_SUCCESS",
             "MPI_Wait(request=request#2, status={}) = MPI_SUCCESS",
-            "MPI_Waitany(count=2, array_of_requests=[request#1, MPI_REQUEST_NULL], index=1, status={source=0, tag=7, bytes=8}) = \
+            "MPI_Waitany(count=2, array_of_requests=[request#1, MPI_REQUEST_NULL], index=0, status={source=0, tag=7, bytes=8}) = \
              MPI_SUCCESS; request#1 from rank 0",
             "MPI_Allreduce(sendbuf=MPI_IN_PLACE, recvbuf=..., count=4, datatype=MPI_INTEGER, op=MPI_MAX, comm=MPI_COMM_WORLD) = MPI_SUCCESS",
             "MPI_Comm_set_name(comm=MPI_COMM_WORLD, comm_name=\"both\") = MPI_SUCCESS",
@@ -206,7 +245,12 @@ fn fortran_calls_are_told_once_and_as_fortran_says_them() {
 
 #[test]
 fn one_rank_a_process_gives_the_log_of_all_ranks_in_one() {
-    let run = || Run::of(compile("tests/programs/logged.c", &[])).ranks(4).machine("star:l=1us,b=1Gbps").variable("XSIM_COMPUTE", "none");
+    let run = || {
+        Run::of(compile("tests/programs/logged.c", &[]))
+            .ranks(4)
+            .machine("star:l=1us,b=1Gbps")
+            .variable("XSIM_COMPUTE", "none")
+    };
     let (_, one) = logged(run());
     let (_, apart) = logged(run().arg("-xsim-one-rank").processes(MPICH, 4));
     assert_eq!(one, apart);

@@ -1,4 +1,5 @@
-//! Runs on several native processes, over MPICH and Open MPI, give what one process gives: results, virtual times, reports.
+//! Runs on several native processes, over MPICH and Open MPI, give what one process gives: results, virtual
+//! times, reports.
 //!
 //! Needs both MPIs and libclang; tests/run.sh installs them.
 
@@ -15,7 +16,9 @@ const OPENMPI: &str = "openmpi";
 
 #[test]
 fn every_example_gives_the_same_bytes_on_any_number_of_processes() {
-    for (name, ranks) in [("hello", 9), ("ring", 20), ("pi", 8), ("pingpong", 2), ("random", 16), ("stencil3d", 8), ("cg", 8)] {
+    for (name, ranks) in
+        [("hello", 9), ("ring", 20), ("pi", 8), ("pingpong", 2), ("random", 16), ("stencil3d", 8), ("cg", 8)]
+    {
         let program = compile(&format!("examples/c/{name}.c"), &[]);
         same(|| Run::of(program.clone()).ranks(ranks), MPICH, &[2, 3, 4]);
     }
@@ -40,9 +43,12 @@ fn random(seed: u32, ranks: u32, machine: &str) -> Run {
 #[test]
 fn so_do_programs_with_every_collective() {
     let nodes = "star:4,l=1us,b=10Gbps/star:4,l=100ns,b=100Gbps";
-    for (seeds, ranks, machine) in
-        [(0..4, 13, "star:l=0.5us,b=100Gbps"), (10..13, 16, "torus:4x4,l=1us,b=8Gbps"), (20..22, 7, "none"), (30..33, 16, nodes)]
-    {
+    for (seeds, ranks, machine) in [
+        (0..4, 13, "star:l=0.5us,b=100Gbps"),
+        (10..13, 16, "torus:4x4,l=1us,b=8Gbps"),
+        (20..22, 7, "none"),
+        (30..33, 16, nodes),
+    ] {
         for seed in seeds {
             same(|| random(seed, ranks, machine), MPICH, &[2, 3, 4]);
         }
@@ -57,7 +63,11 @@ fn so_do_programs_whose_collectives_take_other_algorithms() {
         (52, "reduce=chain,allreduce=rabenseifner,reduce_scatter=pairwise,exscan=linear"),
         (53, "linear"),
     ] {
-        same(|| random(seed, 13, "star:l=0.5us,b=100Gbps").arg(format!("-xsim-coll={choice}")), MPICH, &[2, 4]);
+        same(
+            || random(seed, 13, "star:l=0.5us,b=100Gbps").arg(format!("-xsim-coll={choice}")),
+            MPICH,
+            &[2, 4],
+        );
     }
 }
 
@@ -92,7 +102,13 @@ fn point_to_point_keeps_its_promises_between_processes() {
     ];
     for case in cases {
         for (machine, processes) in [("star:l=0.5us,b=100Gbps", 2), ("none", 4)] {
-            Run::program("point_to_point.c").arg(case).ranks(8).machine(machine).processes(MPICH, processes).run().ok(8);
+            Run::program("point_to_point.c")
+                .arg(case)
+                .ranks(8)
+                .machine(machine)
+                .processes(MPICH, processes)
+                .run()
+                .ok(8);
         }
     }
 }
@@ -120,7 +136,11 @@ fn collectives_keep_their_promises_between_processes() {
     ];
     for case in cases {
         for (machine, table, processes) in [("ring:l=1us,b=1Gbps", "openmpi", 2), ("none", "linear", 4)] {
-            let run = Run::program("collectives.c").arg(case).ranks(7).machine(machine).arg(format!("-xsim-coll={table}"));
+            let run = Run::program("collectives.c")
+                .arg(case)
+                .ranks(7)
+                .machine(machine)
+                .arg(format!("-xsim-coll={table}"));
             run.processes(MPICH, processes).run().ok(7);
         }
     }
@@ -128,7 +148,9 @@ fn collectives_keep_their_promises_between_processes() {
 
 #[test]
 fn objects_are_the_same_on_all_processes() {
-    for (name, ranks) in [("datatypes.c", 4), ("operations.c", 5), ("objects.c", 5), ("requests.c", 5), ("topologies.c", 12)] {
+    for (name, ranks) in
+        [("datatypes.c", 4), ("operations.c", 5), ("objects.c", 5), ("requests.c", 5), ("topologies.c", 12)]
+    {
         Run::program(name).ranks(ranks).processes(MPICH, 3).run().ok(ranks);
     }
     for ranks in [2, 7] {
@@ -154,7 +176,8 @@ fn a_map_gives_processes_their_ranks() {
 fn a_flood_waits_at_its_sender() {
     let directory = scratch("flood");
     let report = directory.join("report.json");
-    let run = Run::program("flood.c").arg("300000").ranks(4).arg(format!("-xsim-report={}", report.display()));
+    let run =
+        Run::program("flood.c").arg("300000").ranks(4).arg(format!("-xsim-report={}", report.display()));
     run.processes(MPICH, 2).run().ok(4);
     let text = std::fs::read_to_string(&report).unwrap();
     let (_, memory) = text.split_once("\"peak_rss_bytes\": ").unwrap();
@@ -175,16 +198,39 @@ fn faulty(case: &str) -> Run {
 
 #[test]
 fn a_deadlock_is_explained_as_on_one_process() {
-    let waits = |output: Output| output.stderr.split_once("\n  ").map(|(_, waits)| waits.lines().take(2).collect::<Vec<_>>().join("\n"));
-    let one = waits(faulty("deadlock").run().failure().says(&["6 of 8 members entered; missing 2, 7", "ranks 0-1, 3-6"]));
+    let waits = |output: Output| {
+        output
+            .stderr
+            .split_once("\n  ")
+            .map(|(_, waits)| waits.lines().take(2).collect::<Vec<_>>().join("\n"))
+    };
+    let one = waits(
+        faulty("deadlock").run().failure().says(&["6 of 8 members entered; missing 2, 7", "ranks 0-1, 3-6"]),
+    );
     assert_eq!(one, waits(faulty("deadlock").processes(MPICH, 3).run().failure()));
 }
 
 #[test]
 fn a_fault_of_one_rank_ends_all_processes() {
-    assert_eq!(faulty("abort").processes(MPICH, 3).run().says(&["rank 7 called MPI_Abort(7)"]).status.code(), Some(7));
-    assert_eq!(faulty("exit").processes(MPICH, 3).run().says(&["rank 7 ended with exit status 5"]).status.code(), Some(5));
-    faulty("crash").processes(MPICH, 3).run().failure().says(&["rank 7 used memory that it does not have"]);
+    assert_eq!(
+        faulty("abort").processes(MPICH, 3).run().says(&["rank 7 called MPI_Abort(7)"]).status.code(),
+        Some(7)
+    );
+    assert_eq!(
+        faulty("exit").processes(MPICH, 3).run().says(&["rank 7 ended with exit status 5"]).status.code(),
+        Some(5)
+    );
+    let crash = faulty("crash").processes(MPICH, 3).run().says(&["rank 7 used memory that it does not have"]);
+    assert_eq!(crash.status.code(), Some(128 + 11), "{crash}");
+}
+
+#[test]
+fn an_abort_ends_processes_whose_ranks_compute() {
+    for launcher in [MPICH, OPENMPI] {
+        let abort =
+            faulty("abort_alone").processes(launcher, 3).run_for(30).says(&["rank 7 called MPI_Abort(7)"]);
+        assert_eq!(abort.status.code(), Some(7), "{launcher}: {abort}");
+    }
 }
 
 /// Kills process `victim` of three in the middle of a run: how it ended, after how long.
@@ -195,14 +241,19 @@ fn killed(launcher: &'static str, victim: u32) -> (Output, Duration) {
         let running = || -> Vec<u32> {
             let entries = std::fs::read_dir("/proc").unwrap().flatten();
             let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-            let forever = |pid: &u32| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"forever\0"));
-            let ours = |pid: &u32| std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == name);
+            let forever = |pid: &u32| {
+                std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"forever\0"))
+            };
+            let ours =
+                |pid: &u32| std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == name);
             pids.filter(|pid| ours(pid) && forever(pid)).collect()
         };
         let is_victim = |pid: &u32| {
             let numbers = [format!("PMI_RANK={victim}"), format!("OMPI_COMM_WORLD_RANK={victim}")];
             let variables = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            variables.split(|&byte| byte == 0).any(|variable| numbers.iter().any(|number| number.as_bytes() == variable))
+            variables
+                .split(|&byte| byte == 0)
+                .any(|variable| numbers.iter().any(|number| number.as_bytes() == variable))
         };
         while running().len() < 3 {
             std::thread::sleep(Duration::from_millis(50));
@@ -222,7 +273,8 @@ fn killed(launcher: &'static str, victim: u32) -> (Output, Duration) {
 fn a_killed_process_ends_the_run() {
     for (launcher, victim) in [(OPENMPI, 1), (MPICH, 2), (MPICH, 0)] {
         let (output, after) = killed(launcher, victim);
-        let text = format!("process {victim} (ranks {} to {}) has died: the run ends", 3 * victim, 3 * victim + 2);
+        let text =
+            format!("process {victim} (ranks {} to {}) has died: the run ends", 3 * victim, 3 * victim + 2);
         let output = output.failure().says(&[&text]);
         assert_eq!(output.stderr.matches("has died").count(), 1, "{output}");
         assert!(after < Duration::from_secs(10), "{after:?}");
@@ -234,19 +286,23 @@ fn processes_with_different_options_are_refused() {
     let directory = scratch("different");
     let script = directory.join("script.sh");
     let program = compile("examples/c/hello.c", &[]);
-    std::fs::write(&script, format!("#!/bin/sh\nexport XSIM_NP=$((4 + PMI_RANK))\nexec {}\n", program.display())).unwrap();
+    std::fs::write(
+        &script,
+        format!("#!/bin/sh\nexport XSIM_NP=$((4 + PMI_RANK))\nexec {}\n", program.display()),
+    )
+    .unwrap();
     let shell = PathBuf::from("/bin/sh");
-    Run::of(shell)
-        .arg(script.display().to_string())
-        .processes(MPICH, 2)
-        .run()
-        .failure()
-        .says(&["process 1 was started with other options", "process 1 has -xsim-np=5 where process 0 has -xsim-np=4"]);
+    Run::of(shell).arg(script.display().to_string()).processes(MPICH, 2).run().failure().says(&[
+        "process 1 was started with other options",
+        "process 1 has -xsim-np=5 where process 0 has -xsim-np=4",
+    ]);
     std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn processes_of_a_host_share_its_memory() {
-    let large = |processes| faulty("forever").ranks(2_000_000_000).processes(MPICH, processes).run().failure();
-    large(2).says(&["1000000000 ranks on each of the 2 processes of this host need about 200 GB", "with mpirun"]);
+    let large =
+        |processes| faulty("forever").ranks(2_000_000_000).processes(MPICH, processes).run().failure();
+    large(2)
+        .says(&["1000000000 ranks on each of the 2 processes of this host need about 200 GB", "with mpirun"]);
 }

@@ -23,10 +23,14 @@ fn characters_are_reduced_as_elsewhere_and_told_of_when_asked() {
     let char_sum = || Run::program("operations.c").ranks(3).arg("characters");
     let quiet = char_sum().run().ok(3);
     assert!(!quiet.stderr.contains("finding"), "{quiet}");
-    let told =
-        char_sum().arg("-xsim-check").run().ok(3).says(&["xsim: finding: rank ", "MPI_Allreduce: MPI_SUM of MPI_CHAR", "MPI_SIGNED_CHAR"]);
+    let told = char_sum().arg("-xsim-check").run().ok(3).says(&[
+        "xsim: finding: rank ",
+        "MPI_Allreduce: MPI_SUM of MPI_CHAR",
+        "MPI_SIGNED_CHAR",
+    ]);
     // Each native process tells once.
-    let processes = std::env::var("PROCESSES").ok().and_then(|given| given.split(':').nth(1)?.parse().ok()).unwrap_or(1);
+    let processes =
+        std::env::var("PROCESSES").ok().and_then(|given| given.split(':').nth(1)?.parse().ok()).unwrap_or(1);
     let count = told.stderr.matches("MPI_Allreduce: MPI_SUM of MPI_CHAR").count();
     assert!((1..=processes).contains(&count), "{told}");
 }
@@ -38,7 +42,12 @@ fn bounds_of_mpi_1_are_there_when_asked_for_and_the_compiler_says_how() {
     let source = common::root().join("tests/programs/old_bounds.c");
     let refused = common::command(&["cc", "-fsyntax-only"]).arg(source).output().unwrap();
     let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && said.contains("MPI_Type_create_resized") && said.contains("-include mpi_removed.h"), "{said}");
+    assert!(
+        !refused.status.success()
+            && said.contains("MPI_Type_create_resized")
+            && said.contains("-include mpi_removed.h"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! Orders and clocks of programs whose ranks depend on each other as much as MPI lets them (tests/programs/random_orders.c): however
-//! collectives run, whatever keeps stacks and globals apart, on any number of processes.
+//! Orders and clocks of programs whose ranks depend on each other as much as MPI lets them
+//! (tests/programs/random_orders.c): however collectives run, whatever keeps stacks and globals apart, on any
+//! number of processes.
 
 mod common;
 
@@ -14,7 +15,10 @@ type Drawn<'a> = (u32, u32, u32, &'a str, &'a str);
 #[track_caller]
 fn same((seed, kinds, ranks, machine, compute): Drawn, processes: &[u32]) {
     let run = || {
-        let run = Run::program("random_orders.c").ranks(ranks).machine(machine).arg(format!("-xsim-compute={compute}"));
+        let run = Run::program("random_orders.c")
+            .ranks(ranks)
+            .machine(machine)
+            .arg(format!("-xsim-compute={compute}"));
         run.arg(seed.to_string()).arg("4").arg(kinds.to_string())
     };
     let one = run().run().success();
@@ -25,7 +29,11 @@ fn same((seed, kinds, ranks, machine, compute): Drawn, processes: &[u32]) {
     }
     for &count in processes {
         let several = run().processes("mpich", count).run().success();
-        assert_eq!(one.lines(), several.lines(), "seed {seed} on {machine}: {count} processes change something");
+        assert_eq!(
+            one.lines(),
+            several.lines(),
+            "seed {seed} on {machine}: {count} processes change something"
+        );
     }
 }
 
@@ -45,7 +53,8 @@ fn cancelling_does_not_see_what_arrives_later() {
     }
 }
 
-// A receive that is cancelled before its message arrives has met it already where the sender ran ahead: the sender must not know.
+// A receive that is cancelled before its message arrives has met it already where the sender ran ahead: the
+// sender must not know.
 #[test]
 fn who_waits_for_a_match_does_not_learn_of_one_that_is_cancelled() {
     for seed in [1, 2, 3, 4, 5] {
@@ -61,10 +70,13 @@ fn who_waits_for_a_match_does_not_learn_of_one_that_is_cancelled() {
 // Between its sender's request and its payload a receive has its message, and its sender knows of that.
 #[test]
 fn a_receive_is_not_cancelled_once_its_sender_is_told() {
-    for machine in
-        ["star:l=2us,b=1Gbps", "star:l=2us,b=1Gbps/rank:eager=0", "mesh:2d,l=1us,b=1Gbps/rank:o_send=1us,o_recv=2us,gap=3us,eager=0"]
-    {
-        let run = || Run::program("cancelled_in_between.c").ranks(3).machine(machine).arg("-xsim-compute=none");
+    for machine in [
+        "star:l=2us,b=1Gbps",
+        "star:l=2us,b=1Gbps/rank:eager=0",
+        "mesh:2d,l=1us,b=1Gbps/rank:o_send=1us,o_recv=2us,gap=3us,eager=0",
+    ] {
+        let run =
+            || Run::program("cancelled_in_between.c").ranks(3).machine(machine).arg("-xsim-compute=none");
         let one = run().run().success();
         for count in [2, 3] {
             assert_eq!(
@@ -76,15 +88,17 @@ fn a_receive_is_not_cancelled_once_its_sender_is_told() {
     }
 }
 
-// Rank 4 has a process to itself and waits there for the root of a reduction, while a message that it has sent to itself is about to arrive.
+// Rank 4 has a process to itself and waits there for the root of a reduction, while a message that it has
+// sent to itself is about to arrive.
 #[test]
 fn a_rank_that_waits_in_a_collective_goes_on_before_what_arrives_after_its_clock() {
     let machine = "torus:4x4xn,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps";
     same((163_339_132, 63, 5, machine, "none"), &[3, 4]);
 }
 
-// The answer of an `MPI_Test` at the instant of an acknowledgement that the rank's own message brings back: a rank that
-// a message wakes between its process's report and the decision may cause it before the others' next decision.
+// The answer of an `MPI_Test` at the instant of an acknowledgement that the rank's own message brings back: a
+// rank that a message wakes between its process's report and the decision may cause it before the others'
+// next decision.
 #[test]
 fn a_decision_stays_before_what_was_sent_since_the_report_can_cause() {
     let run = || {
@@ -93,7 +107,11 @@ fn a_decision_stays_before_what_was_sent_since_the_report_can_cause() {
     };
     let one = run().run().success();
     for count in [3, 2, 3, 4, 3] {
-        assert_eq!(one.lines(), run().processes("mpich", count).run().success().lines(), "{count} processes change something");
+        assert_eq!(
+            one.lines(),
+            run().processes("mpich", count).run().success().lines(),
+            "{count} processes change something"
+        );
     }
 }
 
@@ -105,7 +123,8 @@ fn a_gap_does_not_depend_on_who_runs_first() {
     }
 }
 
-// Without latency: what rank 0 sends, to arrive later, says that nothing better can come for a rank that waits; on another process it may not be known yet.
+// Without latency: what rank 0 sends, to arrive later, says that nothing better can come for a rank that
+// waits; on another process it may not be known yet.
 #[test]
 fn a_wait_for_any_is_answered_in_its_turn_whatever_is_known_to_come_later() {
     let run = || Run::program("foreknown.c").ranks(4).machine("none").arg("-xsim-compute=none");
@@ -117,8 +136,9 @@ fn a_wait_for_any_is_answered_in_its_turn_whatever_is_known_to_come_later() {
     }
 }
 
-// A process that goes on may let a rank of another one enter a collective which the first has started by then, before that other one is told to start
-// what it holds: it took all to be in. Who comes first is the host's to say.
+// A process that goes on may let a rank of another one enter a collective which the first has started by
+// then, before that other one is told to start what it holds: it took all to be in. Who comes first is the
+// host's to say.
 #[test]
 fn what_was_held_back_starts_everywhere_before_anything_that_follows_from_it() {
     let run = || {
@@ -127,6 +147,10 @@ fn what_was_held_back_starts_everywhere_before_anything_that_follows_from_it() {
     };
     let one = run().run().success();
     for _ in 0..8 {
-        assert_eq!(one.lines(), run().processes("mpich", 4).run().success().lines(), "4 processes change something");
+        assert_eq!(
+            one.lines(),
+            run().processes("mpich", 4).run().success().lines(),
+            "4 processes change something"
+        );
     }
 }

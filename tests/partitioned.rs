@@ -1,4 +1,5 @@
-//! Partitioned communication: tests/programs/partitioned.c on several machines and rank counts, and wrong calls.
+//! Partitioned communication: tests/programs/partitioned.c on several machines and rank counts, and wrong
+//! calls.
 
 mod common;
 
@@ -44,7 +45,7 @@ fn nobody_oneself_and_another_group_are_partners() {
     holds("partners");
 }
 
-/// What two ranks say of the times of their partitions.
+/// Returns what two ranks say of the times of their partitions.
 fn times(run: Run, machine: &str) -> String {
     run.arg("times")
         .ranks(2)
@@ -58,19 +59,23 @@ fn times(run: Run, machine: &str) -> String {
         .join(", ")
 }
 
-// Two links of 1 us each; 1000 bytes take 1 us more. The last partition leaves at 5 us; the first half of the buffer needs the first two.
+// Two links of 1 us each; 1000 bytes take 1 us more. The last partition leaves at 5 us; the first half of the
+// buffer needs the first two.
 #[test]
 fn a_partition_leaves_when_it_is_ready_and_a_part_is_there_when_its_last_byte_is() {
     let expected = "arrived 0 3000000, arrived 1 8000000, received 8000000, sent 5000000";
     assert_eq!(times(Run::program("partitioned.c"), "star:l=1us,b=8Gbps"), expected);
 }
 
-// Each send costs 1 us of the sender's, so that the last leaves at 8 us; each message 2 us of the receiver's, which it pays when it looks: of the
-// first half, both that came by 5 us, one after the other: until 9 us.
+// Each send costs 1 us of the sender's, so that the last leaves at 8 us; each message 2 us of the receiver's,
+// which it pays when it looks: of the first half, both that came by 5 us, one after the other: until 9 us.
 #[test]
 fn each_partition_costs_its_overheads_once() {
     let expected = "arrived 0 9000000, arrived 1 13000000, received 13000000, sent 8000000";
-    assert_eq!(times(Run::program("partitioned.c"), "star:l=1us,b=8Gbps/rank:o_send=1us,o_recv=2us"), expected);
+    assert_eq!(
+        times(Run::program("partitioned.c"), "star:l=1us,b=8Gbps/rank:o_send=1us,o_recv=2us"),
+        expected
+    );
 }
 
 /// The case ends the run by default, saying these things; asked to return errors, it gets this class.
@@ -127,11 +132,23 @@ fn a_partitioned_operation_names_partner_buffer_and_partitions() {
 #[test]
 fn a_deadlock_says_which_partitions_are_missing() {
     let stuck = |case: &str, parts: &[&str]| {
-        Run::program("partitioned_wrong.c").arg(case).ranks(2).run().failure().says(&["deadlock"]).says(parts);
+        Run::program("partitioned_wrong.c")
+            .arg(case)
+            .ranks(2)
+            .run()
+            .failure()
+            .says(&["deadlock"])
+            .says(parts);
     };
-    stuck("waits_for_itself", &["MPI_Wait(3 of the 4 partitions of its send were not made ready with MPI_Pready)"]);
+    stuck(
+        "waits_for_itself",
+        &["MPI_Wait(3 of the 4 partitions of its send were not made ready with MPI_Pready)"],
+    );
     stuck("waits_for_nothing", &["MPI_Wait(the partitions of rank 1 of the communicator with tag 0)"]);
-    stuck("waits_for_the_rest", &["MPI_Wait(3 of the 4 partitions of rank 1 of the communicator with tag 0)"]);
+    stuck(
+        "waits_for_the_rest",
+        &["MPI_Wait(3 of the 4 partitions of rank 1 of the communicator with tag 0)"],
+    );
 }
 
 /// The same bytes on 1, 2 and 4 processes.
@@ -142,7 +159,13 @@ fn several_processes_do_what_one_does() {
     assert_eq!(times(Run::program("partitioned.c").processes("mpich", 2), machine), one);
     for processes in [2, 4] {
         for case in ["partitions", "ranges_and_lists", "datatypes", "order", "ahead", "partners"] {
-            Run::program("partitioned.c").arg(case).processes("mpich", processes).ranks(7).machine(machine).run().ok(7);
+            Run::program("partitioned.c")
+                .arg(case)
+                .processes("mpich", processes)
+                .ranks(7)
+                .machine(machine)
+                .run()
+                .ok(7);
         }
     }
 }

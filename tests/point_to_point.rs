@@ -41,7 +41,12 @@ fn operations_started_in_a_row_are_as_if_done_one_by_one() {
     for machine in MACHINES {
         for stack in ["own", "shared"] {
             for ranks in [1, 2, 3, 16] {
-                Run::program("in_a_row.c").arg(format!("-xsim-stack-mode={stack}")).machine(machine).ranks(ranks).run().ok(ranks);
+                Run::program("in_a_row.c")
+                    .arg(format!("-xsim-stack-mode={stack}"))
+                    .machine(machine)
+                    .ranks(ranks)
+                    .run()
+                    .ok(ranks);
             }
         }
     }
@@ -60,7 +65,8 @@ fn receives_whose_statuses_nobody_wants_are_as_if_they_were_wanted() {
             ("reused", "shared", 4),
         ] {
             let times = |statuses: &str| {
-                let run = Run::program("unseen.c").arg(case).arg(statuses).arg(format!("-xsim-stack-mode={stack}"));
+                let run =
+                    Run::program("unseen.c").arg(case).arg(statuses).arg(format!("-xsim-stack-mode={stack}"));
                 run.machine(machine).ranks(ranks).run().success().lines().join("\n")
             };
             assert_eq!(times("wanted"), times("ignored"), "{case}, {ranks} ranks on {machine}");
@@ -166,7 +172,10 @@ fn a_payload_is_what_it_was_when_it_was_sent() {
 #[test]
 fn long_messages_that_are_sent_first_do_not_all_wait_in_memory() {
     for case in ["all", "each", "both"] {
-        for arguments in [["-xsim-stack-mode=own", "-xsim-globals=clone"], ["-xsim-stack-mode=shared", "-xsim-globals=copy"]] {
+        for arguments in [
+            ["-xsim-stack-mode=own", "-xsim-globals=clone"],
+            ["-xsim-stack-mode=shared", "-xsim-globals=copy"],
+        ] {
             let [stack, globals] = arguments;
             Run::program("long_messages.c").arg(case).arg(stack).arg(globals).ranks(8).run().ok(8);
         }

@@ -4,7 +4,8 @@ mod common;
 
 use common::Run;
 
-/// One on which messages take a while, and one on which they take no time, so that everything is decided one by one.
+/// One on which messages take a while, and one on which they take no time, so that everything is decided one
+/// by one.
 const MACHINES: [&str; 2] = ["star:l=0.5us,b=100Gbps", "none"];
 const PACKETS: &str = "fattree:m=4,n=2,l=10ns,b=100Gbps,level=packet";
 
@@ -55,7 +56,10 @@ fn polling_for_what_nobody_sends_is_a_deadlock() {
     // One rank has no lookahead: on several processes each instant of its ten million polls is agreed on.
     let counts: &[u32] = if std::env::var_os("PROCESSES").is_some() { &[3] } else { &[1, 3] };
     for &ranks in counts {
-        run("for_ever", MACHINES[0], "shared", ranks).run().failure().says(&["deadlock", "ranks 0-2"][..if ranks == 1 { 1 } else { 2 }]);
+        run("for_ever", MACHINES[0], "shared", ranks)
+            .run()
+            .failure()
+            .says(&["deadlock", "ranks 0-2"][..if ranks == 1 { 1 } else { 2 }]);
     }
 }
 
@@ -63,9 +67,13 @@ fn polling_for_what_nobody_sends_is_a_deadlock() {
 fn polls_and_their_times_are_the_same_for_any_stacks_globals_and_processes() {
     let torus = "torus:4x4,l=1us,b=1Gbps";
     // With an eager limit of 0 a sender learns of its match, whatever the receiver does meanwhile.
-    for (machine, limit) in [(MACHINES[0], "none"), (torus, "none"), (MACHINES[1], "none"), (MACHINES[0], "0"), (torus, "0")] {
+    for (machine, limit) in
+        [(MACHINES[0], "none"), (torus, "none"), (MACHINES[1], "none"), (MACHINES[0], "0"), (torus, "0")]
+    {
         for ranks in [7, 13] {
-            let run = |case, machine, stack, ranks| run(case, machine, stack, ranks).arg(format!("-xsim-eager-limit={limit}"));
+            let run = |case, machine, stack, ranks| {
+                run(case, machine, stack, ranks).arg(format!("-xsim-eager-limit={limit}"))
+            };
             let one = run("mixed", machine, "own", ranks).run().success();
             assert_eq!(one.lines().len(), 2 * ranks as usize, "{one}");
             let same = |what: Run| {
@@ -83,15 +91,68 @@ fn polls_and_their_times_are_the_same_for_any_stacks_globals_and_processes() {
 
 #[test]
 fn long_arrays_are_waited_for_one_by_one_alike_everywhere() {
-    for (machine, ranks, seed) in
-        [(MACHINES[0], 7, 1), (MACHINES[0], 2, 2), (MACHINES[1], 4, 3), (PACKETS, 8, 4), ("mesh:2d,l=2us,b=1Gbps/rank:o_recv=0.3us", 6, 5)]
-    {
+    for (machine, ranks, seed) in [
+        (MACHINES[0], 7, 1),
+        (MACHINES[0], 2, 2),
+        (MACHINES[1], 4, 3),
+        (PACKETS, 8, 4),
+        ("mesh:2d,l=2us,b=1Gbps/rank:o_recv=0.3us", 6, 5),
+    ] {
         let run = || Run::program("waitany_long.c").arg(seed.to_string()).machine(machine).ranks(ranks);
         let one = run().run().success();
         assert_eq!(one.lines().len(), ranks as usize, "{one}");
         assert!(one.lines().iter().all(|line| !line.contains("wrong")), "{one}");
         for processes in [2, 4].into_iter().filter(|&processes| processes <= ranks && machine != PACKETS) {
-            assert_eq!(one.lines(), run().processes("mpich", processes).run().success().lines(), "{machine}, {processes} processes");
+            assert_eq!(
+                one.lines(),
+                run().processes("mpich", processes).run().success().lines(),
+                "{machine}, {processes} processes"
+            );
         }
     }
 }
+
+/// Of many receives for any source, each with a tag of its own, a wait looks at what has come and not at all
+/// pairs of receives.
+#[test]
+fn waiting_for_any_of_many_receives_that_accept_different_messages_is_quick() {
+    let source = common::scratch("waitany-tags").join("tags.c");
+    std::fs::write(&source, TAGS).unwrap();
+    let program = common::compile(source.to_str().unwrap(), &[]);
+    // With the cube of these it takes minutes.
+    let output = Run::of(program)
+        .ranks(9)
+        .machine("star:l=1us")
+        .variable("XSIM_COMPUTE", "none")
+        .arg("4000")
+        .run_for(30);
+    output.success();
+}
+
+const TAGS: &str = r#"
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    int rank, size, count = atoi(argv[1]);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Request *requests = malloc(count * sizeof *requests);
+    int *numbers = malloc(count * sizeof *numbers);
+    for (int i = 0; rank == 0 && i < count; i++)
+        MPI_Irecv(numbers + i, 1, MPI_INT, MPI_ANY_SOURCE, i, MPI_COMM_WORLD, requests + i);
+    for (int i = 0; rank == 0 && i < count; i++) {
+        int index;
+        MPI_Status status;
+        MPI_Waitany(count, requests, &index, &status);
+        if (status.MPI_TAG != index || numbers[index] != index)
+            MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    for (int i = rank - 1; rank > 0 && i < count; i += size - 1)
+        MPI_Send(&i, 1, MPI_INT, 0, i, MPI_COMM_WORLD);
+    free(requests);
+    free(numbers);
+    MPI_Finalize();
+    return 0;
+}
+"#;

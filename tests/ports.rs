@@ -1,4 +1,5 @@
-//! Groups without a common communicator meet: tests/programs/ports.c on several machines and rank counts, and wrong calls.
+//! Groups without a common communicator meet: tests/programs/ports.c on several machines and rank counts, and
+//! wrong calls.
 
 mod common;
 
@@ -36,16 +37,21 @@ fn the_ends_of_a_socket_meet_and_leave_it_as_it_was() {
 
 fn times(run: Run) -> Vec<String> {
     let output = run.arg("times").ranks(3).machine("star:l=1us,b=8Gbps").run().success();
-    let mut lines: Vec<_> = output.lines().into_iter().filter(|line| *line != "ok").map(str::to_owned).collect();
+    let mut lines: Vec<_> =
+        output.lines().into_iter().filter(|line| *line != "ok").map(str::to_owned).collect();
     lines.sort();
     lines
 }
 
-// Two links of 1 us each, 1 ns a byte. Rank 2 asks at 5 us with 8 bytes: at 7.008 us it meets rank 0, which is told 8 ns later, for 8 bytes without a
-// link, and the answer of 8 bytes is back 2.008 us later. Publishing is 5 bytes of the service's name and 13 of the port's, and an empty answer.
+// Two links of 1 us each, 1 ns a byte. Rank 2 asks at 5 us with 8 bytes: at 7.008 us it meets rank 0, which
+// is told 8 ns later, for 8 bytes without a link, and the answer of 8 bytes is back 2.008 us later.
+// Publishing is 5 bytes of the service's name and 13 of the port's, and an empty answer.
 #[test]
 fn connecting_is_a_message_there_and_one_back() {
-    assert_eq!(times(Run::program("ports.c")), ["accepted 7016000", "connected 9016000", "published 4018000"]);
+    assert_eq!(
+        times(Run::program("ports.c")),
+        ["accepted 7016000", "connected 9016000", "published 4018000"]
+    );
 }
 
 /// The case ends the run by default, saying these things; asked to return errors, it gets this class.
@@ -99,7 +105,10 @@ fn a_deadlock_says_who_is_missing_at_which_port() {
         }
     };
     stuck("nobody_connects", &["MPI_Comm_accept(somebody who connects to port 'xsim-port:0.0')"]);
-    stuck("nobody_accepts", &["MPI_Comm_connect(somebody who accepts at port 'xsim-port:0.0' (rank 0 opened it))"]);
+    stuck(
+        "nobody_accepts",
+        &["MPI_Comm_connect(somebody who accepts at port 'xsim-port:0.0' (rank 0 opened it))"],
+    );
 }
 
 /// The same bytes on 1, 2 and 4 processes.
@@ -110,7 +119,13 @@ fn several_processes_do_what_one_does() {
         assert_eq!(times(Run::program("ports.c").processes("mpich", processes)), one);
         for case in ["halves", "queue", "around", "join"] {
             for machine in ["star:l=1us,b=8Gbps", "none"] {
-                Run::program("ports.c").arg(case).processes("mpich", processes).ranks(7).machine(machine).run().ok(7);
+                Run::program("ports.c")
+                    .arg(case)
+                    .processes("mpich", processes)
+                    .ranks(7)
+                    .machine(machine)
+                    .run()
+                    .ok(7);
             }
         }
     }

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Lets random programs (tests/programs/random_orders.c) run until a difference, a hang or a crash is found, or the time is up.
+# Lets random programs run until a difference, a hang or a crash is found, or the time is up: tests/programs/random_orders.c,
+# random_windows.c with one-sided accesses, and random_failures.c, whose ranks fail.
 #
 #     sh tests/random_orders.sh [MINUTES [SEED [DIRECTORY]]]
 #
-# Each program is drawn with its machine, overheads, computation, algorithms and number of ranks, and runs four ways: on one process; with
-# every collective event by event; with other stacks and globals; on 2 to 4 processes of MPICH, where that and libxsim_native_mpich.so are
+# Each program is drawn with its machine, overheads, computation, algorithms and number of ranks, and runs five ways: on one process; with
+# every collective event by event; with other stacks and globals; while findings are made; on 2 to 4 processes of MPICH, where that and libxsim_native_mpich.so are
 # installed. What the ranks print, their hashes of orders and clocks, must not differ. The seed is printed; the same one draws the same programs.
 # DIRECTORY is where libxsim.so and xsim are (target/release). Exit status: 0 no difference, 1 one was found (its command is printed), 2 misuse.
 minutes=${1:-5}
@@ -15,7 +16,9 @@ directory=${3:-${CARGO_TARGET_DIR:-$root/target}/release}
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-${CC:-cc} -O1 -I "$root/include" -o "$work/program" "$root/tests/programs/random_orders.c" -L "$directory" -Wl,-rpath,"$directory" -lxsim -lm || exit 2
+for name in random_orders random_windows random_failures; do
+    ${CC:-cc} -O1 -I "$root/include" -o "$work/$name" "$root/tests/programs/$name.c" -L "$directory" -Wl,-rpath,"$directory" -lxsim -lm || exit 2
+done
 mpirun=
 for name in mpirun.mpich mpiexec.mpich; do
     [ -z "$mpirun" ] && [ -f "$directory/libxsim_native_mpich.so" ] && command -v $name >/dev/null 2>&1 && mpirun=$name
@@ -53,7 +56,7 @@ compare() {
     output other "$@"
     cmp -s "$work/first" "$work/other" && return
     echo "random_orders: the output of these differs:"
-    echo "  program $arguments"
+    echo "  $program $arguments"
     echo "  $*"
     diff "$work/first" "$work/other" | head -n 6
     exit 1
@@ -63,7 +66,9 @@ end=$(($(date +%s) + minutes * 60))
 programs=0
 while [ "$(date +%s)" -lt "$end" ]; do
     choose star:l=0.5us,b=100Gbps none star:l=1ps,b=inf mesh:2d,l=2us,b=1Gbps ring:l=0,b=1Gbps tree:degree=3,l=100ns,b=1Gbps \
-        torus:4x4xn,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps torus:4x4,l=20ns,level=packet fattree:m=8,n=3,l=10ns,level=packet
+        torus:4x4xn,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps torus:4x4,l=20ns,level=packet fattree:m=8,n=3,l=10ns,level=packet \
+        fattree:m=4,n=2,l=10ns,level=packet/star:4,l=1us,b=1Gbps torus:4x4,l=20ns,b=1Gbps,flowmin=0,level=flow \
+        fattree:m=4,n=2,l=10ns,flowmin=64,level=flow/star:4,l=1us,b=1Gbps
     machine=$chosen
     choose '' '' /rank:eager=0 /rank:eager=1000 /rank:o_send=0.4us,o_recv=0.3us /rank:o_send=1us,o_recv=2us,gap=3us,eager=1000
     machine=$machine$chosen
@@ -77,15 +82,44 @@ while [ "$(date +%s)" -lt "$end" ]; do
     ranks=$((2 + drawn))
     draw 3
     processes=$((2 + drawn < ranks ? 2 + drawn : ranks))
+    # Each fourth program has ranks that fail: on analytic machines, whose messages have receives for any source half of the time.
+    draw 4
+    if [ "$drawn" = 0 ]; then
+        choose star:l=1us,b=inf none mesh:2d,l=2us,b=1Gbps star:l=1us,b=1Gbps/rank:o_send=0.4us,o_recv=0.3us mesh:2d,l=2us,b=1Gbps/rank:eager=0
+        machine=$chosen
+        choose 512 512 31 127 895
+        kinds=$chosen
+        choose 10us 0ns 3us
+        delay=$chosen
+        choose 300us 1ms 3ms
+        mtbf=$chosen
+        draw 32768
+        failing=$((drawn + programs * 32768))
+        arguments="$failing 12 $kinds -xsim-np $ranks -xsim-mn $machine -xsim-compute none"
+        arguments="$arguments -xsim-ft -xsim-ft-delay $delay -xsim-fail exponential:mtbf=$mtbf,seed=$failing"
+        program=$work/random_failures
+        # As below.
+        # shellcheck disable=SC2086
+        {
+            output first "$program" $arguments
+            compare "$program" $arguments -xsim-coll-events
+            [ -z "$mpirun" ] || compare "$mpirun" -np "$processes" "$program" $arguments
+        }
+        programs=$((programs + 1))
+        continue
+    fi
     draw 32768
     arguments="$((drawn + programs * 32768)) 4 $kinds -xsim-np $ranks -xsim-mn $machine -xsim-compute $compute -xsim-coll $algorithms"
+    program=$work/random_orders
+    [ $((programs % 3)) != 2 ] || program=$work/random_windows
     # No argument has a space.
     # shellcheck disable=SC2086
     {
-        output first "$work/program" $arguments
-        compare "$work/program" $arguments -xsim-coll-events
-        compare "$work/program" $arguments -xsim-stack-mode=shared -xsim-globals=clone
-        [ -z "$mpirun" ] || compare "$mpirun" -np "$processes" "$work/program" $arguments
+        output first "$program" $arguments
+        compare "$program" $arguments -xsim-coll-events
+        compare "$program" $arguments -xsim-stack-mode=shared -xsim-globals=clone
+        compare "$program" $arguments -xsim-check
+        [ -z "$mpirun" ] || compare "$mpirun" -np "$processes" "$program" $arguments
     }
     programs=$((programs + 1))
 done

@@ -1,4 +1,5 @@
-//! Ranks without a program on several native processes: replays of traces and models in Aspen give the same bytes as on one.
+//! Ranks without a program on several native processes: replays of traces and models in Aspen give the same
+//! bytes as on one.
 
 mod common;
 
@@ -46,18 +47,30 @@ fn recorded(run: Run, machine: &str) -> PathBuf {
 #[track_caller]
 fn recorded_with(run: Run, machine: &str, compute: &str) -> PathBuf {
     let path = directory().join("run.trace");
-    let run = run.machine(machine).arg(format!("-xsim-trace={}", path.display())).arg("-xsim-trace-times=exact");
+    let run =
+        run.machine(machine).arg(format!("-xsim-trace={}", path.display())).arg("-xsim-trace-times=exact");
     run.variable("XSIM_COMPUTE", compute).run().success();
     path
 }
 
-/// Whatever is told of a replay is the same on each of these numbers of processes, and every call ends when it did in the recording.
+/// Whatever is told of a replay is the same on each of these numbers of processes, and every call ends when
+/// it did in the recording.
 #[track_caller]
 fn same(trace: &Path, machine: &str, mpi: &'static str, counts: &[u32]) {
     let told = |count: u32| {
         let timeline = directory().join("timeline.json");
         let trace = trace.to_str().unwrap();
-        let args = ["replay", trace, "-m", machine, "--compare", "--profile", "--critical-path", "--timeline", timeline.to_str().unwrap()];
+        let args = [
+            "replay",
+            trace,
+            "-m",
+            machine,
+            "--compare",
+            "--profile",
+            "--critical-path",
+            "--timeline",
+            timeline.to_str().unwrap(),
+        ];
         let (report, said) = simulated(mpi, count, &args);
         assert!(said.contains("calls ended when they did in the recording"), "{said}");
         (report, said, std::fs::read_to_string(timeline).unwrap())
@@ -84,7 +97,9 @@ fn random(seed: usize, ranks: u32) -> Run {
 
 #[test]
 fn replays_of_random_programs_give_the_same_bytes_on_any_number_of_processes() {
-    for (seed, (machine, (ranks, count))) in (60..).zip(MACHINES.iter().zip([(16, 4), (9, 2), (13, 3), (5, 4)])) {
+    for (seed, (machine, (ranks, count))) in
+        (60..).zip(MACHINES.iter().zip([(16, 4), (9, 2), (13, 3), (5, 4)]))
+    {
         same(&recorded(random(seed, ranks), machine), machine, "mpich", &[count]);
     }
 }
@@ -92,7 +107,9 @@ fn replays_of_random_programs_give_the_same_bytes_on_any_number_of_processes() {
 /// Where ranks depend on each other's times, and receives for any source are decided again.
 #[test]
 fn so_do_replays_that_hang_on_their_order() {
-    for (seed, (machine, (ranks, count))) in (70..).zip(MACHINES.iter().zip([(64, 2), (6, 4), (12, 3), (1, 2)])) {
+    for (seed, (machine, (ranks, count))) in
+        (70..).zip(MACHINES.iter().zip([(64, 2), (6, 4), (12, 3), (1, 2)]))
+    {
         let run = Run::program("random_orders.c").ranks(ranks).arg(seed.to_string()).arg("4");
         same(&recorded(run, machine), machine, "mpich", &[count]);
     }
@@ -105,7 +122,9 @@ fn so_do_messages_that_are_alike_without_recorders() {
         for compute in ["none", "fixed:20ns"] {
             let run = Run::program("series.c").ranks(ranks);
             let trace = recorded_with(run, machine, compute);
-            let told = |count: u32| simulated("mpich", count, &["replay", trace.to_str().unwrap(), "-m", machine, "--compare"]);
+            let told = |count: u32| {
+                simulated("mpich", count, &["replay", trace.to_str().unwrap(), "-m", machine, "--compare"])
+            };
             let one = told(1);
             assert!(one.1.contains("calls ended when they did in the recording"), "{}", one.1);
             for count in [2, 4] {
@@ -118,14 +137,24 @@ fn so_do_messages_that_are_alike_without_recorders() {
 #[test]
 fn so_do_loops_whose_turns_differ() {
     for (machine, count) in MACHINES[..3].iter().zip([2, 3, 4]) {
-        same(&recorded(Run::program("sweeps.c").ranks(16).arg("23").arg("2"), machine), machine, "mpich", &[count]);
+        same(
+            &recorded(Run::program("sweeps.c").ranks(16).arg("23").arg("2"), machine),
+            machine,
+            "mpich",
+            &[count],
+        );
     }
 }
 
 #[test]
 fn so_do_collectives_communicators_and_topologies() {
     for (seed, machine) in (3..).zip(&MACHINES) {
-        same(&recorded(Run::program("mixture.c").ranks(7).arg(seed.to_string()), machine), machine, "mpich", &[3]);
+        same(
+            &recorded(Run::program("mixture.c").ranks(7).arg(seed.to_string()), machine),
+            machine,
+            "mpich",
+            &[3],
+        );
     }
     for machine in &MACHINES[1..3] {
         same(&recorded(Run::program("neighborhoods.c").ranks(12), machine), machine, "mpich", &[2]);
@@ -137,7 +166,8 @@ fn open_mpi_joins_the_processes_of_a_replay_as_well() {
     same(&recorded(random(80, 12), MACHINES[1]), MACHINES[1], "openmpi", &[2]);
 }
 
-/// Whatever is told of several jobs is the same on each of these numbers of processes: of each alone and of all together, a line for each and the report.
+/// Whatever is told of several jobs is the same on each of these numbers of processes: of each alone and of
+/// all together, a line for each and the report.
 #[track_caller]
 fn same_jobs(jobs: &[String], args: &[&str], mpi: &'static str, counts: &[u32]) {
     let jobs: Vec<String> = jobs.iter().map(|job| format!("--job={job}")).collect();
@@ -158,7 +188,8 @@ fn same_jobs(jobs: &[String], args: &[&str], mpi: &'static str, counts: &[u32]) 
             (&report["host"]["native_processes"], report["simulated"]["jobs"].as_array().unwrap().len()),
             (&count.into(), jobs.len())
         );
-        let said: Vec<String> = text(&output).lines().filter(|line| !line.starts_with("xsim: host")).map(str::to_owned).collect();
+        let said: Vec<String> =
+            text(&output).lines().filter(|line| !line.starts_with("xsim: host")).map(str::to_owned).collect();
         assert_eq!(said.iter().filter(|line| line.contains("together")).count(), jobs.len(), "{said:?}");
         (serde_json::to_string_pretty(&report["simulated"]).unwrap(), said)
     };
@@ -168,7 +199,8 @@ fn same_jobs(jobs: &[String], args: &[&str], mpi: &'static str, counts: &[u32]) 
     }
 }
 
-/// Worlds that end within a process, at its last rank, or have all of it between others', on processes that have no rank of some of them.
+/// Worlds that end within a process, at its last rank, or have all of it between others', on processes that
+/// have no rank of some of them.
 #[test]
 fn several_jobs_run_the_same_on_any_number_of_processes() {
     for (seed, machine) in (20..).zip([
@@ -187,10 +219,18 @@ fn several_jobs_run_the_same_on_any_number_of_processes() {
             record("random_orders.c", 6, &[&seed, "4"]),
             record("random_program.c", 3, &[&seed, "8"]),
         ];
-        let jobs: Vec<String> =
-            traces.iter().zip(["@random:7", "", "@20-25+30us", "@next+1ms"]).map(|(trace, place)| format!("{trace}{place}")).collect();
+        let jobs: Vec<String> = traces
+            .iter()
+            .zip(["@random:7", "", "@20-25+30us", "@next+1ms"])
+            .map(|(trace, place)| format!("{trace}{place}"))
+            .collect();
         same_jobs(&jobs, &["-m", machine], "mpich", &[2, 4]);
-        same_jobs(&jobs[..3], &["-m", machine, "--wildcards", "open", "--together", "--profile"], "mpich", &[3]);
+        same_jobs(
+            &jobs[..3],
+            &["-m", machine, "--wildcards", "open", "--together", "--profile"],
+            "mpich",
+            &[3],
+        );
         if seed == "20" {
             // One machine for all: each call ends when it did in the recording, wherever its ranks are.
             same_jobs(&jobs, &["-m", machine, "--compare"], "openmpi", &[2]);
@@ -209,7 +249,8 @@ fn a_replay_needs_no_memory_for_what_it_sends_elsewhere() {
     assert_eq!(simulated("mpich", 2, &args), simulated("mpich", 1, &args));
 }
 
-// The memory is shared by all ranks of the recording and never touched: what is sent is of a type with holes and no bytes to speak of but its size.
+// The memory is shared by all ranks of the recording and never touched: what is sent is of a type with holes
+// and no bytes to speak of but its size.
 const LARGE: &str = r#"
 #include <mpi.h>
 #include <stdlib.h>
@@ -251,8 +292,10 @@ fn models_in_aspen_run_the_same_on_any_number_of_processes() {
 
 #[test]
 fn replays_over_packets_are_the_same_on_any_number_of_processes() {
-    for (seed, machine) in [(95, "torus:4x4,l=20ns,level=packet"), (96, "star:n=4,l=100ns,b=10Gbps,level=packet/star:4,l=0.2us,b=400Gbps")]
-    {
+    for (seed, machine) in [
+        (95, "torus:4x4,l=20ns,level=packet"),
+        (96, "star:n=4,l=100ns,b=10Gbps,level=packet/star:4,l=0.2us,b=400Gbps"),
+    ] {
         same(&recorded(random(seed, 13), machine), machine, "mpich", &[1, 2, 3]);
     }
 }
@@ -261,10 +304,18 @@ fn replays_over_packets_are_the_same_on_any_number_of_processes() {
 fn a_difference_is_told_once_and_as_on_one_process() {
     let trace = recorded(random(90, 8), MACHINES[0]);
     let told = |count: u32| {
-        let output = on("mpich", count, &["replay", trace.to_str().unwrap(), "-m", MACHINES[1], "--compare", "--quiet=on"]);
+        let output = on(
+            "mpich",
+            count,
+            &["replay", trace.to_str().unwrap(), "-m", MACHINES[1], "--compare", "--quiet=on"],
+        );
         assert_eq!(output.status.code(), Some(1), "{}", text(&output));
         let said = text(&output);
-        let lines: Vec<_> = said.lines().filter(|line| line.contains("calls ended at other times")).map(str::to_owned).collect();
+        let lines: Vec<_> = said
+            .lines()
+            .filter(|line| line.contains("calls ended at other times"))
+            .map(str::to_owned)
+            .collect();
         assert_eq!(lines.len(), 1, "{said}");
         lines
     };
@@ -278,11 +329,14 @@ fn what_several_processes_cannot_replay_is_refused_or_explained() {
     let says = |args: &[&str], parts: &[&str]| {
         let output = on("mpich", 2, args);
         assert!(!output.status.success(), "{args:?}");
-        parts.iter().for_each(|part| assert!(text(&output).contains(part), "'{part}' is missing: {}", text(&output)));
+        parts
+            .iter()
+            .for_each(|part| assert!(text(&output).contains(part), "'{part}' is missing: {}", text(&output)));
     };
     says(&["replay", &format!("--job={path}"), &format!("--job={path}"), "-m", "star:15"], &["endpoints"]);
     let half = trace.with_extension("half");
-    let cut = command(&["trace", "cut", path, "-o", half.to_str().unwrap(), "--ranks", "0-5"]).output().unwrap();
+    let cut =
+        command(&["trace", "cut", path, "-o", half.to_str().unwrap(), "--ranks", "0-5"]).output().unwrap();
     assert!(cut.status.success());
     says(&["replay", half.to_str().unwrap(), "-m", MACHINES[0]], &["deadlock"]);
 }

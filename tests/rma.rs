@@ -1,4 +1,5 @@
-//! One-sided communication: tests/programs/rma.c on several machines and rank counts, and to the picosecond in rma_times.c.
+//! One-sided communication: tests/programs/rma.c on several machines and rank counts, and to the picosecond
+//! in rma_times.c.
 
 mod common;
 
@@ -8,7 +9,13 @@ use common::Run;
 fn holds(case: &str, ranks: &[u32]) {
     for &count in ranks {
         let overheads = "star:l=1us,b=1Gbps/rank:o_send=1us,o_recv=2us,gap=3us";
-        for machine in ["star:l=1us,b=1Gbps", "none", overheads, "star:l=1us,b=1Gbps,level=packet"] {
+        for machine in [
+            "star:l=1us,b=1Gbps",
+            "none",
+            overheads,
+            "star:l=1us,b=1Gbps,level=packet",
+            "star:l=1us,b=1Gbps,flowmin=0,level=flow",
+        ] {
             Run::program("rma.c").arg(case).ranks(count).machine(machine).run().ok(count);
         }
     }
@@ -17,7 +24,8 @@ fn holds(case: &str, ranks: &[u32]) {
 /// What each rank said, as `what at`, without its number.
 #[track_caller]
 fn times(case: &str, ranks: u32, expected: &[&str]) {
-    let output = Run::program("rma_times.c").arg(case).ranks(ranks).machine("star:l=1us,b=8Gbps").run().success();
+    let output =
+        Run::program("rma_times.c").arg(case).ranks(ranks).machine("star:l=1us,b=8Gbps").run().success();
     let lines: Vec<&str> = output.lines().into_iter().filter(|line| *line != "ok").collect();
     assert_eq!(lines, expected, "{output}");
 }
@@ -61,7 +69,12 @@ fn attached_memory_is_accessed_by_its_address() {
 fn ranks_of_a_node_share_memory() {
     holds("shared", &[1, 2, 7]);
     // On 2 and 4 processes too these do not cut a node.
-    Run::program("rma.c").arg("shared").ranks(16).machine("star:l=1us,b=1Gbps/star:4,l=0.1us,b=10Gbps").run().ok(16);
+    Run::program("rma.c")
+        .arg("shared")
+        .ranks(16)
+        .machine("star:l=1us,b=1Gbps/star:4,l=0.1us,b=10Gbps")
+        .run()
+        .ok(16);
 }
 
 #[test]
@@ -95,13 +108,15 @@ fn an_epoch_of_all_asks_nobody_before_it_accesses() {
 
 #[test]
 fn a_start_waits_for_the_post_and_a_wait_for_the_completion() {
-    let expected = ["rank 0 completed 2000000", "rank 0 started 2000000", "rank 1 posted 0", "rank 1 waited 5000000"];
+    let expected =
+        ["rank 0 completed 2000000", "rank 0 started 2000000", "rank 1 posted 0", "rank 1 waited 5000000"];
     times("groups", 2, &expected);
 }
 
 #[test]
 fn a_fence_is_a_barrier_that_waits_for_data() {
-    // The barrier of two ranks takes 2 us, a put of 1000 bytes 3, a get 2 there and 3 back. Rank 1 begins the third 1 us before rank 0.
+    // The barrier of two ranks takes 2 us, a put of 1000 bytes 3, a get 2 there and 3 back. Rank 1 begins the
+    // third 1 us before rank 0.
     let expected = [
         "rank 0 first 2000000",
         "rank 0 second 2000000",
@@ -119,6 +134,41 @@ fn what_comes_first_is_found_first_whoever_ran_first() {
     times("order", 8, &expected.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
+#[test]
+fn an_epoch_ends_behind_all_that_was_accessed_in_it() {
+    holds("in_order", &[2, 6]);
+    // Within a node, over packets, and both.
+    for nodes in [2, 8] {
+        let machine = format!("fattree:m=4,n=2,level=packet/star:{nodes},l=1us,b=1Gbps");
+        Run::program("rma.c").arg("in_order").ranks(6).machine(&machine).run().ok(6);
+    }
+}
+
+#[test]
+fn a_rank_reaches_its_own_memory_before_what_others_sent_later() {
+    let mut expected: Vec<String> = (0..6).map(|found| format!("rank 1 found {found}")).collect();
+    expected.insert(0, "rank 0 found 6".to_owned());
+    times("own", 2, &expected.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+// The lock 4 us; a get 2 there and 3 back, a put of 4000 bytes 6 there and 2 back.
+#[test]
+fn a_local_flush_waits_for_data_wherever_the_memory_lies() {
+    let expected =
+        ["rank 0 data 9000000", "rank 0 data 9000000", "rank 0 flushed 12000000", "rank 0 flushed 12000000"];
+    times("local", 2, &expected);
+}
+
+// Posts take 2 us, the accumulate to the other rank 3.
+#[test]
+fn win_test_answers_by_when_the_epoch_was_completed() {
+    times(
+        "test",
+        2,
+        &["rank 0 asked 3 times in vain until 5000000", "rank 1 asked 3 times in vain until 5000000"],
+    );
+}
+
 /// The case ends the run by default, saying these things; asked to return errors, it gets this class.
 #[track_caller]
 fn error(case: &str, class: &str, parts: &[&str]) {
@@ -133,7 +183,11 @@ fn an_access_outside_epoch_or_window_names_what_would_help() {
     error("no_epoch", "MPI_ERR_RMA_SYNC", &["rank ", "MPI_Put", "MPI_Win_fence"]);
     error("another_target", "MPI_ERR_RMA_SYNC", &["MPI_Put", "not locked", "MPI_Win_lock_all"]);
     error("request_in_fence", "MPI_ERR_RMA_SYNC", &["MPI_Rput", "without a request"]);
-    error("beyond", "MPI_ERR_RMA_RANGE", &["MPI_Put", "bytes 120 to 135", "which has 128", "displacement 15"]);
+    error(
+        "beyond",
+        "MPI_ERR_RMA_RANGE",
+        &["MPI_Put", "bytes 120 to 135", "which has 128", "displacement 15"],
+    );
     error("before", "MPI_ERR_DISP", &["MPI_Put", "target_disp -1"]);
     error("bad_count", "MPI_ERR_COUNT", &["MPI_Put", "-1"]);
     error("bad_rank", "MPI_ERR_RANK", &["MPI_Put", "target_rank 2"]);
@@ -186,23 +240,38 @@ fn a_deadlock_says_what_is_waited_for() {
     };
     stuck("waits_for_a_lock", &["MPI_Win_lock(the lock of rank 1's memory", "locked by rank 0"]);
     stuck("waits_for_a_post", &["MPI_Win_start(MPI_Win_post of rank 1)", "MPI_Win_post of rank 0"]);
-    stuck("waits_for_a_completion", &["MPI_Win_wait(2 of 2 ranks of the group have not called MPI_Win_complete)"]);
+    stuck(
+        "waits_for_a_completion",
+        &["MPI_Win_wait(2 of 2 ranks of the group have not called MPI_Win_complete)"],
+    );
 }
 
-/// Each program checks itself against a model of all windows; run in several ways it reads the same and takes the same time.
+/// Each program checks itself against a model of all windows; run in several ways it reads the same and takes
+/// the same time.
 #[test]
 fn random_accesses_leave_what_a_plain_model_has() {
     for seed in 1..=6 {
         let run = |machine: &str, more: &str| {
-            let run = Run::program("rma_random.c").arg(seed.to_string()).arg("times").ranks(2 + seed % 5).machine(machine);
+            let run = Run::program("rma_random.c")
+                .arg(seed.to_string())
+                .arg("times")
+                .ranks(2 + seed % 5)
+                .machine(machine);
             run.arg(more).run().success().lines().join("\n")
         };
-        for machine in ["star:l=1us,b=1Gbps", "none", "ring:l=1us,b=1Gbps", "star:l=1us,b=1Gbps/rank:o_send=1us,o_recv=2us,gap=3us"] {
+        for machine in [
+            "star:l=1us,b=1Gbps",
+            "none",
+            "ring:l=1us,b=1Gbps",
+            "star:l=1us,b=1Gbps/rank:o_send=1us,o_recv=2us,gap=3us",
+        ] {
             let first = run(machine, "-xsim-quiet");
             assert_eq!(run(machine, "-xsim-coll-events"), first, "{machine}, seed {seed}");
             assert_eq!(run(machine, "-xsim-stack-mode=own"), first, "{machine}, seed {seed}");
         }
-        let digests = |text: &str| text.lines().map(|line| line.split(" at").next().unwrap().to_owned()).collect::<Vec<_>>();
+        let digests = |text: &str| {
+            text.lines().map(|line| line.split(" at").next().unwrap().to_owned()).collect::<Vec<_>>()
+        };
         let packets = run("star:l=1us,b=1Gbps,level=packet", "-xsim-quiet");
         assert_eq!(digests(&packets), digests(&run("none", "-xsim-quiet")), "seed {seed}");
     }
@@ -211,7 +280,17 @@ fn random_accesses_leave_what_a_plain_model_has() {
 /// The same bytes on 1, 2 and 4 processes.
 #[test]
 fn several_processes_read_and_take_what_one_does() {
-    for (case, ranks) in [("passive", 4), ("queue", 8), ("all", 4), ("groups", 4), ("fence", 8), ("order", 8)] {
+    for (case, ranks) in [
+        ("passive", 4),
+        ("queue", 8),
+        ("all", 4),
+        ("groups", 4),
+        ("fence", 8),
+        ("order", 8),
+        ("own", 4),
+        ("local", 4),
+        ("test", 4),
+    ] {
         let run = |run: Run| run.arg(case).ranks(ranks).machine("star:l=1us,b=8Gbps").run().success();
         let one = run(Run::program("rma_times.c"));
         for processes in [2, 4] {
@@ -220,10 +299,34 @@ fn several_processes_read_and_take_what_one_does() {
         }
     }
     for seed in 1..=3 {
-        let run = |run: Run| run.arg(seed.to_string()).arg("times").ranks(6).machine("star:l=1us,b=8Gbps").run().success();
+        let run = |run: Run| {
+            run.arg(seed.to_string()).arg("times").ranks(6).machine("star:l=1us,b=8Gbps").run().success()
+        };
         let one = run(Run::program("rma_random.c"));
         for processes in [2, 4] {
-            assert_eq!(run(Run::program("rma_random.c").processes("mpich", processes)).lines(), one.lines(), "seed {seed} on {processes}");
+            assert_eq!(
+                run(Run::program("rma_random.c").processes("mpich", processes)).lines(),
+                one.lines(),
+                "seed {seed} on {processes}"
+            );
         }
+    }
+}
+
+/// Programs that check what they find; the order of their atomic accesses and their times are those of one
+/// process.
+#[test]
+fn random_epochs_find_and_take_the_same_however_they_run() {
+    let machines =
+        ["star:l=1us,b=1Gbps", "ring:l=0,b=1Gbps", "fattree:m=4,n=2,level=packet/star:2,l=1us,b=1Gbps"];
+    for (seed, machine) in (1..).zip(machines) {
+        let run = |run: Run, more: &str| {
+            run.arg(seed.to_string()).ranks(5).machine(machine).arg(more).run().success()
+        };
+        let first = run(Run::program("random_windows.c"), "-xsim-quiet");
+        let shared = run(Run::program("random_windows.c"), "-xsim-stack-mode=shared");
+        assert_eq!(shared.lines(), first.lines(), "seed {seed} on {machine}");
+        let two = run(Run::program("random_windows.c").processes("mpich", 2), "-xsim-quiet");
+        assert_eq!(two.lines(), first.lines(), "seed {seed} on {machine}, two processes");
     }
 }

@@ -16,7 +16,8 @@ fi
 
 need() { command -v "$1" >/dev/null 2>&1; }
 
-# Programs of the tests are C, C++ and Fortran; runs on several processes need an MPI, and libclang to build against it; one test is of gdb.
+# Programs of the tests are C, C++ and Fortran; runs on several processes need an MPI, and libclang to build against it; one test is of gdb;
+# tests/build_systems.rs builds projects of each build system, and ignores those that are not here.
 install() {
     missing=
     need cc || missing="$missing gcc libc6-dev"
@@ -25,6 +26,11 @@ install() {
     need mpirun.mpich && need mpicc.mpich || missing="$missing mpich libmpich-dev"
     need mpirun.openmpi && need mpicc.openmpi || missing="$missing openmpi-bin libopenmpi-dev"
     need gdb || missing="$missing gdb"
+    need cmake || missing="$missing cmake"
+    need meson || missing="$missing meson ninja-build"
+    need autoconf || missing="$missing autoconf"
+    need pkg-config || missing="$missing pkg-config"
+    [ -f /usr/share/aclocal/ax_mpi.m4 ] || missing="$missing autoconf-archive"
     ls /usr/lib/llvm-*/lib/libclang.so* >/dev/null 2>&1 || missing="$missing libclang-dev"
     [ -z "$missing" ] && return
     echo "== installing$missing"
@@ -45,6 +51,8 @@ step() {
 }
 
 install
+# An offline machine may have the pinned toolchain under another name.
+cargo --version >/dev/null 2>&1 || export RUSTUP_TOOLCHAIN=stable
 need cargo || { echo "cargo is missing: install Rust 1.95 or later from https://rustup.rs"; exit 2; }
 
 if [ "$quick" != --quick ]; then

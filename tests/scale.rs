@@ -1,4 +1,5 @@
-//! Many ranks: right results, and memory that a rank may cost. 100,000 ranks; with LONG=1 in the environment 1,000,000.
+//! Many ranks: right results, and memory that a rank may cost. 100,000 ranks; with LONG=1 in the environment
+//! 1,000,000.
 
 mod common;
 
@@ -46,10 +47,12 @@ fn a_master_serves_many_workers_as_they_come() {
     holds("master_worker");
 }
 
-/// The largest resident set of ranks that meet in a barrier: `programs/idle.c` with these definitions and arguments.
+/// The largest resident set of ranks that meet in a barrier: `programs/idle.c` with these definitions and
+/// arguments.
 fn memory_of(ranks: u32, definitions: &[&str], arguments: &[&str]) -> f64 {
     let program = common::compile("tests/programs/idle.c", definitions);
-    let report = scratch(&format!("memory-{ranks}{}{}", definitions.concat(), arguments.concat())).join("report.json");
+    let report =
+        scratch(&format!("memory-{ranks}{}{}", definitions.concat(), arguments.concat())).join("report.json");
     let run = arguments.iter().fold(Run::of(program), |run, argument| run.arg(*argument));
     let run = run.ranks(ranks).arg("-xsim-stack-mode=shared").arg("-xsim-compute=none");
     let output = run.arg(format!("-xsim-report={}", report.display())).run().success();
@@ -61,7 +64,8 @@ fn memory_of(ranks: u32, definitions: &[&str], arguments: &[&str]) -> f64 {
 
 #[test]
 fn an_idle_rank_costs_a_hundred_bytes_and_its_stack_and_nothing_grows_faster_than_ranks() {
-    let (one, thousand, million) = (memory_of(1, &[], &[]), memory_of(1000, &[], &[]), memory_of(1_000_000, &[], &[]));
+    let (one, thousand, million) =
+        (memory_of(1, &[], &[]), memory_of(1000, &[], &[]), memory_of(1_000_000, &[], &[]));
     // Parked stacks are kept whole below 100,000 ranks, and in pages of 2 MiB.
     assert!(thousand - one < 8e6, "1000 ranks take {} bytes more than one", thousand - one);
     // Of a parked stack 32 to 48 bytes are kept.
@@ -94,5 +98,9 @@ fn globals_that_nobody_writes_cost_nothing_and_a_written_number_little() {
         );
     }
     let written = memory_of(ranks, &[], &["written"]);
-    assert!((written - plain - least) / f64::from(ranks) < 40.0, "a written number takes {} bytes", (written - plain) / f64::from(ranks));
+    assert!(
+        (written - plain - least) / f64::from(ranks) < 40.0,
+        "a written number takes {} bytes",
+        (written - plain) / f64::from(ranks)
+    );
 }

@@ -106,8 +106,16 @@ fn a_session_that_is_left_open_is_told() {
 #[test]
 fn several_processes_have_sessions_too() {
     for processes in [2, 4] {
-        for case in ["alone", "several", "with_world", "after", "process_sets", "between", "buffers", "handlers"] {
-            Run::program("sessions.c").arg(case).processes("mpich", processes).ranks(7).machine("star:l=1us,b=8Gbps").run().ok(7);
+        for case in
+            ["alone", "several", "with_world", "after", "process_sets", "between", "buffers", "handlers"]
+        {
+            Run::program("sessions.c")
+                .arg(case)
+                .processes("mpich", processes)
+                .ranks(7)
+                .machine("star:l=1us,b=8Gbps")
+                .run()
+                .ok(7);
         }
     }
 }
@@ -121,6 +129,12 @@ fn one_rank_a_process_has_sessions_too() {
         // The launcher may put what two processes print into one line.
         assert_eq!(output.stdout.matches("ok").count(), 2, "{case}: {output}");
     }
-    let late = Run::program("sessions.c").arg("after").arg("-xsim-one-rank").processes("mpich", 2).ranks(2).run().failure();
+    let late = Run::program("sessions.c")
+        .arg("after")
+        .arg("-xsim-one-rank")
+        .processes("mpich", 2)
+        .ranks(2)
+        .run()
+        .failure();
     late.says(&["MPI_Session_init", "the run ends in MPI_Finalize"]);
 }

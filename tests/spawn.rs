@@ -1,10 +1,11 @@
-//! Ranks that start while the program runs: tests/programs/spawn.c on several machines and rank counts, and wrong calls.
+//! Ranks that start while the program runs: tests/programs/spawn.c on several machines and rank counts, and
+//! wrong calls.
 
 mod common;
 
 use common::Run;
 
-/// How many ranks a case has in the end, of so many at the start.
+/// Returns how many ranks a case has in the end, of so many at the start.
 fn all(case: &str, ranks: u32) -> u32 {
     match case {
         "workers" => ranks + 8,
@@ -77,19 +78,23 @@ fn children_of_several_calls_meet_at_a_port() {
 fn times(run: Run) -> Vec<String> {
     let run = run.arg("times").ranks(2).machine("star:l=1us,b=8Gbps").variable("XSIM_UNIVERSE", "4");
     let output = run.variable("XSIM_SPAWN_TIME", "3us").run().success();
-    let mut lines: Vec<_> = output.lines().into_iter().filter(|line| *line != "ok").map(str::to_owned).collect();
+    let mut lines: Vec<_> =
+        output.lines().into_iter().filter(|line| *line != "ok").map(str::to_owned).collect();
     lines.sort();
     lines
 }
 
-// Rank 1 asks rank 0 with the program's name and one argument of 5 bytes, over two links of 1 us; the children begin 3 us after that is there, and an answer of 8
-// bytes leaves then.
+// Rank 1 asks rank 0 with the program's name and one argument of 5 bytes, over two links of 1 us; the
+// children begin 3 us after that is there, and an answer of 8 bytes leaves then.
 #[test]
 fn children_begin_when_they_were_spawned_and_started() {
     let one = times(Run::program("spawn.c"));
     let child: u64 = one[0].strip_prefix("child ").unwrap().parse().unwrap();
     assert!(child > 5_000_000 && child < 6_000_000, "{one:?}");
-    assert_eq!(one, [format!("child {child}"), format!("child {child}"), format!("parent {}", child + 2_008_000)]);
+    assert_eq!(
+        one,
+        [format!("child {child}"), format!("child {child}"), format!("parent {}", child + 2_008_000)]
+    );
     for processes in [2, 4] {
         assert_eq!(times(Run::program("spawn.c").processes("mpich", processes)), one);
     }
@@ -106,7 +111,10 @@ fn a_deadlock_says_which_children_wait() {
 #[test]
 fn a_child_may_end_the_run() {
     for run in [Run::program("spawn.c"), Run::program("spawn.c").processes("mpich", 2)] {
-        assert_eq!(run.arg("aborted").ranks(2).variable("XSIM_UNIVERSE", "4").run().failure().status.code(), Some(17));
+        assert_eq!(
+            run.arg("aborted").ranks(2).variable("XSIM_UNIVERSE", "4").run().failure().status.code(),
+            Some(17)
+        );
     }
 }
 
@@ -147,7 +155,10 @@ fn there_are_as_many_ranks_as_the_universe_has() {
     error("none_of_them", "MPI_ERR_SPAWN", &["MPI_Comm_spawn"]);
     let without = Run::program("spawn_wrong.c").arg("too_many").ranks(2).run();
     without.failure().says(&["MPI_Comm_spawn", "0 can be", "-xsim-universe"]);
-    returns(Run::program("spawn_wrong.c").arg("again").ranks(2).variable("XSIM_UNIVERSE", "5"), "MPI_SUCCESS");
+    returns(
+        Run::program("spawn_wrong.c").arg("again").ranks(2).variable("XSIM_UNIVERSE", "5"),
+        "MPI_SUCCESS",
+    );
     let small = Run::program("spawn_wrong.c").ranks(2).variable("XSIM_UNIVERSE", "1").run();
     small.failure().says(&["-xsim-universe 1", "2 ranks"]);
 }

@@ -1,4 +1,5 @@
-//! Programs that spawn other programs: tests/programs/spawn_another.c with another.c, .cpp and .f90, each with an image and globals of its own in the same process.
+//! Programs that spawn other programs: tests/programs/spawn_another.c with another.c, .cpp and .f90, each
+//! with an image and globals of its own in the same process.
 
 mod common;
 
@@ -21,8 +22,13 @@ fn fortran() -> &'static PathBuf {
 
 fn compile_fortran() -> PathBuf {
     let output = scratch("spawn-another-fortran").join("another-f90");
-    let status = command(&["fc", "-O1", "-g", "-o"]).arg(&output).arg(root().join("tests/programs/another.f90")).status().unwrap();
-    assert!(status.success(), "another.f90 does not compile");
+    // The compiler writes the module file into its working directory.
+    let mut compiler = command(&["fc", "-O1", "-g", "-o"]);
+    compiler
+        .current_dir(output.parent().unwrap())
+        .arg(&output)
+        .arg(root().join("tests/programs/another.f90"));
+    assert!(compiler.status().unwrap().success(), "another.f90 does not compile");
     output
 }
 
@@ -34,7 +40,7 @@ fn with_programs(run: Run, case: &str, programs: &[&Path]) -> Run {
     programs.iter().fold(run.arg(case), |run, program| run.arg(program.to_str().unwrap()))
 }
 
-/// What two ranks and their children print, sorted: of these counts, who got which number.
+/// Returns what two ranks and their children print, sorted: of these counts, who got which number.
 fn lines(children: &[(u32, u32, u32)]) -> Vec<String> {
     let one = |&(rank, size, number): &(u32, u32, u32)| format!("another {rank} of {size}: {number}");
     children.iter().map(one).chain(["ok".to_owned(), "ok".to_owned()]).collect()
@@ -75,9 +81,12 @@ fn several_programs_in_several_languages_are_one_world() {
 
 #[test]
 fn the_same_on_several_processes() {
-    let run = || with_programs(parent(&[]), "several", &[&cpp(), fortran()]).machine("star:l=1us,b=1Gbps").summary();
+    let run = || {
+        with_programs(parent(&[]), "several", &[&cpp(), fortran()]).machine("star:l=1us,b=1Gbps").summary()
+    };
     let of = |run: Run| run.run().success();
-    let virtual_time = |text: &str| text.lines().find(|line| line.contains("of virtual time")).unwrap().to_owned();
+    let virtual_time =
+        |text: &str| text.lines().find(|line| line.contains("of virtual time")).unwrap().to_owned();
     let alone = of(run());
     assert_eq!(alone.lines(), lines(&SEVERAL));
     for processes in [2, 4] {
@@ -118,11 +127,19 @@ fn unsuitable_programs_say_why() {
     let script = scratch("spawn-another-script").join("script");
     std::fs::write(&script, "#!/bin/sh\n").unwrap();
     let thread = scratch("spawn-another-thread").join("thread.c");
-    std::fs::write(&thread, "#include <mpi.h>\n_Thread_local int x;\nint main(void) { return x + MPI_Init(0, 0); }\n").unwrap();
+    std::fs::write(
+        &thread,
+        "#include <mpi.h>\n_Thread_local int x;\nint main(void) { return x + MPI_Init(0, 0); }\n",
+    )
+    .unwrap();
     let output = thread.with_extension("");
     assert!(command(&["cc", "-o"]).arg(&output).arg(&thread).status().unwrap().success());
     let fixed = c(&["-no-pie"]);
-    let run = with_programs(parent(&[]), "unsuitable", &[Path::new("/bin/sh"), &script, &output, &fixed, Path::new("/")]);
+    let run = with_programs(
+        parent(&[]),
+        "unsuitable",
+        &[Path::new("/bin/sh"), &script, &output, &fixed, Path::new("/")],
+    );
     run.run().ok(2);
     for (program, why) in [
         (Path::new("/bin/sh"), "not linked with libxsim"),
@@ -131,6 +148,10 @@ fn unsuitable_programs_say_why() {
         (&fixed, "link it with -pie"),
         (Path::new("/"), "there is no program"),
     ] {
-        with_programs(parent(&[]), "refused", &[program]).run().failure().says(&["MPI_Comm_spawn", why, "MPI_ERR_SPAWN"]);
+        with_programs(parent(&[]), "refused", &[program]).run().failure().says(&[
+            "MPI_Comm_spawn",
+            why,
+            "MPI_ERR_SPAWN",
+        ]);
     }
 }

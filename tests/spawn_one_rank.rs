@@ -1,4 +1,5 @@
-//! Ranks that are spawned where each is a process: they are started as processes, and everything is as it is where all ranks are in one.
+//! Ranks that are spawned where each is a process: they are started as processes, and everything is as it is
+//! where all ranks are in one.
 
 mod common;
 
@@ -6,7 +7,8 @@ use common::{Run, compile, scratch};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-/// MPICH leaves a process's output without a buffer, and `puts`, which compilers make of `printf`, would write a line in two pieces.
+/// MPICH leaves a process's output without a buffer, and `puts`, which compilers make of `printf`, would
+/// write a line in two pieces.
 const WHOLE_LINES: &str = "-fno-builtin-printf";
 
 fn program(name: &str) -> PathBuf {
@@ -15,11 +17,14 @@ fn program(name: &str) -> PathBuf {
 
 /// On so many processes at the start, of which one needs no launcher.
 fn one_rank(name: &str, (mpi, processes): (&'static str, u32), universe: u32) -> Run {
-    let run = Run::of(program(name)).ranks(processes).arg("-xsim-one-rank").variable("XSIM_UNIVERSE", &universe.to_string());
+    let run = Run::of(program(name))
+        .ranks(processes)
+        .arg("-xsim-one-rank")
+        .variable("XSIM_UNIVERSE", &universe.to_string());
     if processes == 1 { run.one_process() } else { run.processes(mpi, processes) }
 }
 
-/// How many say so in the end, of so many at the start.
+/// Returns how many say so in the end, of so many at the start.
 fn all(case: &str, ranks: u32) -> u32 {
     match case {
         "workers" => ranks + 8,
@@ -42,7 +47,13 @@ fn all_that_spawned_ranks_do_they_do_as_processes() {
 #[test]
 fn they_have_the_times_of_virtual_ranks() {
     let with = |run: Run| {
-        let output = run.arg("times").machine("star:l=1us,b=8Gbps").variable("XSIM_SPAWN_TIME", "3us").summary().run().success();
+        let output = run
+            .arg("times")
+            .machine("star:l=1us,b=8Gbps")
+            .variable("XSIM_SPAWN_TIME", "3us")
+            .summary()
+            .run()
+            .success();
         let time = output.stderr.lines().find(|line| line.contains("of virtual time")).unwrap().to_owned();
         (output.lines().into_iter().map(str::to_owned).collect::<Vec<_>>(), time)
     };
@@ -61,7 +72,8 @@ fn what_is_spawned_may_be_any_program_or_a_script_that_becomes_one() {
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
     let run = one_rank("spawn_another.c", ("mpich", 2), 6).arg("several");
     let run = run.arg(another.display().to_string()).arg(script.display().to_string());
-    let lines = ["another 0 of 4: 6", "another 1 of 4: 7", "another 2 of 4: 7", "another 3 of 4: 7", "ok", "ok"];
+    let lines =
+        ["another 0 of 4: 6", "another 1 of 4: 7", "another 2 of 4: 7", "another 3 of 4: 7", "ok", "ok"];
     assert_eq!(run.run().success().lines(), lines);
 }
 
@@ -87,6 +99,11 @@ fn what_cannot_be_spawned_is_refused() {
     }
     let again = one_rank("spawn_wrong.c", ("mpich", 2), 5).arg("again").arg("return").run().success();
     assert_eq!(again.lines(), ["MPI_SUCCESS"; 2]);
-    let without = Run::of(program("spawn_wrong.c")).ranks(2).arg("-xsim-one-rank").processes("mpich", 2).arg("too_many").run();
+    let without = Run::of(program("spawn_wrong.c"))
+        .ranks(2)
+        .arg("-xsim-one-rank")
+        .processes("mpich", 2)
+        .arg("too_many")
+        .run();
     without.failure().says(&["MPI_Comm_spawn", "0 can be", "-xsim-universe"]);
 }

@@ -42,7 +42,12 @@ fn codes_say_what_is_wrong_and_no_error_handler_is_called() {
 fn a_rank_leaves_itself_out_of_the_trace() {
     let directory = common::scratch("tool");
     let trace = directory.join("run.trace");
-    Run::program("tool.c").arg("tracing").ranks(2).arg(format!("-xsim-trace={}", trace.display())).run().ok(2);
+    Run::program("tool.c")
+        .arg("tracing")
+        .ranks(2)
+        .arg(format!("-xsim-trace={}", trace.display()))
+        .run()
+        .ok(2);
     let show = common::command(&["trace", "show"]).arg(&trace).output().unwrap();
     let text = String::from_utf8_lossy(&show.stdout);
     let barriers = text.lines().filter(|line| line.contains("MPI_Barrier")).count();

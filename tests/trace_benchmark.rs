@@ -1,4 +1,5 @@
-//! Benchmarks from traces: C that makes the calls of a recorded run again, under xsim and under the machine's MPIs.
+//! Benchmarks from traces: C that makes the calls of a recorded run again, under xsim and under the machine's
+//! MPIs.
 
 mod common;
 
@@ -28,7 +29,10 @@ fn recorded(run: Run, times: &str) -> (PathBuf, u64) {
 /// `xsim trace benchmark`: the directory.
 fn generate(trace: &Path, args: &[&str]) -> PathBuf {
     let to = directory();
-    let output = command(&["trace", "benchmark", trace.to_str().unwrap(), "-o", to.to_str().unwrap()]).args(args).output().unwrap();
+    let output = command(&["trace", "benchmark", trace.to_str().unwrap(), "-o", to.to_str().unwrap()])
+        .args(args)
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     to
 }
@@ -61,7 +65,7 @@ fn is_same(a: &Path, b: &Path) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stdout).into_owned()) }
 }
 
-/// What was recorded, what the benchmark of it does, and their virtual times.
+/// Returns what was recorded, what the benchmark of it does, and their virtual times.
 #[track_caller]
 fn again(run: Run, ranks: u32, times: &str, args: &[&str]) -> ((PathBuf, u64), (PathBuf, u64)) {
     let first = recorded(run.ranks(ranks), times);
@@ -77,23 +81,32 @@ fn makes_the_same_calls_in_the_same_time(run: Run, ranks: u32, what: &str) {
     assert_eq!(time, other, "virtual time of {what} on {ranks} ranks");
 }
 
-/// Messages, wildcards, probes, tests, collectives and communicators; where ranks do the same from the same place they compute for as long.
+/// Messages, wildcards, probes, tests, collectives and communicators; where ranks do the same from the same
+/// place they compute for as long.
 #[test]
 fn a_benchmark_makes_the_calls_of_the_program() {
     // Parts of this one are not recorded, and take time.
-    let ((first, _), (second, _)) = again(Run::program("traced.c").variable("XSIM_COMPUTE", "none"), 4, "exact", &[]);
+    let ((first, _), (second, _)) =
+        again(Run::program("traced.c").variable("XSIM_COMPUTE", "none"), 4, "exact", &[]);
     is_same(&first, &second).unwrap();
     for (seed, ranks) in (3..).zip([7, 16, 2, 1, 5]) {
         let run = Run::program("mixture.c").arg(seed.to_string()).variable("XSIM_COMPUTE", "fixed:100ns");
         makes_the_same_calls_in_the_same_time(run, ranks, &format!("mixture {seed}"));
     }
-    makes_the_same_calls_in_the_same_time(Run::program("neighborhoods.c").variable("XSIM_COMPUTE", "none"), 5, "neighborhoods");
+    makes_the_same_calls_in_the_same_time(
+        Run::program("neighborhoods.c").variable("XSIM_COMPUTE", "none"),
+        5,
+        "neighborhoods",
+    );
 }
 
-/// Sweeps whose faces have other sizes for each rank and stage: loops in the trace, and in the program, however many ranks there are.
+/// Sweeps whose faces have other sizes for each rank and stage: loops in the trace, and in the program,
+/// however many ranks there are.
 #[test]
 fn a_benchmark_has_loops_whose_turns_differ() {
-    let sweeps = |ranks: u32| Run::program("sweeps.c").ranks(ranks).arg("46").arg("2").variable("XSIM_COMPUTE", "fixed:100ns");
+    let sweeps = |ranks: u32| {
+        Run::program("sweeps.c").ranks(ranks).arg("46").arg("2").variable("XSIM_COMPUTE", "fixed:100ns")
+    };
     let lines = |ranks: u32| {
         let (trace, _) = recorded(sweeps(ranks), "exact");
         let main = std::fs::read_to_string(generate(&trace, &[]).join("main.c")).unwrap();
@@ -104,13 +117,25 @@ fn a_benchmark_has_loops_whose_turns_differ() {
     makes_the_same_calls_in_the_same_time(sweeps(36), 36, "sweeps");
 }
 
-/// Twice the sizes on both sides of each message and of each block: the benchmark of that is a program without errors, and does what the trace has. (Programs
-/// that poll find other things where messages take other times.)
+/// Twice the sizes on both sides of each message and of each block: the benchmark of that is a program
+/// without errors, and does what the trace has. (Programs that poll find other things where messages take
+/// other times.)
 #[test]
 fn a_benchmark_of_a_scaled_trace_makes_its_calls() {
-    let (first, _) = recorded(Run::program("neighborhoods.c").ranks(5).variable("XSIM_COMPUTE", "none"), "exact");
+    let (first, _) =
+        recorded(Run::program("neighborhoods.c").ranks(5).variable("XSIM_COMPUTE", "none"), "exact");
     let scaled = directory().join("scaled.trace");
-    let args = ["trace", "scale", first.to_str().unwrap(), "-o", scaled.to_str().unwrap(), "--sizes", "2*bytes", "--compute", "1us"];
+    let args = [
+        "trace",
+        "scale",
+        first.to_str().unwrap(),
+        "-o",
+        scaled.to_str().unwrap(),
+        "--sizes",
+        "2*bytes",
+        "--compute",
+        "1us",
+    ];
     let output = command(&args).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let program = built(&generate(&scaled, &[]), "xsim", &[]);
@@ -119,14 +144,29 @@ fn a_benchmark_of_a_scaled_trace_makes_its_calls() {
     assert!(is_same(&first, &second).is_err(), "other sizes");
 }
 
-/// All that MPI has, on communicators that come and go. Left out are seeds where what a rank computes on one way differs from time to time: that is
-/// drawn, and polls find other things then.
+/// All that MPI has, on communicators that come and go. Left out are seeds where what a rank computes on one
+/// way differs from time to time: that is drawn, and polls find other things then.
 #[test]
 fn random_programs_are_made_again() {
-    for (seed, ranks) in
-        [(1, 1), (2, 2), (3, 3), (4, 4), (6, 6), (11, 11), (13, 13), (14, 14), (15, 15), (16, 16), (1, 13), (2, 13), (4, 13)]
-    {
-        let run = Run::program("random_program.c").arg(seed.to_string()).arg("10").variable("XSIM_COMPUTE", "fixed:100ns");
+    for (seed, ranks) in [
+        (1, 1),
+        (2, 2),
+        (3, 3),
+        (4, 4),
+        (6, 6),
+        (11, 11),
+        (13, 13),
+        (14, 14),
+        (15, 15),
+        (16, 16),
+        (1, 13),
+        (2, 13),
+        (4, 13),
+    ] {
+        let run = Run::program("random_program.c")
+            .arg(seed.to_string())
+            .arg("10")
+            .variable("XSIM_COMPUTE", "fixed:100ns");
         makes_the_same_calls_in_the_same_time(run, ranks, &format!("seed {seed}"));
     }
 }
@@ -172,7 +212,10 @@ fn weights_of_graphs_are_recorded_and_given_again() {
 fn it_is_as_long_on_any_number_of_ranks() {
     let lines = |ranks: u32| {
         let program = common::compile("benches/peer/patterns.c", &[]);
-        let (trace, _) = recorded(Run::of(program).ranks(ranks).arg("faces").arg("5").variable("XSIM_COMPUTE", "none"), "histogram");
+        let (trace, _) = recorded(
+            Run::of(program).ranks(ranks).arg("faces").arg("5").variable("XSIM_COMPUTE", "none"),
+            "histogram",
+        );
         std::fs::read_to_string(generate(&trace, &[]).join("main.c")).unwrap().lines().count()
     };
     // 27 ranks are the least of which each has six different neighbours.
@@ -186,7 +229,8 @@ fn computation_is_that_of_the_recording() {
     let ((_, time), (_, other)) = again(run, 7, "histogram", &[]);
     let error = (other as f64 / time as f64 - 1.0).abs();
     assert!(error < 0.2, "{time} ps and {other} ps");
-    let ((_, time), (_, other)) = again(Run::program("mixture.c").arg("4").variable("XSIM_COMPUTE", "fixed:1us"), 7, "none", &[]);
+    let ((_, time), (_, other)) =
+        again(Run::program("mixture.c").arg("4").variable("XSIM_COMPUTE", "fixed:1us"), 7, "none", &[]);
     assert!(other < time, "nothing is computed without times: {time} ps and {other} ps");
 }
 
@@ -204,7 +248,15 @@ fn histograms_tell_work_of_other_sizes_and_slow_ranks_apart() {
     }
     // A replay draws from the same histograms.
     let report = directory().join("report.json");
-    let args = ["replay", first.to_str().unwrap(), "-m", MACHINE, "--quiet=on", "--report", report.to_str().unwrap()];
+    let args = [
+        "replay",
+        first.to_str().unwrap(),
+        "-m",
+        MACHINE,
+        "--quiet=on",
+        "--report",
+        report.to_str().unwrap(),
+    ];
     let output = command(&args).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
@@ -223,12 +275,25 @@ fn each_time_is_that_of_the_recording() {
     }
     let (histograms, _) = recorded(Run::program("mixture.c").arg("4").ranks(7), "histogram");
     let to = directory();
-    let refused =
-        command(&["trace", "benchmark", histograms.to_str().unwrap(), "-o", to.to_str().unwrap(), "--times", "each"]).output().unwrap();
-    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("-xsim-trace-times exact"));
+    let refused = command(&[
+        "trace",
+        "benchmark",
+        histograms.to_str().unwrap(),
+        "-o",
+        to.to_str().unwrap(),
+        "--times",
+        "each",
+    ])
+    .output()
+    .unwrap();
+    assert!(
+        !refused.status.success()
+            && String::from_utf8_lossy(&refused.stderr).contains("-xsim-trace-times exact")
+    );
 }
 
-/// Calls by function, all ranks together, of what a benchmark compiled with -DCOUNT prints or `xsim trace stat` tells.
+/// Calls by function, all ranks together, of what a benchmark compiled with -DCOUNT prints or `xsim trace
+/// stat` tells.
 fn counts(text: &str) -> Vec<(String, u64)> {
     let row = |line: &str| {
         let mut words = line.split_whitespace();
@@ -262,7 +327,11 @@ fn other_implementations_make_as_many_calls() {
 #[test]
 fn other_implementations_take_random_programs_without_a_warning() {
     for seed in [3, 15] {
-        let run = Run::program("random_program.c").ranks(13).arg(seed.to_string()).arg("20").variable("XSIM_COMPUTE", "fixed:100ns");
+        let run = Run::program("random_program.c")
+            .ranks(13)
+            .arg(seed.to_string())
+            .arg("20")
+            .variable("XSIM_COMPUTE", "fixed:100ns");
         let (trace, _) = recorded(run, "histogram");
         for compiler in ["mpicc.mpich", "mpicc.openmpi"] {
             for args in [&["--datatypes", "size"], &["--datatypes", "structure"]] {
@@ -273,11 +342,41 @@ fn other_implementations_take_random_programs_without_a_warning() {
 }
 
 #[test]
+fn files_that_are_there_are_replaced_only_by_force() {
+    let (trace, _) = recorded(Run::of(common::compile("examples/c/ring.c", &[])).ranks(2), "none");
+    let to = directory().join("mine");
+    std::fs::create_dir_all(&to).unwrap();
+    let foreign = to.with_file_name("foreign.txt");
+    std::fs::write(&foreign, "foreign").unwrap();
+    std::os::unix::fs::symlink(&foreign, to.join("util.c")).unwrap();
+    let generated = |args: &[&str]| {
+        command(&["trace", "benchmark", trace.to_str().unwrap(), "-o", to.to_str().unwrap()])
+            .args(args)
+            .output()
+            .unwrap()
+    };
+    let refused = generated(&[]);
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        refused.status.code() == Some(2)
+            && why.contains("util.c is there already")
+            && why.contains("--force"),
+        "{why}"
+    );
+    assert!(!to.join("main.c").exists(), "nothing is written of what is refused");
+    assert!(generated(&["--force"]).status.success());
+    assert_eq!(std::fs::read_to_string(&foreign).unwrap(), "foreign", "a link is replaced and not followed");
+    assert!(std::fs::read_to_string(to.join("util.c")).unwrap().contains("MPI"));
+}
+
+#[test]
 fn an_obfuscated_benchmark_has_no_names() {
     let (trace, _) = recorded(Run::program("traced.c").ranks(4), "histogram");
     let names = |args: &[&str]| {
         let directory = generate(&trace, args);
-        let text: String = ["main.c", "main.h", "README"].map(|file| std::fs::read_to_string(directory.join(file)).unwrap()).concat();
+        let text: String = ["main.c", "main.h", "README"]
+            .map(|file| std::fs::read_to_string(directory.join(file)).unwrap())
+            .concat();
         (text.contains("traced.c"), text.contains("run.trace"))
     };
     assert_eq!(names(&[]), (true, true));
@@ -288,7 +387,10 @@ fn an_obfuscated_benchmark_has_no_names() {
 fn what_cannot_be_generated_is_named_with_a_way_out() {
     let refused = |run: Run, args: &[&str], says: &[&str]| {
         let (trace, _) = recorded(run, "none");
-        let output = command(&["trace", "benchmark", trace.to_str().unwrap(), "-o", "/dev/null/a"]).args(args).output().unwrap();
+        let output = command(&["trace", "benchmark", trace.to_str().unwrap(), "-o", "/dev/null/a"])
+            .args(args)
+            .output()
+            .unwrap();
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && says.iter().all(|says| text.contains(says)), "{text}");
     };

@@ -14,13 +14,19 @@ fn directory() -> PathBuf {
 
 fn recorded(directory: &Path, pattern: &str, ranks: u32, times: &str) -> PathBuf {
     let path = directory.join(format!("{pattern}-{ranks}.trace"));
-    let run = Run::program("extrapolated.c").ranks(ranks).arg(pattern).arg(format!("-xsim-trace={}", path.display()));
+    let run = Run::program("extrapolated.c")
+        .ranks(ranks)
+        .arg(pattern)
+        .arg(format!("-xsim-trace={}", path.display()));
     run.arg(format!("-xsim-trace-times={times}")).arg("-xsim-compute=none").run().success();
     path
 }
 
 fn extrapolated(traces: &[PathBuf], ranks: u32, to: &Path) -> Output {
-    command(&["trace", "extrapolate", "--np", &ranks.to_string(), "-o", to.to_str().unwrap()]).args(traces).output().unwrap()
+    command(&["trace", "extrapolate", "--np", &ranks.to_string(), "-o", to.to_str().unwrap()])
+        .args(traces)
+        .output()
+        .unwrap()
 }
 
 /// Records at all counts, and checks that the traces of the first ones tell that of the last.
@@ -31,15 +37,16 @@ fn tells(pattern: &str, counts: [u32; 4]) {
     let to = directory.join("extrapolated.trace");
     let output = extrapolated(&traces[..3], counts[3], &to);
     assert!(output.status.success(), "{pattern}: {}", String::from_utf8_lossy(&output.stderr));
-    for command_of in
-        [vec!["trace", "diff", to.to_str().unwrap(), traces[3].to_str().unwrap()], vec!["trace", "check", to.to_str().unwrap()]]
-    {
+    for command_of in [
+        vec!["trace", "diff", to.to_str().unwrap(), traces[3].to_str().unwrap()],
+        vec!["trace", "check", to.to_str().unwrap()],
+    ] {
         let output = command(&command_of).output().unwrap();
         assert!(output.status.success(), "{pattern}: {}", String::from_utf8_lossy(&output.stdout));
     }
 }
 
-/// What `xsim trace extrapolate` says of traces that it refuses.
+/// Returns what `xsim trace extrapolate` says of traces that it refuses.
 #[track_caller]
 fn refused(traces: &[PathBuf], ranks: u32) -> String {
     let to = traces[0].with_extension("refused");
@@ -85,18 +92,26 @@ fn masters_and_workers_are_two_kinds() {
 #[test]
 fn what_follows_no_rule_is_named() {
     let directory = directory();
-    let of = |pattern: &str, ranks: &[u32]| ranks.iter().map(|&ranks| recorded(&directory, pattern, ranks, "none")).collect::<Vec<_>>();
+    let of = |pattern: &str, ranks: &[u32]| {
+        ranks.iter().map(|&ranks| recorded(&directory, pattern, ranks, "none")).collect::<Vec<_>>()
+    };
     let lengths = refused(&of("lengths", &[8, 27, 64]), 125);
     assert!(
-        lengths.contains("MPI_Sendrecv at extrapolated.c:") && lengths.contains("lengths: its argument sendcount: no formula"),
+        lengths.contains("MPI_Sendrecv at extrapolated.c:")
+            && lengths.contains("lengths: its argument sendcount: no formula"),
         "{lengths}"
     );
     let cubes = refused(&of("torus", &[27, 64, 125]), 200);
-    assert!(cubes.contains("MPI_Cart_create") && cubes.contains("the rank count of each trace is a cube, and 200 is not"), "{cubes}");
+    assert!(
+        cubes.contains("MPI_Cart_create")
+            && cubes.contains("the rank count of each trace is a cube, and 200 is not"),
+        "{cubes}"
+    );
     // 1,728,000 bytes cannot be shared among 1,024 ranks.
     let shared = refused(&of("collectives", &[16, 64, 25]), 1024);
     assert!(
-        shared.contains("MPI_Bcast") && shared.contains("its argument count: its formula gives rank 0 of 1024 no whole number"),
+        shared.contains("MPI_Bcast")
+            && shared.contains("its argument count: its formula gives rank 0 of 1024 no whole number"),
         "{shared}"
     );
 }
@@ -113,7 +128,10 @@ fn traces_that_are_of_no_family_are_refused() {
     assert!(other.contains("the traces are not of one program and input"), "{other}");
     let timed = [ring[0].clone(), ring[1].clone(), recorded(&directory, "computing", 64, "histogram")];
     let timed = refused(&timed, 125);
-    assert!(timed.contains("the trace of 64 ranks says what was computed and that of 8 ranks does not"), "{timed}");
+    assert!(
+        timed.contains("the trace of 64 ranks says what was computed and that of 8 ranks does not"),
+        "{timed}"
+    );
     assert!(refused(&ring, 0).contains("--np"));
 }
 
@@ -121,7 +139,8 @@ fn traces_that_are_of_no_family_are_refused() {
 fn what_is_computed_follows_the_closest_formula() {
     let directory = directory();
     for times in ["histogram", "exact"] {
-        let traces: Vec<PathBuf> = [8, 16, 64].map(|ranks| recorded(&directory, "computing", ranks, times)).into();
+        let traces: Vec<PathBuf> =
+            [8, 16, 64].map(|ranks| recorded(&directory, "computing", ranks, times)).into();
         let to = directory.join(format!("{times}.trace"));
         let output = extrapolated(&traces, 100, &to);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

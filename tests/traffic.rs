@@ -1,4 +1,5 @@
-//! `xsim traffic` as its user meets it: results as text, JSON, CSV and pictures, jobs, sweeps, and what it refuses.
+//! `xsim traffic` as its user meets it: results as text, JSON, CSV and pictures, jobs, sweeps, and what it
+//! refuses.
 
 mod common;
 
@@ -40,7 +41,17 @@ fn results_are_text_or_json() {
 #[test]
 fn threads_do_not_change_the_results() {
     let simulated = |threads: &str| {
-        let text = traffic(&["--network", NETWORK, "--interval", "200ns", "--packets", "80", "--json", "--threads", threads]);
+        let text = traffic(&[
+            "--network",
+            NETWORK,
+            "--interval",
+            "200ns",
+            "--packets",
+            "80",
+            "--json",
+            "--threads",
+            threads,
+        ]);
         json(&text)["simulated"].to_string()
     };
     assert_eq!(simulated("1"), simulated("2"));
@@ -69,9 +80,23 @@ fn each_link_is_a_line_and_a_mark_in_the_heat_map() {
 #[test]
 fn latencies_of_packets_and_of_whole_messages_are_text_json_and_csv() {
     let csv = scratch("traffic-histograms").join("histograms.csv");
-    let args = ["--network", NETWORK, "--size", "20KiB", "--interval", "10us", "--packets", "5", "--histograms", csv.to_str().unwrap()];
+    let args = [
+        "--network",
+        NETWORK,
+        "--size",
+        "20KiB",
+        "--interval",
+        "10us",
+        "--packets",
+        "5",
+        "--histograms",
+        csv.to_str().unwrap(),
+    ];
     let text = traffic(&args);
-    assert!(text.contains("total: 400 packets") && text.contains("total: 80 messages of 5 packets"), "{text}");
+    assert!(
+        text.contains("total: 400 packets") && text.contains("total: 80 messages of 5 packets"),
+        "{text}"
+    );
     let total = &json(&traffic(&[&args[..], &["--json"]].concat()))["simulated"]["total"];
     assert_eq!((&total["messages"]["count"], &total["packets"]), (&80.into(), &400.into()));
     assert!(total["messages"]["latency_mean_ns"].as_f64() > total["latency_mean_ns"].as_f64(), "{total}");
@@ -88,23 +113,49 @@ fn latencies_of_packets_and_of_whole_messages_are_text_json_and_csv() {
 fn a_sweep_gives_the_latency_load_curve() {
     let directory = scratch("traffic-sweep");
     let (csv, svg) = (directory.join("curve.csv"), directory.join("curve.svg"));
-    let args = ["--network", NETWORK, "--sweep", "--rates", "0.1:0.3:0.1", "--packets", "200", "--csv", csv.to_str().unwrap(), "--svg"];
+    let args = [
+        "--network",
+        NETWORK,
+        "--sweep",
+        "--rates",
+        "0.1:0.3:0.1",
+        "--packets",
+        "200",
+        "--csv",
+        csv.to_str().unwrap(),
+        "--svg",
+    ];
     let text = traffic(&[&args[..], &[svg.to_str().unwrap()]].concat());
     assert!(text.contains("saturation: "), "{text}");
     let lines = std::fs::read_to_string(&csv).unwrap();
-    let rows: Vec<Vec<f64>> = lines.lines().skip(1).map(|line| line.split(',').map(|n| n.parse().unwrap()).collect()).collect();
+    let rows: Vec<Vec<f64>> =
+        lines.lines().skip(1).map(|line| line.split(',').map(|n| n.parse().unwrap()).collect()).collect();
     assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), [0.1, 0.2, 0.3], "{lines}");
-    assert!(rows.iter().all(|row| (row[1] - row[0]).abs() < 0.03), "accepted is not what was offered: {lines}");
+    assert!(
+        rows.iter().all(|row| (row[1] - row[0]).abs() < 0.03),
+        "accepted is not what was offered: {lines}"
+    );
     assert!(rows.windows(2).all(|pair| pair[1][2] > pair[0][2]), "latency does not grow with load: {lines}");
     assert!(std::fs::read_to_string(svg).unwrap().starts_with("<svg"));
-    let points = json(&traffic(&["--network", NETWORK, "--sweep", "--rates", "0.1:0.2:0.1", "--packets", "200", "--json"]));
+    let points = json(&traffic(&[
+        "--network",
+        NETWORK,
+        "--sweep",
+        "--rates",
+        "0.1:0.2:0.1",
+        "--packets",
+        "200",
+        "--json",
+    ]));
     assert_eq!(points["points"].as_array().unwrap().len(), 2, "{points}");
 }
 
 #[test]
 fn jobs_are_counted_apart() {
     let jobs = ["--job", "left=0-7:uniform", "--job", "right=8-15:incast"];
-    let report = json(&traffic(&[&["--network", NETWORK, "--rate", "0.1", "--packets", "30", "--json"], &jobs[..]].concat()));
+    let report = json(&traffic(
+        &[&["--network", NETWORK, "--rate", "0.1", "--packets", "30", "--json"], &jobs[..]].concat(),
+    ));
     let of = |name: &str| {
         let jobs = report["simulated"]["jobs"].as_array().unwrap();
         jobs.iter().find(|job| job["name"] == name).unwrap_or_else(|| panic!("no job {name}: {report}"))["packets"].as_u64().unwrap()
@@ -131,10 +182,17 @@ fn impossible_traffic_is_refused_in_a_sentence() {
     with(&["--sweep", "--rate", "0.1"], &["--rate has no effect with --sweep", "--rates"]);
     with(&["--sweep", "--interval", "1us"], &["--interval has no effect with --sweep"]);
     with(&["--sweep", "--warmup", "0.1"], &["--warmup has no effect with --sweep"]);
-    with(&["--rate", "0.1", "--pattern", "tornado", "--job", "a=0-9"], &["--pattern has no effect with --job"]);
+    with(
+        &["--rate", "0.1", "--pattern", "tornado", "--job", "a=0-9"],
+        &["--pattern has no effect with --job"],
+    );
     with(&["--rate", "0.1", "--grid", "4x4"], &["--grid", "stencil3d and tornado", "uniform"]);
     with(&["--rate", "0.1", "--pattern", "transpose", "--grid", "4x4"], &["--grid", "transpose"]);
-    refused(&["--network", "mesh:4x4,switching=wormhole", "--rate", "0.1", "--threads", "2"], 2, &["runs on one thread"]);
+    refused(
+        &["--network", "mesh:4x4,switching=wormhole", "--rate", "0.1", "--threads", "2"],
+        2,
+        &["runs on one thread"],
+    );
     with(&["--rate", "0.1", "--pattern", "matrix=/nonexistent"], &["/nonexistent", "cannot be read"]);
     with(&["--rate", "0.1", "--pattern", "permutation=/dev/zero"], &["/dev/zero", "256 MiB"]);
     refused(&["--network", "torus:4x", "--rate", "0.1"], 2, &["4x"]);

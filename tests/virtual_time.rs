@@ -30,7 +30,8 @@ fn a_message_takes_its_hops_and_its_bytes() {
 fn a_token_takes_a_latency_a_hop() {
     let output = clocks("ring").machine("star:l=0.5us,b=100Gbps").ranks(5).run().success();
     let hop = 1_000_000 + 320; // two links of 0.5 us; 32 bit at 100 Gbit/s
-    let mut expected: Vec<String> = (0..5).map(|rank| format!("rank {rank} at {}", if rank == 0 { 5 } else { rank } * hop)).collect();
+    let mut expected: Vec<String> =
+        (0..5).map(|rank| format!("rank {rank} at {}", if rank == 0 { 5 } else { rank } * hop)).collect();
     expected.sort_unstable();
     assert_eq!(output.lines(), expected);
 }
@@ -61,7 +62,12 @@ fn messages_from_any_source_come_in_the_order_in_which_they_arrive() {
         for ranks in [2, 7, 64] {
             for seed in 1..4 {
                 let run = |kind: &str| {
-                    let run = Run::program("in_order.c").arg(seed.to_string()).arg("60").arg(kind).machine(machine).ranks(ranks);
+                    let run = Run::program("in_order.c")
+                        .arg(seed.to_string())
+                        .arg("60")
+                        .arg(kind)
+                        .machine(machine)
+                        .ranks(ranks);
                     let output = run.run().success();
                     let mut lines: Vec<String> = output.lines().into_iter().map(str::to_owned).collect();
                     lines.sort_unstable();
@@ -106,14 +112,19 @@ fn two_runs_report_the_same_bytes() {
             (simulated.to_owned(), output.stdout)
         };
         let first = simulated();
-        assert!(first.0.contains("\"MPI_Init\"") && first.0.contains(&format!("\"ranks\": {ranks}")), "{}", first.0);
+        assert!(
+            first.0.contains("\"MPI_Init\"") && first.0.contains(&format!("\"ranks\": {ranks}")),
+            "{}",
+            first.0
+        );
         assert_eq!(first, simulated(), "{source}");
     }
 }
 
 #[test]
 fn a_fixed_compute_model_charges_each_interval() {
-    let output = clocks("message").arg("0").arg("-xsim-compute=fixed:3us").machine("none").ranks(2).run().success();
+    let output =
+        clocks("message").arg("0").arg("-xsim-compute=fixed:3us").machine("none").ranks(2).run().success();
     // Rank 0: before MPI_Init, MPI_Comm_rank, MPI_Comm_size, MPI_Send and the clock: whole intervals of 3 us.
     for line in output.lines() {
         let at: u64 = line.rsplit(' ').next().unwrap().parse().unwrap();
@@ -127,7 +138,10 @@ fn measured_compute_time_scales_with_the_processor_factor() {
     let time = |factor: &str| {
         let path = scratch("proc").join("report.json");
         let run = Run::of(program.clone()).ranks(2).arg("3000000").variable("XSIM_COMPUTE", "measured");
-        run.arg(format!("-xsim-proc={factor}")).arg(format!("-xsim-report={}", path.display())).run().success();
+        run.arg(format!("-xsim-proc={factor}"))
+            .arg(format!("-xsim-report={}", path.display()))
+            .run()
+            .success();
         let report = std::fs::read_to_string(path).unwrap();
         let number = report.split("\"virtual_time_ps\": ").nth(1).unwrap().split(',').next().unwrap();
         number.parse::<f64>().unwrap()
@@ -136,17 +150,84 @@ fn measured_compute_time_scales_with_the_processor_factor() {
     assert!((30.0..300.0).contains(&ratio), "{ratio}");
 }
 
+/// Two ranks: neither waits for the other's time to pass.
+#[test]
+fn a_wait_with_a_time_limit_takes_virtual_time() {
+    let output =
+        Run::program("timed_waits.c").ranks(2).machine("none").variable("XSIM_COMPUTE", "none").run();
+    assert!(output.status.success() && output.stdout.is_empty(), "{output}");
+}
+
 #[test]
 fn computation_between_calls_costs_what_it_costs_alone() {
     for ranks in [1, 4] {
-        Run::program("intervals.c").arg("once").machine("none").ranks(ranks).variable("XSIM_COMPUTE", "measured").run().ok(ranks);
+        Run::program("intervals.c")
+            .arg("once")
+            .machine("none")
+            .ranks(ranks)
+            .variable("XSIM_COMPUTE", "measured")
+            .run()
+            .ok(ranks);
     }
+}
+
+/// 500 ranks lie on the heap's large pages, 2,000 reach beyond them. The host may disturb a run, though not
+/// five in a row.
+#[test]
+fn memory_that_ranks_share_pages_of_is_charged_to_none_of_them() {
+    for ranks in [500, 2000] {
+        let is_even = || {
+            let output = Run::program("first_touch.c")
+                .ranks(ranks)
+                .variable("XSIM_COMPUTE", "measured")
+                .run()
+                .success();
+            let ns: Vec<u64> =
+                output.stdout.split_whitespace().map(|number| number.parse().unwrap()).collect();
+            let [median, most] = ns[..] else { panic!("{output}") };
+            most < 3 * median + 20_000
+        };
+        assert!((0..5).any(|_| is_even()), "{ranks} ranks: one pays for others in each of five runs");
+    }
+}
+
+#[test]
+fn an_interval_of_a_hundred_medians_is_named_as_the_hosts() {
+    let path = scratch("long-interval").join("report.json");
+    let run = |compute: &str| {
+        let run = Run::program("long_interval.c")
+            .ranks(8)
+            .machine("none")
+            .variable("XSIM_COMPUTE", compute)
+            .summary();
+        run.arg(format!("-xsim-report={}", path.display())).run().success();
+        serde_json::from_str::<serde_json::Value>(&std::fs::read_to_string(&path).unwrap()).unwrap()
+    };
+    let output = Run::program("long_interval.c")
+        .ranks(8)
+        .machine("none")
+        .variable("XSIM_COMPUTE", "measured")
+        .summary()
+        .run()
+        .success();
+    output.says(&[
+        "xsim: rank 3 is charged",
+        "between MPI_Barrier and MPI_Barrier at ",
+        "likely the host's doing",
+        "-xsim-compute none",
+    ]);
+    let long = &run("measured")["host"]["long_intervals"][0];
+    assert_eq!((&long["max_rank"], &long["to"]), (&3.into(), &"MPI_Barrier".into()), "{long}");
+    assert!(long["max_ps"].as_u64() > long["median_ps"].as_u64().map(|ps| 100 * ps), "{long}");
+    assert!(run("fixed:1us")["host"].get("long_intervals").is_none());
 }
 
 #[test]
 fn the_summary_tells_ranks_machine_and_time() {
     let output = clocks("ring").ranks(100).summary().run().success();
     // A hop takes 1.00032 us.
-    output
-        .says(&["xsim: 100 ranks on default (star:100,l=500ns,b=100Gbps): 100 us of virtual time", "xsim: 100 messages, 400 B of payload"]);
+    output.says(&[
+        "xsim: 100 ranks on default (star:100,l=500ns,b=100Gbps): 100 us of virtual time",
+        "xsim: 100 messages, 400 B of payload",
+    ]);
 }

@@ -17,7 +17,13 @@ fn model() -> String {
     let (mut parameters, mut kernels) = (String::new(), String::new());
     let mut count = 0;
     while text.len() + parameters.len() + kernels.len() < LENGTH - 700 {
-        let _ = writeln!(parameters, "  param p{} = max(p{} + 1, n * log2(p{} + 2)) / 2", count + 1, count / 2, count / 3);
+        let _ = writeln!(
+            parameters,
+            "  param p{} = max(p{} + 1, n * log2(p{} + 2)) / 2",
+            count + 1,
+            count / 2,
+            count / 3
+        );
         let _ = write!(
             kernels,
             "  kernel k{count}(param x) {{\n    iterate [x] {{\n      execute [n^2] \"block {count}\" {{\n        \
@@ -52,7 +58,9 @@ fn benchmarks(criterion: &mut Criterion) {
     let text = model();
     let mut group = criterion.benchmark_group("aspen");
     group.throughput(Throughput::Bytes(text.len() as u64));
-    group.bench_function("read and evaluate", |bencher| bencher.iter(|| evaluate::<f64>(&load(black_box(&text)), &[])));
+    group.bench_function("read and evaluate", |bencher| {
+        bencher.iter(|| evaluate::<f64>(&load(black_box(&text)), &[]))
+    });
     group.bench_function("format", |bencher| {
         let mut sources = Sources::default();
         let id = sources.add("large.aspen", text.as_str());
@@ -61,7 +69,9 @@ fn benchmarks(criterion: &mut Criterion) {
     let read = load(&text);
     group.bench_function("evaluate", |bencher| bencher.iter(|| evaluate::<f64>(black_box(&read), &[])));
     let open = [("n".to_owned(), Formula::open("n"))];
-    group.bench_function("evaluate with a parameter open", |bencher| bencher.iter(|| evaluate(black_box(&read), &open)));
+    group.bench_function("evaluate with a parameter open", |bencher| {
+        bencher.iter(|| evaluate(black_box(&read), &open))
+    });
 }
 
 criterion_group!(benches, benchmarks);

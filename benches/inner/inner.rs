@@ -1,4 +1,5 @@
-//! The inner parts alone: `cargo bench -p xsim-mpi --bench inner`. Whole runs are measured by benches/peer and benches/scale.
+//! The inner parts alone: `cargo bench -p xsim-mpi --bench inner`. Whole runs are measured by benches/peer
+//! and benches/scale.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use engine::{EventKey, EventQueue, Span, Time, Timed, TimingWheel};
@@ -46,7 +47,10 @@ fn queues(c: &mut Criterion) {
         let (mut queue, mut seed, mut sequence) = (EventQueue::new(), 1, 0u64);
         let mut push = |queue: &mut EventQueue<u32>, now: u64, seed: &mut u64| {
             sequence += 1;
-            queue.push(EventKey { time: Time::from_ps(now + random(seed) % 1_000_000), source: 0, sequence }, 0);
+            queue.push(
+                EventKey { time: Time::from_ps(now + random(seed) % 1_000_000), source: 0, sequence },
+                0,
+            );
         };
         (0..WAITING).for_each(|_| push(&mut queue, 0, &mut seed));
         b.iter(|| {
@@ -69,7 +73,13 @@ fn queues(c: &mut Criterion) {
 fn datatypes(c: &mut Criterion) {
     let mut types = Types::new();
     let double = types.get(DOUBLE).unwrap().clone();
-    let column = Constructor::Vector { count: 1024, blocklength: 1, stride: 1024, old: Old(double.clone()), large: false };
+    let column = Constructor::Vector {
+        count: 1024,
+        blocklength: 1,
+        stride: 1024,
+        old: Old(double.clone()),
+        large: false,
+    };
     let column = types.create(0, column).unwrap();
     let column = types.get(column).unwrap().clone();
     let memory = vec![1.5f64; 1024 * 1024];
@@ -96,7 +106,7 @@ fn setup(ranks: u32) -> Setup {
 
 fn alone() -> Mpi {
     let mpi = Mpi::alone(setup(1), |_| panic!("nothing can wake the rank"), None);
-    mpi.world().messages.set_phase(0, Phase::Active);
+    mpi.world().messages.ranks_mut()[0].phase = Phase::Active;
     mpi
 }
 
@@ -105,7 +115,9 @@ fn batch(c: &mut Criterion) {
     const RANKS: u32 = 100_000;
     let mut group = c.benchmark_group("batch");
     group.throughput(Throughput::Elements(u64::from(RANKS)));
-    for (kind, name) in [(Kind::Barrier, "dissemination"), (Kind::Allreduce, "recursive-doubling"), (Kind::Bcast, "binomial")] {
+    for (kind, name) in
+        [(Kind::Barrier, "dissemination"), (Kind::Allreduce, "recursive-doubling"), (Kind::Bcast, "binomial")]
+    {
         let shape = Shape::regular(kind, RANKS, 8, 8);
         let schedule = find(kind, name).unwrap().schedule(&shape, &Parameters::default());
         let mpi = Mpi::new(setup(RANKS));
@@ -114,9 +126,14 @@ fn batch(c: &mut Criterion) {
             b.iter(|| {
                 let world = &mut *mpi.world();
                 for rank in (0..RANKS).step_by(97) {
-                    world.messages.compute(rank, Span::from_ps(random(&mut seed) % 1_000));
+                    world.messages.ranks_mut().charge(rank, Span::from_ps(random(&mut seed) % 1_000));
                 }
-                mpi::collective::planes::time_collective(&mut world.messages, &world.objects, &schedule, &shape);
+                mpi::collective::planes::time_collective(
+                    &mut world.messages,
+                    &world.objects,
+                    &schedule,
+                    &shape,
+                );
             });
         });
     }
@@ -126,7 +143,9 @@ fn batch(c: &mut Criterion) {
 /// A rank's messages to itself: as many sends, then receives in the same or in the opposite order.
 fn matching(c: &mut Criterion) {
     let mut group = c.benchmark_group("matching");
-    for (name, messages, backwards) in [("one", 1, false), ("1000 in order", 1000, false), ("1000 backwards", 1000, true)] {
+    for (name, messages, backwards) in
+        [("one", 1, false), ("1000 in order", 1000, false), ("1000 backwards", 1000, true)]
+    {
         let (mpi, value) = (alone(), 7u32);
         let buffer = (Addr(&raw const value as usize), 4, BYTE);
         group.throughput(Throughput::Elements(messages));
@@ -152,7 +171,13 @@ fn schedules(c: &mut Criterion) {
     let members: Vec<Member> = (0..1024)
         .map(|rank| {
             let block = Blocks::Uniform(shape.bytes);
-            Member { rank, send: block.clone(), receive: block, sources: none.clone(), destinations: none.clone() }
+            Member {
+                rank,
+                send: block.clone(),
+                receive: block,
+                sources: none.clone(),
+                destinations: none.clone(),
+            }
         })
         .collect();
     let mut group = c.benchmark_group("steps");

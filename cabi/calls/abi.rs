@@ -30,7 +30,12 @@ pub fn get_info(c: &Call, info: Out<Handle>) -> Result {
 /// `MPI_Abi_get_fortran_info`: the default kinds that `mpif.h` and the modules are made for, and
 /// the optional types, all of which have datatypes here.
 pub fn get_fortran_info(c: &Call, info: Out<Handle>) -> Result {
-    let mut pairs = vec![("mpi_logical_size", "4"), ("mpi_integer_size", "4"), ("mpi_real_size", "4"), ("mpi_double_precision_size", "8")];
+    let mut pairs = vec![
+        ("mpi_logical_size", "4"),
+        ("mpi_integer_size", "4"),
+        ("mpi_real_size", "4"),
+        ("mpi_double_precision_size", "8"),
+    ];
     pairs.extend(
         [
             "mpi_logical1_supported",
@@ -60,7 +65,10 @@ pub fn get_fortran_info(c: &Call, info: Out<Handle>) -> Result {
 
 #[cold]
 fn already_set() -> mpi::error::Result {
-    Err(Failure::new(ErrorClass(MPI_ERR_ABI), "xsim's Fortran interface has set it already: default INTEGER and LOGICAL of 4 bytes"))
+    Err(Failure::new(
+        ErrorClass(MPI_ERR_ABI),
+        "xsim's Fortran interface has set it already: default INTEGER and LOGICAL of 4 bytes",
+    ))
 }
 
 /// `MPI_Abi_set_fortran_info`: the library brings its own Fortran interface, which has set it.
@@ -69,14 +77,29 @@ pub fn set_fortran_info(_: &Call, _info: Handle) -> Result {
 }
 
 /// `MPI_Abi_set_fortran_booleans`: as for the info.
-pub fn set_fortran_booleans(_: &Call, _logical_size: i32, _logical_true: Addr, _logical_false: Addr) -> Result {
+pub fn set_fortran_booleans(
+    _: &Call,
+    _logical_size: i32,
+    _logical_true: Addr,
+    _logical_false: Addr,
+) -> Result {
     already_set()
 }
 
 /// `MPI_Abi_get_fortran_booleans`: `.true.` is one and `.false.` zero in every size.
-pub fn get_fortran_booleans(c: &Call, logical_size: i32, logical_true: Addr, logical_false: Addr, is_set: Out<bool>) -> Result {
+pub fn get_fortran_booleans(
+    c: &Call,
+    logical_size: i32,
+    logical_true: Addr,
+    logical_false: Addr,
+    is_set: Out<bool>,
+) -> Result {
     if !matches!(logical_size, 1 | 2 | 4 | 8 | 16) {
-        return Err(c.wrong(0, MPI_ERR_ARG, format_args!("it is {logical_size}, and a logical has 1, 2, 4, 8 or 16 bytes")));
+        return Err(c.wrong(
+            0,
+            MPI_ERR_ARG,
+            format_args!("it is {logical_size}, and a logical has 1, 2, 4, 8 or 16 bytes"),
+        ));
     }
     for (at, value) in [(logical_true, 1u8), (logical_false, 0)] {
         let mut bytes = [0; 16];

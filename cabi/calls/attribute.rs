@@ -27,13 +27,27 @@ pub fn copy_all(c: &Call, object: Object, from: Handle, to: Handle) -> Result {
     let me = c.mpi.world().messages.me();
     let list = c.mpi.world().objects.attributes.list((object, from.0 as u64, me));
     for attribute in list {
+        // A copy function may have deleted or replaced it.
+        let Some(attribute) =
+            c.mpi.world().objects.attributes.find((object, from.0 as u64, me), attribute.key).cloned()
+        else {
+            continue;
+        };
         let keyval = &attribute.keyval;
         let copied = match keyval.copy {
             NULL_FN => None,
             DUP_FN => Some(attribute.value.duplicate()),
-            function => callback::copy(function, from, attribute.key, keyval.extra, given(keyval, &attribute.value))
-                .map_err(|code| refused("copy", attribute.key, code))?
-                .map(|copied| if keyval.convention == FORTRAN { Value::integer(copied as i64) } else { Value::Pointer(copied) }),
+            function => {
+                callback::copy(function, from, attribute.key, keyval.extra, given(keyval, &attribute.value))
+                    .map_err(|code| refused("copy", attribute.key, code))?
+                    .map(|copied| {
+                        if keyval.convention == FORTRAN {
+                            Value::integer(copied as i64)
+                        } else {
+                            Value::Pointer(copied)
+                        }
+                    })
+            }
         };
         if let Some(value) = copied {
             c.mpi.world().objects.attributes.set_copy((object, to.0 as u64, me), &attribute, value);
@@ -42,17 +56,48 @@ pub fn copy_all(c: &Call, object: Object, from: Handle, to: Handle) -> Result {
     Ok(())
 }
 
-/// Deletes an object's attributes, the last set first, through the delete functions of their keys.
+/// How often an object's attributes are deleted where their delete functions set others.
+const MAX_ROUNDS: u32 = 100;
+
+/// Deletes an object's attributes, the last set first, through the delete functions of their keys. Each is
+/// called once for each value, whatever other attributes it deletes or sets.
+///
+/// # Errors
+/// What a delete function returned. `MPI_ERR_OTHER` if delete functions set attributes without end.
 pub fn delete_all(c: &Call, object: Object, handle: Handle) -> Result {
     let place = (object, handle.0 as u64, c.mpi.world().messages.me());
-    let list = c.mpi.world().objects.attributes.list(place);
-    list.iter().rev().try_for_each(|attribute| delete(c, place, handle, attribute))
+    for _ in 0..MAX_ROUNDS {
+        let list = c.mpi.world().objects.attributes.list(place);
+        if list.is_empty() {
+            return Ok(());
+        }
+        for attribute in list.iter().rev() {
+            // A delete function may have deleted or replaced it.
+            let there = c.mpi.world().objects.attributes.find(place, attribute.key).cloned();
+            if let Some(attribute) = there {
+                delete(c, place, handle, &attribute)?;
+            }
+        }
+    }
+    Err(Failure::new(
+        ErrorClass::OTHER,
+        format!(
+            "the {} still has attributes after {MAX_ROUNDS} rounds of deleting them: delete functions set new ones; let each set none on the object that is freed",
+            object.noun()
+        ),
+    ))
 }
 
 fn delete(c: &Call, place: Place, handle: Handle, attribute: &Attribute) -> Result {
     let keyval = &attribute.keyval;
     if keyval.delete != NULL_FN {
-        match callback::delete(keyval.delete, handle, attribute.key, given(keyval, &attribute.value), keyval.extra) {
+        match callback::delete(
+            keyval.delete,
+            handle,
+            attribute.key,
+            given(keyval, &attribute.value),
+            keyval.extra,
+        ) {
             0 => {}
             code => return Err(refused("delete", attribute.key, code)),
         }
@@ -63,7 +108,10 @@ fn delete(c: &Call, place: Place, handle: Handle, attribute: &Attribute) -> Resu
 
 #[cold]
 fn refused(which: &str, key: i32, code: i32) -> Box<Failure> {
-    Failure::new(ErrorClass(code), format!("the program's {which} function of attribute key {key} returned error code {code}"))
+    Failure::new(
+        ErrorClass(code),
+        format!("the program's {which} function of attribute key {key} returned error code {code}"),
+    )
 }
 
 /// Copies a communicator's attributes to its duplicate.
@@ -89,7 +137,12 @@ fn create(c: &Call, object: Object, copy: usize, delete: usize, keyval: Out<i32>
     let mut world = c.mpi.world();
     let me = world.messages.me();
     let convention = if callbacks::is_keyval(delete) { FORTRAN } else { 0 };
-    keyval.set(world.objects.attributes.create_key(me, Keyval { object, copy, delete, extra: extra.0, convention })?);
+    keyval.set(
+        world
+            .objects
+            .attributes
+            .create_key(me, Keyval { object, copy, delete, extra: extra.0, convention })?,
+    );
     Ok(())
 }
 
@@ -112,7 +165,14 @@ pub fn set(c: &Call, object: Object, handle: Handle, key: i32, value: Value) -> 
 }
 
 /// Answers a value that the program has set.
-pub fn get(c: &Call, object: Object, handle: Handle, key: i32, value: OutAttribute, flag: Out<bool>) -> Result {
+pub fn get(
+    c: &Call,
+    object: Object,
+    handle: Handle,
+    key: i32,
+    value: OutAttribute,
+    flag: Out<bool>,
+) -> Result {
     let world = c.mpi.world();
     let found = world.objects.attributes.get((object, handle.0 as u64, world.messages.me()), key)?;
     if let Some(attribute) = found {
@@ -128,22 +188,43 @@ pub fn remove(c: &Call, object: Object, handle: Handle, key: i32) -> Result {
     let found = c.mpi.world().objects.attributes.get(place, key)?.cloned();
     match found {
         Some(attribute) => delete(c, place, handle, &attribute),
-        None => Err(Failure::new(ErrorClass::KEYVAL, format!("the {} has no attribute with key {key} to delete", object.noun()))),
+        None => Err(Failure::new(
+            ErrorClass::KEYVAL,
+            format!("the {} has no attribute with key {key} to delete", object.noun()),
+        )),
     }
 }
 
 /// `MPI_Comm_create_keyval`.
-pub fn create_comm_keyval(c: &Call, copy: usize, delete: usize, keyval: Out<i32>, extra_state: Addr) -> Result {
+pub fn create_comm_keyval(
+    c: &Call,
+    copy: usize,
+    delete: usize,
+    keyval: Out<i32>,
+    extra_state: Addr,
+) -> Result {
     create(c, Object::Comm, copy, delete, keyval, extra_state)
 }
 
 /// `MPI_Type_create_keyval`.
-pub fn create_type_keyval(c: &Call, copy: usize, delete: usize, keyval: Out<i32>, extra_state: Addr) -> Result {
+pub fn create_type_keyval(
+    c: &Call,
+    copy: usize,
+    delete: usize,
+    keyval: Out<i32>,
+    extra_state: Addr,
+) -> Result {
     create(c, Object::Type, copy, delete, keyval, extra_state)
 }
 
 /// `MPI_Win_create_keyval`.
-pub fn create_win_keyval(c: &Call, copy: usize, delete: usize, keyval: Out<i32>, extra_state: Addr) -> Result {
+pub fn create_win_keyval(
+    c: &Call,
+    copy: usize,
+    delete: usize,
+    keyval: Out<i32>,
+    extra_state: Addr,
+) -> Result {
     create(c, Object::Win, copy, delete, keyval, extra_state)
 }
 
@@ -210,7 +291,7 @@ pub fn delete_type_attr(c: &Call, handle: Handle, keyval: i32) -> Result {
     remove(c, Object::Type, handle, keyval)
 }
 
-/// What a predefined attribute of a communicator says; none for those of windows.
+/// Returns what a predefined attribute of a communicator says; none for those of windows.
 fn predefined_value(c: &Call, predefined: Predefined) -> Option<i32> {
     let world = c.mpi.world();
     match predefined {
@@ -220,7 +301,7 @@ fn predefined_value(c: &Call, predefined: Predefined) -> Option<i32> {
         Predefined::WtimeIsGlobal => Some(1),
         Predefined::Appnum => Some(world.objects.comms.command() as i32),
         Predefined::LastUsedCode => Some(world.objects.codes.last_used(world.messages.me())),
-        Predefined::UniverseSize => Some(world.messages.size() as i32),
+        Predefined::UniverseSize => Some(world.messages.ranks().size() as i32),
         _ => None,
     }
 }

@@ -28,7 +28,12 @@ impl Lists {
         Ok(lists)
     }
     fn vector(&self, at: Addr, datatype: Handle) -> Side<'_> {
-        Side::Each(Vector { at, counts: &self.counts, displacements: &self.displacements, datatype: datatype.0 })
+        Side::Each(Vector {
+            at,
+            counts: &self.counts,
+            displacements: &self.displacements,
+            datatype: datatype.0,
+        })
     }
     fn typed<'a>(&'a self, at: Addr, datatypes: &'a [usize]) -> Side<'a> {
         Side::Typed(Typed { at, counts: &self.counts, displacements: &self.displacements, datatypes })
@@ -37,9 +42,10 @@ impl Lists {
 
 fn check(counts: &[i64]) -> Result {
     match counts.iter().position(|&count| count < 0) {
-        Some(index) => {
-            Err(Failure::new(ErrorClass::COUNT, format!("count {index} is {}, and a count must not be negative", counts[index])))
-        }
+        Some(index) => Err(Failure::new(
+            ErrorClass::COUNT,
+            format!("count {index} is {}, and a count must not be negative", counts[index]),
+        )),
         None => Ok(()),
     }
 }
@@ -51,7 +57,11 @@ fn peers(mpi: &Mpi, comm: Handle) -> Result<usize> {
 fn is_root(mpi: &Mpi, root: i32, comm: Handle) -> Result<bool> {
     let world = mpi.world();
     let communicator = world.objects.comms.get(comm.0)?;
-    Ok(if communicator.is_inter() { root == ROOT } else { root >= 0 && communicator.rank(world.messages.me()) == root as u32 })
+    Ok(if communicator.is_inter() {
+        root == ROOT
+    } else {
+        root >= 0 && communicator.rank(world.messages.me()) == root as u32
+    })
 }
 
 /// The counts of a reduce_scatter, copied.
@@ -65,7 +75,7 @@ fn handles(list: Handles, count: usize) -> Vec<usize> {
     (0..count).map(|index| list.get(index).0).collect()
 }
 
-/// Whether a call reads what it says of the blocks that it sends.
+/// Returns `true` if a call reads what it says of the blocks that it sends.
 fn gives(buffer: Addr, mode: Mode) -> bool {
     buffer != IN_PLACE && !matches!(mode, Mode::Leaving(_))
 }
@@ -79,9 +89,10 @@ fn waits(word: Option<usize>) -> Option<Wait> {
     word.filter(|&word| word != ENDED).map(|word| Wait(word as u64))
 }
 
-/// The forms of each: blocking in two halves, nonblocking, persistent. What is kept of the arguments' arrays is copied by the call itself, so
-/// that a persistent request does not refer to arrays that its program has given back. The second half is told where the result goes
-/// (`to`); that of calls with lists of blocks (`in halves`) reads all arguments again, so that nothing is kept while a rank waits.
+/// The forms of each: blocking in two halves, nonblocking, persistent. What is kept of the arguments' arrays
+/// is copied by the call itself, so that a persistent request does not refer to arrays that its program has
+/// given back. The second half is told where the result goes (`to`); that of calls with lists of blocks (`in
+/// halves`) reads all arguments again, so that nothing is kept while a rank waits.
 macro_rules! collectives {
     ($($name:ident $end:ident $iname:ident $init:ident $mpi_name:literal ($($arg:ident: $type:ty),*) $(to $to:ident)? $(in halves $half:ident)?
         |$mpi:ident, $mode:ident, $comm:ident| $(keep $kept:ident = $value:expr;)* $body:block)*) => { $(

@@ -3,7 +3,8 @@
 use crate::args::{Handle, InOut, Out, OutText, Text};
 use crate::call::{Call, Quick};
 use crate::constants::{
-    MPI_COMM_TYPE_SHARED, MPI_CONGRUENT, MPI_ERR_ARG, MPI_IDENT, MPI_MAX_OBJECT_NAME, MPI_SIMILAR, MPI_UNDEFINED, MPI_UNEQUAL,
+    MPI_COMM_TYPE_SHARED, MPI_CONGRUENT, MPI_ERR_ARG, MPI_IDENT, MPI_MAX_OBJECT_NAME, MPI_SIMILAR,
+    MPI_UNDEFINED, MPI_UNEQUAL,
 };
 use mpi::error::Result;
 use mpi::group::Comparison;
@@ -71,7 +72,8 @@ pub fn group(c: &Call, comm: Handle, group: Out<Handle>) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
     let communicator = world.objects.comms.get(comm.0)?;
-    let members = if communicator.is_self { mpi::group::Group::of_one(me) } else { communicator.group.clone() };
+    let members =
+        if communicator.is_self { mpi::group::Group::of_one(me) } else { communicator.group.clone() };
     let made = world.objects.groups.create(me, members)?;
     if let Some(session) = world.objects.sessions.of_comm(me, comm.0) {
         world.objects.sessions.derive_group(me, made, session);
@@ -85,7 +87,8 @@ pub fn remote_group(c: &Call, comm: Handle, group: Out<Handle>) -> Result {
     inter(c, comm)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    let members = world.objects.comms.get(comm.0)?.remote.clone().expect("checked to be an intercommunicator");
+    let members =
+        world.objects.comms.get(comm.0)?.remote.clone().expect("checked to be an intercommunicator");
     group.set(Handle(world.objects.groups.create(me, members)?));
     Ok(())
 }
@@ -96,7 +99,9 @@ pub fn compare(c: &Call, comm1: Handle, comm2: Handle, result: Out<i32>) -> Resu
     let (one, other) = (world.objects.comms.get(comm1.0)?, world.objects.comms.get(comm2.0)?);
     let value = if comm1 == comm2 {
         MPI_IDENT
-    } else if one.is_inter() != other.is_inter() || one.is_self != other.is_self && (one.size() != 1 || other.size() != 1) {
+    } else if one.is_inter() != other.is_inter()
+        || one.is_self != other.is_self && (one.size() != 1 || other.size() != 1)
+    {
         MPI_UNEQUAL
     } else if one.is_self && other.is_self {
         MPI_CONGRUENT
@@ -146,7 +151,13 @@ pub fn idup(c: &Call, comm: Handle, newcomm: Out<Handle>, request: Out<Handle>) 
 }
 
 /// `MPI_Comm_idup_with_info`.
-pub fn idup_with_info(c: &Call, comm: Handle, _info: Handle, newcomm: Out<Handle>, request: Out<Handle>) -> Result {
+pub fn idup_with_info(
+    c: &Call,
+    comm: Handle,
+    _info: Handle,
+    newcomm: Out<Handle>,
+    request: Out<Handle>,
+) -> Result {
     idup(c, comm, newcomm, request)
 }
 
@@ -169,7 +180,7 @@ pub fn split(c: &Call, comm: Handle, color: i32, key: i32, newcomm: Out<Handle>)
     Ok(())
 }
 
-/// Whether an info object guides a split to the ranks that share memory (MPI 5.0 section 7.4.2).
+/// Returns `true` if an info object guides a split to the ranks that share memory (MPI 5.0 section 7.4.2).
 fn asks_for_shared_memory(c: &Call, info: Handle) -> Result<bool> {
     let world = c.mpi.world();
     let Some(info) = world.objects.infos.get_optional(world.messages.me(), info.0)? else { return Ok(false) };
@@ -177,9 +188,17 @@ fn asks_for_shared_memory(c: &Call, info: Handle) -> Result<bool> {
 }
 
 /// `MPI_Comm_split_type`: ranks share memory if they are on one node of the simulated machine.
-pub fn split_type(c: &Call, comm: Handle, split_type: i32, key: i32, info: Handle, newcomm: Out<Handle>) -> Result {
+pub fn split_type(
+    c: &Call,
+    comm: Handle,
+    split_type: i32,
+    key: i32,
+    info: Handle,
+    newcomm: Out<Handle>,
+) -> Result {
     let guided = [crate::constants::MPI_COMM_TYPE_HW_GUIDED, crate::constants::MPI_COMM_TYPE_RESOURCE_GUIDED];
-    let shared = split_type == MPI_COMM_TYPE_SHARED || (guided.contains(&split_type) && asks_for_shared_memory(c, info)?);
+    let shared = split_type == MPI_COMM_TYPE_SHARED
+        || (guided.contains(&split_type) && asks_for_shared_memory(c, info)?);
     let color = match split_type {
         MPI_UNDEFINED => MPI_UNDEFINED,
         _ if shared => {
@@ -222,12 +241,21 @@ fn held_group(c: &Call, group: Handle) -> Result<std::rc::Rc<mpi::group::Group>>
 
 /// A tag for a string: groups that make communicators at the same time have different strings.
 fn tag_of(stringtag: &str) -> i32 {
-    let hash = stringtag.bytes().fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    let hash = stringtag
+        .bytes()
+        .fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     (hash >> 1) as i32
 }
 
 /// `MPI_Comm_create_from_group`.
-pub fn create_from_group(c: &Call, group: Handle, stringtag: Text, _info: Handle, errhandler: Handle, newcomm: Out<Handle>) -> Result {
+pub fn create_from_group(
+    c: &Call,
+    group: Handle,
+    stringtag: Text,
+    _info: Handle,
+    errhandler: Handle,
+    newcomm: Out<Handle>,
+) -> Result {
     let members = held_group(c, group)?;
     let made = c.mpi.comm_create_from_group(members, tag_of(&stringtag.text()))?;
     if made != COMM_NULL {
@@ -262,10 +290,18 @@ pub fn intercomm_create_from_groups(
     let tag = tag_of(&stringtag.text());
     // Only the leader's own says who leads the other side.
     let leads = u32::try_from(local_leader).is_ok_and(|leader| local.rank_of(c.me()) == Some(leader));
-    let far = u32::try_from(remote_leader).ok().filter(|&leader| leader < remote.size()).map(|leader| remote.world_rank(leader));
-    let far = far.and_then(|leader| c.mpi.world().objects.comms.get(mpi::handle::COMM_WORLD).ok()?.group.rank_of(leader));
+    let far = u32::try_from(remote_leader)
+        .ok()
+        .filter(|&leader| leader < remote.size())
+        .map(|leader| remote.world_rank(leader));
+    let far = far.and_then(|leader| {
+        c.mpi.world().objects.comms.get(mpi::handle::COMM_WORLD).ok()?.group.rank_of(leader)
+    });
     if leads && far.is_none() {
-        let text = format_args!("remote_leader {remote_leader} is not a rank of the remote group, which has {}", remote.size());
+        let text = format_args!(
+            "remote_leader {remote_leader} is not a rank of the remote group, which has {}",
+            remote.size()
+        );
         return Err(c.wrong(3, crate::constants::MPI_ERR_ARG, text));
     }
     let comm = c.mpi.comm_create_from_group(local, tag)?;
@@ -273,7 +309,8 @@ pub fn intercomm_create_from_groups(
         newintercomm.set(Handle(COMM_NULL));
         return Ok(());
     }
-    let made = c.mpi.intercomm_create(comm, local_leader, mpi::handle::COMM_WORLD, far.unwrap_or(0) as i32, tag)?;
+    let made =
+        c.mpi.intercomm_create(comm, local_leader, mpi::handle::COMM_WORLD, far.unwrap_or(0) as i32, tag)?;
     c.mpi.release_comm(comm)?;
     super::errhandler::set_comm(c, Handle(made), errhandler)?;
     derive(c, local_group, made);
@@ -332,7 +369,8 @@ pub fn set_name(c: &Call, comm: Handle, comm_name: Text) -> Result {
 /// `MPI_Comm_get_name`.
 pub fn get_name(c: &Call, comm: Handle, comm_name: OutText, resultlen: Out<i32>) -> Result {
     let world = c.mpi.world();
-    let length = comm_name.set(world.objects.comms.name(world.messages.me(), comm.0)?, MPI_MAX_OBJECT_NAME as usize);
+    let length =
+        comm_name.set(world.objects.comms.name(world.messages.me(), comm.0)?, MPI_MAX_OBJECT_NAME as usize);
     resultlen.set(length as i32);
     Ok(())
 }

@@ -29,12 +29,28 @@ pub fn contiguous(c: &Call, count: i64, oldtype: Handle, newtype: Out<Handle>, l
 }
 
 /// `MPI_Type_vector`.
-pub fn vector(c: &Call, count: i64, blocklength: i64, stride: i64, oldtype: Handle, newtype: Out<Handle>, large: bool) -> Result {
+pub fn vector(
+    c: &Call,
+    count: i64,
+    blocklength: i64,
+    stride: i64,
+    oldtype: Handle,
+    newtype: Out<Handle>,
+    large: bool,
+) -> Result {
     make(c, newtype, Constructor::Vector { count, blocklength, stride, old: old(c, oldtype)?, large })
 }
 
 /// `MPI_Type_create_hvector`.
-pub fn hvector(c: &Call, count: i64, blocklength: i64, stride: i64, oldtype: Handle, newtype: Out<Handle>, large: bool) -> Result {
+pub fn hvector(
+    c: &Call,
+    count: i64,
+    blocklength: i64,
+    stride: i64,
+    oldtype: Handle,
+    newtype: Out<Handle>,
+    large: bool,
+) -> Result {
     make(c, newtype, Constructor::Hvector { count, blocklength, stride, old: old(c, oldtype)?, large })
 }
 

@@ -1,5 +1,5 @@
-//! Handles and statuses between C, `INTEGER`s and Fortran's types, under their older names (MPI 5.0 sections 19.3.4 and 19.3.5).
-//! These are not part of the 664 functions of the standard ABI, but programs that mix
+//! Handles and statuses between C, `INTEGER`s and Fortran's types, under their older names (MPI 5.0 sections
+//! 19.3.4 and 19.3.5). These are not part of the 664 functions of the standard ABI, but programs that mix
 //! languages use them. All three forms of a status are the same eight integers.
 
 use crate::args::Handle;

@@ -147,7 +147,9 @@ pub fn get_contents(
         (4, "datatypes", max_datatypes, envelope.datatypes),
     ] {
         if (room as u64) < need {
-            let text = format_args!("there is room for {room} {name}, but the datatype has {need}; MPI_Type_get_envelope tells");
+            let text = format_args!(
+                "there is room for {room} {name}, but the datatype has {need}; MPI_Type_get_envelope tells"
+            );
             return Err(c.wrong(index, MPI_ERR_ARG, text));
         }
     }
@@ -191,7 +193,9 @@ pub fn match_size(c: &Call, typeclass: i32, size: i32, datatype: Out<Handle>) ->
             return Err(c.wrong(1, MPI_ERR_ARG, format_args!("no type of this class has {size} bytes")));
         }
         _ => {
-            let text = format_args!("it is {typeclass}; pass MPI_TYPECLASS_INTEGER, MPI_TYPECLASS_REAL or MPI_TYPECLASS_COMPLEX");
+            let text = format_args!(
+                "it is {typeclass}; pass MPI_TYPECLASS_INTEGER, MPI_TYPECLASS_REAL or MPI_TYPECLASS_COMPLEX"
+            );
             return Err(c.wrong(0, MPI_ERR_ARG, text));
         }
     };

@@ -3,7 +3,8 @@
 use crate::args::{Handle, Out, OutText};
 use crate::call::Call;
 use crate::constants::{
-    MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUBVERSION, MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE, MPI_VERSION,
+    MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUBVERSION, MPI_THREAD_FUNNELED,
+    MPI_THREAD_SINGLE, MPI_VERSION,
 };
 use crate::recording;
 use crate::threads;
@@ -44,7 +45,7 @@ pub fn init_thread(c: &Call, _argc: Addr, _argv: Addr, required: i32, provided: 
     if level < required && !c.mpi.is_alone() && c.me() == 0 {
         eprintln!(
             "xsim: the program asked for threads that call MPI and has MPI_THREAD_FUNNELED, because ranks share a process; for more, start it with \
-             'mpirun -np N PROGRAM -xsim-one-rank' (docs/python.md)"
+             'mpirun -np N PROGRAM -xsim-one-rank' (docs/how-to/python.md)"
         );
     }
     provided.set(level);
@@ -60,18 +61,19 @@ pub fn most_threads(c: &Call) -> i32 {
 fn begin(c: &Call) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    match world.messages.phase(me) {
+    match world.messages.ranks()[me].phase {
         Phase::Before | Phase::Opened => {
-            world.messages.set_phase(me, Phase::Active);
+            world.messages.ranks_mut()[me].phase = Phase::Active;
             Ok(())
         }
         Phase::Active => Err(Failure::new(
             ErrorClass::OTHER,
             "it was called a second time: call it once, and ask MPI_Initialized where that is not known",
         )),
-        Phase::Finalized | Phase::Ended => {
-            Err(Failure::new(ErrorClass::OTHER, "it was called after MPI_Finalize: MPI cannot be initialized again"))
-        }
+        Phase::Finalized | Phase::Ended => Err(Failure::new(
+            ErrorClass::OTHER,
+            "it was called after MPI_Finalize: MPI cannot be initialized again",
+        )),
     }
 }
 
@@ -80,12 +82,12 @@ pub fn finalize(c: &Call) -> Result {
     super::attribute::delete_self(c)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    world.messages.set_phase(me, Phase::Finalized);
+    world.messages.ranks_mut()[me].phase = Phase::Finalized;
     // With a session open the run goes on, up to the process's exit.
     if c.mpi.is_alone() && !world.objects.sessions.any(me) {
         // The report is written before this call ends.
         let clock = world.messages.clock(me);
-        world.messages.leave_call(c.function as u16, clock);
+        world.messages.ranks_mut().leave_call(c.function as u16, clock);
         drop(world);
         let failed = crate::alone::end(0);
         if failed != 0 {
@@ -95,17 +97,26 @@ pub fn finalize(c: &Call) -> Result {
     Ok(())
 }
 
+/// Ends the process if a thread that a rank started calls: how far the rank is may change meanwhile.
+fn refuse_helper(c: &Call) {
+    if rank::threads::owner().is_some() {
+        threads::refuse(c.function.name());
+    }
+}
+
 /// `MPI_Initialized`.
 pub fn initialized(c: &Call, flag: Out<bool>) -> Result {
+    refuse_helper(c);
     let world = c.mpi.world();
-    flag.set(!matches!(world.messages.phase(world.messages.me()), Phase::Before | Phase::Opened));
+    flag.set(!matches!(world.messages.ranks()[world.messages.me()].phase, Phase::Before | Phase::Opened));
     Ok(())
 }
 
 /// `MPI_Finalized`.
 pub fn finalized(c: &Call, flag: Out<bool>) -> Result {
+    refuse_helper(c);
     let world = c.mpi.world();
-    flag.set(matches!(world.messages.phase(world.messages.me()), Phase::Finalized | Phase::Ended));
+    flag.set(matches!(world.messages.ranks()[world.messages.me()].phase, Phase::Finalized | Phase::Ended));
     Ok(())
 }
 
@@ -131,7 +142,7 @@ pub fn query_thread(c: &Call, provided: Out<i32>) -> Result {
 
 /// `MPI_Is_thread_main`.
 pub fn is_thread_main(c: &Call, flag: Out<bool>) -> Result {
-    flag.set(!c.mpi.is_alone() || threads::is_first());
+    flag.set(if c.mpi.is_alone() { threads::is_first() } else { rank::threads::owner().is_none() });
     Ok(())
 }
 
@@ -145,7 +156,10 @@ pub fn get_processor_name(c: &Call, name: OutText, resultlen: Out<i32>) -> Resul
 
 /// `MPI_Wtime`: virtual seconds since the program's start.
 pub fn wtime(c: &Call) -> f64 {
-    let now = if c.mpi.is_alone() { threads::read_clock(c.mpi) } else { c.mpi.world().messages.read_clock() };
+    if c.mpi.is_guarded() {
+        return threads::read_any_clock(c.mpi).as_seconds();
+    }
+    let now = c.mpi.world().messages.ranks_mut().read_clock();
     now.as_seconds()
 }
 
@@ -162,19 +176,17 @@ pub fn pcontrol(c: &Call, level: i32) -> Result {
 
 /// `MPI_Alloc_mem`.
 pub fn alloc_mem(_: &Call, size: i64, _info: Handle, baseptr: Addr) -> Result {
-    // SAFETY: any size may be asked of malloc; a null answer is checked.
-    let at = unsafe { libc::malloc((size as usize).max(1)) };
-    if at.is_null() {
+    let Some(at) = rank::heap::allocate(size as usize) else {
         return Err(Failure::new(ErrorClass::NO_MEM, format!("there is no memory for {size} bytes")));
-    }
-    rank::memory::store(baseptr, at as usize);
+    };
+    rank::memory::store(baseptr, at.0);
     Ok(())
 }
 
 /// `MPI_Free_mem`.
 pub fn free_mem(_: &Call, base: Addr) -> Result {
     // SAFETY: the program gives back what MPI_Alloc_mem gave it.
-    unsafe { libc::free(base.0 as *mut _) };
+    unsafe { rank::heap::release(base) };
     Ok(())
 }
 

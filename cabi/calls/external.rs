@@ -10,7 +10,14 @@ use rank::Addr;
 use std::rc::Rc;
 
 /// `MPI_Grequest_start`.
-pub fn grequest_start(c: &Call, query: usize, free: usize, cancel: usize, extra_state: Addr, request: Out<Handle>) -> Result {
+pub fn grequest_start(
+    c: &Call,
+    query: usize,
+    free: usize,
+    cancel: usize,
+    extra_state: Addr,
+    request: Out<Handle>,
+) -> Result {
     if let Some(index) = [query, free, cancel].iter().position(|&function| function == 0) {
         return Err(c.wrong(index, MPI_ERR_ARG, "it is a null pointer; pass a function"));
     }
@@ -28,8 +35,13 @@ pub fn grequest_start(c: &Call, query: usize, free: usize, cancel: usize, extra_
             });
             let code = callback::query(query, extra_state, theirs.0);
             let found = theirs.get();
-            *status =
-                Status { source: found.source, tag: found.tag, error: found.error, bytes: found.bytes as u64, cancelled: found.cancelled };
+            *status = Status {
+                source: found.source,
+                tag: found.tag,
+                error: found.error,
+                bytes: found.bytes as u64,
+                cancelled: found.cancelled,
+            };
             code
         }),
         free: Rc::new(move || callback::free(free, extra_state)),

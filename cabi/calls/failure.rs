@@ -1,4 +1,4 @@
-//! Failures of processes: ULFM (docs/failures.md).
+//! Failures of processes: ULFM (docs/reference/failures.md).
 
 use crate::args::{Handle, InOut, Out};
 use crate::call::Call;
@@ -33,7 +33,11 @@ pub fn get_failed(c: &Call, comm: Handle, failedgrp: Out<Handle>) -> Result {
 /// `MPIX_Comm_ack_failed`.
 pub fn ack_failed(c: &Call, comm: Handle, num_to_ack: i32, num_acked: Out<i32>) -> Result {
     let Ok(count) = u32::try_from(num_to_ack) else {
-        return Err(c.wrong(1, MPI_ERR_ARG, format!("{num_to_ack} is negative; pass how many of the failed processes to acknowledge")));
+        return Err(c.wrong(
+            1,
+            MPI_ERR_ARG,
+            format!("{num_to_ack} is negative; pass how many of the failed processes to acknowledge"),
+        ));
     };
     num_acked.set(c.mpi.comm_ack_failed(comm.0, count)? as i32);
     Ok(())

@@ -1,4 +1,5 @@
-//! Files as objects (MPI 5.0 sections 14.2, 14.3, 14.6 and 14.7): opened and closed, sizes, hints, views, pointers, consistency, error handlers.
+//! Files as objects (MPI 5.0 sections 14.2, 14.3, 14.6 and 14.7): opened and closed, sizes, hints, views,
+//! pointers, consistency, error handlers.
 
 pub mod access;
 pub mod split;
@@ -15,8 +16,10 @@ use mpi::file_object::FILE_NULL;
 use mpi::group::Group;
 use rank::Addr;
 
-/// Hints that a file has where the program says nothing, beside `cb_nodes`. They have their effect on machines with a storage model (docs/files.md).
-const HINTS: [(&str, &str); 3] = [("cb_buffer_size", "16777216"), ("romio_cb_read", "automatic"), ("romio_cb_write", "automatic")];
+/// Hints that a file has where the program says nothing, beside `cb_nodes`. They have their effect on
+/// machines with a storage model (docs/reference/files.md).
+const HINTS: [(&str, &str); 3] =
+    [("cb_buffer_size", "16777216"), ("romio_cb_read", "automatic"), ("romio_cb_write", "automatic")];
 
 /// What fails of a call that is given no file goes to the handler of `MPI_FILE_NULL` (MPI 5.0 section 14.7).
 fn concerns_no_file(c: &Call) {
@@ -32,7 +35,10 @@ pub fn open(c: &Call, comm: Handle, filename: Text, amode: i32, info: Handle, fh
     let mut world = c.mpi.world();
     let me = world.messages.me();
     world.objects.files.add_info(me, handle, &info)?;
-    world.objects.errhandlers.inherit((Object::File, FILE_NULL as u64, me), (Object::File, handle as u64, me));
+    world
+        .objects
+        .errhandlers
+        .inherit((Object::File, FILE_NULL as u64, me), (Object::File, handle as u64, me));
     fh.set(Handle(handle));
     Ok(())
 }
@@ -47,7 +53,8 @@ pub fn close(c: &Call, fh: InOut<Handle>) -> Result {
         return closed;
     }
     fh.set(Handle(FILE_NULL));
-    // What fails because of a member that has failed is for the file's own handler to hear. The number of such a file is not used again.
+    // What fails because of a member that has failed is for the file's own handler to hear. The number of
+    // such a file is not used again.
     if !closed.as_ref().is_err_and(|failure| failure.class == ErrorClass::PROC_FAILED) {
         let mut world = c.mpi.world();
         let me = world.messages.me();
@@ -131,13 +138,28 @@ pub fn get_info(c: &Call, fh: Handle, info_used: Out<Handle>) -> Result {
 }
 
 /// `MPI_File_set_view`.
-pub fn set_view(c: &Call, fh: Handle, disp: i64, etype: Handle, filetype: Handle, datarep: Text, info: Handle) -> Result {
+pub fn set_view(
+    c: &Call,
+    fh: Handle,
+    disp: i64,
+    etype: Handle,
+    filetype: Handle,
+    datarep: Text,
+    info: Handle,
+) -> Result {
     set_info(c, fh, info)?;
     c.mpi.set_view(fh.0, &NewView { disp, etype: etype.0, filetype: filetype.0, datarep: &datarep.text() })
 }
 
 /// `MPI_File_get_view`.
-pub fn get_view(c: &Call, fh: Handle, disp: OutCount, etype: Out<Handle>, filetype: Out<Handle>, datarep: OutText) -> Result {
+pub fn get_view(
+    c: &Call,
+    fh: Handle,
+    disp: OutCount,
+    etype: Out<Handle>,
+    filetype: Out<Handle>,
+    datarep: OutText,
+) -> Result {
     let view = c.mpi.files(|files, messages, objects| files.view(messages, objects, fh.0))?;
     let (at, elementary, tile, representation) = view.arguments();
     disp.set(at as i64);
@@ -174,13 +196,19 @@ pub fn get_position(c: &Call, fh: Handle, offset: OutCount) -> Result {
 
 /// `MPI_File_get_byte_offset`.
 pub fn get_byte_offset(c: &Call, fh: Handle, offset: i64, disp: OutCount) -> Result {
-    disp.set(c.mpi.files(|files, messages, objects| files.byte_offset(messages, objects, fh.0, offset))? as i64);
+    disp.set(
+        c.mpi.files(|files, messages, objects| files.byte_offset(messages, objects, fh.0, offset))? as i64
+    );
     Ok(())
 }
 
 /// `MPI_File_seek_shared`.
 pub fn seek_shared(c: &Call, fh: Handle, offset: i64, whence: i32) -> Result {
-    c.mpi.meet(fh.0, |files, messages, objects, file| files.seek_shared(messages, objects, file, offset, whence)).map(|_| ())
+    c.mpi
+        .meet(fh.0, |files, messages, objects, file| {
+            files.seek_shared(messages, objects, file, offset, whence)
+        })
+        .map(|_| ())
 }
 
 /// `MPI_File_get_position_shared`.
@@ -234,14 +262,26 @@ pub fn call_errhandler(c: &Call, fh: Handle, errorcode: i32) -> Result {
     Ok(())
 }
 
-/// `MPI_Register_datarep`. Without conversion functions data lies as in memory, and the extents are those of memory.
-pub fn register_datarep(c: &Call, datarep: Text, read: usize, write: usize, extent: usize, state: Addr, large: bool) -> Result {
+/// `MPI_Register_datarep`. Without conversion functions data lies as in memory, and the extents are those of
+/// memory.
+pub fn register_datarep(
+    c: &Call,
+    datarep: Text,
+    read: usize,
+    write: usize,
+    extent: usize,
+    state: Addr,
+    large: bool,
+) -> Result {
     concerns_no_file(c);
     if extent == 0 {
         return Err(c.wrong(3, MPI_ERR_ARG, "it is a null pointer; pass a function"));
     }
-    let given = |function: usize| (function != MPI_CONVERSION_FN_NULL).then(|| callback::conversion(function, state, large));
-    let functions = Functions { read: given(read), write: given(write), extent: callback::extent(extent, state) };
+    let given = |function: usize| {
+        (function != MPI_CONVERSION_FN_NULL).then(|| callback::conversion(function, state, large))
+    };
+    let functions =
+        Functions { read: given(read), write: given(write), extent: callback::extent(extent, state) };
     let functions = Some(functions).filter(|functions| functions.read.is_some() || functions.write.is_some());
     c.mpi.files(|files, messages, _| files.register(messages, &datarep.text(), functions))
 }

@@ -19,7 +19,11 @@ fn give(c: &Call, from: &[Handle], newgroup: Out<Handle>, group: Rc<Group>) -> R
     let mut world = c.mpi.world();
     let me = world.messages.me();
     let made = world.objects.groups.create(me, group)?;
-    world.objects.sessions.inherit_group(me, &from.iter().map(|group| group.0).collect::<SmallVec<[usize; 2]>>(), made);
+    world.objects.sessions.inherit_group(
+        me,
+        &from.iter().map(|group| group.0).collect::<SmallVec<[usize; 2]>>(),
+        made,
+    );
     newgroup.set(Handle(made));
     Ok(())
 }
@@ -37,7 +41,14 @@ pub fn rank(c: &Call, group: Handle, rank: Out<i32>) -> Result {
 }
 
 /// `MPI_Group_translate_ranks`.
-pub fn translate_ranks(c: &Call, group1: Handle, n: i32, ranks1: Ints, group2: Handle, ranks2: Ints) -> Result {
+pub fn translate_ranks(
+    c: &Call,
+    group1: Handle,
+    n: i32,
+    ranks1: Ints,
+    group2: Handle,
+    ranks2: Ints,
+) -> Result {
     let (from, to) = (get(c, group1)?, get(c, group2)?);
     for i in 0..n as usize {
         ranks2.set(i, from.translate(ranks1.get(i), &to)?);

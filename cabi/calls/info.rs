@@ -71,7 +71,11 @@ pub fn delete(c: &Call, info: Handle, key: Text) -> Result {
 /// `MPI_Info_get`: at most `valuelen` bytes and the null byte.
 pub fn get(c: &Call, info: Handle, key: Text, valuelen: i32, out: OutText, flag: Out<bool>) -> Result {
     if valuelen < 0 {
-        return Err(c.wrong(2, MPI_ERR_ARG, format_args!("it is {valuelen}, and a length must not be negative")));
+        return Err(c.wrong(
+            2,
+            MPI_ERR_ARG,
+            format_args!("it is {valuelen}, and a length must not be negative"),
+        ));
     }
     let found = value(c, info, key)?;
     if let Some(value) = &found {
@@ -82,7 +86,14 @@ pub fn get(c: &Call, info: Handle, key: Text, valuelen: i32, out: OutText, flag:
 }
 
 /// `MPI_Info_get_string`: `buflen` counts the null byte, going in and coming out.
-pub fn get_string(c: &Call, info: Handle, key: Text, buflen: InOut<i32>, out: OutText, flag: Out<bool>) -> Result {
+pub fn get_string(
+    c: &Call,
+    info: Handle,
+    key: Text,
+    buflen: InOut<i32>,
+    out: OutText,
+    flag: Out<bool>,
+) -> Result {
     let room = buflen.get();
     if room < 0 {
         return Err(c.wrong(2, MPI_ERR_ARG, format_args!("it is {room}, and a length must not be negative")));
@@ -119,6 +130,9 @@ pub fn get_nkeys(c: &Call, info: Handle, nkeys: Out<i32>) -> Result {
 /// `MPI_Info_get_nthkey`.
 pub fn get_nthkey(c: &Call, info: Handle, n: i32, key: OutText) -> Result {
     let world = c.mpi.world();
-    key.set(world.objects.infos.get(world.messages.me(), info.0)?.nth_key(n)?.as_bytes(), MPI_MAX_INFO_KEY as usize);
+    key.set(
+        world.objects.infos.get(world.messages.me(), info.0)?.nth_key(n)?.as_bytes(),
+        MPI_MAX_INFO_KEY as usize,
+    );
     Ok(())
 }

@@ -35,7 +35,14 @@ pub fn commutative(c: &Call, op: Handle, commute: Out<bool>) -> Result {
 }
 
 /// `MPI_Reduce_local`.
-pub fn reduce_local(c: &Call, inbuf: Addr, inoutbuf: Addr, count: i64, datatype: Handle, op: Handle) -> Result {
+pub fn reduce_local(
+    c: &Call,
+    inbuf: Addr,
+    inoutbuf: Addr,
+    count: i64,
+    datatype: Handle,
+    op: Handle,
+) -> Result {
     for (index, buffer) in [inbuf, inoutbuf].into_iter().enumerate() {
         if buffer.0 == MPI_IN_PLACE {
             return Err(c.wrong(index, MPI_ERR_BUFFER, "MPI_IN_PLACE has no meaning here; pass a buffer"));
@@ -57,10 +64,14 @@ pub fn reduce_local(c: &Call, inbuf: Addr, inoutbuf: Addr, count: i64, datatype:
         Op::Predefined(predefined) => {
             let (element, kernel) = predefined.on(&elements, || name.clone())?;
             if predefined.is_lenient_on(element) {
-                c.mpi
-                    .world()
-                    .messages
-                    .note_finding(|| format!("{} of {name}, which MPI does not define (MPI 5.0 section 6.9.2)", predefined.name()));
+                let world = c.mpi.world();
+                let finding = || {
+                    format!(
+                        "{} of {name}, which MPI does not define (MPI 5.0 section 6.9.2)",
+                        predefined.name()
+                    )
+                };
+                world.messages.watch().note_finding(world.messages.ranks(), finding);
             }
             let bytes = elements.bytes(count as u64)? as usize;
             let (mut input, mut inout) = (Vec::with_capacity(bytes), Vec::with_capacity(bytes));

@@ -12,11 +12,26 @@ use rank::Addr;
 
 /// A status as the program sees it.
 pub fn status(from: &request::Status) -> Status {
-    Status { source: from.source, tag: from.tag, error: from.error, bytes: from.bytes as i64, cancelled: from.cancelled }
+    Status {
+        source: from.source,
+        tag: from.tag,
+        error: from.error,
+        bytes: from.bytes as i64,
+        cancelled: from.cancelled,
+    }
 }
 
 #[inline(always)]
-fn send_as(c: &Call, mode: SendMode, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result {
+fn send_as(
+    c: &Call,
+    mode: SendMode,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result {
     c.mpi.send(mode, (buf, count, datatype.0), (dest, tag, comm.0))
 }
 
@@ -84,7 +99,15 @@ modes! {
 
 /// [`send`] of a plain message.
 #[inline(always)]
-pub fn send_quickly(world: &mut World, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Quick {
+pub fn send_quickly(
+    world: &mut World,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Quick {
     world.send_quickly((buf, count, datatype.0), (dest, tag, comm.0)).map_or(Quick::Undone, |()| Quick::Over)
 }
 
@@ -143,7 +166,7 @@ pub fn recv_quickly(
     match world.receive_quickly((buf, count, datatype.0), (source, tag, comm.0)) {
         None => Quick::Undone,
         Some(NIL) => {
-            tell(out, || world.messages.latest);
+            tell(out, || world.messages.requests().latest());
             Quick::Over
         }
         Some(expected) => Quick::Waits(Wait(expected.into())),
@@ -177,7 +200,7 @@ pub fn recv_end(c: &Call, Wait(expected): Wait, out: StatusPointer) -> Result {
 pub use recv_end as sendrecv_end;
 pub use recv_end as sendrecv_replace_end;
 
-/// What a receive waits for; the status of one that is complete is told.
+/// Returns what a receive waits for; the status of one that is complete is told.
 #[inline(always)]
 fn tell_unless_waiting(c: &Call, expected: Option<u32>, out: StatusPointer) -> Result<Option<Wait>> {
     if expected.is_none() {
@@ -201,16 +224,36 @@ fn tell(out: StatusPointer, latest: impl FnOnce() -> request::Status) {
 /// `MPI_Irecv`.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-pub fn irecv(c: &Call, buf: Addr, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle, request: Out<Handle>) -> Result {
+pub fn irecv(
+    c: &Call,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    source: i32,
+    tag: i32,
+    comm: Handle,
+    request: Out<Handle>,
+) -> Result {
     request.set(Handle(c.mpi.any_ireceive((buf, count, datatype.0), (source, tag, comm.0))?));
     Ok(())
 }
 
 /// `MPI_Recv_init`.
 #[allow(clippy::too_many_arguments)]
-pub fn recv_init(c: &Call, buf: Addr, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle, request: Out<Handle>) -> Result {
+pub fn recv_init(
+    c: &Call,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    source: i32,
+    tag: i32,
+    comm: Handle,
+    request: Out<Handle>,
+) -> Result {
     c.mpi.world().objects.comms.get(comm.0)?;
-    request.set(Handle(c.mpi.persistent(Template::Receive { buffer: (buf, count, datatype.0), from: (source, tag, comm.0) })));
+    request.set(Handle(
+        c.mpi.persistent(Template::Receive { buffer: (buf, count, datatype.0), from: (source, tag, comm.0) }),
+    ));
     Ok(())
 }
 
@@ -232,7 +275,11 @@ pub fn sendrecv(
     out: StatusPointer,
 ) -> Result<Option<Wait>> {
     let (send, receive) = ((sendbuf, sendcount, sendtype.0), (recvbuf, recvcount, recvtype.0));
-    tell_unless_waiting(c, c.mpi.begin_send_receive(send, (dest, sendtag, comm.0), receive, (source, recvtag, comm.0), false)?, out)
+    tell_unless_waiting(
+        c,
+        c.mpi.begin_send_receive(send, (dest, sendtag, comm.0), receive, (source, recvtag, comm.0), false)?,
+        out,
+    )
 }
 
 /// `MPI_Sendrecv_replace` up to its wait.
@@ -250,7 +297,11 @@ pub fn sendrecv_replace(
     out: StatusPointer,
 ) -> Result<Option<Wait>> {
     let buffer = (buf, count, datatype.0);
-    tell_unless_waiting(c, c.mpi.begin_send_receive(buffer, (dest, sendtag, comm.0), buffer, (source, recvtag, comm.0), true)?, out)
+    tell_unless_waiting(
+        c,
+        c.mpi.begin_send_receive(buffer, (dest, sendtag, comm.0), buffer, (source, recvtag, comm.0), true)?,
+        out,
+    )
 }
 
 /// `MPI_Isendrecv`.
@@ -295,7 +346,13 @@ pub fn isendrecv_replace(
     request: Out<Handle>,
 ) -> Result {
     let buffer = (buf, count, datatype.0);
-    request.set(Handle(c.mpi.isend_receive(buffer, (dest, sendtag, comm.0), buffer, (source, recvtag, comm.0), true)?));
+    request.set(Handle(c.mpi.isend_receive(
+        buffer,
+        (dest, sendtag, comm.0),
+        buffer,
+        (source, recvtag, comm.0),
+        true,
+    )?));
     Ok(())
 }
 
@@ -324,7 +381,14 @@ pub fn iprobe(c: &Call, source: i32, tag: i32, comm: Handle, flag: Out<bool>, ou
 }
 
 /// `MPI_Mprobe` up to its wait.
-pub fn mprobe(c: &Call, source: i32, tag: i32, comm: Handle, message: Out<Handle>, out: StatusPointer) -> Result<Option<Wait>> {
+pub fn mprobe(
+    c: &Call,
+    source: i32,
+    tag: i32,
+    comm: Handle,
+    message: Out<Handle>,
+    out: StatusPointer,
+) -> Result<Option<Wait>> {
     if c.mpi.begin_probe((source, tag, comm.0))? {
         return Ok(Some(Wait(0)));
     }
@@ -332,7 +396,15 @@ pub fn mprobe(c: &Call, source: i32, tag: i32, comm: Handle, message: Out<Handle
 }
 
 /// `MPI_Mprobe` after its wait.
-pub fn mprobe_end(c: &Call, _: Wait, source: i32, tag: i32, comm: Handle, message: Out<Handle>, out: StatusPointer) -> Result {
+pub fn mprobe_end(
+    c: &Call,
+    _: Wait,
+    source: i32,
+    tag: i32,
+    comm: Handle,
+    message: Out<Handle>,
+    out: StatusPointer,
+) -> Result {
     let (handle, found) = c.mpi.end_matched_probe((source, tag, comm.0))?;
     message.set(Handle(handle));
     out.set(&status(&found));
@@ -340,7 +412,15 @@ pub fn mprobe_end(c: &Call, _: Wait, source: i32, tag: i32, comm: Handle, messag
 }
 
 /// `MPI_Improbe`.
-pub fn improbe(c: &Call, source: i32, tag: i32, comm: Handle, flag: Out<bool>, message: Out<Handle>, out: StatusPointer) -> Result {
+pub fn improbe(
+    c: &Call,
+    source: i32,
+    tag: i32,
+    comm: Handle,
+    flag: Out<bool>,
+    message: Out<Handle>,
+    out: StatusPointer,
+) -> Result {
     let found = c.mpi.matched_iprobe((source, tag, comm.0))?;
     flag.set(found.is_some());
     if let Some((handle, found)) = found {
@@ -351,7 +431,14 @@ pub fn improbe(c: &Call, source: i32, tag: i32, comm: Handle, flag: Out<bool>, m
 }
 
 /// `MPI_Mrecv` up to its wait.
-pub fn mrecv(c: &Call, buf: Addr, count: i64, datatype: Handle, message: InOut<Handle>, out: StatusPointer) -> Result<Option<Wait>> {
+pub fn mrecv(
+    c: &Call,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    message: InOut<Handle>,
+    out: StatusPointer,
+) -> Result<Option<Wait>> {
     let expected = c.mpi.begin_matched_receive((buf, count, datatype.0), message.get().0)?;
     message.set(Handle(MESSAGE_NULL));
     tell_unless_waiting(c, expected, out)
@@ -363,7 +450,14 @@ pub fn mrecv_end(c: &Call, wait: Wait, _: InOut<Handle>, out: StatusPointer) -> 
 }
 
 /// `MPI_Imrecv`.
-pub fn imrecv(c: &Call, buf: Addr, count: i64, datatype: Handle, message: InOut<Handle>, request: Out<Handle>) -> Result {
+pub fn imrecv(
+    c: &Call,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    message: InOut<Handle>,
+    request: Out<Handle>,
+) -> Result {
     let handle = c.mpi.matched_ireceive((buf, count, datatype.0), message.get().0)?;
     message.set(Handle(MESSAGE_NULL));
     request.set(Handle(handle));

@@ -19,17 +19,31 @@ fn usable(c: &Call, datatype: Handle) -> Result<Rc<Datatype>> {
 /// argument that gives the size.
 fn place(c: &Call, index: usize, position: i64, size: i64, need: u64) -> Result<i64> {
     if position < 0 || position > size {
-        return Err(c.wrong(index, MPI_ERR_ARG, format_args!("position {position} is outside the buffer of {size} bytes")));
+        return Err(c.wrong(
+            index,
+            MPI_ERR_ARG,
+            format_args!("position {position} is outside the buffer of {size} bytes"),
+        ));
     }
     if need > (size - position) as u64 {
-        let text = format_args!("{need} bytes are needed from position {position} on, but the buffer has {size}");
+        let text =
+            format_args!("{need} bytes are needed from position {position} on, but the buffer has {size}");
         return Err(c.wrong(index, MPI_ERR_TRUNCATE, text));
     }
     Ok(position + need as i64)
 }
 
 /// `MPI_Pack`.
-pub fn pack(c: &Call, inbuf: Addr, incount: i64, datatype: Handle, outbuf: Addr, outsize: i64, position: OutCount, comm: Handle) -> Result {
+pub fn pack(
+    c: &Call,
+    inbuf: Addr,
+    incount: i64,
+    datatype: Handle,
+    outbuf: Addr,
+    outsize: i64,
+    position: OutCount,
+    comm: Handle,
+) -> Result {
     c.mpi.world().objects.comms.get(comm.0)?;
     let datatype = usable(c, datatype)?;
     let need = datatype.bytes(incount as u64)?;
@@ -84,7 +98,9 @@ fn external32(c: &Call, datarep: Text) -> Result {
     match datarep.text().as_str() {
         "external32" => Ok(()),
         other => {
-            let text = format_args!("\"{other}\" is not a data representation of canonical form; pass \"external32\"");
+            let text = format_args!(
+                "\"{other}\" is not a data representation of canonical form; pass \"external32\""
+            );
             Err(c.wrong(0, MPI_ERR_UNSUPPORTED_DATAREP, text))
         }
     }

@@ -52,7 +52,11 @@ pub fn pready(c: &Call, partition: i32, request: Handle) -> Result {
 /// `MPI_Pready_range`: from `low` to `high`, both included.
 pub fn pready_range(c: &Call, low: i32, high: i32, request: Handle) -> Result {
     if low > high {
-        return Err(c.wrong(0, MPI_ERR_ARG, format_args!("the range from {low} to {high} has no partition: give the lower one first")));
+        return Err(c.wrong(
+            0,
+            MPI_ERR_ARG,
+            format_args!("the range from {low} to {high} has no partition: give the lower one first"),
+        ));
     }
     c.mpi.partitions_ready(request.0, low..=high)
 }

@@ -1,11 +1,14 @@
-//! Dynamic processes (MPI 5.0 sections 11.8 to 11.10): ranks that are spawned, ports, published names, and the ends of sockets.
+//! Dynamic processes (MPI 5.0 sections 11.8 to 11.10): ranks that are spawned, ports, published names, and
+//! the ends of sockets.
 
 mod program;
 
 use super::info::hints;
 use crate::args::{Handle, Handles, Ints, Out, OutText, Text, Texts};
 use crate::call::Call;
-use crate::constants::{MPI_ERR_ARG, MPI_ERR_INFO_VALUE, MPI_ERR_SPAWN, MPI_ERRCODES_IGNORE, MPI_MAX_PORT_NAME, MPI_SUCCESS};
+use crate::constants::{
+    MPI_ERR_ARG, MPI_ERR_INFO_VALUE, MPI_ERR_SPAWN, MPI_ERRCODES_IGNORE, MPI_MAX_PORT_NAME, MPI_SUCCESS,
+};
 use mpi::dynamic::Command;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::handle::COMM_NULL;
@@ -47,14 +50,21 @@ pub fn lookup_name(c: &Call, service_name: Text, info: Handle, port_name: OutTex
     Ok(())
 }
 
-/// What the root alone gives.
+/// Returns what the root alone gives.
 fn port_of(c: &Call, info: Handle, port_name: Text) -> Result<String> {
     hints(c, info)?;
     Ok(port_name.text())
 }
 
 /// `MPI_Comm_accept`. Port and info are the root's alone.
-pub fn accept(c: &Call, port_name: Text, info: Handle, root: i32, comm: Handle, newcomm: Out<Handle>) -> Result {
+pub fn accept(
+    c: &Call,
+    port_name: Text,
+    info: Handle,
+    root: i32,
+    comm: Handle,
+    newcomm: Out<Handle>,
+) -> Result {
     newcomm.set(Handle(COMM_NULL));
     let made = c.mpi.comm_accept(comm.0, root, || port_of(c, info, port_name))?;
     newcomm.set(Handle(made));
@@ -63,7 +73,14 @@ pub fn accept(c: &Call, port_name: Text, info: Handle, root: i32, comm: Handle, 
 }
 
 /// `MPI_Comm_connect`. Port and info are the root's alone.
-pub fn connect(c: &Call, port_name: Text, info: Handle, root: i32, comm: Handle, newcomm: Out<Handle>) -> Result {
+pub fn connect(
+    c: &Call,
+    port_name: Text,
+    info: Handle,
+    root: i32,
+    comm: Handle,
+    newcomm: Out<Handle>,
+) -> Result {
     newcomm.set(Handle(COMM_NULL));
     let made = c.mpi.comm_connect(comm.0, root, || port_of(c, info, port_name))?;
     newcomm.set(Handle(made));
@@ -72,13 +89,14 @@ pub fn connect(c: &Call, port_name: Text, info: Handle, root: i32, comm: Handle,
 }
 
 /// `MPI_Comm_join`: both ends meet under the two addresses of their connection.
-// Nothing is read from the socket, which both ranks share with this process and which a rank may not wait for: other ranks run on
-// this thread.
+// Nothing is read from the socket, which both ranks share with this process and which a rank may not wait
+// for: other ranks run on this thread.
 pub fn join(c: &Call, fd: i32, intercomm: Out<Handle>) -> Result {
     intercomm.set(Handle(COMM_NULL));
     let Some((mine, theirs)) = addresses(fd) else {
-        let text =
-            format_args!("file descriptor {fd} is not a connected socket with Internet addresses, by which both ends can find each other");
+        let text = format_args!(
+            "file descriptor {fd} is not a connected socket with Internet addresses, by which both ends can find each other"
+        );
         return Err(c.wrong(0, MPI_ERR_ARG, text));
     };
     let name = format!("{} {}", (&mine).min(&theirs), (&mine).max(&theirs));
@@ -91,7 +109,8 @@ fn addresses(fd: i32) -> Option<(String, String)> {
     if fd < 0 {
         return None;
     }
-    // SAFETY: never closed here (`ManuallyDrop`); a descriptor that is not open, or no socket, is told by its two questions.
+    // SAFETY: never closed here (`ManuallyDrop`); a descriptor that is not open, or no socket, is told by its
+    // two questions.
     let socket = ManuallyDrop::new(unsafe { TcpStream::from_raw_fd(fd) });
     Some((socket.local_addr().ok()?.to_string(), socket.peer_addr().ok()?.to_string()))
 }
@@ -118,15 +137,21 @@ impl Wanted {
         let command = self.command.text();
         let key = |name| hints.get(name).ok().flatten();
         let (wdir, path) = (key("wdir"), key("path"));
-        // Where each rank is a process, that is started as a launcher would; the file is found from another directory then.
-        let file = || program::file(&command, wdir, path).map(|file| Some(std::path::absolute(&file).unwrap_or(file)));
+        // Where each rank is a process, that is started as a launcher would; the file is found from another
+        // directory then.
+        let file = || {
+            program::file(&command, wdir, path).map(|file| Some(std::path::absolute(&file).unwrap_or(file)))
+        };
         let program = if c.mpi.is_alone() { file() } else { program::find(&command, wdir, path) };
         let program = program.map_err(|why| Failure::new(ErrorClass(MPI_ERR_SPAWN), why))?;
         let program = program.map_or(Vec::new(), |path| path.into_os_string().into_vec()).into();
         let directory = wdir.and_then(|wdir| std::path::absolute(wdir).ok());
         let directory = directory.map_or(Vec::new(), |path| path.into_os_string().into_vec()).into();
         let Ok(most) = u32::try_from(self.maxprocs) else {
-            return Err(Failure::new(ErrorClass(MPI_ERR_ARG), format!("argument maxprocs: {} processes cannot be spawned", self.maxprocs)));
+            return Err(Failure::new(
+                ErrorClass(MPI_ERR_ARG),
+                format!("argument maxprocs: {} processes cannot be spawned", self.maxprocs),
+            ));
         };
         let numbers = match key("soft") {
             None => vec![most],
@@ -173,7 +198,8 @@ fn spawn_all(
     if errcodes.0.0 == MPI_ERRCODES_IGNORE {
         return Ok(());
     }
-    // Others than the root know neither what was wanted nor of which command who is: of all that were spawned, that they were.
+    // Others than the root know neither what was wanted nor of which command who is: of all that were
+    // spawned, that they were.
     let Some(counts) = counts else {
         let spawned = c.mpi.world().objects.comms.get(made)?.peers();
         (0..spawned as usize).for_each(|i| errcodes.set(i, MPI_SUCCESS));
@@ -202,7 +228,13 @@ pub fn spawn(
     intercomm: Out<Handle>,
     array_of_errcodes: Ints,
 ) -> Result {
-    spawn_all(c, || Ok(vec![Wanted { command, argv, maxprocs, info }]), (root, comm), intercomm, array_of_errcodes)
+    spawn_all(
+        c,
+        || Ok(vec![Wanted { command, argv, maxprocs, info }]),
+        (root, comm),
+        intercomm,
+        array_of_errcodes,
+    )
 }
 
 /// `MPI_Comm_spawn_multiple`. All but the root and the communicator are the root's alone.
@@ -219,14 +251,23 @@ pub fn spawn_multiple(
     intercomm: Out<Handle>,
     array_of_errcodes: Ints,
 ) -> Result {
-    let argv = |i| if array_of_argv.is_null() { Texts(Addr::NULL) } else { Texts(Texts(array_of_argv).get(i).0) };
-    let wanted =
-        |i| Wanted { command: array_of_commands.get(i), argv: argv(i), maxprocs: array_of_maxprocs.get(i), info: array_of_info.get(i) };
+    let argv =
+        |i| if array_of_argv.is_null() { Texts(Addr::NULL) } else { Texts(Texts(array_of_argv).get(i).0) };
+    let wanted = |i| Wanted {
+        command: array_of_commands.get(i),
+        argv: argv(i),
+        maxprocs: array_of_maxprocs.get(i),
+        info: array_of_info.get(i),
+    };
     // Of others than the root nothing of this is looked at, so that the table cannot ask for it.
     let all = || {
-        let given = !array_of_commands.0.is_null() && !array_of_maxprocs.0.is_null() && !array_of_info.is_null();
+        let given =
+            !array_of_commands.0.is_null() && !array_of_maxprocs.0.is_null() && !array_of_info.is_null();
         if count > 0 && !given {
-            return Err(Failure::new(ErrorClass(MPI_ERR_ARG), "commands, numbers or info objects are a null pointer at the root"));
+            return Err(Failure::new(
+                ErrorClass(MPI_ERR_ARG),
+                "commands, numbers or info objects are a null pointer at the root",
+            ));
         }
         Ok((0..count.max(0) as usize).map(wanted).collect())
     };

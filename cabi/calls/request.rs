@@ -35,7 +35,7 @@ pub fn wait_end(c: &Call, _: Wait, request: InOut<Handle>, out: StatusPointer) -
             Ok(())
         }
         Err(failure) => {
-            if c.mpi.world().messages.is_request(request.get().0).is_none() {
+            if c.mpi.world().messages.completion(request.get().0).is_err() {
                 request.set(Handle(REQUEST_NULL));
             }
             Err(failure)
@@ -56,15 +56,29 @@ pub fn waitall(c: &Call, count: i32, requests: Handles, statuses: OutStatuses) -
 
 /// `MPI_Waitall` after its wait.
 #[inline(always)]
-pub fn waitall_end(c: &Call, Wait(ignored): Wait, count: i32, requests: Handles, statuses: OutStatuses) -> Result {
+pub fn waitall_end(
+    c: &Call,
+    Wait(ignored): Wait,
+    count: i32,
+    requests: Handles,
+    statuses: OutStatuses,
+) -> Result {
     if ignored != 0 && c.mpi.finish_ignored(array(count, requests)) {
         return Ok(());
     }
-    c.mpi.finish_all(array(count, requests), |index, found| statuses.get(index as usize).set_all(&status(found)))
+    c.mpi.finish_all(array(count, requests), |index, found| {
+        statuses.get(index as usize).set_all(&status(found))
+    })
 }
 
 /// `MPI_Waitany` up to its wait.
-pub fn waitany(c: &Call, count: i32, requests: Handles, index: Out<i32>, out: StatusPointer) -> Result<Option<Wait>> {
+pub fn waitany(
+    c: &Call,
+    count: i32,
+    requests: Handles,
+    index: Out<i32>,
+    out: StatusPointer,
+) -> Result<Option<Wait>> {
     if c.mpi.begin_wait_any(array(count, requests)) {
         return Ok(Some(Wait(0)));
     }
@@ -72,10 +86,19 @@ pub fn waitany(c: &Call, count: i32, requests: Handles, index: Out<i32>, out: St
 }
 
 /// `MPI_Waitany` after its wait.
-pub fn waitany_end(c: &Call, _: Wait, count: i32, requests: Handles, index: Out<i32>, out: StatusPointer) -> Result {
-    let (which, found) = c.mpi.end_wait_any(array(count, requests))?;
+pub fn waitany_end(
+    c: &Call,
+    _: Wait,
+    count: i32,
+    requests: Handles,
+    index: Out<i32>,
+    out: StatusPointer,
+) -> Result {
+    let mut which = MPI_UNDEFINED;
+    let found = c.mpi.end_wait_any_at(array(count, requests), &mut which);
+    // Which request has failed is for the program to know.
     index.set(which);
-    out.set(&status(&found));
+    out.set(&status(&found?));
     Ok(())
 }
 
@@ -107,16 +130,25 @@ pub fn waitsome_end(
     let mut found = 0;
     let result = c.mpi.end_wait_some(array(incount, requests), &mut put_some(indices, statuses, &mut found));
     // With MPI_ERR_IN_STATUS the results are there as well.
-    outcount.set(result.as_ref().map_or(found as i32, |count| count.map_or(MPI_UNDEFINED, |count| count as i32)));
+    outcount
+        .set(result.as_ref().map_or(found as i32, |count| count.map_or(MPI_UNDEFINED, |count| count as i32)));
     result.map(|_| ())
 }
 
 /// `MPI_Testsome`.
-pub fn testsome(c: &Call, incount: i32, requests: Handles, outcount: Out<i32>, indices: Ints, statuses: OutStatuses) -> Result {
+pub fn testsome(
+    c: &Call,
+    incount: i32,
+    requests: Handles,
+    outcount: Out<i32>,
+    indices: Ints,
+    statuses: OutStatuses,
+) -> Result {
     let mut found = 0;
     let result = c.mpi.test_some(array(incount, requests), &mut put_some(indices, statuses, &mut found));
     // With MPI_ERR_IN_STATUS the results are there as well.
-    outcount.set(result.as_ref().map_or(found as i32, |count| count.map_or(MPI_UNDEFINED, |count| count as i32)));
+    outcount
+        .set(result.as_ref().map_or(found as i32, |count| count.map_or(MPI_UNDEFINED, |count| count as i32)));
     result.map(|_| ())
 }
 
@@ -140,18 +172,29 @@ pub fn test(c: &Call, request: InOut<Handle>, flag: Out<bool>, out: StatusPointe
 
 /// `MPI_Testall`.
 pub fn testall(c: &Call, count: i32, requests: Handles, flag: Out<bool>, statuses: OutStatuses) -> Result {
-    let all = c.mpi.test_all(array(count, requests), &mut |index, found| statuses.get(index as usize).set_all(&status(found)));
+    let all = c.mpi.test_all(array(count, requests), &mut |index, found| {
+        statuses.get(index as usize).set_all(&status(found))
+    });
     // With MPI_ERR_IN_STATUS all are complete as well.
     flag.set(all.as_ref().map_or_else(|failure| failure.class == ErrorClass::IN_STATUS, |&all| all));
     all.map(|_| ())
 }
 
 /// `MPI_Testany`.
-pub fn testany(c: &Call, count: i32, requests: Handles, index: Out<i32>, flag: Out<bool>, out: StatusPointer) -> Result {
-    let (done, which, found) = c.mpi.test_any(array(count, requests))?;
-    flag.set(done);
+pub fn testany(
+    c: &Call,
+    count: i32,
+    requests: Handles,
+    index: Out<i32>,
+    flag: Out<bool>,
+    out: StatusPointer,
+) -> Result {
+    let mut which = MPI_UNDEFINED;
+    let found = c.mpi.test_any(array(count, requests), &mut which);
+    // Which request has failed is for the program to know.
     index.set(which);
-    if done {
+    flag.set(found.as_ref().map_or(which != MPI_UNDEFINED, |found| found.0));
+    if let (true, found) = found? {
         out.set(&status(&found));
     }
     Ok(())
@@ -160,7 +203,11 @@ pub fn testany(c: &Call, count: i32, requests: Handles, index: Out<i32>, flag: O
 /// `MPI_Request_get_status`.
 pub fn get_status(c: &Call, request: Handle, flag: Out<bool>, out: StatusPointer) -> Result {
     let held = request.0;
-    let found = c.mpi.request_status(RequestArray { at: rank::Addr(&raw const held as usize), count: 1, wide: true })?;
+    let found = c.mpi.request_status(RequestArray {
+        at: rank::Addr(&raw const held as usize),
+        count: 1,
+        wide: true,
+    })?;
     flag.set(found.is_some());
     if let Some(found) = found {
         out.set(&status(&found));
@@ -174,16 +221,22 @@ fn peek(c: &Call, request: Handle) -> Result<Option<Status>> {
     c.mpi.request_status(RequestArray { at: rank::Addr(&raw const held as usize), count: 1, wide: true })
 }
 
-/// Whether there is anything to complete: neither null nor an inactive persistent request.
+/// Returns `true` if there is anything to complete: neither null nor an inactive persistent request.
 fn is_active(c: &Call, request: Handle) -> Result<bool> {
-    match c.mpi.world().messages.is_request(request.0) {
+    match c.mpi.world().messages.completion(request.0).ok() {
         Some(completion) => Ok(!matches!(completion, Completion::Null)),
         None => Err(c.wrong(1, MPI_ERR_REQUEST, format_args!("{:#x} is not a valid request", request.0))),
     }
 }
 
 /// `MPI_Request_get_status_all`.
-pub fn get_status_all(c: &Call, count: i32, requests: Handles, flag: Out<bool>, statuses: StatusPointer) -> Result {
+pub fn get_status_all(
+    c: &Call,
+    count: i32,
+    requests: Handles,
+    flag: Out<bool>,
+    statuses: StatusPointer,
+) -> Result {
     let statuses = OutStatuses(statuses.0);
     let complete = c.mpi.all_complete(array(count, requests))?;
     flag.set(complete);
@@ -196,7 +249,14 @@ pub fn get_status_all(c: &Call, count: i32, requests: Handles, flag: Out<bool>, 
 }
 
 /// `MPI_Request_get_status_any`.
-pub fn get_status_any(c: &Call, count: i32, requests: Handles, index: Out<i32>, flag: Out<bool>, out: StatusPointer) -> Result {
+pub fn get_status_any(
+    c: &Call,
+    count: i32,
+    requests: Handles,
+    index: Out<i32>,
+    flag: Out<bool>,
+    out: StatusPointer,
+) -> Result {
     let mut any = false;
     for which in 0..count as usize {
         if !is_active(c, requests.get(which))? {
@@ -219,7 +279,14 @@ pub fn get_status_any(c: &Call, count: i32, requests: Handles, index: Out<i32>, 
 }
 
 /// `MPI_Request_get_status_some`.
-pub fn get_status_some(c: &Call, incount: i32, requests: Handles, outcount: Out<i32>, indices: Ints, statuses: StatusPointer) -> Result {
+pub fn get_status_some(
+    c: &Call,
+    incount: i32,
+    requests: Handles,
+    outcount: Out<i32>,
+    indices: Ints,
+    statuses: StatusPointer,
+) -> Result {
     let statuses = OutStatuses(statuses.0);
     let (mut any, mut count) = (false, 0);
     for which in 0..incount as usize {

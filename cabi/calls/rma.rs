@@ -1,4 +1,5 @@
-//! One-sided communication (MPI 5.0 chapter 12): accesses and epochs. The windows themselves are in `window.rs`.
+//! One-sided communication (MPI 5.0 chapter 12): accesses and epochs. The windows themselves are in
+//! `window.rs`.
 
 use crate::args::{Handle, Out};
 use crate::call::{Call, Quick, Wait};
@@ -13,7 +14,12 @@ type To = (i32, i64, i64, Handle, Handle);
 type From = (Addr, i64, Handle);
 
 #[inline(always)]
-fn asked(operation: Operation, (at, count, datatype): From, (rank, displacement, elements, kind, win): To, wants_request: bool) -> Asked {
+fn asked(
+    operation: Operation,
+    (at, count, datatype): From,
+    (rank, displacement, elements, kind, win): To,
+    wants_request: bool,
+) -> Asked {
     let target = Target { rank, displacement, count: elements, datatype: kind.0 };
     Asked { win: win.0, operation, buffer: (at, count, datatype.0), target, wants_request }
 }
@@ -34,7 +40,17 @@ fn quickly(world: &mut World, operation: Operation, from: From, to: To) -> Quick
 }
 
 /// `MPI_Put`.
-pub fn put(c: &Call, at: Addr, count: i64, datatype: Handle, rank: i32, disp: i64, elements: i64, kind: Handle, win: Handle) -> Result {
+pub fn put(
+    c: &Call,
+    at: Addr,
+    count: i64,
+    datatype: Handle,
+    rank: i32,
+    disp: i64,
+    elements: i64,
+    kind: Handle,
+    win: Handle,
+) -> Result {
     access(c, Operation::Put, (at, count, datatype), (rank, disp, elements, kind, win), None)
 }
 
@@ -72,7 +88,17 @@ pub fn rput(
 }
 
 /// `MPI_Get`.
-pub fn get(c: &Call, at: Addr, count: i64, datatype: Handle, rank: i32, disp: i64, elements: i64, kind: Handle, win: Handle) -> Result {
+pub fn get(
+    c: &Call,
+    at: Addr,
+    count: i64,
+    datatype: Handle,
+    rank: i32,
+    disp: i64,
+    elements: i64,
+    kind: Handle,
+    win: Handle,
+) -> Result {
     access(c, Operation::Get, (at, count, datatype), (rank, disp, elements, kind, win), None)
 }
 
@@ -157,7 +183,13 @@ pub fn raccumulate(
     win: Handle,
     request: Out<Handle>,
 ) -> Result {
-    access(c, Operation::Accumulate(op.0), (at, count, datatype), (rank, disp, elements, kind, win), Some(request))
+    access(
+        c,
+        Operation::Accumulate(op.0),
+        (at, count, datatype),
+        (rank, disp, elements, kind, win),
+        Some(request),
+    )
 }
 
 /// `MPI_Get_accumulate`.
@@ -202,17 +234,41 @@ pub fn rget_accumulate(
 }
 
 /// `MPI_Fetch_and_op`: an `MPI_Get_accumulate` of one element.
-pub fn fetch_and_op(c: &Call, at: Addr, result: Addr, datatype: Handle, rank: i32, disp: i64, op: Handle, win: Handle) -> Result {
+pub fn fetch_and_op(
+    c: &Call,
+    at: Addr,
+    result: Addr,
+    datatype: Handle,
+    rank: i32,
+    disp: i64,
+    op: Handle,
+    win: Handle,
+) -> Result {
     let operation = Operation::GetAccumulate(op.0, (result, 1, datatype.0));
     access(c, operation, (at, 1, datatype), (rank, disp, 1, datatype, win), None)
 }
 
 /// `MPI_Compare_and_swap`.
-pub fn compare_and_swap(c: &Call, at: Addr, compare: Addr, result: Addr, datatype: Handle, rank: i32, disp: i64, win: Handle) -> Result {
-    access(c, Operation::CompareAndSwap(compare, result), (at, 1, datatype), (rank, disp, 1, datatype, win), None)
+pub fn compare_and_swap(
+    c: &Call,
+    at: Addr,
+    compare: Addr,
+    result: Addr,
+    datatype: Handle,
+    rank: i32,
+    disp: i64,
+    win: Handle,
+) -> Result {
+    access(
+        c,
+        Operation::CompareAndSwap(compare, result),
+        (at, 1, datatype),
+        (rank, disp, 1, datatype, win),
+        None,
+    )
 }
 
-/// What the second half of a call is told of the request that it waits for.
+/// Returns what the second half of a call is told of the request that it waits for.
 fn waits(request: Option<usize>) -> Option<Wait> {
     request.map(|request| Wait(request as u64))
 }
@@ -241,7 +297,11 @@ pub fn post(c: &Call, group: Handle, assert: i32, win: Handle) -> Result {
 /// `MPI_Win_start` up to its wait.
 pub fn start(c: &Call, group: Handle, assert: i32, win: Handle) -> Result<Option<Wait>> {
     let group = super::group::get(c, group)?;
-    Ok(waits(c.mpi.begin_epoch(win.0, |rma, messages, objects| rma.start(messages, objects, win.0, &group, assert))?))
+    Ok(waits(
+        c.mpi.begin_epoch(win.0, |rma, messages, objects| {
+            rma.start(messages, objects, win.0, &group, assert)
+        })?,
+    ))
 }
 
 /// `MPI_Win_complete` up to its wait.
@@ -251,7 +311,10 @@ pub fn complete(c: &Call, win: Handle) -> Result<Option<Wait>> {
 
 /// `MPI_Win_wait` up to its wait.
 pub fn wait(c: &Call, win: Handle) -> Result<Option<Wait>> {
-    Ok(waits(c.mpi.begin_epoch(win.0, |rma, messages, objects| rma.exposure(messages, objects, win.0).map(Some))?))
+    Ok(waits(
+        c.mpi
+            .begin_epoch(win.0, |rma, messages, objects| rma.exposure(messages, objects, win.0).map(Some))?,
+    ))
 }
 
 /// `MPI_Win_test`.
@@ -262,7 +325,9 @@ pub fn test(c: &Call, win: Handle, flag: Out<bool>) -> Result {
 
 /// `MPI_Win_lock` up to its wait.
 pub fn lock(c: &Call, kind: i32, rank: i32, assert: i32, win: Handle) -> Result<Option<Wait>> {
-    Ok(waits(c.mpi.begin_epoch(win.0, |rma, messages, objects| rma.lock(messages, objects, win.0, (kind, rank, assert)))?))
+    Ok(waits(c.mpi.begin_epoch(win.0, |rma, messages, objects| {
+        rma.lock(messages, objects, win.0, (kind, rank, assert))
+    })?))
 }
 
 /// `MPI_Win_lock_all`.
@@ -282,7 +347,10 @@ pub fn unlock_all(c: &Call, win: Handle) -> Result<Option<Wait>> {
 
 /// The flushes up to their wait.
 fn begin_flush(c: &Call, win: Handle, which: Flush, local: bool) -> Result<Option<Wait>> {
-    Ok(waits(c.mpi.begin_epoch(win.0, |rma, messages, objects| rma.flush(messages, objects, win.0, which, local))?))
+    Ok(waits(
+        c.mpi
+            .begin_epoch(win.0, |rma, messages, objects| rma.flush(messages, objects, win.0, which, local))?,
+    ))
 }
 
 /// `MPI_Win_flush` up to its wait.

@@ -3,7 +3,8 @@
 use crate::args::{Handle, InOut, Out, OutText, Text, check_pointer};
 use crate::call::{Call, Object};
 use crate::constants::{
-    MPI_ERR_ARG, MPI_ERR_INFO_VALUE, MPI_THREAD_FUNNELED, MPI_THREAD_MULTIPLE, MPI_THREAD_SERIALIZED, MPI_THREAD_SINGLE,
+    MPI_ERR_ARG, MPI_ERR_INFO_VALUE, MPI_THREAD_FUNNELED, MPI_THREAD_MULTIPLE, MPI_THREAD_SERIALIZED,
+    MPI_THREAD_SINGLE,
 };
 use crate::failure;
 use mpi::attribute;
@@ -32,7 +33,9 @@ fn open(c: &Call, threads: i32, errhandler: Handle) -> Result<Handle> {
     let mut world = c.mpi.world();
     let me = world.messages.me();
     let session = world.objects.sessions.open(me, threads);
-    if let Err(failure) = world.objects.errhandlers.set((attribute::Object::Session, session as u64, me), errhandler.0) {
+    if let Err(failure) =
+        world.objects.errhandlers.set((attribute::Object::Session, session as u64, me), errhandler.0)
+    {
         world.objects.sessions.close(me, session)?;
         return Err(failure);
     }
@@ -44,11 +47,11 @@ fn close(c: &Call, session: Handle) -> Result {
     let me = world.messages.me();
     world.objects.sessions.close(me, session.0)?;
     world.objects.errhandlers.forget((attribute::Object::Session, session.0 as u64, me));
-    world.messages.buffers.remove(&(me, Use::Session(session.0)));
+    world.messages.requests_mut().detach(me, Use::Session(session.0));
     Ok(())
 }
 
-/// What an info object asks for, if it does: as much as there is of it.
+/// Returns what an info object asks for, if it does: as much as there is of it.
 fn wanted_threads(c: &Call, info: Handle) -> Result<i32> {
     let most = super::environment::most_threads(c);
     let world = c.mpi.world();
@@ -59,7 +62,10 @@ fn wanted_threads(c: &Call, info: Handle) -> Result<i32> {
             Some(&(_, level)) => Ok(level.min(most)),
             None => {
                 let names = LEVELS.map(|(name, _)| name).join(", ");
-                Err(Failure::new(ErrorClass(MPI_ERR_INFO_VALUE), format!("thread_level is '{asked}': use one of {names}")))
+                Err(Failure::new(
+                    ErrorClass(MPI_ERR_INFO_VALUE),
+                    format!("thread_level is '{asked}': use one of {names}"),
+                ))
             }
         },
     }
@@ -87,14 +93,15 @@ pub fn init(c: &Call, info: Handle, errhandler: Handle, session: Out<Handle>) ->
     }
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    if world.messages.phase(me) == Phase::Before {
-        world.messages.set_phase(me, Phase::Opened);
+    if world.messages.ranks()[me].phase == Phase::Before {
+        world.messages.ranks_mut()[me].phase = Phase::Opened;
     }
     session.set(made);
     Ok(())
 }
 
-/// `MPI_Session_finalize`: what was made of the session goes with its own calls, and nothing of it is waited for.
+/// `MPI_Session_finalize`: what was made of the session goes with its own calls, and nothing of it is waited
+/// for.
 pub fn finalize(c: &Call, session: InOut<Handle>) -> Result {
     // The table names no object for a handle that is given by its address.
     c.concerns(Object::Session(session.get()));
@@ -125,10 +132,21 @@ pub fn get_num_psets(c: &Call, session: Handle, _info: Handle, npset_names: Out<
 }
 
 /// `MPI_Session_get_nth_pset`: at most `pset_len` bytes of the name with its null byte; then how many it has.
-pub fn get_nth_pset(c: &Call, session: Handle, _info: Handle, n: i32, pset_len: InOut<i32>, pset_name: OutText) -> Result {
+pub fn get_nth_pset(
+    c: &Call,
+    session: Handle,
+    _info: Handle,
+    n: i32,
+    pset_len: InOut<i32>,
+    pset_name: OutText,
+) -> Result {
     check(c, session)?;
     let Some(name) = usize::try_from(n).ok().and_then(|n| PROCESS_SETS.get(n)) else {
-        let text = format_args!("there is no process set {n}: there are {} (0 to {})", PROCESS_SETS.len(), PROCESS_SETS.len() - 1);
+        let text = format_args!(
+            "there is no process set {n}: there are {} (0 to {})",
+            PROCESS_SETS.len(),
+            PROCESS_SETS.len() - 1
+        );
         return Err(c.wrong(2, MPI_ERR_ARG, text));
     };
     let room = pset_len.get();
@@ -148,7 +166,11 @@ pub fn get_pset_info(c: &Call, session: Handle, pset_name: Text, info: Out<Handl
     check(c, session)?;
     let size = {
         let world = c.mpi.world();
-        let set = Sessions::process_set(world.messages.me(), &pset_name.text(), &world.objects.comms.get(mpi::handle::COMM_WORLD)?.group)?;
+        let set = Sessions::process_set(
+            world.messages.me(),
+            &pset_name.text(),
+            &world.objects.comms.get(mpi::handle::COMM_WORLD)?.group,
+        )?;
         set.size().to_string()
     };
     let mut about = Info::default();
@@ -161,7 +183,11 @@ pub fn group_from_pset(c: &Call, session: Handle, pset_name: Text, newgroup: Out
     check(c, session)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    let set = Sessions::process_set(me, &pset_name.text(), &world.objects.comms.get(mpi::handle::COMM_WORLD)?.group)?;
+    let set = Sessions::process_set(
+        me,
+        &pset_name.text(),
+        &world.objects.comms.get(mpi::handle::COMM_WORLD)?.group,
+    )?;
     let made = world.objects.groups.create(me, set)?;
     world.objects.sessions.derive_group(me, made, session.0);
     newgroup.set(Handle(made));
@@ -181,7 +207,11 @@ pub fn get_errhandler(c: &Call, session: Handle, errhandler: Out<Handle>) -> Res
     check(c, session)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    errhandler.set(Handle(world.objects.errhandlers.get((attribute::Object::Session, session.0 as u64, me))?));
+    errhandler.set(Handle(world.objects.errhandlers.get((
+        attribute::Object::Session,
+        session.0 as u64,
+        me,
+    ))?));
     Ok(())
 }
 

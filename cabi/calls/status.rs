@@ -91,9 +91,16 @@ pub fn get_elements(c: &Call, status: StatusPointer, datatype: Handle, count: Ou
 pub fn set_elements(c: &Call, status: StatusPointer, datatype: Handle, count: i64) -> Result {
     let status = given(c, status)?;
     let datatype = held(c, datatype)?;
-    let bytes = u64::try_from(count).ok().and_then(|count| datatype.bytes_of_elements(count)).filter(|&bytes| bytes <= i64::MAX as u64);
+    let bytes = u64::try_from(count)
+        .ok()
+        .and_then(|count| datatype.bytes_of_elements(count))
+        .filter(|&bytes| bytes <= i64::MAX as u64);
     let Some(bytes) = bytes else {
-        return Err(c.wrong(2, MPI_ERR_ARG, format_args!("{count} elements of this datatype are no possible message")));
+        return Err(c.wrong(
+            2,
+            MPI_ERR_ARG,
+            format_args!("{count} elements of this datatype are no possible message"),
+        ));
     };
     let mut value = status.get();
     value.bytes = bytes as i64;

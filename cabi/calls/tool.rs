@@ -1,7 +1,9 @@
 //! The tool information interface (MPI 5.0 chapter 15): which variables there are is the library's choice.
 //!
-//! Control variables are the options of the run, which nobody can change once it runs, and what a rank may decide for itself (`cvar.rs`); performance variables what is known of the
-//! calling rank at its clock (`pvar.rs`), the same on every run, and so nothing that depends on how far other ranks have run ahead. Events (`event.rs`) are what the calling rank's calls do, with the times of its clock.
+//! Control variables are the options of the run, which nobody can change once it runs, and what a rank may
+//! decide for itself (`cvar.rs`); performance variables what is known of the calling rank at its clock
+//! (`pvar.rs`), the same on every run, and so nothing that depends on how far other ranks have run ahead.
+//! Events (`event.rs`) are what the calling rank's calls do, with the times of its clock.
 
 pub mod category;
 pub mod cvar;
@@ -23,7 +25,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// How often a rank has initialized the interface, for the few ranks that have.
 static USERS: Mutex<BTreeMap<u32, u32>> = Mutex::new(BTreeMap::new());
 
-/// What a lock guards, whatever a panic left: nothing is half done under it.
+/// Returns what a lock guards, whatever a panic left: nothing is half done under it.
 fn locked<T>(of: &'static Mutex<T>) -> MutexGuard<'static, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -40,7 +42,8 @@ fn fails<T>(code: i32) -> Result<T> {
     Err(Failure::new(ErrorClass(code), String::new()))
 }
 
-/// A text and its length with the null byte (MPI 5.0 section 15.3.3): cut to the room that there is, and left alone where only the length is asked for or nothing.
+/// A text and its length with the null byte (MPI 5.0 section 15.3.3): cut to the room that there is, and left
+/// alone where only the length is asked for or nothing.
 fn give_text(text: &str, out: OutText, length: InOut<i32>) {
     if length.at().is_null() {
         return;

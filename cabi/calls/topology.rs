@@ -17,7 +17,12 @@ fn size_and_rank(c: &Call, comm: Handle) -> Result<(u32, u32)> {
 }
 
 /// The topology of a communicator, seen as one kind, and the caller's rank.
-fn with<T>(c: &Call, comm: Handle, wanted: &str, use_it: impl FnOnce(&Topology, u32) -> Option<T>) -> Result<T> {
+fn with<T>(
+    c: &Call,
+    comm: Handle,
+    wanted: &str,
+    use_it: impl FnOnce(&Topology, u32) -> Option<T>,
+) -> Result<T> {
     let (topology, rank) = {
         let world = c.mpi.world();
         let comm = world.objects.comms.get(comm.0)?;
@@ -25,7 +30,11 @@ fn with<T>(c: &Call, comm: Handle, wanted: &str, use_it: impl FnOnce(&Topology, 
     };
     let found = topology.as_deref().and_then(|topology| use_it(topology, rank));
     found.ok_or_else(|| {
-        c.wrong(0, MPI_ERR_TOPOLOGY, format_args!("the communicator has no {wanted} topology; make one with {}", maker(wanted)))
+        c.wrong(
+            0,
+            MPI_ERR_TOPOLOGY,
+            format_args!("the communicator has no {wanted} topology; make one with {}", maker(wanted)),
+        )
     })
 }
 
@@ -38,20 +47,24 @@ fn maker(wanted: &str) -> &'static str {
 }
 
 fn cart<T>(c: &Call, comm: Handle, use_it: impl FnOnce(&Cart, u32) -> T) -> Result<T> {
-    with(c, comm, "Cartesian", |topology, rank| if let Topology::Cart(cart) = topology { Some(use_it(cart, rank)) } else { None })
+    with(c, comm, "Cartesian", |topology, rank| {
+        if let Topology::Cart(cart) = topology { Some(use_it(cart, rank)) } else { None }
+    })
 }
 
 fn graph<T>(c: &Call, comm: Handle, use_it: impl FnOnce(&Graph) -> T) -> Result<T> {
-    with(c, comm, "graph", |topology, _| if let Topology::Graph(graph) = topology { Some(use_it(graph)) } else { None })
-}
-
-fn edges<T>(c: &Call, comm: Handle, use_it: impl FnOnce(&Edges, u32) -> T) -> Result<T> {
     with(
         c,
         comm,
-        "distributed graph",
-        |topology, rank| if let Topology::DistGraph(edges) = topology { Some(use_it(edges, rank)) } else { None },
+        "graph",
+        |topology, _| if let Topology::Graph(graph) = topology { Some(use_it(graph)) } else { None },
     )
+}
+
+fn edges<T>(c: &Call, comm: Handle, use_it: impl FnOnce(&Edges, u32) -> T) -> Result<T> {
+    with(c, comm, "distributed graph", |topology, rank| {
+        if let Topology::DistGraph(edges) = topology { Some(use_it(edges, rank)) } else { None }
+    })
 }
 
 fn or_null(rank: u32) -> i32 {
@@ -66,7 +79,16 @@ fn give(c: &Call, parent: Handle, out: Out<Handle>, made: usize) {
 
 /// `MPI_Topo_test`.
 pub fn topo_test(c: &Call, comm: Handle, status: Out<i32>) -> Result {
-    status.set(c.mpi.world().objects.comms.get(comm.0)?.topology.as_ref().map_or(MPI_UNDEFINED, |topology| topology.kind()));
+    status.set(
+        c.mpi
+            .world()
+            .objects
+            .comms
+            .get(comm.0)?
+            .topology
+            .as_ref()
+            .map_or(MPI_UNDEFINED, |topology| topology.kind()),
+    );
     Ok(())
 }
 
@@ -80,7 +102,8 @@ pub fn dims_create(c: &Call, nnodes: i32, ndims: i32, dims: Ints) -> Result {
 }
 
 fn natural(c: &Call, index: usize, value: i32) -> Result<usize> {
-    usize::try_from(value).map_err(|_| c.wrong(index, MPI_ERR_ARG, format_args!("it is {value}, and must not be negative")))
+    usize::try_from(value)
+        .map_err(|_| c.wrong(index, MPI_ERR_ARG, format_args!("it is {value}, and must not be negative")))
 }
 
 fn grid(c: &Call, comm: Handle, ndims: i32, dims: Ints, periods: Flags) -> Result<(Cart, u32)> {
@@ -90,7 +113,15 @@ fn grid(c: &Call, comm: Handle, ndims: i32, dims: Ints, periods: Flags) -> Resul
 }
 
 /// `MPI_Cart_create`: ranks keep their order, which `reorder` allows.
-pub fn cart_create(c: &Call, comm_old: Handle, ndims: i32, dims: Ints, periods: Flags, _reorder: bool, comm_cart: Out<Handle>) -> Result {
+pub fn cart_create(
+    c: &Call,
+    comm_old: Handle,
+    ndims: i32,
+    dims: Ints,
+    periods: Flags,
+    _reorder: bool,
+    comm_cart: Out<Handle>,
+) -> Result {
     comm_cart.set(Handle(COMM_NULL));
     let (cart, _) = grid(c, comm_old, ndims, dims, periods)?;
     let size = cart.size();
@@ -135,19 +166,31 @@ pub fn cart_coords(c: &Call, comm: Handle, rank: i32, maxdims: i32, coords: Ints
     let size = cart(c, comm, |cart, _| cart.size())?;
     let rank = member(c, 1, rank, size)?;
     cart(c, comm, |cart, _| {
-        cart.coords(rank).iter().take(maxdims as usize).enumerate().for_each(|(i, &coord)| coords.set(i, coord as i32));
+        cart.coords(rank)
+            .iter()
+            .take(maxdims as usize)
+            .enumerate()
+            .for_each(|(i, &coord)| coords.set(i, coord as i32));
     })
 }
 
 fn member(c: &Call, index: usize, rank: i32, size: u32) -> Result<u32> {
     u32::try_from(rank).ok().filter(|&rank| rank < size).ok_or_else(|| {
-        let text = format_args!("rank {rank} is not in the topology, which has ranks 0 to {}", i64::from(size) - 1);
+        let text =
+            format_args!("rank {rank} is not in the topology, which has ranks 0 to {}", i64::from(size) - 1);
         c.wrong(index, crate::constants::MPI_ERR_RANK, text)
     })
 }
 
 /// `MPI_Cart_shift`.
-pub fn cart_shift(c: &Call, comm: Handle, direction: i32, disp: i32, rank_source: Out<i32>, rank_dest: Out<i32>) -> Result {
+pub fn cart_shift(
+    c: &Call,
+    comm: Handle,
+    direction: i32,
+    disp: i32,
+    rank_source: Out<i32>,
+    rank_dest: Out<i32>,
+) -> Result {
     let (source, destination) = cart(c, comm, |cart, rank| cart.shift(rank, direction, disp))??;
     rank_source.set(or_null(source));
     rank_dest.set(or_null(destination));
@@ -171,7 +214,15 @@ fn whole_graph(c: &Call, comm: Handle, nnodes: i32, index: Ints, edges: Ints) ->
 }
 
 /// `MPI_Graph_create`.
-pub fn graph_create(c: &Call, comm_old: Handle, nnodes: i32, index: Ints, edges: Ints, _reorder: bool, comm_graph: Out<Handle>) -> Result {
+pub fn graph_create(
+    c: &Call,
+    comm_old: Handle,
+    nnodes: i32,
+    index: Ints,
+    edges: Ints,
+    _reorder: bool,
+    comm_graph: Out<Handle>,
+) -> Result {
     comm_graph.set(Handle(COMM_NULL));
     let (graph, _) = whole_graph(c, comm_old, nnodes, index, edges)?;
     let size = graph.size();
@@ -201,8 +252,18 @@ pub fn graphdims_get(c: &Call, comm: Handle, nnodes: Out<i32>, nedges: Out<i32>)
 /// `MPI_Graph_get`.
 pub fn graph_get(c: &Call, comm: Handle, maxindex: i32, maxedges: i32, index: Ints, edges: Ints) -> Result {
     graph(c, comm, |graph| {
-        graph.index.iter().take(maxindex as usize).enumerate().for_each(|(i, &value)| index.set(i, value as i32));
-        graph.edges.iter().take(maxedges as usize).enumerate().for_each(|(i, &value)| edges.set(i, value as i32));
+        graph
+            .index
+            .iter()
+            .take(maxindex as usize)
+            .enumerate()
+            .for_each(|(i, &value)| index.set(i, value as i32));
+        graph
+            .edges
+            .iter()
+            .take(maxedges as usize)
+            .enumerate()
+            .for_each(|(i, &value)| edges.set(i, value as i32));
     })
 }
 
@@ -217,7 +278,12 @@ pub fn graph_neighbors_count(c: &Call, comm: Handle, rank: i32, nneighbors: Out<
 pub fn graph_neighbors(c: &Call, comm: Handle, rank: i32, maxneighbors: i32, neighbors: Ints) -> Result {
     let rank = member(c, 1, rank, graph(c, comm, Graph::size)?)?;
     graph(c, comm, |graph| {
-        graph.neighbors(rank).iter().take(maxneighbors as usize).enumerate().for_each(|(i, &value)| neighbors.set(i, value as i32));
+        graph
+            .neighbors(rank)
+            .iter()
+            .take(maxneighbors as usize)
+            .enumerate()
+            .for_each(|(i, &value)| neighbors.set(i, value as i32));
     })
 }
 
@@ -239,7 +305,11 @@ pub fn dist_graph_create(
     for i in 0..n as usize {
         for _ in 0..natural(c, 3, degrees.get(i))? {
             let at = list.len();
-            list.push((sources.get(i) as u32, destinations.get(at) as u32, given.map_or(0, |weights| weights.get(at))));
+            list.push((
+                sources.get(i) as u32,
+                destinations.get(at) as u32,
+                given.map_or(0, |weights| weights.get(at)),
+            ));
         }
     }
     let made = c.mpi.comm_with_edges(comm_old.0, Contribution::Edges(list, given.is_some()))?;
@@ -262,7 +332,9 @@ pub fn dist_graph_create_adjacent(
     comm_dist_graph: Out<Handle>,
 ) -> Result {
     let (ins, outs) = (natural(c, 1, indegree)?, natural(c, 4, outdegree)?);
-    let ranks = |list: Ints, count: usize| list.to_vec(count).into_iter().map(|rank| rank as u32).collect::<Box<[u32]>>();
+    let ranks = |list: Ints, count: usize| {
+        list.to_vec(count).into_iter().map(|rank| rank as u32).collect::<Box<[u32]>>()
+    };
     let weights = |weights: Weights, count: usize| weights.given().map(|list| Box::from(list.to_vec(count)));
     let weights: Option<[Box<[i32]>; 2]> = match (weights(sourceweights, ins), weights(destweights, outs)) {
         (None, None) => None,
@@ -284,7 +356,13 @@ pub fn dist_graph_create_adjacent(
 }
 
 /// `MPI_Dist_graph_neighbors_count`.
-pub fn dist_graph_neighbors_count(c: &Call, comm: Handle, indegree: Out<i32>, outdegree: Out<i32>, weighted: Out<bool>) -> Result {
+pub fn dist_graph_neighbors_count(
+    c: &Call,
+    comm: Handle,
+    indegree: Out<i32>,
+    outdegree: Out<i32>,
+    weighted: Out<bool>,
+) -> Result {
     edges(c, comm, |edges, rank| {
         indegree.set(edges.sources(rank).len() as i32);
         outdegree.set(edges.destinations(rank).len() as i32);
@@ -311,6 +389,12 @@ pub fn dist_graph_neighbors(
     };
     edges(c, comm, |edges, rank| {
         fill(edges.sources(rank), edges.source_weights(rank), maxindegree, sources, sourceweights);
-        fill(edges.destinations(rank), edges.destination_weights(rank), maxoutdegree, destinations, destweights);
+        fill(
+            edges.destinations(rank),
+            edges.destination_weights(rank),
+            maxoutdegree,
+            destinations,
+            destweights,
+        );
     })
 }

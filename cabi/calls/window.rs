@@ -1,4 +1,5 @@
-//! Windows as objects (MPI 5.0 section 12.2): made and freed, names, hints, groups, attributes, error handlers.
+//! Windows as objects (MPI 5.0 section 12.2): made and freed, names, hints, groups, attributes, error
+//! handlers.
 
 use super::info::hints;
 use crate::args::{Handle, InOut, Out, OutAttribute, OutCount, OutText, Text};
@@ -31,14 +32,30 @@ fn made(c: &Call, handle: usize, info: &Info, win: Out<Handle>) -> Result {
 }
 
 /// `MPI_Win_create`.
-pub fn create(c: &Call, base: Addr, size: i64, disp_unit: i64, info: Handle, comm: Handle, win: Out<Handle>) -> Result {
+pub fn create(
+    c: &Call,
+    base: Addr,
+    size: i64,
+    disp_unit: i64,
+    info: Handle,
+    comm: Handle,
+    win: Out<Handle>,
+) -> Result {
     let info = hints(c, info)?;
     let handle = c.mpi.make_window(Flavor::Create, base, size, disp_unit, comm.0)?;
     made(c, handle, &info, win)
 }
 
 /// `MPI_Win_allocate`.
-pub fn allocate(c: &Call, size: i64, disp_unit: i64, info: Handle, comm: Handle, baseptr: Addr, win: Out<Handle>) -> Result {
+pub fn allocate(
+    c: &Call,
+    size: i64,
+    disp_unit: i64,
+    info: Handle,
+    comm: Handle,
+    baseptr: Addr,
+    win: Out<Handle>,
+) -> Result {
     let info = hints(c, info)?;
     let memory = match rank::heap::allocate(usize::try_from(size).unwrap_or(0)) {
         Some(memory) => memory,
@@ -57,7 +74,15 @@ pub fn allocate(c: &Call, size: i64, disp_unit: i64, info: Handle, comm: Handle,
 }
 
 /// `MPI_Win_allocate_shared`.
-pub fn allocate_shared(c: &Call, size: i64, disp_unit: i64, info: Handle, comm: Handle, baseptr: Addr, win: Out<Handle>) -> Result {
+pub fn allocate_shared(
+    c: &Call,
+    size: i64,
+    disp_unit: i64,
+    info: Handle,
+    comm: Handle,
+    baseptr: Addr,
+    win: Out<Handle>,
+) -> Result {
     let info = hints(c, info)?;
     let handle = c.mpi.make_window(Flavor::Shared, Addr::NULL, size, disp_unit, comm.0)?;
     memory::store(baseptr, own_base(c, handle)?);
@@ -74,10 +99,10 @@ pub fn create_dynamic(c: &Call, info: Handle, comm: Handle, win: Out<Handle>) ->
 /// Gives back memory of a window.
 fn release(memory: Addr) {
     // SAFETY: `rank::heap::allocate` gave it for this window, which is no more.
-    unsafe { libc::free(memory.0 as *mut libc::c_void) };
+    unsafe { rank::heap::release(memory) };
 }
 
-/// Where the calling rank's memory begins.
+/// Returns where the calling rank's memory begins.
 fn own_base(c: &Call, handle: usize) -> Result<usize> {
     let world = c.mpi.world();
     let win = world.objects.wins.get(&world.objects.comms, handle)?;
@@ -121,7 +146,14 @@ pub fn detach(c: &Call, win: Handle, base: Addr) -> Result {
 }
 
 /// `MPI_Win_shared_query`: of `MPI_PROC_NULL` the first rank that has memory.
-pub fn shared_query(c: &Call, win: Handle, rank: i32, size: OutCount, disp_unit: OutCount, baseptr: Addr) -> Result {
+pub fn shared_query(
+    c: &Call,
+    win: Handle,
+    rank: i32,
+    size: OutCount,
+    disp_unit: OutCount,
+    baseptr: Addr,
+) -> Result {
     let world = c.mpi.world();
     let window = world.objects.wins.get(&world.objects.comms, win.0)?;
     let communicator = world.objects.comms.get(window.comm)?;
@@ -175,7 +207,8 @@ pub fn get_name(c: &Call, win: Handle, win_name: OutText, resultlen: Out<i32>) -
     }
     valid(c, win)?;
     let world = c.mpi.world();
-    let length = win_name.set(world.objects.wins.name(world.messages.me(), win.0), MPI_MAX_OBJECT_NAME as usize);
+    let length =
+        win_name.set(world.objects.wins.name(world.messages.me(), win.0), MPI_MAX_OBJECT_NAME as usize);
     resultlen.set(length as i32);
     Ok(())
 }
@@ -219,7 +252,7 @@ pub fn get_attr(c: &Call, win: Handle, keyval: i32, value: OutAttribute, flag: O
     Ok(())
 }
 
-/// What a predefined attribute of a window says.
+/// Returns what a predefined attribute of a window says.
 fn predefined_value(c: &Call, win: Handle, predefined: Predefined) -> Result<Option<Value>> {
     let world = c.mpi.world();
     let window = world.objects.wins.get(&world.objects.comms, win.0)?;

@@ -34,8 +34,8 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// A block of the key's size, of which the whole pages within `ranges` (ascending, first byte and first byte behind)
-    /// are the same memory as in all other blocks of that key.
+    /// A block of the key's size, of which the whole pages within `ranges` (ascending, first byte and first
+    /// byte behind) are the same memory as in all other blocks of that key.
     ///
     /// # Errors
     /// What the operating system refuses.
@@ -43,14 +43,26 @@ impl Partial {
         let bytes = key.2.max(1).next_multiple_of(PAGE);
         let known = self.files.get(&key).and_then(Weak::upgrade);
         let file = known.map_or_else(|| memory(bytes).map(Rc::new), Ok)?;
-        let start = map(std::ptr::null_mut(), bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)?;
+        let start = map(
+            std::ptr::null_mut(),
+            bytes,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )?;
         let block = Block { start, bytes, _file: file.clone() };
         for &(from, end) in ranges {
             // The block's last page is shared as far as the block goes.
             let end = if end == key.2 { bytes } else { end / PAGE * PAGE };
             let from = from.next_multiple_of(PAGE);
             if from < end {
-                map(start.wrapping_byte_add(from), end - from, libc::MAP_SHARED | libc::MAP_FIXED, file.as_raw_fd(), from)?;
+                map(
+                    start.wrapping_byte_add(from),
+                    end - from,
+                    libc::MAP_SHARED | libc::MAP_FIXED,
+                    file.as_raw_fd(),
+                    from,
+                )?;
             }
         }
         self.files.insert(key, Rc::downgrade(&file));
@@ -85,9 +97,18 @@ fn memory(bytes: usize) -> io::Result<OwnedFd> {
     Ok(file)
 }
 
-fn map(at: *mut libc::c_void, bytes: usize, flags: i32, descriptor: i32, offset: usize) -> io::Result<*mut libc::c_void> {
-    // SAFETY: with MAP_FIXED, `at` lies within a mapping of `take`'s that nobody has seen yet; without, the system chooses.
-    let start = unsafe { libc::mmap(at, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, descriptor, offset as libc::off_t) };
+fn map(
+    at: *mut libc::c_void,
+    bytes: usize,
+    flags: i32,
+    descriptor: i32,
+    offset: usize,
+) -> io::Result<*mut libc::c_void> {
+    // SAFETY: with MAP_FIXED, `at` lies within a mapping of `take`'s that nobody has seen yet; without, the
+    // system chooses.
+    let start = unsafe {
+        libc::mmap(at, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, descriptor, offset as libc::off_t)
+    };
     if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(start) }
 }
 

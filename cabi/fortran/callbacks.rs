@@ -28,7 +28,8 @@ struct State {
 
 impl State {
     fn leak(functions: [Addr; 3], extra: i64) -> Addr {
-        Addr(std::ptr::from_ref(Box::leak(Box::new(State { functions: functions.map(|f| f.0), extra }))) as usize)
+        Addr(std::ptr::from_ref(Box::leak(Box::new(State { functions: functions.map(|f| f.0), extra })))
+            as usize)
     }
 
     fn of(at: Addr) -> &'static State {
@@ -50,7 +51,14 @@ macro_rules! call {
     (@ $argument:expr) => { Addr };
 }
 
-extern "C-unwind" fn copy(object: Handle, keyval: i32, state: Addr, value: Addr, out: Addr, flag: Addr) -> i32 {
+extern "C-unwind" fn copy(
+    object: Handle,
+    keyval: i32,
+    state: Addr,
+    value: Addr,
+    out: Addr,
+    flag: Addr,
+) -> i32 {
     let state = State::of(state);
     let (object, value_in) = (object.0 as i32, value.0 as i64);
     let (mut value_out, mut copied, mut error) = (0i64, 0i32, MPI_SUCCESS);
@@ -84,7 +92,7 @@ extern "C-unwind" fn delete(object: Handle, keyval: i32, value: Addr, state: Add
     error
 }
 
-/// Whether a delete function of an attribute key is ours, for one of Fortran.
+/// Returns `true` if a delete function of an attribute key is ours, for one of Fortran.
 pub fn is_keyval(function: usize) -> bool {
     function == delete as *const () as usize
 }
@@ -92,7 +100,12 @@ pub fn is_keyval(function: usize) -> bool {
 /// The copy function that C is given: what Fortran's `MPI_*_DUP_FN` does not depend on a language.
 fn copy_function(given: Addr) -> Addr {
     use super::module::{mpi_comm_dup_fn_, mpi_dup_fn_, mpi_type_dup_fn_, mpi_win_dup_fn_};
-    let dups = [mpi_dup_fn_ as *const (), mpi_comm_dup_fn_ as *const (), mpi_type_dup_fn_ as *const (), mpi_win_dup_fn_ as *const ()];
+    let dups = [
+        mpi_dup_fn_ as *const (),
+        mpi_comm_dup_fn_ as *const (),
+        mpi_type_dup_fn_ as *const (),
+        mpi_win_dup_fn_ as *const (),
+    ];
     if dups.contains(&(given.0 as *const ())) { Addr(DUP_FN) } else { Addr(copy as *const () as usize) }
 }
 
@@ -166,7 +179,16 @@ pub extern "C" fn mpi_conversion_fn_null_() {}
 fn conversion(which: usize, state: &State, arguments: [Addr; 5]) -> i32 {
     let [userbuf, datatype, count, filebuf, position] = arguments;
     let mut error = MPI_SUCCESS;
-    call!(state.functions[which], userbuf, datatype, count, filebuf, position, reference(&state.extra), Addr(&raw mut error as usize));
+    call!(
+        state.functions[which],
+        userbuf,
+        datatype,
+        count,
+        filebuf,
+        position,
+        reference(&state.extra),
+        Addr(&raw mut error as usize)
+    );
     error
 }
 
@@ -189,7 +211,13 @@ extern "C-unwind" fn extent(datatype: Handle, extent: Addr, state: Addr) -> i32 
     let state = State::of(state);
     let datatype = datatype.0 as i32;
     let mut error = MPI_SUCCESS;
-    call!(state.functions[2], reference(&datatype), extent, reference(&state.extra), Addr(&raw mut error as usize));
+    call!(
+        state.functions[2],
+        reference(&datatype),
+        extent,
+        reference(&state.extra),
+        Addr(&raw mut error as usize)
+    );
     error
 }
 

@@ -45,7 +45,7 @@ impl Shape {
         Shape { base: Addr(load(at)), element: load(at.offset(8)), dimensions }
     }
 
-    /// Whether the elements lie side by side; an assumed-size array does by definition.
+    /// Returns `true` if the elements lie side by side; an assumed-size array does by definition.
     fn contiguous(&self) -> bool {
         let mut expected = self.element;
         for dimension in &self.dimensions {
@@ -127,7 +127,7 @@ impl Contiguous {
         Contiguous { at: Addr(bytes.as_ptr() as usize), copy: Some((shape, bytes)), write }
     }
 
-    /// Where C finds it.
+    /// Returns where C finds it.
     #[inline]
     pub fn at(&self) -> Addr {
         self.at
@@ -171,7 +171,7 @@ impl Section {
         Section { base, strided, made: Vec::new() }
     }
 
-    /// Where it begins.
+    /// Returns where it begins.
     pub fn at(&self) -> Addr {
         self.base
     }
@@ -227,7 +227,9 @@ impl Section {
         let mut of = self.made(|new| exports::PMPI_Type_contiguous_c(each, datatype, new))?;
         if elements == shape.elements() {
             for dimension in &shape.dimensions {
-                of = self.made(|new| exports::PMPI_Type_create_hvector_c(dimension.extent, 1, dimension.stride, of, new))?;
+                of = self.made(|new| {
+                    exports::PMPI_Type_create_hvector_c(dimension.extent, 1, dimension.stride, of, new)
+                })?;
             }
         } else {
             let mut displacements: Vec<i64> = Vec::new();

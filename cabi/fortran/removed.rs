@@ -2,8 +2,8 @@
 //! that replaced them, with displacements and extents as `INTEGER`.
 
 use super::entries::{
-    pmpi_comm_create_errhandler_, pmpi_comm_get_errhandler_, pmpi_comm_set_errhandler_, pmpi_type_create_hindexed_,
-    pmpi_type_create_hvector_, pmpi_type_create_struct_,
+    pmpi_comm_create_errhandler_, pmpi_comm_get_errhandler_, pmpi_comm_set_errhandler_,
+    pmpi_type_create_hindexed_, pmpi_type_create_hvector_, pmpi_type_create_struct_,
 };
 use super::{finish, handle, int};
 use crate::call::Object;
@@ -28,7 +28,11 @@ fn narrow(at: Addr, value: i64, function: Function, successor: &str) -> i32 {
             MPI_SUCCESS
         }
         Err(_) => edge::call(function, Object::None, |c| {
-            Err(c.wrong(0, MPI_ERR_ARG, format_args!("the result {value} does not fit an INTEGER; call {successor}")))
+            Err(c.wrong(
+                0,
+                MPI_ERR_ARG,
+                format_args!("the result {value} does not fit an INTEGER; call {successor}"),
+            ))
         }),
     }
 }
@@ -47,7 +51,11 @@ pub extern "C-unwind" fn mpi_address_(location: Addr, address: Addr, ierror: Add
 
 fn extents(datatype: Addr) -> Result<(i64, i64), i32> {
     let (mut lower, mut extent) = (0i64, 0i64);
-    let code = exports::PMPI_Type_get_extent(handle(datatype), Addr(&raw mut lower as usize), Addr(&raw mut extent as usize));
+    let code = exports::PMPI_Type_get_extent(
+        handle(datatype),
+        Addr(&raw mut lower as usize),
+        Addr(&raw mut extent as usize),
+    );
     if code == MPI_SUCCESS { Ok((lower, extent)) } else { Err(code) }
 }
 
@@ -73,21 +81,49 @@ bounds! {
 
 /// `MPI_TYPE_HVECTOR`.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn mpi_type_hvector_(count: Addr, blocklength: Addr, stride: Addr, oldtype: Addr, newtype: Addr, ierror: Addr) {
+pub extern "C-unwind" fn mpi_type_hvector_(
+    count: Addr,
+    blocklength: Addr,
+    stride: Addr,
+    oldtype: Addr,
+    newtype: Addr,
+    ierror: Addr,
+) {
     let stride = i64::from(int(stride));
     pmpi_type_create_hvector_(count, blocklength, reference(&stride), oldtype, newtype, ierror);
 }
 
 /// `MPI_TYPE_HINDEXED`.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn mpi_type_hindexed_(count: Addr, lengths: Addr, displacements: Addr, oldtype: Addr, newtype: Addr, ierror: Addr) {
+pub extern "C-unwind" fn mpi_type_hindexed_(
+    count: Addr,
+    lengths: Addr,
+    displacements: Addr,
+    oldtype: Addr,
+    newtype: Addr,
+    ierror: Addr,
+) {
     let displacements = wide(displacements, count);
-    pmpi_type_create_hindexed_(count, lengths, Addr(displacements.as_ptr() as usize), oldtype, newtype, ierror);
+    pmpi_type_create_hindexed_(
+        count,
+        lengths,
+        Addr(displacements.as_ptr() as usize),
+        oldtype,
+        newtype,
+        ierror,
+    );
 }
 
 /// `MPI_TYPE_STRUCT`.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn mpi_type_struct_(count: Addr, lengths: Addr, displacements: Addr, types: Addr, newtype: Addr, ierror: Addr) {
+pub extern "C-unwind" fn mpi_type_struct_(
+    count: Addr,
+    lengths: Addr,
+    displacements: Addr,
+    types: Addr,
+    newtype: Addr,
+    ierror: Addr,
+) {
     let displacements = wide(displacements, count);
     pmpi_type_create_struct_(count, lengths, Addr(displacements.as_ptr() as usize), types, newtype, ierror);
 }

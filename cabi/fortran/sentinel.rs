@@ -52,11 +52,14 @@ fn addresses() -> &'static [usize] {
     static ADDRESSES: OnceLock<Vec<usize>> = OnceLock::new();
     ADDRESSES.get_or_init(|| {
         let library = object_of(addresses as *const () as usize);
-        spelled().iter().map(|all| all.iter().copied().find(|&at| object_of(at) != library).unwrap_or(all[0])).collect()
+        spelled()
+            .iter()
+            .map(|all| all.iter().copied().find(|&at| object_of(at) != library).unwrap_or(all[0]))
+            .collect()
     })
 }
 
-/// Where the executable or library that holds an address begins.
+/// Returns where the executable or library that holds an address begins.
 fn object_of(address: usize) -> usize {
     // SAFETY: a plain structure of pointers, for which zeros are a value.
     let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
@@ -65,14 +68,14 @@ fn object_of(address: usize) -> usize {
     found.dli_fbase as usize
 }
 
-/// Whether an address in the program as loaded is that common block.
+/// Returns `true` if an address in the program as loaded is that common block.
 #[inline]
 pub(crate) fn is(loaded: Addr, which: Sentinel) -> bool {
     loaded.0 == addresses()[which as usize]
 }
 
-/// The address in the program as loaded: with an image for each rank, each has its own commons. Programs that are spawned have theirs, too: for one of these
-/// the first program's.
+/// The address in the program as loaded: with an image for each rank, each has its own commons. Programs that
+/// are spawned have theirs, too: for one of these the first program's.
 #[inline]
 pub(crate) fn original(at: Addr) -> Addr {
     let loaded = rank::original(at.0);

@@ -8,7 +8,7 @@ use rank::memory::{self, load, store};
 pub struct Owned(Vec<u8>);
 
 impl Owned {
-    /// Where C finds it.
+    /// Returns where C finds it.
     pub fn at(&self) -> Addr {
         Addr(self.0.as_ptr() as usize)
     }
@@ -54,7 +54,7 @@ impl Result {
         // Filled with what no text holds, to tell a call that wrote nothing.
         Result { at, length, bytes: vec![0xff; room.max(1) as usize] }
     }
-    /// Where C puts it.
+    /// Returns where C puts it.
     pub fn at(&mut self) -> Addr {
         Addr(self.bytes.as_mut_ptr() as usize)
     }
@@ -83,7 +83,7 @@ impl Length {
     pub fn room(&self) -> i32 {
         self.value
     }
-    /// Where C finds it.
+    /// Returns where C finds it.
     pub fn at(&mut self) -> Addr {
         Addr(&raw mut self.value as usize)
     }
@@ -112,7 +112,8 @@ impl Texts {
     fn strided(at: Addr, length: usize, stride: usize, count: Option<i32>) -> Texts {
         let mut texts = Vec::new();
         while count.is_none_or(|count| (texts.len() as i32) < count) {
-            // Commands and arguments of spawned programs lose leading blanks as well (MPI 5.0 section 11.8.2).
+            // Commands and arguments of spawned programs lose leading blanks as well (MPI 5.0 section
+            // 11.8.2).
             let text = stripped(at.offset((texts.len() * stride) as i64), length);
             if count.is_none() && text.0.len() == 1 {
                 break;
@@ -123,7 +124,7 @@ impl Texts {
         Texts { texts, pointers }
     }
 
-    /// Where C finds the array; null if there is none.
+    /// Returns where C finds the array; null if there is none.
     pub fn at(&self) -> Addr {
         if self.pointers.is_empty() { Addr::NULL } else { Addr(self.pointers.as_ptr() as usize) }
     }
@@ -143,13 +144,14 @@ impl TextArrays {
             return TextArrays { rows: Vec::new(), pointers: Vec::new() };
         }
         let count = count.max(0) as usize;
-        let rows: Vec<Texts> =
-            (0..count).map(|row| Texts::strided(at.offset((row * length) as i64), length, count * length, None)).collect();
+        let rows: Vec<Texts> = (0..count)
+            .map(|row| Texts::strided(at.offset((row * length) as i64), length, count * length, None))
+            .collect();
         let pointers = rows.iter().map(|r| r.at().0).chain([0]).collect();
         TextArrays { rows, pointers }
     }
 
-    /// Where C finds the array; null if there is none.
+    /// Returns where C finds the array; null if there is none.
     pub fn at(&self) -> Addr {
         if self.pointers.is_empty() { Addr::NULL } else { Addr(self.pointers.as_ptr() as usize) }
     }

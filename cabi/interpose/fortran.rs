@@ -1,4 +1,5 @@
-//! Entry points of libgfortran that name a unit or draw random numbers, of which each rank has its own, or take crashes over.
+//! Entry points of libgfortran that name a unit or draw random numbers, of which each rank has its own, or
+//! take crashes over.
 
 use rank::fortran_random::{self, Opaque};
 use rank::fortran_units;
@@ -11,34 +12,120 @@ pub struct Parameters {
     unit: i32,
 }
 
+/// Flags of `st_parameter_open`: a file is named; libgfortran chooses the unit's number.
+const OPEN_FILE: i32 = 1 << 8;
+const OPEN_NEW_UNIT: i32 = 1 << 23;
+/// Flags of `st_parameter_dt` that only formatted transfer has: list-directed, with a format, of a namelist.
+const FORMATTED: i32 = 1 << 7 | 1 << 12 | 1 << 15;
+
+/// Returns `true` if an `open` statement makes a scratch file.
+///
+/// # Safety
+/// `parameters` are of such a statement.
+unsafe fn is_scratch(parameters: &Parameters) -> bool {
+    const HAS_STATUS: i32 = 1 << 9;
+    /// The word of `st_parameter_open` with the status; behind it is its length.
+    const STATUS: usize = 9;
+    if parameters.flags & HAS_STATUS == 0 {
+        return false;
+    }
+    // SAFETY: the block has these words, and the first is the address of as many characters as the second
+    // says.
+    let status = unsafe {
+        let words = std::ptr::from_ref(parameters).cast::<usize>();
+        std::slice::from_raw_parts(*words.add(STATUS) as *const u8, *words.add(STATUS + 1))
+    };
+    status.trim_ascii_end().eq_ignore_ascii_case(b"scratch")
+}
+
+/// Returns why a program cannot run that has libgfortran inside it: some of its calls come here, the others
+/// do not.
+///
+/// Where the linker found libgfortran before libxsim, all of its functions are the program's own, and so are
+/// each rank's units.
+pub fn is_inside() -> Option<&'static str> {
+    let is_called = rank::is_any_called(&STATEMENTS.map(|name| name.trim_matches('_')))
+        && !Next::new(c"_gfortran_st_write").exists();
+    is_called.then_some(
+        "this program has parts of libgfortran inside it (-static-libgfortran), which cannot give each rank units of its own; \
+         link it with xsim fc, which leaves -static-libgfortran out, or without that option",
+    )
+}
+
 macro_rules! statements {
-    ($($name:ident $symbol:expr;)*) => { $(
+    ($($name:ident $symbol:expr, |$parameters:ident| $unit:expr;)*) => {
+        /// The statements, as the loader's tables name them.
+        const STATEMENTS: [&str; 11] = [$(stringify!($name)),*];
+        $(
         /// The statement of this name, for the calling rank's unit.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(parameters: *mut Parameters) {
             static REAL: Next = Next::new($symbol);
             // SAFETY: compiled Fortran passes its parameter block, made anew for each statement.
             unsafe {
-                (*parameters).unit = fortran_units::translate((*parameters).unit);
+                let $parameters = &mut *parameters;
+                $parameters.unit = $unit;
                 REAL.get::<unsafe extern "C" fn(*mut Parameters)>()(parameters)
             }
         }
     )* };
 }
 statements! {
-    _gfortran_st_open c"_gfortran_st_open";
-    _gfortran_st_close c"_gfortran_st_close";
-    _gfortran_st_read c"_gfortran_st_read";
-    _gfortran_st_write c"_gfortran_st_write";
-    _gfortran_st_inquire c"_gfortran_st_inquire";
-    _gfortran_st_rewind c"_gfortran_st_rewind";
-    _gfortran_st_backspace c"_gfortran_st_backspace";
-    _gfortran_st_endfile c"_gfortran_st_endfile";
-    _gfortran_st_flush c"_gfortran_st_flush";
+    _gfortran_st_open c"_gfortran_st_open", |p| match p.flags & OPEN_NEW_UNIT {
+        0 => fortran_units::open(p.unit, p.flags & OPEN_FILE != 0 || is_scratch(p)),
+        _ => p.unit,
+    };
+    _gfortran_st_close c"_gfortran_st_close", |p| fortran_units::close(p.unit);
+    _gfortran_st_read c"_gfortran_st_read", |p| fortran_units::transfer(p.unit, true, p.flags & FORMATTED != 0);
+    _gfortran_st_write c"_gfortran_st_write", |p| fortran_units::transfer(p.unit, false, p.flags & FORMATTED != 0);
+    _gfortran_st_inquire c"_gfortran_st_inquire", |p| fortran_units::translate(p.unit);
+    _gfortran_st_rewind c"_gfortran_st_rewind", |p| fortran_units::translate(p.unit);
+    _gfortran_st_backspace c"_gfortran_st_backspace", |p| fortran_units::translate(p.unit);
+    _gfortran_st_endfile c"_gfortran_st_endfile", |p| fortran_units::translate(p.unit);
+    _gfortran_st_flush c"_gfortran_st_flush", |p| fortran_units::translate(p.unit);
+    _gfortran_st_wait c"_gfortran_st_wait", |p| fortran_units::translate(p.unit);
+    _gfortran_st_wait_async c"_gfortran_st_wait_async", |p| fortran_units::translate(p.unit);
 }
 
-/// What a Fortran main program calls first. libgfortran then takes the signals of crashes over, for a backtrace of its own: taken back, so that
-/// the report names the rank.
+/// An argument of these functions: an address or a length.
+type Word = usize;
+
+macro_rules! functions {
+    ($($name:ident $symbol:expr;)*) => { $(
+        /// The function of this name, for the calling rank's unit.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(unit: *const i32, second: Word, third: Word, fourth: Word) -> Word {
+            static REAL: Next = Next::new($symbol);
+            // SAFETY: compiled Fortran passes the address of a number; libgfortran's function takes as many
+            // more as it gave.
+            unsafe {
+                let number = fortran_units::translate(*unit);
+                REAL.get::<unsafe extern "C" fn(*const i32, Word, Word, Word) -> Word>()(&raw const number, second, third, fourth)
+            }
+        }
+    )* };
+}
+functions! {
+    _gfortran_fgetc c"_gfortran_fgetc";
+    _gfortran_fgetc_i1_sub c"_gfortran_fgetc_i1_sub";
+    _gfortran_fgetc_i2_sub c"_gfortran_fgetc_i2_sub";
+    _gfortran_fgetc_i4_sub c"_gfortran_fgetc_i4_sub";
+    _gfortran_fgetc_i8_sub c"_gfortran_fgetc_i8_sub";
+    _gfortran_fputc c"_gfortran_fputc";
+    _gfortran_fputc_i1_sub c"_gfortran_fputc_i1_sub";
+    _gfortran_fputc_i2_sub c"_gfortran_fputc_i2_sub";
+    _gfortran_fputc_i4_sub c"_gfortran_fputc_i4_sub";
+    _gfortran_fputc_i8_sub c"_gfortran_fputc_i8_sub";
+    _gfortran_fseek_sub c"_gfortran_fseek_sub";
+    _gfortran_ftell c"_gfortran_ftell";
+    _gfortran_ftell_i1_sub c"_gfortran_ftell_i1_sub";
+    _gfortran_ftell_i2_sub c"_gfortran_ftell_i2_sub";
+    _gfortran_ftell_i4_sub c"_gfortran_ftell_i4_sub";
+    _gfortran_ftell_i8_sub c"_gfortran_ftell_i8_sub";
+}
+
+/// Stands in for what a Fortran main program calls first. libgfortran then takes the signals of crashes over,
+/// for a backtrace of its own: taken back, so that the report names the rank.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _gfortran_set_options(count: i32, options: *mut i32) {
     static REAL: Next = Next::new(c"_gfortran_set_options");

@@ -9,7 +9,11 @@ use rank::random::{self, Generators};
 type Getopt = unsafe extern "C" fn(c_int, *const *mut c_char, *const c_char) -> c_int;
 /// Begins anew in each rank.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn getopt(count: c_int, arguments: *const *mut c_char, options: *const c_char) -> c_int {
+pub unsafe extern "C" fn getopt(
+    count: c_int,
+    arguments: *const *mut c_char,
+    options: *const c_char,
+) -> c_int {
     static REAL: Next = Next::new(c"getopt");
     libc_state::before_getopt();
     // SAFETY: the C library's function of this name and type.
@@ -18,7 +22,8 @@ pub unsafe extern "C" fn getopt(count: c_int, arguments: *const *mut c_char, opt
     option
 }
 
-type GetoptLong = unsafe extern "C" fn(c_int, *const *mut c_char, *const c_char, *const c_void, *mut c_int) -> c_int;
+type GetoptLong =
+    unsafe extern "C" fn(c_int, *const *mut c_char, *const c_char, *const c_void, *mut c_int) -> c_int;
 macro_rules! getopt_long {
     ($name:ident, $symbol:expr) => {
         /// Begins anew in each rank.
@@ -50,7 +55,9 @@ pub unsafe extern "C" fn strtok(text: *mut c_char, delimiters: *const c_char) ->
         // SAFETY: what strtok is, with a position that only this rank uses.
         Some(position) => unsafe { libc::strtok_r(text, delimiters, position) },
         // SAFETY: the C library's function of this name and type.
-        None => unsafe { REAL.get::<unsafe extern "C" fn(*mut c_char, *const c_char) -> *mut c_char>()(text, delimiters) },
+        None => unsafe {
+            REAL.get::<unsafe extern "C" fn(*mut c_char, *const c_char) -> *mut c_char>()(text, delimiters)
+        },
     }
 }
 
@@ -74,7 +81,8 @@ macro_rules! generator {
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
             static REAL: Next = Next::new($symbol);
             match random::generators() {
-                // SAFETY: glibc's reentrant function on this rank's own state, which lives until the rank ends.
+                // SAFETY: glibc's reentrant function on this rank's own state, which lives until the rank
+                // ends.
                 Some(generators) => unsafe {
                     let $g: &mut Generators = &mut *generators;
                     $own

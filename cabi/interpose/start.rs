@@ -7,7 +7,15 @@ use rank::next::Next;
 use rank::program::{Constructor, Main};
 
 type Plain = Option<unsafe extern "C" fn()>;
-type Start = unsafe extern "C" fn(Main, c_int, *mut *mut c_char, Option<Constructor>, Plain, Plain, *mut c_void) -> c_int;
+type Start = unsafe extern "C" fn(
+    Main,
+    c_int,
+    *mut *mut c_char,
+    Option<Constructor>,
+    Plain,
+    Plain,
+    *mut c_void,
+) -> c_int;
 static START: Next = Next::new(c"__libc_start_main");
 
 /// glibc runs a non-null `init` in place of the program's constructors; ranks run those themselves.

@@ -4,13 +4,25 @@ use std::ffi::{c_char, c_int, c_void};
 
 use rank::next::Next;
 use rank::stdio::{self, File};
+use rank::{descriptors, own_streams};
+
+/// Sets errno and returns -1.
+pub(super) fn fail(error: c_int) -> c_int {
+    // SAFETY: this thread's errno.
+    unsafe { *libc::__errno_location() = error };
+    -1
+}
 
 /// Output of a rank goes to its lines.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn write(descriptor: c_int, bytes: *const c_void, len: usize) -> isize {
-    if (descriptor == 1 || descriptor == 2) && !bytes.is_null() && len <= isize::MAX as usize {
+    if descriptors::is_output(descriptor) && !bytes.is_null() && len <= isize::MAX as usize {
+        if descriptors::is_closed(descriptor) {
+            return fail(libc::EBADF) as isize;
+        }
         // SAFETY: the caller of write vouches for `len` bytes.
-        if stdio::write(descriptor, unsafe { std::slice::from_raw_parts(bytes.cast(), len) }) {
+        let bytes = unsafe { std::slice::from_raw_parts(bytes.cast(), len) };
+        if stdio::write(descriptor, bytes) || descriptors::write_copy(descriptor, bytes) {
             return len as isize;
         }
     }
@@ -21,7 +33,7 @@ pub unsafe extern "C" fn write(descriptor: c_int, bytes: *const c_void, len: usi
 /// Output of a rank goes to its lines.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn writev(descriptor: c_int, parts: *const libc::iovec, count: c_int) -> isize {
-    if (descriptor == 1 || descriptor == 2) && rank::current().is_some() && !parts.is_null() {
+    if descriptors::is_output(descriptor) && rank::current().is_some() && !parts.is_null() {
         let mut total = 0;
         for k in 0..count.max(0) as usize {
             // SAFETY: the caller of writev vouches for `count` parts and their bytes.
@@ -43,9 +55,11 @@ pub unsafe extern "C" fn writev(descriptor: c_int, parts: *const libc::iovec, co
 /// Standard input is at its end for every rank but 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn read(descriptor: c_int, bytes: *mut c_void, len: usize) -> isize {
-    if stdio::input_is_empty(descriptor) {
+    let own = if descriptor == 0 { own_streams::input() } else { None };
+    if own.is_none() && stdio::input_is_empty(descriptor) {
         return 0;
     }
+    let descriptor = own.unwrap_or(descriptor);
     // SAFETY: the system call of this function, with its own arguments; it sets errno.
     unsafe { libc::syscall(libc::SYS_read, descriptor, bytes, len) as isize }
 }
@@ -73,12 +87,11 @@ pub unsafe extern "C" fn fflush(file: *mut File) -> c_int {
     unsafe { REAL.get::<unsafe extern "C" fn(*mut File) -> c_int>()(file) }
 }
 
-/// A standard stream stays open for the other ranks.
+/// Closes a standard stream for the calling rank alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fclose(file: *mut File) -> c_int {
     static REAL: Next = Next::new(c"fclose");
-    if stdio::is_kept(file) {
-        stdio::flush(file);
+    if stdio::is_kept(file) && stdio::close(file) {
         return 0;
     }
     // SAFETY: the C library's function of this name and type.
@@ -104,7 +117,11 @@ pub unsafe extern "C" fn setvbuf(file: *mut File, buffer: *mut c_char, mode: c_i
         return 0;
     }
     // SAFETY: the C library's function of this name and type.
-    unsafe { REAL.get::<unsafe extern "C" fn(*mut File, *mut c_char, c_int, usize) -> c_int>()(file, buffer, mode, len) }
+    unsafe {
+        REAL.get::<unsafe extern "C" fn(*mut File, *mut c_char, c_int, usize) -> c_int>()(
+            file, buffer, mode, len,
+        )
+    }
 }
 
 /// As `setvbuf`.
@@ -130,13 +147,17 @@ pub unsafe extern "C" fn setlinebuf(file: *mut File) {
     unsafe { setvbuf(file, std::ptr::null_mut(), libc::_IOLBF, 0) };
 }
 
-/// Reopening `stdout` or `stderr` redirects the calling rank only.
+/// Reopening a standard stream redirects the calling rank only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn freopen(path: *const c_char, mode: *const c_char, file: *mut File) -> *mut File {
     static REAL: Next = Next::new(c"freopen");
     if !stdio::is_kept(file) {
         // SAFETY: the C library's function of this name and type.
-        return unsafe { REAL.get::<unsafe extern "C" fn(*const c_char, *const c_char, *mut File) -> *mut File>()(path, mode, file) };
+        return unsafe {
+            REAL.get::<unsafe extern "C" fn(*const c_char, *const c_char, *mut File) -> *mut File>()(
+                path, mode, file,
+            )
+        };
     }
     if path.is_null() || mode.is_null() {
         return file;
@@ -152,16 +173,14 @@ pub unsafe extern "C" fn freopen(path: *const c_char, mode: *const c_char, file:
     if descriptor < 0 {
         return std::ptr::null_mut();
     }
-    if !stdio::reopen(file, descriptor) {
-        // Standard input belongs to rank 0 and cannot be another file for each rank.
-        // SAFETY: opened above.
-        unsafe {
-            libc::close(descriptor);
-            *libc::__errno_location() = libc::ENOTSUP;
-        }
-        return std::ptr::null_mut();
+    if stdio::reopen(file, descriptor) || own_streams::set_input(descriptor) {
+        return file;
     }
-    file
+    // In a fork of a rank, or on another thread.
+    // SAFETY: opened above.
+    unsafe { libc::close(descriptor) };
+    fail(libc::ENOTSUP);
+    std::ptr::null_mut()
 }
 
 /// glibc's own duplicates the descriptor of `stderr`, which would pass the rank's lines by.
@@ -180,4 +199,51 @@ pub unsafe extern "C" fn perror(what: *const c_char) {
         write(2, text.as_ptr().cast(), text.len());
         *libc::__errno_location() = error;
     }
+}
+
+/// Duplicates a descriptor; a copy of a standard stream stays the rank's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dup(old: c_int) -> c_int {
+    // SAFETY: the system call of this function; it sets errno.
+    let real = |old: c_int| unsafe { libc::syscall(libc::SYS_dup, old) as c_int };
+    descriptors::duplicate(old, real).unwrap_or_else(|| real(old))
+}
+
+/// Puts a descriptor in the place of another; of a standard one, for the calling rank alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
+    // SAFETY: the system call of this function; it sets errno.
+    let real = |old: c_int| unsafe { libc::syscall(libc::SYS_dup2, old, new) as c_int };
+    descriptors::duplicate_to(old, new, real).unwrap_or_else(|| real(old))
+}
+
+/// As `dup2`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dup3(old: c_int, new: c_int, flags: c_int) -> c_int {
+    // SAFETY: the system call of this function; it sets errno.
+    let real = |old: c_int| unsafe { libc::syscall(libc::SYS_dup3, old, new, flags) as c_int };
+    if old == new {
+        return fail(libc::EINVAL);
+    }
+    descriptors::duplicate_to(old, new, real).unwrap_or_else(|| real(old))
+}
+
+/// Closes a descriptor; a standard one for the calling rank alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn close(descriptor: c_int) -> c_int {
+    // SAFETY: the system call of this function; it sets errno.
+    descriptors::close(descriptor)
+        .unwrap_or_else(|| unsafe { libc::syscall(libc::SYS_close, descriptor) as c_int })
+}
+
+/// `std::ios_base::sync_with_stdio`: C++'s streams stay synchronised with C's, since the library has one set
+/// of the other buffers for all ranks. Returns what they were.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _ZNSt8ios_base15sync_with_stdioEb(wanted: bool) -> bool {
+    static REAL: Next = Next::new(c"_ZNSt8ios_base15sync_with_stdioEb");
+    if rank::current().is_some() && rank::are_streams_private() {
+        return true;
+    }
+    // SAFETY: the C++ library's function of this name and type.
+    unsafe { REAL.get::<unsafe extern "C" fn(bool) -> bool>()(wanted) }
 }

@@ -106,7 +106,10 @@ pub unsafe extern "C" fn getrusage(who: c_int, usage: *mut libc::rusage) -> c_in
     {
         // SAFETY: the C library just filled it.
         unsafe {
-            (*usage).ru_utime = libc::timeval { tv_sec: (ns / 1_000_000_000) as i64, tv_usec: (ns / 1000 % 1_000_000) as i64 };
+            (*usage).ru_utime = libc::timeval {
+                tv_sec: (ns / 1_000_000_000) as i64,
+                tv_usec: (ns / 1000 % 1_000_000) as i64,
+            };
             (*usage).ru_stime = libc::timeval { tv_sec: 0, tv_usec: 0 };
         }
     }
@@ -145,9 +148,13 @@ pub unsafe extern "C" fn usleep(microseconds: c_uint) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanosleep(length: *const libc::timespec, left: *mut libc::timespec) -> c_int {
     static REAL: Next = Next::new(c"nanosleep");
-    if rank::current().is_none() || length.is_null() {
+    if rank::caller().is_none() || length.is_null() {
         // SAFETY: the C library's function of this name and type.
-        return unsafe { REAL.get::<unsafe extern "C" fn(*const libc::timespec, *mut libc::timespec) -> c_int>()(length, left) };
+        return unsafe {
+            REAL.get::<unsafe extern "C" fn(*const libc::timespec, *mut libc::timespec) -> c_int>()(
+                length, left,
+            )
+        };
     }
     // SAFETY: the caller passes a timespec.
     match clock::length(unsafe { &*length }) {
@@ -168,8 +175,9 @@ pub unsafe extern "C" fn clock_nanosleep(
     left: *mut libc::timespec,
 ) -> c_int {
     static REAL: Next = Next::new(c"clock_nanosleep");
-    type Real = unsafe extern "C" fn(libc::clockid_t, c_int, *const libc::timespec, *mut libc::timespec) -> c_int;
-    if rank::current().is_none() || time.is_null() {
+    type Real =
+        unsafe extern "C" fn(libc::clockid_t, c_int, *const libc::timespec, *mut libc::timespec) -> c_int;
+    if rank::caller().is_none() || time.is_null() {
         // SAFETY: the C library's function of this name and type.
         return unsafe { REAL.get::<Real>()(which, flags, time, left) };
     }
@@ -187,7 +195,11 @@ pub unsafe extern "C" fn clock_nanosleep(
 
 /// Waiting for no descriptor is sleeping. A wait for descriptors with a time limit takes host time.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn poll(descriptors: *mut libc::pollfd, count: libc::nfds_t, milliseconds: c_int) -> c_int {
+pub unsafe extern "C" fn poll(
+    descriptors: *mut libc::pollfd,
+    count: libc::nfds_t,
+    milliseconds: c_int,
+) -> c_int {
     if count == 0 && milliseconds >= 0 && clock::sleep(milliseconds as u64 * 1_000_000) {
         return 0;
     }
@@ -204,7 +216,7 @@ pub unsafe extern "C" fn select(
     except: *mut libc::fd_set,
     limit: *mut libc::timeval,
 ) -> c_int {
-    if rank::current().is_some() && !limit.is_null() && read.is_null() && write.is_null() && except.is_null() {
+    if rank::caller().is_some() && !limit.is_null() && read.is_null() && write.is_null() && except.is_null() {
         // SAFETY: the caller passes a timeval.
         let limit = unsafe { &*limit };
         let length = libc::timespec { tv_sec: limit.tv_sec, tv_nsec: limit.tv_usec.saturating_mul(1000) };
@@ -223,7 +235,9 @@ pub unsafe extern "C" fn select(
 fn no_alarm(name: &str) {
     static SAID: std::sync::Once = std::sync::Once::new();
     SAID.call_once(|| {
-        let text = format!("xsim: {name} has no effect: no signal will arrive at a simulated time (docs/limitations.md)\n");
+        let text = format!(
+            "xsim: {name} has no effect: no signal will arrive at a simulated time (docs/limitations.md)\n"
+        );
         rank::stdio::write(2, text.as_bytes());
     });
 }
@@ -232,7 +246,7 @@ fn no_alarm(name: &str) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn alarm(seconds: c_uint) -> c_uint {
     static REAL: Next = Next::new(c"alarm");
-    if rank::current().is_some() {
+    if rank::caller().is_some() {
         if seconds != 0 {
             no_alarm("alarm");
         }
@@ -244,8 +258,12 @@ pub unsafe extern "C" fn alarm(seconds: c_uint) -> c_uint {
 
 /// As `alarm`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn setitimer(which: c_int, new: *const libc::itimerval, old: *mut libc::itimerval) -> c_int {
-    if rank::current().is_some() {
+pub unsafe extern "C" fn setitimer(
+    which: c_int,
+    new: *const libc::itimerval,
+    old: *mut libc::itimerval,
+) -> c_int {
+    if rank::caller().is_some() {
         no_alarm("setitimer");
         if !old.is_null() {
             // SAFETY: the caller passes an itimerval, or null; all zero means "not set".

@@ -1,6 +1,5 @@
 //! From the words that an entry point got to values with names: what each word is, the table says.
 
-use super::facts::kind_of_buffer;
 use super::host;
 use super::objects::{self, Objects, Pending};
 use super::parameter::{Direction, Form, Kind, Length, Parameter};
@@ -34,7 +33,8 @@ impl Words {
         Words { plan: Plan::of(function, form.large), form, frame }
     }
 
-    /// If the program ignores the statuses that the call fills in: which word is to name memory for them, and how many words they take.
+    /// If the program ignores the statuses that the call fills in: which word is to name memory for them, and
+    /// how many words they take.
     #[inline]
     pub fn ignored_statuses(&self) -> Option<(usize, usize)> {
         let index = self.plan.statuses?;
@@ -42,7 +42,7 @@ impl Words {
         self.is_ignored(index).then(|| (place, self.words_of_statuses(index)))
     }
 
-    /// Where the call puts statuses, and how many words they take at most.
+    /// Returns where the call puts statuses, and how many words they take at most.
     pub fn statuses(&self) -> Option<(usize, usize)> {
         let index = self.plan.statuses?;
         Some((self.word(index) as usize, self.words_of_statuses(index)))
@@ -52,8 +52,8 @@ impl Words {
         (self.room(index) * host::STATUS).div_ceil(8)
     }
 
-    /// The call has returned. Nobody but this argument keeps its words where they were: between the calls that name them they are nobody's,
-    /// and their place on the stack might serve something else.
+    /// The call has returned. Nobody but this argument keeps its words where they were: between the calls
+    /// that name them they are nobody's, and their place on the stack might serve something else.
     pub fn come_back(&mut self, words: &[u64]) {
         self.frame = words.as_ptr() as usize;
     }
@@ -72,13 +72,13 @@ impl Words {
         &self.plan.parameters[index]
     }
 
-    /// Whether the program wants no such status.
+    /// Returns `true` if the program wants no such status.
     fn is_ignored(&self, index: usize) -> bool {
         let given = Addr(self.word(index) as usize);
         if self.form.fortran { host::fortran_status(given).is_null() } else { given.is_null() }
     }
 
-    /// How many statuses there may be.
+    /// Returns how many statuses there may be.
     #[inline]
     fn room(&self, index: usize) -> usize {
         match self.parameter(index).length {
@@ -87,23 +87,23 @@ impl Words {
         }
     }
 
-    /// Where the words are on the rank's stack.
+    /// Returns where the words are on the rank's stack.
     pub fn frame(&self) -> usize {
         self.frame
     }
 
-    /// Whether the arguments are passed by reference.
+    /// Returns `true` if the arguments are passed by reference.
     #[inline]
     pub(super) fn is_fortran(&self) -> bool {
         self.form.fortran
     }
 
-    /// How the arguments are passed.
+    /// Returns how the arguments are passed.
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// Whether the word is the value itself.
+    /// Returns `true` if the word is the value itself.
     fn is_value(&self, index: usize) -> bool {
         !self.form.fortran && self.parameter(index).is_value()
     }
@@ -167,19 +167,33 @@ impl Words {
     }
 
     pub(super) fn comm(&self) -> Option<usize> {
-        self.plan
-            .comm
-            .map(|comm| if self.parameter(comm).direction == Direction::In { self.object_handle(comm) } else { self.handle(comm, 0) })
+        self.plan.comm.map(|comm| {
+            if self.parameter(comm).direction == Direction::In {
+                self.object_handle(comm)
+            } else {
+                self.handle(comm, 0)
+            }
+        })
     }
 
-    /// How many elements there are; else the value that stands for them.
+    /// Returns how many elements there are; else the value that stands for them.
     pub(super) fn count(&self, index: usize) -> Result<usize, Value> {
         let comm = self.comm().unwrap_or_default();
         let peers = || host::membership(comm).map(|comm| comm.peers as usize).ok_or(Value::Unknown);
+        let members = || host::membership(comm).map(|comm| comm.size as usize).ok_or(Value::Unknown);
         let neighbors = || host::neighbors(comm).ok_or(Value::Unknown);
+        let given = |length: usize| usize::try_from(self.number(length, 0)).unwrap_or(0);
+        if !self.is_said(index) {
+            return Err(Value::Unknown);
+        }
         match self.parameter(index).length {
             Length::One => Ok(1),
-            Length::Of(length) => Ok(usize::try_from(self.number(length, 0)).unwrap_or(0)),
+            Length::Of(length) => Ok(given(length)),
+            Length::Members => members(),
+            Length::SourcesWithin(most) => neighbors().map(|(sources, _)| sources.min(given(most))),
+            Length::DestinationsWithin(most) => {
+                neighbors().map(|(_, destinations)| destinations.min(given(most)))
+            }
             Length::Peers => peers(),
             Length::PeersAtRoot if self.is_root(comm) => peers(),
             Length::PeersAtRoot => Err(Value::Unknown),
@@ -198,9 +212,15 @@ impl Words {
         Ok((0..count).map(move |k| usize::try_from(self.number(list, k)).unwrap_or(0)))
     }
 
-    fn is_root(&self, comm: usize) -> bool {
+    /// Returns `false` of a parameter that MPI reads at the root alone, where the caller is not the root.
+    fn is_said(&self, index: usize) -> bool {
+        !self.parameter(index).at_root || self.is_root(self.comm().unwrap_or_default())
+    }
+
+    pub(super) fn is_root(&self, comm: usize) -> bool {
         let root = self.plan.root.map_or(-1, |root| self.number(root, 0));
-        host::membership(comm).is_some_and(|comm| root == if comm.is_inter { i64::from(MPI_ROOT) } else { comm.rank.into() })
+        host::membership(comm)
+            .is_some_and(|comm| root == if comm.is_inter { i64::from(MPI_ROOT) } else { comm.rank.into() })
     }
 
     pub(super) fn buffer_at(&self, index: usize) -> usize {
@@ -213,11 +233,6 @@ impl Words {
         at.0
     }
 
-    /// Whether there is a buffer, in a word.
-    pub(super) fn kind_of_buffer(&self, index: usize) -> u64 {
-        kind_of_buffer(self.buffer_at(index))
-    }
-
     fn buffer(&self, index: usize) -> Value {
         match self.buffer_at(index) {
             0 => Value::Null,
@@ -226,7 +241,7 @@ impl Words {
         }
     }
 
-    /// Whether the buffer that the parameter describes is `MPI_IN_PLACE`, so that it says nothing.
+    /// Returns `true` if the buffer that the parameter describes is `MPI_IN_PLACE`, so that it says nothing.
     fn is_in_place(&self, index: usize) -> bool {
         self.plan.described[index].is_some_and(|buffer| self.buffer(buffer) == Value::InPlace)
     }
@@ -266,6 +281,7 @@ impl Words {
     fn value(&self, index: usize, objects: &mut Objects) -> Value {
         let p = &self.parameter(index);
         match p.kind {
+            _ if !self.is_said(index) => return Value::Unknown,
             Kind::Buffer => return self.buffer(index),
             Kind::Text => return self.text(index),
             _ if self.is_in_place(index) => return Value::Unknown,
@@ -277,7 +293,11 @@ impl Words {
             word = host::fortran_weights(Addr(word as usize)).0 as u64;
         }
         if p.length == Length::One {
-            return if !self.is_value(index) && word == 0 { Value::Null } else { self.element(index, 0, objects) };
+            return if !self.is_value(index) && word == 0 {
+                Value::Null
+            } else {
+                self.element(index, 0, objects)
+            };
         }
         match self.count(index) {
             _ if word == 0 => Value::Null,
@@ -288,8 +308,15 @@ impl Words {
         }
     }
 
+    /// Returns `true` for a displacement in a dynamic window, which is an address.
+    fn is_address(&self, index: usize) -> bool {
+        self.plan.displacement == Some(index)
+            && self.plan.window.is_some_and(|window| host::is_dynamic(self.object_handle(window)))
+    }
+
     fn element(&self, index: usize, k: usize, objects: &mut Objects) -> Value {
         match self.parameter(index).kind {
+            Kind::Count if self.is_address(index) => Value::Address(self.number(index, k) as u64),
             Kind::Count => Value::Count(self.number(index, k)),
             Kind::Logical => Value::Logical(self.number(index, k) != 0),
             Kind::Rank => Value::Rank(self.number(index, k) as i32),
@@ -300,11 +327,14 @@ impl Words {
             Kind::Status => Value::Status(self.status(index, k)),
             Kind::Address if self.word(index) == 0 => Value::Null,
             Kind::Address => Value::Address(self.word(index)),
-            Kind::Integer | Kind::Main | Kind::Buffer | Kind::Text => Value::Integer(self.number(index, k)),
+            Kind::Integer | Kind::Main | Kind::Buffer | Kind::Text => {
+                Value::Integer(self.told_number(index, k))
+            }
         }
     }
 
-    /// Adds the arguments as they were on entry; handles that the call may have replaced since are those of `before`.
+    /// Adds the arguments as they were on entry; handles that the call may have replaced since are those of
+    /// `before`.
     pub fn arguments(&self, before: &Handles, objects: &mut Objects, arguments: &mut Vec<Argument>) {
         let mut before = before.iter();
         for &index in &self.plan.told {
@@ -312,15 +342,31 @@ impl Words {
             let is_result = p.direction == Direction::Out;
             let value = match p.class() {
                 _ if is_result && p.kind != Kind::Buffer => Value::Unknown,
-                Some(class) if p.direction == Direction::InOut => self.replaced(index, class, &mut before, objects),
+                Some(class) if p.direction == Direction::InOut => {
+                    self.replaced(index, class, &mut before, objects)
+                }
                 _ => self.value(index, objects),
             };
             arguments.push(Argument { name: p.name, value, result: is_result });
         }
     }
 
+    /// Adds arguments of which nothing is known any more.
+    pub fn unknown_arguments(&self, arguments: &mut Vec<Argument>) {
+        arguments.extend(self.plan.told.iter().map(|&index| {
+            let p = self.parameter(index);
+            Argument { name: p.name, value: Value::Unknown, result: p.direction == Direction::Out }
+        }));
+    }
+
     /// A parameter whose handles the call may replace: those before that are its own.
-    fn replaced<'a>(&self, index: usize, class: Class, before: &mut impl Iterator<Item = &'a usize>, objects: &mut Objects) -> Value {
+    fn replaced<'a>(
+        &self,
+        index: usize,
+        class: Class,
+        before: &mut impl Iterator<Item = &'a usize>,
+        objects: &mut Objects,
+    ) -> Value {
         let count = self.handles(index);
         let mut handles = before.take(count).map(|&handle| objects.of_class(class, handle));
         match self.parameter(index).length {
@@ -330,7 +376,7 @@ impl Words {
         }
     }
 
-    /// How many handles there are.
+    /// Returns how many handles there are.
     pub(super) fn handles(&self, index: usize) -> usize {
         if self.word(index) == 0 { 0 } else { self.count(index).unwrap_or(0) }
     }
@@ -355,7 +401,7 @@ impl Words {
         }
     }
 
-    /// Whether the call has found what it was to look for, if it says that.
+    /// Returns `true` if the call has found what it was to look for, if it says that.
     pub fn has_found(&self) -> bool {
         self.plan.flag.is_none_or(|flag| self.number(flag, 0) != 0)
     }
@@ -383,9 +429,12 @@ impl Words {
         }
     }
 
-    /// A new request, or a message, becomes one of its own, whose handle this is; what it is for is kept if that is wanted.
+    /// A new request, or a message, becomes one of its own, whose handle this is; what it is for is kept if
+    /// that is wanted.
     pub(super) fn distinguish(&self, index: usize, objects: &mut Objects) -> Option<usize> {
-        let Kind::Handle(class @ (Class::Request | Class::Message)) = self.parameter(index).kind else { return None };
+        let Kind::Handle(class @ (Class::Request | Class::Message)) = self.parameter(index).kind else {
+            return None;
+        };
         let handle = self.distinct(index);
         if objects.keeps_pending()
             && let Some(comm) = self.comm().filter(|_| objects::name(handle).is_none())
@@ -408,8 +457,8 @@ impl Words {
         }
     }
 
-    /// Tells what the receives that the call completes have learned, by its statuses. To be asked before [`Words::results`], which forgets
-    /// their requests.
+    /// Tells what the receives that the call completes have learned, by its statuses. To be asked before
+    /// [`Words::results`], which forgets their requests.
     pub fn received(&self, before: &Handles, objects: &Objects) -> Vec<Matched> {
         let Some(status) = self.plan.statuses else { return Vec::new() };
         let completes = self.plan.replaced.first().is_some_and(|&(_, class)| class == Class::Request);
@@ -422,15 +471,27 @@ impl Words {
                 (None, self.received_here(before, objects)?)
             };
             let real = pending.receives && status.source >= 0 && !status.cancelled;
-            real.then(|| Matched { request, source: host::source(pending.comm, status.source), context: pending.context, status })
+            real.then(|| Matched {
+                request,
+                source: host::source(pending.comm, status.source),
+                context: pending.context,
+                status,
+            })
         };
         (0..self.handles(status)).filter_map(matched).collect()
     }
 
-    /// Which of its requests the `k`th status is of.
+    /// Returns which of its requests the `k`th status is of.
     pub(super) fn completed(&self, k: usize) -> usize {
-        let Some(indices) = self.plan.indices else { return k };
-        (self.number(indices, k) - i64::from(self.form.fortran)) as usize
+        self.plan.indices.map_or(k, |indices| self.told_number(indices, k) as usize)
+    }
+
+    /// Element `k` of a parameter with numbers, as recorders are told it: the index of a request counts from
+    /// 0 as in C, which in Fortran is from 1.
+    pub(super) fn told_number(&self, index: usize, k: usize) -> i64 {
+        let number = self.number(index, k);
+        let is_index = self.form.fortran && self.plan.requests.is_some() && self.plan.indices == Some(index);
+        if is_index && number > 0 { number - 1 } else { number }
     }
 
     /// The receive that a call itself is.

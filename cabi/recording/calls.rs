@@ -2,10 +2,13 @@
 
 use super::arguments::{Handles, Words};
 use super::facts::Facts;
+use super::level::Level;
+use super::nesting::{LEFT, LeftCodes};
 use super::objects::Objects;
 use super::open::Open;
 use super::parameter::Form;
 use super::parked::{Parked, UnderWay};
+use super::short::Origin;
 use super::{Recording, tell_computed};
 use crate::call;
 use crate::constants::{MPI_ERR_IN_STATUS, MPI_SUCCESS};
@@ -34,19 +37,26 @@ impl Caller {
 
 /// Statuses of a call that are elsewhere while a call within it may need their room.
 pub struct Covered {
-    /// The rank, and where the words of the inner call are on its stack.
-    by: (u32, usize),
+    /// The rank, and the level of the inner call.
+    by: (u32, Level),
     there: (usize, usize),
     statuses: Box<[u64]>,
 }
 
 impl Recording {
-    /// The mounted rank begins a call of a function at a site at a time.
-    pub fn open_call(&mut self, (me, function, site, entered): (u32, Function, u32, Time), form: Form, words: &mut [u64]) {
+    /// The mounted rank begins a call of a function.
+    pub fn open_call(
+        &mut self,
+        (me, function): (u32, Function),
+        Origin { site, entered, level, .. }: Origin,
+        form: Form,
+        words: &mut [u64],
+    ) {
         self.put_away(me);
-        let caller = self.callers[(me - self.first) as usize].get_or_insert_with(|| Box::new(Caller::new(self.matches)));
+        let caller = self.callers[(me - self.first) as usize]
+            .get_or_insert_with(|| Box::new(Caller::new(self.matches)));
         let left = caller.left;
-        if caller.under_way.is_empty() || self.is_first(me, words.as_ptr() as usize) {
+        if caller.under_way.is_empty() || self.is_first(me, level) {
             tell_computed(&mut self.recorders, me, left, entered);
         }
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
@@ -76,26 +86,71 @@ impl Recording {
             arguments = self.spare.pop().unwrap_or_default();
             call.arguments(&handles, &mut caller.objects, &mut arguments);
         }
-        self.last = Some((me, Open { function, words: call, entered, site, arguments, brief, handles }));
+        self.last =
+            Some((me, Open { function, level, words: call, entered, site, arguments, brief, handles }));
     }
 
-    /// The mounted rank, which has calls under way, begins another with its words there: whether it left those by an exception or a jump. Else
-    /// the call is made within them.
+    /// The mounted rank, which has calls under way, begins another at this level. Returns `true` if none of
+    /// those is around it.
     #[cold]
-    fn is_first(&mut self, me: u32, at: usize) -> bool {
+    fn is_first(&mut self, me: u32, level: Level) -> bool {
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return true };
-        // Frames below are gone.
-        let recorders = &mut self.recorders;
-        caller.under_way.leave(at, |call| recorders.iter_mut().for_each(|recorder| recorder.unfinished(&call.call(me))));
-        self.covered.retain(|covered| covered.by.0 != me || covered.by.1 > at);
-        let Some(outer) = caller.under_way.unpark(&self.told, &mut caller.objects, &mut self.words) else { return true };
-        if let Some(there) = outer.words.statuses().filter(|&there| self.statuses.are_here(there)) {
-            self.covered.push(Covered { by: (me, at), there, statuses: self.statuses.take(there) });
+        let Some(outer) = caller.under_way.unpark(&self.told, &mut caller.objects, &mut self.words) else {
+            return true;
+        };
+        if !level.is_outermost()
+            && let Some(there) = outer.words.statuses().filter(|&there| self.statuses.are_here(there))
+        {
+            self.covered.push(Covered { by: (me, level), there, statuses: self.statuses.take(there) });
         }
         false
     }
 
-    /// The call that was opened last has not returned, and `me` opens another or returns from one: its rank is blocked, or it has called back.
+    /// The mounted rank has left its calls at this level and deeper without a return: they end at its clock,
+    /// with what `codes` has for their levels.
+    #[cold]
+    pub fn leave_calls(&mut self, (me, at): (u32, Time), level: Level, codes: &LeftCodes) {
+        self.put_away(me);
+        let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
+        while let Some(mut open) = caller.under_way.leave(level) {
+            if open.arguments.is_empty() {
+                open.words.unknown_arguments(&mut open.arguments);
+            }
+            let code = codes.iter().find(|(level, _)| *level == open.level).map_or(LEFT, |&(_, code)| code);
+            let left = Left { at, code, name: call::code_name(code) };
+            self.recorders.iter_mut().for_each(|recorder| recorder.call(&open.call(me), &left));
+            caller.left = at;
+        }
+        self.covered.retain(|covered| covered.by.0 != me || !covered.by.1.is_left_by(level));
+    }
+
+    /// Returns `true` if the mounted rank has calls under way that are left where a call is made at this
+    /// level.
+    #[inline]
+    pub fn leaves_calls(&self, me: u32, level: Level) -> bool {
+        let is_last =
+            self.last.as_ref().is_some_and(|(rank, open)| *rank == me && open.level.is_left_by(level));
+        let caller = self.callers.get((me - self.first) as usize).and_then(|caller| caller.as_ref());
+        is_last || caller.is_some_and(|caller| caller.under_way.leaves(level))
+    }
+
+    /// The mounted rank's innermost call calls a function of the program on the rank's stack, which may never
+    /// return: what the call said is read while its frame is there.
+    #[cold]
+    pub fn read_before_callback(&mut self, me: u32) {
+        self.put_away(me);
+        let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
+        let Caller { under_way, objects, .. } = &mut **caller;
+        let Some(open) = under_way.unpark(&self.told, objects, &mut self.words) else { return };
+        if let Some(facts) = open.brief.take() {
+            facts.put_back(&mut self.words);
+            open.handles = open.words.requests_on_entry(&self.words, objects);
+            open.words.arguments(&open.handles, objects, &mut open.arguments);
+        }
+    }
+
+    /// The call that was opened last has not returned, and `me` opens another or returns from one: its rank
+    /// is blocked, or it has called back.
     // As many as there are ranks may lie there for long, so that they keep no room to grow.
     pub fn put_away(&mut self, me: u32) {
         let Some((rank, mut open)) = self.last.take() else { return };
@@ -116,13 +171,15 @@ impl Recording {
     }
 
     /// The mounted rank's call with these words has returned.
-    pub fn close_call(&mut self, (me, at): (u32, Time), words: &[u64], code: i32) {
-        let last = self.last.take_if(|(rank, _)| *rank == me).map(|(_, open)| open);
+    pub fn close_call(&mut self, (me, at): (u32, Time), level: Level, words: &[u64], code: i32) {
+        let last = self.last.take_if(|(rank, open)| *rank == me && open.level == level).map(|(_, open)| open);
         if last.is_none() {
             self.put_away(me);
         }
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
-        let back = |caller: &mut Caller, room| caller.under_way.pop(words, &self.told, &mut caller.objects, room);
+        let back = |caller: &mut Caller, room| {
+            caller.under_way.pop(level, words, &self.told, &mut caller.objects, room)
+        };
         let Some(mut open) = last.or_else(|| back(caller, &mut self.words)) else { return };
         open.words.come_back(words);
         caller.left = at;
@@ -134,7 +191,7 @@ impl Recording {
             self.statuses.clear(there);
         }
         if !self.covered.is_empty() {
-            self.uncover(me, words.as_ptr() as usize);
+            self.uncover(me, level);
         }
         if let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) {
             caller.objects.share(&mut self.known);
@@ -152,10 +209,10 @@ impl Recording {
         }
     }
 
-    /// The call is over that `me` made, with its words there, within another one.
+    /// The call is over that `me` made at this level within another one.
     #[cold]
-    fn uncover(&mut self, me: u32, at: usize) {
-        if let Some(place) = self.covered.iter().position(|covered| covered.by == (me, at)) {
+    fn uncover(&mut self, me: u32, level: Level) {
+        if let Some(place) = self.covered.iter().position(|covered| covered.by == (me, level)) {
             let Covered { there, statuses, .. } = self.covered.swap_remove(place);
             self.statuses.put_back(there, &statuses);
         }
@@ -170,7 +227,8 @@ impl Recording {
         if let Some(facts) = open.brief.take() {
             let on_entry = self.words.len();
             if code == MPI_SUCCESS {
-                let brief = facts.brief((me, open.entered), &open.words, &mut caller.objects, &mut self.words);
+                let brief =
+                    facts.brief((me, open.entered), &open.words, &mut caller.objects, &mut self.words);
                 for (index, recorder) in self.recorders.iter_mut().enumerate() {
                     known |= u64::from(!recorder.wants_calls() || recorder.recognize(&brief, left)) << index;
                 }

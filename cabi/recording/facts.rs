@@ -1,9 +1,11 @@
-//! Calls in a few words, which tell them apart without a value or a name: most calls of a program come again and again, and who has
-//! been told of one once need not be told of its arguments again (`Recorder::recognize`).
+//! Calls in a few words, which tell them apart without a value or a name: most calls of a program come again
+//! and again, and who has been told of one once need not be told of its arguments again
+//! (`Recorder::recognize`).
 //!
-//! Only functions whose arguments are numbers, handles, buffers, requests and statuses are told so; the words follow the parameters, first what is
-//! known on entry, then the results. Equal words may stand for what differs in buffers and addresses alone, and in ranks that are as far from
-//! the caller; calls that differ in words may still be equal.
+//! Only functions whose arguments are numbers, handles, buffers, requests and statuses are told so; the words
+//! follow the parameters, first what is known on entry, then the results. Equal words may stand for what
+//! differs in buffers and addresses alone, and in ranks that are as far from the caller; calls that differ in
+//! words may still be equal.
 
 use super::arguments::{Handles, Words};
 use super::host;
@@ -41,7 +43,7 @@ pub struct Steps {
     results: Box<[Outcome]>,
     /// The step of requests that the call may replace.
     requests: Option<usize>,
-    /// Whether there are datatypes.
+    /// `true` if there are datatypes.
     has_datatypes: bool,
 }
 
@@ -62,12 +64,17 @@ struct Outcome {
 }
 
 impl Steps {
-    /// The steps of a function with these parameters, of which these are told and have these words; `None` if it cannot be told in words.
+    /// The steps of a function with these parameters, of which these are told and have these words; `None` if
+    /// it cannot be told in words.
     pub fn of(parameters: &[Parameter], told: &[usize], words: &[Option<usize>]) -> Option<Steps> {
         let facts: Box<[Fact]> = parameters.iter().map(Fact::of).collect::<Option<_>>()?;
         let there = || told.iter().filter_map(|&index| Some((index, words[index]?)));
-        let entry = there().map(|(index, place)| Step { fact: facts[index], index, place }).filter(|step| step.fact != Fact::Result);
-        let is_result = |index: usize| parameters[index].direction == Direction::Out && parameters[index].kind != Kind::Buffer;
+        let entry = there()
+            .map(|(index, place)| Step { fact: facts[index], index, place })
+            .filter(|step| step.fact != Fact::Result);
+        let is_result = |index: usize| {
+            parameters[index].direction == Direction::Out && parameters[index].kind != Kind::Buffer
+        };
         let results = there().filter(|&(index, _)| is_result(index));
         let results = results.map(|(index, place)| Outcome { kind: parameters[index].kind, index, place });
         let (entry, results): (Box<[Step]>, Box<[Outcome]>) = (entry.collect(), results.collect());
@@ -90,16 +97,24 @@ impl Fact {
             (Kind::Handle(Class::Request), Direction::Out, Length::One) => Fact::Result,
             (Kind::Status, Direction::Out, Length::One | Length::Of(_)) => Fact::Result,
             (Kind::Rank, Direction::In, Length::One) if p.name != "root" => Fact::Peer,
-            (Kind::Count | Kind::Integer | Kind::Logical | Kind::Rank | Kind::Tag, Direction::In, Length::One) => Fact::Number,
+            (
+                Kind::Count | Kind::Integer | Kind::Logical | Kind::Rank | Kind::Tag,
+                Direction::In,
+                Length::One,
+            ) => Fact::Number,
             // A count that is answered may be an address, which differs from run to run.
-            (Kind::Integer | Kind::Logical | Kind::Rank | Kind::Tag, Direction::Out, Length::One) => Fact::Result,
+            (Kind::Integer | Kind::Logical | Kind::Rank | Kind::Tag, Direction::Out, Length::One) => {
+                Fact::Result
+            }
             _ => return None,
         })
     }
 }
 
-/// A call in words, whose words are elsewhere: in room that all calls use one after the other, until another one comes.
-// Of a million ranks all may be blocked: each keeps what it has, and no room to grow. Most calls return before another one comes.
+/// A call in words, whose words are elsewhere: in room that all calls use one after the other, until another
+/// one comes.
+// Of a million ranks all may be blocked: each keeps what it has, and no room to grow. Most calls return
+// before another one comes.
 pub struct Facts {
     /// What is known on entry, of a call that gave the room up.
     kept: Box<[u64]>,
@@ -118,15 +133,17 @@ impl Facts {
         call.facts_on_entry(call.requests(), self, objects, words);
     }
 
-    /// What is known of a call beside its words.
+    /// Returns what is known of a call beside its words.
     pub fn of(call: &Words, objects: &mut Objects) -> Facts {
         let comm = call.comm();
         let position = comm.and_then(host::position).unwrap_or_else(host::world);
-        let comm = comm.filter(|&comm| comm >= objects::PREDEFINED).map_or(0, |comm| object(Class::Comm, comm, objects) as u32);
+        let comm = comm
+            .filter(|&comm| comm >= objects::PREDEFINED)
+            .map_or(0, |comm| object(Class::Comm, comm, objects) as u32);
         Facts { kept: Box::default(), position, comm }
     }
 
-    /// What is known of another call of the same rank with the same communicator.
+    /// Returns what is known of another call of the same rank with the same communicator.
     #[inline]
     pub fn again(&self) -> Facts {
         Facts { kept: Box::default(), ..*self }
@@ -144,7 +161,13 @@ impl Facts {
     }
 
     /// As recorders have it, with the results of a call that was successful, behind what is in `words`.
-    pub fn brief<'w>(&self, (rank, entered): (u32, Time), call: &Words, objects: &mut Objects, words: &'w mut Vec<u64>) -> Brief<'w> {
+    pub fn brief<'w>(
+        &self,
+        (rank, entered): (u32, Time),
+        call: &Words,
+        objects: &mut Objects,
+        words: &'w mut Vec<u64>,
+    ) -> Brief<'w> {
         call.facts_of_results(self.position, objects, words);
         Brief { rank, comm: self.comm, entered, words }
     }
@@ -177,7 +200,13 @@ fn object(class: Class, handle: usize, objects: &mut Objects) -> u64 {
 
 impl Words {
     // A word for each step; then the requests, and behind them what datatypes of the program are.
-    fn facts_on_entry(&self, before: impl Iterator<Item = usize>, of: &Facts, objects: &mut Objects, facts: &mut Vec<u64>) {
+    fn facts_on_entry(
+        &self,
+        before: impl Iterator<Item = usize>,
+        of: &Facts,
+        objects: &mut Objects,
+        facts: &mut Vec<u64>,
+    ) {
         let Some(steps) = &self.plan.facts else { return };
         facts.extend(steps.entry.iter().map(|step| {
             let word = self.given(step);
@@ -186,7 +215,9 @@ impl Words {
                 Fact::Number => word,
                 Fact::Peer => relative(word as i32, of.position),
                 // Its number is known.
-                Fact::Object(Class::Comm) if self.plan.comm == Some(step.index) && of.comm != 0 => u64::from(of.comm) | MADE,
+                Fact::Object(Class::Comm) if self.plan.comm == Some(step.index) && of.comm != 0 => {
+                    u64::from(of.comm) | MADE
+                }
                 Fact::Object(class) => object(class, word as usize, objects),
                 Fact::Datatype => object(Class::Datatype, word as usize, objects),
                 Fact::Requests | Fact::Result => 0,
@@ -214,7 +245,7 @@ impl Words {
         }
     }
 
-    /// What the call is given: a number, a handle or where a buffer is; nothing of requests.
+    /// Returns what the call is given: a number, a handle or where a buffer is; nothing of requests.
     #[inline(always)]
     fn given(&self, step: &Step) -> u64 {
         if self.is_fortran() { self.given_by_reference(step) } else { self.word_in(step.place) }
@@ -237,7 +268,8 @@ impl Words {
         &facts[1 + steps.entry.len()..][..facts[1 + step] as usize]
     }
 
-    /// The requests that were told on entry and that the call has replaced since are none any more, where they have a slot and nothing else.
+    /// The requests that were told on entry and that the call has replaced since are none any more, where
+    /// they have a slot and nothing else.
     pub fn forget_told(&self, facts: &[u64], objects: &mut Objects) {
         let told = self.requests_told(facts);
         if told.is_empty() {
@@ -279,12 +311,14 @@ impl Words {
                 Kind::Handle(class) => {
                     let handle = self.distinguish(index, objects).unwrap_or_else(|| self.handle(index, 0));
                     facts.push(match class {
-                        Class::Request if handle >= objects::PREDEFINED => u64::from(objects.request_slot(handle, 0)) | MADE,
+                        Class::Request if handle >= objects::PREDEFINED => {
+                            u64::from(objects.request_slot(handle, 0)) | MADE
+                        }
                         class => object(class, handle, objects),
                     });
                 }
                 Kind::Rank => facts.push(relative(self.number(index, 0) as i32, position)),
-                _ => facts.push(self.number(index, 0) as u64),
+                _ => facts.push(self.told_number(index, 0) as u64),
             }
         }
     }

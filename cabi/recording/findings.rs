@@ -3,7 +3,7 @@
 use super::parameter::Form;
 use super::sites::Frame;
 use super::touched::Watched;
-use super::watch::Plain;
+use super::watch::{Maker, Plain};
 use super::{Makes, Opened, Recording, with};
 use crate::alone;
 use crate::constants::MPI_SUCCESS;
@@ -48,7 +48,8 @@ pub struct Found {
     request: Option<usize>,
 }
 
-/// A call with these words begins: what of it has to be kept, if it is one for [`crate::edge::once`], nobody wants to know more of calls than findings, and none is made.
+/// A call with these words begins: what of it has to be kept, if it is one for [`crate::edge::once`], nobody
+/// wants to know more of calls than findings, and none is made.
 #[inline(always)]
 pub fn begin_quickly(world: &mut World, function: Function, words: &[u64], frame: &Frame) -> Option<Found> {
     with(|recording| recording.begin_quickly(world, function, words, frame))?
@@ -59,6 +60,7 @@ pub fn begin_quickly(world: &mut World, function: Function, words: &[u64], frame
 pub fn end_quickly(world: &mut World, words: &[u64], Found { maker, memory, request }: Found) {
     let Some(request) = request else { return };
     let request = request_of(world, words[request]);
+    let maker = Maker::of(world, maker, memory);
     let me = world.messages.me();
     with(|recording| recording.watch.as_mut().map(|watch| watch.made_plainly(me, maker, request, memory)));
 }
@@ -69,7 +71,7 @@ fn request_of(world: &mut World, at: u64) -> usize {
     let at = Addr(at as usize);
     let mut request: usize = load(at);
     if request == REQUEST_SENT {
-        request = world.messages.distinct_sent();
+        request = world.messages.requests_mut().distinct_sent();
         store(at, request);
     }
     request
@@ -77,20 +79,30 @@ fn request_of(world: &mut World, at: u64) -> usize {
 
 impl Recording {
     #[inline(always)]
-    fn begin_quickly(&mut self, world: &mut World, function: Function, words: &[u64], frame: &Frame) -> Option<Found> {
+    fn begin_quickly(
+        &mut self,
+        world: &mut World,
+        function: Function,
+        words: &[u64],
+        frame: &Frame,
+    ) -> Option<Found> {
         let single = self.only_watched?[function as usize].single.as_ref()?;
-        if super::raises() || world.messages.has_findings() || single.request.is_some_and(|request| words[request] == 0) {
+        if super::raises()
+            || world.messages.watch().has_findings()
+            || single.request.is_some_and(|request| words[request] == 0)
+        {
             return None;
         }
         let site = self.sites.as_ref()?.known(frame, words)?;
         let memory = self.watch.as_mut()?.plainly(world.messages.me(), single, &world.objects, words)?;
-        world.messages.call_from(site);
+        world.messages.watch_mut().call_from(site);
         Some(Found { maker: (function, site), memory, request: single.request })
     }
 
     /// [`Recording::open`] while nobody wants to know more of calls than findings.
-    // Most calls are messages, with one buffer: they are told by a few of their words, with one look at the world, and what a program does with a message is to
-    // cost twice as much and not more (benches/peer/run --check).
+    // Most calls are messages, with one buffer: they are told by a few of their words, with one look at the
+    // world, and what a program does with a message is to cost twice as much and not more (benches/peer/run
+    // --check).
     #[inline(always)]
     pub(super) fn open_watched(
         &mut self,
@@ -105,9 +117,9 @@ impl Recording {
         if world.is_at_limit() && world.must_stop().is_some() || !watched.any {
             return;
         }
-        world.messages.upcoming_entry();
+        world.messages.ranks_mut().upcoming_entry();
         let site = self.site(frame, words);
-        world.messages.call_from(site);
+        world.messages.watch_mut().call_from(site);
         self.begin_watching(guard, watched, (function, site), form, words, opened);
         opened.told = opened.watched;
     }
@@ -125,27 +137,30 @@ impl Recording {
     ) {
         let world = &mut *guard;
         // Of calls that are not waited for to return.
-        if world.messages.has_findings() {
-            self.found.append(&mut world.messages.take_findings());
+        if world.messages.watch().has_findings() {
+            self.found.append(&mut world.messages.watch_mut().take_findings());
         }
         if let Some(waits) = Waits::of(function, form, words)
             && let Some(watch) = &mut self.watch
             && self.only_watched.is_some()
-            && watch.wait_for(world.messages.me(), waits.requests())
+            && watch.wait_for(world.messages.me(), (function, site), waits.requests(), &mut self.found)
         {
             (opened.watched, opened.waits) = (true, Some(waits));
-            return world.messages.go_on_measuring();
+            world.messages.await_receives(watch.awaited.drain(..));
+            world.messages.ranks_mut().go_on_measuring();
+            return self.tell_found();
         }
         match (&watched.single, &mut self.watch) {
             (Some(single), Some(watch)) if form == Form::c(false) => {
                 let me = world.messages.me();
-                let memory = watch.touch(me, (function, site), (single, &world.objects, words), &mut self.found);
+                let memory =
+                    watch.touch(me, (function, site), (single, &world.objects, words), &mut self.found);
                 if single.request.is_some() {
                     opened.watched = true;
                     opened.makes = Some(Makes { single, function, site, memory });
                 }
                 if self.only_watched.is_some() {
-                    world.messages.go_on_measuring();
+                    world.messages.ranks_mut().go_on_measuring();
                 }
             }
             _ => {
@@ -160,11 +175,13 @@ impl Recording {
     #[inline(never)]
     fn begin_watching_any(&mut self, made: (Function, u32), form: Form, words: &mut [u64]) {
         let me = alone::mpi().world().messages.me();
+        let level = self.nesting.level(me, words.as_ptr() as usize, |_, _| {});
         if let Some(watch) = &mut self.watch {
-            watch.open(me, made, form, words, &mut self.found);
+            watch.open((me, level), made, form, words, &mut self.found);
+            alone::mpi().world().messages.await_receives(watch.awaited.drain(..));
         }
         if self.only_watched.is_some() {
-            alone::mpi().world().messages.go_on_measuring();
+            alone::mpi().world().messages.ranks_mut().go_on_measuring();
         }
     }
 
@@ -174,16 +191,19 @@ impl Recording {
         if let Some(waits) = opened.waits {
             return self.end_waiting(waits, code);
         }
-        let Some(Makes { single, function, site, memory }) = opened.makes else { return self.end_watching_any(words, code) };
+        let Some(Makes { single, function, site, memory }) = opened.makes else {
+            return self.end_watching_any(words, code);
+        };
         let mut guard = alone::mpi().world();
         let world = &mut *guard;
         if let Some(watch) = &mut self.watch
             && let Some(request) = single.request.filter(|_| code == MPI_SUCCESS)
         {
             let request = request_of(world, words[request]);
-            watch.made(world.messages.me(), (function, site), request, (memory, single, &world.objects, words));
+            let maker = Maker::of_any(world, (function, site), memory);
+            watch.made(world.messages.me(), maker, request, (memory, single, &world.objects, words));
         }
-        world.messages.go_on_measuring();
+        world.messages.ranks_mut().go_on_measuring();
     }
 
     fn end_waiting(&mut self, waits: Waits, code: i32) {
@@ -191,7 +211,7 @@ impl Recording {
         if let Some(watch) = self.watch.as_mut().filter(|_| code != MPI_SUCCESS) {
             watch.stay(world.messages.me(), waits.requests());
         }
-        world.messages.go_on_measuring();
+        world.messages.ranks_mut().go_on_measuring();
     }
 
     #[inline(never)]
@@ -199,13 +219,14 @@ impl Recording {
         let Some(watch) = &mut self.watch else { return };
         let mut world = alone::mpi().world();
         let me = world.messages.me();
-        if world.messages.has_findings() {
-            self.found = world.messages.take_findings();
+        if world.messages.watch().has_findings() {
+            self.found = world.messages.watch_mut().take_findings();
         }
         drop(world);
-        watch.close(me, words, code);
+        let level = self.nesting.level(me, words.as_ptr() as usize, |_, _| {});
+        watch.close((me, level), words, code);
         self.tell_found();
-        alone::mpi().world().messages.go_on_measuring();
+        alone::mpi().world().messages.ranks_mut().go_on_measuring();
     }
 
     /// Tells the findings that were made since.
@@ -227,11 +248,11 @@ impl Recording {
     /// Tells what ranks that have finalized MPI have neither freed nor received.
     // Of the others, in a run that was aborted, nobody knows what they would have done.
     pub(super) fn tell_left_over(&mut self, world: &mut World) {
-        self.found = world.messages.take_findings();
+        self.found = world.messages.watch_mut().take_findings();
         self.tell_found();
         let Some(watch) = &self.watch else { return };
         for rank in (self.first..).take(self.callers.len()) {
-            if !matches!(world.messages.phase(rank), Phase::Finalized | Phase::Ended) {
+            if !matches!(world.messages.ranks()[rank].phase, Phase::Finalized | Phase::Ended) {
                 continue;
             }
             let objects = watch.left_over(rank).into_iter();

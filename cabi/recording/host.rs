@@ -1,5 +1,6 @@
-//! What handles, statuses and communicators say, in the simulated world. Files here that read arguments know nothing else of it: the
-//! recorder of real runs (`cabi/tracer`) compiles the same files over a `host` of the machine's own MPI.
+//! Meanings of handles, statuses and communicators in the simulated world. Files here that read arguments
+//! know nothing else of it: the recorder of real runs (`cabi/tracer`) compiles the same files over a `host`
+//! of the machine's own MPI.
 
 use super::objects::{Membership, Position};
 use super::parameter::Parameter;
@@ -77,10 +78,10 @@ pub fn fortran_text(given: Addr) -> (Addr, usize) {
 /// The mounted rank in the world.
 pub fn world() -> Position {
     let world = alone::mpi().world();
-    Position { rank: world.messages.me(), peers: world.messages.size() }
+    Position { rank: world.messages.me(), peers: world.messages.ranks().size() }
 }
 
-/// What the mounted rank is in a communicator; `None` if it is no member or the handle is none.
+/// Returns what the mounted rank is in a communicator; `None` if it is no member or the handle is none.
 #[inline]
 pub fn position(comm: usize) -> Option<Position> {
     let world = alone::mpi().world();
@@ -106,17 +107,27 @@ pub fn membership(handle: usize) -> Option<Membership> {
     })
 }
 
+/// Returns `true` if memory is attached to a window and detached while it is there.
+pub fn is_dynamic(window: usize) -> bool {
+    let world = alone::mpi().world();
+    world
+        .objects
+        .wins
+        .get(&world.objects.comms, window)
+        .is_ok_and(|window| window.flavor == mpi::win::Flavor::Dynamic)
+}
+
 /// The context of a communicator.
 pub fn context(comm: usize) -> Option<u32> {
     alone::mpi().world().objects.comms.get(comm).ok().map(|comm| comm.context)
 }
 
-/// How many neighbours send to the mounted rank in a communicator, and how many it sends to.
+/// Returns how many neighbours send to the mounted rank in a communicator, and how many it sends to.
 pub fn neighbors(comm: usize) -> Option<(usize, usize)> {
     alone::mpi().neighbor_counts(comm).ok()
 }
 
-/// How many dimensions the grid of a communicator has; `None` if it has no grid.
+/// Returns how many dimensions the grid of a communicator has; `None` if it has no grid.
 pub fn dimensions(comm: usize) -> Option<usize> {
     let world = alone::mpi().world();
     match world.objects.comms.get(comm).ok()?.topology.as_deref()? {
@@ -130,6 +141,16 @@ pub fn datatype(handle: usize) -> Option<(u64, i64)> {
     alone::mpi().world().objects.types.get(handle).ok().map(|datatype| (datatype.size, datatype.extent()))
 }
 
+/// Returns the size of a datatype that the mounted rank may use; 0 where the handle is none.
+pub fn size(handle: usize) -> u64 {
+    let world = alone::mpi().world();
+    let types = &world.objects.types;
+    types
+        .plain_size(handle)
+        .or_else(|| types.usable(world.messages.me(), handle).ok().map(|kind| kind.size))
+        .unwrap_or(0)
+}
+
 /// The memory of so many elements; `None` if there is none.
 pub fn region(at: usize, elements: u64, datatype: usize, touch: Touch) -> Option<Region> {
     region_of(&alone::mpi().world().objects, at, elements, datatype, touch)
@@ -137,14 +158,20 @@ pub fn region(at: usize, elements: u64, datatype: usize, touch: Touch) -> Option
 
 /// [`region`], for who looks at the world already.
 #[inline]
-pub fn region_of(objects: &Objects, at: usize, elements: u64, datatype: usize, touch: Touch) -> Option<Region> {
+pub fn region_of(
+    objects: &Objects,
+    at: usize,
+    elements: u64,
+    datatype: usize,
+    touch: Touch,
+) -> Option<Region> {
     match objects.types.plain_size(datatype) {
         Some(size) => Region::plain(at, size.checked_mul(elements)?, touch),
         None => Region::of(at, elements, objects.types.get(datatype).ok()?, touch),
     }
 }
 
-/// Whether data cannot be at an address: `MPI_BOTTOM`, `MPI_IN_PLACE`.
+/// Returns `true` if data cannot be at an address: `MPI_BOTTOM`, `MPI_IN_PLACE`.
 pub fn is_no_memory(at: usize) -> bool {
     at < FIRST_MEMORY
 }

@@ -17,7 +17,8 @@ pub struct Module {
     pub tables: Option<Tables>,
 }
 
-/// `.eh_frame_hdr` and `.eh_frame` (System V ABI for x86-64, section 4.2.4; LSB core, section 10.6), as they lie in memory.
+/// `.eh_frame_hdr` and `.eh_frame` (System V ABI for x86-64, section 4.2.4; LSB core, section 10.6), as they
+/// lie in memory.
 pub struct Tables {
     /// The index.
     pub index: Range<usize>,
@@ -37,7 +38,9 @@ pub fn of(address: usize) -> Option<Module> {
         // SAFETY: as many headers as it says.
         let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
         let base = info.dlpi_addr as usize;
-        let place = |header: &libc::Elf64_Phdr| base + header.p_vaddr as usize..base + (header.p_vaddr + header.p_memsz) as usize;
+        let place = |header: &libc::Elf64_Phdr| {
+            base + header.p_vaddr as usize..base + (header.p_vaddr + header.p_memsz) as usize
+        };
         let segment = |address: usize| {
             let mut segments = headers.iter().filter(|header| header.p_type == libc::PT_LOAD).map(place);
             segments.find(|range| range.contains(&address))
@@ -45,7 +48,11 @@ pub fn of(address: usize) -> Option<Module> {
         let Some(code) = segment(wanted.address) else { return 0 };
         // SAFETY: a text that the loader keeps.
         let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned();
-        let file = if name.is_empty() { std::fs::read_link("/proc/self/exe").unwrap_or_default() } else { name.into() };
+        let file = if name.is_empty() {
+            std::fs::read_link("/proc/self/exe").unwrap_or_default()
+        } else {
+            name.into()
+        };
         let index = headers.iter().find(|header| header.p_type == libc::PT_GNU_EH_FRAME).map(place);
         let tables = index.and_then(|index| {
             let first = frames(&index)?;
@@ -69,10 +76,14 @@ impl Module {
 
 /// An address as the symbols of the file that holds it have it; as it is, if no file does.
 pub fn place(address: usize) -> Place {
-    of(address).map_or_else(|| Place { file: PathBuf::new(), address: address as u64 }, |module| module.place(address))
+    of(address).map_or_else(
+        || Place { file: PathBuf::new(), address: address as u64 },
+        |module| module.place(address),
+    )
 }
 
-/// Where an index says that the frames begin; `None` if it says so in a way that no linker for this system uses.
+/// Returns where an index says that the frames begin; `None` if it says so in a way that no linker for this
+/// system uses.
 fn frames(index: &Range<usize>) -> Option<usize> {
     /// Version 1, and a pointer of 4 bytes with a sign, from where it stands.
     const USUAL: [u8; 2] = [1, 0x1b];
@@ -82,5 +93,6 @@ fn frames(index: &Range<usize>) -> Option<usize> {
     // SAFETY: at least 8 bytes of a segment that the loader has mapped for reading.
     let head = unsafe { *(index.start as *const [u8; 8]) };
     let [version, encoding, _, _, offset @ ..] = head;
-    ([version, encoding] == USUAL).then(|| (index.start + 4).wrapping_add_signed(i32::from_ne_bytes(offset) as isize))
+    ([version, encoding] == USUAL)
+        .then(|| (index.start + 4).wrapping_add_signed(i32::from_ne_bytes(offset) as isize))
 }

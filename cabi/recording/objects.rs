@@ -1,5 +1,5 @@
-//! The objects of one rank by name or number. Handles are reused and differ from one number of processes to another; numbers count
-//! what the rank has seen.
+//! The objects of one rank by name or number. Handles are reused and differ from one number of processes to
+//! another; numbers count what the rank has seen.
 
 use super::host;
 use super::parameter::HANDLES;
@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 pub struct Pending {
     /// The request's number.
     pub number: u32,
-    /// Whether it receives.
+    /// `true` if it receives.
     pub receives: bool,
     /// Its communicator.
     pub comm: usize,
@@ -151,7 +151,9 @@ impl Others {
 
     fn remove(&mut self, class: Class, key: u64) {
         let made = match &mut self.many {
-            None => self.few.iter().rposition(|&(known, _)| known == key).map(|place| self.few.remove(place).1),
+            None => {
+                self.few.iter().rposition(|&(known, _)| known == key).map(|place| self.few.remove(place).1)
+            }
             Some(many) => many.0.remove(&key),
         };
         if let Some(made) = made
@@ -188,7 +190,12 @@ pub fn name(handle: usize) -> Option<&'static str> {
 impl Objects {
     /// Of a rank that has seen nothing; with `matches` it is kept what requests are for.
     pub fn new(matches: bool) -> Objects {
-        Objects { others: None, requests: Slots::default(), pending: matches.then(Box::default), maker: (Function::Init, 0) }
+        Objects {
+            others: None,
+            requests: Slots::default(),
+            pending: matches.then(Box::default),
+            maker: (Function::Init, 0),
+        }
     }
 
     /// The object behind a handle; one that is seen for the first time gets the next number.
@@ -201,7 +208,7 @@ impl Objects {
         Object::Made { number, slot }
     }
 
-    /// Whether an object is among the requests that have a slot and nothing else.
+    /// Returns `true` if an object is among the requests that have a slot and nothing else.
     #[inline]
     fn is_in_slots(&self, class: Class) -> bool {
         class == Class::Request && self.pending.is_none()
@@ -247,12 +254,21 @@ impl Objects {
         self.requests.handle(slot)
     }
 
-    /// What was not freed, in the order in which it was seen; where it is not kept what requests are for, without these.
+    /// Returns what was not freed, in the order in which it was seen; where it is not kept what requests are
+    /// for, without these.
     pub fn left_over(&self) -> Vec<Leftover> {
-        let mut left: Vec<_> =
-            self.others.iter().flat_map(|others| others.all()).map(|(key, made)| (Class::ALL[(key & 15) as usize], made)).collect();
+        let mut left: Vec<_> = self
+            .others
+            .iter()
+            .flat_map(|others| others.all())
+            .map(|(key, made)| (Class::ALL[(key & 15) as usize], made))
+            .collect();
         left.sort_unstable_by_key(|(class, made)| (*class as usize, made.number));
-        let told = |(class, made): (Class, Made)| Leftover::Object { class, function: made.maker.0.name(), site: made.maker.1 };
+        let told = |(class, made): (Class, Made)| Leftover::Object {
+            class,
+            function: made.maker.0.name(),
+            site: made.maker.1,
+        };
         left.into_iter().map(told).collect()
     }
 
@@ -282,13 +298,14 @@ impl Objects {
         }
     }
 
-    /// Whether it is kept what requests are for.
+    /// Returns `true` if it is kept what requests are for.
     #[inline]
     pub fn keeps_pending(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// The slot of a request, which is looked for first behind `last`, another's: programs name them in the order in which they made them.
+    /// The slot of a request, which is looked for first behind `last`, another's: programs name them in the
+    /// order in which they made them.
     #[inline]
     pub fn request_slot(&mut self, handle: usize, last: u32) -> u32 {
         if self.pending.is_some() {
@@ -308,12 +325,12 @@ impl Objects {
         }
     }
 
-    /// What is known of a request or a message.
+    /// Returns what is known of a request or a message.
     pub fn pending(&self, class: Class, handle: usize) -> Option<Pending> {
         self.pending.as_ref()?.get(&key(class, handle)).copied()
     }
 
-    /// What a handle of a class says.
+    /// Returns what a handle of a class says.
     pub fn of_class(&mut self, class: Class, handle: usize) -> Value {
         match class {
             Class::Comm => self.comm(handle),
@@ -343,8 +360,14 @@ impl Objects {
     /// A datatype; unknown where the handle is none.
     fn datatype(&mut self, handle: usize) -> Value {
         match host::datatype(handle) {
-            Some((size, extent)) => Value::Datatype { object: self.object(Class::Datatype, handle), size, extent },
-            None => name(handle).map_or(Value::Unknown, |name| Value::Datatype { object: Object::Named(name), size: 0, extent: 0 }),
+            Some((size, extent)) => {
+                Value::Datatype { object: self.object(Class::Datatype, handle), size, extent }
+            }
+            None => name(handle).map_or(Value::Unknown, |name| Value::Datatype {
+                object: Object::Named(name),
+                size: 0,
+                extent: 0,
+            }),
         }
     }
 }
@@ -376,12 +399,12 @@ pub struct Membership {
     pub rank: u32,
     /// The rank in the world of rank 0 of the (local) group, and of the group that messages go to.
     pub leaders: (u32, u32),
-    /// Whether messages go to another group.
+    /// `true` if messages go to another group.
     pub is_inter: bool,
 }
 
 impl Membership {
-    /// What the calling rank is in it, if it is a member.
+    /// Returns what the calling rank is in it, if it is a member.
     fn member(&self) -> Option<Member> {
         let Membership { rank, peers, leaders, .. } = *self;
         (rank < self.size).then_some(Member { rank, peers, leaders })

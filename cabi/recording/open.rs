@@ -2,6 +2,7 @@
 
 use super::arguments::{Handles, Words};
 use super::facts::Facts;
+use super::level::Level;
 use crate::function::Function;
 use engine::Time;
 use observe::recorder::{Argument, Call};
@@ -9,6 +10,8 @@ use observe::recorder::{Argument, Call};
 /// A call that has not returned.
 pub struct Open {
     pub function: Function,
+    /// Within how many callbacks it is made, and by which thread.
+    pub level: Level,
     pub words: Words,
     pub entered: Time,
     /// The number of the place that called it; 0 is none.

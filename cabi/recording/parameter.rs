@@ -1,4 +1,5 @@
-//! What recorders are told of a function: its parameters, as the table has them, and how an entry point's arguments come.
+//! Parameters as recorders are told of them: a function's parameters, as the table has them, and how an entry
+//! point's arguments come.
 
 use observe::recorder::Class;
 
@@ -53,10 +54,16 @@ pub enum Length {
     Peers,
     /// As many as peers at the root; elsewhere the argument says nothing.
     PeersAtRoot,
+    /// One for each member of the (local) group.
+    Members,
     /// One for each neighbour that sends to this rank.
     Sources,
     /// One for each neighbour that this rank sends to.
     Destinations,
+    /// One for each neighbour that sends to this rank, at most as many as another parameter says.
+    SourcesWithin(usize),
+    /// One for each neighbour that this rank sends to, at most as many as another parameter says.
+    DestinationsWithin(usize),
     /// One for each dimension of the communicator's grid.
     Dimensions,
     /// As many as the last element of another parameter says.
@@ -80,8 +87,10 @@ pub struct Parameter {
     pub length: Length,
     /// Whether a number takes 64 bits, in the plain variant and in the one of large counts.
     pub wide: [bool; 2],
-    /// Whether only the variant of large counts has it.
+    /// `true` if only the variant of large counts has it.
     pub large_only: bool,
+    /// `true` if MPI reads it at the root alone.
+    pub at_root: bool,
 }
 
 include!(concat!(env!("OUT_DIR"), "/recording.rs"));

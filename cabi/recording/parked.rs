@@ -1,10 +1,11 @@
 //! Calls that have not returned while other ranks call: what is kept of them.
 //!
-//! A million ranks may be blocked in one collective or with a dozen requests each. So what ranks say alike is kept once, and what stands on
-//! the rank's own stack is read again when it is back.
+//! A million ranks may be blocked in one collective or with a dozen requests each. So what ranks say alike is
+//! kept once, and what stands on the rank's own stack is read again when it is back.
 
 use super::arguments::{Handles, Words};
 use super::facts::Facts;
+use super::level::Level;
 use super::objects::Objects;
 use super::open::Open;
 use super::parameter::Form;
@@ -54,7 +55,8 @@ impl Told {
 }
 
 impl Parked {
-    /// Of a call that said `words` on entry, if it was told in words; `None` if not all of it can be read again.
+    /// Parks a call that said `words` on entry, if it was told in words; `None` if not all of it can be read
+    /// again.
     pub fn of(open: &Open, told: &mut Told, words: &[u64]) -> Option<Parked> {
         let told = match open.brief {
             Some(_) => told.number(words),
@@ -62,6 +64,9 @@ impl Parked {
             None if open.words.plan.keeps_arguments && !open.words.form().fortran => NOTHING,
             None => return None,
         };
+        if open.level != Level::OUTERMOST {
+            return None;
+        }
         let Open { function, entered, site, .. } = *open;
         Some(Parked { frame: open.words.frame(), entered, site, told, function, form: open.words.form() })
     }
@@ -70,10 +75,21 @@ impl Parked {
     fn unread(&self) -> Open {
         let Parked { frame, entered, site, function, form, .. } = *self;
         let words = Words::at(function, form, frame);
-        Open { function, words, entered, site, arguments: Vec::new(), brief: None, handles: Handles::new() }
+        let level = Level::OUTERMOST;
+        Open {
+            function,
+            level,
+            words,
+            entered,
+            site,
+            arguments: Vec::new(),
+            brief: None,
+            handles: Handles::new(),
+        }
     }
 
-    /// The call as it was, of the mounted rank, with what it said on entry in `words` if it was told in words.
+    /// The call as it was, of the mounted rank, with what it said on entry in `words` if it was told in
+    /// words.
     fn open(&self, told: &Told, objects: &mut Objects, words: &mut Vec<u64>) -> Open {
         let mut open = self.unread();
         if self.told == NOTHING {
@@ -88,7 +104,7 @@ impl Parked {
 }
 
 impl UnderWay {
-    /// Whether there is no call.
+    /// Returns `true` if there is no call.
     #[inline]
     pub fn is_empty(&self) -> bool {
         matches!(self, UnderWay::None)
@@ -102,8 +118,16 @@ impl UnderWay {
         }
     }
 
-    /// The innermost, which returns, with what it said on entry in `room` if it was told in words, whose words are there.
-    pub fn pop(&mut self, words: &[u64], told: &Told, objects: &mut Objects, room: &mut Vec<u64>) -> Option<Open> {
+    /// The call at this level, which returns, with what it said on entry in `room` if it was told in words,
+    /// whose words are there.
+    pub fn pop(
+        &mut self,
+        level: Level,
+        words: &[u64],
+        told: &Told,
+        objects: &mut Objects,
+        room: &mut Vec<u64>,
+    ) -> Option<Open> {
         match std::mem::replace(self, UnderWay::None) {
             UnderWay::None => None,
             UnderWay::One(mut parked) => {
@@ -111,7 +135,7 @@ impl UnderWay {
                 Some(parked.open(told, objects, room))
             }
             UnderWay::Some(mut all) => {
-                let last = all.pop();
+                let last = all.iter().rposition(|open| open.level == level).map(|at| all.remove(at));
                 if let Some(facts) = last.as_ref().and_then(|last| last.brief.as_ref()) {
                     facts.put_back(room);
                 }
@@ -124,7 +148,7 @@ impl UnderWay {
     }
 
     /// The innermost, within which the rank makes a call: all is read again that is to be.
-    pub fn unpark(&mut self, told: &Told, objects: &mut Objects, room: &mut Vec<u64>) -> Option<&Open> {
+    pub fn unpark(&mut self, told: &Told, objects: &mut Objects, room: &mut Vec<u64>) -> Option<&mut Open> {
         if matches!(self, UnderWay::One(_))
             && let UnderWay::One(parked) = std::mem::replace(self, UnderWay::None)
         {
@@ -134,26 +158,33 @@ impl UnderWay {
             }
             self.push(open);
         }
-        if let UnderWay::Some(all) = self { all.last() } else { None }
+        if let UnderWay::Some(all) = self { all.last_mut() } else { None }
     }
 
-    /// The calls whose words are not above `at` on the rank's stack are gone.
-    pub fn leave(&mut self, at: usize, mut gone: impl FnMut(&Open)) {
+    /// Returns `true` if there are calls that are left where a call is made at this level.
+    pub fn leaves(&self, level: Level) -> bool {
         match self {
-            UnderWay::One(parked) if parked.frame <= at => {
-                if let UnderWay::One(parked) = std::mem::replace(self, UnderWay::None) {
-                    gone(&parked.unread());
-                }
+            UnderWay::None => false,
+            UnderWay::One(_) => Level::OUTERMOST.is_left_by(level),
+            UnderWay::Some(all) => all.iter().any(|open| open.level.is_left_by(level)),
+        }
+    }
+
+    /// Takes the innermost of the calls that are left where a call is made at this level.
+    pub fn leave(&mut self, level: Level) -> Option<Open> {
+        match self {
+            UnderWay::One(_) if Level::OUTERMOST.is_left_by(level) => {
+                let UnderWay::One(parked) = std::mem::replace(self, UnderWay::None) else { return None };
+                Some(parked.unread())
             }
             UnderWay::Some(all) => {
-                while let Some(open) = all.pop_if(|open| open.words.frame() <= at) {
-                    gone(&open);
-                }
+                let left = all.iter().rposition(|open| open.level.is_left_by(level)).map(|at| all.remove(at));
                 if all.is_empty() {
                     *self = UnderWay::None;
                 }
+                left
             }
-            _ => {}
+            _ => None,
         }
     }
 

@@ -1,5 +1,5 @@
-//! What follows from a function's parameters alone, looked up once: a call finds its communicator, its flag and its statuses by place, not
-//! by name.
+//! Plans of functions, which follow from their parameters alone and are made once: a call finds its
+//! communicator, its flag and its statuses by place, not by name.
 
 use super::facts::Steps;
 use super::parameter::{Direction, Kind, Length, PARAMETERS, Parameter};
@@ -8,7 +8,8 @@ use crate::function::{Function, NAMES};
 use observe::recorder::Class;
 use std::sync::LazyLock;
 
-/// How the arguments of a function's calls are read, in one of its variants. Places are those of the parameters in the table.
+/// The places from which the arguments of a function's calls are read, in one of its variants. Places are
+/// those of the parameters in the table.
 pub struct Plan {
     /// The parameters.
     pub parameters: &'static [Parameter],
@@ -30,6 +31,8 @@ pub struct Plan {
     pub comm: Option<usize>,
     /// The window.
     pub window: Option<usize>,
+    /// Where in a window the call begins: an address, if that is dynamic.
+    pub displacement: Option<usize>,
     /// The root.
     pub root: Option<usize>,
     /// Where a receive is from.
@@ -42,9 +45,9 @@ pub struct Plan {
     pub requests: Option<usize>,
     /// Statuses that the call fills in.
     pub statuses: Option<usize>,
-    /// Whether the call gets something into a buffer.
+    /// `true` if the call gets something into a buffer.
     pub receives: bool,
-    /// Whether the call replaces none of what it is given: its arguments say the same when it has returned.
+    /// `true` if the call replaces none of what it is given: its arguments say the same when it has returned.
     pub keeps_arguments: bool,
     /// How each parameter is told in words, if calls can be.
     pub facts: Option<Steps>,
@@ -55,7 +58,8 @@ pub struct Plan {
 impl Plan {
     /// That of a function, in the variant of large counts or the plain one; O(1) once it was asked for.
     pub fn of(function: Function, large: bool) -> &'static Plan {
-        static PLANS: [LazyLock<Box<[Plan]>>; 2] = [LazyLock::new(|| plans(false)), LazyLock::new(|| plans(true))];
+        static PLANS: [LazyLock<Box<[Plan]>>; 2] =
+            [LazyLock::new(|| plans(false)), LazyLock::new(|| plans(true))];
         &PLANS[usize::from(large)][function as usize]
     }
 
@@ -69,10 +73,15 @@ impl Plan {
             is_there(index).then(|| length - 1)
         };
         let words: Box<[Option<usize>]> = (0..parameters.len()).map(word).collect();
-        let told: Box<[usize]> = (0..parameters.len()).filter(|&index| is_there(index) && parameters[index].kind != Kind::Main).collect();
-        let is_result = |index: usize| parameters[index].direction == Direction::Out && parameters[index].kind != Kind::Buffer;
+        let told: Box<[usize]> = (0..parameters.len())
+            .filter(|&index| is_there(index) && parameters[index].kind != Kind::Main)
+            .collect();
+        let is_result = |index: usize| {
+            parameters[index].direction == Direction::Out && parameters[index].kind != Kind::Buffer
+        };
         let replaced = |&index: &usize| {
-            let class = parameters[index].class().filter(|_| parameters[index].direction == Direction::InOut)?;
+            let class =
+                parameters[index].class().filter(|_| parameters[index].direction == Direction::InOut)?;
             Some((index, class))
         };
         let described = |index: usize| {
@@ -86,16 +95,21 @@ impl Plan {
             results: told.iter().copied().enumerate().filter(|&(_, index)| is_result(index)).collect(),
             replaced: told.iter().filter_map(replaced).collect(),
             described: (0..parameters.len()).map(described).collect(),
-            texts: (0..parameters.len()).filter(|&index| is_there(index) && parameters[index].kind == Kind::Text).collect(),
+            texts: (0..parameters.len())
+                .filter(|&index| is_there(index) && parameters[index].kind == Kind::Text)
+                .collect(),
             comm,
             window: find(&|p| p.kind == Kind::Handle(Class::Win)),
+            displacement: named("target_disp"),
             root: named("root"),
             source: named("source"),
             flag: named("flag").filter(|&flag| parameters[flag].direction != Direction::In),
             indices: named("array_of_indices").or_else(|| named("index")),
             requests: find(&|p| p.kind == Kind::Handle(Class::Request)),
             statuses: find(&|p| p.kind == Kind::Status && p.direction == Direction::Out),
-            keeps_arguments: parameters.iter().all(|p| p.direction != Direction::InOut || p.kind == Kind::Buffer),
+            keeps_arguments: parameters
+                .iter()
+                .all(|p| p.direction != Direction::InOut || p.kind == Kind::Buffer),
             facts: Steps::of(parameters, &told, &words),
             told,
             words,
@@ -106,7 +120,11 @@ impl Plan {
 }
 
 fn plans(large: bool) -> Box<[Plan]> {
-    NAMES.iter().zip(PARAMETERS).map(|(function, parameters)| Plan::new(function, parameters, large)).collect()
+    NAMES
+        .iter()
+        .zip(PARAMETERS)
+        .map(|(function, parameters)| Plan::new(function, parameters, large))
+        .collect()
 }
 
 impl Parameter {
@@ -120,7 +138,7 @@ impl Parameter {
         }
     }
 
-    /// Whether the word of a C call is the value itself.
+    /// Returns `true` if the word of a C call is the value itself.
     pub fn is_value(&self) -> bool {
         self.direction == Direction::In && self.length == Length::One && self.kind != Kind::Status
     }

@@ -1,14 +1,19 @@
-//! What profiles are told of calls: no values, only which call it was, when, and what it waited for (`Recorder::returned`).
+//! Calls as profiles are told of them: no values, only which call it was, when, and what it waited for
+//! (`Recorder::returned`).
 
 use super::arguments::Words;
-use super::parameter::{Form, Length};
+use super::host;
+use super::level::Level;
+use super::parameter::Length;
+use crate::constants::{MPI_IN_PLACE, MPI_PROC_NULL, MPI_ROOT};
 use crate::function::Function;
 use engine::{Span, Time};
 use mpi::Objects;
 use mpi::messages::Messages;
-use mpi::waits::FoundOut;
+use mpi::waits::{Covered, FoundOut};
 use mpi::world::{Phase, World};
 use observe::Recorder;
+use observe::contribution::Giver;
 use observe::waiting::{Gathering, Returned, Rule};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -22,21 +27,25 @@ pub struct Origin {
     pub chain: u32,
     /// The rank's clock on entry.
     pub entered: Time,
+    /// Within how many callbacks it is made.
+    pub level: Level,
 }
 
 /// A call that has not returned.
 struct Open {
     function: Function,
-    /// Where its words are on the stack.
-    frame: usize,
+    level: Level,
     origin: Origin,
     /// How long the rank had waited before.
     waited: Span,
     bytes: u64,
     gathering: Option<Gathering>,
+    /// What is found out of the call that it is made within.
+    covers: Option<Box<Covered>>,
 }
 
-/// A rank's calls under way, of which one is made within the other by functions of the program that MPI calls.
+/// A rank's calls under way, of which one is made within the other by functions of the program that MPI
+/// calls.
 #[derive(Default)]
 struct Caller {
     open: SmallVec<[Open; 1]>,
@@ -56,45 +65,83 @@ impl Short {
         Short { first: own.start, callers: own.map(|_| Caller::default()).collect() }
     }
 
-    /// The mounted rank begins a call: when it had returned from the one before, if that was not within another.
-    pub fn open(&mut self, world: &mut World, function: Function, form: Form, words: &mut [u64], origin: Origin) -> Option<Time> {
-        let (me, frame) = (world.messages.me(), words.as_ptr() as usize);
+    /// The mounted rank begins a call that sends so many bytes: when it had returned from the one before, if
+    /// that was not within another.
+    pub fn open(
+        &mut self,
+        world: &mut World,
+        function: Function,
+        words: &Words,
+        origin: Origin,
+        bytes: u64,
+    ) -> Option<Time> {
+        let me = world.messages.me();
         let caller = &mut self.callers[(me - self.first) as usize];
-        // Their frames are gone: they were left by an exception or a jump.
-        while caller.open.last().is_some_and(|open| open.frame <= frame) {
-            caller.open.pop();
-        }
         let before = caller.open.is_empty().then_some(caller.left);
-        let words = Words::of(function, form, words);
         let gathering = rule(function).and_then(|rule| {
             let comm = world.objects.comms.get(words.members(&world.objects)?).ok()?;
             world.messages.enter_gathering(comm, rule, words.root(), origin.entered)
         });
-        world.messages.begin_waiting();
+        let covers = match caller.open.is_empty() {
+            true => {
+                world.messages.watch_mut().begin_call(me);
+                None
+            }
+            false => world.messages.watch_mut().begin_call_within(me),
+        };
         let waited = waited(&world.messages, me);
-        let bytes = words.sent_bytes(world);
-        caller.open.push(Open { function, frame, origin, waited, bytes, gathering });
+        caller.open.push(Open { function, level: origin.level, origin, waited, bytes, gathering, covers });
         before
     }
 
-    /// The mounted rank's call has returned.
-    pub fn close(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>]) {
+    /// Returns `true` if a rank has calls that are left where a call is made at this level.
+    #[inline]
+    pub fn leaves(&self, rank: u32, level: Level) -> bool {
+        self.callers[(rank - self.first) as usize].open.iter().any(|open| open.level.is_left_by(level))
+    }
+
+    /// The mounted rank has left its calls at this level and deeper without a return: they end at its clock.
+    pub fn leave(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>], level: Level) {
+        let me = (world.messages.me() - self.first) as usize;
+        while let Some(at) = self.callers[me].open.iter().rposition(|open| open.level.is_left_by(level)) {
+            self.close_at(world, recorders, at);
+        }
+    }
+
+    /// The mounted rank's call at this level has returned.
+    pub fn close(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>], level: Level) {
+        let me = (world.messages.me() - self.first) as usize;
+        if let Some(at) = self.callers[me].open.iter().rposition(|open| open.level == level) {
+            self.close_at(world, recorders, at);
+        }
+    }
+
+    fn close_at(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>], at: usize) {
         let me = world.messages.me();
         let caller = &mut self.callers[(me - self.first) as usize];
-        let Some(open) = caller.open.pop() else { return };
+        let mut open = caller.open.remove(at);
+        let covers = open.covers.take();
         let inner = !caller.open.is_empty();
         caller.left = world.messages.clock(me);
-        if let Some(messages) = world.messages.take_received(me) {
-            messages.for_each(|message| recorders.iter_mut().for_each(|recorder| recorder.received(&message)));
+        if let Some(messages) = world.messages.watch_mut().take_received(me) {
+            messages
+                .for_each(|message| recorders.iter_mut().for_each(|recorder| recorder.received(&message)));
         }
-        let FoundOut { cause, oldest, collective } = world.messages.found_out(open.origin.entered).unwrap_or_default();
+        let FoundOut { cause, oldest, collective } =
+            world.messages.watch().found_out(me, open.origin.entered).unwrap_or_default();
         let call = Returned { cause, oldest, collective, ..open.told(&world.messages, me, inner) };
         recorders.iter_mut().for_each(|recorder| recorder.returned(&call));
+        if let Some(covered) = covers {
+            world.messages.watch_mut().end_call_within(me, *covered);
+        }
+        if let Some(outer) = self.callers[(me - self.first) as usize].open.last() {
+            world.messages.watch_mut().call_from(outer.origin.site);
+        }
     }
 }
 
 impl Open {
-    /// What the rank's call did up to its clock.
+    /// Returns what the rank's call did up to its clock.
     fn told(&self, messages: &Messages, rank: u32, inner: bool) -> Returned {
         let left = messages.clock(rank);
         Returned {
@@ -122,13 +169,16 @@ impl Short {
     pub fn end(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>]) {
         let me = world.messages.me();
         let caller = self.callers.get(me.wrapping_sub(self.first) as usize);
-        let finalizes = caller.and_then(|caller| caller.open.last()).is_some_and(|open| open.function == Function::Finalize);
-        if finalizes && world.messages.phase(me) != Phase::Active {
-            self.close(world, recorders);
+        let last =
+            caller.and_then(|caller| caller.open.last()).filter(|open| open.function == Function::Finalize);
+        if let Some(level) =
+            last.map(|open| open.level).filter(|_| world.messages.ranks()[me].phase != Phase::Active)
+        {
+            self.close(world, recorders, level);
         }
         for (rank, caller) in (self.first..).zip(std::mem::take(&mut self.callers)) {
             for (depth, open) in caller.open.iter().enumerate() {
-                for message in world.messages.take_received(rank).into_iter().flatten() {
+                for message in world.messages.watch_mut().take_received(rank).into_iter().flatten() {
                     recorders.iter_mut().for_each(|recorder| recorder.received(&message));
                 }
                 let call = open.told(&world.messages, rank, depth > 0);
@@ -141,10 +191,10 @@ impl Short {
 }
 
 fn waited(messages: &Messages, rank: u32) -> Span {
-    messages.profile.waited(rank)
+    messages.ranks().profile().waited(rank)
 }
 
-/// Who waits for whom in a function.
+/// Returns who waits for whom in a function.
 fn rule(function: Function) -> Option<Rule> {
     match function {
         Function::Barrier => Some(Rule::Barrier),
@@ -166,7 +216,9 @@ fn rule(function: Function) -> Option<Rule> {
 impl Words {
     /// The communicator of those who wait for each other: that of the call, or of its window.
     fn members(&self, objects: &Objects) -> Option<usize> {
-        self.comm().or_else(|| Some(objects.wins.get(&objects.comms, self.object_handle(self.plan.window?)).ok()?.comm))
+        self.comm().or_else(|| {
+            Some(objects.wins.get(&objects.comms, self.object_handle(self.plan.window?)).ok()?.comm)
+        })
     }
 
     /// The root that the call names; a rank of nobody where there is none.
@@ -174,24 +226,51 @@ impl Words {
         self.plan.root.map_or(-1, |root| self.scalar(root) as i32)
     }
 
-    /// Bytes that count and datatype say the call sends; 0 where they are wrong.
-    fn sent_bytes(&self, world: &World) -> u64 {
-        const IN_PLACE: u64 = 1;
+    /// Returns the bytes that counts and datatypes say the call sends; 0 where they are wrong. The world must
+    /// not be borrowed.
+    // Arrays are as long as the one table of lengths says (`Words::count`), which looks at the communicator.
+    pub(super) fn sent_bytes(&self) -> u64 {
         let Some(sent) = self.plan.sent else { return 0 };
-        let in_place = self.kind_of_buffer(sent.buffer) == IN_PLACE;
-        let (count, datatype) = if in_place { sent.in_place } else { (sent.count, sent.datatype) };
-        let count = match self.parameter(count).length {
-            Length::One => self.scalar(count),
-            _ if (0..4096).contains(&self.word(count)) => 0,
-            _ => {
-                let comm = self.comm().unwrap_or_default();
-                let peers = world.objects.comms.get(comm).map_or(0, |comm| comm.peers() as usize);
-                (0..peers).map(|k| self.number(count, k)).sum()
-            }
+        let is_in_place = sent.buffer.is_some_and(|buffer| self.buffer_at(buffer) == MPI_IN_PLACE);
+        let comm = self.comm().unwrap_or_default();
+        let gives = match sent.giver {
+            Giver::All => true,
+            Giver::Sender => sent.dest.is_none_or(|dest| self.scalar(dest) != i64::from(MPI_PROC_NULL)),
+            Giver::Root => self.is_root(comm),
+            Giver::ToRoot => !matches!(self.root(), MPI_ROOT | MPI_PROC_NULL),
         };
-        let types = &world.objects.types;
-        let handle = self.object_handle(datatype);
-        let size = types.plain_size(handle).or_else(|| types.usable(world.messages.me(), handle).ok().map(|kind| kind.size));
-        size.unwrap_or(0).saturating_mul(u64::try_from(count).unwrap_or(0))
+        if !gives {
+            return 0;
+        }
+        let (count, datatype) = if is_in_place { sent.in_place } else { sent.sent };
+        if self.has_one(count) {
+            return elements(self.scalar(count)).saturating_mul(host::size(self.object_handle(datatype)));
+        }
+        let is_constant = |index: usize| !self.has_one(index) && self.word(index) < 4096;
+        if is_constant(count) || is_constant(datatype) {
+            return 0;
+        }
+        let blocks = self.count(count).unwrap_or(0);
+        let own = host::membership(comm).map_or(0, |comm| comm.rank as usize);
+        let counted = if is_in_place && sent.own_block { own..(own + 1).min(blocks) } else { 0..blocks };
+        let counts =
+            counted.map(|k| (k, elements(self.number(count, k)))).filter(|&(_, elements)| elements > 0);
+        if self.has_one(datatype) {
+            let size = host::size(self.object_handle(datatype));
+            return counts.fold(0, |sum, (_, elements)| sum.saturating_add(elements.saturating_mul(size)));
+        }
+        counts.fold(0, |sum, (k, elements)| {
+            sum.saturating_add(elements.saturating_mul(host::size(self.handle(datatype, k))))
+        })
     }
+
+    /// Returns `true` if the parameter is no array.
+    fn has_one(&self, index: usize) -> bool {
+        self.parameter(index).length == Length::One
+    }
+}
+
+/// A count, of which a negative one is none.
+fn elements(count: i64) -> u64 {
+    u64::try_from(count).unwrap_or(0)
 }

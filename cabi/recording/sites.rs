@@ -1,13 +1,14 @@
 //! Where calls are made: the addresses in the program, or in a library of its, that they return to.
 //!
-//! The first call of an entry point has its stack unwound. Where the address was found lies as far from the words of the call each time,
-//! since both are in frames of the same code; so later calls read it from there.
+//! The first call of an entry point has its stack unwound. Where the address was found lies as far from the
+//! words of the call each time, since both are in frames of the same code; so later calls read it from there.
 
 use super::module;
 use observe::recorder::Place;
 use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// How far above the words of a call its return address is; of one entry point.
@@ -35,7 +36,7 @@ impl Default for Frame {
 // A loop of a program has a few calls: of two that meet in one place each pays for hashing.
 const RECENT: usize = 256;
 
-/// Where the last site with such an address is kept.
+/// Returns where the last site with such an address is kept.
 #[inline(always)]
 fn recent(address: usize) -> usize {
     (address ^ address >> 8) % RECENT
@@ -45,7 +46,8 @@ fn recent(address: usize) -> usize {
 #[inline(always)]
 fn found(frame: &Frame, words: &[u64]) -> Option<usize> {
     let (at, distance) = (words.as_ptr() as usize, frame.0.load(Relaxed));
-    // SAFETY: a word in a frame above the one that holds `words`, of a function that has not returned: `unwind` found it there.
+    // SAFETY: a word in a frame above the one that holds `words`, of a function that has not returned:
+    // `unwind` found it there.
     (distance != Frame::UNKNOWN).then(|| unsafe { *((at + distance) as *const usize) })
 }
 
@@ -78,7 +80,8 @@ impl Sites {
         (known == address).then_some(number)
     }
 
-    /// The number of the site of a call with these words; 0 if it cannot be told. `explain` is told of a new one.
+    /// The number of the site of a call with these words; 0 if it cannot be told. `explain` is told of a new
+    /// one.
     pub fn of(&mut self, frame: &Frame, words: &[u64], explain: impl FnOnce(u32, &Place)) -> u32 {
         let Some(address) = self.address(frame, words) else { return 0 };
         let recent = recent(address);
@@ -119,8 +122,8 @@ impl Sites {
         let (address, place) = unwind(&self.own)?;
         let distance = place.wrapping_sub(at);
         if distance < Frame::FURTHEST && distance.is_multiple_of(8) {
-            // SAFETY: as above; the unwinder names the end of the callee's frame, and the system's calling convention has the return
-            // address below it.
+            // SAFETY: as above; the unwinder names the end of the callee's frame, and the system's calling
+            // convention has the return address below it.
             let found = unsafe { *(place as *const usize) };
             if found == address {
                 frame.0.store(distance, Relaxed);
@@ -128,6 +131,15 @@ impl Sites {
         }
         Some(address)
     }
+}
+
+/// Returns the address in the program, or in a library of its, that the current call returns to; 0 if it
+/// cannot be told.
+pub fn calling_site() -> usize {
+    static OWN: OnceLock<Range<usize>> = OnceLock::new();
+    let own =
+        OWN.get_or_init(|| module::of(unwind_frame as *const () as usize).map_or(0..0, |module| module.code));
+    unwind(own).map_or(0, |(address, _)| address)
 }
 
 /// What the unwinder calls with each frame.
@@ -148,8 +160,10 @@ struct Search<'a> {
 unsafe extern "C" fn unwind_frame(context: *mut c_void, search: *mut c_void) -> c_int {
     const GO_ON: c_int = 0;
     const STOP: c_int = 4;
-    // SAFETY: `unwind` hands its own search to the unwinder, which hands it here with a context that is valid during the call.
-    let (search, address, end) = unsafe { (&mut *search.cast::<Search>(), _Unwind_GetIP(context), _Unwind_GetCFA(context)) };
+    // SAFETY: `unwind` hands its own search to the unwinder, which hands it here with a context that is valid
+    // during the call.
+    let (search, address, end) =
+        unsafe { (&mut *search.cast::<Search>(), _Unwind_GetIP(context), _Unwind_GetCFA(context)) };
     if search.own.contains(&address) {
         search.inside = true;
         return GO_ON;

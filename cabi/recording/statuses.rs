@@ -1,12 +1,14 @@
 //! Memory for the statuses that programs ignore and recorders want: one piece for all ranks.
 //!
-//! A call fills its statuses in when it has waited, with its rank in place, and is told of before another rank comes: so no two calls need the
-//! memory at once but those of which one is made within the other, which [`super::Recording`] sees to. Between calls all of it is 0.
+//! A call fills its statuses in when it has waited, with its rank in place, and is told of before another
+//! rank comes: so no two calls need the memory at once but those of which one is made within the other, which
+//! [`super::Recording`] sees to. Between calls all of it is 0.
 
 use rank::Addr;
 use rank::memory::{load, store};
 
-/// The pieces that there are, each for calls that want up to so many words; kept for good, since blocked calls name them.
+/// The pieces that there are, each for calls that want up to so many words; kept for good, since blocked
+/// calls name them.
 #[derive(Default)]
 pub struct Statuses {
     /// By the logarithm of their length; 0: nobody has asked for it.
@@ -29,7 +31,7 @@ impl Statuses {
         *at
     }
 
-    /// Whether the statuses of a call, so many words, are there.
+    /// Returns `true` if the statuses of a call, so many words, are there.
     #[inline]
     pub fn are_here(&self, (at, words): (usize, usize)) -> bool {
         let index = words.max(1).next_power_of_two().trailing_zeros() as usize;

@@ -50,15 +50,17 @@ pub struct Watched {
     pub compared: Box<[Compared]>,
     /// Two buffers that may not be the same, of which `touched` does not have both; the second is written.
     pub apart: Option<[usize; 2]>,
-    /// Whether they take part in nothing until what they make is started.
+    /// `true` if they take part in nothing until what they make is started.
     pub is_persistent: bool,
-    /// Whether there is anything: buffers, blocks, or objects that they make or free.
+    /// `true` if there is anything: buffers, blocks, or objects that they make or free.
     pub any: bool,
-    /// Where all of it is, of calls of C in the plain variant that touch one buffer and make no more than a request.
+    /// The place of all of it, for calls of C in the plain variant that touch one buffer and make no more
+    /// than a request.
     pub single: Option<Single>,
 }
 
-/// What is watched of a call with one buffer, by its words: of messages, which are most of what a program calls.
+/// The part of a call with one buffer that is watched, by its words: of messages, which are most of what a
+/// program calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Single {
     buffer: usize,
@@ -72,15 +74,22 @@ pub struct Single {
 
 impl Single {
     fn of(watched: &[Touched], parameters: &[Parameter]) -> Option<Single> {
-        let &[Touched { buffer, count, datatype, peer, touch, times: Times::Once, counts: Where::Everywhere }] = watched else {
+        let &[
+            Touched { buffer, count, datatype, peer, touch, times: Times::Once, counts: Where::Everywhere },
+        ] = watched
+        else {
             return None;
         };
-        let mut made =
-            (0..parameters.len()).filter(|&index| parameters[index].direction != Direction::In && parameters[index].class().is_some());
+        let mut made = (0..parameters.len()).filter(|&index| {
+            parameters[index].direction != Direction::In && parameters[index].class().is_some()
+        });
         let request = made.next();
-        let is_request =
-            |index: usize| parameters[index].kind == Kind::Handle(Class::Request) && parameters[index].direction == Direction::Out;
-        if made.next().is_some() || !request.is_none_or(is_request) || parameters.iter().any(|p| p.large_only) {
+        let is_request = |index: usize| {
+            parameters[index].kind == Kind::Handle(Class::Request)
+                && parameters[index].direction == Direction::Out
+        };
+        if made.next().is_some() || !request.is_none_or(is_request) || parameters.iter().any(|p| p.large_only)
+        {
             return None;
         }
         Some(Single { buffer, count, datatype, peer, touch, request })
@@ -90,8 +99,13 @@ impl Single {
     #[inline(always)]
     pub fn memory(&self, objects: &Objects, words: &[u64]) -> Memory {
         let at = words[self.buffer] as usize;
-        let Some(elements) = elements(at, words[self.count] as i64, self.peer.map(|peer| words[peer] as i64)) else { return Memory::None };
-        let Some(size) = objects.types.plain_size(words[self.datatype] as usize) else { return Memory::Shaped };
+        let Some(elements) = elements(at, words[self.count] as i64, self.peer.map(|peer| words[peer] as i64))
+        else {
+            return Memory::None;
+        };
+        let Some(size) = objects.types.plain_size(words[self.datatype] as usize) else {
+            return Memory::Shaped;
+        };
         let end = size.checked_mul(elements).and_then(|bytes| at.checked_add(bytes as usize));
         end.map_or(Memory::None, |end| Memory::Plain((at, end), self.touch))
     }
@@ -116,7 +130,8 @@ pub enum Memory {
     Shaped,
 }
 
-/// How many elements a call touches at an address, which it says with this count; `None` of none, and where nobody is at the other end.
+/// Returns how many elements a call touches at an address, which it says with this count; `None` of none, and
+/// where nobody is at the other end.
 #[inline(always)]
 fn elements(at: usize, count: i64, peer: Option<i64>) -> Option<u64> {
     let nothing = at == MPI_IN_PLACE || peer == Some(i64::from(MPI_PROC_NULL));
@@ -130,11 +145,11 @@ pub struct Compared {
     /// `None` where members may have different ones.
     count: Option<usize>,
     datatype: usize,
-    /// Whether `MPI_IN_PLACE` as buffer says that count and datatype are ignored.
+    /// `true` if `MPI_IN_PLACE` as buffer says that count and datatype are ignored.
     may_be_in_place: bool,
-    /// Whether the root alone has it.
+    /// `true` if the root alone has it.
     at_root: bool,
-    /// Whether the root's is what others are compared with, else that of rank 0.
+    /// `true` if the root's is what others are compared with, else that of rank 0.
     by_root: bool,
     is_reference: bool,
 }
@@ -166,14 +181,24 @@ fn compared(operation: &str, parameters: &[Parameter]) -> Box<[Compared]> {
     let receive = |at_root, is_reference| side("recvbuf", "recvcount", "recvtype", at_root, is_reference);
     let sides = match operation {
         "bcast" => [side("buffer", "count", "datatype", false, true), None],
-        "reduce" | "allreduce" | "scan" | "exscan" => [side("recvbuf", "count", "datatype", false, true), None],
-        "reduce_scatter_block" | "reduce_scatter" => [side("recvbuf", "recvcount", "datatype", false, true), None],
+        "reduce" | "allreduce" | "scan" | "exscan" => {
+            [side("recvbuf", "count", "datatype", false, true), None]
+        }
+        "reduce_scatter_block" | "reduce_scatter" => {
+            [side("recvbuf", "recvcount", "datatype", false, true), None]
+        }
         "gather" => [send(false, false), receive(true, true)],
         "scatter" => [send(true, true), receive(false, false)],
         "allgather" | "alltoall" => [send(false, false), receive(false, true)],
-        "gatherv" => [side("sendbuf", "", "sendtype", false, false), side("recvbuf", "", "recvtype", true, true)],
-        "scatterv" => [side("sendbuf", "", "sendtype", true, true), side("recvbuf", "", "recvtype", false, false)],
-        "allgatherv" | "alltoallv" => [side("sendbuf", "", "sendtype", false, false), side("recvbuf", "", "recvtype", false, true)],
+        "gatherv" => {
+            [side("sendbuf", "", "sendtype", false, false), side("recvbuf", "", "recvtype", true, true)]
+        }
+        "scatterv" => {
+            [side("sendbuf", "", "sendtype", true, true), side("recvbuf", "", "recvtype", false, false)]
+        }
+        "allgatherv" | "alltoallv" => {
+            [side("sendbuf", "", "sendtype", false, false), side("recvbuf", "", "recvtype", false, true)]
+        }
         _ => [None, None],
     };
     sides.into_iter().flatten().collect()
@@ -183,7 +208,8 @@ impl Watched {
     /// Of each function.
     pub fn all() -> &'static [Watched] {
         static WATCHED: LazyLock<Box<[Watched]>> = LazyLock::new(|| {
-            let watched = |(function, parameters): (&&str, &&'static [Parameter])| Watched::new(function, parameters);
+            let watched =
+                |(function, parameters): (&&str, &&'static [Parameter])| Watched::new(function, parameters);
             NAMES.iter().zip(PARAMETERS.iter()).map(watched).collect()
         });
         &WATCHED
@@ -195,41 +221,49 @@ impl Watched {
     }
 
     fn new(function: &str, parameters: &[Parameter]) -> Watched {
-        let (touched, compared) = (of_function(function, parameters), compared(&operation(function), parameters));
-        let is_persistent = function.ends_with("_init") && parameters.iter().any(|p| p.kind == Kind::Handle(Class::Request));
+        let (touched, compared) =
+            (of_function(function, parameters), compared(&operation(function), parameters));
+        let is_persistent =
+            function.ends_with("_init") && parameters.iter().any(|p| p.kind == Kind::Handle(Class::Request));
         let changes = |p: &Parameter| p.direction != Direction::In && p.class().is_some();
         let apart = apart(parameters).filter(|_| touched.len() < 2);
-        let any =
-            !touched.is_empty() || !compared.is_empty() || apart.is_some() || parameters.iter().any(changes) || tells_status(function);
+        let any = !touched.is_empty()
+            || !compared.is_empty()
+            || apart.is_some()
+            || parameters.iter().any(changes)
+            || tells_status(function);
         let is_message = !is_persistent && compared.is_empty() && apart.is_none();
         let single = Single::of(&touched, parameters).filter(|_| is_message);
         Watched { touched, compared, apart, is_persistent, any, single }
     }
 }
 
-/// Whether it says of requests that they are complete, and leaves them.
+/// Returns `true` if it says of requests that they are complete, and leaves them.
 fn tells_status(function: &str) -> bool {
     function.starts_with("MPI_Request_get_status")
 }
 
-/// What a function does, whether it waits or not: `gather` of `MPI_Igather` and `MPI_Gather_init`.
+/// Returns what a function does, whether it waits or not: `gather` of `MPI_Igather` and `MPI_Gather_init`.
 fn operation(function: &str) -> String {
     let name = function.trim_start_matches("MPI_").trim_end_matches("_init").to_lowercase();
     name.strip_prefix('i').map(str::to_owned).unwrap_or(name)
 }
 
-/// The buffers of a function's calls whose places follow from one count and one datatype each: those of point-to-point communication, and of collectives whose
-/// blocks are all alike.
-// Of blocks with counts or displacements of their own it would take O(ranks) for each call to know where they are.
+/// The buffers of a function's calls whose places follow from one count and one datatype each: those of
+/// point-to-point communication, and of collectives whose blocks are all alike.
+// Of blocks with counts or displacements of their own it would take O(ranks) for each call to know where they
+// are.
 fn of_function(function: &str, parameters: &[Parameter]) -> Box<[Touched]> {
-    let communicates = parameters.iter().any(|p| p.kind == Kind::Comm || p.kind == Kind::Handle(Class::Message));
+    let communicates =
+        parameters.iter().any(|p| p.kind == Kind::Comm || p.kind == Kind::Handle(Class::Message));
     let local = ["Pack", "Unpack", "Psend", "Precv", "Neighbor", "Ineighbor", "Comm_", "Buffer_", "Session_"];
     let base = function.trim_start_matches("MPI_");
     if !communicates || local.iter().any(|prefix| base.starts_with(prefix)) {
         return Box::default();
     }
     let operation = operation(function);
-    let buffers = (0..parameters.len()).filter(|&index| parameters[index].kind == Kind::Buffer && parameters[index].length == Length::One);
+    let buffers = (0..parameters.len())
+        .filter(|&index| parameters[index].kind == Kind::Buffer && parameters[index].length == Length::One);
     buffers.filter_map(|buffer| Touched::of(&operation, parameters, buffer)).collect()
 }
 
@@ -244,13 +278,16 @@ impl Touched {
         let (times, counts) = match (operation, touch) {
             ("gather", Touch::Writes) | ("scatter", Touch::Reads) => (Times::Peers, Where::Root),
             ("gatherv", Touch::Writes) | ("scatterv", Touch::Reads) => return None,
-            ("allgather", Touch::Writes) | ("alltoall", _) | ("reduce_scatter_block", Touch::Reads) => (Times::Peers, Where::Everywhere),
+            ("allgather", Touch::Writes) | ("alltoall", _) | ("reduce_scatter_block", Touch::Reads) => {
+                (Times::Peers, Where::Everywhere)
+            }
             ("reduce", Touch::Writes) => (Times::Once, Where::Root),
             ("bcast", _) => (Times::Once, Where::RootReads),
             _ => (Times::Once, Where::Everywhere),
         };
         let of_message = |p: &Parameter| p.kind == Kind::Rank && p.name != "root";
-        let peer = (buffer..parameters.len()).find(|&index| of_message(&parameters[index]) && operation != "sendrecv_replace");
+        let peer = (buffer..parameters.len())
+            .find(|&index| of_message(&parameters[index]) && operation != "sendrecv_replace");
         Some(Touched { buffer, count, datatype, peer, touch, times, counts })
     }
 }
@@ -264,7 +301,8 @@ impl Words {
         if (times, counts) != (Times::Once, Where::Everywhere) {
             let comm = self.comm()?;
             let membership = host::membership(comm).filter(|membership| !membership.is_inter)?;
-            let is_root = counts != Where::Everywhere && self.plan.root.is_some_and(|root| self.scalar(root) == i64::from(membership.rank));
+            let is_root = counts != Where::Everywhere
+                && self.plan.root.is_some_and(|root| self.scalar(root) == i64::from(membership.rank));
             match counts {
                 Where::Root if !is_root => return None,
                 Where::RootReads => touch = if is_root { Touch::Reads } else { Touch::Writes },
@@ -279,8 +317,9 @@ impl Words {
 }
 
 impl Words {
-    /// Whether the call has one address for both of these buffers, and anything in them.
-    // What MPICH refuses, too: which bytes blocks with counts of their own have would take O(ranks) for each call.
+    /// Returns `true` if the call has one address for both of these buffers, and anything in them.
+    // What MPICH refuses, too: which bytes blocks with counts of their own have would take O(ranks) for each
+    // call.
     pub(super) fn is_aliased(&self, [one, other]: [usize; 2]) -> bool {
         let at = self.buffer_at(one);
         if at != self.buffer_at(other) || host::is_no_memory(at) {
@@ -291,14 +330,18 @@ impl Words {
         if rooted.is_some_and(|(root, comm)| comm.is_inter || self.scalar(root) != i64::from(comm.rank)) {
             return false;
         }
-        let is_count = |index: &usize| self.parameter(*index).kind == Kind::Count && self.parameter(*index).name.contains("count");
-        let has_any = |index: usize| self.word(index) != 0 && (0..self.count(index).unwrap_or(0)).any(|k| self.number(index, k) != 0);
+        let is_count = |index: &usize| {
+            self.parameter(*index).kind == Kind::Count && self.parameter(*index).name.contains("count")
+        };
+        let has_any = |index: usize| {
+            self.word(index) != 0 && (0..self.count(index).unwrap_or(0)).any(|k| self.number(index, k) != 0)
+        };
         (0..self.plan.parameters.len()).filter(is_count).any(has_any)
     }
 }
 
 impl Words {
-    /// What the calling rank has of a block that members compare; `None` if it has none.
+    /// Returns what the calling rank has of a block that members compare; `None` if it has none.
     pub(super) fn block(&self, compared: &Compared, is_root: bool, is_first: bool) -> Option<Block> {
         let says = !compared.at_root || is_root;
         if !says || self.buffer_at(compared.buffer) == MPI_IN_PLACE && compared.may_be_in_place {

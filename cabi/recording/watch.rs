@@ -1,20 +1,26 @@
-//! What findings are made of (`-xsim-check`): the objects that ranks have made and not freed, the memory that their pending operations touch, and what members
-//! of collectives have of the same blocks.
+//! The material of findings (`-xsim-check`): the objects that ranks have made and not freed, the memory that
+//! their pending operations touch, and what members of collectives have of the same blocks.
 //!
-//! A call is asked for no more than that: its numbers are not read unless a buffer or a block of a collective follows from them.
+//! A call is asked for no more than that: its numbers are not read unless a buffer or a block of a collective
+//! follows from them.
 
 use super::arguments::{Handles, Words};
 use super::host;
+use super::level::Level;
 use super::objects::Objects;
 use super::parameter::Form;
 use super::touched::{Compared, Memory, Single, Watched};
 use crate::alone;
 use crate::constants::{MPI_REQUEST_NULL, MPI_SUCCESS};
 use crate::function::Function;
-use mpi::regions::{Pending, Region, Regions};
+use mpi::handle::RequestRef;
+use mpi::regions::{Known, Pending, Region, Regions};
+use mpi::types::SentMessage;
 use mpi::types::members::Block;
 use mpi::world::World;
 use observe::recorder::{Class, Finding, Leftover, Party, Touch};
+use rank::Addr;
+use rank::memory::load;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -22,8 +28,7 @@ use std::ops::Range;
 struct Open {
     function: Function,
     site: u32,
-    /// Where its words are on the rank's stack.
-    frame: usize,
+    level: Level,
     regions: Regions,
     arguments: Arguments,
 }
@@ -38,7 +43,18 @@ struct Caller {
     open: Vec<Open>,
     /// But for requests.
     objects: Option<Box<Objects>>,
-    pending: Pending<(Function, u32)>,
+    pending: Pending<Maker>,
+}
+
+/// The call that made a request.
+#[derive(Clone, Copy)]
+pub struct Maker {
+    function: Function,
+    site: u32,
+    /// A [`sample`] of the memory that the operation reads, where that is all that it touches.
+    content: u64,
+    /// The message that a standard send has sent, and its receiver.
+    sent: (SentMessage, u32),
 }
 
 /// First byte, one past the last, and what is done with them.
@@ -53,20 +69,32 @@ pub struct Watch {
     callers: Vec<Caller>,
     /// Room that no call needs.
     spare: Vec<Handles>,
+    /// The messages of the requests that the call waits for.
+    pub awaited: Vec<(SentMessage, u32)>,
 }
 
 impl Watch {
     /// Of these ranks.
     pub fn of(own: Range<u32>) -> Watch {
-        Watch { first: own.start, callers: own.map(|_| Caller::default()).collect(), spare: Vec::new() }
+        Watch {
+            first: own.start,
+            callers: own.map(|_| Caller::default()).collect(),
+            spare: Vec::new(),
+            awaited: Vec::new(),
+        }
     }
 
     /// `rank`, which is mounted, begins a call at a site: what of it is a finding goes to `found`.
-    pub fn open(&mut self, rank: u32, (function, site): (Function, u32), form: Form, words: &mut [u64], found: &mut Vec<Finding>) {
+    pub fn open(
+        &mut self,
+        (rank, level): (u32, Level),
+        (function, site): (Function, u32),
+        form: Form,
+        words: &mut [u64],
+        found: &mut Vec<Finding>,
+    ) {
         let caller = &mut self.callers[(rank - self.first) as usize];
-        // Their frames are gone: they were left by an exception or a jump.
-        let at = words.as_ptr() as usize;
-        while caller.open.pop_if(|open| open.frame <= at).is_some() {}
+        caller.open.retain(|open| !open.level.is_left_by(level));
         let watched = Watched::of(function);
         let me = Party { rank, function: function.name(), site, process: None };
         let words = Words::of(function, form, words);
@@ -87,6 +115,17 @@ impl Watch {
             }
             caller.tell_conflicts(&regions, me, found);
         }
+        if completes_any(function) {
+            // The handles of requests alone: these functions replace no other.
+            let requests: SmallVec<[usize; 16]> = match words.plan.requests {
+                Some(requests) if handles.is_empty() => {
+                    (0..words.handles(requests)).map(|k| words.handle(requests, k)).collect()
+                }
+                _ => handles.iter().copied().collect(),
+            };
+            self.look_at(rank, (function, site), requests.into_iter(), found);
+        }
+        let caller = &mut self.callers[(rank - self.first) as usize];
         if matches!(function, Function::Start | Function::Startall) {
             for &request in &handles {
                 let regions = caller.pending.regions(request);
@@ -96,11 +135,12 @@ impl Watch {
         }
         // Few ranks have two: no room is kept for more.
         caller.open.reserve_exact(1);
-        caller.open.push(Open { function, site, frame: at, regions, arguments: Arguments { words, handles } });
+        caller.open.push(Open { function, site, level, regions, arguments: Arguments { words, handles } });
     }
 
     /// `rank` begins a call of one buffer, with these words, at a site: the memory that it touches.
-    // Beside `open`, which would read a message's arguments by the table: this is what most calls of a program come to.
+    // Beside `open`, which would read a message's arguments by the table: this is what most calls of a
+    // program come to.
     #[inline(always)]
     pub fn touch(
         &mut self,
@@ -127,7 +167,7 @@ impl Watch {
     pub fn made(
         &mut self,
         rank: u32,
-        maker: (Function, u32),
+        maker: Maker,
         request: usize,
         (memory, single, objects, words): (Memory, &Single, &mpi::Objects, &[u64]),
     ) {
@@ -136,13 +176,22 @@ impl Watch {
             _ if request == MPI_REQUEST_NULL => {}
             Memory::Plain(bounds, touch) => pending.add_plain(request, maker, bounds, touch),
             Memory::None => pending.add(request, maker, Regions::new(), false),
-            Memory::Shaped => pending.add(request, maker, single.region(objects, words).into_iter().collect(), false),
+            Memory::Shaped => {
+                pending.add(request, maker, single.region(objects, words).into_iter().collect(), false)
+            }
         }
     }
 
-    /// A call of `rank` with these words, which touches no more than this and is made quickly: the memory, if no operation under way may touch it, too.
+    /// A call of `rank` with these words, which touches no more than this and is made quickly: the memory, if
+    /// no operation under way may touch it, too.
     #[inline(always)]
-    pub fn plainly(&mut self, rank: u32, single: &Single, objects: &mpi::Objects, words: &[u64]) -> Option<Plain> {
+    pub fn plainly(
+        &mut self,
+        rank: u32,
+        single: &Single,
+        objects: &mpi::Objects,
+        words: &[u64],
+    ) -> Option<Plain> {
         let Memory::Plain(bounds, touch) = single.memory(objects, words) else { return None };
         let pending = &mut self.callers[(rank - self.first) as usize].pending;
         (!pending.may_conflict(bounds, touch)).then_some((bounds, touch))
@@ -150,26 +199,90 @@ impl Watch {
 
     /// That call has made a request.
     #[inline(always)]
-    pub fn made_plainly(&mut self, rank: u32, maker: (Function, u32), request: usize, (bounds, touch): Plain) {
+    pub fn made_plainly(&mut self, rank: u32, maker: Maker, request: usize, (bounds, touch): Plain) {
         self.callers[(rank - self.first) as usize].pending.add_plain(request, maker, bounds, touch);
+    }
+
+    /// `rank` begins to wait for these requests, or tests them: what is a finding goes to `found`.
+    #[inline]
+    pub fn look_at(
+        &mut self,
+        rank: u32,
+        (function, site): (Function, u32),
+        requests: impl Iterator<Item = usize>,
+        found: &mut Vec<Finding>,
+    ) {
+        let party = |function: Function, site| Party { rank, function: function.name(), site, process: None };
+        let Watch { first, callers, awaited, .. } = self;
+        let pending = &callers[(rank - *first) as usize].pending;
+        let waits = matches!(function, Function::Wait | Function::Waitall);
+        awaited.clear();
+        pending.look_at(requests.filter(|&request| request != MPI_REQUEST_NULL), |request, known| {
+            let maker = match known {
+                Known::Plain(maker, bounds, touch) => {
+                    if touch == Touch::Reads && maker.content != sample(bounds) {
+                        found.push(Finding::Disturbed {
+                            operation: (party(maker.function, maker.site), Touch::Reads),
+                            freed: false,
+                        });
+                    }
+                    maker
+                }
+                Known::More(maker) => maker,
+                Known::Nothing => {
+                    // Others are errors of the call.
+                    if matches!(mpi::handle::request(request), RequestRef::Sent) {
+                        found.push(Finding::Stale { call: party(function, site) });
+                    }
+                    return;
+                }
+            };
+            if waits && maker.sent.0 != SentMessage::NONE {
+                awaited.push(maker.sent);
+            }
+        });
+    }
+
+    /// `rank` frees a block of memory that begins there.
+    pub fn freed(&mut self, rank: u32, block: usize, found: &mut Vec<Finding>) {
+        // Where the block ends, its allocator alone knows.
+        self.callers[(rank - self.first) as usize].pending.lose((block, block + 1), |maker, touch| {
+            let party = Party { rank, function: maker.function.name(), site: maker.site, process: None };
+            found.push(Finding::Disturbed { operation: (party, touch), freed: true });
+        });
     }
 
     /// `rank` begins to wait for these requests: whether that is all that has to be kept of its call.
     #[inline(always)]
-    pub fn wait_for(&mut self, rank: u32, requests: impl Iterator<Item = usize>) -> bool {
-        self.callers[(rank - self.first) as usize].pending.wait_for(requests.filter(|&request| request != MPI_REQUEST_NULL))
+    pub fn wait_for(
+        &mut self,
+        rank: u32,
+        call: (Function, u32),
+        requests: impl Iterator<Item = usize> + Clone,
+        found: &mut Vec<Finding>,
+    ) -> bool {
+        if !self.callers[(rank - self.first) as usize].pending.is_plain() {
+            return false;
+        }
+        self.look_at(rank, call, requests.clone(), found);
+        self.callers[(rank - self.first) as usize]
+            .pending
+            .wait_for(requests.filter(|&request| request != MPI_REQUEST_NULL))
     }
 
     /// The call has failed in which `rank` waited last: these requests are left.
     #[cold]
     pub fn stay(&mut self, rank: u32, requests: impl Iterator<Item = usize> + Clone) {
-        self.callers[(rank - self.first) as usize].pending.stay(|request| requests.clone().any(|left| left == request));
+        self.callers[(rank - self.first) as usize]
+            .pending
+            .stay(|request| requests.clone().any(|left| left == request));
     }
 
     /// The mounted rank's call has returned.
-    pub fn close(&mut self, rank: u32, words: &[u64], code: i32) {
+    pub fn close(&mut self, (rank, level): (u32, Level), words: &[u64], code: i32) {
         let caller = &mut self.callers[(rank - self.first) as usize];
-        let Some(Open { function, site, mut regions, mut arguments, .. }) = caller.open.pop() else { return };
+        let Some(at) = caller.open.iter().rposition(|open| open.level == level) else { return };
+        let Open { function, site, mut regions, mut arguments, .. } = caller.open.remove(at);
         let (watched, maker) = (Watched::of(function), (function, site));
         arguments.words.come_back(words);
         caller.settle(function, &arguments, code);
@@ -183,7 +296,9 @@ impl Watch {
             return;
         }
         for &(_, index) in &words.plan.results {
-            let Some(class) = words.parameter(index).class().filter(|_| words.word(index) != 0) else { continue };
+            let Some(class) = words.parameter(index).class().filter(|_| words.word(index) != 0) else {
+                continue;
+            };
             if class == Class::Request {
                 let request = words.distinct(index);
                 if request != MPI_REQUEST_NULL {
@@ -191,7 +306,12 @@ impl Watch {
                         true => watched.touched.iter().filter_map(|touched| words.region(touched)).collect(),
                         false => std::mem::take(&mut regions),
                     };
-                    caller.pending.add(request, maker, regions, watched.is_persistent);
+                    caller.pending.add(
+                        request,
+                        Maker::unread(&alone::mpi().world(), maker),
+                        regions,
+                        watched.is_persistent,
+                    );
                 }
                 continue;
             }
@@ -203,25 +323,80 @@ impl Watch {
         }
     }
 
-    /// What a rank has neither freed nor completed.
+    /// Returns what a rank has neither freed nor completed.
     pub fn left_over(&self, rank: u32) -> Vec<Leftover> {
         let caller = &self.callers[(rank - self.first) as usize];
         let requests = caller.pending.left_over();
-        let requests = requests.map(|(function, site)| Leftover::Object { class: Class::Request, function: function.name(), site });
+        let requests = requests.map(|Maker { function, site, .. }| Leftover::Object {
+            class: Class::Request,
+            function: function.name(),
+            site,
+        });
         caller.objects.iter().flat_map(|objects| objects.left_over()).chain(requests).collect()
+    }
+}
+
+impl Maker {
+    /// Makes that of a call which has returned, and touches no more than this.
+    #[inline(always)]
+    pub fn of(world: &World, maker: (Function, u32), (bounds, touch): Plain) -> Maker {
+        let content = if touch == Touch::Reads { sample(bounds) } else { 0 };
+        Maker { content, ..Maker::unread(world, maker) }
+    }
+
+    /// [`Maker::of`] any call with one buffer.
+    #[inline(always)]
+    pub fn of_any(world: &World, maker: (Function, u32), memory: Memory) -> Maker {
+        match memory {
+            Memory::Plain(bounds, touch) => Maker::of(world, maker, (bounds, touch)),
+            Memory::None | Memory::Shaped => Maker::unread(world, maker),
+        }
+    }
+
+    #[inline(always)]
+    fn unread(world: &World, (function, site): (Function, u32)) -> Maker {
+        let is_standard = function == Function::Isend;
+        let sent = if is_standard { world.messages.unmatched_message() } else { (SentMessage::NONE, 0) };
+        Maker { function, site, content: 0, sent }
+    }
+}
+
+/// Returns a number that tells what memory holds from what it held: of its bytes, or of six words of it, the
+/// first and the last among them.
+// All bytes would take as long as the message.
+#[inline(always)]
+fn sample((first, end): (usize, usize)) -> u64 {
+    let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    match (end - first).checked_sub(size_of::<u64>()) {
+        Some(last) if last <= size_of::<u64>() => mix(mix(0, load(Addr(first))), load(Addr(first + last))),
+        Some(last) => {
+            let places = [0, last >> 3, last >> 2, last >> 1, last - (last >> 2), last];
+            places.into_iter().map(|at| load(Addr(first + at))).fold(0, mix)
+        }
+        None => (first..end).map(|at| load::<u8>(Addr(at)).into()).fold(0, mix),
     }
 }
 
 impl Caller {
     #[cold]
     #[inline(never)]
-    fn tell_conflicts_of(&mut self, region: Option<Region>, rank: u32, (function, site): (Function, u32), found: &mut Vec<Finding>) {
-        self.tell_conflicts(region.as_slice(), Party { rank, function: function.name(), site, process: None }, found);
+    fn tell_conflicts_of(
+        &mut self,
+        region: Option<Region>,
+        rank: u32,
+        (function, site): (Function, u32),
+        found: &mut Vec<Finding>,
+    ) {
+        self.tell_conflicts(
+            region.as_slice(),
+            Party { rank, function: function.name(), site, process: None },
+            found,
+        );
     }
 
     /// Tells of the operations under way that touch what one of the regions of a call touches.
     fn tell_conflicts(&mut self, regions: &[Region], me: Party, found: &mut Vec<Finding>) {
-        self.pending.conflicts(regions, |mine: Touch, (function, site), theirs| {
+        self.pending.conflicts(regions, |mine: Touch, Maker { function, site, .. }, theirs| {
             let other = Party { function: function.name(), site, ..me };
             found.push(Finding::Overlap { call: (me, mine), pending: Some((other, theirs)) });
         });
@@ -256,7 +431,22 @@ impl Caller {
     }
 }
 
-/// Whether the call has completed its `k`th request, which keeps its handle if it is persistent.
+/// Returns `true` if the function waits for requests or tests them.
+fn completes_any(function: Function) -> bool {
+    matches!(
+        function,
+        Function::Wait
+            | Function::Waitall
+            | Function::Waitany
+            | Function::Waitsome
+            | Function::Test
+            | Function::Testall
+            | Function::Testany
+            | Function::Testsome
+    )
+}
+
+/// Returns `true` if the call has completed its `k`th request, which keeps its handle if it is persistent.
 fn completes(function: Function, words: &Words, k: usize) -> bool {
     if !words.has_found() {
         return false;

@@ -3,6 +3,7 @@
 use super::evaluate::{Choice, choices};
 use super::{application, failed};
 use crate::failure::{Failure, USAGE};
+use crate::output::say;
 use ::aspen::{Communication, Pattern, Request, Sources, Step, Traffic};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
@@ -12,12 +13,26 @@ use std::process::ExitCode;
 /// The subcommand's arguments.
 pub fn command() -> Command {
     let value = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help).value_parser(clap::value_parser!(u64).range(1..))
+        Arg::new(name)
+            .long(name)
+            .value_name(value)
+            .help(help)
+            .value_parser(clap::value_parser!(u64).range(1..))
     };
     Command::new("comm")
         .about("List a model's communication steps with their messages, bytes and packets")
-        .arg(Arg::new("FILE").required(true).value_parser(clap::value_parser!(PathBuf)).help("A model of an application"))
-        .arg(value("np", "N", "On so many ranks").short('n').required(true).value_parser(clap::value_parser!(u64).range(1..=2_147_483_647)))
+        .arg(
+            Arg::new("FILE")
+                .required(true)
+                .value_parser(clap::value_parser!(PathBuf))
+                .help("A model of an application"),
+        )
+        .arg(
+            value("np", "N", "On so many ranks")
+                .short('n')
+                .required(true)
+                .value_parser(clap::value_parser!(u64).range(1..=2_147_483_647)),
+        )
         .arg(value("packet", "BYTES", "How long a packet is").default_value("512"))
         .arg(
             Arg::new("rank")
@@ -39,32 +54,40 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let (ranks, packet) = (number("np").unwrap_or(1), number("packet").unwrap_or(512));
     let rank = number("rank");
     if rank.is_some_and(|rank| rank >= ranks) {
-        return Err(Failure::with(USAGE, format!("--rank {}: there are the ranks 0 to {}", rank.unwrap_or(0), ranks - 1)));
+        return Err(Failure::with(
+            USAGE,
+            format!("--rank {}: there are the ranks 0 to {}", rank.unwrap_or(0), ranks - 1),
+        ));
     }
     let choice = Choice::read(matches, &mut sources)?;
-    let request = Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
+    let request =
+        Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
     let steps = model.communication(&request).map_err(|error| failed(&error.located(&sources)))?;
-    let traffic: Vec<Traffic> =
-        steps.iter().map(|one| one.step.traffic(ranks, packet)).collect::<Result<_, _>>().map_err(|error| failed(&error))?;
+    let traffic: Vec<Traffic> = steps
+        .iter()
+        .map(|one| one.step.traffic(ranks, packet))
+        .collect::<Result<_, _>>()
+        .map_err(|error| failed(&error))?;
     if matches.get_flag("json") {
-        let all: Vec<_> = steps.iter().zip(&traffic).map(|(one, traffic)| as_json(one, traffic, &sources)).collect();
-        println!("{:#}", json!({ "model": model.name, "ranks": ranks, "packet": packet, "steps": all }));
+        let all: Vec<_> =
+            steps.iter().zip(&traffic).map(|(one, traffic)| as_json(one, traffic, &sources)).collect();
+        say!("{:#}", json!({ "model": model.name, "ranks": ranks, "packet": packet, "steps": all }));
         return Ok(ExitCode::SUCCESS);
     }
     for (one, traffic) in steps.iter().zip(&traffic) {
         let place = sources.place(one.span);
-        println!("{}, line {}: {}", one.kernel, place.line, described(&one.step));
+        say!("{}, line {}: {}", one.kernel, place.line, described(&one.step));
         let grid = one.step.grid(ranks).map_err(|error| failed(&error))?;
         if let Some([x, y, z]) = grid.map(|grid| grid.sides()) {
-            println!("  on {x} x {y} x {z} ranks");
+            say!("  on {x} x {y} x {z} ranks");
         }
-        println!("  {} times{}", one.times, totals(one, traffic));
+        say!("  {} times{}", one.times, totals(one, traffic));
         if let Some(rank) = rank {
             for message in one.step.receives(rank, ranks, grid.as_ref(), 0) {
-                println!("  rank {rank} receives {} bytes from {}", message.bytes, message.peer);
+                say!("  rank {rank} receives {} bytes from {}", message.bytes, message.peer);
             }
             for message in one.step.sends(rank, ranks, grid.as_ref(), 0) {
-                println!("  rank {rank} sends {} bytes to {}", message.bytes, message.peer);
+                say!("  rank {rank} sends {} bytes to {}", message.bytes, message.peer);
             }
         }
     }
@@ -72,8 +95,16 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 }
 
 fn described(step: &Step) -> String {
-    let items = if step.size == 1 { format!("{} bytes", step.count) } else { format!("{} of {} bytes", step.count, step.size) };
-    format!("{}: {items}{}", step.pattern, if step.times == 1 { String::new() } else { format!(", {} at a time", step.times) })
+    let items = if step.size == 1 {
+        format!("{} bytes", step.count)
+    } else {
+        format!("{} of {} bytes", step.count, step.size)
+    };
+    format!(
+        "{}: {items}{}",
+        step.pattern,
+        if step.times == 1 { String::new() } else { format!(", {} at a time", step.times) }
+    )
 }
 
 /// In all, over the times that it happens.
@@ -83,7 +114,8 @@ fn totals(one: &Communication, traffic: &Traffic) -> String {
         Pattern::Unaddressed => ", with no receiver that could be known".to_owned(),
         _ => {
             let times = |number: u64| number as f64 * one.times;
-            let (messages, bytes, packets) = (times(traffic.messages), times(traffic.bytes), times(traffic.packets));
+            let (messages, bytes, packets) =
+                (times(traffic.messages), times(traffic.bytes), times(traffic.packets));
             format!(", {messages} messages, {bytes} bytes, {packets} packets in all")
         }
     }

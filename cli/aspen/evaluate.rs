@@ -2,7 +2,11 @@
 
 use super::{failed, read_both};
 use crate::failure::{Failure, USAGE};
-use ::aspen::{Application, Evaluation, Formula, Machine, Number, Request, Sources, Traversal, constant, parse_formula, tree};
+use crate::output::say;
+use ::aspen::{
+    Application, Evaluation, Formula, Machine, Number, Request, Sources, Traversal, constant, parse_formula,
+    tree,
+};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -12,9 +16,12 @@ use std::process::ExitCode;
 
 /// Arguments of all that goes through a model.
 pub fn choices() -> Vec<Arg> {
-    let value = |name: &'static str, value: &'static str, help: &'static str| Arg::new(name).long(name).value_name(value).help(help);
+    let value = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
     vec![
-        value("param", "NAME=FORMULA", "A parameter's value, such as n=2*kilo; may be repeated").action(ArgAction::Append),
+        value("param", "NAME=FORMULA", "A parameter's value, such as n=2*kilo; may be repeated")
+            .action(ArgAction::Append),
         value("kernel", "KERNEL", "Another kernel than main, with its arguments: stuff(2)"),
         Arg::new("explicit")
             .long("explicit")
@@ -26,22 +33,39 @@ pub fn choices() -> Vec<Arg> {
 
 /// The subcommand's arguments.
 pub fn command() -> Command {
-    let value = |name: &'static str, value: &'static str, help: &'static str| Arg::new(name).long(name).value_name(value).help(help);
-    let path = |name: &'static str, help: &'static str| Arg::new(name).help(help).value_parser(clap::value_parser!(PathBuf));
+    let value = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    let path = |name: &'static str, help: &'static str| {
+        Arg::new(name).help(help).value_parser(clap::value_parser!(PathBuf))
+    };
     Command::new("eval")
         .about("Say what a model needs, and how long that takes on a machine")
         .arg(path("FILE", "A model of an application").required(true))
         .arg(path("MACHINE", "A machine"))
         .args(choices())
         .arg(value("socket", "NAME", "The kind of socket; all kinds, unless told").requires("MACHINE"))
-        .arg(value("symbolic", "NAME", "A parameter that stays open; may be repeated").action(ArgAction::Append))
-        .arg(value("plot", "NAME=LEAST..MOST", "Evaluate over a range, as a table and a curve").conflicts_with_all(["symbolic", "json"]))
+        .arg(
+            value("symbolic", "NAME", "A parameter that stays open; may be repeated")
+                .action(ArgAction::Append),
+        )
+        .arg(
+            value("plot", "NAME=LEAST..MOST", "Evaluate over a range, as a table and a curve")
+                .conflicts_with_all(["symbolic", "json"]),
+        )
         .arg(
             value("points", "N", "How many values of the range")
                 .value_parser(clap::value_parser!(u32).range(2..=10_000))
                 .default_value("25"),
         )
-        .arg(value("of", "WHAT", "What is plotted: runtime, energy, data, or a resource; runtime or flops, unless told").requires("plot"))
+        .arg(
+            value(
+                "of",
+                "WHAT",
+                "What is plotted: runtime, energy, data, or a resource; runtime or flops, unless told",
+            )
+            .requires("plot"),
+        )
         .arg(
             value("draw", "FILE.svg|FILE.png", "Draw the curves into a file, instead of with characters")
                 .value_parser(clap::value_parser!(PathBuf))
@@ -66,9 +90,13 @@ impl Choice {
         let mut parameters = Vec::new();
         for given in matches.get_many::<String>("param").into_iter().flatten() {
             let Some((name, formula)) = given.split_once('=') else {
-                return Err(Failure::with(USAGE, format!("--param {given}: a parameter is given as NAME=FORMULA, such as n=64")));
+                return Err(Failure::with(
+                    USAGE,
+                    format!("--param {given}: a parameter is given as NAME=FORMULA, such as n=64"),
+                ));
             };
-            let value = constant(sources, formula).map_err(|error| Failure::with(USAGE, format!("--param {given}: {error}")))?;
+            let value = constant(sources, formula)
+                .map_err(|error| Failure::with(USAGE, format!("--param {given}: {error}")))?;
             parameters.push((name.trim().to_owned(), value));
         }
         let kernel = match matches.get_one::<String>("kernel") {
@@ -83,14 +111,17 @@ impl Choice {
         Ok(Choice { kernel, parameters, traversal, seed })
     }
 
-    /// What is asked of a model, parameters and kernel left out.
+    /// Returns what is asked of a model, parameters and kernel left out.
     pub fn request<'a, N>(&self) -> Request<'a, N> {
         Request { traversal: self.traversal, seed: self.seed, ..Request::default() }
     }
 }
 
 /// The sockets that are asked for: the one that is named, else all.
-fn sockets<'m>(matches: &'m ArgMatches, machine: Option<&'m Machine>) -> Result<Vec<Option<&'m str>>, Failure> {
+fn sockets<'m>(
+    matches: &'m ArgMatches,
+    machine: Option<&'m Machine>,
+) -> Result<Vec<Option<&'m str>>, Failure> {
     let Some(machine) = machine else { return Ok(vec![None]) };
     if let Some(socket) = matches.get_one::<String>("socket") {
         return Ok(vec![Some(socket.as_str())]);
@@ -106,8 +137,14 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let choice = Choice::read(matches, &mut sources)?;
     let open: Vec<&String> = matches.get_many("symbolic").into_iter().flatten().collect();
     let sockets = sockets(matches, machine.as_deref())?;
-    let asked =
-        Asked { model: &model, machine: machine.as_deref(), sockets, choice: &choice, sources: &sources, json: matches.get_flag("json") };
+    let asked = Asked {
+        model: &model,
+        machine: machine.as_deref(),
+        sockets,
+        choice: &choice,
+        sources: &sources,
+        json: matches.get_flag("json"),
+    };
     if let Some(range) = matches.get_one::<String>("plot") {
         let points = matches.get_one::<u32>("points").copied().unwrap_or(25);
         let of = matches.get_one::<String>("of").map(String::as_str);
@@ -118,7 +155,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         asked.print(&choice.parameters)
     } else {
         let given = choice.parameters.iter().map(|(name, value)| (name.clone(), Formula::new(*value)));
-        let parameters: Vec<(String, Formula)> = given.chain(open.iter().map(|name| ((*name).clone(), Formula::open(name)))).collect();
+        let parameters: Vec<(String, Formula)> =
+            given.chain(open.iter().map(|name| ((*name).clone(), Formula::open(name)))).collect();
         asked.print(&parameters)
     }
 }
@@ -138,24 +176,31 @@ pub struct Asked<'a> {
 
 impl Asked<'_> {
     /// Evaluates on a socket.
-    pub fn evaluate<N: Number>(&self, parameters: &[(String, N)], socket: Option<&str>) -> Result<Evaluation<N>, Failure> {
+    pub fn evaluate<N: Number>(
+        &self,
+        parameters: &[(String, N)],
+        socket: Option<&str>,
+    ) -> Result<Evaluation<N>, Failure> {
         let request = Request { kernel: self.choice.kernel.as_ref(), parameters, ..self.choice.request() };
         let evaluation = self.model.evaluate(&request, self.machine.zip(socket));
         evaluation.map_err(|error| failed(&error.located(self.sources)))
     }
 
     fn print<N: Number + Display>(&self, parameters: &[(String, N)]) -> Result<ExitCode, Failure> {
-        let all: Vec<Evaluation<N>> =
-            self.sockets.iter().map(|socket| self.evaluate(parameters, *socket)).collect::<Result<_, Failure>>()?;
+        let all: Vec<Evaluation<N>> = self
+            .sockets
+            .iter()
+            .map(|socket| self.evaluate(parameters, *socket))
+            .collect::<Result<_, Failure>>()?;
         let Some(first) = all.first() else { return Ok(ExitCode::SUCCESS) };
         if self.json {
             let json = serde_json::to_string_pretty(&as_json(self.model, &all));
-            println!("{}", json.map_err(|why| Failure::new(format!("the evaluation has no JSON form: {why}")))?);
+            say!("{}", json.map_err(|why| Failure::new(format!("the evaluation has no JSON form: {why}")))?);
             return Ok(ExitCode::SUCCESS);
         }
-        print_amounts(first);
+        print_amounts(first)?;
         for evaluation in &all {
-            print_runtime(evaluation);
+            print_runtime(evaluation)?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -165,7 +210,11 @@ impl Asked<'_> {
 fn shown<N: Number + Display>(value: &N, unit: &str) -> String {
     match value.known() {
         Some(known) if unit == "s" || unit == "J" => format!("{} {unit}", significant(known)),
-        Some(known) => format!("{}{}", significant(known), if unit.is_empty() { String::new() } else { format!(" {unit}") }),
+        Some(known) => format!(
+            "{}{}",
+            significant(known),
+            if unit.is_empty() { String::new() } else { format!(" {unit}") }
+        ),
         None => format!("{value}{}", if unit.is_empty() { String::new() } else { format!(" {unit}") }),
     }
 }
@@ -180,10 +229,14 @@ pub fn significant(value: f64) -> String {
     if (1e-4..1e9).contains(&value.abs()) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
-fn print_amounts<N: Number + Display>(evaluation: &Evaluation<N>) {
+fn print_amounts<N: Number + Display>(evaluation: &Evaluation<N>) -> Result<(), Failure> {
     let mut rows: Vec<(String, String)> = Vec::new();
     for amount in &evaluation.amounts {
-        let traits = if amount.traits.is_empty() { String::new() } else { format!(" as {}", amount.traits.join(", ")) };
+        let traits = if amount.traits.is_empty() {
+            String::new()
+        } else {
+            format!(" as {}", amount.traits.join(", "))
+        };
         rows.push((format!("{}{traits}", amount.resource), shown(&amount.quantity, "")));
     }
     let mut resources: Vec<&str> = evaluation.amounts.iter().map(|amount| amount.resource.as_str()).collect();
@@ -201,27 +254,29 @@ fn print_amounts<N: Number + Display>(evaluation: &Evaluation<N>) {
     rows.push(("data".to_owned(), shown(&evaluation.data, "bytes")));
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, value) in rows {
-        println!("{name:width$}  {value}");
+        say!("{name:width$}  {value}");
     }
+    Ok(())
 }
 
-fn print_runtime<N: Number + Display>(evaluation: &Evaluation<N>) {
-    let Some(runtime) = &evaluation.runtime else { return };
-    println!("on socket {}:", runtime.socket);
-    println!("  runtime         {}", shown(&runtime.seconds, "s"));
-    println!("  dynamic energy  {}", shown(&runtime.dynamic_energy, "J"));
-    println!("  static energy   {}", shown(&runtime.static_energy, "J"));
+fn print_runtime<N: Number + Display>(evaluation: &Evaluation<N>) -> Result<(), Failure> {
+    let Some(runtime) = &evaluation.runtime else { return Ok(()) };
+    say!("on socket {}:", runtime.socket);
+    say!("  runtime         {}", shown(&runtime.seconds, "s"));
+    say!("  dynamic energy  {}", shown(&runtime.dynamic_energy, "J"));
+    say!("  static energy   {}", shown(&runtime.static_energy, "J"));
     if runtime.capacity.known() != Some(0.0) {
-        println!("  memory          {}", shown(&runtime.capacity, "bytes"));
+        say!("  memory          {}", shown(&runtime.capacity, "bytes"));
         if let Some((data, capacity)) = evaluation.data.known().zip(runtime.capacity.known())
             && data > capacity
         {
-            println!("  the data do not fit into it");
+            say!("  the data do not fit into it");
         }
     }
     for note in &runtime.notes {
-        println!("  note: {note}");
+        say!("  note: {note}");
     }
+    Ok(())
 }
 
 fn as_json<N: Number + Display>(model: &Application, all: &[Evaluation<N>]) -> Value {

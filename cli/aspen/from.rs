@@ -2,6 +2,7 @@
 
 use super::evaluate::significant;
 use crate::failure::{Failure, USAGE};
+use crate::output::{note, say};
 use crate::trace;
 use ::aspen::Sources;
 use clap::{Arg, ArgMatches, Command};
@@ -33,17 +34,20 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         || name.starts_with(|first: char| first.is_ascii_digit())
         || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     {
-        return Err(Failure::with(USAGE, format!("--name {name}: a model is called by letters, digits and '_', a letter first")));
+        return Err(Failure::with(
+            USAGE,
+            format!("--name {name}: a model is called by letters, digits and '_', a letter first"),
+        ));
     }
     let traces = trace::open_family(matches)?;
     let inferred = infer::infer(name, &traces).map_err(Failure::new)?;
     for note in &inferred.notes {
-        eprintln!("xsim: note: {note}");
+        note!("xsim: note: {note}");
     }
     let directory: &PathBuf = matches.get_one("output").expect("clap asks for a directory");
     write(directory, &format!("{name}.aspen"), &inferred.model)?;
     write(directory, &format!("{name}-machine.aspen"), &inferred.machine)?;
-    show(&inferred.compared);
+    show(&inferred.compared)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -54,29 +58,44 @@ fn write(directory: &Path, name: &str, text: &str) -> Result<(), Failure> {
     let path = directory.join(name);
     let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, text));
     written.map_err(|why| Failure::new(format!("{} cannot be written: {why}", path.display())))?;
-    println!("{}", path.display());
+    say!("{}", path.display());
     Ok(())
 }
 
 /// One line for each trace: what it has, and what the model has where that differs.
-fn show(compared: &[Compared]) {
+fn show(compared: &[Compared]) -> Result<(), Failure> {
     let cell = |(run, model): (f64, f64)| match run == model {
         true => significant(run),
         false => format!("{} ({})", significant(run), significant(model)),
     };
-    let mut rows = vec![["ranks", "messages", "bytes", "collectives", "their bytes", "computation"].map(str::to_owned)];
+    let mut rows =
+        vec![["ranks", "messages", "bytes", "collectives", "their bytes", "computation"].map(str::to_owned)];
     for one in compared {
         let (run, model) = one.computed;
-        let seconds = if run == 0.0 { "0 s".to_owned() } else { format!("{run:.4e} s ({:+.2} %)", (model / run - 1.0) * 100.0) };
-        rows.push([one.ranks.to_string(), cell(one.messages), cell(one.bytes), cell(one.collectives), cell(one.parts), seconds]);
+        let seconds = if run == 0.0 {
+            "0 s".to_owned()
+        } else {
+            format!("{run:.4e} s ({:+.2} %)", (model / run - 1.0) * 100.0)
+        };
+        rows.push([
+            one.ranks.to_string(),
+            cell(one.messages),
+            cell(one.bytes),
+            cell(one.collectives),
+            cell(one.parts),
+            seconds,
+        ]);
     }
-    let widths: Vec<usize> = (0..rows[0].len()).map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..rows[0].len())
+        .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
+        .collect();
     for row in rows {
         let line: String = row.iter().zip(&widths).map(|(cell, width)| format!("  {cell:>width$}")).collect();
-        println!("{}", &line[2..]);
+        say!("{}", &line[2..]);
     }
     match compared.iter().all(Compared::is_equal) {
-        true => println!("the model sends what the traces have"),
-        false => println!("in brackets: the model, where it differs"),
+        true => say!("the model sends what the traces have"),
+        false => say!("in brackets: the model, where it differs"),
     }
+    Ok(())
 }

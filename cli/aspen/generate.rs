@@ -3,6 +3,7 @@
 use super::evaluate::{Choice, choices};
 use super::{application, failed};
 use crate::failure::Failure;
+use crate::output::say;
 use ::aspen::{Request, Sources};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
@@ -14,7 +15,13 @@ pub fn command() -> Command {
     Command::new("generate")
         .about("Write a C program with MPI that communicates as a model says")
         .arg(path("FILE").help("A model of an application"))
-        .arg(path("output").short('o').long("output").value_name("DIR").help("Where to; the program is called as the model"))
+        .arg(
+            path("output")
+                .short('o')
+                .long("output")
+                .value_name("DIR")
+                .help("Where to; the program is called as the model"),
+        )
         .arg(
             Arg::new("implicit")
                 .long("implicit")
@@ -31,12 +38,13 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let path: &PathBuf = matches.get_one("FILE").expect("clap asks for a file");
     let model = application(&mut sources, path)?;
     let choice = Choice::read(matches, &mut sources)?;
-    let request = Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
+    let request =
+        Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
     let program = model.program(&request).map_err(|error| failed(&error.located(&sources)))?;
     let directory: &PathBuf = matches.get_one("output").expect("clap asks for a directory");
     let file = directory.join(format!("{}.c", model.name));
     let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&file, program));
     written.map_err(|why| Failure::new(format!("{} cannot be written: {why}", file.display())))?;
-    println!("{}", file.display());
+    say!("{}", file.display());
     Ok(ExitCode::SUCCESS)
 }

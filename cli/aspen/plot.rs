@@ -1,12 +1,16 @@
-//! `xsim aspen eval --plot n=1..1e6`: a quantity over a range of a parameter, as a table, and as curves of characters or in a file.
+//! `xsim aspen eval --plot n=1..1e6`: a quantity over a range of a parameter, as a table, and as curves of
+//! characters or in a file.
 
 use super::evaluate::{Asked, significant};
 use crate::failure::{Failure, USAGE};
+use crate::output::say;
 use ::aspen::{Evaluation, Sources, constant};
 use ::plot::{Mark, Series};
 use std::path::Path;
 use std::process::ExitCode;
-use textplots::{AxisBuilder, Chart, LabelBuilder, LabelFormat, LineStyle, Plot, Shape, TickDisplay, TickDisplayBuilder};
+use textplots::{
+    AxisBuilder, Chart, LabelBuilder, LabelFormat, LineStyle, Plot, Shape, TickDisplay, TickDisplayBuilder,
+};
 
 /// Ranges and results over this ratio are shown by their logarithms.
 const WIDE: f64 = 100.0;
@@ -14,7 +18,13 @@ const WIDE: f64 = 100.0;
 const DOTS: (u32, u32) = (120, 48);
 
 /// Prints the table, and a curve for each socket, unless a file is to have them.
-pub fn main(asked: &Asked<'_>, range: &str, points: u32, of: Option<&str>, file: Option<&Path>) -> Result<ExitCode, Failure> {
+pub fn main(
+    asked: &Asked<'_>,
+    range: &str,
+    points: u32,
+    of: Option<&str>,
+    file: Option<&Path>,
+) -> Result<ExitCode, Failure> {
     let (name, least, most) = read(range)?;
     let of = of.unwrap_or(if asked.sockets == [None] { "flops" } else { "runtime" });
     let places = places(least, most, points);
@@ -26,13 +36,17 @@ pub fn main(asked: &Asked<'_>, range: &str, points: u32, of: Option<&str>, file:
             curve.push(quantity(&asked.evaluate(&parameters, *socket)?, of)?);
         }
     }
-    let heads: Vec<String> =
-        asked.sockets.iter().map(|socket| socket.map_or(of.to_owned(), |socket| format!("{of} on {socket}"))).collect();
+    let heads: Vec<String> = asked
+        .sockets
+        .iter()
+        .map(|socket| socket.map_or(of.to_owned(), |socket| format!("{of} on {socket}")))
+        .collect();
     let width = heads.iter().map(String::len).max().unwrap_or(0).max(14);
-    println!("{name:>14}{}", heads.iter().map(|head| format!("  {head:>width$}")).collect::<String>());
+    say!("{name:>14}{}", heads.iter().map(|head| format!("  {head:>width$}")).collect::<String>());
     for (at, place) in places.iter().enumerate() {
-        let values: String = curves.iter().map(|curve| format!("  {:>width$}", significant(curve[at]))).collect();
-        println!("{:>14}{values}", significant(*place));
+        let values: String =
+            curves.iter().map(|curve| format!("  {:>width$}", significant(curve[at]))).collect();
+        say!("{:>14}{values}", significant(*place));
     }
     if let Some(file) = file {
         let series = |(head, curve): (String, &Vec<f64>)| {
@@ -45,8 +59,8 @@ pub fn main(asked: &Asked<'_>, range: &str, points: u32, of: Option<&str>, file:
         return Ok(ExitCode::SUCCESS);
     }
     for (head, curve) in heads.iter().zip(&curves) {
-        println!("\n{head} over {name}:");
-        draw(&places, curve);
+        say!("\n{head} over {name}:");
+        draw(&places, curve)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -64,11 +78,18 @@ fn with_unit(of: &str) -> String {
 
 /// `n=1..1e6`
 fn read(range: &str) -> Result<(String, f64, f64), Failure> {
-    let wrong = || Failure::with(USAGE, format!("--plot {range}: a range is given as NAME=LEAST..MOST, such as n=1..1e6"));
+    let wrong = || {
+        Failure::with(
+            USAGE,
+            format!("--plot {range}: a range is given as NAME=LEAST..MOST, such as n=1..1e6"),
+        )
+    };
     let (name, ends) = range.split_once('=').ok_or_else(wrong)?;
     let (least, most) = ends.split_once("..").ok_or_else(wrong)?;
     let mut sources = Sources::default();
-    let mut end = |text: &str| constant(&mut sources, text).map_err(|error| Failure::with(USAGE, format!("--plot {range}: {error}")));
+    let mut end = |text: &str| {
+        constant(&mut sources, text).map_err(|error| Failure::with(USAGE, format!("--plot {range}: {error}")))
+    };
     let (least, most) = (end(least)?, end(most)?);
     if least >= most {
         return Err(Failure::with(USAGE, format!("--plot {range}: {least} is not less than {most}")));
@@ -76,7 +97,8 @@ fn read(range: &str) -> Result<(String, f64, f64), Failure> {
     Ok((name.trim().to_owned(), least, most))
 }
 
-/// Places between two ends: even steps, or even factors where the ends are far apart; integers between integers.
+/// Places between two ends: even steps, or even factors where the ends are far apart; integers between
+/// integers.
 fn places(least: f64, most: f64, points: u32) -> Vec<f64> {
     let whole = least.fract() == 0.0 && most.fract() == 0.0;
     let wide = is_wide(least, most);
@@ -105,22 +127,33 @@ fn quantity(evaluation: &Evaluation<f64>, of: &str) -> Result<f64, Failure> {
         ("data", _) => Ok(evaluation.data),
         ("runtime", Some(runtime)) => Ok(runtime.seconds),
         ("energy", Some(runtime)) => Ok(runtime.static_energy + runtime.dynamic_energy),
-        ("runtime" | "energy", None) => Err(Failure::with(USAGE, format!("--of {of}: name a machine after the model"))),
-        _ if of == "bytes" || evaluation.amounts.iter().any(|amount| amount.resource == of) => Ok(evaluation.total(of)),
+        ("runtime" | "energy", None) => {
+            Err(Failure::with(USAGE, format!("--of {of}: name a machine after the model")))
+        }
+        _ if of == "bytes" || evaluation.amounts.iter().any(|amount| amount.resource == of) => {
+            Ok(evaluation.total(of))
+        }
         _ => {
-            let mut known: Vec<&str> = evaluation.amounts.iter().map(|amount| amount.resource.as_str()).collect();
+            let mut known: Vec<&str> =
+                evaluation.amounts.iter().map(|amount| amount.resource.as_str()).collect();
             known.dedup();
-            Err(Failure::with(USAGE, format!("--of {of}: the model uses no such resource, but {}", known.join(", "))))
+            Err(Failure::with(
+                USAGE,
+                format!("--of {of}: the model uses no such resource, but {}", known.join(", ")),
+            ))
         }
     }
 }
 
-fn draw(places: &[f64], values: &[f64]) {
-    let ends = |values: &[f64]| values.iter().fold((f64::MAX, f64::MIN), |(least, most), &value| (least.min(value), most.max(value)));
+fn draw(places: &[f64], values: &[f64]) -> Result<(), Failure> {
+    let ends = |values: &[f64]| {
+        values.iter().fold((f64::MAX, f64::MIN), |(least, most), &value| (least.min(value), most.max(value)))
+    };
     let (across, up) = (ends(places), ends(values));
     let (wide, high) = (is_wide(across.0, across.1), is_wide(up.0, up.1));
     let scaled = |value: f64, log: bool| if log { value.log10() } else { value } as f32;
-    let points: Vec<(f32, f32)> = places.iter().zip(values).map(|(&x, &y)| (scaled(x, wide), scaled(y, high))).collect();
+    let points: Vec<(f32, f32)> =
+        places.iter().zip(values).map(|(&x, &y)| (scaled(x, wide), scaled(y, high))).collect();
     let label = |log: bool| {
         LabelFormat::Custom(Box::new(move |value: f32| {
             let value = if log { 10f64.powf(f64::from(value)) } else { f64::from(value) };
@@ -131,7 +164,8 @@ fn draw(places: &[f64], values: &[f64]) {
     // A constant has a line in the middle.
     let (low, top) = if low < top { (low, top) } else { (low - 1.0, low + 1.0) };
     let shape = Shape::Lines(&points);
-    let mut chart = Chart::new_with_y_range(DOTS.0, DOTS.1, scaled(across.0, wide), scaled(across.1, wide), low, top);
+    let mut chart =
+        Chart::new_with_y_range(DOTS.0, DOTS.1, scaled(across.0, wide), scaled(across.1, wide), low, top);
     let chart = chart
         .lineplot(&shape)
         .x_axis_style(LineStyle::None)
@@ -141,7 +175,8 @@ fn draw(places: &[f64], values: &[f64]) {
         .y_tick_display(TickDisplay::Sparse);
     chart.axis();
     chart.figures();
-    println!("{chart}");
+    say!("{chart}");
+    Ok(())
 }
 
 #[cfg(test)]

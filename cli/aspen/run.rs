@@ -3,6 +3,7 @@
 use super::evaluate::{Choice, choices};
 use super::{application, failed, machine};
 use crate::failure::{Failure, USAGE};
+use crate::output::note;
 use crate::workload::Processes;
 use crate::{options, workload};
 use ::aspen::{Machine, Request, Sockets, Sources};
@@ -47,18 +48,23 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut sources = Sources::default();
     let path: &PathBuf = matches.get_one("FILE").expect("clap asks for a file");
     let model = application(&mut sources, path)?;
-    let machine = matches.get_one::<PathBuf>("machine-model").map(|path| machine(&mut sources, path, "--machine-model")).transpose()?;
+    let machine = matches
+        .get_one::<PathBuf>("machine-model")
+        .map(|path| machine(&mut sources, path, "--machine-model"))
+        .transpose()?;
     let choice = Choice::read(matches, &mut sources)?;
-    let request = Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
+    let request =
+        Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
     let sockets = machine.as_deref().map(|machine| sockets(machine, matches)).transpose()?;
     let plan = model.plan(&request, sockets.as_ref()).map_err(|error| failed(&error.located(&sources)))?;
     let mut walk = Walk::new(&plan, options.np).map_err(|error| failed(&error))?;
     let processes = Processes::connect(&options, &[path])?;
     for note in plan.notes.iter().filter(|_| processes.is_first()) {
-        eprintln!("xsim: note: {note}");
+        note!("xsim: note: {note}");
     }
     if let Some(file) = matches.get_one::<PathBuf>("trace").filter(|_| processes.is_first()) {
-        convert::walked(&mut walk, options.np, file).map_err(|why| Failure::new(format!("--trace {}: {why}", file.display())))?;
+        convert::walked(&mut walk, options.np, file)
+            .map_err(|why| Failure::new(format!("--trace {}: {why}", file.display())))?;
     }
     let ran = workload::run(&options, processes, model.name.clone(), &NAMES, walk)?;
     workload::tell(&options, Vec::new(), ran)
@@ -75,10 +81,15 @@ fn sockets<'m>(machine: &'m Machine, matches: &'m ArgMatches) -> Result<Sockets<
         ([], []) => return Err(Failure::new("the machine has no socket to compute on")),
         ([], several) => {
             let known = several.join(", ");
-            return Err(Failure::with(USAGE, format!("the machine has several kinds of sockets ({known}): choose one with --socket NAME")));
+            return Err(Failure::with(
+                USAGE,
+                format!("the machine has several kinds of sockets ({known}): choose one with --socket NAME"),
+            ));
         }
         ([first, second, ..], _) => {
-            let sentence = format!("--socket {first} and --socket {second}: only a kernel can have another kind, --socket KERNEL={second}");
+            let sentence = format!(
+                "--socket {first} and --socket {second}: only a kernel can have another kind, --socket KERNEL={second}"
+            );
             return Err(Failure::with(USAGE, sentence));
         }
     };

@@ -23,13 +23,18 @@ struct Given {
 impl Given {
     fn parse(text: &str) -> Result<Given, Failure> {
         let wrong = |why: String| Failure::with(USAGE, format!("--job {text}: {why}"));
-        // A file's name may have the signs, too: the last ones are ours, and no time ends with other letters than those of a unit.
+        // A file's name may have the signs, too: the last ones are ours, and no time ends with other letters
+        // than those of a unit.
         let (path, share, delay) = match (text.rsplit_once('@'), text.rsplit_once('+')) {
             (Some((path, place)), _) => match place.split_once('+') {
-                Some((share, delay)) => (path, share, delay.parse::<Span>().map_err(|why| wrong(why.to_string()))?),
+                Some((share, delay)) => {
+                    (path, share, delay.parse::<Span>().map_err(|why| wrong(why.to_string()))?)
+                }
                 None => (path, place, Span::ZERO),
             },
-            (None, Some((path, delay))) => delay.parse().map_or((text, "next", Span::ZERO), |delay| (path, "next", delay)),
+            (None, Some((path, delay))) => {
+                delay.parse().map_or((text, "next", Span::ZERO), |delay| (path, "next", delay))
+            }
             (None, None) => (text, "next", Span::ZERO),
         };
         Ok(Given { path: path.into(), share: share.parse().map_err(wrong)?, begins: Time::ZERO + delay })
@@ -41,7 +46,12 @@ impl Given {
 }
 
 /// Runs all of them together and, if `alone`, each with the machine to itself before that.
-pub fn run(mut options: Options, given: &[&String], (how, asked): (How, &Asked), alone: bool) -> Result<ExitCode, Failure> {
+pub fn run(
+    mut options: Options,
+    given: &[&String],
+    (how, asked): (How, &Asked),
+    alone: bool,
+) -> Result<ExitCode, Failure> {
     let given = given.iter().map(|text| Given::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let read = |job: &Given| {
         let mut trace = Trace::open(&job.path).map_err(Failure::new)?;
@@ -50,27 +60,35 @@ pub fn run(mut options: Options, given: &[&String], (how, asked): (How, &Asked),
     };
     let traces = given.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
     let replay = |(given, trace): (&Given, _)| {
-        let replay = Replay::new(trace, how).map_err(|why| Failure::new(format!("{}: {why}", given.path.display())))?;
+        let replay = Replay::new(trace, how)
+            .map_err(|why| Failure::new(format!("{}: {why}", given.path.display())))?;
         Ok(Job::new(given.name(), replay, trace.ranks, given.begins))
     };
     let mut jobs = Jobs::new(given.iter().zip(&traces).map(replay).collect::<Result<_, Failure>>()?);
-    let ranks = traces.iter().try_fold(0u32, |sum, trace| sum.checked_add(trace.ranks)).filter(|&ranks| ranks < 1 << 31);
-    options.np = ranks.ok_or_else(|| Failure::with(USAGE, "the jobs have 2^31 ranks and more together".to_owned()))?;
-    let shares: Vec<(Share, u32)> = given.iter().zip(&traces).map(|(job, trace)| (job.share.clone(), trace.ranks)).collect();
+    let ranks = traces
+        .iter()
+        .try_fold(0u32, |sum, trace| sum.checked_add(trace.ranks))
+        .filter(|&ranks| ranks < 1 << 31);
+    options.np =
+        ranks.ok_or_else(|| Failure::with(USAGE, "the jobs have 2^31 ranks and more together".to_owned()))?;
+    let shares: Vec<(Share, u32)> =
+        given.iter().zip(&traces).map(|(job, trace)| (job.share.clone(), trace.ranks)).collect();
     let paths: Vec<&Path> = given.iter().map(|job| job.path.as_path()).collect();
     let mut processes = Processes::connect(&options, &paths)?;
     let ((_, own), sharing) = processes.own(&options);
-    simulation::preflight(&options, own, sharing, processes.is_first()).map_err(|why| Failure::with(USAGE, why))?;
+    simulation::preflight(&options, own, sharing, processes.is_first())
+        .map_err(|why| Failure::with(USAGE, why))?;
     let name = given.iter().map(Given::name).collect::<Vec<_>>().join(" + ");
     let meter = HostMeter::start();
-    let once = |processes, only: Option<usize>, jobs: &mut Jobs| -> Result<(Ran, Option<Vec<Span>>), Failure> {
-        jobs.restart(only);
-        let (setup, machine) = setup(&options, &shares, jobs.names())?;
-        let setup = Setup { worlds: jobs.worlds(), ..setup };
-        let ran = drive(&options, processes, setup, meter.clone(), (name.clone(), machine), &mut *jobs)?;
-        let took = jobs.took(&ran.mpi);
-        Ok((ran, took))
-    };
+    let once =
+        |processes, only: Option<usize>, jobs: &mut Jobs| -> Result<(Ran, Option<Vec<Span>>), Failure> {
+            jobs.restart(only);
+            let (setup, machine) = setup(&options, &shares, jobs.names())?;
+            let setup = Setup { worlds: jobs.worlds(), ..setup };
+            let ran = drive(&options, processes, setup, meter.clone(), (name.clone(), machine), &mut *jobs)?;
+            let took = jobs.took(&ran.mpi);
+            Ok((ran, took))
+        };
     let mut apart = vec![None; given.len()];
     for (job, apart) in apart.iter_mut().enumerate().filter(|_| alone) {
         let (ran, took) = once(processes, Some(job), &mut jobs)?;
@@ -90,7 +108,7 @@ pub fn run(mut options: Options, given: &[&String], (how, asked): (How, &Asked),
         given.iter().zip(&traces).enumerate().map(told).collect()
     });
     if !options.quiet {
-        eprint!("{}", table(&told));
+        crate::output::results(table(&told))?;
     }
     let code = tell(&options, told, ran)?;
     let mut as_recorded = true;
@@ -100,7 +118,11 @@ pub fn run(mut options: Options, given: &[&String], (how, asked): (How, &Asked),
     Ok(if as_recorded { code } else { ExitCode::from(super::DIFFERS) })
 }
 
-fn setup(options: &Options, shares: &[(Share, u32)], names: &'static [&'static str]) -> Result<(Setup, String), Failure> {
+fn setup(
+    options: &Options,
+    shares: &[(Share, u32)],
+    names: &'static [&'static str],
+) -> Result<(Setup, String), Failure> {
     let unusable = |why: String| Failure::with(USAGE, why);
     let machine = simulation::machine::select(options).map_err(unusable)?;
     let built = machine.build_shared(shares).map_err(|why| unusable(why.to_string()))?;

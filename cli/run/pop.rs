@@ -1,56 +1,60 @@
-//! `xsim run --pop`: the program runs twice, as asked and on a network that takes no time, and POP's efficiencies of the two are told (docs/report.md).
+//! `xsim run --pop`: the program runs twice, as asked and on a network that takes no time, and POP's
+//! efficiencies of the two are told (docs/reference/report.md).
 
+use super::code;
+use super::several::Scratch;
 use crate::failure::{Failure, NOT_RUNNABLE};
+use crate::output::{self, note};
 use ::report::efficiency::regions_of;
 use ::report::profile::regions;
+use ::report::wrap::summary_width;
 use ::report::{Efficiencies, read};
 use observe::Report;
 use simulation::options::variable;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 /// What the second run does not write again, and what a network that takes no time has not.
 const ONCE: [&str; 6] = ["log", "trace", "timeline", "critical-path", "network-report", "placement"];
 
-/// Where the reports of the two runs go: beside each other where one was asked for, else into a directory that is gone in the end.
+/// The places of the two runs' reports: beside each other where one was asked for, else into a directory that
+/// is gone in the end.
 struct Reports {
     run: PathBuf,
     ideal: PathBuf,
-    temporary: Option<PathBuf>,
+    /// Held so that the directory is removed with it.
+    _scratch: Option<Scratch>,
 }
 
 impl Reports {
     fn beside(run: &Path) -> Reports {
-        Reports { run: run.to_owned(), ideal: run.with_extension("ideal.json"), temporary: None }
+        Reports { run: run.to_owned(), ideal: run.with_extension("ideal.json"), _scratch: None }
     }
 
     fn temporary() -> Result<Reports, Failure> {
-        let directory = std::env::temp_dir().join(format!("xsim-pop-{}", std::process::id()));
-        std::fs::create_dir(&directory)
-            .map_err(|why| Failure::new(format!("cannot keep the reports of the two runs in {}: {why}", directory.display())))?;
-        Ok(Reports { run: directory.join("run.json"), ideal: directory.join("ideal.json"), temporary: Some(directory) })
+        let scratch = Scratch::new()?;
+        Ok(Reports {
+            run: scratch.0.join("run.json"),
+            ideal: scratch.0.join("ideal.json"),
+            _scratch: Some(scratch),
+        })
     }
 }
 
-impl Drop for Reports {
-    fn drop(&mut self) {
-        if let Some(directory) = &self.temporary {
-            // Whatever came of it: nobody else reads them.
-            drop(std::fs::remove_dir_all(directory));
-        }
-    }
-}
-
-/// Runs `program`, whose environment has the options of the run, and again; `report` is where the first report was asked for.
+/// Runs `program`, whose environment has the options of the run, and again; `report` is where the first
+/// report was asked for.
 ///
 /// # Errors
-/// If it cannot be started, or the run on the ideal network fails; what a first run that fails comes to is its own matter.
-// One after the other, since a program may write files; only the first is heard and has the standard input, as its output is what was asked for.
+/// If it cannot be started, or the run on the ideal network fails; what a first run that fails comes to is
+/// its own matter.
+// One after the other, since a program may write files; only the first is heard and has the standard input,
+// as its output is what was asked for.
 pub fn pop(mut program: Command, report: Option<&Path>) -> Result<ExitCode, Failure> {
     let reports = report.map_or_else(Reports::temporary, |path| Ok(Reports::beside(path)))?;
     program.env(variable("profile"), "on").env(variable("report"), &reports.run);
     let name = program.get_program().to_owned();
-    let cannot = |why: std::io::Error| Failure::with(NOT_RUNNABLE, format!("cannot run {}: {why}", name.display()));
+    let cannot =
+        |why: std::io::Error| Failure::with(NOT_RUNNABLE, format!("cannot run {}: {why}", name.display()));
     let status = program.status().map_err(cannot)?;
     if !status.success() {
         return Ok(code(status));
@@ -74,20 +78,15 @@ pub fn pop(mut program: Command, report: Option<&Path>) -> Result<ExitCode, Fail
 
 fn tell(run: &Report, ideal: &Report) -> Result<ExitCode, Failure> {
     let found = Efficiencies::of(run, Some(ideal)).map_err(Failure::new)?;
-    eprint!("{}", found.table().text("xsim:   "));
+    let width = summary_width();
+    output::results(found.table().text("xsim:   ", width))?;
     if let Some(profile) = run.simulated.profile.as_ref().filter(|profile| !profile.regions.is_empty()) {
         let found = Ok(found.clone());
-        eprint!("xsim:\n{}", regions(&run.simulated, profile, regions_of(&found)).text("xsim:   "));
+        let table = regions(&run.simulated, profile, regions_of(&found)).text("xsim:   ", width);
+        output::results(format_args!("xsim:\n{table}"))?;
     }
     if let Some(note) = found.note {
-        eprintln!("xsim: {note}");
+        note!("xsim: {note}");
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// That of the program; of one that a signal ended as shells have it.
-fn code(status: ExitStatus) -> ExitCode {
-    use std::os::unix::process::ExitStatusExt;
-    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-    ExitCode::from(u8::try_from(code).unwrap_or(1))
 }

@@ -1,5 +1,6 @@
 //! The runs of a sweep: which command each is, what is there already, and several at a time.
 
+use crate::output::note;
 use ::sweep::{Outcome, Point, Points, Variable};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -35,18 +36,20 @@ pub struct Base {
 }
 
 impl Base {
-    /// Whether a word asks for the variable's values.
+    /// Returns `true` if a word asks for the variable's values.
     pub fn has_place(&self, name: &str) -> bool {
         let place = format!("{{{name}}}");
         self.words.iter().any(|word| word.contains(&place))
     }
 
-    /// Makes the directory, or makes sure that what is there is of the same command: results of another would be taken for this one's.
+    /// Makes the directory, or makes sure that what is there is of the same command: results of another would
+    /// be taken for this one's.
     ///
     /// # Errors
     /// A sentence, if it is not.
     pub fn open(&self) -> Result<(), String> {
-        let cannot = |why: std::io::Error| format!("cannot keep results in {}: {why}", self.directory.display());
+        let cannot =
+            |why: std::io::Error| format!("cannot keep results in {}: {why}", self.directory.display());
         fs::create_dir_all(&self.directory).map_err(cannot)?;
         let (path, command) = (self.directory.join("command"), self.words.join("\n") + "\n");
         match fs::read_to_string(&path) {
@@ -75,13 +78,16 @@ impl Base {
                 if !was_there {
                     let span = |outcome: &Outcome| engine::Span::from_ps(outcome.time_ps).to_string();
                     let told = result.as_ref().map_or_else(|why| format!("failed: {why}"), span);
-                    eprintln!("xsim: {done} of {}: {}: {told}", points.len(), Points(variables).name(point));
+                    note!("xsim: {done} of {}: {}: {told}", points.len(), Points(variables).name(point));
                 }
                 *results[place].lock().unwrap_or_else(PoisonError::into_inner) = result;
             }
         };
         std::thread::scope(|scope| (0..jobs.min(points.len())).for_each(|_| drop(scope.spawn(work))));
-        results.into_iter().map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+        results
+            .into_iter()
+            .map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .collect()
     }
 
     /// The result of a point, and whether it was there before.
@@ -95,21 +101,30 @@ impl Base {
         (self.run(variables, point, &path), false)
     }
 
-    /// Whether a result is older than a file that its command names: the program, the trace or the machine may be another one since.
+    /// Returns `true` if a result is older than a file that its command names: the program, the trace or the
+    /// machine may be another one since.
     fn is_older(&self, path: &Path, variables: &[Variable], point: &Point) -> bool {
-        let changed = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file).and_then(|file| file.modified().ok());
+        let changed = |path: &Path| {
+            fs::metadata(path).ok().filter(fs::Metadata::is_file).and_then(|file| file.modified().ok())
+        };
         let values = variables.iter().zip(point).map(|(variable, &value)| variable.values[value].clone());
-        let newest = values.chain(self.filled(variables, point)).filter_map(|word| changed(Path::new(&word))).max();
+        let newest =
+            values.chain(self.filled(variables, point)).filter_map(|word| changed(Path::new(&word))).max();
         changed(path).is_some_and(|then| newest.is_some_and(|newest| newest > then))
     }
 
     fn run(&self, variables: &[Variable], point: &Point, path: &Path) -> Result<Outcome, String> {
         let (log, new) = (path.with_extension("log"), path.with_extension("new"));
         let output = File::create(&log).map_err(|why| format!("cannot write {}: {why}", log.display()))?;
-        let own = std::env::current_exe().map_err(|why| format!("the command does not find itself: {why}"))?;
+        let own =
+            std::env::current_exe().map_err(|why| format!("the command does not find itself: {why}"))?;
         let error = output.try_clone().map_err(|why| format!("cannot write {}: {why}", log.display()))?;
         let mut command = Command::new(own);
-        command.args(self.arguments(variables, point)).arg("--report").arg(&new).args(self.filled(variables, point));
+        command
+            .args(self.arguments(variables, point))
+            .arg("--report")
+            .arg(&new)
+            .args(self.filled(variables, point));
         let child = command.stdin(Stdio::null()).stdout(output).stderr(error).spawn();
         let status = self.ended(child.map_err(|why| format!("it cannot be started: {why}"))?)?;
         if !status.success() {
@@ -122,9 +137,9 @@ impl Base {
         Ok(outcome(&report))
     }
 
-    /// How a run ended; one that takes too long is ended here.
-    // Asked for again and again, because a wait with a limit is no part of the standard library; pauses grow to a hundredth of what has passed, so that
-    // short runs are not held up and long ones cost nothing.
+    /// Returns how a run ended; one that takes too long is ended here.
+    // Asked for again and again, because a wait with a limit is no part of the standard library; pauses grow
+    // to a hundredth of what has passed, so that short runs are not held up and long ones cost nothing.
     fn ended(&self, mut child: Child) -> Result<ExitStatus, String> {
         let cannot = |why: std::io::Error| format!("nobody knows how it ended: {why}");
         let Some(limit) = self.limit else { return child.wait().map_err(cannot) };
@@ -145,9 +160,12 @@ impl Base {
 
     /// The subcommand, and values that are options.
     fn arguments(&self, variables: &[Variable], point: &Point) -> Vec<String> {
-        let mut arguments = vec![if self.kind == Kind::Trace { "replay" } else { "run" }.to_owned(), "--quiet".to_owned()];
+        let mut arguments =
+            vec![if self.kind == Kind::Trace { "replay" } else { "run" }.to_owned(), "--quiet".to_owned()];
         let mut algorithms = Vec::new();
-        for (variable, &value) in variables.iter().zip(point).filter(|(variable, _)| !self.has_place(&variable.name)) {
+        for (variable, &value) in
+            variables.iter().zip(point).filter(|(variable, _)| !self.has_place(&variable.name))
+        {
             let value = &variable.values[value];
             match variable.name.strip_prefix("coll.") {
                 Some(function) => algorithms.push(format!("{function}={value}")),
@@ -162,10 +180,9 @@ impl Base {
 
     fn filled(&self, variables: &[Variable], point: &Point) -> Vec<String> {
         let fill = |word: &String| {
-            variables
-                .iter()
-                .zip(point)
-                .fold(word.clone(), |word, (variable, &value)| word.replace(&format!("{{{}}}", variable.name), &variable.values[value]))
+            variables.iter().zip(point).fold(word.clone(), |word, (variable, &value)| {
+                word.replace(&format!("{{{}}}", variable.name), &variable.values[value])
+            })
         };
         self.words.iter().map(fill).collect()
     }
@@ -182,7 +199,7 @@ fn outcome(report: &observe::Report) -> Outcome {
     }
 }
 
-/// What a failed run said last about itself.
+/// Returns what a failed run said last about itself.
 fn reason(log: &Path) -> Option<String> {
     let text = String::from_utf8_lossy(&fs::read(log).ok()?).into_owned();
     let own = text.lines().find_map(|line| line.strip_prefix("xsim: "));
@@ -203,6 +220,8 @@ fn file_name(point: &str) -> String {
         return plain;
     }
     // FNV-1a: equal on every host and with every version, so that results are found again.
-    let sum = point.bytes().fold(0xcbf2_9ce4_8422_2325u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let sum = point
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
     format!("{plain}-{sum:016x}")
 }

@@ -1,19 +1,23 @@
 //! `xsim trace benchmark`: a recorded run as a C program.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, USAGE};
 use ::benchmark::{Computation, Datatypes, Options};
 use ::trace::Trace;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The subcommand's arguments.
 pub fn command() -> Command {
     let path = |name: &'static str| Arg::new(name).required(true).value_parser(clap::value_parser!(PathBuf));
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    let flag = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    };
     Command::new("benchmark")
         .about("Write a C program with MPI that does what a trace has, to read, compile with any MPI and change")
         .arg(path("TRACE").help("A trace, from -xsim-trace"))
         .arg(path("output").short('o').long("output").value_name("DIR").help("Where to; it is made if need be"))
+        .arg(flag("force", "Replaces files of these names that are in the directory already"))
         .arg(
             Arg::new("datatypes")
                 .long("datatypes")
@@ -58,13 +62,33 @@ pub fn write(trace: &Trace, path: &Path, matches: &ArgMatches) -> Result<(), Fai
         without: matches.get_many::<String>("without").into_iter().flatten().cloned().collect(),
     };
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let files = ::benchmark::generate(trace, &name, &options).map_err(|why| Failure::new(format!("{}: {why}", path.display())))?;
+    let files = ::benchmark::generate(trace, &name, &options)
+        .map_err(|why| Failure::new(format!("{}: {why}", path.display())))?;
     let directory: &PathBuf = matches.get_one("output").expect("clap asks for a directory");
-    let failed = |file: &Path, why: std::io::Error| Failure::new(format!("{} cannot be written: {why}", file.display()));
+    let failed = |file: &Path, why: std::io::Error| {
+        Failure::new(format!("{} cannot be written: {why}", file.display()))
+    };
     std::fs::create_dir_all(directory).map_err(|why| failed(directory, why))?;
-    for file in files {
-        let path = directory.join(file.name);
-        std::fs::write(&path, file.text).map_err(|why| failed(&path, why))?;
+    let is_replaced = matches.get_flag("force");
+    let paths: Vec<PathBuf> = files.iter().map(|file| directory.join(file.name)).collect();
+    // Looked at without following links, and before any file is written.
+    if let Some(there) = paths.iter().find(|path| !is_replaced && path.symlink_metadata().is_ok()) {
+        return Err(Failure::with(
+            USAGE,
+            format!("{} is there already: give another directory, or --force to replace it", there.display()),
+        ));
+    }
+    for (file, path) in files.iter().zip(&paths) {
+        if is_replaced {
+            // What a link leads to is no file of ours.
+            match std::fs::remove_file(path) {
+                Err(why) if why.kind() != std::io::ErrorKind::NotFound => return Err(failed(path, why)),
+                _ => {}
+            }
+        }
+        let written =
+            std::fs::File::create_new(path).and_then(|mut created| created.write_all(file.text.as_bytes()));
+        written.map_err(|why| failed(path, why))?;
     }
     Ok(())
 }

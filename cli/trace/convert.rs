@@ -1,7 +1,7 @@
 //! `xsim trace convert`: from traces to the formats of other simulators, and back.
 
 use crate::failure::{Failure, USAGE};
-use ::convert::{Format, Options};
+use ::convert::{Format, LogGops, Options};
 use ::trace::Trace;
 use clap::{Arg, ArgMatches, Command};
 use mpi::schedule::choose::{Policy, PolicyError};
@@ -38,6 +38,12 @@ pub fn command() -> Command {
                 .default_value("mpich")
                 .help("Algorithms of the collectives that become messages in GOAL, as -xsim-coll has them"),
         )
+        .arg(
+            Arg::new("loggops")
+                .long("loggops")
+                .value_name("L=2500,o=1500,g=1000,G=6,S=65535")
+                .help("LogGOPSim's parameters that order a rank's operations when GOAL is read [default: LogGOPSim's]"),
+        )
 }
 
 /// Converts.
@@ -45,10 +51,17 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let path = |name: &str| matches.get_one::<PathBuf>(name).expect("clap asks for it");
     let text = |name: &str| matches.get_one::<String>(name);
     let (from, to) = (path("FILE"), path("output"));
-    let usage = |option: &str, why: String| Failure::with(USAGE, format!("--{option} {}: {why}", text(option).map_or("", String::as_str)));
-    let flops = network::flop_rate(text("flops").expect("it has a default")).map_err(|why| usage("flops", why))?;
-    let policy: Policy = text("coll").expect("it has a default").parse().map_err(|why: PolicyError| usage("coll", why.to_string()))?;
-    let options = Options { flops, policy };
+    let usage = |option: &str, why: String| {
+        Failure::with(USAGE, format!("--{option} {}: {why}", text(option).map_or("", String::as_str)))
+    };
+    let flops =
+        network::flop_rate(text("flops").expect("it has a default")).map_err(|why| usage("flops", why))?;
+    let policy: Policy = text("coll")
+        .expect("it has a default")
+        .parse()
+        .map_err(|why: PolicyError| usage("coll", why.to_string()))?;
+    let loggops = text("loggops").map_or(Ok(LogGops::default()), |text| text.parse());
+    let options = Options { flops, policy, loggops: loggops.map_err(|why| usage("loggops", why))? };
     let begin = begin(from)?;
     let source = match text("from") {
         Some(name) => Format::named(name),
@@ -72,10 +85,11 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
     }
 }
 
-/// What a file begins with, as much as tells a trace.
+/// Returns what a file begins with, as much as tells a trace.
 fn begin(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut begin = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(::trace::file::MAGIC.max(8) as u64).read_to_end(&mut begin));
+    let read = std::fs::File::open(path)
+        .and_then(|file| file.take(::trace::file::MAGIC.max(8) as u64).read_to_end(&mut begin));
     read.map_err(|why| Failure::new(format!("{} cannot be read: {why}", path.display())))?;
     Ok(begin)
 }

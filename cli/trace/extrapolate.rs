@@ -1,6 +1,7 @@
 //! `xsim trace extrapolate`: a trace at another rank count than those that were recorded.
 
 use crate::failure::{Failure, USAGE};
+use crate::output::note;
 use clap::{Arg, ArgMatches, Command};
 use std::path::PathBuf;
 
@@ -25,13 +26,16 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let given = matches.get_many::<PathBuf>("TRACE").map_or(0, |paths| paths.len());
     if given < ::extrapolate::FEWEST {
         let fewest = ::extrapolate::FEWEST;
-        return Err(Failure::with(USAGE, format!("{given} of {fewest} traces: rules in the rank count take {fewest} of different counts")));
+        return Err(Failure::with(
+            USAGE,
+            format!("{given} of {fewest} traces: rules in the rank count take {fewest} of different counts"),
+        ));
     }
     let traces = super::open_family(matches)?;
     let ranks: u32 = *matches.get_one("np").expect("clap asks for it");
     let extrapolated = ::extrapolate::extrapolate(&traces, ranks).map_err(Failure::new)?;
     for note in &extrapolated.notes {
-        eprintln!("xsim: note: {note}");
+        note!("xsim: note: {note}");
     }
     super::write(&extrapolated.file, matches)
 }

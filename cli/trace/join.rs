@@ -1,6 +1,7 @@
 //! `xsim trace join`: what the processes of a run saved that did not come to its end, as one trace.
 
 use crate::failure::Failure;
+use crate::output::note;
 use ::trace::saved::{self, Saved};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
@@ -24,10 +25,13 @@ pub fn command() -> Command {
 pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let paths = matches.get_many::<PathBuf>("PART").into_iter().flatten();
     let parts = paths.map(|path| Saved::open(path)).collect::<Result<Vec<_>, _>>().map_err(Failure::new)?;
-    let joined = saved::join(parts).map_err(|why| Failure::new(format!("these parts cannot be joined: {why}")))?;
+    let joined =
+        saved::join(parts).map_err(|why| Failure::new(format!("these parts cannot be joined: {why}")))?;
     if let (Some(first), Some(last)) = (joined.missing.first(), joined.missing.last()) {
         let missing = joined.missing.len();
-        eprintln!("xsim: note: no part tells of {missing} ranks ({first} to {last}): they do nothing in the trace");
+        note!(
+            "xsim: note: no part tells of {missing} ranks ({first} to {last}): they do nothing in the trace"
+        );
     }
     super::write(&joined.file(), matches)
 }

@@ -5,7 +5,7 @@
  *
  * Arguments: a file with the last step that was saved, steps in all, seconds of a step, steps between checkpoints, seconds of a checkpoint and of a
  * restart. A failure ends the run with exit status 75; started again with the next seed it goes on, after a restart, behind the last checkpoint. At the end rank 0
- * prints the virtual time of the last run. examples/checkpoint.sh does all of that, and docs/failures.md has what comes of it. */
+ * prints the virtual time of the last run. examples/checkpoint.sh does all of that, and docs/reference/failures.md has what comes of it. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

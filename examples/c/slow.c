@@ -1,5 +1,5 @@
 /*
- * A program that is slower than it need be: docs/tutorial.md finds out why, and what would help.
+ * A program that is slower than it need be: docs/tutorials/slow-program.md finds out why, and what would help.
  *
  *     xsim run -n 16 --compute none --mn star:l=10us,b=10Gbps examples/c/slow.c
  *     xsim run -n 16 --compute none --mn star:l=10us,b=10Gbps examples/c/slow.c sides even

@@ -1,4 +1,5 @@
-//! Models in Aspen: an error with its place, or a model that is formatted to something that stays as it is, and can be evaluated.
+//! Models in Aspen: an error with its place, or a model that is formatted to something that stays as it is,
+//! and can be evaluated.
 #![no_main]
 
 use aspen::{AspenError, Model, Request, Sources};

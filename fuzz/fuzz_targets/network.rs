@@ -1,4 +1,5 @@
-//! Specifications of networks, analytic and packet level: an error or a machine that prints as something that reads back.
+//! Specifications of networks, analytic and packet level: an error or a machine that prints as something that
+//! reads back.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

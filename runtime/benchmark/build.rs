@@ -1,38 +1,37 @@
-//! What a call needs in C, from the function table (`cabi/table`): generated programs spell the prototypes that `mpi.h` has.
+//! The C of each call, from the function table (`cabi/table`): generated programs spell the prototypes that
+//! `mpi.h` has.
 
-#[allow(dead_code, reason = "the library's build uses all of it")]
-#[path = "../../build/kinds.rs"]
-mod kinds;
-#[allow(dead_code, reason = "as above")]
-#[path = "../../build/table.rs"]
-mod table;
-
-use kinds::Kind;
+use abi_table::{Direction, Kind, Output, Parameter};
+use std::env;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
-use table::{Direction, Parameter};
 
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo")).join("../..");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
-    for read in ["cabi/table", "build/kinds.rs", "build/table.rs"] {
-        println!("cargo:rerun-if-changed={}", root.join(read).display());
-    }
-    fs::write(out.join("signatures.rs"), signatures(&root)).expect("OUT_DIR can be written to");
+    println!("cargo:rerun-if-changed={}", root.join("cabi/table").display());
+    Output::new(&out).rust("signatures.rs", &signatures(&root));
 }
 
 fn signatures(root: &Path) -> String {
-    let table = table::read(&root.join("cabi/table"));
+    let table = abi_table::read(&root.join("cabi/table"));
     let mut out = String::from("pub static SIGNATURES: &[Signature] = &[\n");
     for row in &table.functions {
-        writeln!(out, "    Signature {{ name: \"{}\", has_large: {}, parameters: &[", row.full_name(), row.large).unwrap();
+        writeln!(
+            out,
+            "    Signature {{ name: \"{}\", has_large: {}, parameters: &[",
+            row.full_name(),
+            row.large
+        )
+        .unwrap();
         row.parameters.iter().filter(|p| p.kind != Kind::Variadic).for_each(|p| parameter(&mut out, p));
         out.push_str("    ] },\n");
     }
     out.push_str("];\n\npub static CONSTANTS: &[(&str, i64)] = &[\n");
     for constant in &table.constants {
-        if let (true, Ok(value)) = (matches!(constant.kind.as_str(), "int" | "ints"), constant.value.parse::<i64>()) {
+        if let (true, Ok(value)) =
+            (matches!(constant.kind.as_str(), "int" | "ints"), constant.value.parse::<i64>())
+        {
             writeln!(out, "    (\"{}\", {value}),", constant.name).unwrap();
         }
     }

@@ -4,6 +4,7 @@
 
 #![allow(dead_code, reason = "every test binary uses a part of this")]
 
+pub mod networks;
 pub mod same;
 pub mod survivors;
 
@@ -49,8 +50,15 @@ pub fn native(mpi: &'static str) {
         let mut build = Command::new("sh");
         build.arg(root().join("runtime/transport/native/build.sh")).args([mpi]).arg(directory);
         build.env("CARGO_TARGET_DIR", directory.parent().unwrap());
-        let packages = if mpi == "mpich" { "mpich libmpich-dev libclang-dev" } else { "openmpi-bin libopenmpi-dev libclang-dev" };
-        assert!(build.status().unwrap().success(), "the library for {mpi} does not build: install {packages}");
+        let packages = if mpi == "mpich" {
+            "mpich libmpich-dev libclang-dev"
+        } else {
+            "openmpi-bin libopenmpi-dev libclang-dev"
+        };
+        assert!(
+            build.status().unwrap().success(),
+            "the library for {mpi} does not build: install {packages}"
+        );
         built.push(mpi);
     }
 }
@@ -59,7 +67,9 @@ pub fn native(mpi: &'static str) {
 pub fn launched(mpi: &str, count: u32, directory: &Path, program: &Path) -> Command {
     let mut command = Command::new(format!("mpirun.{mpi}"));
     if mpi == "openmpi" {
-        command.arg("--oversubscribe").envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+        command
+            .arg("--oversubscribe")
+            .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
         // Launchers at the same time take the one directory of their user from each other when they end.
         command.env("OMPI_MCA_orte_tmpdir_base", directory);
     }
@@ -101,17 +111,22 @@ pub fn compile(source: &str, args: &[&str]) -> PathBuf {
         .or_insert_with(|| {
             let path = Path::new(source);
             let compiler = if path.extension().unwrap() == "c" { "cc" } else { "cxx" };
-            let output =
-                scratch("programs").with_file_name(format!("{}-{}-{number}", path.file_stem().unwrap().display(), std::process::id()));
+            let output = scratch("programs").with_file_name(format!(
+                "{}-{}-{number}",
+                path.file_stem().unwrap().display(),
+                std::process::id()
+            ));
             let mut command = command(&[compiler, "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-o"]);
-            let status = command.arg(&output).arg(root().join(source)).args(args).arg("-lm").status().unwrap();
+            let status =
+                command.arg(&output).arg(root().join(source)).args(args).arg("-lm").status().unwrap();
             assert!(status.success(), "{source} does not compile");
             output
         })
         .clone()
 }
 
-/// The MPI and the number of processes that the runs of this test binary are made on, from the environment: `PROCESSES=mpich:2`.
+/// The MPI and the number of processes that the runs of this test binary are made on, from the environment:
+/// `PROCESSES=mpich:2`.
 fn everywhere() -> Option<(&'static str, u32)> {
     static GIVEN: OnceLock<Option<(&'static str, u32)>> = OnceLock::new();
     *GIVEN.get_or_init(|| {
@@ -133,7 +148,7 @@ pub struct Run {
     summary: bool,
     /// The MPI whose launcher starts it, and how many processes.
     launcher: Option<(&'static str, u32)>,
-    /// Whether it must be one process, wherever others run.
+    /// `true` if it must be one process, wherever others run.
     is_one: bool,
 }
 
@@ -157,7 +172,16 @@ impl Run {
     /// Of an executable.
     pub fn of(program: PathBuf) -> Run {
         xsim();
-        Run { program, ranks: 1, args: Vec::new(), variables: Vec::new(), input: None, summary: false, launcher: None, is_one: false }
+        Run {
+            program,
+            ranks: 1,
+            args: Vec::new(),
+            variables: Vec::new(),
+            input: None,
+            summary: false,
+            launcher: None,
+            is_one: false,
+        }
     }
 
     /// On this many virtual ranks.

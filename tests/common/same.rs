@@ -23,7 +23,12 @@ pub fn same(run: impl Fn() -> Run, launcher: &'static str, counts: &[u32]) {
     let one = measure(run(), "one".into());
     for &count in counts {
         let several = measure(run().processes(launcher, count), format!("{launcher}{count}"));
-        assert!(one.0 == several.0, "{count} processes of {launcher} print something else: {:#?} and {:#?}", one.0, several.0);
+        assert!(
+            one.0 == several.0,
+            "{count} processes of {launcher} print something else: {:#?} and {:#?}",
+            one.0,
+            several.0
+        );
         assert_eq!(one.1, several.1, "{count} processes of {launcher} report something else");
     }
     std::fs::remove_dir_all(directory).unwrap();

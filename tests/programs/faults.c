@@ -1,5 +1,6 @@
 // Programs that end badly.
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,23 @@ int main(int argc, char **argv) {
         *(volatile int *)8 = 1;
     if (!strcmp(fault, "abort") && last)
         MPI_Abort(MPI_COMM_WORLD, 7);
+    if (!strcmp(fault, "abort_alone")) {
+        volatile int forever = 1;
+        for (int to = 0; last && to < size; to++)
+            MPI_Send(&token, 1, MPI_INT, to, 0, MPI_COMM_WORLD);
+        if (last)
+            MPI_Abort(MPI_COMM_WORLD, 7);
+        MPI_Recv(&token, 1, MPI_INT, size - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        while (forever)
+            ;
+    }
+    if (!strcmp(fault, "computes")) {
+        volatile int forever = 1;
+        if (last)
+            fclose(fopen(argv[2], "w"));
+        while (forever && last)
+            ;
+    }
     if (!strcmp(fault, "exit") && last)
         exit(5);
     while (!strcmp(fault, "forever"))

@@ -81,6 +81,23 @@ static int scan_between(void)
     MPI_Intercomm_create(half, 0, WORLD, rank > 0 ? 0 : 1, 0, &both);
     return MPI_Scan(values, values + 8, 1, MPI_INT, MPI_SUM, both);
 }
+static int in_place_elsewhere(void)
+{
+    return MPI_Reduce(rank == 2 ? MPI_IN_PLACE : values, values + 8, 3, MPI_INT, MPI_SUM, 0, WORLD);
+}
+static int in_place_between(void)
+{
+    MPI_Comm half, both;
+    MPI_Comm_split(WORLD, rank > 0, rank, &half);
+    MPI_Intercomm_create(half, 0, WORLD, rank > 0 ? 0 : 1, 0, &both);
+    MPI_Comm_set_errhandler(both, MPI_ERRORS_ARE_FATAL);
+    return MPI_Allreduce(MPI_IN_PLACE, values, 1, MPI_INT, MPI_SUM, both);
+}
+static int dup_and_split(void)
+{
+    MPI_Comm made;
+    return rank ? MPI_Comm_dup(WORLD, &made) : MPI_Comm_split(WORLD, 0, rank, &made);
+}
 static int no_function(void)
 {
     MPI_Op op;
@@ -213,6 +230,24 @@ static int aborts(void)
     return rank == 1 ? MPI_Abort(WORLD, 7) : MPI_Barrier(WORLD);
 }
 
+/* The others make no call after the abort, or none that takes time. */
+static int aborts_alone(void)
+{
+    volatile int forever = 1;
+    int number, size;
+    MPI_Comm_size(WORLD, &size);
+    if (rank == 1) {
+        for (int to = 0; to < size; to++)
+            MPI_Send(&rank, to != 1, MPI_INT, to, 0, WORLD);
+        MPI_Abort(WORLD, 7);
+    }
+    MPI_Recv(&number, 1, MPI_INT, 1, 0, WORLD, MPI_STATUS_IGNORE);
+    while (forever)
+        if (rank == 2)
+            MPI_Comm_rank(WORLD, &number);
+    return 0;
+}
+
 static int exits_early(void)
 {
     printf("rank %d was here\n", rank);
@@ -281,7 +316,7 @@ static const struct {
     { "mismatched_own_count", mismatched_own_count }, { "mismatched_blocks", mismatched_blocks },
     { "mismatched_roots", mismatched_roots }, { "deadlock", deadlock },
     { "deadlock_mixed", deadlock_mixed }, { "missing_partner", missing_partner },
-    { "init_twice", init_twice },         { "aborts", aborts },
+    { "init_twice", init_twice },         { "aborts", aborts }, { "aborts_alone", aborts_alone },
     { "exits_early", exits_early },       { "crashes", crashes },
     { "calls_abort", calls_abort },       { "overflows", overflows }, { "takes_much", takes_much },
     { "spins", spins },
@@ -290,6 +325,7 @@ static const struct {
     { "in_place_result", in_place_result }, { "null_result", null_result },
     { "null_blocks", null_blocks },       { "null_scatter", null_scatter }, { "null_text", null_text },
     { "no_memory_is_needed", no_memory_is_needed }, { "scan_between", scan_between },
+    { "in_place_elsewhere", in_place_elsewhere }, { "in_place_between", in_place_between }, { "dup_and_split", dup_and_split },
     { "no_function", no_function },       { "sleeps_long", sleeps_long },
     { "many_calls", many_calls },         { "many_messages", many_messages },
     { "many_barriers", many_barriers },

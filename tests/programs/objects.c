@@ -101,6 +101,69 @@ static int delete_type(MPI_Datatype type, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+static int chain[3], chain_calls[3];
+
+/* Deletes the attributes beside its own, and sets one again if it is the last. */
+static int delete_beside(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)extra;
+    for (int i = 0; i < 3; i++) {
+        void *there;
+        int flag;
+        if (chain[i] == key) {
+            chain_calls[i]++;
+            continue;
+        }
+        MPI_Comm_get_attr(comm, chain[i], &there, &flag);
+        if (flag && value)
+            MPI_Comm_delete_attr(comm, chain[i]);
+    }
+    return MPI_SUCCESS;
+}
+
+static int copy_and_delete(MPI_Comm comm, int key, void *extra, void *value, void *to, int *flag)
+{
+    (void)extra;
+    for (int i = 0; i < 3; i++)
+        if (chain[i] != key && value)
+            MPI_Comm_delete_attr(comm, chain[i]);
+    *(void **)to = value;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+/* Each delete function is called once for each value, whichever function deletes which attribute. */
+static void attribute_functions_may_delete_other_attributes(void)
+{
+    for (int which = 0; which < 3; which++) {
+        MPI_Comm comm, twin;
+        MPI_Comm_dup(MPI_COMM_SELF, &comm);
+        for (int i = 0; i < 3; i++) {
+            chain_calls[i] = 0;
+            MPI_Comm_create_keyval(copy_and_delete, delete_beside, &chain[i], NULL);
+            MPI_Comm_set_attr(comm, chain[i], i == which ? &chain[i] : NULL);
+        }
+        MPI_Comm_free(&comm);
+        for (int i = 0; i < 3; i++)
+            CHECK(chain_calls[i] == 1);
+        /* What a copy function has deleted is not copied any more. */
+        MPI_Comm_dup(MPI_COMM_SELF, &comm);
+        for (int i = 0; i < 3; i++)
+            MPI_Comm_set_attr(comm, chain[i], i == which ? &chain[i] : NULL);
+        MPI_Comm_dup(comm, &twin);
+        for (int i = which; i < 3; i++) {
+            void *value;
+            int flag;
+            MPI_Comm_get_attr(twin, chain[i], &value, &flag);
+            CHECK(flag == (i == which));
+        }
+        MPI_Comm_free(&twin);
+        MPI_Comm_free(&comm);
+        for (int i = 0; i < 3; i++)
+            MPI_Comm_free_keyval(&chain[i]);
+    }
+}
+
 static void attributes_follow_their_functions(void)
 {
     int key, plain, typekey, flag, *bound;
@@ -309,6 +372,7 @@ int main(int argc, char **argv)
     groups_are_sets_in_order();
     info_objects_keep_their_order();
     attributes_follow_their_functions();
+    attribute_functions_may_delete_other_attributes();
     error_handlers_are_called_and_inherited();
     communicators_come_from_groups();
     names_are_bytes_and_may_be_cut();

@@ -1,7 +1,7 @@
 /* Random programs whose ranks fail while the others go on (-xsim-ft): steps of messages and collectives, after each of which all agree whether it went well and those that
  * are left go on by themselves if not. Each rank that is left prints a hash of what its calls gave and when.
  *
- *     random_failures SEED STEPS [KINDS [FILE [LOG]]]     KINDS: which kinds of steps, a bit each (31 unless told, 511 are all); FILE: how names of files begin
+ *     random_failures SEED STEPS [KINDS [FILE [LOG]]]     KINDS: which kinds of steps, a bit each (31 unless told, 1023 are all); FILE: how names of files begin
  *                                                         (kind 128); with LOG each call is printed */
 #include <mpi-ext.h>
 #include <mpi.h>
@@ -323,6 +323,106 @@ static void groups(int me, int size)
         MPI_Comm_free(&half);
 }
 
+/* A send that nobody may ever receive: it is asked for a few times and then freed. */
+static void let_go(MPI_Request *request)
+{
+    int done = 0;
+    for (int i = 0; i < 4 && !done && *request != MPI_REQUEST_NULL; i++) {
+        ended("test send", MPI_Test(request, &done, MPI_STATUS_IGNORE));
+        compute();
+    }
+    note(done);
+    if (*request != MPI_REQUEST_NULL)
+        MPI_Request_free(request);
+}
+
+/* A receive that has not come to its end, maybe because somebody has failed: cancelled, freed, or asked for again. */
+static void give_up(MPI_Request *request)
+{
+    MPI_Status status;
+    int way = mine(5), done = 0, gone = 0, known;
+    if (way & 1) {
+        ended("ack", MPIX_Comm_ack_failed(comm, 64, &known));
+        note(known);
+    }
+    for (int i = 0; way > 1 && i < 3 && !done && *request != MPI_REQUEST_NULL; i++) {
+        compute();
+        ended("test", MPI_Test(request, &done, &status));
+    }
+    if (*request != MPI_REQUEST_NULL && way == 4 && mine(2)) {
+        MPI_Request_free(request);
+    } else if (*request != MPI_REQUEST_NULL) {
+        ended("cancel", MPI_Cancel(request));
+        ended("wait cancelled", MPI_Wait(request, &status));
+        MPI_Test_cancelled(&status, &gone);
+    }
+    note(done << 1 | gone);
+}
+
+/* Receives for any source and named ones, probes, and sends that may have no receive. Whoever lives has sent before it waits, so that
+ * only a failure keeps a message away; who has acknowledged one waits for nothing without an end. */
+static void sources(int me, int size)
+{
+    static int out[64], in[64][2];
+    static unsigned next;
+    int rounds = 1 + shared(4), revokes = shared(6) == 0, polite = 0;
+    for (int round = 0; round < rounds; round++) {
+        int tag = 100 + 10 * (next / 4) + round, ways = shared(4), mode = mine(5);
+        int offsets[2] = {1 + shared(size - 1), 1 + shared(size - 1)}, *got = in[next % 64], done = 0;
+        MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}, sends[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        MPI_Status statuses[2];
+        MPI_Message message;
+        got[0] = got[1] = -1;
+        compute();
+        if (mine(30) == 0)
+            xsim_fail();
+        for (int i = 0; i < 2 && mode < 3; i++) {
+            int from = mine(3) ? MPI_ANY_SOURCE : (me + size - offsets[i]) % size;
+            ended("irecv", MPI_Irecv(&got[i], 1, MPI_INT, from, tag + 5 * (ways & 1 & i), comm, &requests[i]));
+        }
+        for (int i = 0; i < 2; i++) {
+            int to = (me + offsets[i]) % size, *value = &out[next % 32 * 2 + i];
+            *value = me * 2 + i;
+            ended("isend", (ways & 2 ? MPI_Issend : MPI_Isend)(value, 1, MPI_INT, to, tag + 5 * (ways & 1 & i), comm, &sends[i]));
+        }
+        compute();
+        next++;
+        if (mode == 0 && !polite) {
+            ended("waitall", MPI_Waitall(2, requests, statuses));
+        } else if (mode == 1 && !polite) {
+            int which = -1;
+            ended("waitany", MPI_Waitany(2, requests, &which, statuses));
+            note(which);
+            if (!broken)
+                ended("wait", MPI_Wait(&requests[!which], statuses));
+        } else if (mode < 3) {
+            for (int i = 0; i < 2 && !polite; i++)
+                ended("wait", MPI_Wait(&requests[i], statuses));
+        } else if (mode == 3) {
+            for (int i = 0; i < 4 && !done; i++) {
+                compute();
+                ended("improbe", MPI_Improbe(MPI_ANY_SOURCE, tag, comm, &done, &message, statuses));
+            }
+            if (done)
+                ended("mrecv", MPI_Mrecv(&got[0], 1, MPI_INT, &message, statuses));
+        } else if (!polite && ended("probe", MPI_Probe(MPI_ANY_SOURCE, tag, comm, statuses)) == MPI_SUCCESS) {
+            ended("recv", MPI_Recv(&got[0], 1, MPI_INT, statuses->MPI_SOURCE, tag, comm, statuses));
+        }
+        for (int i = 0; i < 2; i++) {
+            if (requests[i] != MPI_REQUEST_NULL) {
+                give_up(&requests[i]);
+                polite = 1;
+            }
+        }
+        for (int i = 0; i < 2; i++)
+            let_go(&sends[i]);
+        note(got[0]);
+        note(got[1]);
+        if (revokes && broken)
+            ended("revoke", MPIX_Comm_revoke(comm));
+    }
+}
+
 /* Who has failed, as the rank knows. */
 static void asks(void)
 {
@@ -361,7 +461,7 @@ int main(int argc, char **argv)
         if (size < 2)
             break;
         do
-            kind = shared(kinds > 255 ? 9 : kinds > 127 ? 8 : kinds > 31 ? 7 : 5);
+            kind = shared(kinds > 511 ? 10 : kinds > 255 ? 9 : kinds > 127 ? 8 : kinds > 31 ? 7 : 5);
         while (!(kinds >> kind & 1));
         broken = 0;
         compute();
@@ -378,6 +478,7 @@ int main(int argc, char **argv)
         case 6: partitions(me, size); break;
         case 7: files(me, size, step); break;
         case 8: groups(me, size); break;
+        case 9: sources(me, size); break;
         default: asks(); compute(); collectives(me, size);
         }
         if (broken)

@@ -339,8 +339,62 @@ static void flags(void)
     MPI_Win_free(&win);
 }
 
+/* Short accesses and the ends of epochs follow long accesses, which take longer on their way. */
+static void in_order(void)
+{
+    enum { LONGS = 3000 };
+    long *memory, *data = malloc(LONGS * sizeof(long)), *got = malloc(LONGS * sizeof(long)), last = 7;
+    MPI_Win_allocate(LONGS * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Group all;
+    MPI_Win_get_group(win, &all);
+    int next = (rank + 1) % size;
+    for (int i = 0; i < LONGS; i++) {
+        data[i] = 100 + i;
+        memory[i] = 0;
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        MPI_Win_post(all, 0, win);
+        MPI_Win_start(all, 0, win);
+        MPI_Accumulate(data, LONGS, MPI_LONG, next, 0, LONGS, MPI_LONG, MPI_REPLACE, win);
+        MPI_Accumulate(&last, 1, MPI_LONG, next, LONGS - 1, 1, MPI_LONG, MPI_REPLACE, win);
+        MPI_Win_complete(win);
+        int flag = turn == 0;
+        if (flag) MPI_Win_wait(win);
+        while (!flag) MPI_Win_test(win, &flag);
+        for (int i = 0; i < LONGS; i++) {
+            CHECK(memory[i] == (i < LONGS - 1 ? 100 + i : 7));
+            memory[i] = 0;
+        }
+    }
+    MPI_Win_fence(0, win);
+    MPI_Accumulate(data, LONGS, MPI_LONG, next, 0, LONGS, MPI_LONG, MPI_REPLACE, win);
+    MPI_Get_accumulate(&last, 1, MPI_LONG, got, 1, MPI_LONG, next, LONGS - 1, 1, MPI_LONG, MPI_REPLACE, win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    CHECK(got[0] == 100 + LONGS - 1);
+    for (int i = 0; i < LONGS; i++) {
+        CHECK(memory[i] == (i < LONGS - 1 ? 100 + i : 7));
+        memory[i] = 0;
+        data[i] = 1;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    /* Who has the lock for itself finds nothing half done. */
+    for (int turn = 0; turn < 4; turn++) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+        MPI_Accumulate(data, LONGS, MPI_LONG, 0, 0, LONGS, MPI_LONG, MPI_SUM, win);
+        MPI_Win_unlock(0, win);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win);
+        MPI_Get(got, LONGS, MPI_LONG, next, 0, LONGS, MPI_LONG, win);
+        MPI_Win_unlock(next, win);
+        for (int i = 1; i < LONGS; i++) CHECK(got[i] == got[0]);
+    }
+    MPI_Group_free(&all);
+    MPI_Win_free(&win);
+    free(data);
+    free(got);
+}
+
 static const Case cases[] = {
     {"fences", fences}, {"datatypes", datatypes}, {"groups", groups}, {"exclusive", exclusive}, {"atomics", atomics},
-    {"requests", requests}, {"dynamic", dynamic}, {"shared", shared}, {"objects", objects}, {"flags", flags},
+    {"requests", requests}, {"dynamic", dynamic}, {"shared", shared}, {"objects", objects}, {"flags", flags}, {"in_order", in_order},
 };
 RUN_CASES(cases)

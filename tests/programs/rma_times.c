@@ -134,6 +134,73 @@ static void order(void)
     out_of_step();
 }
 
-static const Case cases[] = {{"passive", passive}, {"queue", queue}, {"all", all}, {"groups", groups}, {"fence", fence}, {"order", order}};
+/* Rank 1 fetches from its own memory six times before rank 0's only fetch is there. */
+static void own(void)
+{
+    in_step();
+    long one = 1, got = -1, *cell;
+    MPI_Win heap;
+    MPI_Win_allocate(sizeof *cell, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &cell, &heap);
+    *cell = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, heap);
+    for (int i = 0; i < (rank == 0 ? 1 : rank == 1 ? 6 : 0); i++) {
+        MPI_Fetch_and_op(&one, &got, MPI_LONG, 1, 0, MPI_SUM, heap);
+        MPI_Win_flush(1, heap);
+        printf("rank %d found %ld\n", rank, got);
+    }
+    MPI_Win_unlock_all(heap);
+    MPI_Win_free(&heap);
+    out_of_step();
+}
+
+/* A get of 1000 bytes and a put of 4000, from memory that any rank reaches, and from memory that only its rank does. */
+static void local(void)
+{
+    in_step();
+    char *heap, data[4000] = {0};
+    MPI_Win anywhere;
+    MPI_Win_allocate(4000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &heap, &anywhere);
+    for (int turn = 0; turn < 2; turn++) {
+        MPI_Win use = turn ? anywhere : win;
+        MPI_Barrier(MPI_COMM_WORLD);
+        start = now();
+        if (rank == 0) {
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, use);
+            MPI_Get(data, 1000, MPI_BYTE, 1, 0, 1000, MPI_BYTE, use);
+            MPI_Put(data, 4000, MPI_BYTE, 1, 0, 4000, MPI_BYTE, use);
+            MPI_Win_flush_local(1, use);
+            say("data");
+            MPI_Win_flush(1, use);
+            say("flushed");
+            MPI_Win_unlock(1, use);
+        }
+    }
+    MPI_Win_free(&anywhere);
+    out_of_step();
+}
+
+/* Both ranks accumulate 1000 bytes to both, and look each microsecond whether all is over. */
+static void test(void)
+{
+    struct timespec { long seconds, nanoseconds; } pause = {0, 1000};
+    extern int nanosleep(const void *, void *);
+    in_step();
+    MPI_Group all;
+    MPI_Win_get_group(win, &all);
+    char data[1000] = {0};
+    MPI_Win_post(all, 0, win);
+    MPI_Win_start(all, 0, win);
+    for (int to = 0; to < size; to++) MPI_Accumulate(data, 1000, MPI_BYTE, to, 0, 1000, MPI_BYTE, MPI_BOR, win);
+    MPI_Win_complete(win);
+    int over = 0, vain = 0;
+    for (MPI_Win_test(win, &over); !over; MPI_Win_test(win, &over), vain++) nanosleep(&pause, 0);
+    printf("rank %d asked %d times in vain until %lld\n", rank, vain, now() - start);
+    MPI_Group_free(&all);
+    out_of_step();
+}
+
+static const Case cases[] = {{"passive", passive}, {"queue", queue}, {"all", all}, {"groups", groups}, {"fence", fence}, {"order", order},
+                             {"own", own}, {"local", local}, {"test", test}};
 
 int main(int argc, char **argv) { return run_case(argc, argv, cases, sizeof cases / sizeof *cases); }

@@ -1,4 +1,5 @@
 /* What the others can do when ranks fail (-xsim-ft): tests/failures.rs says who fails and when. */
+#include <signal.h>
 #include "survives.h"
 
 /* Rank 1 fails: what it has sent comes, and nothing else; sends are lost until it is known, and refused then. */
@@ -411,6 +412,16 @@ static void by_itself(void)
     say("barrier", MPI_Barrier(MPI_COMM_WORLD));
 }
 
+static void killed(void)
+{
+    returns(MPI_COMM_WORLD);
+    if (rank == size - 1) {
+        xsim_compute(3e-6);
+        raise(SIGKILL);
+    }
+    say("barrier", MPI_Barrier(MPI_COMM_WORLD));
+}
+
 /* Who has not asked for errors ends the run. */
 static void fatal(void)
 {
@@ -435,6 +446,38 @@ static void asks(void)
     }
     CHECK(xsim_time() >= 15e-6 && calls > 1);
     (void)flag;
+}
+
+/* Each has a receive for any source that the failure of rank 1 has ended. Rank 0 acknowledges, 2 cancels, 3 lets go of its request. What
+ * rank 0 acknowledges resumes no receive of the others. */
+static void wildcards(void)
+{
+    MPI_Request request;
+    MPI_Status status;
+    int got = -1, cancelled = 0, known;
+    returns(MPI_COMM_WORLD);
+    if (rank == 1)
+        fails();
+    MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request);
+    say("wait", MPI_Wait(&request, &status));
+    if (rank == 0) {
+        MPIX_Comm_ack_failed(MPI_COMM_WORLD, size, &known);
+        say("resumed", MPI_Wait(&request, &status));
+        CHECK(got == 3 && status.MPI_SOURCE == 3);
+    } else if (rank == 2) {
+        until(40e-6);
+        MPI_Cancel(&request);
+        say("cancelled", MPI_Wait(&request, &status));
+        MPI_Test_cancelled(&status, &cancelled);
+        CHECK(cancelled && got == -1);
+        MPI_Recv(&got, 1, MPI_INT, 3, 1, MPI_COMM_WORLD, &status);
+        CHECK(got == 3);
+    } else {
+        MPI_Request_free(&request);
+        until(60e-6);
+        for (int to = 0; to < 3; to += 2)
+            CHECK(MPI_Send(&rank, 1, MPI_INT, to, 1, MPI_COMM_WORLD) == MPI_SUCCESS);
+    }
 }
 
 /* Steps that are begun again with those that are left, whoever fails. */
@@ -469,8 +512,8 @@ static void recover(void)
         printf("%d of %d left after %d recoveries at %.0f ns\n", members, size, failures, xsim_time() * 1e9);
 }
 
-static const Case cases[] = {{"messages", messages}, {"several", several}, {"wildcard", wildcard}, {"collectives", collectives},
+static const Case cases[] = {{"messages", messages}, {"several", several}, {"wildcard", wildcard}, {"wildcards", wildcards}, {"collectives", collectives},
                              {"nonblocking", nonblocking}, {"revoke", revoke}, {"agree", agree}, {"leaves", leaves},
-                             {"by_itself", by_itself}, {"fatal", fatal}, {"asks", asks}, {"recover", recover},
+                             {"by_itself", by_itself}, {"killed", killed}, {"fatal", fatal}, {"asks", asks}, {"recover", recover},
                              {"freed", freed}, {"in_time", in_time}, {"too_late", too_late}, {"partitions", partitions}, {"windows", windows}, {"fences", fences}};
 RUN_CASES(cases)

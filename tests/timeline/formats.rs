@@ -1,4 +1,5 @@
-//! Readers of the formats that know nothing of who writes them: from the description of each, the protobuf by its wire format.
+//! Readers of the formats that know nothing of who writes them: from the description of each, the protobuf by
+//! its wire format.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -65,17 +66,25 @@ fn json(text: &str) -> Timeline {
         let rank = event["tid"].as_u64().unwrap_or(0) as u32;
         let name = event["name"].as_str().unwrap().to_owned();
         match event["ph"].as_str().unwrap() {
-            "M" if name == "thread_name" => timeline.ranks.push(event["args"]["name"].as_str().unwrap().to_owned()),
+            "M" if name == "thread_name" => {
+                timeline.ranks.push(event["args"]["name"].as_str().unwrap().to_owned())
+            }
             "M" => {}
-            "X" => timeline.slices.push(Slice { rank, name, from: time("ts"), until: time("ts") + time("dur") }),
+            "X" => {
+                timeline.slices.push(Slice { rank, name, from: time("ts"), until: time("ts") + time("dur") })
+            }
             "B" => regions.entry(rank).or_default().push((name, time("ts"))),
             "E" => {
                 let (name, from) = regions.get_mut(&rank).and_then(Vec::pop).expect("a region that began");
                 timeline.slices.push(Slice { rank, name, from, until: time("ts") });
             }
-            "s" => assert!(starts.insert(event["id"].as_str().unwrap(), (rank, time("ts"))).is_none(), "an id comes twice"),
+            "s" => assert!(
+                starts.insert(event["id"].as_str().unwrap(), (rank, time("ts"))).is_none(),
+                "an id comes twice"
+            ),
             "f" => {
-                let (from, sent) = starts.remove(event["id"].as_str().unwrap()).expect("a message that was sent");
+                let (from, sent) =
+                    starts.remove(event["id"].as_str().unwrap()).expect("a message that was sent");
                 timeline.links.push(Link { sent, from, to: rank, received: time("ts") });
             }
             "C" => {
@@ -192,17 +201,25 @@ fn perfetto(bytes: &[u8]) -> Timeline {
             let rank = || tracks[&track].strip_prefix("rank ").unwrap().parse::<u32>().unwrap();
             match event.number(9) {
                 1 => {
-                    let slice = Slice { rank: rank(), name: names[&event.number(10)].clone(), from: at, until: at };
+                    let slice =
+                        Slice { rank: rank(), name: names[&event.number(10)].clone(), from: at, until: at };
                     open.entry(track).or_default().push(slice);
                 }
-                2 => timeline.slices.push(Slice { until: at, ..open.get_mut(&track).and_then(Vec::pop).expect("a slice that began") }),
+                2 => timeline.slices.push(Slice {
+                    until: at,
+                    ..open.get_mut(&track).and_then(Vec::pop).expect("a slice that began")
+                }),
                 3 if event.numbers.contains_key(&47) => drop(starts.insert(event.number(47), (rank(), at))),
                 3 => {
                     assert!(!open[&track].is_empty(), "a message is received in a call");
                     let (from, sent) = starts.remove(&event.number(48)).expect("a message that was sent");
                     timeline.links.push(Link { sent, from, to: rank(), received: at });
                 }
-                4 => timeline.counters.entry(tracks[&track].clone()).or_default().push((at, event.number(30) as i64)),
+                4 => timeline
+                    .counters
+                    .entry(tracks[&track].clone())
+                    .or_default()
+                    .push((at, event.number(30) as i64)),
                 other => panic!("{other}"),
             }
         }
@@ -214,7 +231,13 @@ fn perfetto(bytes: &[u8]) -> Timeline {
 fn words(line: &str) -> Vec<String> {
     let parts = line.split('"').enumerate();
     parts
-        .flat_map(|(odd, part)| if odd % 2 == 1 { vec![part.to_owned()] } else { part.split_whitespace().map(str::to_owned).collect() })
+        .flat_map(|(odd, part)| {
+            if odd % 2 == 1 {
+                vec![part.to_owned()]
+            } else {
+                part.split_whitespace().map(str::to_owned).collect()
+            }
+        })
         .collect()
 }
 
@@ -248,16 +271,28 @@ fn paje(text: &str) -> Timeline {
                 names.insert(field("Alias"), field("Name"));
                 timeline.ranks.extend(Some(field("Name")).filter(|name| name.starts_with("rank ")));
             }
-            "PajeDefineEntityValue" | "PajeDefineVariableType" => drop(names.insert(field("Alias"), field("Name"))),
-            "PajePushState" => stacks.entry((field("Container"), field("Type"))).or_default().push((names[&field("Value")].clone(), at)),
+            "PajeDefineEntityValue" | "PajeDefineVariableType" => {
+                drop(names.insert(field("Alias"), field("Name")))
+            }
+            "PajePushState" => stacks
+                .entry((field("Container"), field("Type")))
+                .or_default()
+                .push((names[&field("Value")].clone(), at)),
             "PajePopState" => {
-                let (name, from) = stacks.get_mut(&(field("Container"), field("Type"))).and_then(Vec::pop).expect("a state that began");
+                let (name, from) = stacks
+                    .get_mut(&(field("Container"), field("Type")))
+                    .and_then(Vec::pop)
+                    .expect("a state that began");
                 if name != "computing" {
                     timeline.slices.push(Slice { rank: rank(&field("Container")), name, from, until: at });
                 }
             }
             "PajeSetVariable" => {
-                timeline.counters.entry(names[&field("Type")].clone()).or_default().push((at, field("Value").parse().unwrap()));
+                timeline
+                    .counters
+                    .entry(names[&field("Type")].clone())
+                    .or_default()
+                    .push((at, field("Value").parse().unwrap()));
             }
             "PajeStartLink" => drop(starts.insert(field("Key"), (rank(&field("StartContainer")), at))),
             "PajeEndLink" => {
@@ -290,7 +325,9 @@ fn otf2(path: &Path) -> Timeline {
                     let name = archive.definitions.region(region).unwrap().to_owned();
                     timeline.slices.push(Slice { rank, name, from, until: at });
                 }
-                Event::Send(message) => messages.entry((rank, message.peer, message.tag)).or_default().push(at),
+                Event::Send(message) => {
+                    messages.entry((rank, message.peer, message.tag)).or_default().push(at)
+                }
                 Event::Recv(message) => received.push(((message.peer, rank, message.tag), at)),
                 other => panic!("{other:?}"),
             }
@@ -329,7 +366,8 @@ fn names(path: &Path) -> HashMap<(u64, u64), String> {
 /// Records of a `.prv`, in the order of time, the header left out.
 fn records(path: &Path) -> Vec<Vec<u64>> {
     let text = std::fs::read_to_string(path).unwrap();
-    let records = text.lines().skip(1).map(|line| line.split(':').map(|number| number.parse().unwrap()).collect());
+    let records =
+        text.lines().skip(1).map(|line| line.split(':').map(|number| number.parse().unwrap()).collect());
     let records: Vec<Vec<u64>> = records.collect();
     assert!(records.is_sorted_by_key(|record: &Vec<u64>| record[5]), "records are in the order of time");
     records
@@ -338,7 +376,9 @@ fn records(path: &Path) -> Vec<Vec<u64>> {
 /// A rank's states: rank, begin, end, name; by rank and time.
 pub fn states(path: &Path) -> Vec<(u32, u64, u64, String)> {
     let names = names(path);
-    let of = |record: &Vec<u64>| (record[3] as u32 - 1, record[5] * 1000, record[6] * 1000, names[&(0, record[7])].clone());
+    let of = |record: &Vec<u64>| {
+        (record[3] as u32 - 1, record[5] * 1000, record[6] * 1000, names[&(0, record[7])].clone())
+    };
     let mut all: Vec<_> = records(path).iter().filter(|record| record[0] == 1).map(of).collect();
     all.sort();
     all
@@ -372,7 +412,12 @@ fn paraver(path: &Path, text: &str) -> Timeline {
                     open.insert(rank, (names[&(kind, value)].clone(), at));
                 }
             }
-            3 => timeline.links.push(Link { sent: at, from: rank, to: record[9] as u32 - 1, received: record[11] * 1000 }),
+            3 => timeline.links.push(Link {
+                sent: at,
+                from: rank,
+                to: record[9] as u32 - 1,
+                received: record[11] * 1000,
+            }),
             other => panic!("{other}"),
         }
     }

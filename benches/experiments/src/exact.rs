@@ -56,8 +56,8 @@ pub fn across(topology: Topology, ranks: usize) -> u32 {
     distances(&topology.graph(ranks), 0)[ranks - 1]
 }
 
-/// Mean latency of `random` on processors of `cores` cores each, the same topology between processors (`outer`) and
-/// inside them (`inner`), in microseconds.
+/// Mean latency of `random` on processors of `cores` cores each, the same topology between processors
+/// (`outer`) and inside them (`inner`), in microseconds.
 pub fn nested(topology: Topology, processors: usize, cores: usize, outer: Link, inner: Link) -> f64 {
     let (outside, inside) = (topology.graph(processors), topology.graph(cores));
     let ranks = (processors * cores) as f64;
@@ -67,7 +67,9 @@ pub fn nested(topology: Topology, processors: usize, cores: usize, outer: Link, 
     let to_gateway = mean((0..cores).map(|core| distances(&inside, core)[inside.gateway]).collect());
     let from_gateway = mean(distances(&inside, inside.gateway)[..cores].to_vec());
     let hops_outside = if processors > 1 { mean_hops(&outside) } else { 0.0 };
-    let between = (to_gateway + from_gateway) * inner.latency + hops_outside * outer.latency + BITS / outer.bandwidth.min(inner.bandwidth);
+    let between = (to_gateway + from_gateway) * inner.latency
+        + hops_outside * outer.latency
+        + BITS / outer.bandwidth.min(inner.bandwidth);
     let same = (cores - 1) as f64 / (ranks - 1.0);
     same * within + (1.0 - same) * between
 }
@@ -118,7 +120,8 @@ mod tests {
 
     #[test]
     fn nested_stars_pass_two_hubs_inside() {
-        let (outer, inner) = (Link { latency: 1.0, bandwidth: 32.0 }, Link { latency: 0.1, bandwidth: 320.0 });
+        let (outer, inner) =
+            (Link { latency: 1.0, bandwidth: 32.0 }, Link { latency: 0.1, bandwidth: 320.0 });
         // Of 7 partners one is on the same processor.
         near(nested(Topology::Star, 4, 2, outer, inner), (0.2 + 0.1) / 7.0 + 6.0 / 7.0 * (2.0 + 0.2 + 1.0));
     }

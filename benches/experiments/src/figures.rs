@@ -53,7 +53,8 @@ impl Figure {
         for point in &self.points {
             let Point { series, x, machine, runs, measured, deviation, exact } = point;
             // Machine specifications have commas.
-            writeln!(text, "{series},{x},\"{machine}\",{runs},{measured:.6},{deviation:.6},{exact:.6}").expect("text grows");
+            writeln!(text, "{series},{x},\"{machine}\",{runs},{measured:.6},{deviation:.6},{exact:.6}")
+                .expect("text grows");
         }
         text
     }
@@ -64,9 +65,18 @@ fn powers(most: usize) -> impl Iterator<Item = usize> {
 }
 
 /// The mean of `random` over runs with other random numbers.
-fn random(examples: &Examples, series: String, x: f64, machine: String, ranks: usize, runs: u32, exact: f64) -> Result<Point, String> {
+fn random(
+    examples: &Examples,
+    series: String,
+    x: f64,
+    machine: String,
+    ranks: usize,
+    runs: u32,
+    exact: f64,
+) -> Result<Point, String> {
     let runs = if ranks >= 512 { runs.min(3) } else { runs };
-    // As many messages as the paper sends, n^2, up to 512 ranks, and no more than there beyond: the mean does not depend on it.
+    // As many messages as the paper sends, n^2, up to 512 ranks, and no more than there beyond: the mean does
+    // not depend on it.
     let hops = ranks.min((512 * 512) / ranks);
     let mut values = Vec::new();
     for seed in 1..=runs {
@@ -105,7 +115,15 @@ pub fn ring_latency(examples: &Examples, most: u32) -> Result<Figure, String> {
             let machine = format!("{},l=1us,b=1Gbps", topology.specification(ranks));
             let measured = examples.latency("ring", &machine, ranks, &[ranks.to_string()])?;
             let exact = exact::ring(topology, ranks, GIGABIT);
-            points.push(Point { series: topology.name().into(), x: ranks as f64, machine, runs: 1, measured, deviation: 0.0, exact });
+            points.push(Point {
+                series: topology.name().into(),
+                x: ranks as f64,
+                machine,
+                runs: 1,
+                measured,
+                deviation: 0.0,
+                exact,
+            });
         }
     }
     Ok(over_ranks("ring-latency", "ring: mean latency, 1 us and 1 Gbps a link", points))
@@ -157,7 +175,8 @@ pub fn nested(examples: &Examples, ranks: u32, runs: u32) -> Result<Figure, Stri
 pub fn pingpong(examples: &Examples) -> Result<Figure, String> {
     let hops = f64::from(exact::across(Topology::Mesh, 128));
     let mut points = Vec::new();
-    for (bandwidth, bits_a_microsecond) in [("1Mbps", 1.0), ("100Mbps", 1e2), ("10Gbps", 1e4), ("1Tbps", 1e6)] {
+    for (bandwidth, bits_a_microsecond) in [("1Mbps", 1.0), ("100Mbps", 1e2), ("10Gbps", 1e4), ("1Tbps", 1e6)]
+    {
         let machine = format!("mesh:8x16,l=1us,b={bandwidth}");
         let output = examples.run("pingpong", &machine, 128, &["1".into()])?;
         for row in output.lines().skip(1) {
@@ -166,7 +185,15 @@ pub fn pingpong(examples: &Examples) -> Result<Figure, String> {
             if bytes > 0.0 {
                 let exact = bytes / (hops + bytes * 8.0 / bits_a_microsecond);
                 let (machine, measured) = (machine.clone(), bytes / latency);
-                points.push(Point { series: bandwidth.into(), x: bytes, machine, runs: 1, measured, deviation: 0.0, exact });
+                points.push(Point {
+                    series: bandwidth.into(),
+                    x: bytes,
+                    machine,
+                    runs: 1,
+                    measured,
+                    deviation: 0.0,
+                    exact,
+                });
             }
         }
     }

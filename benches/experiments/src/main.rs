@@ -1,8 +1,10 @@
-//! Regenerates the micro-benchmark figures of I. S. Jones and C. Engelmann, "Simulation of Large-Scale HPC Architectures"
-//! (section V.A), from the repository's examples: `cargo run --release -p xsim-experiments -- all`.
+//! Regenerates the micro-benchmark figures of I. S. Jones and C. Engelmann, "Simulation of Large-Scale HPC
+//! Architectures" (section V.A), from the repository's examples: `cargo run --release -p xsim-experiments --
+//! all`.
 //!
-//! Each figure becomes a CSV file, an SVG and a PNG. Beside each measured latency stands the exact one, counted by
-//! breadth-first search in a graph of the network (`exact.rs`), which shares no code with the simulator.
+//! Each figure becomes a CSV file, an SVG and a PNG. Beside each measured latency stands the exact one,
+//! counted by breadth-first search in a graph of the network (`exact.rs`), which shares no code with the
+//! simulator.
 
 mod exact;
 mod figures;
@@ -27,7 +29,8 @@ struct Arguments {
     /// The largest number of ranks; the paper's is 2,048.
     #[arg(long, default_value_t = 2048)]
     most: u32,
-    /// Runs with other random numbers to average over; at most 3 from 512 ranks on, where a run has 262,144 messages.
+    /// Runs with other random numbers to average over; at most 3 from 512 ranks on, where a run has 262,144
+    /// messages.
     #[arg(long, default_value_t = 10)]
     runs: u32,
     /// Use library and command as they are in the build directory.
@@ -61,7 +64,8 @@ fn main() -> ExitCode {
 }
 
 fn make(arguments: &Arguments) -> Result<(), String> {
-    std::fs::create_dir_all(&arguments.out).map_err(|why| format!("cannot make {}: {why}", arguments.out.display()))?;
+    std::fs::create_dir_all(&arguments.out)
+        .map_err(|why| format!("cannot make {}: {why}", arguments.out.display()))?;
     let wanted = |choice| arguments.figures.contains(&Choice::All) || arguments.figures.contains(&choice);
     let examples = run::Examples::build(!arguments.no_build)?;
     let mut made = Vec::new();
@@ -80,7 +84,8 @@ fn make(arguments: &Arguments) -> Result<(), String> {
     }
     for figure in made {
         let file = |extension: &str| arguments.out.join(figure.name).with_extension(extension);
-        std::fs::write(file("csv"), figure.csv()).map_err(|why| format!("cannot write {}: {why}", file("csv").display()))?;
+        std::fs::write(file("csv"), figure.csv())
+            .map_err(|why| format!("cannot write {}: {why}", file("csv").display()))?;
         plot::draw(&figure, &file("svg"), &file("png"))?;
         println!("{}", file("csv").display());
     }

@@ -51,7 +51,10 @@ fn label(value: f64) -> String {
     if !(0.001..100_000.0).contains(&value) { format!("{value:.0e}") } else { format!("{value}") }
 }
 
-fn chart<B: DrawingBackend>(figure: &Figure, area: &DrawingArea<B, plotters::coord::Shift>) -> Result<(), String> {
+fn chart<B: DrawingBackend>(
+    figure: &Figure,
+    area: &DrawingArea<B, plotters::coord::Shift>,
+) -> Result<(), String> {
     let text = |why: DrawingAreaErrorKind<B::ErrorType>| why.to_string();
     let (left, right) = bounds(figure.points.iter().map(|point| point.x));
     let (low, high) = bounds(figure.points.iter().map(|point| point.measured));
@@ -62,7 +65,10 @@ fn chart<B: DrawingBackend>(figure: &Figure, area: &DrawingArea<B, plotters::coo
         .margin(16)
         .x_label_area_size(48)
         .y_label_area_size(72)
-        .build_cartesian_2d((left / 1.1..right * 1.1).log_scale().base(base), (low / 1.3..high * 1.3).log_scale())
+        .build_cartesian_2d(
+            (left / 1.1..right * 1.1).log_scale().base(base),
+            (low / 1.3..high * 1.3).log_scale(),
+        )
         .map_err(text)?;
     chart
         .configure_mesh()

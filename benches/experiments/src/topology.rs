@@ -34,7 +34,8 @@ pub struct Graph {
     pub gateway: usize,
 }
 
-/// The sides of `n` endpoints (a power of two) in two dimensions, as near as can be: 128 is 8 by 16, as in the paper.
+/// The sides of `n` endpoints (a power of two) in two dimensions, as near as can be: 128 is 8 by 16, as in
+/// the paper.
 pub fn sides(n: usize) -> (usize, usize) {
     let rows = 1 << (n.ilog2() / 2);
     (rows, n / rows)
@@ -86,16 +87,25 @@ fn cycle(n: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..n).filter(move |_| n > 1).map(move |at| (at, (at + 1) % n))
 }
 
-/// Links between neighbours in two dimensions. With a shift, the links that leave a dimension's last place upwards arrive
-/// at its first one, shifted in the other dimension: `shift` answers the shifts of rows and of columns.
+/// Links between neighbours in two dimensions. With a shift, the links that leave a dimension's last place
+/// upwards arrive at its first one, shifted in the other dimension: `shift` answers the shifts of rows and of
+/// columns.
 fn grid(n: usize, shift: fn(usize, usize) -> Option<(usize, usize)>) -> impl Iterator<Item = (usize, usize)> {
     let (rows, columns) = sides(n);
     let at = move |row: usize, column: usize| row % rows * columns + column % columns;
     (0..n).flat_map(move |node| {
         let (row, column) = (node / columns, node % columns);
         let shifts = shift(rows, columns);
-        let right = if column + 1 < columns { Some(at(row, column + 1)) } else { shifts.map(|(rows, _)| at(row + rows, 0)) };
-        let down = if row + 1 < rows { Some(at(row + 1, column)) } else { shifts.map(|(_, columns)| at(0, column + columns)) };
+        let right = if column + 1 < columns {
+            Some(at(row, column + 1))
+        } else {
+            shifts.map(|(rows, _)| at(row + rows, 0))
+        };
+        let down = if row + 1 < rows {
+            Some(at(row + 1, column))
+        } else {
+            shifts.map(|(_, columns)| at(0, column + columns))
+        };
         [right, down].into_iter().flatten().map(move |to| (node, to))
     })
 }
@@ -111,7 +121,12 @@ fn tree(n: usize) -> Graph {
     both_ways(n, nodes, nodes - 1, links.into_iter())
 }
 
-fn one_way(endpoints: usize, nodes: usize, gateway: usize, pairs: impl Iterator<Item = (usize, usize)>) -> Graph {
+fn one_way(
+    endpoints: usize,
+    nodes: usize,
+    gateway: usize,
+    pairs: impl Iterator<Item = (usize, usize)>,
+) -> Graph {
     let mut links = vec![Vec::new(); nodes];
     for (from, to) in pairs {
         links[from].push(to);
@@ -119,6 +134,11 @@ fn one_way(endpoints: usize, nodes: usize, gateway: usize, pairs: impl Iterator<
     Graph { links, endpoints, gateway }
 }
 
-fn both_ways(endpoints: usize, nodes: usize, gateway: usize, pairs: impl Iterator<Item = (usize, usize)>) -> Graph {
+fn both_ways(
+    endpoints: usize,
+    nodes: usize,
+    gateway: usize,
+    pairs: impl Iterator<Item = (usize, usize)>,
+) -> Graph {
     one_way(endpoints, nodes, gateway, pairs.flat_map(|(a, b)| [(a, b), (b, a)]))
 }

@@ -10,7 +10,8 @@ fn table(directory: &Path, name: &str) -> HashMap<(String, String), (f64, f64, f
     let row = |line: &str| {
         let (before, rest) = line.split_once(",\"").unwrap();
         let (series, x) = before.split_once(',').unwrap();
-        let numbers: Vec<f64> = rest.split_once("\",").unwrap().1.split(',').map(|number| number.parse().unwrap()).collect();
+        let numbers: Vec<f64> =
+            rest.split_once("\",").unwrap().1.split(',').map(|number| number.parse().unwrap()).collect();
         ((series.to_owned(), x.to_owned()), (numbers[1], numbers[2], numbers[3]))
     };
     text.lines().skip(1).map(row).collect()
@@ -30,24 +31,40 @@ fn figures_have_the_formulas_values() {
     let ring = table(&directory, "ring-latency");
     assert_eq!(ring.len(), 7 * 3);
     // A lap of 8 ranks in hops of 1 us; the integer adds 0.032 us to each message.
-    for (series, hops) in [("star", 16), ("ring", 8), ("one-way ring", 8), ("mesh", 14), ("torus", 10), ("twisted torus", 8), ("tree", 28)]
-    {
+    for (series, hops) in [
+        ("star", 16),
+        ("ring", 8),
+        ("one-way ring", 8),
+        ("mesh", 14),
+        ("torus", 10),
+        ("twisted torus", 8),
+        ("tree", 28),
+    ] {
         let (measured, _, exact) = ring[&(series.to_owned(), "8".to_owned())];
         let expected = f64::from(hops) / 8.0 + 0.032;
-        assert!((measured - expected).abs() < 2e-6 && (exact - expected).abs() < 2e-6, "{series}: {measured} and {exact}, not {expected}");
+        assert!(
+            (measured - expected).abs() < 2e-6 && (exact - expected).abs() < 2e-6,
+            "{series}: {measured} and {exact}, not {expected}"
+        );
     }
 
     let random = table(&directory, "random-latency");
     assert_eq!(random.len(), 7 * 3);
     for (key, (measured, _, exact)) in &random {
         // No distance among 8 ranks is 7 hops from the mean, and there are 192 messages at least.
-        assert!((measured - exact).abs() < if key.1 == "8" { 1.0 } else { 2.0 }, "{key:?}: {measured}, not {exact}");
+        assert!(
+            (measured - exact).abs() < if key.1 == "8" { 1.0 } else { 2.0 },
+            "{key:?}: {measured}, not {exact}"
+        );
     }
     assert_eq!(random[&("star".to_owned(), "8".to_owned())], (2.032, 0.0, 2.032));
 
     let bandwidth = table(&directory, "bandwidth");
     let (measured, deviation, exact) = bandwidth[&("mesh 8x16".to_owned(), "0.1".to_owned())];
-    assert!((measured - 320_000_008.0).abs() < 1.0 && (exact - 320_000_008.0).abs() < 1.0 && deviation < 1.0, "{measured}");
+    assert!(
+        (measured - 320_000_008.0).abs() < 1.0 && (exact - 320_000_008.0).abs() < 1.0 && deviation < 1.0,
+        "{measured}"
+    );
 
     let nested = table(&directory, "nested");
     assert_eq!(nested.len(), 6 * 4);
@@ -60,6 +77,9 @@ fn figures_have_the_formulas_values() {
     }
     for name in ["random-latency", "ring-latency", "bandwidth", "nested", "pingpong"] {
         let drawn = |extension| std::fs::read(directory.join(name).with_extension(extension)).unwrap();
-        assert!(drawn("svg").starts_with(b"<svg") && drawn("png").starts_with(b"\x89PNG"), "{name} is not drawn");
+        assert!(
+            drawn("svg").starts_with(b"<svg") && drawn("png").starts_with(b"\x89PNG"),
+            "{name} is not drawn"
+        );
     }
 }

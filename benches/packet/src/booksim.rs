@@ -17,7 +17,14 @@ struct Row {
     within: f64,
 }
 
-const fn row(network: &'static str, options: &'static str, flits: u64, pattern: &'static str, offered: f64, accepted: f64) -> Row {
+const fn row(
+    network: &'static str,
+    options: &'static str,
+    flits: u64,
+    pattern: &'static str,
+    offered: f64,
+    accepted: f64,
+) -> Row {
     Row { network, options, flits, pattern, offered, accepted, within: 0.05 }
 }
 
@@ -59,10 +66,14 @@ const ROWS: [Row; 19] = [
 pub fn compare() -> Result<bool, String> {
     let mut all = true;
     for row in &ROWS {
-        let clock =
-            if row.options.contains("speedup") { "router=500ps,turnaround=1ns,outq=64" } else { "router=1ns,turnaround=2ns,outq=0" };
+        let clock = if row.options.contains("speedup") {
+            "router=500ps,turnaround=1ns,outq=64"
+        } else {
+            "router=1ns,turnaround=2ns,outq=0"
+        };
         let buffer = if row.options.contains("buf=") { "" } else { ",buf=64B" };
-        let network = format!("{},{ROUTER},{clock},packet={}{buffer},{}", row.network, 8 * row.flits, row.options);
+        let network =
+            format!("{},{ROUTER},{clock},packet={}{buffer},{}", row.network, 8 * row.flits, row.options);
         let traffic = Traffic {
             spec: parse(&network).map_err(|e| e.to_string())?,
             jobs: Vec::new(),

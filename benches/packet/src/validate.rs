@@ -14,7 +14,13 @@ struct Tree {
     within: f64,
 }
 
-const fn tree(router: &'static str, routing: &'static str, interval: &'static str, reference_ns: f64, within: f64) -> Tree {
+const fn tree(
+    router: &'static str,
+    routing: &'static str,
+    interval: &'static str,
+    reference_ns: f64,
+    within: f64,
+) -> Tree {
     Tree { router, routing, interval, reference_ns, within }
 }
 
@@ -99,7 +105,10 @@ pub fn validate(figures: Option<&Path>) -> Result<bool, String> {
     };
     println!("8-port 3-tree, 512 B, uniform random, against CODES (mean ns)");
     for t in &TREES {
-        let network = format!("fattree:m=8,n=3,l=0ns,b=100Gbps,router={},vcs=1,buf=64KiB,routing={}", t.router, t.routing);
+        let network = format!(
+            "fattree:m=8,n=3,l=0ns,b=100Gbps,router={},vcs=1,buf=64KiB,routing={}",
+            t.router, t.routing
+        );
         let total = run(&network, t.interval, 3000)?.simulated.total;
         let off = total.latency.mean_ns / t.reference_ns - 1.0;
         let verdict = judge(off.abs() <= t.within);
@@ -115,11 +124,15 @@ pub fn validate(figures: Option<&Path>) -> Result<bool, String> {
         );
     }
     for grid in &GRIDS {
-        println!("{}, single-flit packets, 8 virtual channels of 8 flits, against BookSim2 (cycles)", grid.name);
+        println!(
+            "{}, single-flit packets, 8 virtual channels of 8 flits, against BookSim2 (cycles)",
+            grid.name
+        );
         let mut rates: Vec<f64> = grid.curve.iter().map(|c| c.0).collect();
         rates.extend([0.35, 0.45, 0.55, 0.65, 0.75, 0.8, 0.9, 1.0]);
         rates.sort_by(f64::total_cmp);
-        let curve = sweep(&traffic(grid.network, 8, Pace::Rate(1.0), 3000)?, &rates, &|_, _| ()).map_err(|e| e.to_string())?;
+        let curve = sweep(&traffic(grid.network, 8, Pace::Rate(1.0), 3000)?, &rates, &|_, _| ())
+            .map_err(|e| e.to_string())?;
         for &(load, reference) in grid.curve {
             let Some(point) = curve.points.iter().find(|p| p.offered == load) else { continue };
             let off = point.latency_mean_ns / reference - 1.0;
@@ -134,7 +147,12 @@ pub fn validate(figures: Option<&Path>) -> Result<bool, String> {
         }
         let off = curve.saturation / grid.saturation - 1.0;
         let verdict = judge(off.abs() <= 0.05);
-        println!("saturation {:.3} against {:.3}: {:+.1} % (within 5 %){verdict}", curve.saturation, grid.saturation, off * 100.0);
+        println!(
+            "saturation {:.3} against {:.3}: {:+.1} % (within 5 %){verdict}",
+            curve.saturation,
+            grid.saturation,
+            off * 100.0
+        );
         if let Some(directory) = figures {
             draw(directory, grid, &curve)?;
         }

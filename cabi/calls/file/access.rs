@@ -29,8 +29,17 @@ pub fn end(c: &Call, Wait(request): Wait, out: StatusPointer) -> Result {
 
 /// [`write_shared`] of a few bytes.
 #[inline(always)]
-pub fn write_shared_quickly(world: &mut World, fh: Handle, buf: Addr, count: i64, datatype: Handle, _: StatusPointer) -> Quick {
-    world.write_shared_quickly(fh.0, (buf, count, datatype.0)).map_or(Quick::Undone, |word| Quick::Waits(Wait(word)))
+pub fn write_shared_quickly(
+    world: &mut World,
+    fh: Handle,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    _: StatusPointer,
+) -> Quick {
+    world
+        .write_shared_quickly(fh.0, (buf, count, datatype.0))
+        .map_or(Quick::Undone, |word| Quick::Waits(Wait(word)))
 }
 
 /// An access by its row: name, blocking and nonblocking form, direction, pointer, whether all members call.

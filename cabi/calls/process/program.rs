@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// The program that a command names, loaded into this process if it is another one than that which the run began with; of that one nothing.
+/// The program that a command names, loaded into this process if it is another one than that which the run
+/// began with; of that one nothing.
 ///
 /// # Errors
 /// A sentence: there is no such program, or why it cannot run beside the others.
@@ -32,7 +33,8 @@ pub fn file(command: &str, wdir: Option<&str>, path: Option<&str>) -> Result<Pat
     })
 }
 
-/// Where a command may be, in the order in which it is looked for: as a launcher started in this directory would (MPI 5.0 section 11.8.4).
+/// Returns where a command may be, in the order in which it is looked for: as a launcher started in this
+/// directory would (MPI 5.0 section 11.8.4).
 fn places(command: &str, wdir: Option<&str>, path: Option<&str>) -> Vec<PathBuf> {
     // A relative name stays one where there is no other directory: it is then looked up in the process's own.
     let here = PathBuf::from(wdir.unwrap_or("")).join(command);
@@ -40,15 +42,18 @@ fn places(command: &str, wdir: Option<&str>, path: Option<&str>) -> Vec<PathBuf>
         return vec![here];
     }
     let lists = [path.map(Into::into), std::env::var_os("PATH")];
-    let listed = lists.iter().flatten().flat_map(std::env::split_paths).map(|directory| directory.join(command));
+    let listed =
+        lists.iter().flatten().flat_map(std::env::split_paths).map(|directory| directory.join(command));
     std::iter::once(here).chain(listed).collect()
 }
 
-/// The numbers that a value of the key `soft` allows, none above `most`, the greatest first (MPI 5.0 section 11.8.1).
+/// The numbers that a value of the key `soft` allows, none above `most`, the greatest first (MPI 5.0 section
+/// 11.8.1).
 pub fn numbers(soft: &str, most: u32) -> Option<Vec<u32>> {
     let mut allowed = Vec::new();
     for triplet in soft.split(',') {
-        let parts: Vec<i64> = triplet.split(':').map(|part| part.trim().parse().ok()).collect::<Option<_>>()?;
+        let parts: Vec<i64> =
+            triplet.split(':').map(|part| part.trim().parse().ok()).collect::<Option<_>>()?;
         let (first, last, step) = match parts[..] {
             [one] => (one, one, 1),
             [first, last] => (first, last, 1),

@@ -1,4 +1,5 @@
-//! Categories (MPI 5.0 section 15.3.9): the groups of options as in the help, and what is known of a rank, all below one.
+//! Categories (MPI 5.0 section 15.3.9): the groups of options as in the help, and what is known of a rank,
+//! all below one.
 
 use super::cvar::{self, Variable};
 use super::{event, give_index, give_text, initialized, place, pvar};
@@ -22,12 +23,16 @@ const COUNT: usize = Group::ALL.len() + 2;
 fn name_of(index: usize) -> (String, String) {
     match index {
         0 => ("xsim".to_owned(), "All variables of xsim.".to_owned()),
-        _ if index == COUNT - 1 => {
-            ("xsim_rank".to_owned(), "What is known of the calling rank at its clock, and what its calls do.".to_owned())
-        }
+        _ if index == COUNT - 1 => (
+            "xsim_rank".to_owned(),
+            "What is known of the calling rank at its clock, and what its calls do.".to_owned(),
+        ),
         _ => {
             let title = Group::ALL[index - 1].title();
-            (format!("xsim_{}", title.to_lowercase().replace([' ', '\''], "_")), format!("Options of the run: {}.", title.to_lowercase()))
+            (
+                format!("xsim_{}", title.to_lowercase().replace([' ', '\''], "_")),
+                format!("Options of the run: {}.", title.to_lowercase()),
+            )
         }
     }
 }
@@ -46,7 +51,10 @@ fn contents(index: usize) -> Contents {
                 Some(Variable::TraceRank) => group == Group::Output,
                 None => false,
             };
-            Contents { cvars: (0..cvar::count()).filter(is_in).map(|number| number as i32).collect(), ..Contents::default() }
+            Contents {
+                cvars: (0..cvar::count()).filter(is_in).map(|number| number as i32).collect(),
+                ..Contents::default()
+            }
         }
     }
 }

@@ -1,11 +1,13 @@
-//! Control variables (MPI 5.0 section 15.3.6): the options of the run as texts, and whether the calling rank is recorded.
+//! Control variables (MPI 5.0 section 15.3.6): the options of the run as texts, and whether the calling rank
+//! is recorded.
 
 use super::{fails, give_index, give_text, initialized, locked};
 use crate::args::{Handle, InOut, Out, OutText, Text};
 use crate::call::Call;
 use crate::constants::{
-    MPI_CHAR, MPI_INT, MPI_T_BIND_NO_OBJECT, MPI_T_CVAR_HANDLE_NULL, MPI_T_ENUM_NULL, MPI_T_ERR_CVAR_SET_NEVER, MPI_T_ERR_INVALID_HANDLE,
-    MPI_T_ERR_INVALID_INDEX, MPI_T_SCOPE_CONSTANT, MPI_T_SCOPE_LOCAL, MPI_T_VERBOSITY_USER_BASIC,
+    MPI_CHAR, MPI_INT, MPI_T_BIND_NO_OBJECT, MPI_T_CVAR_HANDLE_NULL, MPI_T_ENUM_NULL,
+    MPI_T_ERR_CVAR_SET_NEVER, MPI_T_ERR_INVALID_HANDLE, MPI_T_ERR_INVALID_INDEX, MPI_T_SCOPE_CONSTANT,
+    MPI_T_SCOPE_LOCAL, MPI_T_VERBOSITY_USER_BASIC,
 };
 use crate::given;
 use mpi::error::Result;
@@ -25,7 +27,7 @@ pub(super) enum Variable {
     TraceRank,
 }
 
-/// How many there are.
+/// Returns how many there are.
 pub(super) fn count() -> usize {
     TABLE.len() + 1
 }
@@ -48,7 +50,9 @@ impl Variable {
     fn description(self) -> &'static str {
         match self {
             Variable::Option(row) => row.help,
-            Variable::TraceRank => "Whether the calling rank's calls are recorded in the trace of -xsim-trace: 0 leaves them out.",
+            Variable::TraceRank => {
+                "Whether the calling rank's calls are recorded in the trace of -xsim-trace: 0 leaves them out."
+            }
         }
     }
     /// An option's value as text.
@@ -72,7 +76,10 @@ pub(super) fn forget(rank: u32) {
 fn held(c: &Call, handle: Handle) -> Result<(u32, Variable)> {
     let handles = locked(&HANDLES);
     let found = decode(handle.0).and_then(|index| handles.as_ref()?.get(index).map(|held| (index, *held)));
-    match found.filter(|(_, (owner, _))| *owner == c.me()).and_then(|(index, (_, variable))| at(variable).map(|it| (index, it))) {
+    match found
+        .filter(|(_, (owner, _))| *owner == c.me())
+        .and_then(|(index, (_, variable))| at(variable).map(|it| (index, it)))
+    {
         Some(found) => Ok(found),
         None => fails(MPI_T_ERR_INVALID_HANDLE),
     }
@@ -107,7 +114,9 @@ pub fn get_info(
     scope: Out<i32>,
 ) -> Result {
     initialized(c)?;
-    let Some(variable) = usize::try_from(index).ok().and_then(at) else { return fails(MPI_T_ERR_INVALID_INDEX) };
+    let Some(variable) = usize::try_from(index).ok().and_then(at) else {
+        return fails(MPI_T_ERR_INVALID_INDEX);
+    };
     let option = matches!(variable, Variable::Option(_));
     give_text(&variable.name(), name, name_len);
     give_text(variable.description(), desc, desc_len);
@@ -122,7 +131,9 @@ pub fn get_info(
 /// `MPI_T_cvar_handle_alloc`: of a text as many elements as it has with its null byte.
 pub fn handle_alloc(c: &Call, index: i32, _object: Addr, handle: Out<Handle>, elements: Out<i32>) -> Result {
     initialized(c)?;
-    let Some((index, variable)) = usize::try_from(index).ok().and_then(|index| at(index).map(|it| (index, it))) else {
+    let Some((index, variable)) =
+        usize::try_from(index).ok().and_then(|index| at(index).map(|it| (index, it)))
+    else {
         return fails(MPI_T_ERR_INVALID_INDEX);
     };
     let made = locked(&HANDLES).get_or_insert_default().insert((c.me(), index));

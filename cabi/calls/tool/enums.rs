@@ -14,8 +14,12 @@ pub(super) const PHASES: usize = 1;
 pub(super) const FUNCTIONS: usize = 2;
 
 /// Its items: what each is called, by value.
-const NAMES: [(Phase, &str); 4] =
-    [(Phase::Before, "before"), (Phase::Opened, "session"), (Phase::Active, "initialized"), (Phase::Finalized, "finalized")];
+const NAMES: [(Phase, &str); 4] = [
+    (Phase::Before, "before"),
+    (Phase::Opened, "session"),
+    (Phase::Active, "initialized"),
+    (Phase::Finalized, "finalized"),
+];
 
 /// The value of a phase.
 pub(super) fn value_of(phase: Phase) -> i32 {
@@ -36,7 +40,14 @@ pub fn get_info(c: &Call, enumtype: Handle, num: Out<i32>, name: OutText, name_l
 }
 
 /// `MPI_T_enum_get_item`.
-pub fn get_item(c: &Call, enumtype: Handle, index: i32, value: Out<i32>, name: OutText, name_len: InOut<i32>) -> Result {
+pub fn get_item(
+    c: &Call,
+    enumtype: Handle,
+    index: i32,
+    value: Out<i32>,
+    name: OutText,
+    name_len: InOut<i32>,
+) -> Result {
     initialized(c)?;
     let place = usize::try_from(index).unwrap_or(usize::MAX);
     let text = match enumtype.0 {

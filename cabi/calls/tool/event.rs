@@ -1,12 +1,13 @@
-//! Events (MPI 5.0 section 15.3.8): what a rank's calls do, told to functions of the program. `raised.rs` says when.
+//! Events (MPI 5.0 section 15.3.8): what a rank's calls do, told to functions of the program. `raised.rs`
+//! says when.
 
 use super::{enums, fails, give_index, give_no_info, give_text, initialized, locked, place, raised};
 use crate::args::{Counts, Handle, Handles, InOut, Out, OutText, Text};
 use crate::call::Call;
 use crate::constants::{
-    MPI_INT, MPI_T_BIND_NO_OBJECT, MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_T_CB_REQUIRE_NONE,
-    MPI_T_CB_REQUIRE_THREAD_SAFE, MPI_T_ERR_INVALID, MPI_T_ERR_INVALID_HANDLE, MPI_T_ERR_INVALID_INDEX, MPI_T_VERBOSITY_USER_BASIC,
-    MPI_UNSIGNED, MPI_UNSIGNED_LONG_LONG,
+    MPI_INT, MPI_T_BIND_NO_OBJECT, MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, MPI_T_CB_REQUIRE_MPI_RESTRICTED,
+    MPI_T_CB_REQUIRE_NONE, MPI_T_CB_REQUIRE_THREAD_SAFE, MPI_T_ERR_INVALID, MPI_T_ERR_INVALID_HANDLE,
+    MPI_T_ERR_INVALID_INDEX, MPI_T_VERBOSITY_USER_BASIC, MPI_UNSIGNED, MPI_UNSIGNED_LONG_LONG,
 };
 use crate::recording;
 use mpi::error::Result;
@@ -87,12 +88,12 @@ const ROWS: [Row; 4] = [
     },
 ];
 
-/// How many kinds there are.
+/// Returns how many kinds there are.
 pub(super) fn count() -> usize {
     ROWS.len()
 }
 
-/// Where the values of an event lie, each at a multiple of its size.
+/// Returns where the values of an event lie, each at a multiple of its size.
 fn places(row: &Row) -> Vec<i64> {
     let mut end = 0i64;
     let place = |element: &Element| {
@@ -140,19 +141,23 @@ pub(super) static CURRENT: Mutex<Option<Instance>> = Mutex::new(None);
 /// The handle of it.
 pub(super) const INSTANCE: usize = 1;
 
-/// Who is told of an event of a rank: registrations (handles) and their functions.
+/// Returns who is told of an event of a rank: registrations (handles) and their functions.
 pub(super) fn told(rank: u32, event: Event) -> Vec<(usize, Callback)> {
     registered(|all| {
         let of_rank = all.iter().filter(|(_, one)| one.owner == rank && ROWS[one.row].event == event);
         // The one that asks for least: where events are raised everything is allowed.
-        of_rank.filter_map(|(index, one)| Some((encode(index), *one.callbacks.iter().min_by_key(|callback| callback.safety)?))).collect()
+        of_rank
+            .filter_map(|(index, one)| {
+                Some((encode(index), *one.callbacks.iter().min_by_key(|callback| callback.safety)?))
+            })
+            .collect()
     })
 }
 
 /// Whether anybody is told of anything: calls are then looked at.
 fn listen() {
     let any = registered(|all| all.iter().any(|(_, one)| !one.callbacks.is_empty()));
-    recording::raise_events(any, recording::Around { entered: raised::entered, left: raised::left });
+    recording::raise_events(any, recording::Raise { entered: raised::entered, left: raised::left });
 }
 
 /// A rank has left the interface: its registrations are gone.
@@ -164,7 +169,9 @@ pub(super) fn forget(rank: u32) {
 fn held(c: &Call, registration: Handle) -> Result<u32> {
     initialized(c)?;
     let me = c.me();
-    match decode(registration.0).filter(|&index| registered(|all| all.get(index).is_some_and(|one| one.owner == me))) {
+    match decode(registration.0)
+        .filter(|&index| registered(|all| all.get(index).is_some_and(|one| one.owner == me)))
+    {
         Some(index) => Ok(index),
         None => fails(MPI_T_ERR_INVALID_HANDLE),
     }
@@ -248,7 +255,14 @@ pub fn handle_free(c: &Call, registration: Handle, user_data: Addr, function: us
 }
 
 /// `MPI_T_event_register_callback`: instead of one for the same level, and none with a null pointer.
-pub fn register_callback(c: &Call, registration: Handle, safety: i32, _: Handle, user_data: Addr, function: usize) -> Result {
+pub fn register_callback(
+    c: &Call,
+    registration: Handle,
+    safety: i32,
+    _: Handle,
+    user_data: Addr,
+    function: usize,
+) -> Result {
     let index = held(c, registration)?;
     is_level(safety)?;
     registered(|all| {
@@ -263,8 +277,12 @@ pub fn register_callback(c: &Call, registration: Handle, safety: i32, _: Handle,
 }
 
 fn is_level(safety: i32) -> Result {
-    const LEVELS: [i32; 4] =
-        [MPI_T_CB_REQUIRE_NONE, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_T_CB_REQUIRE_THREAD_SAFE, MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE];
+    const LEVELS: [i32; 4] = [
+        MPI_T_CB_REQUIRE_NONE,
+        MPI_T_CB_REQUIRE_MPI_RESTRICTED,
+        MPI_T_CB_REQUIRE_THREAD_SAFE,
+        MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE,
+    ];
     if LEVELS.contains(&safety) { Ok(()) } else { fails(MPI_T_ERR_INVALID) }
 }
 
@@ -321,7 +339,9 @@ fn store(element: Element, value: u64, at: Addr) {
 pub fn read(c: &Call, event: Handle, index: i32, buffer: Addr) -> Result {
     let instance = instance(c, event)?;
     let place = usize::try_from(index).unwrap_or(usize::MAX);
-    let Some(&element) = row_of(instance.event).elements.get(place) else { return fails(MPI_T_ERR_INVALID_INDEX) };
+    let Some(&element) = row_of(instance.event).elements.get(place) else {
+        return fails(MPI_T_ERR_INVALID_INDEX);
+    };
     if buffer.is_null() {
         return fails(MPI_T_ERR_INVALID);
     }

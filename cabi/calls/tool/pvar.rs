@@ -4,9 +4,10 @@ use super::{enums, fails, give_index, give_text, initialized, locked, place};
 use crate::args::{Handle, InOut, Out, OutText, Text};
 use crate::call::Call;
 use crate::constants::{
-    MPI_INT, MPI_T_BIND_MPI_COMM, MPI_T_BIND_NO_OBJECT, MPI_T_ENUM_NULL, MPI_T_ERR_INVALID, MPI_T_ERR_INVALID_HANDLE,
-    MPI_T_ERR_INVALID_SESSION, MPI_T_ERR_PVAR_NO_STARTSTOP, MPI_T_ERR_PVAR_NO_WRITE, MPI_T_PVAR_ALL_HANDLES, MPI_T_PVAR_CLASS_AGGREGATE,
-    MPI_T_PVAR_CLASS_COUNTER, MPI_T_PVAR_CLASS_LEVEL, MPI_T_PVAR_CLASS_STATE, MPI_T_PVAR_CLASS_TIMER, MPI_T_PVAR_HANDLE_NULL,
+    MPI_INT, MPI_T_BIND_MPI_COMM, MPI_T_BIND_NO_OBJECT, MPI_T_ENUM_NULL, MPI_T_ERR_INVALID,
+    MPI_T_ERR_INVALID_HANDLE, MPI_T_ERR_INVALID_SESSION, MPI_T_ERR_PVAR_NO_STARTSTOP,
+    MPI_T_ERR_PVAR_NO_WRITE, MPI_T_PVAR_ALL_HANDLES, MPI_T_PVAR_CLASS_AGGREGATE, MPI_T_PVAR_CLASS_COUNTER,
+    MPI_T_PVAR_CLASS_LEVEL, MPI_T_PVAR_CLASS_STATE, MPI_T_PVAR_CLASS_TIMER, MPI_T_PVAR_HANDLE_NULL,
     MPI_T_PVAR_SESSION_NULL, MPI_T_VERBOSITY_USER_BASIC, MPI_UNSIGNED, MPI_UNSIGNED_LONG_LONG,
 };
 use mpi::error::Result;
@@ -89,7 +90,7 @@ const ROWS: [Row; 7] = [
     },
 ];
 
-/// How many there are.
+/// Returns how many there are.
 pub(super) fn count() -> usize {
     ROWS.len()
 }
@@ -122,7 +123,8 @@ fn open<T>(with: impl FnOnce(&mut Open) -> T) -> T {
 /// A rank has left the interface: its sessions are gone.
 pub(super) fn forget(rank: u32) {
     open(|open| {
-        let own: Vec<u32> = open.sessions.iter().filter(|(_, owner)| **owner == rank).map(|(session, _)| session).collect();
+        let own: Vec<u32> =
+            open.sessions.iter().filter(|(_, owner)| **owner == rank).map(|(session, _)| session).collect();
         own.into_iter().for_each(|session| close(open, session));
     });
 }
@@ -144,13 +146,15 @@ fn session_of(c: &Call, session: Handle) -> Result<u32> {
 /// A handle of the session: its index.
 fn held(c: &Call, session: Handle, handle: Handle) -> Result<u32> {
     session_of(c, session)?;
-    match decode(handle.0).filter(|&index| open(|open| open.handles.get(index).is_some_and(|held| held.session == session.0))) {
+    match decode(handle.0)
+        .filter(|&index| open(|open| open.handles.get(index).is_some_and(|held| held.session == session.0)))
+    {
         Some(index) => Ok(index),
         None => fails(MPI_T_ERR_INVALID_HANDLE),
     }
 }
 
-/// What the variable is now.
+/// Returns what the variable is now.
 fn value(c: &Call, variable: Variable, comm: usize) -> Result<u64> {
     let me = c.me();
     if variable == Variable::Unexpected {
@@ -164,16 +168,16 @@ fn value(c: &Call, variable: Variable, comm: usize) -> Result<u64> {
     let messages = &world.messages;
     Ok(match variable {
         Variable::Clock => messages.clock(me).as_ps(),
-        Variable::Compute => messages.profile.rank(me).compute.as_ps(),
-        Variable::Wait => messages.profile.rank(me).wait.as_ps(),
-        Variable::Sent => messages.sent_by(me).messages,
-        Variable::SentBytes => messages.sent_by(me).bytes,
-        Variable::Phase => enums::value_of(messages.phase(me)) as u64,
+        Variable::Compute => messages.ranks().profile().rank(me).compute.as_ps(),
+        Variable::Wait => messages.ranks().profile().rank(me).wait.as_ps(),
+        Variable::Sent => messages.watch().sent_by(me).messages,
+        Variable::SentBytes => messages.watch().sent_by(me).bytes,
+        Variable::Phase => enums::value_of(messages.ranks()[me].phase) as u64,
         Variable::Unexpected => unreachable!("asked above"),
     })
 }
 
-/// What a handle reads.
+/// Returns what a handle reads.
 fn reading(c: &Call, index: u32) -> Result<u64> {
     let (row, comm, total, since) = open(|open| {
         let held = &open.handles[index];
@@ -186,11 +190,24 @@ fn reading(c: &Call, index: u32) -> Result<u64> {
     Ok(total + since.map_or(Ok(0), |since| value(c, row.variable, comm).map(|now| now - since))?)
 }
 
-/// Does something to a handle, or to all of the session's that are counted. One that is not fails with `code` if it is named.
-fn each(c: &Call, session: Handle, handle: Handle, code: i32, mut with: impl FnMut(&mut Held, u64)) -> Result {
+/// Does something to a handle, or to all of the session's that are counted. One that is not fails with `code`
+/// if it is named.
+fn each(
+    c: &Call,
+    session: Handle,
+    handle: Handle,
+    code: i32,
+    mut with: impl FnMut(&mut Held, u64),
+) -> Result {
     session_of(c, session)?;
     let indices: Vec<u32> = if handle.0 == MPI_T_PVAR_ALL_HANDLES {
-        open(|open| open.handles.iter().filter(|(_, held)| held.session == session.0).map(|(index, _)| index).collect())
+        open(|open| {
+            open.handles
+                .iter()
+                .filter(|(_, held)| held.session == session.0)
+                .map(|(index, _)| index)
+                .collect()
+        })
     } else {
         vec![held(c, session, handle)?]
     };
@@ -274,7 +291,14 @@ pub fn session_free(c: &Call, session: InOut<Handle>) -> Result {
 }
 
 /// `MPI_T_pvar_handle_alloc`.
-pub fn handle_alloc(c: &Call, session: Handle, index: i32, object: Addr, handle: Out<Handle>, elements: Out<i32>) -> Result {
+pub fn handle_alloc(
+    c: &Call,
+    session: Handle,
+    index: i32,
+    object: Addr,
+    handle: Out<Handle>,
+    elements: Out<i32>,
+) -> Result {
     session_of(c, session)?;
     let row = place(c, index, ROWS.len())?;
     let mut comm = 0;
@@ -290,7 +314,8 @@ pub fn handle_alloc(c: &Call, session: Handle, index: i32, object: Addr, handle:
     if ROWS[row].counted {
         c.mpi.world().messages.count_sends();
     }
-    let made = open(|open| open.handles.insert(Held { session: session.0, row, comm, total: 0, since: None }));
+    let made =
+        open(|open| open.handles.insert(Held { session: session.0, row, comm, total: 0, since: None }));
     handle.set(Handle(encode(made)));
     elements.set(1);
     Ok(())

@@ -1,5 +1,5 @@
-//! When events are raised: where a rank enters an MPI function and where it leaves it, outside of both, so that a function that is told may call MPI. What that calls
-//! raises nothing.
+//! When events are raised: where a rank enters an MPI function and where it leaves it, outside of both, so
+//! that a function that is told may call MPI. What that calls raises nothing.
 
 use super::event::{CURRENT, Event, INSTANCE, Instance, told};
 use super::locked;
@@ -32,14 +32,20 @@ static UNDER: Mutex<Vec<Under>> = Mutex::new(Vec::new());
 fn now(rank: u32) -> (Time, Span, (u64, u64)) {
     let world = alone::mpi().world();
     let messages = &world.messages;
-    let sent = messages.sent_by(rank);
-    (messages.clock(rank), messages.profile.rank(rank).wait, (sent.messages, sent.bytes))
+    let sent = messages.watch().sent_by(rank);
+    (messages.clock(rank), messages.ranks().profile().rank(rank).wait, (sent.messages, sent.bytes))
 }
 
 fn raise(rank: u32, event: Event, values: [u64; 3], at: Time) {
     for (registration, callback) in told(rank, event) {
         *locked(&CURRENT) = Some(Instance { event, values, at: at.as_ps() });
-        callback::event(callback.function, Handle(INSTANCE), Handle(registration), MPI_T_CB_REQUIRE_NONE, Addr(callback.user_data));
+        callback::event(
+            callback.function,
+            Handle(INSTANCE),
+            Handle(registration),
+            MPI_T_CB_REQUIRE_NONE,
+            Addr(callback.user_data),
+        );
         *locked(&CURRENT) = None;
     }
 }

@@ -44,7 +44,7 @@ pub fn get_info(
 /// `MPI_T_source_get_timestamp`.
 pub fn get_timestamp(c: &Call, index: i32, timestamp: OutCount) -> Result {
     place(c, index, COUNT)?;
-    let now = c.mpi.world().messages.read_clock();
+    let now = c.mpi.world().messages.ranks_mut().read_clock();
     timestamp.set(i64::try_from(now.as_ps()).unwrap_or(i64::MAX));
     Ok(())
 }

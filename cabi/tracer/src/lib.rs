@@ -1,8 +1,9 @@
 //! Records traces of real runs: what the wrappers of `native.c` and its generated part call.
 //!
-//! `build.sh` compiles these against the machine's own MPI and links this library to them: `libxsimtrace_mpich.so` and `libxsimtrace_openmpi.so`, to be
-//! loaded before the MPI (`LD_PRELOAD`). How arguments are read is what libxsim.so does (`cabi/recording`), over another `host`; calls are
-//! encoded, folded and merged by `trace`.
+//! `build.sh` compiles these against the machine's own MPI and links this library to them:
+//! `libxsimtrace_mpich.so` and `libxsimtrace_openmpi.so`, to be loaded before the MPI (`LD_PRELOAD`). How
+//! arguments are read is what libxsim.so does (`cabi/recording`), over another `host`; calls are encoded,
+//! folded and merged by `trace`.
 
 mod constants;
 mod function;
@@ -33,22 +34,28 @@ thread_local! {
     static BEGINNING: Cell<(Function, usize)> = const { Cell::new((Function::Init, 0)) };
 }
 
-/// Whether a thread has a run.
+/// `true` if a thread has a run.
 static RECORDS: AtomicBool = AtomicBool::new(false);
 
-/// What is recorded, for a short while. `None` while nothing is, on other threads, and in a panic, which is a defect of ours: the call goes on unrecorded.
+/// Returns what is recorded, for a short while. `None` while nothing is, on other threads, and in a panic,
+/// which is a defect of ours: the call goes on unrecorded.
 fn with<T>(what: impl FnOnce(&mut Run) -> T) -> Option<T> {
     let borrowed = |cell: &RefCell<Option<Run>>| cell.try_borrow_mut().ok()?.as_mut().map(what);
     catch_unwind(AssertUnwindSafe(|| RUN.try_with(borrowed).ok().flatten())).ok().flatten()
 }
 
-/// A call of function number `function` begins, with these arguments; `site` is where it returns to. The answer is for [`xsimtrace_close`], if it
-/// is not zero. Statuses that the program ignores are replaced.
+/// A call of function number `function` begins, with these arguments; `site` is where it returns to. The
+/// answer is for [`xsimtrace_close`], if it is not zero. Statuses that the program ignores are replaced.
 ///
 /// # Safety
 /// `words` are as many as the function has parameters.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn xsimtrace_open(function: u32, large: c_int, words: *mut u64, site: *const c_void) -> c_int {
+pub unsafe extern "C" fn xsimtrace_open(
+    function: u32,
+    large: c_int,
+    words: *mut u64,
+    site: *const c_void,
+) -> c_int {
     let Some(function) = Function::of(function) else { return PASS };
     if matches!(function, Function::Init | Function::Init_thread) {
         let _ = BEGINNING.try_with(|beginning| beginning.set((function, site as usize)));
@@ -58,7 +65,10 @@ pub unsafe extern "C" fn xsimtrace_open(function: u32, large: c_int, words: *mut
     let words = unsafe { std::slice::from_raw_parts_mut(words, function.parameters(large != 0)) };
     let told = with(|run| run.open(function, large != 0, words, site as usize));
     if told.is_none() && RECORDS.load(Relaxed) {
-        run::say_once(&run::OTHER_THREADS, "calls of threads other than the one that initialized MPI are not recorded");
+        run::say_once(
+            &run::OTHER_THREADS,
+            "calls of threads other than the one that initialized MPI are not recorded",
+        );
     }
     match function {
         Function::Finalize if told == Some(true) => {

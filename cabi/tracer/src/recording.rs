@@ -7,6 +7,9 @@ pub mod arguments;
 #[allow(dead_code)]
 pub mod facts;
 pub mod host;
+#[path = "../../recording/level.rs"]
+#[allow(dead_code)]
+pub mod level;
 #[path = "../../recording/module.rs"]
 #[allow(dead_code)]
 pub mod module;
@@ -14,6 +17,7 @@ pub mod module;
 #[allow(dead_code)]
 pub mod objects;
 #[path = "../../recording/open.rs"]
+#[allow(dead_code)]
 pub mod open;
 #[path = "../../recording/parameter.rs"]
 #[allow(dead_code)]
@@ -35,20 +39,23 @@ use plan::Plan;
 use rank::Addr;
 
 impl Function {
-    /// How many words a call of it has.
+    /// Returns how many words a call of it has.
     pub fn parameters(self, large: bool) -> usize {
         Plan::of(self, large).length
     }
 }
 
-/// Puts the standard's values in place of the MPI's own among the words of a call: what is behind addresses is translated when it is read.
+/// Puts the standard's values in place of the MPI's own among the words of a call: what is behind addresses
+/// is translated when it is read.
 pub fn translate(function: Function, large: bool, words: &mut [u64]) {
     let plan = Plan::of(function, large);
     for (p, place) in plan.parameters.iter().zip(&plan.words) {
         let Some(word) = place.map(|place| &mut words[place]) else { continue };
         *word = match p.class() {
             Some(class) if p.is_value() => host::translated(class, *word, 0, 0) as u64,
-            None if p.is_value() && !p.wide[usize::from(large)] && !is_address(p.kind) => host::number(p, *word as i32) as i64 as u64,
+            None if p.is_value() && !p.wide[usize::from(large)] && !is_address(p.kind) => {
+                host::number(p, *word as i32) as i64 as u64
+            }
             None if !p.is_value() || is_address(p.kind) => host::address(p, *word),
             _ => *word,
         };
@@ -60,14 +67,15 @@ fn is_address(kind: Kind) -> bool {
 }
 
 impl Words {
-    /// Whether the call tells recorders all in words.
+    /// Returns `true` if the call tells recorders all in words.
     pub fn has_facts(&self) -> bool {
         self.plan.facts.is_some()
     }
 
     /// The requests that the call has made begin: two may have the same handle.
     pub fn begin_requests(&self) {
-        let from_nobody = self.plan.source.is_some_and(|source| self.scalar(source) == i64::from(MPI_PROC_NULL));
+        let from_nobody =
+            self.plan.source.is_some_and(|source| self.scalar(source) == i64::from(MPI_PROC_NULL));
         for &(_, index) in &self.plan.results {
             let p = self.parameter(index);
             if p.kind == Kind::Handle(Class::Request) && p.length == Length::One && self.word(index) != 0 {
@@ -79,11 +87,16 @@ impl Words {
     /// Tells of the communicator that the call, if it is `function`, began to make.
     pub fn begin_copy(&self, function: Function) {
         let copies = matches!(function, Function::Comm_idup | Function::Comm_idup_with_info);
-        let made = self.plan.results.iter().find(|&&(_, index)| copies && self.parameter(index).kind == Kind::Comm);
-        host::begin_copy(self.comm().unwrap_or_default(), made.map(|&(_, index)| Addr(self.word(index) as usize)));
+        let made =
+            self.plan.results.iter().find(|&&(_, index)| copies && self.parameter(index).kind == Kind::Comm);
+        host::begin_copy(
+            self.comm().unwrap_or_default(),
+            made.map(|&(_, index)| Addr(self.word(index) as usize)),
+        );
     }
 
-    /// Notes which of the call's statuses are of operations that receive nothing: MPI leaves these undefined (MPI 5.0 section 3.7.3).
+    /// Notes which of the call's statuses are of operations that receive nothing: MPI leaves these undefined
+    /// (MPI 5.0 section 3.7.3).
     pub fn note_statuses(&self, before: &Handles, objects: &Objects) {
         host::forget_statuses();
         let (Some(status), Some(requests)) = (self.plan.statuses, self.plan.requests) else { return };

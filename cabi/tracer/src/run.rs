@@ -4,6 +4,7 @@ use crate::function::Function;
 use crate::recording::arguments::Words;
 use crate::recording::facts::Facts;
 use crate::recording::host;
+use crate::recording::level::Level;
 use crate::recording::module;
 use crate::recording::objects::Objects;
 use crate::recording::open::Open;
@@ -21,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use trace::{Options, Recording, Timing};
 
-/// Whether it was said that other threads call MPI.
+/// `true` if it was said that other threads call MPI.
 pub static OTHER_THREADS: AtomicBool = AtomicBool::new(false);
 
 /// `MPI_SUCCESS` and, of the standard ABI, the error that leaves results.
@@ -84,13 +85,14 @@ const SAVE: Span = Span::from_ps(60_000_000_000_000);
 /// What a user has asked for wrongly: nothing that follows would be what was meant.
 fn refuse(why: &str) {
     say(why);
-    // Hydra, MPICH's launcher, ends with the job: what it has not handed on by then is lost, as one sentence in 25 was.
+    // Hydra, MPICH's launcher, ends with the job: what it has not handed on by then is lost, as one sentence
+    // in 25 was.
     std::thread::sleep(Duration::from_millis(250));
     // SAFETY: MPI is initialized.
     unsafe { xsimtrace_abort() };
 }
 
-/// When calls must be entered that are recorded, as these variables say it.
+/// Returns when calls must be entered that are recorded, as these variables say it.
 fn window(variable: impl Fn(&str) -> Option<String>) -> Result<Range<Time>, String> {
     let time = |name: &str, default: Time| {
         let Some(given) = variable(name) else { return Ok(default) };
@@ -98,7 +100,10 @@ fn window(variable: impl Fn(&str) -> Option<String>) -> Result<Range<Time>, Stri
     };
     let window = time("XSIM_TRACE_FROM", Time::ZERO)?..time("XSIM_TRACE_UNTIL", Time::MAX)?;
     if window.is_empty() {
-        return Err("XSIM_TRACE_UNTIL is not later than XSIM_TRACE_FROM: there is nothing to record between them".to_owned());
+        return Err(
+            "XSIM_TRACE_UNTIL is not later than XSIM_TRACE_FROM: there is nothing to record between them"
+                .to_owned(),
+        );
     }
     Ok(window)
 }
@@ -122,9 +127,9 @@ impl Run {
                 return None;
             }
         };
-        let save = match variable("XSIM_TRACE_SAVE")
-            .map_or(Ok(SAVE), |save| save.parse::<Span>().map_err(|why| format!("XSIM_TRACE_SAVE is {save}: {why}")))
-        {
+        let save = match variable("XSIM_TRACE_SAVE").map_or(Ok(SAVE), |save| {
+            save.parse::<Span>().map_err(|why| format!("XSIM_TRACE_SAVE is {save}: {why}"))
+        }) {
             Ok(save) => save.as_ps() / 1000,
             Err(why) => {
                 refuse(&why);
@@ -138,7 +143,17 @@ impl Run {
                 return None;
             }
         };
-        let options = Options { path, timing, window, ranks: size, own: rank..rank + 1, process: rank, save, clock: now, keys: host::keys };
+        let options = Options {
+            path,
+            timing,
+            window,
+            ranks: size,
+            own: rank..rank + 1,
+            process: rank,
+            save,
+            clock: now,
+            keys: host::keys,
+        };
         let recording = match Recording::create(options) {
             Ok(recording) => recording,
             Err(why) => {
@@ -203,7 +218,16 @@ impl Run {
         } else {
             words.arguments(&handles, &mut self.objects, &mut arguments);
         }
-        self.open.push(Open { function, words, entered, site, arguments, brief, handles });
+        self.open.push(Open {
+            function,
+            level: Level::OUTERMOST,
+            words,
+            entered,
+            site,
+            arguments,
+            brief,
+            handles,
+        });
         self.lost += now() - begin;
         if function == Function::Finalize {
             // What it does itself is not recorded: what was recorded goes to rank 0 before.
@@ -244,7 +268,8 @@ impl Run {
         if let Some(facts) = open.brief.take() {
             if code == SUCCESS {
                 facts.put_back(&mut self.words);
-                let brief = facts.brief((self.rank, open.entered), &open.words, &mut self.objects, &mut self.words);
+                let brief =
+                    facts.brief((self.rank, open.entered), &open.words, &mut self.objects, &mut self.words);
                 if self.recording.recognize(&brief, &left) {
                     return open.words.forget_replaced(&open.handles, &mut self.objects);
                 }

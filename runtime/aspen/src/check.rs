@@ -1,7 +1,7 @@
 //! What can be said of a model before it is evaluated.
 //!
-//! What `main` can reach must be right; in kernels that nobody calls the same findings are warnings, because models are often read in
-//! part (a kernel's arguments, a machine's names).
+//! What `main` can reach must be right; in kernels that nobody calls the same findings are warnings, because
+//! models are often read in part (a kernel's arguments, a machine's names).
 
 use crate::error::{AspenError, suggestion};
 use crate::evaluate::arity;
@@ -20,7 +20,7 @@ struct Call<'a> {
     arguments: &'a [Expr],
     /// Names that the kernel has here besides its own.
     counters: Vec<String>,
-    /// Whether nothing decides if it happens.
+    /// `true` if nothing decides if it happens.
     always: bool,
 }
 
@@ -39,7 +39,8 @@ struct Contents<'a> {
 
 /// Findings of a model: the first in what `main` reaches is an error, the others are warnings.
 pub(crate) fn application(model: &mut Application, sources: &Sources) -> Result<(), AspenError> {
-    let contents: Vec<Contents<'_>> = model.kernels.iter().map(|kernel| contents(&kernel.tree.body)).collect();
+    let contents: Vec<Contents<'_>> =
+        model.kernels.iter().map(|kernel| contents(&kernel.tree.body)).collect();
     let reached = reached(model, &contents);
     let visible = visible(model, &contents);
     let (mut errors, mut warnings) = (Vec::new(), Vec::new());
@@ -50,7 +51,8 @@ pub(crate) fn application(model: &mut Application, sources: &Sources) -> Result<
         if reached[at] { &mut errors } else { &mut warnings }.extend(found);
         warnings.extend(word_findings(model, kernel.scope, &contents[at], &known, reached[at], &mut used));
         let all = contents[at].data.iter().filter(|name| !model.has_data(kernel.scope, at, &name.text));
-        warnings.extend(all.map(|name| AspenError::at(name.span, format!("there are no data '{}'", name.text))));
+        warnings
+            .extend(all.map(|name| AspenError::at(name.span, format!("there are no data '{}'", name.text))));
     }
     errors.extend(endless(model, &contents, &reached));
     for (at, parameter) in model.names.parameters.iter().enumerate() {
@@ -75,13 +77,15 @@ pub(crate) fn application(model: &mut Application, sources: &Sources) -> Result<
 /// The formula of a data structure's size: a shape's arguments without its name, which is free.
 pub(crate) fn shape(data: &crate::tree::Data) -> Expr {
     match &data.size.kind {
-        ExprKind::Call(_, values) if data.is_shape => Expr { kind: ExprKind::Array(values.clone()), span: data.size.span },
+        ExprKind::Call(_, values) if data.is_shape => {
+            Expr { kind: ExprKind::Array(values.clone()), span: data.size.span }
+        }
         _ => data.size.clone(),
     }
 }
 
 impl Application {
-    /// Whether a kernel knows data of this name.
+    /// Returns `true` if a kernel knows data of this name.
     pub(crate) fn has_data(&self, scope: ScopeId, kernel: usize, name: &str) -> bool {
         let tree = &self.kernels[kernel].tree;
         let local = |local: &Global| matches!(local, Global::Data(data) if data.name.text == name);
@@ -104,14 +108,16 @@ impl Application {
     }
 }
 
-/// Which kernels `main` reaches.
+/// Returns which kernels `main` reaches.
 fn reached(model: &Application, contents: &[Contents<'_>]) -> Vec<bool> {
     let mut reached = vec![false; contents.len()];
     let mut ahead: Vec<usize> = model.kernel(0, "main").into_iter().collect();
     while let Some(kernel) = ahead.pop() {
         if !std::mem::replace(&mut reached[kernel], true) {
             let scope = model.kernels[kernel].scope;
-            ahead.extend(contents[kernel].calls.iter().filter_map(|call| model.kernel(scope, &call.name.text)));
+            ahead.extend(
+                contents[kernel].calls.iter().filter_map(|call| model.kernel(scope, &call.name.text)),
+            );
         }
     }
     reached
@@ -150,15 +156,21 @@ fn visible(model: &Application, contents: &[Contents<'_>]) -> Vec<BTreeSet<(Scop
 }
 
 /// The names that a kernel knows besides those of its model.
-fn known(model: &Application, kernel: usize, contents: &Contents<'_>, visible: &BTreeSet<(ScopeId, String)>) -> Vec<String> {
+fn known(
+    model: &Application,
+    kernel: usize,
+    contents: &Contents<'_>,
+    visible: &BTreeSet<(ScopeId, String)>,
+) -> Vec<String> {
     let scope = model.kernels[kernel].scope;
     let mut known = own(model, kernel, contents);
     known.extend(visible.iter().filter(|(of, _)| *of == scope).map(|(_, name)| name.clone()));
     known
 }
 
-/// Words that stand for nothing. Compilers of C to Aspen write them (`loads [n] from a as pattern(stencil4)`), and the reference looks at a
-/// trait's value only where a machine's cost has it, so that they are no error before.
+/// Words that stand for nothing. Compilers of C to Aspen write them (`loads [n] from a as
+/// pattern(stencil4)`), and the reference looks at a trait's value only where a machine's cost has it, so
+/// that they are no error before.
 fn word_findings(
     model: &Application,
     scope: ScopeId,
@@ -178,7 +190,10 @@ fn word_findings(
                 let also = known.iter().chain(counters).map(String::as_str);
                 let unknown = model.names.unknown(scope, name, span, also);
                 let sentence = unknown.sentence();
-                found.push(AspenError::at(span, format!("{sentence}; it is taken as a word, which no machine's cost can have")));
+                found.push(AspenError::at(
+                    span,
+                    format!("{sentence}; it is taken as a word, which no machine's cost can have"),
+                ));
             }
         });
     }
@@ -199,14 +214,19 @@ fn kernel_findings(
         Global::Param(param) => Some((&param.value, Vec::new())),
         _ => None,
     });
-    for (formula, counters) in contents.formulas.iter().map(|(formula, counters)| (*formula, counters.clone())).chain(locals) {
+    for (formula, counters) in
+        contents.formulas.iter().map(|(formula, counters)| (*formula, counters.clone())).chain(locals)
+    {
         found.extend(formula_findings(&model.names, scope, formula, known, &counters));
         if is_reached {
             each_name(formula, &mut |name, _| mark_used(&model.names, scope, name, used));
         }
     }
     for (name, counters) in &contents.switched {
-        if !known.contains(&name.text) && !counters.contains(&name.text) && model.names.find(scope, &name.text).is_none() {
+        if !known.contains(&name.text)
+            && !counters.contains(&name.text)
+            && model.names.find(scope, &name.text).is_none()
+        {
             found.push(model.names.unknown(scope, &name.text, name.span, known.iter().map(String::as_str)));
         }
         if is_reached {
@@ -229,7 +249,11 @@ fn kernel_findings(
             Some(callee) => {
                 let takes = model.kernels[callee].tree.arguments.len();
                 if takes != call.arguments.len() {
-                    let sentence = format!("kernel '{}' takes {takes} arguments, and {} are given", call.name.text, call.arguments.len());
+                    let sentence = format!(
+                        "kernel '{}' takes {takes} arguments, and {} are given",
+                        call.name.text,
+                        call.arguments.len()
+                    );
                     found.push(AspenError::at(call.name.span, sentence));
                 }
             }
@@ -261,12 +285,20 @@ fn domain_findings(names: &Names, scope: ScopeId, domain: Option<&Domain>) -> Ve
             [least, most].into_iter().flat_map(|end| formula_findings(names, scope, end, &[], &[])).collect()
         }
         Some(Domain::Enum(name)) if names.scopes[scope].enums.contains_key(&name.text) => Vec::new(),
-        Some(Domain::Enum(name)) => vec![AspenError::at(name.span, format!("there is no enumeration '{}'", name.text))],
+        Some(Domain::Enum(name)) => {
+            vec![AspenError::at(name.span, format!("there is no enumeration '{}'", name.text))]
+        }
     }
 }
 
 /// Names and functions of a formula that are not known.
-fn formula_findings(names: &Names, scope: ScopeId, formula: &Expr, known: &[String], also: &[String]) -> Vec<AspenError> {
+fn formula_findings(
+    names: &Names,
+    scope: ScopeId,
+    formula: &Expr,
+    known: &[String],
+    also: &[String],
+) -> Vec<AspenError> {
     let mut found = Vec::new();
     each_name(formula, &mut |name, span| {
         let is_known = |list: &[String]| list.iter().any(|known| known == name);
@@ -276,7 +308,10 @@ fn formula_findings(names: &Names, scope: ScopeId, formula: &Expr, known: &[Stri
     });
     each_function(formula, &mut |name, arguments, span| {
         if DRAWING.contains(&name) {
-            found.push(AspenError::at(span, format!("'{name}' draws a number, which only 'sample x from {name}(...)' can do")));
+            found.push(AspenError::at(
+                span,
+                format!("'{name}' draws a number, which only 'sample x from {name}(...)' can do"),
+            ));
         } else if let Err(sentence) = arity(name, arguments) {
             found.push(AspenError::at(span, sentence));
         }
@@ -291,7 +326,9 @@ fn each_function(formula: &Expr, see: &mut impl FnMut(&str, usize, Span)) {
             values.iter().for_each(|value| each_function(value, see));
         }
         ExprKind::Number(_) | ExprKind::Unit(_) | ExprKind::Name(_) => {}
-        ExprKind::Element(_, values) | ExprKind::Array(values) => values.iter().for_each(|value| each_function(value, see)),
+        ExprKind::Element(_, values) | ExprKind::Array(values) => {
+            values.iter().for_each(|value| each_function(value, see))
+        }
         ExprKind::Negative(inner) => each_function(inner, see),
         ExprKind::Binary(_, a, b) => {
             each_function(a, see);
@@ -305,7 +342,11 @@ fn each_function(formula: &Expr, see: &mut impl FnMut(&str, usize, Span)) {
 fn endless(model: &Application, contents: &[Contents<'_>], reached: &[bool]) -> Vec<AspenError> {
     let callees = |kernel: usize| -> Vec<(usize, Span)> {
         let calls = contents[kernel].calls.iter().filter(|call| call.always);
-        calls.filter_map(|call| Some((model.kernel(model.kernels[kernel].scope, &call.name.text)?, call.name.span))).collect()
+        calls
+            .filter_map(|call| {
+                Some((model.kernel(model.kernels[kernel].scope, &call.name.text)?, call.name.span))
+            })
+            .collect()
     };
     let mut state = vec![0u8; contents.len()];
     let mut found = Vec::new();
@@ -323,9 +364,13 @@ fn endless(model: &Application, contents: &[Contents<'_>], reached: &[bool]) -> 
                 }
                 Some((callee, span)) if state[callee] == 1 => {
                     let start = path.iter().position(|&(on, _)| on == callee).unwrap_or(0);
-                    let names: Vec<&str> = path[start..].iter().map(|&(on, _)| model.kernels[on].full.as_str()).collect();
+                    let names: Vec<&str> =
+                        path[start..].iter().map(|&(on, _)| model.kernels[on].full.as_str()).collect();
                     let chain = format!("{} -> {}", names.join(" -> "), names[0]);
-                    found.push(AspenError::at(span, format!("this call never ends, because nothing decides about it: {chain}")));
+                    found.push(AspenError::at(
+                        span,
+                        format!("this call never ends, because nothing decides about it: {chain}"),
+                    ));
                 }
                 Some((callee, _)) if state[callee] == 0 => {
                     state[callee] = 1;
@@ -351,9 +396,11 @@ fn collect<'a>(body: &'a [Statement], counters: &mut Vec<String>, always: bool, 
                 into.formulas.extend(execute.parallelism.iter().map(|formula| (formula, counters.clone())));
                 for usage in &execute.uses {
                     let values = usage.traits.iter().filter_map(|one| one.value.as_ref());
-                    let (words, values): (Vec<&Expr>, Vec<&Expr>) = values.partition(|value| matches!(value.kind, ExprKind::Name(_)));
+                    let (words, values): (Vec<&Expr>, Vec<&Expr>) =
+                        values.partition(|value| matches!(value.kind, ExprKind::Name(_)));
                     into.words.extend(words.into_iter().map(|word| (word, counters.clone())));
-                    let formulas = [Some(&usage.count), usage.size.as_ref()].into_iter().flatten().chain(values);
+                    let formulas =
+                        [Some(&usage.count), usage.size.as_ref()].into_iter().flatten().chain(values);
                     into.formulas.extend(formulas.map(|formula| (formula, counters.clone())));
                     into.data.extend(&usage.data);
                     into.findings.extend(crate::communication::Pattern::of(usage).err());
@@ -362,7 +409,8 @@ fn collect<'a>(body: &'a [Statement], counters: &mut Vec<String>, always: bool, 
             StatementKind::Call(name, arguments) => {
                 into.calls.push(Call { name, arguments, counters: counters.clone(), always });
                 // What is no formula may be the name of data.
-                let formulas = arguments.iter().filter(|argument| !matches!(argument.kind, ExprKind::Name(_)));
+                let formulas =
+                    arguments.iter().filter(|argument| !matches!(argument.kind, ExprKind::Name(_)));
                 into.formulas.extend(formulas.map(|formula| (formula, counters.clone())));
             }
             StatementKind::Sample(name, distribution) => {
@@ -371,10 +419,12 @@ fn collect<'a>(body: &'a [Statement], counters: &mut Vec<String>, always: bool, 
                     let drawn = DRAWING.contains(&function.as_str());
                     let takes = if function == "cdf" { 1 } else { 2 };
                     if !drawn {
-                        let sentence = format!("'{function}' is no distribution: there are {}", DRAWING.join(", "));
+                        let sentence =
+                            format!("'{function}' is no distribution: there are {}", DRAWING.join(", "));
                         into.findings.push(AspenError::at(distribution.span, sentence));
                     } else if values.len() != takes {
-                        let sentence = format!("'{function}' takes {takes} arguments, and {} are given", values.len());
+                        let sentence =
+                            format!("'{function}' takes {takes} arguments, and {} are given", values.len());
                         into.findings.push(AspenError::at(distribution.span, sentence));
                     }
                     into.formulas.extend(values.iter().map(|formula| (formula, counters.clone())));
@@ -415,7 +465,8 @@ fn collect_condition<'a>(condition: &'a Condition, counters: &[String], into: &m
             let is_and = matches!(condition, Condition::And(..));
             let mixed = matches!((&**a, is_and), (Condition::And(..), false) | (Condition::Or(..), true));
             if mixed && let Condition::Compare(_, _, last) = &**b {
-                let sentence = "'and' and 'or' bind alike here, from left to right; nested ifs say it without doubt";
+                let sentence =
+                    "'and' and 'or' bind alike here, from left to right; nested ifs say it without doubt";
                 into.findings.push(AspenError::at(last.span, sentence));
             }
             collect_condition(a, counters, into);
@@ -424,8 +475,8 @@ fn collect_condition<'a>(condition: &'a Condition, counters: &[String], into: &m
     }
 }
 
-/// Findings of a machine, all of them warnings: parts of machines are read without the names that others bring, and what no model uses
-/// does no harm.
+/// Findings of a machine, all of them warnings: parts of machines are read without the names that others
+/// bring, and what no model uses does no harm.
 pub(crate) fn machine(machine: &mut Machine, sources: &Sources) {
     let mut found = Vec::new();
     for parameter in &machine.names.parameters {
@@ -433,7 +484,9 @@ pub(crate) fn machine(machine: &mut Machine, sources: &Sources) {
         found.extend(domain_findings(&machine.names, 0, parameter.domain.as_ref()));
     }
     for item in machine.components.iter().flat_map(|component| &component.items) {
-        let mut see = |formula: &Expr, known: &[String]| found.extend(formula_findings(&machine.names, 0, formula, known, &[]));
+        let mut see = |formula: &Expr, known: &[String]| {
+            found.extend(formula_findings(&machine.names, 0, formula, known, &[]))
+        };
         match item {
             Item::Part { count, .. } => count.iter().for_each(|formula| see(formula, &[])),
             Item::Property(_, value) => value.iter().for_each(|formula| see(formula, &[])),
@@ -443,7 +496,8 @@ pub(crate) fn machine(machine: &mut Machine, sources: &Sources) {
                 see(&resource.cost, std::slice::from_ref(&resource.argument.text));
                 for cost in &resource.traits {
                     let argument = cost.argument.iter().map(|argument| argument.text.clone());
-                    let known: Vec<String> = argument.chain(["base".to_owned(), resource.argument.text.clone()]).collect();
+                    let known: Vec<String> =
+                        argument.chain(["base".to_owned(), resource.argument.text.clone()]).collect();
                     see(&cost.cost, &known);
                 }
             }

@@ -1,6 +1,7 @@
 //! What `comm` and `messages` say: who sends how many bytes to whom.
 //!
-//! The patterns of the paper "Durango" (section 2.3) and of the reference's `mpigen`, and those that its text names besides.
+//! The patterns of the paper "Durango" (section 2.3) and of the reference's `mpigen`, and those that its text
+//! names besides.
 
 use crate::error::{AspenError, suggestion};
 use crate::exchange::Exchange;
@@ -52,7 +53,7 @@ impl Collective {
         Collective::ALL.iter().find(|(_, one)| *one == self).map_or("", |(name, _)| name)
     }
 
-    /// Whether it takes an operation.
+    /// Returns `true` if it takes an operation.
     pub fn reduces(self) -> bool {
         matches!(self, Collective::Allreduce | Collective::Reduce | Collective::Scan)
     }
@@ -73,8 +74,12 @@ pub enum Operation {
 }
 
 impl Operation {
-    const ALL: [(&'static str, Operation); 4] =
-        [("sum", Operation::Sum), ("min", Operation::Min), ("max", Operation::Max), ("prod", Operation::Prod)];
+    const ALL: [(&'static str, Operation); 4] = [
+        ("sum", Operation::Sum),
+        ("min", Operation::Min),
+        ("max", Operation::Max),
+        ("prod", Operation::Prod),
+    ];
 
     /// Its name as a trait.
     pub fn name(self) -> &'static str {
@@ -98,9 +103,9 @@ pub struct Neighbors {
     pub dimensions: u32,
     /// Only those at the faces; else those at edges and corners too.
     pub faces: bool,
-    /// Whether values belong to nodes, of which an element of a face has four, one of an edge two.
+    /// `true` if values belong to nodes, of which an element of a face has four, one of an edge two.
     pub nodal: bool,
-    /// Whether the grid's ends meet.
+    /// `true` if the grid's ends meet.
     pub periodic: bool,
     /// One direction only.
     pub wave: Option<Wave>,
@@ -113,7 +118,8 @@ pub enum Pattern {
     Collective(Collective, Operation),
     /// Neighbours on a grid.
     Neighbors(Neighbors),
-    /// A wave over a square grid: each rank waits for its lower neighbours (with `nwave` the upper ones), then sends to the others.
+    /// A wave over a square grid: each rank waits for its lower neighbours (with `nwave` the upper ones),
+    /// then sends to the others.
     Sweep(Wave),
     /// One message of each rank to a rank that is drawn; who draws itself sends none.
     Random,
@@ -121,9 +127,9 @@ pub enum Pattern {
     Shift {
         /// 0, 1 or 2 for x, y or z.
         axis: usize,
-        /// Whether it goes to higher coordinates.
+        /// `true` if it goes to higher coordinates.
         up: bool,
-        /// Whether the grid's ends meet.
+        /// `true` if the grid's ends meet.
         periodic: bool,
     },
     /// Bytes of which the model does not say where they go.
@@ -157,8 +163,15 @@ fn modifier(tree: &Use, at: usize, known: &[&str]) -> AspenError {
     let one = &tree.traits[at];
     let pattern = &tree.traits[0].name.text;
     let hint = suggestion(&one.name.text, known.iter().copied());
-    let list = if known.is_empty() { "takes no further traits".to_owned() } else { format!("takes {}", known.join(", ")) };
-    AspenError::at(one.name.span, format!("what the trait '{}' means for '{pattern}' is not known{hint} ({list})", one.name.text))
+    let list = if known.is_empty() {
+        "takes no further traits".to_owned()
+    } else {
+        format!("takes {}", known.join(", "))
+    };
+    AspenError::at(
+        one.name.span,
+        format!("what the trait '{}' means for '{pattern}' is not known{hint} ({list})", one.name.text),
+    )
 }
 
 impl Pattern {
@@ -173,7 +186,10 @@ impl Pattern {
         }
         let Some(first) = tree.traits.first() else {
             if is_comm {
-                return Err(AspenError::at(tree.resource.span, "a trait must say how ranks communicate, such as 'as allreduce, sum'"));
+                return Err(AspenError::at(
+                    tree.resource.span,
+                    "a trait must say how ranks communicate, such as 'as allreduce, sum'",
+                ));
             }
             return Ok(Some(Pattern::Unaddressed));
         };
@@ -184,7 +200,9 @@ impl Pattern {
             return Pattern::collective(tree, collective).map(Some);
         }
         match name {
-            "nn1d" | "nn2d" | "nn3d" => Pattern::neighbors(tree, u32::from(name.as_bytes()[2] - b'0')).map(Some),
+            "nn1d" | "nn2d" | "nn3d" => {
+                Pattern::neighbors(tree, u32::from(name.as_bytes()[2] - b'0')).map(Some)
+            }
             "sweep" => {
                 let mut wave = Wave::Up;
                 for at in rest {
@@ -203,9 +221,14 @@ impl Pattern {
             "positive" | "negative" => Pattern::shift(tree, name == "positive").map(Some),
             _ if is_comm => {
                 let known = Collective::ALL.iter().map(|(name, _)| *name);
-                let known: Vec<&str> = known.chain(["nn1d", "nn2d", "nn3d", "sweep", "random", "positive", "negative"]).collect();
+                let known: Vec<&str> = known
+                    .chain(["nn1d", "nn2d", "nn3d", "sweep", "random", "positive", "negative"])
+                    .collect();
                 let hint = suggestion(name, known.iter().copied());
-                let sentence = format!("'{name}' is no pattern of communication that is known{hint} (known are {})", known.join(", "));
+                let sentence = format!(
+                    "'{name}' is no pattern of communication that is known{hint} (known are {})",
+                    known.join(", ")
+                );
                 Err(AspenError::at(first.name.span, sentence))
             }
             // Other traits of messages are a machine's, and change what they cost.
@@ -228,7 +251,10 @@ impl Pattern {
 
     fn neighbors(tree: &Use, dimensions: u32) -> Result<Pattern, AspenError> {
         if tree.size.is_none() {
-            let sentence = format!("{} counts items along a side: 'of size [BYTES]' must say how large one is", tree.traits[0].name.text);
+            let sentence = format!(
+                "{} counts items along a side: 'of size [BYTES]' must say how large one is",
+                tree.traits[0].name.text
+            );
             return Err(AspenError::at(tree.resource.span, sentence));
         }
         let mut neighbors = Neighbors { dimensions, faces: false, nodal: false, periodic: false, wave: None };
@@ -269,7 +295,9 @@ impl Pattern {
                 },
             }
         }
-        let axis = axis.ok_or_else(|| AspenError::at(tree.traits[0].name.span, "the axis is missing: 'as positive, x'"))?;
+        let axis = axis.ok_or_else(|| {
+            AspenError::at(tree.traits[0].name.span, "the axis is missing: 'as positive, x'")
+        })?;
         Ok(Pattern::Shift { axis, up, periodic })
     }
 
@@ -295,7 +323,9 @@ impl fmt::Display for Pattern {
             Pattern::Collective(collective, _) => f.write_str(collective.name()),
             Pattern::Neighbors(neighbors) => {
                 write!(f, "nn{}d", neighbors.dimensions)?;
-                for (is, name) in [(neighbors.faces, "face"), (neighbors.nodal, "nodal"), (neighbors.periodic, "periodic")] {
+                for (is, name) in
+                    [(neighbors.faces, "face"), (neighbors.nodal, "nodal"), (neighbors.periodic, "periodic")]
+                {
                     if is {
                         write!(f, ", {name}")?;
                     }
@@ -305,7 +335,8 @@ impl fmt::Display for Pattern {
             Pattern::Sweep(one) => write!(f, "sweep, {}", wave(*one)),
             Pattern::Random => f.write_str("random"),
             Pattern::Shift { axis, up, periodic } => {
-                let (sign, ends) = (if *up { "positive" } else { "negative" }, if *periodic { ", periodic" } else { "" });
+                let (sign, ends) =
+                    (if *up { "positive" } else { "negative" }, if *periodic { ", periodic" } else { "" });
                 write!(f, "{sign}, {}{ends}", ["x", "y", "z"][*axis])
             }
             Pattern::Unaddressed => f.write_str("to nobody in particular"),
@@ -334,7 +365,8 @@ impl Neighbors {
         all
     }
 
-    /// Items that are sent in a direction: those of a face, an edge or a corner of a cube with `count` along a side.
+    /// Items that are sent in a direction: those of a face, an edge or a corner of a cube with `count` along
+    /// a side.
     pub fn items(&self, step: [i64; 3], count: u64) -> Option<u64> {
         let moved = step.iter().filter(|&&one| one != 0).count() as u32;
         let free = self.dimensions - moved;
@@ -383,37 +415,56 @@ impl Step {
         Grid::new(ranks, dimensions).map(Some).ok_or_else(|| {
             let (below, above) = Grid::near(ranks, dimensions);
             let below = below.map_or(String::new(), |below| format!("{below} or "));
-            AspenError::new(format!("{ranks} ranks make no grid of {dimensions} dimensions for '{}'; {below}{above} do", self.pattern))
+            AspenError::new(format!(
+                "{ranks} ranks make no grid of {dimensions} dimensions for '{}'; {below}{above} do",
+                self.pattern
+            ))
         })
     }
 
-    /// Whether a rank sends only when it has received.
+    /// Returns `true` if a rank sends only when it has received.
     pub fn waits(&self) -> bool {
         matches!(self.pattern, Pattern::Sweep(_))
     }
 
-    /// What a rank sends, in order. `grid` is that of [`Step::grid`], `draw` a number that differs from step to step. O(neighbours).
+    /// Returns what a rank sends, in order. `grid` is that of [`Step::grid`], `draw` a number that differs
+    /// from step to step. O(neighbours).
     pub fn sends(&self, rank: u64, ranks: u64, grid: Option<&Grid>, draw: u64) -> Vec<Message> {
         self.exchange(rank, ranks, grid, draw, false)
     }
 
-    /// What a rank receives, in the order of the directions from which it comes. O(neighbours), for random messages O(ranks).
+    /// Returns what a rank receives, in the order of the directions from which it comes. O(neighbours), for
+    /// random messages O(ranks).
     pub fn receives(&self, rank: u64, ranks: u64, grid: Option<&Grid>, draw: u64) -> Vec<Message> {
         self.exchange(rank, ranks, grid, draw, true)
     }
 
-    fn exchange(&self, rank: u64, ranks: u64, grid: Option<&Grid>, draw: u64, receives: bool) -> Vec<Message> {
+    fn exchange(
+        &self,
+        rank: u64,
+        ranks: u64,
+        grid: Option<&Grid>,
+        draw: u64,
+        receives: bool,
+    ) -> Vec<Message> {
         let message = |peer: u64| Message { peer, bytes: self.bytes() };
         match self.pattern {
             Pattern::Neighbors(_) | Pattern::Sweep(_) | Pattern::Shift { .. } => {
                 let exchange = Exchange::on(self, grid.copied());
-                (0..exchange.len()).filter_map(|at| if receives { exchange.receives(rank, at) } else { exchange.sends(rank, at) }).collect()
+                (0..exchange.len())
+                    .filter_map(
+                        |at| if receives { exchange.receives(rank, at) } else { exchange.sends(rank, at) },
+                    )
+                    .collect()
             }
             Pattern::Random if receives => {
-                let sources = (0..ranks).filter(|&source| source != rank && drawn(draw, source, ranks) == rank);
+                let sources =
+                    (0..ranks).filter(|&source| source != rank && drawn(draw, source, ranks) == rank);
                 sources.map(message).collect()
             }
-            Pattern::Random => Some(drawn(draw, rank, ranks)).filter(|&peer| peer != rank).map(message).into_iter().collect(),
+            Pattern::Random => {
+                Some(drawn(draw, rank, ranks)).filter(|&peer| peer != rank).map(message).into_iter().collect()
+            }
             Pattern::Collective(..) | Pattern::Unaddressed => Vec::new(),
         }
     }

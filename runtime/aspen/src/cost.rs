@@ -71,10 +71,11 @@ pub struct Runtime<N> {
 }
 
 impl<N: Number> Evaluation<N> {
-    /// How much of a resource is used in all ways; `bytes` are loads and stores.
+    /// Returns how much of a resource is used in all ways; `bytes` are loads and stores.
     pub fn total(&self, resource: &str) -> N {
         let fits = |amount: &&Amount<N>| {
-            amount.resource == resource || resource == "bytes" && matches!(amount.resource.as_str(), "loads" | "stores")
+            amount.resource == resource
+                || resource == "bytes" && matches!(amount.resource.as_str(), "loads" | "stores")
         };
         self.amounts.iter().filter(fits).fold(N::zero(), |total, amount| total.plus(&amount.quantity))
     }
@@ -84,10 +85,21 @@ impl Application {
     /// Evaluates a kernel, on a kind of socket of a machine if there is one.
     ///
     /// # Errors
-    /// A name is not known, a number is negative or none at all, a resource or socket is missing, a loop is too long to be gone through.
-    pub fn evaluate<N: Number>(&self, request: &Request<'_, N>, machine: Option<(&Machine, &str)>) -> Result<Evaluation<N>, AspenError> {
+    /// A name is not known, a number is negative or none at all, a resource or socket is missing, a loop is
+    /// too long to be gone through.
+    pub fn evaluate<N: Number>(
+        &self,
+        request: &Request<'_, N>,
+        machine: Option<(&Machine, &str)>,
+    ) -> Result<Evaluation<N>, AspenError> {
         self.on_hardware(request, machine, |values, hardware| {
-            let mut costs = Costs { hardware, kinds: Vec::new(), kind_of: HashMap::new(), open: vec![Open::default()], comm: None };
+            let mut costs = Costs {
+                hardware,
+                kinds: Vec::new(),
+                kind_of: HashMap::new(),
+                open: vec![Open::default()],
+                comm: None,
+            };
             let (kernel, arguments) = self.asked(request.kernel, values)?;
             Walk::new(self, values, request.traversal, request.seed).kernel(kernel, arguments, &mut costs)?;
             let Open { cost, .. } = costs.open.pop().unwrap_or_default();
@@ -114,7 +126,8 @@ impl Application {
         })
     }
 
-    /// Does something with the parameters that are asked for, on a kind of socket of a machine if there is one.
+    /// Does something with the parameters that are asked for, on a kind of socket of a machine if there is
+    /// one.
     pub(crate) fn on_hardware<N: Number, R>(
         &self,
         request: &Request<'_, N>,
@@ -124,7 +137,14 @@ impl Application {
         let values = Values::new(&self.names);
         let hardware_values = machine.map(|(machine, _)| Values::new(&machine.names));
         for (name, value) in request.parameters {
-            set(&self.names, &values, machine.map(|(machine, _)| &machine.names), hardware_values.as_ref(), name, value)?;
+            set(
+                &self.names,
+                &values,
+                machine.map(|(machine, _)| &machine.names),
+                hardware_values.as_ref(),
+                name,
+                value,
+            )?;
         }
         let hardware = match (machine, &hardware_values) {
             (Some((machine, socket)), Some(values)) => Some(Hardware::new(machine, socket, values)?),
@@ -137,7 +157,11 @@ impl Application {
     ///
     /// # Errors
     /// As for [`Application::evaluate`], and the visitor's own.
-    pub fn visit<N: Number>(&self, request: &Request<'_, N>, visitor: &mut dyn Visitor<N>) -> Result<(), AspenError> {
+    pub fn visit<N: Number>(
+        &self,
+        request: &Request<'_, N>,
+        visitor: &mut dyn Visitor<N>,
+    ) -> Result<(), AspenError> {
         let values = Values::new(&self.names);
         for (name, value) in request.parameters {
             set(&self.names, &values, None, None, name, value)?;
@@ -147,7 +171,11 @@ impl Application {
     }
 
     /// The kernel that is asked for, and its arguments.
-    pub(crate) fn asked<N: Number>(&self, kernel: Option<&Expr>, values: &Values<'_, N>) -> Result<(usize, Vec<Value<N>>), AspenError> {
+    pub(crate) fn asked<N: Number>(
+        &self,
+        kernel: Option<&Expr>,
+        values: &Values<'_, N>,
+    ) -> Result<(usize, Vec<Value<N>>), AspenError> {
         let (name, arguments) = match kernel.map(|asked| &asked.kind) {
             None => ("main", &[][..]),
             Some(ExprKind::Name(name)) => (name.as_str(), &[][..]),
@@ -160,9 +188,13 @@ impl Application {
         let only_data = arguments.is_empty() && takes.iter().all(|argument| argument.is_data);
         if takes.len() != arguments.len() && !only_data {
             let names: Vec<&str> = takes.iter().map(|argument| argument.name.text.as_str()).collect();
-            return Err(AspenError::new(format!("kernel '{name}' takes arguments: {name}({})", names.join(", "))));
+            return Err(AspenError::new(format!(
+                "kernel '{name}' takes arguments: {name}({})",
+                names.join(", ")
+            )));
         }
-        let values = arguments.iter().map(|argument| values.formula(0, &[], argument)).collect::<Result<_, _>>()?;
+        let values =
+            arguments.iter().map(|argument| values.formula(0, &[], argument)).collect::<Result<_, _>>()?;
         Ok((found, values))
     }
 
@@ -176,7 +208,11 @@ impl Application {
     }
 
     /// The size of a data structure in bytes: its formula, or the product of its shape's arguments.
-    pub(crate) fn size<N: Number>(&self, data: &crate::model::DataIn, values: &Values<'_, N>) -> Result<N, AspenError> {
+    pub(crate) fn size<N: Number>(
+        &self,
+        data: &crate::model::DataIn,
+        values: &Values<'_, N>,
+    ) -> Result<N, AspenError> {
         let size = match &data.tree.size.kind {
             ExprKind::Call(_, arguments) if data.tree.is_shape => {
                 let mut product = N::new(1.0);
@@ -188,9 +224,10 @@ impl Application {
             _ => values.number(data.scope, &[], &data.tree.size)?,
         };
         match size.known() {
-            Some(known) if known < 0.0 => {
-                Err(AspenError::at(data.tree.size.span, format!("data of {known} bytes: a size must not be negative")))
-            }
+            Some(known) if known < 0.0 => Err(AspenError::at(
+                data.tree.size.span,
+                format!("data of {known} bytes: a size must not be negative"),
+            )),
             _ => Ok(size),
         }
     }
@@ -284,8 +321,14 @@ impl<N: Number> Costs<'_, '_, N> {
         at
     }
 
-    /// Seconds and joules of resources that are used together; communication costs where the machine has such a resource.
-    fn together(&mut self, hardware: &Hardware<'_, N>, parallelism: &N, usages: &[Usage<'_, N>]) -> Result<(N, N), AspenError> {
+    /// Seconds and joules of resources that are used together; communication costs where the machine has such
+    /// a resource.
+    fn together(
+        &mut self,
+        hardware: &Hardware<'_, N>,
+        parallelism: &N,
+        usages: &[Usage<'_, N>],
+    ) -> Result<(N, N), AspenError> {
         let mut charged = Vec::with_capacity(usages.len());
         for usage in usages {
             if usage.tree.resource.text == "comm" && !hardware.has("comm")? {
@@ -318,7 +361,13 @@ impl<N: Number> Visitor<N> for Costs<'_, '_, N> {
         Ok(())
     }
 
-    fn execute(&mut self, _: &str, parallelism: &N, usages: &[Usage<'_, N>], _: Span) -> Result<(), AspenError> {
+    fn execute(
+        &mut self,
+        _: &str,
+        parallelism: &N,
+        usages: &[Usage<'_, N>],
+        _: Span,
+    ) -> Result<(), AspenError> {
         let (seconds, joules) = match self.hardware {
             Some(hardware) => self.together(hardware, parallelism, usages)?,
             None => (N::zero(), N::zero()),

@@ -40,7 +40,8 @@ impl AspenError {
             let (place, line) = (sources.place(span), sources.line(span));
             let marked = sources.text(span).lines().next().unwrap_or_default().chars().count();
             let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-            self.shown = Some(Shown { file: sources.file(span.file).name.clone(), place, line, width: marked.max(1) });
+            self.shown =
+                Some(Shown { file: sources.file(span.file).name.clone(), place, line, width: marked.max(1) });
         }
         self
     }
@@ -50,7 +51,7 @@ impl AspenError {
         &self.sentence
     }
 
-    /// What it is about.
+    /// Returns what it is about.
     pub fn span(&self) -> Option<Span> {
         self.span
     }
@@ -86,7 +87,7 @@ pub(crate) fn suggestion<'a>(name: &str, known: impl Iterator<Item = &'a str>) -
     near.min().map(|(_, other)| format!("; did you mean '{other}'?")).unwrap_or_default()
 }
 
-/// How many characters must be put in, left out or replaced (Levenshtein), case aside.
+/// Returns how many characters must be put in, left out or replaced (Levenshtein), case aside.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
     if a.len().abs_diff(b.len()) > 4 || a.len() > 64 {

@@ -93,7 +93,13 @@ impl<'n, N: Number> Values<'n, N> {
         self.parameter(parameter)
     }
 
-    fn name(&self, scope: ScopeId, locals: &[Local<N>], name: &str, span: Span) -> Result<Value<N>, AspenError> {
+    fn name(
+        &self,
+        scope: ScopeId,
+        locals: &[Local<N>],
+        name: &str,
+        span: Span,
+    ) -> Result<Value<N>, AspenError> {
         if let Some(local) = locals.iter().rev().find(|local| local.scope == scope && *local.name == *name) {
             return Ok(local.value.clone());
         }
@@ -108,7 +114,12 @@ impl<'n, N: Number> Values<'n, N> {
     }
 
     /// The value of a trait: a number, or nothing where it is a word that stands for none.
-    pub(crate) fn worth(&self, scope: ScopeId, locals: &[Local<N>], value: &Expr) -> Result<Option<N>, AspenError> {
+    pub(crate) fn worth(
+        &self,
+        scope: ScopeId,
+        locals: &[Local<N>],
+        value: &Expr,
+    ) -> Result<Option<N>, AspenError> {
         match &value.kind {
             ExprKind::Name(name) if !self.knows(scope, locals, name) => Ok(None),
             _ => self.number(scope, locals, value).map(Some),
@@ -116,20 +127,32 @@ impl<'n, N: Number> Values<'n, N> {
     }
 
     fn knows(&self, scope: ScopeId, locals: &[Local<N>], name: &str) -> bool {
-        locals.iter().any(|local| local.scope == scope && *local.name == *name) || self.names.find(scope, name).is_some()
+        locals.iter().any(|local| local.scope == scope && *local.name == *name)
+            || self.names.find(scope, name).is_some()
     }
 
     /// A formula's value as a number.
-    pub(crate) fn number(&self, scope: ScopeId, locals: &[Local<N>], formula: &Expr) -> Result<N, AspenError> {
+    pub(crate) fn number(
+        &self,
+        scope: ScopeId,
+        locals: &[Local<N>],
+        formula: &Expr,
+    ) -> Result<N, AspenError> {
         match self.formula(scope, locals, formula)? {
             Value::Number(number) => Ok(number),
-            Value::Array(_) | Value::Table(_) => {
-                Err(AspenError::at(formula.span, "this is an array; a number is needed, such as an element of it: name[0]"))
-            }
+            Value::Array(_) | Value::Table(_) => Err(AspenError::at(
+                formula.span,
+                "this is an array; a number is needed, such as an element of it: name[0]",
+            )),
         }
     }
 
-    pub(crate) fn formula(&self, scope: ScopeId, locals: &[Local<N>], formula: &Expr) -> Result<Value<N>, AspenError> {
+    pub(crate) fn formula(
+        &self,
+        scope: ScopeId,
+        locals: &[Local<N>],
+        formula: &Expr,
+    ) -> Result<Value<N>, AspenError> {
         let number = |formula: &Expr| self.number(scope, locals, formula);
         let all = |formulas: &[Expr]| formulas.iter().map(number).collect::<Result<Vec<N>, AspenError>>();
         Ok(Value::Number(match &formula.kind {
@@ -142,12 +165,16 @@ impl<'n, N: Number> Values<'n, N> {
             ExprKind::Negative(inner) => N::zero().minus(&number(inner)?),
             ExprKind::Binary(operator, a, b) => binary(*operator, &number(a)?, &number(b)?, formula, b)?,
             ExprKind::Call(name, values) if name == "lookup" => {
-                let values: Vec<Value<N>> = values.iter().map(|value| self.formula(scope, locals, value)).collect::<Result<_, _>>()?;
+                let values: Vec<Value<N>> = values
+                    .iter()
+                    .map(|value| self.formula(scope, locals, value))
+                    .collect::<Result<_, _>>()?;
                 lookup(&values, formula.span)?
             }
             ExprKind::Call(name, values) => {
                 arity(name, values.len()).map_err(|sentence| AspenError::at(formula.span, sentence))?;
-                let function = Function::named(name).ok_or_else(|| AspenError::at(formula.span, format!("'{name}' is no function")))?;
+                let function = Function::named(name)
+                    .ok_or_else(|| AspenError::at(formula.span, format!("'{name}' is no function")))?;
                 let value = N::apply(function, &all(values)?);
                 finite(&value, formula.span, || format!("'{name}' has no value there"))?;
                 value
@@ -161,10 +188,19 @@ impl<'n, N: Number> Values<'n, N> {
     }
 
     /// 1 if a condition holds, 0 if not.
-    pub(crate) fn condition(&self, scope: ScopeId, locals: &[Local<N>], condition: &Condition) -> Result<N, AspenError> {
+    pub(crate) fn condition(
+        &self,
+        scope: ScopeId,
+        locals: &[Local<N>],
+        condition: &Condition,
+    ) -> Result<N, AspenError> {
         match condition {
-            Condition::Compare(how, a, b) => Ok(N::compare(*how, &self.number(scope, locals, a)?, &self.number(scope, locals, b)?)),
-            Condition::And(a, b) => Ok(self.condition(scope, locals, a)?.times(&self.condition(scope, locals, b)?)),
+            Condition::Compare(how, a, b) => {
+                Ok(N::compare(*how, &self.number(scope, locals, a)?, &self.number(scope, locals, b)?))
+            }
+            Condition::And(a, b) => {
+                Ok(self.condition(scope, locals, a)?.times(&self.condition(scope, locals, b)?))
+            }
             Condition::Or(a, b) => {
                 let (a, b) = (self.condition(scope, locals, a)?, self.condition(scope, locals, b)?);
                 Ok(a.plus(&b).minus(&a.times(&b)))
@@ -188,7 +224,9 @@ impl<'n, N: Number> Values<'n, N> {
 fn finite<N: Number>(value: &N, span: Span, why: impl FnOnce() -> String) -> Result<(), AspenError> {
     match value.known() {
         Some(value) if !value.is_finite() => Err(AspenError::at(span, why())),
-        None if value.is_too_large() => Err(AspenError::at(span, "this formula grows too large when parameters in it stay open")),
+        None if value.is_too_large() => {
+            Err(AspenError::at(span, "this formula grows too large when parameters in it stay open"))
+        }
         _ => Ok(()),
     }
 }
@@ -198,7 +236,9 @@ fn binary<N: Number>(operator: Operator, a: &N, b: &N, whole: &Expr, right: &Exp
         Operator::Plus => a.plus(b),
         Operator::Minus => a.minus(b),
         Operator::Times => a.times(b),
-        Operator::Over if b.known() == Some(0.0) => return Err(AspenError::at(right.span, "this is 0, and nothing can be divided by it")),
+        Operator::Over if b.known() == Some(0.0) => {
+            return Err(AspenError::at(right.span, "this is 0, and nothing can be divided by it"));
+        }
         Operator::Over => a.over(b),
         Operator::Power => a.power(b),
     };
@@ -206,16 +246,24 @@ fn binary<N: Number>(operator: Operator, a: &N, b: &N, whole: &Expr, right: &Exp
     Ok(value)
 }
 
-fn element<N: Number>(array: &Value<N>, indices: &[N], name: &str, formulas: &[Expr]) -> Result<N, AspenError> {
+fn element<N: Number>(
+    array: &Value<N>,
+    indices: &[N],
+    name: &str,
+    formulas: &[Expr],
+) -> Result<N, AspenError> {
     let index = |at: usize, length: usize| -> Result<usize, AspenError> {
         let span = formulas[at].span;
-        let value = indices[at].known().ok_or_else(|| AspenError::at(span, "an index must be a number that is known"))?;
+        let value = indices[at]
+            .known()
+            .ok_or_else(|| AspenError::at(span, "an index must be a number that is known"))?;
         // Towards zero, as a C++ conversion does in the reference.
         if value.trunc() >= 0.0 && value.trunc() < length as f64 {
             return Ok(value as usize);
         }
         let last = length.wrapping_sub(1);
-        let range = if length == 0 { "it is empty".to_owned() } else { format!("its elements are 0 to {last}") };
+        let range =
+            if length == 0 { "it is empty".to_owned() } else { format!("its elements are 0 to {last}") };
         Err(AspenError::at(span, format!("'{name}' has no element {value}: {range}")))
     };
     match (array, indices.len()) {
@@ -224,22 +272,34 @@ fn element<N: Number>(array: &Value<N>, indices: &[N], name: &str, formulas: &[E
             let row = &rows[index(0, rows.len())?];
             Ok(row[index(1, row.len())?].clone())
         }
-        (Value::Array(_), _) => Err(AspenError::at(formulas[1].span, format!("'{name}' is an array, which takes one index"))),
-        (Value::Table(_), _) => {
-            Err(AspenError::at(formulas[0].span, format!("'{name}' is a table, which takes two indices: {name}[0][0]")))
+        (Value::Array(_), _) => {
+            Err(AspenError::at(formulas[1].span, format!("'{name}' is an array, which takes one index")))
         }
-        (Value::Number(_), _) => Err(AspenError::at(formulas[0].span, format!("'{name}' is a number, not an array"))),
+        (Value::Table(_), _) => Err(AspenError::at(
+            formulas[0].span,
+            format!("'{name}' is a table, which takes two indices: {name}[0][0]"),
+        )),
+        (Value::Number(_), _) => {
+            Err(AspenError::at(formulas[0].span, format!("'{name}' is a number, not an array")))
+        }
     }
 }
 
-/// `lookup(values, places, x)`: the value at `x` on straight lines between the places, and on the first and last of these lines beyond them.
+/// `lookup(values, places, x)`: the value at `x` on straight lines between the places, and on the first and
+/// last of these lines beyond them.
 fn lookup<N: Number>(arguments: &[Value<N>], span: Span) -> Result<N, AspenError> {
     let [Value::Array(values), Value::Array(places), Value::Number(x)] = arguments else {
-        return Err(AspenError::at(span, "lookup takes an array of values, an array of places, and a number"));
+        return Err(AspenError::at(
+            span,
+            "lookup takes an array of values, an array of places, and a number",
+        ));
     };
     if values.len() != places.len() || values.len() < 2 {
         let (a, b) = (values.len(), places.len());
-        return Err(AspenError::at(span, format!("lookup needs as many values as places, at least two, and there are {a} and {b}")));
+        return Err(AspenError::at(
+            span,
+            format!("lookup needs as many values as places, at least two, and there are {a} and {b}"),
+        ));
     }
     let known: Option<Vec<f64>> = places.iter().map(N::known).collect();
     let (Some(known), Some(at)) = (known, x.known()) else {
@@ -262,6 +322,8 @@ pub(crate) fn arity(name: &str, arguments: usize) -> Result<(), String> {
             Err(format!("there is no function '{name}'{hint} (there are {})", all.join(", ")))
         }
         Some((_, takes)) if takes.contains(&arguments) => Ok(()),
-        Some((_, takes)) => Err(format!("'{name}' takes {} arguments, and {arguments} are given", takes.start())),
+        Some((_, takes)) => {
+            Err(format!("'{name}' takes {} arguments, and {arguments} are given", takes.start()))
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! The messages of a step between ranks on a grid, one by one: who walks a model for a million ranks keeps no lists of them.
+//! The messages of a step between ranks on a grid, one by one: who walks a model for a million ranks keeps no
+//! lists of them.
 
 use crate::communication::{Message, Pattern, Step, Wave};
 use crate::error::AspenError;
@@ -15,7 +16,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// The directions of a step on so many ranks; none for collective operations, random messages and those without a receiver.
+    /// The directions of a step on so many ranks; none for collective operations, random messages and those
+    /// without a receiver.
     ///
     /// # Errors
     /// So many ranks make no grid, as for [`Step::grid`].
@@ -24,11 +26,19 @@ impl Exchange {
     }
 
     pub(crate) fn on(step: &Step, grid: Option<Grid>) -> Exchange {
-        let even = |directions: Vec<[i64; 3]>| directions.into_iter().map(|direction| (direction, step.bytes())).collect();
+        let even = |directions: Vec<[i64; 3]>| {
+            directions.into_iter().map(|direction| (direction, step.bytes())).collect()
+        };
         let (directions, periodic, wave) = match step.pattern {
             Pattern::Neighbors(neighbors) => {
-                let bytes = |direction: [i64; 3]| Some((direction, neighbors.items(direction, step.count)? * step.size));
-                (neighbors.directions().into_iter().filter_map(bytes).collect(), neighbors.periodic, neighbors.wave)
+                let bytes = |direction: [i64; 3]| {
+                    Some((direction, neighbors.items(direction, step.count)? * step.size))
+                };
+                (
+                    neighbors.directions().into_iter().filter_map(bytes).collect(),
+                    neighbors.periodic,
+                    neighbors.wave,
+                )
             }
             Pattern::Sweep(wave) => {
                 let one = if wave == Wave::Up { 1 } else { -1 };
@@ -44,22 +54,22 @@ impl Exchange {
         Exchange { grid, directions, periodic, wave }
     }
 
-    /// How many directions there are.
+    /// Returns how many directions there are.
     pub fn len(&self) -> usize {
         self.directions.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.directions.is_empty()
     }
 
-    /// What a rank sends in a direction, if somebody is there.
+    /// Returns what a rank sends in a direction, if somebody is there.
     pub fn sends(&self, rank: u64, direction: usize) -> Option<Message> {
         self.message(rank, direction, false)
     }
 
-    /// What a rank receives in a direction, from the side that it looks away from.
+    /// Returns what a rank receives in a direction, from the side that it looks away from.
     pub fn receives(&self, rank: u64, direction: usize) -> Option<Message> {
         self.message(rank, direction, true)
     }
@@ -67,7 +77,8 @@ impl Exchange {
     fn message(&self, rank: u64, direction: usize, receives: bool) -> Option<Message> {
         let (step, bytes) = self.directions[direction];
         let grid = self.grid.as_ref()?;
-        let peer = grid.away(grid.place(rank), if receives { step.map(|one| -one) } else { step }, self.periodic)?;
+        let peer =
+            grid.away(grid.place(rank), if receives { step.map(|one| -one) } else { step }, self.periodic)?;
         let allowed = match self.wave {
             None => true,
             Some(wave) if (wave == Wave::Up) == receives => peer < rank,

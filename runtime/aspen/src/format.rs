@@ -12,7 +12,8 @@ const JOINING: [&str; 7] = ["with", "as", "of", "size", "from", "to", "in"];
 /// Words that begin a line where they begin a statement.
 const BEGINNING: [&str; 6] = ["param", "data", "enum", "import", "include", "kernel"];
 
-/// Formats a file of [`Sources`]. Formatting twice changes nothing more, and tokens and comments stay what they were. O(its length).
+/// Formats a file of [`Sources`]. Formatting twice changes nothing more, and tokens and comments stay what
+/// they were. O(its length).
 ///
 /// # Errors
 /// It is no Aspen.
@@ -34,7 +35,7 @@ pub fn format(sources: &Sources, id: FileId) -> Result<String, AspenError> {
     Ok(printer.written)
 }
 
-/// Whether an operator can follow: a number, a name, a closing bracket.
+/// Returns `true` if an operator can follow: a number, a name, a closing bracket.
 fn ends_operand(token: Token<'_>) -> bool {
     match token.kind {
         Kind::Sign => matches!(token.text, ")" | "]"),
@@ -46,7 +47,7 @@ fn ends_operand(token: Token<'_>) -> bool {
 /// A bracket that is open.
 struct Open {
     sign: char,
-    /// Whether formulas are in it, not statements.
+    /// `true` if formulas are in it, not statements.
     value: bool,
     /// The level of lines inside.
     level: usize,
@@ -57,13 +58,13 @@ struct Printer<'a> {
     written: String,
     open: Vec<Open>,
     before: Option<Token<'a>>,
-    /// Whether what stands here outside brackets is a formula.
+    /// `true` if what stands here outside brackets is a formula.
     in_value: bool,
     /// Where the last piece ended in the source.
     end: usize,
     /// The level of the line that is being written.
     level: usize,
-    /// Whether the last token is a number's sign.
+    /// `true` if the last token is a number's sign.
     negative: bool,
 }
 
@@ -88,7 +89,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// How many lines the source ends between the last piece and `start`.
+    /// Returns how many lines the source ends between the last piece and `start`.
     fn lines(&self, start: u32) -> usize {
         self.source[self.end..start as usize].matches('\n').count()
     }
@@ -131,8 +132,10 @@ impl<'a> Printer<'a> {
         if closes {
             lines = lines.min(1);
         }
-        let statement = !self.in_formula() || token.kind == Kind::Word && is_reserved(token.text) && token.text != "in";
-        let begins = statement && BEGINNING.contains(&token.text) && self.open.last().is_none_or(|open| !open.value);
+        let statement =
+            !self.in_formula() || token.kind == Kind::Word && is_reserved(token.text) && token.text != "in";
+        let begins =
+            statement && BEGINNING.contains(&token.text) && self.open.last().is_none_or(|open| !open.value);
         if (begins && self.before.is_some_and(|before| before.text != "{"))
             || self.written.rsplit('\n').next().is_some_and(|line| line.contains("//"))
         {
@@ -151,7 +154,8 @@ impl<'a> Printer<'a> {
         }
         self.written.push_str(token.text);
         self.end = token.end() as usize;
-        self.negative = token.kind == Kind::Sign && token.text == "-" && !self.before.is_some_and(ends_operand);
+        self.negative =
+            token.kind == Kind::Sign && token.text == "-" && !self.before.is_some_and(ends_operand);
         self.follow(token);
         self.before = Some(token);
     }
@@ -162,7 +166,8 @@ impl<'a> Printer<'a> {
             Kind::Sign => match token.text {
                 "(" | "[" => self.push(token.text, true),
                 "{" => {
-                    let value = self.before.is_some_and(|before| before.text == "=") || self.open.last().is_some_and(|open| open.value);
+                    let value = self.before.is_some_and(|before| before.text == "=")
+                        || self.open.last().is_some_and(|open| open.value);
                     if !value {
                         self.in_value = false;
                     }
@@ -174,7 +179,11 @@ impl<'a> Printer<'a> {
                 "=" => self.in_value = true,
                 _ => {}
             },
-            Kind::Word if is_reserved(token.text) && !matches!(token.text, "in") && crate::token::unit(token.text).is_none() => {
+            Kind::Word
+                if is_reserved(token.text)
+                    && !matches!(token.text, "in")
+                    && crate::token::unit(token.text).is_none() =>
+            {
                 self.in_value = false;
             }
             _ => {}
@@ -186,7 +195,7 @@ impl<'a> Printer<'a> {
         self.open.push(Open { sign: sign.chars().next().unwrap_or_default(), value, level: self.level + 1 });
     }
 
-    /// Whether a line that begins with `token` goes on with the statement before it.
+    /// Returns `true` if a line that begins with `token` goes on with the statement before it.
     fn continues(&self, token: Token<'a>) -> bool {
         if self.open.last().is_some_and(|open| open.value) {
             return false;
@@ -197,7 +206,8 @@ impl<'a> Printer<'a> {
             _ => false,
         };
         let after = ["+", "-", "*", "/", "^", "..", ",", "="];
-        goes_on(token, &["+", "-", "*", "/", "^", "..", "="]) || self.before.is_some_and(|before| goes_on(before, &after))
+        goes_on(token, &["+", "-", "*", "/", "^", "..", "="])
+            || self.before.is_some_and(|before| goes_on(before, &after))
     }
 
     fn is_spaced(&self, before: Token<'a>, token: Token<'a>) -> bool {

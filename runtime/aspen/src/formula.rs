@@ -50,7 +50,11 @@ impl Formula {
     }
 
     fn of(coefficient: f64, factors: Vec<(Atom, f64)>) -> Formula {
-        if coefficient == 0.0 { Formula::whole(Rc::new([])) } else { Formula::whole(Rc::new([Term { coefficient, factors }])) }
+        if coefficient == 0.0 {
+            Formula::whole(Rc::new([]))
+        } else {
+            Formula::whole(Rc::new([Term { coefficient, factors }]))
+        }
     }
 
     /// Terms that are in order.
@@ -60,7 +64,7 @@ impl Formula {
         if size > MOST_PARTS { Formula::too_large() } else { Formula { terms, size } }
     }
 
-    /// What has too many parts, and all that is made of it.
+    /// Returns what has too many parts, and all that is made of it.
     fn too_large() -> Formula {
         Formula { terms: Rc::new([]), size: TOO_LARGE }
     }
@@ -75,7 +79,9 @@ impl Formula {
         let mut whole: Vec<Term> = Vec::with_capacity(terms.len());
         for term in terms {
             match whole.last_mut() {
-                Some(last) if compare_factors(&last.factors, &term.factors).is_eq() => last.coefficient += term.coefficient,
+                Some(last) if compare_factors(&last.factors, &term.factors).is_eq() => {
+                    last.coefficient += term.coefficient
+                }
                 _ => whole.push(term),
             }
         }
@@ -95,14 +101,19 @@ impl Formula {
     pub fn at(&self, value: f64) -> f64 {
         self.terms
             .iter()
-            .map(|term| term.factors.iter().map(|(atom, power)| atom.at(value).powf(*power)).product::<f64>() * term.coefficient)
+            .map(|term| {
+                term.factors.iter().map(|(atom, power)| atom.at(value).powf(*power)).product::<f64>()
+                    * term.coefficient
+            })
             .sum()
     }
 }
 
 impl Atom {
     fn size(&self) -> u32 {
-        let sum = |formulas: &[&Formula]| formulas.iter().fold(1u32, |sum, formula| sum.saturating_add(formula.size));
+        let sum = |formulas: &[&Formula]| {
+            formulas.iter().fold(1u32, |sum, formula| sum.saturating_add(formula.size))
+        };
         match self {
             Atom::Name(_) => 1,
             Atom::Apply(_, values) => sum(&values.iter().collect::<Vec<_>>()),
@@ -114,7 +125,9 @@ impl Atom {
     fn at(&self, value: f64) -> f64 {
         match self {
             Atom::Name(_) => value,
-            Atom::Apply(function, values) => function.of(&values.iter().map(|one| one.at(value)).collect::<Vec<f64>>()),
+            Atom::Apply(function, values) => {
+                function.of(&values.iter().map(|one| one.at(value)).collect::<Vec<f64>>())
+            }
             Atom::Compare(how, a, b) => f64::from(u8::from(how.holds(a.at(value), b.at(value)))),
             Atom::Sum(sum) => sum.at(value),
             Atom::Power(base, power) => base.at(value).powf(power.at(value)),
@@ -186,7 +199,9 @@ impl Number for Formula {
             };
             return whole(self).times(&whole(other));
         }
-        Formula::sum(self.terms.iter().flat_map(|a| other.terms.iter().map(move |b| multiplied(a, b))).collect())
+        Formula::sum(
+            self.terms.iter().flat_map(|a| other.terms.iter().map(move |b| multiplied(a, b))).collect(),
+        )
     }
 
     fn over(&self, other: &Formula) -> Formula {
@@ -208,7 +223,8 @@ impl Number for Formula {
         }
         match self.single() {
             Some(term) if term.coefficient > 0.0 || power.fract() == 0.0 => {
-                let factors = term.factors.iter().map(|(atom, inner)| (atom.clone(), inner * power)).collect();
+                let factors =
+                    term.factors.iter().map(|(atom, inner)| (atom.clone(), inner * power)).collect();
                 Formula::of(term.coefficient.powf(power), factors)
             }
             None if power.fract() == 0.0 && power > 0.0 && power <= MOST_POWER => {
@@ -269,7 +285,8 @@ fn compare_factors(a: &[(Atom, f64)], b: &[(Atom, f64)]) -> Ordering {
 
 fn compare_formulas(a: &Formula, b: &Formula) -> Ordering {
     let pairs = a.terms.iter().zip(b.terms.iter());
-    let pairs = pairs.map(|(a, b)| compare_factors(&a.factors, &b.factors).then(a.coefficient.total_cmp(&b.coefficient)));
+    let pairs = pairs
+        .map(|(a, b)| compare_factors(&a.factors, &b.factors).then(a.coefficient.total_cmp(&b.coefficient)));
     pairs.fold(Ordering::Equal, Ordering::then).then(a.terms.len().cmp(&b.terms.len()))
 }
 
@@ -302,12 +319,17 @@ pub(crate) struct Plain(pub f64);
 impl fmt::Display for Plain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = self.0.abs();
-        if size != 0.0 && !(1e-4..1e15).contains(&size) { write!(f, "{:e}", self.0) } else { write!(f, "{}", self.0) }
+        if size != 0.0 && !(1e-4..1e15).contains(&size) {
+            write!(f, "{:e}", self.0)
+        } else {
+            write!(f, "{}", self.0)
+        }
     }
 }
 
 impl fmt::Display for Formula {
-    /// As the language writes it, the highest powers first. A condition in it stands for 1 where it holds and 0 elsewhere.
+    /// As the language writes it, the highest powers first. A condition in it stands for 1 where it holds and
+    /// 0 elsewhere.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_too_large() {
             return write!(f, "a formula of more than {MOST_PARTS} parts");

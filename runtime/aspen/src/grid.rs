@@ -15,7 +15,8 @@ fn root(size: u64, power: u32) -> u64 {
 }
 
 impl Grid {
-    /// Sides for a rank count: the ceiling of its root, then that of the square root of what is left of it, then the rest.
+    /// Sides for a rank count: the ceiling of its root, then that of the square root of what is left of it,
+    /// then the rest.
     ///
     /// `None` if their product is another number, as of 14 ranks in three dimensions: 3 x 2 x 2.
     pub fn new(ranks: u64, dimensions: u32) -> Option<Grid> {
@@ -47,12 +48,12 @@ impl Grid {
         self.sides
     }
 
-    /// How many ranks it has.
+    /// Returns how many ranks it has.
     pub fn ranks(&self) -> u64 {
         self.sides.iter().product()
     }
 
-    /// Where a rank is.
+    /// Returns where a rank is.
     pub fn place(&self, rank: u64) -> [u64; 3] {
         let [x, y, _] = self.sides;
         [rank % x, rank / x % y, rank / (x * y)]

@@ -1,7 +1,8 @@
 //! What resources cost on one kind of socket of a machine.
 //!
-//! As in the reference implementation: the machine's parts are gone through from the machine down, without sockets of other kinds; the first
-//! component that has a resource serves it, and there are as many of it as the counts on the way multiply to.
+//! As in the reference implementation: the machine's parts are gone through from the machine down, without
+//! sockets of other kinds; the first component that has a resource serves it, and there are as many of it as
+//! the counts on the way multiply to.
 
 use crate::error::{AspenError, suggestion};
 use crate::evaluate::{Local, Value, Values};
@@ -44,7 +45,11 @@ pub(crate) struct Charge<N> {
 
 impl Machine {
     /// The parts of a component for a kind of socket, with their counts: sockets of other kinds are left out.
-    fn parts_for<'m>(&'m self, component: usize, socket: Option<&'m str>) -> impl Iterator<Item = (usize, Option<&'m Expr>)> {
+    fn parts_for<'m>(
+        &'m self,
+        component: usize,
+        socket: Option<&'m str>,
+    ) -> impl Iterator<Item = (usize, Option<&'m Expr>)> {
         self.parts(component).filter(move |&(part, _)| {
             let part = &self.components[part];
             part.kind.text != "socket" || socket.is_none_or(|socket| part.name.text == socket)
@@ -53,14 +58,23 @@ impl Machine {
 }
 
 impl<'m, N: Number> Hardware<'m, N> {
-    pub(crate) fn new(machine: &'m Machine, socket: &str, values: &'m Values<'m, N>) -> Result<Hardware<'m, N>, AspenError> {
+    pub(crate) fn new(
+        machine: &'m Machine,
+        socket: &str,
+        values: &'m Values<'m, N>,
+    ) -> Result<Hardware<'m, N>, AspenError> {
         let Some(root) = machine.root else {
-            return Err(AspenError::new("the machine's file has parts of machines only, and no component of the kind 'machine'"));
+            return Err(AspenError::new(
+                "the machine's file has parts of machines only, and no component of the kind 'machine'",
+            ));
         };
         let sockets = machine.sockets();
         if !sockets.contains(&socket) {
             let hint = suggestion(socket, sockets.iter().copied());
-            return Err(AspenError::new(format!("the machine has no socket '{socket}'{hint} (it has {})", sockets.join(", "))));
+            return Err(AspenError::new(format!(
+                "the machine has no socket '{socket}'{hint} (it has {})",
+                sockets.join(", ")
+            )));
         }
         let mut hardware = Hardware {
             machine,
@@ -75,7 +89,9 @@ impl<'m, N: Number> Hardware<'m, N> {
         hardware.reach(root, &mut reached);
         for item in reached.iter().flat_map(|&at| &machine.components[at].items) {
             if let Item::Conflict(a, b) = item {
-                hardware.conflicts.extend([(a.text.as_str(), b.text.as_str()), (b.text.as_str(), a.text.as_str())]);
+                hardware
+                    .conflicts
+                    .extend([(a.text.as_str(), b.text.as_str()), (b.text.as_str(), a.text.as_str())]);
             }
         }
         Ok(hardware)
@@ -88,11 +104,13 @@ impl<'m, N: Number> Hardware<'m, N> {
 
     fn reach(&self, component: usize, reached: &mut BTreeSet<usize>) {
         if reached.insert(component) {
-            self.machine.parts_for(component, Some(&self.socket)).for_each(|(part, _)| self.reach(part, reached));
+            self.machine
+                .parts_for(component, Some(&self.socket))
+                .for_each(|(part, _)| self.reach(part, reached));
         }
     }
 
-    /// What was left out, in sentences.
+    /// Returns what was left out, in sentences.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.notes.borrow().iter().cloned().collect()
     }
@@ -101,13 +119,21 @@ impl<'m, N: Number> Hardware<'m, N> {
         let Some(formula) = count else { return Ok(N::new(1.0)) };
         let number = self.values.number(0, &[], formula)?;
         match number.known() {
-            Some(known) if known <= 0.0 => Err(AspenError::at(formula.span, format!("there are {known} of these, and there must be some"))),
+            Some(known) if known <= 0.0 => Err(AspenError::at(
+                formula.span,
+                format!("there are {known} of these, and there must be some"),
+            )),
             _ => Ok(number),
         }
     }
 
     /// The first component that has a resource, and how many there are.
-    fn find(&self, component: usize, resource: &str, without: &mut BTreeSet<usize>) -> Result<Option<(usize, N)>, AspenError> {
+    fn find(
+        &self,
+        component: usize,
+        resource: &str,
+        without: &mut BTreeSet<usize>,
+    ) -> Result<Option<(usize, N)>, AspenError> {
         let has = |item: &Item| matches!(item, Item::Resource(one) if one.name.text == resource);
         if self.machine.components[component].items.iter().any(has) {
             return Ok(Some((component, N::new(1.0))));
@@ -143,7 +169,8 @@ impl<'m, N: Number> Hardware<'m, N> {
         Ok(served)
     }
 
-    /// Dynamic power of one component. A formula that names what only a resource knows has no meaning as power, and is left out.
+    /// Dynamic power of one component. A formula that names what only a resource knows has no meaning as
+    /// power, and is left out.
     fn dynamic(&self, component: usize) -> Option<N> {
         let component = &self.machine.components[component];
         let watts = component.items.iter().filter_map(|item| match item {
@@ -156,14 +183,17 @@ impl<'m, N: Number> Hardware<'m, N> {
                 Ok(one) => total = Some(total.map_or_else(|| one.clone(), |total| total.plus(&one))),
                 Err(why) => {
                     let (kind, name) = (&component.kind.text, &component.name.text);
-                    self.notes.borrow_mut().insert(format!("the dynamic power of {kind} '{name}' is left out: {}", why.sentence()));
+                    self.notes.borrow_mut().insert(format!(
+                        "the dynamic power of {kind} '{name}' is left out: {}",
+                        why.sentence()
+                    ));
                 }
             }
         }
         total
     }
 
-    /// Whether the machine has a resource for this socket.
+    /// Returns `true` if the machine has a resource for this socket.
     pub(crate) fn has(&self, resource: &str) -> Result<bool, AspenError> {
         Ok(self.served(resource)?.is_some())
     }
@@ -182,7 +212,7 @@ impl<'m, N: Number> Hardware<'m, N> {
         names.into_iter().collect()
     }
 
-    /// What a use costs when `parallelism` of them happen side by side.
+    /// Returns what a use costs when `parallelism` of them happen side by side.
     pub(crate) fn charge(&self, usage: &Usage<'_, N>, parallelism: &N) -> Result<Charge<N>, AspenError> {
         let name = &usage.tree.resource;
         let Some(served) = self.served(&name.text)? else {
@@ -204,7 +234,8 @@ impl<'m, N: Number> Hardware<'m, N> {
         Ok(Charge { seconds: rounds.times(&alone), joules })
     }
 
-    /// Seconds and joules of resources that are used together: those in conflict one after the other, the others at a time.
+    /// Seconds and joules of resources that are used together: those in conflict one after the other, the
+    /// others at a time.
     pub(crate) fn together(&self, parallelism: &N, usages: &[&Usage<'_, N>]) -> Result<(N, N), AspenError> {
         let mut by_resource: Vec<(&str, N)> = Vec::new();
         let mut joules = N::zero();
@@ -221,7 +252,10 @@ impl<'m, N: Number> Hardware<'m, N> {
         while let Some(first) = by_resource.pop() {
             let mut group = vec![first];
             // Whoever conflicts with one of the group belongs to it.
-            while let Some(at) = by_resource.iter().position(|(name, _)| group.iter().any(|(other, _)| self.conflict(name, other))) {
+            while let Some(at) = by_resource
+                .iter()
+                .position(|(name, _)| group.iter().any(|(other, _)| self.conflict(name, other)))
+            {
                 group.push(by_resource.swap_remove(at));
             }
             groups.push(group.iter().fold(N::zero(), |sum, (_, seconds)| sum.plus(seconds)));
@@ -236,12 +270,19 @@ impl<'m, N: Number> Hardware<'m, N> {
 
     /// Seconds of one use by itself.
     fn alone(&self, resource: &Resource, usage: &Usage<'_, N>) -> Result<N, AspenError> {
-        let bound = |name: &str, value: &N| Local { scope: 0, name: name.into(), value: Value::Number(value.clone()) };
+        let bound = |name: &str, value: &N| Local {
+            scope: 0,
+            name: name.into(),
+            value: Value::Number(value.clone()),
+        };
         let mut locals = vec![bound(&resource.argument.text, &usage.quantity)];
         let mut seconds = self.seconds(&locals, &resource.cost, usage.tree.resource.span)?;
         for (one, value) in usage.tree.traits.iter().zip(&usage.traits) {
             let Some(cost) = resource.traits.iter().find(|cost| cost.name.text == one.name.text) else {
-                let note = format!("the trait '{}' of '{}' has no cost on this machine", one.name.text, resource.name.text);
+                let note = format!(
+                    "the trait '{}' of '{}' has no cost on this machine",
+                    one.name.text, resource.name.text
+                );
                 self.notes.borrow_mut().insert(note);
                 continue;
             };
@@ -249,10 +290,14 @@ impl<'m, N: Number> Hardware<'m, N> {
             if let Some(argument) = &cost.argument {
                 let Some(value) = value else {
                     if let Some(word) = &one.value {
-                        let sentence = format!("the trait '{}' takes a number on this machine, and this is a word", one.name.text);
+                        let sentence = format!(
+                            "the trait '{}' takes a number on this machine, and this is a word",
+                            one.name.text
+                        );
                         return Err(AspenError::at(word.span, sentence));
                     }
-                    let sentence = format!("the trait '{0}' takes a value on this machine: {0}(2)", one.name.text);
+                    let sentence =
+                        format!("the trait '{0}' takes a value on this machine: {0}(2)", one.name.text);
                     return Err(AspenError::at(one.name.span, sentence));
                 };
                 locals.push(bound(&argument.text, value));
@@ -266,14 +311,15 @@ impl<'m, N: Number> Hardware<'m, N> {
     fn seconds(&self, locals: &[Local<N>], cost: &Expr, used: Span) -> Result<N, AspenError> {
         let seconds = self.values.number(0, locals, cost)?;
         match seconds.known() {
-            Some(known) if known < 0.0 => {
-                Err(AspenError::at(used, format!("this takes {known} seconds on the machine, and time must not be negative")))
-            }
+            Some(known) if known < 0.0 => Err(AspenError::at(
+                used,
+                format!("this takes {known} seconds on the machine, and time must not be negative"),
+            )),
             _ => Ok(seconds),
         }
     }
 
-    /// Whether two resources cannot be used at a time.
+    /// Returns `true` if two resources cannot be used at a time.
     pub(crate) fn conflict(&self, a: &str, b: &str) -> bool {
         self.conflicts.contains(&(a, b))
     }

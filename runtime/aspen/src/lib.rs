@@ -1,8 +1,9 @@
 //! Aspen, a language for models of applications and machines on a page.
 //!
-//! An application model says how much its kernels compute, load, store and send, as formulas in its parameters; a machine model says how
-//! long its components take for that and how much power they draw. docs/aspen.md has the language as it is read here, and what was decided
-//! where its description leaves something open.
+//! An application model says how much its kernels compute, load, store and send, as formulas in its
+//! parameters; a machine model says how long its components take for that and how much power they draw.
+//! docs/reference/aspen.md has the language as it is read here, and what was decided where its description
+//! leaves something open.
 //!
 //! - K. L. Spafford, J. S. Vetter: "Aspen: A domain specific language for performance modeling", SC 2012.
 //! - C. D. Carothers et al.: "Durango: Scalable synthetic workload generation for extreme-scale application performance modeling and

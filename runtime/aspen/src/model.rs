@@ -63,17 +63,17 @@ pub enum Model {
 }
 
 impl Application {
-    /// How many kernels there are, those of imported models included.
+    /// Returns how many kernels there are, those of imported models included.
     pub fn len(&self) -> usize {
         self.kernels.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.kernels.is_empty()
     }
 
-    /// Whether there is a kernel `main`.
+    /// Returns `true` if there is a kernel `main`.
     pub fn has_main(&self) -> bool {
         self.kernel(0, "main").is_some()
     }
@@ -83,7 +83,8 @@ impl Model {
     /// Reads a file and all that it imports or includes. O(their lengths).
     ///
     /// # Errors
-    /// A file cannot be read, is no Aspen, or imports itself; a formula leads back to itself; a component or an imported model is missing.
+    /// A file cannot be read, is no Aspen, or imports itself; a formula leads back to itself; a component or
+    /// an imported model is missing.
     pub fn read(sources: &mut Sources, path: &Path) -> Result<Model, AspenError> {
         let id = sources.read(path)?;
         Model::load(sources, id)
@@ -94,7 +95,8 @@ impl Model {
     /// # Errors
     /// As for [`Model::read`].
     pub fn load(sources: &mut Sources, id: FileId) -> Result<Model, AspenError> {
-        let mut loader = Loader { main: directory(sources, id), open: Vec::new(), sources, warnings: Vec::new() };
+        let mut loader =
+            Loader { main: directory(sources, id), open: Vec::new(), sources, warnings: Vec::new() };
         let model = loader.load(id);
         model.map_err(|error| error.located(sources))
     }
@@ -149,7 +151,12 @@ impl Loader<'_> {
     }
 
     /// Adds a model and those it imports.
-    fn application(&mut self, into: &mut Application, tree: crate::tree::Application, prefix: String) -> Result<ScopeId, AspenError> {
+    fn application(
+        &mut self,
+        into: &mut Application,
+        tree: crate::tree::Application,
+        prefix: String,
+    ) -> Result<ScopeId, AspenError> {
         let scope = into.names.add_scope(prefix.clone());
         into.kernel_of.push(HashMap::new());
         into.data_of.push(HashMap::new());
@@ -159,7 +166,10 @@ impl Loader<'_> {
             if let Global::Data(data) = global {
                 let full = format!("{prefix}{}", data.name.text);
                 if into.data_of[scope].insert(data.name.text.clone(), into.data.len()).is_some() {
-                    self.warnings.push(AspenError::at(data.name.span, format!("data '{}' are defined twice", data.name.text)));
+                    self.warnings.push(AspenError::at(
+                        data.name.span,
+                        format!("data '{}' are defined twice", data.name.text),
+                    ));
                 }
                 into.data.push(DataIn { tree: data.clone(), scope, full });
             }
@@ -175,34 +185,61 @@ impl Loader<'_> {
         Ok(scope)
     }
 
-    fn kernel(&mut self, into: &mut Application, kernel: Kernel, scope: ScopeId, prefix: &str) -> Result<(), AspenError> {
+    fn kernel(
+        &mut self,
+        into: &mut Application,
+        kernel: Kernel,
+        scope: ScopeId,
+        prefix: &str,
+    ) -> Result<(), AspenError> {
         for local in &kernel.locals {
             if let Global::Import(Import { model, .. }) | Global::Include(model) = local {
-                return Err(AspenError::at(model.span, "models are imported at the head of a model, not in a kernel"));
+                return Err(AspenError::at(
+                    model.span,
+                    "models are imported at the head of a model, not in a kernel",
+                ));
             }
         }
         let name = kernel.name.clone();
         if into.kernel_of[scope].insert(name.text.clone(), into.kernels.len()).is_some() {
-            self.warnings.push(AspenError::at(name.span, format!("kernel '{}' is defined twice; what stands last counts", name.text)));
+            self.warnings.push(AspenError::at(
+                name.span,
+                format!("kernel '{}' is defined twice; what stands last counts", name.text),
+            ));
         }
         into.kernels.push(KernelIn { full: format!("{prefix}{}", name.text), tree: kernel, scope });
         Ok(())
     }
 
     /// Reads an imported model, and gives its parameters the importer's formulas.
-    fn import(&mut self, into: &mut Application, import: &Import, scope: ScopeId, prefix: &str) -> Result<(), AspenError> {
+    fn import(
+        &mut self,
+        into: &mut Application,
+        import: &Import,
+        scope: ScopeId,
+        prefix: &str,
+    ) -> Result<(), AspenError> {
         let id = self.open_file(&import.file, false)?;
         let File::Application(tree) = parse(self.sources, id)? else {
-            return Err(AspenError::at(import.file.span, format!("'{}' has no model of an application", import.file.text)));
+            return Err(AspenError::at(
+                import.file.span,
+                format!("'{}' has no model of an application", import.file.text),
+            ));
         };
         if tree.name.text != import.model.text {
-            let sentence = format!("'{}' has a model '{}', not '{}'", import.file.text, tree.name.text, import.model.text);
+            let sentence = format!(
+                "'{}' has a model '{}', not '{}'",
+                import.file.text, tree.name.text, import.model.text
+            );
             return Err(AspenError::at(import.model.span, sentence));
         }
         let child = self.application(into, tree, format!("{prefix}{}.", import.model.text))?;
         self.open.pop();
         if into.names.scopes[scope].imports.insert(import.model.text.clone(), child).is_some() {
-            return Err(AspenError::at(import.model.span, format!("the model '{}' is imported twice", import.model.text)));
+            return Err(AspenError::at(
+                import.model.span,
+                format!("the model '{}' is imported twice", import.model.text),
+            ));
         }
         for (name, value) in &import.with {
             match into.names.find(child, &name.text) {
@@ -213,7 +250,10 @@ impl Loader<'_> {
                 _ => {
                     let known = into.names.scopes[child].values.keys().map(String::as_str);
                     let hint = suggestion(&name.text, known);
-                    let sentence = format!("the model '{}' has no parameter '{}', which has no effect{hint}", import.model.text, name.text);
+                    let sentence = format!(
+                        "the model '{}' has no parameter '{}', which has no effect{hint}",
+                        import.model.text, name.text
+                    );
                     self.warnings.push(AspenError::at(name.span, sentence));
                 }
             }
@@ -234,7 +274,10 @@ impl Loader<'_> {
                 return Err(AspenError::at(name.span, "a whole model is imported, not included"));
             };
             if !components.is_empty() {
-                return Err(AspenError::at(name.span, "a model of an application has no components, and this file has"));
+                return Err(AspenError::at(
+                    name.span,
+                    "a model of an application has no components, and this file has",
+                ));
             }
             all.extend(self.included(globals)?);
             self.open.pop();
@@ -250,7 +293,10 @@ impl Loader<'_> {
                 Global::Include(name) => {
                     let id = self.open_file(&name, true)?;
                     let File::Machine(inner) = parse(self.sources, id)? else {
-                        return Err(AspenError::at(name.span, "a machine includes parts of machines, and this file is a model"));
+                        return Err(AspenError::at(
+                            name.span,
+                            "a machine includes parts of machines, and this file is a model",
+                        ));
                     };
                     let inner = self.flatten(inner)?;
                     self.open.pop();
@@ -258,7 +304,10 @@ impl Loader<'_> {
                     whole.components.extend(inner.components);
                 }
                 Global::Import(import) => {
-                    return Err(AspenError::at(import.model.span, "machines include files, they do not import models"));
+                    return Err(AspenError::at(
+                        import.model.span,
+                        "machines include files, they do not import models",
+                    ));
                 }
                 other => whole.globals.push(other),
             }
@@ -266,8 +315,9 @@ impl Loader<'_> {
         Ok(whole)
     }
 
-    /// Reads the file that `name` names. An include is looked for beside the file that was asked for, as the reference does, then beside the
-    /// one that includes and in the directory above; an import beside the one that imports first.
+    /// Reads the file that `name` names. An include is looked for beside the file that was asked for, as the
+    /// reference does, then beside the one that includes and in the directory above; an import beside the one
+    /// that imports first.
     fn open_file(&mut self, name: &Name, include: bool) -> Result<FileId, AspenError> {
         let beside = self.open.last().map(|&id| directory(self.sources, id)).unwrap_or_default();
         let above = beside.join("..");
@@ -278,10 +328,13 @@ impl Loader<'_> {
         let path = places.iter().find(|path| path.is_file()).unwrap_or(&places[0]);
         let same = |&id: &FileId| {
             let other = self.sources.file(id).path.as_deref();
-            other.and_then(|other| other.canonicalize().ok()).is_some_and(|other| path.canonicalize().is_ok_and(|path| path == other))
+            other
+                .and_then(|other| other.canonicalize().ok())
+                .is_some_and(|other| path.canonicalize().is_ok_and(|path| path == other))
         };
         if let Some(at) = self.open.iter().position(same) {
-            let names: Vec<&str> = self.open[at..].iter().map(|&id| self.sources.file(id).name.as_str()).collect();
+            let names: Vec<&str> =
+                self.open[at..].iter().map(|&id| self.sources.file(id).name.as_str()).collect();
             let chain = format!("{} -> {}", names.join(" -> "), names[0]);
             return Err(AspenError::at(name.span, format!("the file leads back to itself: {chain}")));
         }
@@ -302,12 +355,14 @@ impl Loader<'_> {
         let mut component_of = HashMap::new();
         for (at, component) in file.components.iter().enumerate() {
             if component_of.insert(component.name.text.clone(), at).is_some() {
-                let sentence = format!("component '{}' is defined twice; what stands last counts", component.name.text);
+                let sentence =
+                    format!("component '{}' is defined twice; what stands last counts", component.name.text);
                 self.warnings.push(AspenError::at(component.name.span, sentence));
             }
         }
         let root = file.components.iter().rposition(|component| component.kind.text == "machine");
-        let mut machine = Machine { names, components: file.components, component_of, root, warnings: Vec::new() };
+        let mut machine =
+            Machine { names, components: file.components, component_of, root, warnings: Vec::new() };
         self.parts(&machine)?;
         machine.warnings = self.take_warnings();
         crate::check::machine(&mut machine, self.sources);
@@ -322,7 +377,8 @@ impl Loader<'_> {
                 match machine.component_of.get(&name.text).map(|&at| &machine.components[at]) {
                     None => {
                         let hint = suggestion(&name.text, machine.component_of.keys().map(String::as_str));
-                        let error = AspenError::at(name.span, format!("there is no component '{}'{hint}", name.text));
+                        let error =
+                            AspenError::at(name.span, format!("there is no component '{}'{hint}", name.text));
                         // A part of a machine may leave the rest to who includes it.
                         match machine.root {
                             Some(_) => return Err(error),
@@ -330,7 +386,8 @@ impl Loader<'_> {
                         }
                     }
                     Some(part) if part.kind.text != kind.text => {
-                        let sentence = format!("'{}' is a {}, not a {}", name.text, part.kind.text, kind.text);
+                        let sentence =
+                            format!("'{}' is a {}, not a {}", name.text, part.kind.text, kind.text);
                         return Err(AspenError::at(kind.span, sentence));
                     }
                     Some(_) => {}
@@ -346,9 +403,14 @@ impl Loader<'_> {
 
 impl Machine {
     /// The parts of a component that are there.
-    pub(crate) fn parts(&self, component: usize) -> impl Iterator<Item = (usize, Option<&crate::tree::Expr>)> {
+    pub(crate) fn parts(
+        &self,
+        component: usize,
+    ) -> impl Iterator<Item = (usize, Option<&crate::tree::Expr>)> {
         self.components[component].items.iter().filter_map(|item| match item {
-            Item::Part { count, name, .. } => self.component_of.get(&name.text).map(|&at| (at, count.as_ref())),
+            Item::Part { count, name, .. } => {
+                self.component_of.get(&name.text).map(|&at| (at, count.as_ref()))
+            }
             _ => None,
         })
     }
@@ -385,17 +447,17 @@ impl Machine {
         None
     }
 
-    /// What the machine is called, unless there are only parts.
+    /// Returns what the machine is called, unless there are only parts.
     pub fn name(&self) -> Option<&str> {
         self.root.map(|root| self.components[root].name.text.as_str())
     }
 
-    /// How many components there are.
+    /// Returns how many components there are.
     pub fn len(&self) -> usize {
         self.components.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.components.is_empty()
     }

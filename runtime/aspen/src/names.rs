@@ -53,7 +53,8 @@ impl Names {
         self.scopes.len() - 1
     }
 
-    /// Adds a parameter or an enumeration. What is defined twice counts as defined last, as in the reference; `warn` hears of it.
+    /// Adds a parameter or an enumeration. What is defined twice counts as defined last, as in the reference;
+    /// `warn` hears of it.
     pub(crate) fn add(&mut self, scope: ScopeId, global: &Global, warn: &mut Vec<AspenError>) {
         match global {
             Global::Param(param) => {
@@ -81,11 +82,14 @@ impl Names {
 
     fn bind(&mut self, scope: ScopeId, name: &Name, meaning: Meaning, warn: &mut Vec<AspenError>) {
         if self.scopes[scope].values.insert(name.text.clone(), meaning).is_some() {
-            warn.push(AspenError::at(name.span, format!("'{}' is defined twice; what stands last counts", name.text)));
+            warn.push(AspenError::at(
+                name.span,
+                format!("'{}' is defined twice; what stands last counts", name.text),
+            ));
         }
     }
 
-    /// What a name stands for in `scope`, dots leading into imported models.
+    /// Returns what a name stands for in `scope`, dots leading into imported models.
     pub(crate) fn find(&self, scope: ScopeId, name: &str) -> Option<Meaning> {
         let (scope, last) = self.enter(scope, name)?;
         self.scopes[scope].values.get(last).copied()
@@ -102,7 +106,13 @@ impl Names {
     }
 
     /// The sentence about a name that stands for nothing, `also` being what else is known there.
-    pub(crate) fn unknown<'a>(&'a self, scope: ScopeId, name: &str, span: Span, also: impl Iterator<Item = &'a str>) -> AspenError {
+    pub(crate) fn unknown<'a>(
+        &'a self,
+        scope: ScopeId,
+        name: &str,
+        span: Span,
+        also: impl Iterator<Item = &'a str>,
+    ) -> AspenError {
         if let Some((model, _)) = name.rsplit_once('.')
             && self.enter(scope, name).is_none()
         {
@@ -129,7 +139,8 @@ impl Names {
         found
     }
 
-    /// Goes through the parameters that `first` needs, without recursion: a chain may be as long as the model.
+    /// Goes through the parameters that `first` needs, without recursion: a chain may be as long as the
+    /// model.
     fn follow(&self, first: usize, state: &mut [Seen], found: &mut Vec<AspenError>) {
         let mut path: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut next = Some(first);
@@ -139,10 +150,14 @@ impl Names {
                     Seen::Done => {}
                     Seen::Open => {
                         let start = path.iter().position(|&(on, _)| on == parameter).unwrap_or(0);
-                        let names: Vec<&str> = path[start..].iter().map(|&(on, _)| self.parameters[on].full.as_str()).collect();
+                        let names: Vec<&str> =
+                            path[start..].iter().map(|&(on, _)| self.parameters[on].full.as_str()).collect();
                         let name = &self.parameters[parameter];
                         let chain = format!("{} -> {}", names.join(" -> "), name.full);
-                        found.push(AspenError::at(name.name.span, format!("'{}' is defined by itself: {chain}", name.full)));
+                        found.push(AspenError::at(
+                            name.name.span,
+                            format!("'{}' is defined by itself: {chain}", name.full),
+                        ));
                     }
                     Seen::Not => {
                         state[parameter] = Seen::Open;
@@ -198,7 +213,9 @@ pub(crate) fn each_name(formula: &Expr, see: &mut impl FnMut(&str, Span)) {
             each_name(a, see);
             each_name(b, see);
         }
-        ExprKind::Call(_, values) | ExprKind::Array(values) => values.iter().for_each(|value| each_name(value, see)),
+        ExprKind::Call(_, values) | ExprKind::Array(values) => {
+            values.iter().for_each(|value| each_name(value, see))
+        }
         ExprKind::Table(rows) => rows.iter().flatten().for_each(|value| each_name(value, see)),
     }
 }

@@ -24,7 +24,15 @@ pub enum Function {
 impl Function {
     /// The function of a name.
     pub fn named(name: &str) -> Option<Function> {
-        let all = [Function::Log, Function::Log2, Function::Floor, Function::Ceil, Function::Sqrt, Function::Max, Function::Min];
+        let all = [
+            Function::Log,
+            Function::Log2,
+            Function::Floor,
+            Function::Ceil,
+            Function::Sqrt,
+            Function::Max,
+            Function::Min,
+        ];
         all.into_iter().find(|function| function.name() == name)
     }
 
@@ -57,7 +65,7 @@ impl Function {
 }
 
 impl Comparison {
-    /// Whether it holds.
+    /// Returns `true` if it holds.
     pub fn holds(self, a: f64, b: f64) -> bool {
         match self {
             Comparison::Equal => a == b,
@@ -101,7 +109,7 @@ pub trait Number: Clone + std::fmt::Debug {
     /// 1 if a comparison holds, else 0.
     fn compare(how: Comparison, a: &Self, b: &Self) -> Self;
 
-    /// Whether it is a formula that has grown too large to be of use.
+    /// Returns `true` if it is a formula that has grown too large to be of use.
     fn is_too_large(&self) -> bool {
         false
     }

@@ -22,15 +22,18 @@ impl Application {
     pub fn outline(&self) -> String {
         let values: Values<'_, f64> = Values::new(&self.names);
         let mut text = format!("model {}\n", self.name);
-        let imported: Vec<&str> = self.names.scopes.iter().skip(1).map(|scope| scope.prefix.trim_end_matches('.')).collect();
+        let imported: Vec<&str> =
+            self.names.scopes.iter().skip(1).map(|scope| scope.prefix.trim_end_matches('.')).collect();
         if !imported.is_empty() {
             let _ = writeln!(text, "imports {}", imported.join(", "));
         }
         parameters(&mut text, &self.names, &values);
         if !self.data.is_empty() {
             let rows = self.data.iter().map(|data| {
-                let size =
-                    self.size(data, &values).map_or_else(|why| format!("? ({})", why.sentence()), |size| format!("{} bytes", Plain(size)));
+                let size = self.size(data, &values).map_or_else(
+                    |why| format!("? ({})", why.sentence()),
+                    |size| format!("{} bytes", Plain(size)),
+                );
                 (data.full.clone(), size)
             });
             table(&mut text, "data", rows.collect());
@@ -41,8 +44,16 @@ impl Application {
                 format!("{kind} {}", argument.name.text)
             };
             let locals = kernel.tree.locals.iter().filter(|local| matches!(local, Global::Param(_))).count();
-            let of_its_own = if locals == 0 { String::new() } else { format!("{locals} parameters of its own") };
-            (format!("{}({})", kernel.full, kernel.tree.arguments.iter().map(argument).collect::<Vec<_>>().join(", ")), of_its_own)
+            let of_its_own =
+                if locals == 0 { String::new() } else { format!("{locals} parameters of its own") };
+            (
+                format!(
+                    "{}({})",
+                    kernel.full,
+                    kernel.tree.arguments.iter().map(argument).collect::<Vec<_>>().join(", ")
+                ),
+                of_its_own,
+            )
         });
         table(&mut text, "kernels", kernels.collect());
         text
@@ -64,7 +75,8 @@ impl Application {
 
 /// A heading and rows of two columns.
 fn table(text: &mut String, heading: &str, rows: Vec<(String, String)>) {
-    let width = rows.iter().map(|(name, _)| name.chars().count()).filter(|&width| width < 50).max().unwrap_or(0);
+    let width =
+        rows.iter().map(|(name, _)| name.chars().count()).filter(|&width| width < 50).max().unwrap_or(0);
     let _ = writeln!(text, "{heading}:");
     for (name, value) in rows {
         let _ = writeln!(text, "  {}", format!("{name:width$}  {value}").trim_end());
@@ -97,7 +109,8 @@ fn parameters(text: &mut String, names: &crate::names::Names, values: &Values<'_
 
 fn shown_array(values: &[f64]) -> String {
     let shown: Vec<String> = values.iter().take(MOST_VALUES).map(|value| Plain(*value).to_string()).collect();
-    let more = if values.len() > MOST_VALUES { format!(", ... ({} values)", values.len()) } else { String::new() };
+    let more =
+        if values.len() > MOST_VALUES { format!(", ... ({} values)", values.len()) } else { String::new() };
     format!("{{{}{more}}}", shown.join(", "))
 }
 
@@ -127,8 +140,12 @@ impl Visitor<f64> for Tree {
             Structure::Kernel(name) => format!("kernel {name}"),
             Structure::Sequence(label) => labelled("seq".to_owned(), label),
             Structure::Parallel(label) => labelled("par".to_owned(), label),
-            Structure::Repeat { count, parallel, label } => labelled(format!("{} [{}]", word(*parallel), Plain(*count)), label),
-            Structure::Unrolled { count, parallel, label } => labelled(format!("{} [{count}], one by one", word(*parallel)), label),
+            Structure::Repeat { count, parallel, label } => {
+                labelled(format!("{} [{}]", word(*parallel), Plain(*count)), label)
+            }
+            Structure::Unrolled { count, parallel, label } => {
+                labelled(format!("{} [{count}], one by one", word(*parallel)), label)
+            }
             Structure::Weighted(weight) => format!("probability [{}]", Plain(*weight)),
         };
         self.line(&line);
@@ -141,8 +158,18 @@ impl Visitor<f64> for Tree {
         Ok(())
     }
 
-    fn execute(&mut self, label: &str, parallelism: &f64, usages: &[Usage<'_, f64>], _: Span) -> Result<(), AspenError> {
-        let head = if *parallelism == 1.0 { "execute".to_owned() } else { format!("execute [{}]", Plain(*parallelism)) };
+    fn execute(
+        &mut self,
+        label: &str,
+        parallelism: &f64,
+        usages: &[Usage<'_, f64>],
+        _: Span,
+    ) -> Result<(), AspenError> {
+        let head = if *parallelism == 1.0 {
+            "execute".to_owned()
+        } else {
+            format!("execute [{}]", Plain(*parallelism))
+        };
         let usage = |usage: &Usage<'_, f64>| {
             let traits: Vec<&str> = usage.tree.traits.iter().map(|one| one.name.text.as_str()).collect();
             let traits = if traits.is_empty() { String::new() } else { format!(" as {}", traits.join(", ")) };
@@ -189,7 +216,14 @@ impl Machine {
     ) {
         let component = &self.components[at];
         if let Some(count) = count {
-            let _ = writeln!(text, "{:1$}{count}{2} {3}", "", (depth - 1) * 2, component.kind.text, component.name.text);
+            let _ = writeln!(
+                text,
+                "{:1$}{count}{2} {3}",
+                "",
+                (depth - 1) * 2,
+                component.kind.text,
+                component.name.text
+            );
         }
         if !shown.insert(at) {
             return;
@@ -209,12 +243,19 @@ impl Machine {
         for item in &self.components[at].items {
             let line = match item {
                 Item::Resource(resource) => {
-                    let traits: Vec<&str> = resource.traits.iter().map(|one| one.name.text.as_str()).collect();
-                    let with = if traits.is_empty() { String::new() } else { format!(" with {}", traits.join(", ")) };
+                    let traits: Vec<&str> =
+                        resource.traits.iter().map(|one| one.name.text.as_str()).collect();
+                    let with = if traits.is_empty() {
+                        String::new()
+                    } else {
+                        format!(" with {}", traits.join(", "))
+                    };
                     format!("resource {}{with}", resource.name.text)
                 }
                 Item::Conflict(a, b) => format!("conflict {}, {}", a.text, b.text),
-                Item::Power { dynamic, .. } => format!("{} power", if *dynamic { "dynamic" } else { "static" }),
+                Item::Power { dynamic, .. } => {
+                    format!("{} power", if *dynamic { "dynamic" } else { "static" })
+                }
                 Item::Property(name, _) => format!("property {}", name.text),
                 Item::Part { .. } => continue,
             };
@@ -240,7 +281,8 @@ pub fn constant(sources: &mut crate::Sources, text: &str) -> Result<f64, AspenEr
 pub fn value(sources: &crate::Sources, formula: &Expr, names: &[(&str, f64)]) -> Result<f64, AspenError> {
     let mut none = crate::names::Names::default();
     none.add_scope(String::new());
-    let local = |&(name, value): &(&str, f64)| Local { scope: 0, name: name.into(), value: Value::Number(value) };
+    let local =
+        |&(name, value): &(&str, f64)| Local { scope: 0, name: name.into(), value: Value::Number(value) };
     let locals: Vec<Local<f64>> = names.iter().map(local).collect();
     let values: Values<'_, f64> = Values::new(&none);
     values.number(0, &locals, formula).map_err(|error| error.located(sources))

@@ -1,7 +1,8 @@
 //! From text to tree.
 //!
-//! The grammar reads tokens with winnow's combinators. Where it stops, the farthest token that something failed at, and all that would
-//! have been right there, make the message; so no rule has to say what it expected.
+//! The grammar reads tokens with winnow's combinators. Where it stops, the farthest token that something
+//! failed at, and all that would have been right there, make the message; so no rule has to say what it
+//! expected.
 
 mod application;
 mod expression;
@@ -36,7 +37,7 @@ struct Progress {
     operators: Cell<usize>,
     /// Tokens left at the last of them.
     counted: Cell<usize>,
-    /// Whether parentheses are open.
+    /// `true` if parentheses are open.
     in_formula: Cell<bool>,
     /// Why it cannot be read although nothing is wrong with it.
     excess: RefCell<Option<String>>,
@@ -69,10 +70,15 @@ impl Progress {
 }
 
 /// A token for which `fits` holds; `what` says so in messages.
-fn one<'a>(what: &'static str, fits: impl Fn(&Token<'a>) -> bool) -> impl Parser<Input<'a>, &'a Token<'a>, EmptyError> {
+fn one<'a>(
+    what: &'static str,
+    fits: impl Fn(&Token<'a>) -> bool,
+) -> impl Parser<Input<'a>, &'a Token<'a>, EmptyError> {
     move |input: &mut Input<'a>| {
         let left = input.eof_offset();
-        any.verify(|token: &Token<'a>| fits(token)).parse_next(input).inspect_err(|_: &EmptyError| input.state.failed(left, what))
+        any.verify(|token: &Token<'a>| fits(token))
+            .parse_next(input)
+            .inspect_err(|_: &EmptyError| input.state.failed(left, what))
     }
 }
 
@@ -86,7 +92,9 @@ fn sign<'a>(sign: &'static str) -> impl Parser<Input<'a>, Span, EmptyError> {
     spanned(one(sign, move |token| token.kind == Kind::Sign && token.text == sign))
 }
 
-fn spanned<'a>(mut parser: impl Parser<Input<'a>, &'a Token<'a>, EmptyError>) -> impl Parser<Input<'a>, Span, EmptyError> {
+fn spanned<'a>(
+    mut parser: impl Parser<Input<'a>, &'a Token<'a>, EmptyError>,
+) -> impl Parser<Input<'a>, Span, EmptyError> {
     move |input: &mut Input<'a>| {
         let token = parser.parse_next(input)?;
         Ok(input.state.span(token))
@@ -101,7 +109,8 @@ fn name(input: &mut Input<'_>) -> Parsed<Name> {
 /// A name without dots, called `what` in messages.
 fn named<'a>(what: &'static str) -> impl Parser<Input<'a>, Name, EmptyError> {
     move |input: &mut Input<'a>| {
-        let token = one(what, |token| token.kind == Kind::Word && !token::is_reserved(token.text)).parse_next(input)?;
+        let token = one(what, |token| token.kind == Kind::Word && !token::is_reserved(token.text))
+            .parse_next(input)?;
         Ok(Name { text: token.text.to_owned(), span: input.state.span(token) })
     }
 }
@@ -114,7 +123,7 @@ fn path(input: &mut Input<'_>) -> Parsed<Name> {
     Ok(Name { text, span })
 }
 
-/// What a text says, its quotes left out.
+/// Returns what a text says, its quotes left out.
 fn text(input: &mut Input<'_>) -> Parsed<Name> {
     let token = one("a text in \"quotes\"", |token| token.kind == Kind::Text).parse_next(input)?;
     Ok(Name { text: token.text[1..token.text.len() - 1].to_owned(), span: input.state.span(token) })
@@ -125,7 +134,10 @@ fn deeper<'a, T>(mut parser: impl Parser<Input<'a>, T, EmptyError>) -> impl Pars
     move |input: &mut Input<'a>| {
         let progress = input.state;
         if progress.depth.get() == DEEPEST {
-            progress.refuse(input.eof_offset(), format!("blocks and parentheses are more than {DEEPEST} deep here"));
+            progress.refuse(
+                input.eof_offset(),
+                format!("blocks and parentheses are more than {DEEPEST} deep here"),
+            );
             return Err(EmptyError);
         }
         progress.depth.set(progress.depth.get() + 1);
@@ -142,7 +154,10 @@ fn all<'a, T>(item: impl Parser<Input<'a>, T, EmptyError>) -> impl Parser<Input<
 
 /// `"include" path`
 fn include(input: &mut Input<'_>) -> Parsed<Global> {
-    let file = alt((one("a file's name", |token| token.kind == Kind::Path), one("a file's name", |token| token.kind == Kind::Text)));
+    let file = alt((
+        one("a file's name", |token| token.kind == Kind::Path),
+        one("a file's name", |token| token.kind == Kind::Text),
+    ));
     let token = preceded(keyword("include"), file).parse_next(input)?;
     Ok(Global::Include(Name { text: token.text.trim_matches('"').to_owned(), span: input.state.span(token) }))
 }
@@ -171,7 +186,8 @@ pub fn parse(sources: &Sources, id: FileId) -> Result<File, AspenError> {
 /// # Errors
 /// It is none; the message says where and what would have been right there.
 pub fn parse_formula(sources: &Sources, id: FileId) -> Result<crate::tree::Expr, AspenError> {
-    let formula = |input: &mut Input<'_>| (expression::expression, eof).map(|(formula, _)| formula).parse_next(input);
+    let formula =
+        |input: &mut Input<'_>| (expression::expression, eof).map(|(formula, _)| formula).parse_next(input);
     parsed(&sources.file(id).text, id, formula).map_err(|error| error.located(sources))
 }
 
@@ -203,7 +219,8 @@ fn explain(progress: &Progress, found: Option<&Token<'_>>, text: &str) -> AspenE
     }
     let expected = progress.expected.borrow();
     // Descriptions have spaces, words and signs of the language have none.
-    let quoted = |&what: &&'static str| if what.contains(' ') { what.to_owned() } else { format!("'{what}'") };
+    let quoted =
+        |&what: &&'static str| if what.contains(' ') { what.to_owned() } else { format!("'{what}'") };
     let shown: Vec<String> = expected.iter().map(quoted).collect();
     let list = match shown.split_last() {
         Some((last, [])) => last.clone(),
@@ -212,7 +229,9 @@ fn explain(progress: &Progress, found: Option<&Token<'_>>, text: &str) -> AspenE
     };
     let what = match found {
         None => "the file ends".to_owned(),
-        Some(token) if token.kind == Kind::Word && token::is_reserved(token.text) && expected.contains(&"a name") => {
+        Some(token)
+            if token.kind == Kind::Word && token::is_reserved(token.text) && expected.contains(&"a name") =>
+        {
             format!("'{}' is here, a word of the language that cannot be a name", token.text)
         }
         Some(token) => format!("'{}' is here", token.text),

@@ -37,36 +37,58 @@ pub struct Sockets<'a> {
     pub machine: &'a Machine,
     /// The kind of socket where nothing else is said.
     pub socket: &'a str,
-    /// Kernels that compute on other kinds, with all that they call but for what has a kind of its own: name and kind.
+    /// Kernels that compute on other kinds, with all that they call but for what has a kind of its own: name
+    /// and kind.
     pub of_kernels: Vec<(&'a str, &'a str)>,
 }
 
 impl Application {
-    /// What the ranks do, each computing on one socket at a time; without a machine computation takes no time. In an `execute` a rank
-    /// computes first, then it communicates in the order of the text; parallel steps and times are one after the other.
+    /// Returns what the ranks do, each computing on one socket at a time; without a machine computation takes
+    /// no time. In an `execute` a rank computes first, then it communicates in the order of the text;
+    /// parallel steps and times are one after the other.
     ///
     /// # Errors
-    /// As for [`Application::evaluate`] and [`Application::communication`]; a branch has a probability and the traversal is implicit; a kernel that
-    /// has a socket is not there.
-    pub fn plan(&self, request: &Request<'_, f64>, sockets: Option<&Sockets<'_>>) -> Result<Plan, AspenError> {
+    /// As for [`Application::evaluate`] and [`Application::communication`]; a branch has a probability and
+    /// the traversal is implicit; a kernel that has a socket is not there.
+    pub fn plan(
+        &self,
+        request: &Request<'_, f64>,
+        sockets: Option<&Sockets<'_>>,
+    ) -> Result<Plan, AspenError> {
         let of_kernels = sockets.map_or(&[][..], |sockets| sockets.of_kernels.as_slice());
-        let others = of_kernels.iter().map(|(name, _)| self.full_name(name)).collect::<Result<Vec<&str>, AspenError>>()?;
-        self.on_hardware(request, sockets.map(|sockets| (sockets.machine, sockets.socket)), |values, hardware| {
-            let mut all: Vec<Hardware<'_, f64>> = Vec::new();
-            for (_, socket) in of_kernels {
-                all.extend(hardware.map(|hardware| hardware.beside(socket)).transpose()?);
-            }
-            let kernels = others.iter().copied().zip(&all).collect();
-            let mut planner = Planner { on: vec![hardware], kernels, open: vec![(1, Vec::new())], notes: BTreeSet::new() };
-            let (kernel, arguments) = self.asked(request.kernel, values)?;
-            Walk::new(self, values, request.traversal, request.seed).kernel(kernel, arguments, &mut planner)?;
-            let mut notes: Vec<String> = planner.notes.into_iter().collect();
-            notes.extend(hardware.into_iter().chain(&all).flat_map(Hardware::notes));
-            notes.sort_unstable();
-            notes.dedup();
-            let (_, parts) = planner.open.pop().unwrap_or_default();
-            Ok(Plan { parts, notes })
-        })
+        let others = of_kernels
+            .iter()
+            .map(|(name, _)| self.full_name(name))
+            .collect::<Result<Vec<&str>, AspenError>>()?;
+        self.on_hardware(
+            request,
+            sockets.map(|sockets| (sockets.machine, sockets.socket)),
+            |values, hardware| {
+                let mut all: Vec<Hardware<'_, f64>> = Vec::new();
+                for (_, socket) in of_kernels {
+                    all.extend(hardware.map(|hardware| hardware.beside(socket)).transpose()?);
+                }
+                let kernels = others.iter().copied().zip(&all).collect();
+                let mut planner = Planner {
+                    on: vec![hardware],
+                    kernels,
+                    open: vec![(1, Vec::new())],
+                    notes: BTreeSet::new(),
+                };
+                let (kernel, arguments) = self.asked(request.kernel, values)?;
+                Walk::new(self, values, request.traversal, request.seed).kernel(
+                    kernel,
+                    arguments,
+                    &mut planner,
+                )?;
+                let mut notes: Vec<String> = planner.notes.into_iter().collect();
+                notes.extend(hardware.into_iter().chain(&all).flat_map(Hardware::notes));
+                notes.sort_unstable();
+                notes.dedup();
+                let (_, parts) = planner.open.pop().unwrap_or_default();
+                Ok(Plan { parts, notes })
+            },
+        )
     }
 
     /// The name of a kernel with the models it is in, as a traversal says it.
@@ -77,7 +99,8 @@ impl Application {
 }
 
 struct Planner<'h, 'm> {
-    /// On what the parts compute that are being gone through, innermost last: the model's own socket is the first.
+    /// On what the parts compute that are being gone through, innermost last: the model's own socket is the
+    /// first.
     on: Vec<Option<&'h Hardware<'m, f64>>>,
     /// Kernels with sockets of their own.
     kernels: Vec<(&'h str, &'h Hardware<'m, f64>)>,
@@ -100,12 +123,16 @@ impl Visitor<f64> for Planner<'_, '_> {
             // As a program has it, which goes through a fraction of a loop's body no less than once more.
             Structure::Repeat { count, .. } => count.ceil() as u64,
             Structure::Weighted(_) => {
-                return Err(AspenError::new("a rank takes one branch or another where the model has probabilities; --explicit draws them"));
+                return Err(AspenError::new(
+                    "a rank takes one branch or another where the model has probabilities; --explicit draws them",
+                ));
             }
             _ => 1,
         };
         let own = match structure {
-            Structure::Kernel(name) => self.kernels.iter().find(|(kernel, _)| kernel == name).map(|(_, hardware)| *hardware),
+            Structure::Kernel(name) => {
+                self.kernels.iter().find(|(kernel, _)| kernel == name).map(|(_, hardware)| *hardware)
+            }
             _ => None,
         };
         self.on.push(own.or(self.on.last().copied().flatten()));
@@ -128,14 +155,21 @@ impl Visitor<f64> for Planner<'_, '_> {
         Ok(())
     }
 
-    fn execute(&mut self, _: &str, parallelism: &f64, usages: &[Usage<'_, f64>], _: Span) -> Result<(), AspenError> {
+    fn execute(
+        &mut self,
+        _: &str,
+        parallelism: &f64,
+        usages: &[Usage<'_, f64>],
+        _: Span,
+    ) -> Result<(), AspenError> {
         let (mut computes, mut steps) = (Vec::new(), Vec::new());
         for usage in usages {
             match Step::of(usage, *parallelism)? {
                 None => computes.push(usage),
                 Some(Step { pattern: Pattern::Unaddressed, .. }) => {
                     let resource = &usage.tree.resource.text;
-                    self.notes.insert(format!("'{resource}' without a trait that says who receives is not sent"));
+                    self.notes
+                        .insert(format!("'{resource}' without a trait that says who receives is not sent"));
                 }
                 Some(step) => steps.push(step),
             }
@@ -146,7 +180,9 @@ impl Visitor<f64> for Planner<'_, '_> {
                 self.add(Part::Compute(seconds));
             }
         } else if !computes.is_empty() {
-            self.notes.insert("computation takes no time: there is no model of a machine (--machine-model)".to_owned());
+            self.notes.insert(
+                "computation takes no time: there is no model of a machine (--machine-model)".to_owned(),
+            );
         }
         for step in steps {
             match step.times {

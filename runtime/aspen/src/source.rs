@@ -87,17 +87,17 @@ impl Sources {
         &self.files[id as usize]
     }
 
-    /// How many files there are.
+    /// Returns how many files there are.
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// What a span covers.
+    /// Returns what a span covers.
     pub fn text(&self, span: Span) -> &str {
         &self.file(span.file).text[span.start as usize..span.end as usize]
     }

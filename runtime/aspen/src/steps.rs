@@ -34,20 +34,27 @@ pub struct Traffic {
 }
 
 impl Application {
-    /// The communication steps of a kernel in the order in which they are met first; those of one place and equal sizes are one.
+    /// The communication steps of a kernel in the order in which they are met first; those of one place and
+    /// equal sizes are one.
     ///
     /// # Errors
     /// As for [`Application::evaluate`]; a trait is not known.
     pub fn communication(&self, request: &Request<'_, f64>) -> Result<Vec<Communication>, AspenError> {
-        let mut steps = Steps { found: Vec::new(), at: HashMap::new(), weights: vec![1.0], kernels: Vec::new(), is_kernel: Vec::new() };
+        let mut steps = Steps {
+            found: Vec::new(),
+            at: HashMap::new(),
+            weights: vec![1.0],
+            kernels: Vec::new(),
+            is_kernel: Vec::new(),
+        };
         self.visit(request, &mut steps)?;
         Ok(steps.found)
     }
 }
 
 impl Step {
-    /// The messages of all ranks, divided into packets of so many bytes. O(ranks * neighbours); nothing for collective operations, whose
-    /// messages are their algorithms'.
+    /// The messages of all ranks, divided into packets of so many bytes. O(ranks * neighbours); nothing for
+    /// collective operations, whose messages are their algorithms'.
     ///
     /// # Errors
     /// So many ranks make no grid.
@@ -59,7 +66,9 @@ impl Step {
                 traffic.messages += self.times;
                 traffic.bytes = traffic.bytes.saturating_add(message.bytes.saturating_mul(self.times));
                 // A message without bytes is a packet all the same.
-                traffic.packets = traffic.packets.saturating_add(message.bytes.div_ceil(packet).max(1).saturating_mul(self.times));
+                traffic.packets = traffic
+                    .packets
+                    .saturating_add(message.bytes.div_ceil(packet).max(1).saturating_mul(self.times));
             }
         }
         Ok(traffic)
@@ -97,7 +106,13 @@ impl Visitor<f64> for Steps {
         Ok(())
     }
 
-    fn execute(&mut self, _: &str, parallelism: &f64, usages: &[Usage<'_, f64>], _: Span) -> Result<(), AspenError> {
+    fn execute(
+        &mut self,
+        _: &str,
+        parallelism: &f64,
+        usages: &[Usage<'_, f64>],
+        _: Span,
+    ) -> Result<(), AspenError> {
         for usage in usages {
             let Some(step) = Step::of(usage, *parallelism)? else { continue };
             let (span, times) = (usage.tree.resource.span, self.weights.last().copied().unwrap_or(1.0));

@@ -110,12 +110,12 @@ pub const UNITS: [(&str, f64); 9] = [
     ("exa", 1e18),
 ];
 
-/// Whether a word cannot be a name.
+/// Returns `true` if a word cannot be a name.
 pub fn is_reserved(word: &str) -> bool {
     KEYWORDS.contains(&word) || unit(word).is_some()
 }
 
-/// What a unit stands for.
+/// Returns what a unit stands for.
 pub fn unit(word: &str) -> Option<f64> {
     UNITS.iter().find(|(name, _)| *name == word).map(|&(_, value)| value)
 }
@@ -123,7 +123,10 @@ pub fn unit(word: &str) -> Option<f64> {
 type Text<'a> = LocatingSlice<&'a str>;
 
 fn word<'a>(input: &mut Text<'a>) -> Result<&'a str, EmptyError> {
-    (one_of(|c: char| c.is_ascii_alphabetic() || c == '_'), take_while(0.., |c: char| c.is_ascii_alphanumeric() || c == '_'))
+    (
+        one_of(|c: char| c.is_ascii_alphabetic() || c == '_'),
+        take_while(0.., |c: char| c.is_ascii_alphanumeric() || c == '_'),
+    )
         .take()
         .parse_next(input)
 }
@@ -137,7 +140,10 @@ fn number<'a>(input: &mut Text<'a>) -> Result<&'a str, EmptyError> {
 }
 
 fn text<'a>(input: &mut Text<'a>) -> Result<&'a str, EmptyError> {
-    let inside = repeat::<_, _, (), _, _>(0.., alt((preceded('\\', none_of('\n')).void(), none_of(['"', '\\', '\n']).void())));
+    let inside = repeat::<_, _, (), _, _>(
+        0..,
+        alt((preceded('\\', none_of('\n')).void(), none_of(['"', '\\', '\n']).void())),
+    );
     ('"', inside, '"').take().parse_next(input)
 }
 
@@ -154,7 +160,10 @@ pub fn tokens(text_of_file: &str, file: FileId) -> Result<Tokens<'_>, AspenError
     let mut input = LocatingSlice::new(text_of_file);
     let mut found = Tokens::default();
     let space = |input: &mut Text<'_>| {
-        take_while::<_, _, EmptyError>(0.., [' ', '\t', '\r', '\n', '\u{feff}', '\u{c}']).void().parse_next(input).unwrap_or_default();
+        take_while::<_, _, EmptyError>(0.., [' ', '\t', '\r', '\n', '\u{feff}', '\u{c}'])
+            .void()
+            .parse_next(input)
+            .unwrap_or_default();
     };
     loop {
         space(&mut input);
@@ -163,18 +172,25 @@ pub fn tokens(text_of_file: &str, file: FileId) -> Result<Tokens<'_>, AspenError
             return Ok(found);
         }
         if input.starts_with("//") {
-            let comment: &str = take_while::<_, _, EmptyError>(2.., |c: char| c != '\n').parse_next(&mut input).unwrap_or_default();
+            let comment: &str = take_while::<_, _, EmptyError>(2.., |c: char| c != '\n')
+                .parse_next(&mut input)
+                .unwrap_or_default();
             found.comments.push(Comment { text: comment.trim_end(), start });
             continue;
         }
-        let is_path = found.tokens.last().is_some_and(|last| last.kind == Kind::Word && last.text == "include");
-        let path = |input: &mut Text<'_>| take_while::<_, _, EmptyError>(1.., |c: char| !c.is_whitespace()).void().parse_next(input);
+        let is_path =
+            found.tokens.last().is_some_and(|last| last.kind == Kind::Word && last.text == "include");
+        let path = |input: &mut Text<'_>| {
+            take_while::<_, _, EmptyError>(1.., |c: char| !c.is_whitespace()).void().parse_next(input)
+        };
         let before = input;
         let kind = match text_of_file.as_bytes()[start as usize] {
             b'"' => text.parse_next(&mut input).map(|_| Kind::Text),
             _ if is_path => path(&mut input).map(|()| Kind::Path),
             b'0'..=b'9' => number.parse_next(&mut input).map(|_| Kind::Number),
-            b'.' if before[1..].starts_with(|c: char| c.is_ascii_digit()) => number.parse_next(&mut input).map(|_| Kind::Number),
+            b'.' if before[1..].starts_with(|c: char| c.is_ascii_digit()) => {
+                number.parse_next(&mut input).map(|_| Kind::Number)
+            }
             b'a'..=b'z' | b'A'..=b'Z' | b'_' => word.parse_next(&mut input).map(|_| Kind::Word),
             _ => sign.parse_next(&mut input).map(|_| Kind::Sign),
         };
@@ -200,9 +216,14 @@ fn meaningless(text: &str, start: u32, file: FileId) -> AspenError {
             AspenError::at(span(line.len()), "this text has no end: a second \" is missing in its line")
         }
         '!' => AspenError::at(span(1), "'!' alone has no meaning; 'differs from' is written !="),
-        '&' | '|' => AspenError::at(span(character.len_utf8()), "conditions are joined by the words 'and' and 'or'"),
+        '&' | '|' => {
+            AspenError::at(span(character.len_utf8()), "conditions are joined by the words 'and' and 'or'")
+        }
         ';' => AspenError::at(span(1), "';' has no meaning: statements end where the next one begins"),
-        _ => AspenError::at(span(character.len_utf8()), format!("the character {character:?} has no meaning here")),
+        _ => AspenError::at(
+            span(character.len_utf8()),
+            format!("the character {character:?} has no meaning here"),
+        ),
     }
 }
 
@@ -210,5 +231,11 @@ fn run_together(number: Token<'_>, input: &mut Text<'_>, file: FileId) -> AspenE
     let unit_or_word = word.parse_next(input).unwrap_or_default();
     let span = Span { file, start: number.start, end: input.current_token_start() as u32 };
     let _: Result<char, EmptyError> = any.parse_next(input);
-    AspenError::at(span, format!("'{}{unit_or_word}' is no number: a product is written {}*{unit_or_word}", number.text, number.text))
+    AspenError::at(
+        span,
+        format!(
+            "'{}{unit_or_word}' is no number: a product is written {}*{unit_or_word}",
+            number.text, number.text
+        ),
+    )
 }

@@ -128,7 +128,7 @@ pub struct Data {
     pub name: Name,
     /// Its size in bytes: the formula, or the product of a shape's arguments.
     pub size: Expr,
-    /// Whether the size is a shape such as `Matrix(n, n, word)`.
+    /// `true` if the size is a shape such as `Matrix(n, n, word)`.
     pub is_shape: bool,
 }
 
@@ -172,7 +172,7 @@ pub struct Kernel {
 pub struct Argument {
     /// What it is called.
     pub name: Name,
-    /// Whether it is a data structure.
+    /// `true` if it is a data structure.
     pub is_data: bool,
 }
 
@@ -209,7 +209,7 @@ pub enum StatementKind {
 /// A block of steps.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Block {
-    /// Whether the steps need not wait for each other.
+    /// `true` if the steps need not wait for each other.
     pub parallel: bool,
     /// What it is called, or nothing.
     pub label: String,
@@ -220,7 +220,7 @@ pub struct Block {
 /// Steps that happen several times.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Loop {
-    /// Whether one time need not wait for another: `map`.
+    /// `true` if one time need not wait for another: `map`.
     pub parallel: bool,
     /// What counts them from 0.
     pub counter: Option<Name>,
@@ -305,7 +305,7 @@ pub enum Item {
     Resource(Resource),
     /// `static power [30]` or `dynamic power [100]`, in watts.
     Power {
-        /// Whether it flows only while the component works.
+        /// `true` if it flows only while the component works.
         dynamic: bool,
         /// How much.
         watts: Expr,

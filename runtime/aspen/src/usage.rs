@@ -13,6 +13,7 @@ pub struct Usage<'a, N> {
     pub count: N,
     /// How large a piece is.
     pub size: Option<N>,
-    /// The values of the traits, in their order; none where a trait has none, or a word that stands for no number.
+    /// The values of the traits, in their order; none where a trait has none, or a word that stands for no
+    /// number.
     pub traits: Vec<Option<N>>,
 }

@@ -20,7 +20,8 @@ const MOST_STEPS: f64 = 1e7;
 /// How a model is gone through.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Traversal {
-    /// What happens several times is gone through once and multiplied, unless its counter or a sample matters.
+    /// A step that happens several times is gone through once and multiplied, unless its counter or a sample
+    /// matters.
     #[default]
     Implicit,
     /// Every time.
@@ -40,7 +41,7 @@ pub enum Structure<'a, N> {
     Repeat {
         /// How often.
         count: N,
-        /// Whether one time need not wait for another.
+        /// `true` if one time need not wait for another.
         parallel: bool,
         /// The loop's label.
         label: &'a str,
@@ -49,7 +50,7 @@ pub enum Structure<'a, N> {
     Unrolled {
         /// How often.
         count: u64,
-        /// Whether one time need not wait for another.
+        /// `true` if one time need not wait for another.
         parallel: bool,
         /// The loop's label.
         label: &'a str,
@@ -74,7 +75,13 @@ pub trait Visitor<N> {
     ///
     /// # Errors
     /// The visitor's; the traversal ends.
-    fn execute(&mut self, label: &str, parallelism: &N, usages: &[Usage<'_, N>], span: Span) -> Result<(), AspenError>;
+    fn execute(
+        &mut self,
+        label: &str,
+        parallelism: &N,
+        usages: &[Usage<'_, N>],
+        span: Span,
+    ) -> Result<(), AspenError>;
 }
 
 /// Goes through a model.
@@ -93,18 +100,41 @@ pub(crate) struct Walk<'m, N> {
 }
 
 impl<'m, N: Number> Walk<'m, N> {
-    pub(crate) fn new(model: &'m Application, values: &'m Values<'m, N>, traversal: Traversal, seed: u64) -> Walk<'m, N> {
+    pub(crate) fn new(
+        model: &'m Application,
+        values: &'m Values<'m, N>,
+        traversal: Traversal,
+        seed: u64,
+    ) -> Walk<'m, N> {
         let (mentions, samples) = mentions(model);
-        Walk { model, values, traversal, random: Random::new(seed), locals: Vec::new(), calls: 0, steps: 0.0, mentions, samples }
+        Walk {
+            model,
+            values,
+            traversal,
+            random: Random::new(seed),
+            locals: Vec::new(),
+            calls: 0,
+            steps: 0.0,
+            mentions,
+            samples,
+        }
     }
 
     /// Goes through a kernel of the model itself.
-    pub(crate) fn kernel(&mut self, kernel: usize, arguments: Vec<Value<N>>, visitor: &mut dyn Visitor<N>) -> Result<(), AspenError> {
+    pub(crate) fn kernel(
+        &mut self,
+        kernel: usize,
+        arguments: Vec<Value<N>>,
+        visitor: &mut dyn Visitor<N>,
+    ) -> Result<(), AspenError> {
         let of = &self.model.kernels[kernel];
         let (scope, tree) = (of.scope, &of.tree);
         self.calls += 1;
         if self.calls > MOST_CALLS {
-            let sentence = format!("'{}' is called more than {MOST_CALLS} calls deep: it seems to call itself without end", of.full);
+            let sentence = format!(
+                "'{}' is called more than {MOST_CALLS} calls deep: it seems to call itself without end",
+                of.full
+            );
             return Err(AspenError::at(tree.name.span, sentence));
         }
         let before = self.locals.len();
@@ -135,12 +165,19 @@ impl<'m, N: Number> Walk<'m, N> {
     fn quantity(&self, scope: ScopeId, formula: &Expr, what: &str) -> Result<N, AspenError> {
         let number = self.number(scope, formula)?;
         match number.known() {
-            Some(known) if known < 0.0 => Err(AspenError::at(formula.span, format!("{what} is {known} here, and must not be negative"))),
+            Some(known) if known < 0.0 => {
+                Err(AspenError::at(formula.span, format!("{what} is {known} here, and must not be negative")))
+            }
             _ => Ok(number),
         }
     }
 
-    fn body(&mut self, scope: ScopeId, body: &'m [Statement], visitor: &mut dyn Visitor<N>) -> Result<(), AspenError> {
+    fn body(
+        &mut self,
+        scope: ScopeId,
+        body: &'m [Statement],
+        visitor: &mut dyn Visitor<N>,
+    ) -> Result<(), AspenError> {
         let before = self.locals.len();
         for statement in body {
             self.steps += 1.0;
@@ -153,24 +190,45 @@ impl<'m, N: Number> Walk<'m, N> {
         Ok(())
     }
 
-    fn statement(&mut self, scope: ScopeId, statement: &'m Statement, visitor: &mut dyn Visitor<N>) -> Result<(), AspenError> {
+    fn statement(
+        &mut self,
+        scope: ScopeId,
+        statement: &'m Statement,
+        visitor: &mut dyn Visitor<N>,
+    ) -> Result<(), AspenError> {
         match &statement.kind {
             StatementKind::Execute(execute) => self.execute(scope, execute, statement.span, visitor),
             StatementKind::Call(name, arguments) => self.call(scope, name, arguments, visitor),
             StatementKind::Sample(name, distribution) => self.sample(scope, name, distribution),
             StatementKind::Block(block) => {
-                visitor.enter(&if block.parallel { Structure::Parallel(&block.label) } else { Structure::Sequence(&block.label) })?;
+                visitor.enter(&if block.parallel {
+                    Structure::Parallel(&block.label)
+                } else {
+                    Structure::Sequence(&block.label)
+                })?;
                 self.body(scope, &block.body, visitor)?;
                 visitor.leave()
             }
             StatementKind::Loop(repeated) => self.repeat(scope, repeated, visitor),
-            StatementKind::If(condition, then, otherwise) => self.branch(scope, condition, then, otherwise, visitor),
-            StatementKind::Probability(cases, otherwise) => self.chance(scope, cases, otherwise, statement.span, visitor),
-            StatementKind::Switch(name, cases, otherwise) => self.switch(scope, name, cases, otherwise, visitor),
+            StatementKind::If(condition, then, otherwise) => {
+                self.branch(scope, condition, then, otherwise, visitor)
+            }
+            StatementKind::Probability(cases, otherwise) => {
+                self.chance(scope, cases, otherwise, statement.span, visitor)
+            }
+            StatementKind::Switch(name, cases, otherwise) => {
+                self.switch(scope, name, cases, otherwise, visitor)
+            }
         }
     }
 
-    fn execute(&mut self, scope: ScopeId, execute: &'m Execute, span: Span, visitor: &mut dyn Visitor<N>) -> Result<(), AspenError> {
+    fn execute(
+        &mut self,
+        scope: ScopeId,
+        execute: &'m Execute,
+        span: Span,
+        visitor: &mut dyn Visitor<N>,
+    ) -> Result<(), AspenError> {
         let parallelism = match &execute.parallelism {
             Some(formula) => self.quantity(scope, formula, "the parallelism")?,
             None => N::new(1.0),
@@ -180,27 +238,43 @@ impl<'m, N: Number> Walk<'m, N> {
             let count = self.quantity(scope, &tree.count, "the amount")?;
             let size = tree.size.as_ref().map(|size| self.quantity(scope, size, "the size")).transpose()?;
             let quantity = size.as_ref().map_or_else(|| count.clone(), |size| count.times(size));
-            let value =
-                |one: &crate::tree::Trait| one.value.as_ref().map(|value| self.values.worth(scope, &self.locals, value)).transpose();
+            let value = |one: &crate::tree::Trait| {
+                one.value.as_ref().map(|value| self.values.worth(scope, &self.locals, value)).transpose()
+            };
             let traits = tree.traits.iter().map(|one| Ok(value(one)?.flatten())).collect::<Result<_, _>>()?;
             usages.push(Usage { tree, quantity, count, size, traits });
         }
         visitor.execute(&execute.label, &parallelism, &usages, span)
     }
 
-    fn call(&mut self, scope: ScopeId, name: &'m Name, arguments: &'m [Expr], visitor: &mut dyn Visitor<N>) -> Result<(), AspenError> {
+    fn call(
+        &mut self,
+        scope: ScopeId,
+        name: &'m Name,
+        arguments: &'m [Expr],
+        visitor: &mut dyn Visitor<N>,
+    ) -> Result<(), AspenError> {
         let Some(kernel) = self.model.kernel(scope, &name.text) else {
             return Err(AspenError::at(name.span, self.model.no_kernel(scope, &name.text)));
         };
         let takes = &self.model.kernels[kernel].tree.arguments;
         if takes.len() != arguments.len() {
-            let sentence = format!("kernel '{}' takes {} arguments, and {} are given", name.text, takes.len(), arguments.len());
+            let sentence = format!(
+                "kernel '{}' takes {} arguments, and {} are given",
+                name.text,
+                takes.len(),
+                arguments.len()
+            );
             return Err(AspenError::at(name.span, sentence));
         }
         let mut values = Vec::with_capacity(arguments.len());
         for (argument, formula) in takes.iter().zip(arguments) {
             // Data are named, not computed.
-            let value = if argument.is_data { Value::Number(N::zero()) } else { self.values.formula(scope, &self.locals, formula)? };
+            let value = if argument.is_data {
+                Value::Number(N::zero())
+            } else {
+                self.values.formula(scope, &self.locals, formula)?
+            };
             values.push(value);
         }
         self.kernel(kernel, values, visitor)
@@ -208,15 +282,19 @@ impl<'m, N: Number> Walk<'m, N> {
 
     fn sample(&mut self, scope: ScopeId, name: &'m Name, distribution: &'m Expr) -> Result<(), AspenError> {
         let ExprKind::Call(function, arguments) = &distribution.kind else { return Ok(()) };
-        let values: Vec<Value<N>> =
-            arguments.iter().map(|argument| self.values.formula(scope, &self.locals, argument)).collect::<Result<_, _>>()?;
+        let values: Vec<Value<N>> = arguments
+            .iter()
+            .map(|argument| self.values.formula(scope, &self.locals, argument))
+            .collect::<Result<_, _>>()?;
         let known = |value: &Value<N>| match value {
             Value::Number(number) => number.known().map(|number| vec![number]),
             Value::Array(values) => values.iter().map(N::known).collect(),
             Value::Table(_) => None,
         };
         let known: Option<Vec<Vec<f64>>> = values.iter().map(known).collect();
-        let known = known.ok_or_else(|| AspenError::at(distribution.span, "what is drawn from must be known, so it cannot stay open"))?;
+        let known = known.ok_or_else(|| {
+            AspenError::at(distribution.span, "what is drawn from must be known, so it cannot stay open")
+        })?;
         let drawn = match (function.as_str(), known.as_slice()) {
             ("uniform", [low, high]) => low[0] + (high[0] - low[0]) * self.random.unit(),
             ("normal", [mean, deviation]) => mean[0] + deviation[0] * self.random.normal(),
@@ -232,11 +310,20 @@ impl<'m, N: Number> Walk<'m, N> {
                 ));
             }
         };
-        self.locals.push(Local { scope, name: name.text.as_str().into(), value: Value::Number(N::new(drawn)) });
+        self.locals.push(Local {
+            scope,
+            name: name.text.as_str().into(),
+            value: Value::Number(N::new(drawn)),
+        });
         Ok(())
     }
 
-    fn repeat(&mut self, scope: ScopeId, repeated: &'m Loop, visitor: &mut dyn Visitor<N>) -> Result<(), AspenError> {
+    fn repeat(
+        &mut self,
+        scope: ScopeId,
+        repeated: &'m Loop,
+        visitor: &mut dyn Visitor<N>,
+    ) -> Result<(), AspenError> {
         let Loop { parallel, label, .. } = repeated;
         let count = self.quantity(scope, &repeated.count, "the number of times")?;
         let counter = repeated.counter.as_ref();
@@ -249,7 +336,10 @@ impl<'m, N: Number> Walk<'m, N> {
         }
         let Some(known) = count.known().map(f64::ceil) else {
             let why = if draws { "a number is drawn in it each time" } else { "its counter is used" };
-            return Err(AspenError::at(repeated.count.span, format!("how often this happens must be known, because {why}")));
+            return Err(AspenError::at(
+                repeated.count.span,
+                format!("how often this happens must be known, because {why}"),
+            ));
         };
         if self.steps + known > MOST_STEPS {
             let advice = match (counts, draws) {
@@ -257,14 +347,21 @@ impl<'m, N: Number> Walk<'m, N> {
                 (true, _) => "; its counter is used, so each time differs: a smaller number helps (--param)",
                 (false, true) => "; a number is drawn each time: a smaller number helps (--param)",
             };
-            return Err(AspenError::at(repeated.count.span, too_many(&format!("this loop goes {known} times through"), advice)));
+            return Err(AspenError::at(
+                repeated.count.span,
+                too_many(&format!("this loop goes {known} times through"), advice),
+            ));
         }
         visitor.enter(&Structure::Unrolled { count: known as u64, parallel: *parallel, label })?;
         let counter: Option<Rc<str>> = counter.map(|counter| counter.text.as_str().into());
         for time in 0..known as u64 {
             self.steps += 1.0;
             if let Some(name) = &counter {
-                self.locals.push(Local { scope, name: Rc::clone(name), value: Value::Number(N::new(time as f64)) });
+                self.locals.push(Local {
+                    scope,
+                    name: Rc::clone(name),
+                    value: Value::Number(N::new(time as f64)),
+                });
             }
             self.body(scope, &repeated.body, visitor)?;
             if counter.is_some() {
@@ -292,7 +389,13 @@ impl<'m, N: Number> Walk<'m, N> {
         }
     }
 
-    fn weighted(&mut self, scope: ScopeId, weight: &N, body: &'m [Statement], visitor: &mut dyn Visitor<N>) -> Result<(), AspenError> {
+    fn weighted(
+        &mut self,
+        scope: ScopeId,
+        weight: &N,
+        body: &'m [Statement],
+        visitor: &mut dyn Visitor<N>,
+    ) -> Result<(), AspenError> {
         visitor.enter(&Structure::Weighted(weight.clone()))?;
         self.body(scope, body, visitor)?;
         visitor.leave()
@@ -314,13 +417,18 @@ impl<'m, N: Number> Walk<'m, N> {
             if let Some(known) = left.known()
                 && known < -1e-9
             {
-                return Err(AspenError::at(case.value.span, format!("the probabilities up to here are {}, more than 1", 1.0 - known)));
+                return Err(AspenError::at(
+                    case.value.span,
+                    format!("the probabilities up to here are {}, more than 1", 1.0 - known),
+                ));
             }
             weights.push(weight);
         }
         let known: Option<Vec<f64>> = weights.iter().map(N::known).collect();
         if self.traversal == Traversal::Explicit {
-            let known = known.ok_or_else(|| AspenError::at(span, "the probabilities must be known where each time is gone through"))?;
+            let known = known.ok_or_else(|| {
+                AspenError::at(span, "the probabilities must be known where each time is gone through")
+            })?;
             let mut rest = self.random.unit();
             for (case, weight) in cases.iter().zip(known) {
                 if rest <= weight {
@@ -349,7 +457,9 @@ impl<'m, N: Number> Walk<'m, N> {
         for case in cases {
             let equal = N::compare(crate::tree::Comparison::Equal, &value, &self.number(scope, &case.value)?);
             match equal.known() {
-                Some(known) if known != 0.0 && left.known().is_some() => return self.body(scope, &case.body, visitor),
+                Some(known) if known != 0.0 && left.known().is_some() => {
+                    return self.body(scope, &case.body, visitor);
+                }
                 Some(0.0) => {}
                 _ => {
                     self.weighted(scope, &left.times(&equal), &case.body, visitor)?;
@@ -363,21 +473,26 @@ impl<'m, N: Number> Walk<'m, N> {
         }
     }
 
-    /// Whether statements, or what they call, name `name`.
+    /// Returns `true` if statements, or what they call, name `name`.
     fn mentions_name(&self, scope: ScopeId, body: &[Statement], name: &str) -> bool {
         let mut found = false;
         mentioned(body, &mut |other| found |= other == name, &mut |_| {});
-        found || self.any_callee(scope, body, &|kernel| self.model.kernels[kernel].scope == scope && self.mentions[kernel].contains(name))
+        found
+            || self.any_callee(scope, body, &|kernel| {
+                self.model.kernels[kernel].scope == scope && self.mentions[kernel].contains(name)
+            })
     }
 
-    /// Whether statements, or what they call, draw a number.
+    /// Returns `true` if statements, or what they call, draw a number.
     fn draws(&self, scope: ScopeId, body: &[Statement]) -> bool {
         draws(body) || self.any_callee(scope, body, &|kernel| self.samples[kernel])
     }
 
     fn any_callee(&self, scope: ScopeId, body: &[Statement], fits: &dyn Fn(usize) -> bool) -> bool {
         let mut found = false;
-        mentioned(body, &mut |_| {}, &mut |callee| found |= self.model.kernel(scope, callee).is_some_and(fits));
+        mentioned(body, &mut |_| {}, &mut |callee| {
+            found |= self.model.kernel(scope, callee).is_some_and(fits)
+        });
         found
     }
 }
@@ -448,8 +563,12 @@ fn draws(body: &[Statement]) -> bool {
 fn mentioned(body: &[Statement], name: &mut dyn FnMut(&str), kernel: &mut dyn FnMut(&str)) {
     fn condition(of: &Condition, name: &mut dyn FnMut(&str)) {
         match of {
-            Condition::Compare(_, a, b) => [a, b].into_iter().for_each(|formula| each_name(formula, &mut |text, _| name(text))),
-            Condition::And(a, b) | Condition::Or(a, b) => [a, b].into_iter().for_each(|inner| condition(inner, name)),
+            Condition::Compare(_, a, b) => {
+                [a, b].into_iter().for_each(|formula| each_name(formula, &mut |text, _| name(text)))
+            }
+            Condition::And(a, b) | Condition::Or(a, b) => {
+                [a, b].into_iter().for_each(|inner| condition(inner, name))
+            }
         }
     }
     for statement in body {

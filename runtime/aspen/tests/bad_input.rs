@@ -1,4 +1,5 @@
-//! Models that are wrong: each is refused with its place and a sentence, and no input makes the crate panic or hang.
+//! Models that are wrong: each is refused with its place and a sentence, and no input makes the crate panic
+//! or hang.
 
 mod common;
 
@@ -22,10 +23,22 @@ fn names_that_stand_for_nothing_are_refused() {
         (2, 32),
         &["nothing is called 'nubmer'", "did you mean 'number'?"],
     );
-    says("model m { param a = b\nkernel main { execute { flops [a] } } }", (1, 21), &["nothing is called 'b'"]);
-    says("model m { kernel main {\ncall work } kernel wrok { } }", (2, 6), &["there is no kernel 'work'", "did you mean 'wrok'?"]);
+    says(
+        "model m { param a = b\nkernel main { execute { flops [a] } } }",
+        (1, 21),
+        &["nothing is called 'b'"],
+    );
+    says(
+        "model m { kernel main {\ncall work } kernel wrok { } }",
+        (2, 6),
+        &["there is no kernel 'work'", "did you mean 'wrok'?"],
+    );
     says("model m { kernel main {\ncall other.k } }", (2, 6), &["there is no kernel 'other.k'"]);
-    says("model m { kernel k(param a) { } kernel main {\ncall k(1, 2) } }", (2, 6), &["takes 1 arguments, and 2 are given"]);
+    says(
+        "model m { kernel k(param a) { } kernel main {\ncall k(1, 2) } }",
+        (2, 6),
+        &["takes 1 arguments, and 2 are given"],
+    );
     says(&with_main("switch (x) { [1] { } }"), (1, 78), &["nothing is called 'x'"]);
     says(&with_main("execute { flops [femto] }"), (1, 87), &["the units are nano, micro"]);
     says(&with_main("execute { flops [sin(1)] }"), (1, 87), &["there is no function 'sin'", "log, log2"]);
@@ -35,7 +48,9 @@ fn names_that_stand_for_nothing_are_refused() {
 
 #[test]
 fn what_nobody_reaches_is_a_warning() {
-    let model = application("model m { param a = nothing kernel unused { execute { flops [other] } call gone } kernel main { } }");
+    let model = application(
+        "model m { param a = nothing kernel unused { execute { flops [other] } call gone } kernel main { } }",
+    );
     let warnings: Vec<String> = model.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(warnings.len(), 3, "{warnings:?}");
     assert!(warnings.iter().all(|warning| warning.starts_with("model.aspen:1:")), "{warnings:?}");
@@ -43,11 +58,17 @@ fn what_nobody_reaches_is_a_warning() {
 
 #[test]
 fn words_as_values_of_traits_are_warnings() {
-    let model = application("model m { param n = 2 kernel main { execute { loads [1] as stride(n), pattern(stencil4) } } }");
+    let model = application(
+        "model m { param n = 2 kernel main { execute { loads [1] as stride(n), pattern(stencil4) } } }",
+    );
     let warnings: Vec<String> = model.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].contains("nothing is called 'stencil4' here; it is taken as a word"), "{warnings:?}");
-    says("model m { kernel main { execute { loads [1] as stride(m + 1) } } }", (1, 55), &["nothing is called 'm' here"]);
+    says(
+        "model m { kernel main { execute { loads [1] as stride(m + 1) } } }",
+        (1, 55),
+        &["nothing is called 'm' here"],
+    );
 }
 
 #[test]
@@ -57,7 +78,11 @@ fn circles_are_refused_with_their_way() {
         (1, 17),
         &["'a' is defined by itself: a -> b -> c -> a"],
     );
-    says("model m { kernel a { call b } kernel b {\ncall a } kernel main { call a } }", (2, 6), &["never ends", "a -> b -> a"]);
+    says(
+        "model m { kernel a { call b } kernel b {\ncall a } kernel main { call a } }",
+        (2, 6),
+        &["never ends", "a -> b -> a"],
+    );
     says("machine m { node n }\nnode n { node n }", (2, 6), &["component 'n' contains itself"]);
     let long: String = (0..20_000).map(|n| format!("param p{n} = p{} + 1 ", n + 1)).collect();
     let text = format!("model m {{ {long} param p20000 = 1 kernel main {{ execute {{ flops [p0] }} }} }}");
@@ -77,31 +102,58 @@ fn files_that_lead_back_to_themselves_are_refused() {
     write("e.aspen", "model e { import b from \"none.aspen\" kernel main { } }");
     write("f.aspen", "model f { import x from \"a2.aspen\" kernel main { } }");
     write("a2.aspen", "model y { kernel main { } }");
-    let error = |name: &str| Model::read(&mut Sources::default(), &directory.join(name)).unwrap_err().to_string();
+    let error =
+        |name: &str| Model::read(&mut Sources::default(), &directory.join(name)).unwrap_err().to_string();
     assert!(error("a.aspen").contains("b.aspen:2:15: the file leads back to itself"), "{}", error("a.aspen"));
     assert!(error("c.aspen").contains("d.aspen:2:9: the file leads back to itself"), "{}", error("c.aspen"));
-    assert!(error("e.aspen").contains("e.aspen:1:25:") && error("e.aspen").contains("none.aspen cannot be read"), "{}", error("e.aspen"));
+    assert!(
+        error("e.aspen").contains("e.aspen:1:25:") && error("e.aspen").contains("none.aspen cannot be read"),
+        "{}",
+        error("e.aspen")
+    );
     assert!(error("f.aspen").contains("'a2.aspen' has a model 'y', not 'x'"), "{}", error("f.aspen"));
     assert!(error("missing.aspen").contains("missing.aspen cannot be read"));
-    assert!(Model::read(&mut Sources::default(), &directory).unwrap_err().to_string().contains("it is not a file"));
+    assert!(
+        Model::read(&mut Sources::default(), &directory)
+            .unwrap_err()
+            .to_string()
+            .contains("it is not a file")
+    );
 }
 
 #[test]
 fn quantities_must_be_numbers_that_are_not_negative() {
-    says(&with_main("execute { flops [1 - n] }"), (1, 87), &["the amount is -9 here, and must not be negative"]);
+    says(
+        &with_main("execute { flops [1 - n] }"),
+        (1, 87),
+        &["the amount is -9 here, and must not be negative"],
+    );
     says(&with_main("execute [-1] { flops [n] }"), (1, 80), &["the parallelism is -1"]);
     says(&with_main("execute { flops [1] of size [-8] }"), (1, 100), &["the size is -8"]);
     says(&with_main("iterate [-1] { }"), (1, 80), &["the number of times is -1"]);
     says(&with_main("probability { [0.5] { } [0.7] { } }"), (1, 95), &["are 1.2, more than 1"]);
-    says(&with_main("execute { flops [1 / (n - 10)] }"), (1, 92), &["this is 0, and nothing can be divided by it"]);
+    says(
+        &with_main("execute { flops [1 / (n - 10)] }"),
+        (1, 92),
+        &["this is 0, and nothing can be divided by it"],
+    );
     says(&with_main("execute { flops [log(0 - 1)] }"), (1, 87), &["'log' has no value there"]);
     says(&with_main("execute { flops [10 ^ 400] }"), (1, 87), &["too large"]);
     says(&with_main("execute { flops [values] }"), (1, 87), &["this is an array"]);
-    says(&with_main("execute { flops [values[3]] }"), (1, 94), &["'values' has no element 3: its elements are 0 to 2"]);
+    says(
+        &with_main("execute { flops [values[3]] }"),
+        (1, 94),
+        &["'values' has no element 3: its elements are 0 to 2"],
+    );
     says(&with_main("execute { flops [values[0][1]] }"), (1, 97), &["takes one index"]);
     says(&with_main("execute { flops [n[1]] }"), (1, 89), &["'n' is a number, not an array"]);
-    says(&with_main("execute { flops [lookup(values, n, 1)] }"), (1, 87), &["lookup takes an array of values"]);
-    let descending = "model m { param a[] = {3, 2} param b = lookup(a, a, 1) kernel main { execute { flops [b] } } }";
+    says(
+        &with_main("execute { flops [lookup(values, n, 1)] }"),
+        (1, 87),
+        &["lookup takes an array of values"],
+    );
+    let descending =
+        "model m { param a[] = {3, 2} param b = lookup(a, a, 1) kernel main { execute { flops [b] } } }";
     says(descending, (1, 40), &["lookup needs places that ascend"]);
 }
 
@@ -110,15 +162,32 @@ fn loops_without_end_are_refused_with_advice() {
     let explicit = Request::<f64> { traversal: Traversal::Explicit, ..Request::default() };
     let model = application(&with_main("iterate [1e12] { execute { flops [1] } }"));
     let error = model.evaluate(&explicit, None).unwrap_err().to_string();
-    assert!(error.contains("this loop goes 1000000000000 times through") && error.contains("leave --explicit away"), "{error}");
+    assert!(
+        error.contains("this loop goes 1000000000000 times through")
+            && error.contains("leave --explicit away"),
+        "{error}"
+    );
     let model = application(&with_main("iterate i [1e12] { execute { flops [i] } }"));
     let error = model.evaluate(&Request::<f64>::default(), None).unwrap_err().to_string();
     assert!(error.contains("its counter is used"), "{error}");
     let model = application(&with_main("iterate [1e4] { iterate [1e4] { seq { } } }"));
-    assert!(model.evaluate(&explicit, None).unwrap_err().to_string().contains("more steps than can be gone through"));
-    let doubling: String = (0..60).map(|n| format!("kernel k{n} {{ call k{} call k{} }} ", n + 1, n + 1)).collect();
+    assert!(
+        model
+            .evaluate(&explicit, None)
+            .unwrap_err()
+            .to_string()
+            .contains("more steps than can be gone through")
+    );
+    let doubling: String =
+        (0..60).map(|n| format!("kernel k{n} {{ call k{} call k{} }} ", n + 1, n + 1)).collect();
     let model = application(&format!("model m {{ {doubling} kernel k60 {{ }} kernel main {{ call k0 }} }}"));
-    assert!(model.evaluate(&Request::<f64>::default(), None).unwrap_err().to_string().contains("more steps than can be gone through"));
+    assert!(
+        model
+            .evaluate(&Request::<f64>::default(), None)
+            .unwrap_err()
+            .to_string()
+            .contains("more steps than can be gone through")
+    );
 }
 
 #[test]
@@ -154,23 +223,35 @@ fn machines_without_what_is_asked_for_are_refused() {
     let error = on(&whole, "execute { loads [1] as stride(wide) }", "cpu");
     assert!(error.contains("'stride' takes a number on this machine"), "{error}");
     assert!(on(&machine(parts), "execute { flops [1] }", "cpu").contains("parts of machines only"));
-    let none = machine("machine m { node box } node box { socket [0] cpu } socket cpu { core x } core x { resource flops(n) [n] }");
+    let none = machine(
+        "machine m { node box } node box { socket [0] cpu } socket cpu { core x } core x { resource flops(n) [n] }",
+    );
     assert!(on(&none, "execute { flops [1] }", "cpu").contains("there are 0 of these"));
-    says("machine m { node bx }\nnode box { }", (1, 18), &["there is no component 'bx'; did you mean 'box'?"]);
+    says(
+        "machine m { node bx }\nnode box { }",
+        (1, 18),
+        &["there is no component 'bx'; did you mean 'box'?"],
+    );
     says("machine m { socket box } node box { }", (1, 13), &["'box' is a node, not a socket"]);
 }
 
 #[test]
 fn nested_parts_are_not_gone_through_twice() {
-    let nested: String = (0..60).map(|n| format!("part c{n} {{ part [2] c{0} part [3] c{0} }} ", n + 1)).collect();
-    let machine = machine(&format!("machine m {{ socket s part c0 }} socket s {{ }} {nested} part c60 {{ static power [1] }}"));
+    let nested: String =
+        (0..60).map(|n| format!("part c{n} {{ part [2] c{0} part [3] c{0} }} ", n + 1)).collect();
+    let machine = machine(&format!(
+        "machine m {{ socket s part c0 }} socket s {{ }} {nested} part c60 {{ static power [1] }}"
+    ));
     assert!(on(&machine, "execute { flops [1] }", "s").contains("no resource 'flops'"));
 }
 
 #[test]
 fn formulas_that_grow_without_measure_are_refused() {
-    let chain: String = (0..200).map(|n| format!("param p{} = max(p{n} + 1, n * log2(p{n} + 2)) / 2 ", n + 1)).collect();
-    let model = application(&format!("model m {{ param n = 3 param p0 = n {chain} kernel main {{ execute {{ flops [p200] }} }} }}"));
+    let chain: String =
+        (0..200).map(|n| format!("param p{} = max(p{n} + 1, n * log2(p{n} + 2)) / 2 ", n + 1)).collect();
+    let model = application(&format!(
+        "model m {{ param n = 3 param p0 = n {chain} kernel main {{ execute {{ flops [p200] }} }} }}"
+    ));
     assert!(model.evaluate(&Request::<f64>::default(), None).is_ok());
     let open = [("n".to_owned(), Formula::open("n"))];
     let error = model.evaluate(&Request { parameters: &open, ..Request::default() }, None).unwrap_err();
@@ -180,7 +261,9 @@ fn formulas_that_grow_without_measure_are_refused() {
 #[test]
 fn parameters_that_are_not_there_are_named() {
     let parameters = [("value".to_owned(), 1.0)];
-    let error = application(&with_main("")).evaluate(&Request { parameters: &parameters, ..Request::default() }, None).unwrap_err();
+    let error = application(&with_main(""))
+        .evaluate(&Request { parameters: &parameters, ..Request::default() }, None)
+        .unwrap_err();
     assert!(error.to_string().contains("there is no parameter 'value'; did you mean 'values'?"), "{error}");
 }
 
@@ -190,9 +273,12 @@ fn soup() -> impl Strategy<Value = String> {
         prop::sample::select(aspen::token::KEYWORDS.to_vec())
             .prop_filter("files stay unread", |word| *word != "include" && *word != "import"),
         prop::sample::select(vec![
-            "{", "}", "[", "]", "(", ")", ",", ".", "..", "=", "==", "+", "-", "*", "/", "^", "\"x\"", "5", "1e9", ".5", "// c\n"
+            "{", "}", "[", "]", "(", ")", ",", ".", "..", "=", "==", "+", "-", "*", "/", "^", "\"x\"", "5",
+            "1e9", ".5", "// c\n"
         ]),
-        prop::sample::select(vec!["main", "n", "x", "flops", "giga", "max", "machine", "node", "uniform", "comm", "nn3d", "values"]),
+        prop::sample::select(vec![
+            "main", "n", "x", "flops", "giga", "max", "machine", "node", "uniform", "comm", "nn3d", "values"
+        ]),
     ];
     prop::collection::vec(words, 0..80).prop_map(|words| words.join(" "))
 }
@@ -219,12 +305,18 @@ fn try_all(text: &str) {
     let id = sources.add("any", text);
     if let Ok(formatted) = aspen::format(&sources, id) {
         let again = sources.add("formatted", formatted.clone());
-        assert_eq!(aspen::format(&sources, again).unwrap_or_else(|error| panic!("{error}")), formatted, "{text:?}");
+        assert_eq!(
+            aspen::format(&sources, again).unwrap_or_else(|error| panic!("{error}")),
+            formatted,
+            "{text:?}"
+        );
     }
     match Model::load(&mut sources, id) {
         Ok(Model::Application(model)) => {
             let _ = model.outline();
-            let _ = model.evaluate(&Request::<f64>::default(), None).map_err(|error| error.located(&sources).to_string());
+            let _ = model
+                .evaluate(&Request::<f64>::default(), None)
+                .map_err(|error| error.located(&sources).to_string());
             let _ = model.communication(&Request::default());
         }
         Ok(Model::Machine(machine)) => drop(machine.outline()),

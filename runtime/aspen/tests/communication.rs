@@ -20,7 +20,11 @@ fn pairs(step: &Step, ranks: u64, receives: bool, draw: u64) -> Pairs {
     let grid = step.grid(ranks).unwrap();
     let mut pairs = Pairs::new();
     for rank in 0..ranks {
-        let all = if receives { step.receives(rank, ranks, grid.as_ref(), draw) } else { step.sends(rank, ranks, grid.as_ref(), draw) };
+        let all = if receives {
+            step.receives(rank, ranks, grid.as_ref(), draw)
+        } else {
+            step.sends(rank, ranks, grid.as_ref(), draw)
+        };
         for Message { peer, bytes } in all {
             *pairs.entry(if receives { (peer, rank, bytes) } else { (rank, peer, bytes) }).or_default() += 1;
         }
@@ -41,7 +45,11 @@ fn pattern() -> impl Strategy<Value = Pattern> {
         })),
         any::<bool>().prop_map(|up| Pattern::Sweep(if up { Wave::Up } else { Wave::Down })),
         Just(Pattern::Random),
-        (0usize..3, any::<[bool; 2]>()).prop_map(|(axis, [up, periodic])| Pattern::Shift { axis, up, periodic }),
+        (0usize..3, any::<[bool; 2]>()).prop_map(|(axis, [up, periodic])| Pattern::Shift {
+            axis,
+            up,
+            periodic
+        }),
     ]
 }
 
@@ -88,11 +96,18 @@ fn a_cube_has_six_faces_twelve_edges_and_eight_corners() {
 fn nodes_are_twice_as_many_along_each_free_axis() {
     let bytes = |text: &str, ranks: u64| {
         let step = step(text);
-        let mut bytes: Vec<u64> = step.sends(0, ranks, step.grid(ranks).unwrap().as_ref(), 0).iter().map(|message| message.bytes).collect();
+        let mut bytes: Vec<u64> = step
+            .sends(0, ranks, step.grid(ranks).unwrap().as_ref(), 0)
+            .iter()
+            .map(|message| message.bytes)
+            .collect();
         bytes.sort_unstable();
         bytes
     };
-    assert_eq!(bytes("comm [23] of size [24] as nn3d, nodal", 8), [24, 46 * 24, 46 * 24, 46 * 24, 2116 * 24, 2116 * 24, 2116 * 24]);
+    assert_eq!(
+        bytes("comm [23] of size [24] as nn3d, nodal", 8),
+        [24, 46 * 24, 46 * 24, 46 * 24, 2116 * 24, 2116 * 24, 2116 * 24]
+    );
     assert_eq!(bytes("comm [23] of size [8] as nn2d, nodal", 4), [8, 46 * 8, 46 * 8]);
     assert_eq!(bytes("comm [23] of size [8] as nn2d, face", 4), [23 * 8, 23 * 8]);
     assert_eq!(bytes("comm [23] of size [8] as nn1d, nodal, periodic", 3), [8, 8]);
@@ -102,7 +117,10 @@ fn nodes_are_twice_as_many_along_each_free_axis() {
 fn ends_meet_only_if_it_is_periodic() {
     let peers = |text: &str, rank: u64| {
         let step = step(text);
-        step.sends(rank, 4, step.grid(4).unwrap().as_ref(), 0).iter().map(|message| message.peer).collect::<Vec<u64>>()
+        step.sends(rank, 4, step.grid(4).unwrap().as_ref(), 0)
+            .iter()
+            .map(|message| message.peer)
+            .collect::<Vec<u64>>()
     };
     assert_eq!(peers("comm [1] of size [8] as nn1d", 0), [1]);
     assert_eq!(peers("comm [1] of size [8] as nn1d, periodic", 0), [3, 1]);
@@ -132,7 +150,10 @@ fn messages_without_a_pattern_go_to_nobody_in_particular() {
 #[test]
 fn collective_operations_know_their_operation_and_bytes() {
     let of = |text: &str| (step(text).pattern, step(text).bytes());
-    assert_eq!(of("comm [3] of size [8] as allreduce, min"), (Pattern::Collective(Collective::Allreduce, Operation::Min), 24));
+    assert_eq!(
+        of("comm [3] of size [8] as allreduce, min"),
+        (Pattern::Collective(Collective::Allreduce, Operation::Min), 24)
+    );
     assert_eq!(of("comm [5] as allreduce"), (Pattern::Collective(Collective::Allreduce, Operation::Sum), 5));
     assert_eq!(of("comm [0] as barrier"), (Pattern::Collective(Collective::Barrier, Operation::Sum), 0));
     for name in ["reduce", "scan", "bcast", "allgather", "alltoall", "scatter", "gather"] {
@@ -142,8 +163,7 @@ fn collective_operations_know_their_operation_and_bytes() {
 
 #[test]
 fn times_are_counted_over_loops_and_calls() {
-    let text =
-        "model m { kernel a { execute [3] { comm [1] as barrier } } kernel main { iterate [10] { call a map [2] { call a } } call a } }";
+    let text = "model m { kernel a { execute [3] { comm [1] as barrier } } kernel main { iterate [10] { call a map [2] { call a } } call a } }";
     let steps = application(text).communication(&Request::default()).unwrap();
     assert_eq!(steps.len(), 1);
     assert_eq!((steps[0].times, steps[0].step.times), (31.0, 3));
@@ -152,8 +172,14 @@ fn times_are_counted_over_loops_and_calls() {
 #[test]
 fn unknown_traits_are_said() {
     for (text, parts) in [
-        ("comm [1] of size [8] as allredcue", &["'allredcue' is no pattern", "did you mean 'allreduce'?"][..]),
-        ("comm [1] of size [8] as allreduce, avg", &["'avg' means for 'allreduce' is not known", "min, max, sum, prod"]),
+        (
+            "comm [1] of size [8] as allredcue",
+            &["'allredcue' is no pattern", "did you mean 'allreduce'?"][..],
+        ),
+        (
+            "comm [1] of size [8] as allreduce, avg",
+            &["'avg' means for 'allreduce' is not known", "min, max, sum, prod"],
+        ),
         ("comm [1] of size [8] as bcast, min", &["'min' means for 'bcast'", "takes no further traits"]),
         ("comm [1] of size [8] as nn3d, faces", &["'faces'", "did you mean 'face'?", "periodic"]),
         ("comm [1] of size [8] as nn3d, pwave, nwave", &["nobody would send"]),
@@ -176,13 +202,18 @@ fn unknown_traits_are_said() {
 fn ranks_without_a_grid_are_told_which_have_one() {
     let step = step("comm [5] of size [8] as nn3d");
     let error = step.grid(14).unwrap_err().to_string();
-    assert!(error.contains("14 ranks make no grid of 3 dimensions") && error.contains("12 or 18 do"), "{error}");
+    assert!(
+        error.contains("14 ranks make no grid of 3 dimensions") && error.contains("12 or 18 do"),
+        "{error}"
+    );
     assert_eq!(step.grid(12).unwrap().map(|grid| grid.sides()), Some([3, 2, 2]));
 }
 
 #[test]
 fn messages_that_are_too_long_are_refused() {
-    for text in ["comm [1e10] of size [8] as nn3d", "comm [1e300] as allreduce", "comm [4e9] of size [4e9] as bcast"] {
+    for text in
+        ["comm [1e10] of size [8] as nn3d", "comm [1e300] as allreduce", "comm [4e9] of size [4e9] as bcast"]
+    {
         let model = application(&with_main(&format!("execute {{ {text} }}")));
         assert!(model.communication(&Request::default()).is_err(), "{text}");
     }

@@ -13,7 +13,9 @@ fn flops(body: &str) -> f64 {
 #[test]
 fn loops_multiply_and_parallelism_too() {
     assert_eq!(
-        flops("iterate [3] { map [2] { execute [5] { flops [7] } } } par { execute { flops [1] } seq { execute { flops [2] } } }"),
+        flops(
+            "iterate [3] { map [2] { execute [5] { flops [7] } } } par { execute { flops [1] } seq { execute { flops [2] } } }"
+        ),
         213.0
     );
     assert_eq!(flops("iterate [2.5] { execute { flops [4] } }"), 10.0);
@@ -33,16 +35,26 @@ fn a_counter_that_is_used_is_counted() {
 #[test]
 fn branches_are_taken() {
     assert_eq!(flops("if (n == 10) { execute { flops [1] } } else { execute { flops [2] } }"), 1.0);
-    assert_eq!(flops("if (n < 10) { execute { flops [1] } } else if (n >= 10) { execute { flops [2] } }"), 2.0);
+    assert_eq!(
+        flops("if (n < 10) { execute { flops [1] } } else if (n >= 10) { execute { flops [2] } }"),
+        2.0
+    );
     assert_eq!(flops("if (n != 10) { execute { flops [1] } }"), 0.0);
-    assert_eq!(flops("switch (n) { [3] { execute { flops [1] } } [10] { execute { flops [2] } } else { execute { flops [3] } } }"), 2.0);
+    assert_eq!(
+        flops(
+            "switch (n) { [3] { execute { flops [1] } } [10] { execute { flops [2] } } else { execute { flops [3] } } }"
+        ),
+        2.0
+    );
     assert_eq!(flops("switch (n) { [3] { execute { flops [1] } } else { execute { flops [3] } } }"), 3.0);
 }
 
 #[test]
 fn and_and_or_bind_alike_from_left_to_right() {
     // (true or true) and false.
-    let text = with_main("if (n == 10 or n == 10 and n == 11) { execute { flops [1] } } else { execute { flops [2] } }");
+    let text = with_main(
+        "if (n == 10 or n == 10 and n == 11) { execute { flops [1] } } else { execute { flops [2] } }",
+    );
     assert_eq!(evaluate(&text).total("flops"), 2.0);
     let warnings = application(&text).warnings;
     assert_eq!(warnings.len(), 1);
@@ -54,7 +66,10 @@ fn probabilities_weigh_implicitly_and_are_drawn_explicitly() {
     let body = "probability { [0.3] { execute { flops [100] } } [0.5] { execute { flops [200] } } else { execute { flops [300] } } }";
     assert!((flops(body) - 190.0).abs() < 1e-9);
     let text = with_main(&format!("iterate [10000] {{ {body} }}"));
-    let drawn = |seed| evaluate_with(&text, &Request { traversal: Traversal::Explicit, seed, ..Request::default() }).total("flops");
+    let drawn = |seed| {
+        evaluate_with(&text, &Request { traversal: Traversal::Explicit, seed, ..Request::default() })
+            .total("flops")
+    };
     // Ten thousand draws with a deviation of 70: 100 standard errors of 0.7.
     assert!((drawn(1) / 10_000.0 - 190.0).abs() < 7.0, "{}", drawn(1));
     assert_eq!(drawn(1), drawn(1));
@@ -65,13 +80,13 @@ fn probabilities_weigh_implicitly_and_are_drawn_explicitly() {
 fn samples_are_drawn_each_time_and_hold_until_their_block_ends() {
     let request = |seed| Request { seed, ..Request::default() };
     let mean = |distribution: &str| {
-        let text = with_main(&format!("iterate [20000] {{ sample x from {distribution} execute {{ flops [x] }} }}"));
+        let text =
+            with_main(&format!("iterate [20000] {{ sample x from {distribution} execute {{ flops [x] }} }}"));
         evaluate_with(&text, &request(3)).total("flops") / 20_000.0
     };
     assert!((mean("uniform(2, 4)") - 3.0).abs() < 0.03);
     assert!((mean("normal(50, 2)") - 50.0).abs() < 0.1);
-    let text =
-        "model m { param steps[] = {0.25, 0.75, 1} kernel main { iterate [20000] { sample x from cdf(steps) execute { flops [x] } } } }";
+    let text = "model m { param steps[] = {0.25, 0.75, 1} kernel main { iterate [20000] { sample x from cdf(steps) execute { flops [x] } } } }";
     assert!((evaluate_with(text, &request(3)).total("flops") / 20_000.0 - 1.0).abs() < 0.03);
 }
 
@@ -89,8 +104,7 @@ fn kernels_see_the_names_of_their_callers() {
 
 #[test]
 fn parameters_of_a_kernel_see_its_arguments() {
-    let text =
-        "model m { param a = 2 kernel k(param x) { param y = a * x param z = y + 1 execute { flops [z] } } kernel main { call k(5) } }";
+    let text = "model m { param a = 2 kernel k(param x) { param y = a * x param z = y + 1 execute { flops [z] } } kernel main { call k(5) } }";
     assert_eq!(evaluate(text).total("flops"), 11.0);
 }
 
@@ -110,7 +124,9 @@ fn imported_models_keep_their_names_to_themselves() {
     write("sub/c.aspen", "model c { include extra.aspen kernel work { execute { flops [1000 * n] } } }");
     write("sub/extra.aspen", "param n = 7 // of an included file");
     let mut sources = Sources::default();
-    let Model::Application(model) = Model::read(&mut sources, &directory.join("a.aspen")).unwrap_or_else(|error| panic!("{error}")) else {
+    let Model::Application(model) =
+        Model::read(&mut sources, &directory.join("a.aspen")).unwrap_or_else(|error| panic!("{error}"))
+    else {
         panic!("a machine")
     };
     let found = model.evaluate(&Request::<f64>::default(), None).unwrap();
@@ -168,7 +184,10 @@ fn conflicts_add_up_and_the_rest_overlaps() {
     assert_eq!(seconds("execute { flops [3 * giga] loads [2 * giga] }", "cpu"), 3.0);
     assert_eq!(seconds("execute { flops [3 * giga] loads [2 * giga] stores [2 * giga] }", "cpu"), 4.0);
     // loads and intops meet in stores.
-    assert_eq!(seconds("execute { loads [1 * giga] stores [1 * giga] intops [1 * giga] flops [2.5 * giga] }", "cpu"), 3.0);
+    assert_eq!(
+        seconds("execute { loads [1 * giga] stores [1 * giga] intops [1 * giga] flops [2.5 * giga] }", "cpu"),
+        3.0
+    );
     assert_eq!(seconds("execute { loads [1 * giga] intops [1 * giga] }", "cpu"), 1.0);
     assert_eq!(seconds("execute { loads [1 * giga] loads [1 * giga] }", "cpu"), 2.0);
     assert_eq!(seconds("par { execute { flops [giga] } execute { loads [giga] } }", "cpu"), 2.0);
@@ -179,7 +198,11 @@ fn conflicts_add_up_and_the_rest_overlaps() {
 #[test]
 fn energy_and_memory_are_those_of_the_machine() {
     let model = application(&with_main("execute [16] { flops [giga] } execute { loads [giga] }"));
-    let found = model.evaluate(&Request::<f64>::default(), Some((&machine(MACHINE), "cpu"))).unwrap().runtime.unwrap();
+    let found = model
+        .evaluate(&Request::<f64>::default(), Some((&machine(MACHINE), "cpu")))
+        .unwrap()
+        .runtime
+        .unwrap();
     assert_eq!(found.seconds, 2.0);
     // 16 cores for a second each.
     assert_eq!(found.dynamic_energy, 32.0);
@@ -190,9 +213,17 @@ fn energy_and_memory_are_those_of_the_machine() {
 #[test]
 fn communication_is_left_to_a_network_and_said() {
     let model = application(&with_main("execute { comm [1] of size [8] as bcast flops [giga] }"));
-    let found = model.evaluate(&Request::<f64>::default(), Some((&machine(MACHINE), "cpu"))).unwrap().runtime.unwrap();
+    let found = model
+        .evaluate(&Request::<f64>::default(), Some((&machine(MACHINE), "cpu")))
+        .unwrap()
+        .runtime
+        .unwrap();
     assert_eq!(found.seconds, 1.0);
-    assert!(found.notes.iter().any(|note| note.contains("'comm' is not in the runtime")), "{:?}", found.notes);
+    assert!(
+        found.notes.iter().any(|note| note.contains("'comm' is not in the runtime")),
+        "{:?}",
+        found.notes
+    );
 }
 
 #[test]
@@ -201,15 +232,24 @@ fn a_kernel_can_be_asked_for_with_its_arguments() {
     let mut sources = Sources::default();
     let id = sources.add("kernel", "k(2 + 3, 0)");
     let kernel = aspen::parse_formula(&sources, id).unwrap();
-    assert_eq!(evaluate_with(text, &Request { kernel: Some(&kernel), ..Request::default() }).total("flops"), 5.0);
+    assert_eq!(
+        evaluate_with(text, &Request { kernel: Some(&kernel), ..Request::default() }).total("flops"),
+        5.0
+    );
 }
 
 #[test]
 fn formulas_are_multiplied_out_and_added_up() {
     let of = |formula: &str| {
-        let model = application(&format!("model m {{ param n = 1 param k = 2 kernel main {{ execute {{ flops [{formula}] }} }} }}"));
+        let model = application(&format!(
+            "model m {{ param n = 1 param k = 2 kernel main {{ execute {{ flops [{formula}] }} }} }}"
+        ));
         let open = ["n", "k"].map(|name| (name.to_owned(), Formula::open(name)));
-        model.evaluate(&Request { parameters: &open, ..Request::default() }, None).unwrap().total("flops").to_string()
+        model
+            .evaluate(&Request { parameters: &open, ..Request::default() }, None)
+            .unwrap()
+            .total("flops")
+            .to_string()
     };
     assert_eq!(of("2 * n * n + n^2 * 3 + n - n"), "5 * n^2");
     assert_eq!(of("(n + 1) * (n - 1)"), "n^2 - 1");
@@ -226,10 +266,12 @@ fn formulas_are_multiplied_out_and_added_up() {
 
 #[test]
 fn a_condition_that_stays_open_is_a_factor() {
-    let model =
-        application("model m { param n = 1 kernel main { if (n > 5) { execute { flops [7] } } else { execute { flops [2 * n] } } } }");
+    let model = application(
+        "model m { param n = 1 kernel main { if (n > 5) { execute { flops [7] } } else { execute { flops [2 * n] } } } }",
+    );
     let open = [("n".to_owned(), Formula::open("n"))];
-    let found = model.evaluate(&Request { parameters: &open, ..Request::default() }, None).unwrap().total("flops");
+    let found =
+        model.evaluate(&Request { parameters: &open, ..Request::default() }, None).unwrap().total("flops");
     assert_eq!((found.at(6.0), found.at(5.0)), (7.0, 10.0));
     assert!(found.to_string().contains("(n > 5)"), "{found}");
 }

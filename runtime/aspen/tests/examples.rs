@@ -2,7 +2,9 @@
 
 mod common;
 
-use aspen::{Application, Evaluation, Formula, Machine, Model, Number, Pattern, Request, Sources, Step, Traffic};
+use aspen::{
+    Application, Evaluation, Formula, Machine, Model, Number, Pattern, Request, Sources, Step, Traffic,
+};
 use std::path::Path;
 
 fn read(name: &str) -> (Model, Sources) {
@@ -36,7 +38,15 @@ fn near(a: f64, b: f64) {
 
 #[test]
 fn all_are_formatted_and_checked() {
-    for name in ["stencil.aspen", "cg.aspen", "lulesh.aspen", "transformer.aspen", "rounds.aspen", "cluster.aspen", "rig.aspen"] {
+    for name in [
+        "stencil.aspen",
+        "cg.aspen",
+        "lulesh.aspen",
+        "transformer.aspen",
+        "rounds.aspen",
+        "cluster.aspen",
+        "rig.aspen",
+    ] {
         let (_, sources) = read(name);
         assert_eq!(aspen::format(&sources, 0).unwrap(), sources.file(0).text, "{name}");
     }
@@ -51,7 +61,8 @@ fn the_stencil_loads_longest() {
     assert_eq!(found.total("stores"), 8e8);
     assert_eq!(found.data, 2.0 * 8e6);
     let runtime = found.runtime.unwrap();
-    // 32 memories take 31,250 points each, 7 + 1 words one after the other, at 40 GB/s; 256 cores take 3,907 points, 8 flops at 8 GF/s.
+    // 32 memories take 31,250 points each, 7 + 1 words one after the other, at 40 GB/s; 256 cores take 3,907
+    // points, 8 flops at 8 GF/s.
     near(runtime.seconds, 100.0 * 31_250.0 * 64.0 / 40e9);
     // 16 boxes of 50 W and 32 sockets of 20 W.
     near(runtime.static_energy, 1440.0 * runtime.seconds);
@@ -89,7 +100,8 @@ fn a_training_step_takes_six_operations_for_each_weight_and_token() {
     assert_eq!((steps[0].times, steps[0].step.bytes()), (24.0, 12 * 2048 * 2048 * 2));
 }
 
-/// The table of the model's phases on 4 x 4 x 4 ranks: bytes, packets of 512 bytes, and hops of packets on a torus of that shape.
+/// The table of the model's phases on 4 x 4 x 4 ranks: bytes, packets of 512 bytes, and hops of packets on a
+/// torus of that shape.
 #[test]
 fn lulesh_moves_what_the_program_moves() {
     let model = application("lulesh.aspen");
@@ -129,12 +141,16 @@ fn a_formula_that_is_open_agrees_with_numbers() {
     let model = application("stencil.aspen");
     let machine = cluster();
     let open = [("n".to_owned(), Formula::open("n"))];
-    let formula = model.evaluate(&Request { parameters: &open, ..Request::default() }, Some((&machine, "cpu"))).unwrap();
+    let formula = model
+        .evaluate(&Request { parameters: &open, ..Request::default() }, Some((&machine, "cpu")))
+        .unwrap();
     let seconds = formula.runtime.unwrap().seconds;
     assert!(seconds.known().is_none());
     for n in [16.0, 100.0, 777.0] {
         let known = [("n".to_owned(), n)];
-        let number = model.evaluate(&Request { parameters: &known, ..Request::default() }, Some((&machine, "cpu"))).unwrap();
+        let number = model
+            .evaluate(&Request { parameters: &known, ..Request::default() }, Some((&machine, "cpu")))
+            .unwrap();
         near(seconds.at(n), number.runtime.unwrap().seconds);
     }
 }

@@ -21,15 +21,15 @@ fn blocks_are_indented_and_operators_spaced() {
 #[test]
 fn lines_that_go_on_are_indented_once_more() {
     let text = "core c {\nresource flops(n) [n/clock]\nwith dp [base*2],\nsimd [base/4]\nresource loads(b) [b/bw]\n}\n";
-    let expected =
-        "core c {\n  resource flops(n) [n / clock]\n    with dp [base * 2],\n    simd [base / 4]\n  resource loads(b) [b / bw]\n}\n";
+    let expected = "core c {\n  resource flops(n) [n / clock]\n    with dp [base * 2],\n    simd [base / 4]\n  resource loads(b) [b / bw]\n}\n";
     assert_eq!(formatted(text), expected);
 }
 
 #[test]
 fn statements_that_share_a_line_get_their_own() {
     let text = "model m { param a = 1 param b[] = {1,2, 3} data x as Array(a,8) kernel main { } }";
-    let expected = "model m { param a = 1\n  param b[] = {1, 2, 3}\n  data x as Array(a, 8)\n  kernel main { } }\n";
+    let expected =
+        "model m { param a = 1\n  param b[] = {1, 2, 3}\n  data x as Array(a, 8)\n  kernel main { } }\n";
     assert_eq!(formatted(text), expected);
 }
 
@@ -82,16 +82,19 @@ fn space() -> impl Strategy<Value = &'static str> {
 
 fn statement() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
-        (formula(), space(), formula())
-            .prop_map(|(a, s, b)| format!("execute{s}[{a}]{s}{{{s}flops [{b}]{s}as dp,{s}simd({a}) loads[{a}] of size [8]{s}from x }}")),
+        (formula(), space(), formula()).prop_map(|(a, s, b)| format!(
+            "execute{s}[{a}]{s}{{{s}flops [{b}]{s}as dp,{s}simd({a}) loads[{a}] of size [8]{s}from x }}"
+        )),
         (formula(), space()).prop_map(|(a, s)| format!("call k({a},{s}2)")),
         Just("sample x from uniform(0,1)".to_owned()),
     ];
     leaf.prop_recursive(3, 12, 3, |inner| {
         let body = prop::collection::vec(inner, 0..3).prop_map(|all| all.join(" "));
         prop_oneof![
-            (formula(), space(), body.clone()).prop_map(|(n, s, body)| format!("iterate i[{n}]{s}\"l\"{{{body}{s}}}")),
-            (formula(), space(), body.clone()).prop_map(|(n, s, body)| format!("if({n}=={n}){{{body}}}{s}else{{{s}{body}}}")),
+            (formula(), space(), body.clone())
+                .prop_map(|(n, s, body)| format!("iterate i[{n}]{s}\"l\"{{{body}{s}}}")),
+            (formula(), space(), body.clone())
+                .prop_map(|(n, s, body)| format!("if({n}=={n}){{{body}}}{s}else{{{s}{body}}}")),
             (space(), body).prop_map(|(s, body)| format!("probability{{[0.5]{s}{{{body}}}else{{{body}}}}}")),
         ]
     })

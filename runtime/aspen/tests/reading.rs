@@ -35,7 +35,8 @@ fn numbers_units_and_functions_have_their_values() {
 
 #[test]
 fn a_range_needs_no_spaces_around_its_dots() {
-    let (_, sources) = load("model m { param n = 5 in 1..10 kernel main { execute { flops [n] } } }").unwrap();
+    let (_, sources) =
+        load("model m { param n = 5 in 1..10 kernel main { execute { flops [n] } } }").unwrap();
     let tree::File::Application(model) = parse(&sources, 0).unwrap() else { panic!("a machine") };
     let tree::Global::Param(param) = &model.globals[0] else { panic!("{:?}", model.globals) };
     let Some(tree::Domain::Range(least, most)) = &param.domain else { panic!("{param:?}") };
@@ -44,16 +45,33 @@ fn a_range_needs_no_spaces_around_its_dots() {
 
 #[test]
 fn labels_of_older_models_are_words_before_the_quantity() {
-    let amounts = evaluate(&with_main("execute first { flops [1] } execute second [10] { flops [2] } execute [3] \"third\" { flops [4] }"));
+    let amounts = evaluate(&with_main(
+        "execute first { flops [1] } execute second [10] { flops [2] } execute [3] \"third\" { flops [4] }",
+    ));
     assert_eq!(amounts.total("flops"), 33.0);
 }
 
 #[test]
 fn what_was_expected_is_said_with_line_and_column() {
     for (text, line, column, parts) in [
-        ("model m {\n  kernel main {\n    execute { flops 5 }\n  }\n}", 3, 21, &["expected '['", "'5' is here"][..]),
-        ("model m { kernel main { iterate [2] execute } }", 1, 37, &["a text in \"quotes\"", "'{'", "'execute' is here"]),
-        ("model m { param size = 3 }", 1, 17, &["'size' is here, a word of the language that cannot be a name"]),
+        (
+            "model m {\n  kernel main {\n    execute { flops 5 }\n  }\n}",
+            3,
+            21,
+            &["expected '['", "'5' is here"][..],
+        ),
+        (
+            "model m { kernel main { iterate [2] execute } }",
+            1,
+            37,
+            &["a text in \"quotes\"", "'{'", "'execute' is here"],
+        ),
+        (
+            "model m { param size = 3 }",
+            1,
+            17,
+            &["'size' is here, a word of the language that cannot be a name"],
+        ),
         ("model m { kernel main { call a(1, ) } }", 1, 35, &["a formula", "')' is here"]),
         ("model m { kernel main { }", 1, 26, &["'kernel'", "'}'", "the file ends"]),
         ("machine m { node [2 x }", 1, 21, &["']'", "'x' is here"]),
@@ -112,6 +130,7 @@ fn depth_is_limited_with_a_sentence() {
 
 #[test]
 fn a_long_sum_is_no_deep_one() {
-    let text = format!("model m {{ param n = 1 {} kernel main {{ execute {{ flops [n] }} }} }}", "+ 1".repeat(150));
+    let text =
+        format!("model m {{ param n = 1 {} kernel main {{ execute {{ flops [n] }} }} }}", "+ 1".repeat(150));
     assert_eq!(evaluate(&text).total("flops"), 151.0);
 }

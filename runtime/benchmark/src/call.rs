@@ -37,7 +37,11 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// If it is no function of MPI.
-    pub fn new(ranks: &'a Ranks<'a>, options: &'a Options, variants: &'a [(u32, u32)]) -> Result<Call<'a>, Refusal> {
+    pub fn new(
+        ranks: &'a Ranks<'a>,
+        options: &'a Options,
+        variants: &'a [(u32, u32)],
+    ) -> Result<Call<'a>, Refusal> {
         let trace = ranks.trace;
         let template = &trace.templates[trace.calls[variants[0].1 as usize].0 as usize];
         let function = &trace.functions[template.function as usize];
@@ -46,14 +50,19 @@ impl<'a> Call<'a> {
         let mut arguments = Vec::new();
         for (name, field) in function.arguments.iter().zip(&template.fields) {
             let parameter = signature.parameters.iter().find(|parameter| parameter.name == name);
-            arguments.push(Argument { parameter: parameter.ok_or_else(|| format!("it has no argument {name}"))?, field, at });
+            arguments.push(Argument {
+                parameter: parameter.ok_or_else(|| format!("it has no argument {name}"))?,
+                field,
+                at,
+            });
             at += field.numbers().unwrap_or(0) as usize;
         }
-        let cells: Vec<(u32, &[Cell])> = variants.iter().map(|&(shape, call)| (shape, trace.calls[call as usize].1.as_slice())).collect();
+        let cells: Vec<(u32, &[Cell])> =
+            variants.iter().map(|&(shape, call)| (shape, trace.calls[call as usize].1.as_slice())).collect();
         Ok(Call { ranks, options, template, signature, arguments, variants, turns: ranks.turns(&cells) })
     }
 
-    /// Whether all ranks of the trace make it.
+    /// Returns `true` if all ranks of the trace make it.
     pub fn is_of_all_ranks(&self) -> bool {
         let ranks: u64 = self.variants.iter().map(|&(shape, _)| self.trace().sizes[shape as usize]).sum();
         ranks == u64::from(self.trace().ranks)
@@ -74,12 +83,14 @@ impl<'a> Call<'a> {
         names.iter().find_map(|name| self.argument(name))
     }
 
-    /// What `of` says of the numbers in these places ([`Ranks::map`]).
+    /// Returns what `of` says of the numbers in these places ([`Ranks::map`]).
     pub fn map(&self, places: &[usize], by_rank: bool, of: impl Fn(u32, &[i64]) -> i64) -> Value {
         let cells: Vec<(u32, Vec<Cell>)> = self
             .variants
             .iter()
-            .map(|&(shape, call)| (shape, places.iter().map(|&place| self.trace().calls[call as usize].1[place]).collect()))
+            .map(|&(shape, call)| {
+                (shape, places.iter().map(|&place| self.trace().calls[call as usize].1[place]).collect())
+            })
             .collect();
         self.ranks.map(&cells, self.turns, by_rank, of)
     }
@@ -92,14 +103,17 @@ impl<'a> Call<'a> {
     /// The number of a scalar argument; `None` if the trace does not say it.
     pub fn scalar(&self, name: &str) -> Option<Value> {
         let argument = self.argument(name)?;
-        (argument.field.numbers() == Some(1) && !matches!(argument.field, Field::List(_))).then(|| self.number(argument.at))
+        (argument.field.numbers() == Some(1) && !matches!(argument.field, Field::List(_)))
+            .then(|| self.number(argument.at))
     }
 
-    /// What `of` says of the numbers in these places, and of what the call's ranks are relative to.
+    /// Returns what `of` says of the numbers in these places, and of what the call's ranks are relative to.
     pub fn relative(&self, places: &[usize], of: impl Fn(Position, &[i64]) -> i64) -> Value {
         let comm = if let Whose::Made(place) = self.template.whose() { Some(place) } else { None };
         let places: Vec<usize> = places.iter().copied().chain(comm).collect();
-        self.map(&places, true, |rank, numbers| of(self.position(rank, comm.and(numbers.last().copied())), numbers))
+        self.map(&places, true, |rank, numbers| {
+            of(self.position(rank, comm.and(numbers.last().copied())), numbers)
+        })
     }
 
     /// The ranks that are told in a place, in the communicator that the call names.
@@ -107,11 +121,13 @@ impl<'a> Call<'a> {
         self.relative(&[place], |position, numbers| Peer::of(numbers[0]).rank(position).into())
     }
 
-    /// What ranks are relative to, for a rank whose number for the communicator is this.
+    /// Returns what ranks are relative to, for a rank whose number for the communicator is this.
     fn position(&self, rank: u32, comm: Option<i64>) -> Position {
         let world = Position { rank, peers: self.trace().ranks };
         match (self.template.whose(), comm) {
-            (Whose::Named(name), _) if self.trace().names[name as usize] == "MPI_COMM_SELF" => Position { rank: 0, peers: 1 },
+            (Whose::Named(name), _) if self.trace().names[name as usize] == "MPI_COMM_SELF" => {
+                Position { rank: 0, peers: 1 }
+            }
             (Whose::Made(_), Some(number)) => {
                 let member = self.trace().comms.member(rank, u32::try_from(number).unwrap_or(0));
                 member.map_or(world, |member| Position { rank: member.rank, peers: member.peers })
@@ -120,7 +136,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// How many ranks messages can go to, at most.
+    /// Returns how many ranks messages can go to, at most.
     pub fn peers(&self) -> i64 {
         match self.template.whose() {
             Whose::Made(_) => self.relative(&[], |position, _| position.peers.into()).most(),
@@ -142,7 +158,7 @@ impl<'a> Call<'a> {
         Some(elements)
     }
 
-    /// Whether messages tell the datatype in bytes.
+    /// Returns `true` if messages tell the datatype in bytes.
     pub fn is_told_in_bytes(&self, field: &Field) -> bool {
         self.options.datatypes == Datatypes::Size && matches!(field, Field::Datatype(None))
     }
@@ -155,7 +171,9 @@ impl<'a> Call<'a> {
                 Some(known.extent.max(known.size as i64))
             }
             // Bytes lie side by side, but for what displacements in extents leave between them.
-            Field::Datatype(None) => Some(self.map(&[at + 1, at + 2], false, |_, numbers| numbers[0].max(numbers[1])).most()),
+            Field::Datatype(None) => {
+                Some(self.map(&[at + 1, at + 2], false, |_, numbers| numbers[0].max(numbers[1])).most())
+            }
             _ => None,
         }
     }
@@ -165,7 +183,9 @@ impl<'a> Call<'a> {
         match counts {
             "sendcount" | "sendcounts" | "sdispls" => self.first(&["sendtype", "sendtypes"]),
             "displs" if self.argument("sendcounts").is_some() => self.first(&["sendtype"]),
-            "recvcount" | "recvcounts" | "rdispls" | "displs" => self.first(&["recvtype", "recvtypes", "datatype"]),
+            "recvcount" | "recvcounts" | "rdispls" | "displs" => {
+                self.first(&["recvtype", "recvtypes", "datatype"])
+            }
             "count" | "incount" | "outcount" => self.argument("datatype"),
             _ => None,
         }
@@ -182,14 +202,18 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether a parameter of this kind and name counts, so that more than an `int` needs the large variant.
+    /// Returns `true` if a parameter of this kind and name counts, so that more than an `int` needs the large
+    /// variant.
     pub fn is_large(&self) -> bool {
-        let is_count =
-            |argument: &&Argument| argument.parameter.types[0] != argument.parameter.types[1] && argument.parameter.kind == Kind::Number;
+        let is_count = |argument: &&Argument| {
+            argument.parameter.types[0] != argument.parameter.types[1]
+                && argument.parameter.kind == Kind::Number
+        };
         self.signature.has_large
             && self.arguments.iter().filter(is_count).any(|argument| {
                 let numbers = argument.at..argument.at + argument.field.numbers().unwrap_or(0) as usize;
-                argument.parameter.types[0] == "int" && numbers.into_iter().any(|at| self.number(at).most() > i64::from(i32::MAX))
+                argument.parameter.types[0] == "int"
+                    && numbers.into_iter().any(|at| self.number(at).most() > i64::from(i32::MAX))
             })
     }
 }

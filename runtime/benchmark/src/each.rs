@@ -6,8 +6,9 @@ use std::fmt::Write;
 use trace::Trace;
 use trace::times::Reading;
 
-/// The text: for each rank, and behind the last one, a line of 20 digits with the byte that its times begin at, then a line of times for each rank in ps,
-/// `3*5` for three of 5. Calls of functions that are left out count for the call behind them. O(calls of all ranks).
+/// The text: for each rank, and behind the last one, a line of 20 digits with the byte that its times begin
+/// at, then a line of times for each rank in ps, `3*5` for three of 5. Calls of functions that are left out
+/// count for the call behind them. O(calls of all ranks).
 ///
 /// # Errors
 /// A sentence, if the trace has no exact times.
@@ -17,12 +18,14 @@ pub fn text(trace: &Trace, options: &Options) -> Result<String, String> {
             "it does not say what each rank computed before each call: record with -xsim-trace-times exact, or have times drawn".to_owned()
         );
     }
-    let is_left_out: Vec<bool> = trace.functions.iter().map(|function| is_left_out(&function.name, options)).collect();
+    let is_left_out: Vec<bool> =
+        trace.functions.iter().map(|function| is_left_out(&function.name, options)).collect();
     let (mut index, mut lines) = (String::new(), String::new());
     let begin = 21 * (u64::from(trace.ranks) + 1);
     for rank in 0..trace.ranks {
         let _ = writeln!(index, "{:020}", begin + lines.len() as u64);
-        of_rank(trace, rank, &is_left_out, &mut lines).map_err(|why| format!("the times of rank {rank}: {why}"))?;
+        of_rank(trace, rank, &is_left_out, &mut lines)
+            .map_err(|why| format!("the times of rank {rank}: {why}"))?;
     }
     let _ = writeln!(index, "{:020}", begin + lines.len() as u64);
     Ok(index + &lines)
@@ -32,7 +35,8 @@ fn of_rank(trace: &Trace, rank: u32, is_left_out: &[bool], lines: &mut String) -
     let mut times = trace.times.get(&rank).map(|times| Reading::new(times)).transpose()?;
     let (mut run, mut earlier) = ((0u64, 0u64), 0u64);
     for event in trace.rank(rank).calls() {
-        let time = times.as_mut().map_or(Ok(None), Reading::next)?.map_or(0, |(computed, _)| computed.as_ps());
+        let time =
+            times.as_mut().map_or(Ok(None), Reading::next)?.map_or(0, |(computed, _)| computed.as_ps());
         earlier = earlier.saturating_add(time);
         if is_left_out[event.template.function as usize] {
             continue;
@@ -54,5 +58,9 @@ fn of_rank(trace: &Trace, rank: u32, is_left_out: &[bool], lines: &mut String) -
 
 fn write_run((count, time): (u64, u64), lines: &mut String) {
     let separator = if lines.is_empty() || lines.ends_with('\n') { "" } else { " " };
-    let _ = if count == 1 { write!(lines, "{separator}{time}") } else { write!(lines, "{separator}{count}*{time}") };
+    let _ = if count == 1 {
+        write!(lines, "{separator}{time}")
+    } else {
+        write!(lines, "{separator}{count}*{time}")
+    };
 }

@@ -21,13 +21,22 @@ const MAKEFILE: &str = include_str!("c/Makefile");
 const README: &str = include_str!("c/README");
 
 /// All of them; `times` is what each rank computes each time, if that is to be.
-pub fn of(trace: &Trace, name: &str, options: &Options, program: &mut Program, times: Option<String>) -> Vec<File> {
+pub fn of(
+    trace: &Trace,
+    name: &str,
+    options: &Options,
+    program: &mut Program,
+    times: Option<String>,
+) -> Vec<File> {
     let mut files = vec![
         File { name: "main.c", text: main_c(program, options) },
         File { name: "main.h", text: main_h(trace, program, options) },
         File { name: "util.h", text: UTIL_H.to_owned() },
         File { name: "util.c", text: UTIL_C.to_owned() },
-        File { name: "Makefile", text: MAKEFILE.replace("{TIMES}", if times.is_some() { " times.c" } else { "" }) },
+        File {
+            name: "Makefile",
+            text: MAKEFILE.replace("{TIMES}", if times.is_some() { " times.c" } else { "" }),
+        },
         File { name: "README", text: readme(trace, name, options) },
     ];
     if let Some(times) = times {
@@ -67,7 +76,12 @@ fn main_c(program: &mut Program, options: &Options) -> String {
 /// With -DCOUNT each call counts itself.
 fn counters(program: &Program) -> String {
     let mut out = String::from("#ifdef COUNT\nstatic const char *const names[FUNCTIONS] = {\n");
-    let names = || program.functions.iter().chain((!program.functions.contains("MPI_Finalize")).then_some(&"MPI_Finalize"));
+    let names = || {
+        program
+            .functions
+            .iter()
+            .chain((!program.functions.contains("MPI_Finalize")).then_some(&"MPI_Finalize"))
+    };
     for name in names() {
         let _ = writeln!(out, "    \"{name}\",");
     }
@@ -84,7 +98,8 @@ fn counters(program: &Program) -> String {
 fn main_h(trace: &Trace, program: &Program, options: &Options) -> String {
     let sizes = &program.speller.sizes;
     let functions = program.functions.len() + usize::from(!program.functions.contains("MPI_Finalize"));
-    let mut out = String::from("/* How much there is of what. */\n#ifndef MAIN_H\n#define MAIN_H\n\nenum {\n");
+    let mut out =
+        String::from("/* How much there is of what. */\n#ifndef MAIN_H\n#define MAIN_H\n\nenum {\n");
     let _ = writeln!(out, "    RANKS = {},", trace.ranks);
     for (name, class) in [
         ("COMMS", Class::Comm),
@@ -110,7 +125,8 @@ fn main_h(trace: &Trace, program: &Program, options: &Options) -> String {
 fn readme(trace: &Trace, name: &str, options: &Options) -> String {
     let of = if options.obfuscates { "a trace".to_owned() } else { format!("the trace {name}") };
     let calls = trace.length().map_or("more than 2^64".to_owned(), |calls| calls.to_string());
-    let mut text = README.replace("{OF}", &of).replace("{RANKS}", &trace.ranks.to_string()).replace("{CALLS}", &calls);
+    let mut text =
+        README.replace("{OF}", &of).replace("{RANKS}", &trace.ranks.to_string()).replace("{CALLS}", &calls);
     if options.datatypes == Datatypes::Size {
         text += "\nDatatypes that the program made are so many bytes (--datatypes size).\n";
     }

@@ -1,8 +1,11 @@
-//! A trace as a program: C with MPI that does what was recorded, for people to read, compile with any MPI and change (docs/traces.md).
+//! A trace as a program: C with MPI that does what was recorded, for people to read, compile with any MPI and
+//! change (docs/reference/trace-tools.md).
 //!
-//! After X. Wu, V. Deshpande, F. Mueller, "ScalaBenchGen: Auto-Generation of Communication Benchmarks Traces", IPDPS 2012: loops of the trace become
-//! loops, ranks that do something different are told apart by conditions, numbers that differ between ranks stand in vectors, and what ranks
-//! compute between two calls is drawn from the histogram of these. Beyond the paper, a call is any function whose arguments the trace has.
+//! After X. Wu, V. Deshpande, F. Mueller, "ScalaBenchGen: Auto-Generation of Communication Benchmarks
+//! Traces", IPDPS 2012: loops of the trace become loops, ranks that do something different are told apart by
+//! conditions, numbers that differ between ranks stand in vectors, and what ranks compute between two calls
+//! is drawn from the histogram of these. Beyond the paper, a call is any function whose arguments the trace
+//! has.
 
 mod call;
 mod each;
@@ -55,7 +58,8 @@ pub struct Options {
 /// The program of a trace, as files; `name` is what it is called in their texts.
 ///
 /// # Errors
-/// A sentence with the rank, the call and its site, if there is a call that cannot be written, and what can be done.
+/// A sentence with the rank, the call and its site, if there is a call that cannot be written, and what can
+/// be done.
 pub fn generate(trace: &Trace, name: &str, options: &Options) -> Result<Vec<File>, String> {
     let mut program = lines::Program::write(trace, options)?;
     let times = match options.computation {

@@ -13,7 +13,8 @@ use trace::Trace;
 /// A program with more lines is refused: no one would read it, and compilers take minutes.
 const MOST_LINES: usize = 200_000;
 /// Functions that answer statuses in other ways than by arguments of the calls that complete something.
-const READS_STATUSES: &[&str] = &["MPI_Get_count", "MPI_Get_elements", "MPI_Get_elements_x", "MPI_Test_cancelled"];
+const READS_STATUSES: &[&str] =
+    &["MPI_Get_count", "MPI_Get_elements", "MPI_Get_elements_x", "MPI_Test_cancelled"];
 /// Polls that have to find what they found.
 const POLLS: &[&str] = &["MPI_Test", "MPI_Testall", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status"];
 
@@ -26,7 +27,7 @@ pub struct Program {
     pub times: Option<Times>,
     /// Functions that are called, in the order in which they come.
     pub functions: IndexSet<&'static str>,
-    /// Whether the trace has the call that initializes MPI, and that which ends it.
+    /// `true` if the trace has the call that initializes MPI, and that which ends it.
     pub is_whole: bool,
 }
 
@@ -42,19 +43,27 @@ impl Program {
             trace.functions[template.function as usize].name.as_str()
         };
         let items = merge(trace, &|call| !is_left_out(name(call), options));
-        let keeps_statuses = trace
-            .functions
-            .iter()
-            .any(|function| READS_STATUSES.contains(&function.name.as_str()) || function.name.starts_with("MPI_Status_get"));
+        let keeps_statuses = trace.functions.iter().any(|function| {
+            READS_STATUSES.contains(&function.name.as_str()) || function.name.starts_with("MPI_Status_get")
+        });
         let mut writer = Writer {
             ranks: &ranks,
             options,
             program: Program {
                 body: String::new(),
-                speller: Speller { keeps_statuses, degree: degree(&ranks, options, &items), ..Speller::default() },
-                times: (options.computation == Computation::Drawn).then(|| Times::of(trace)).filter(|times| !times.is_empty()),
+                speller: Speller {
+                    keeps_statuses,
+                    degree: degree(&ranks, options, &items),
+                    ..Speller::default()
+                },
+                times: (options.computation == Computation::Drawn)
+                    .then(|| Times::of(trace))
+                    .filter(|times| !times.is_empty()),
                 functions: IndexSet::new(),
-                is_whole: trace.functions.iter().any(|function| matches!(function.name.as_str(), "MPI_Init" | "MPI_Init_thread")),
+                is_whole: trace
+                    .functions
+                    .iter()
+                    .any(|function| matches!(function.name.as_str(), "MPI_Init" | "MPI_Init_thread")),
             },
             depth: 1,
             loops: 0,
@@ -62,7 +71,8 @@ impl Program {
             is_begun: false,
         };
         writer.is_begun = !writer.program.is_whole;
-        let all: Vec<u32> = (0..trace.shapes.len() as u32).filter(|&shape| trace.sizes[shape as usize] > 0).collect();
+        let all: Vec<u32> =
+            (0..trace.shapes.len() as u32).filter(|&shape| trace.sizes[shape as usize] > 0).collect();
         writer.items(&items, &all)?;
         Ok(writer.program)
     }
@@ -75,7 +85,9 @@ fn degree(ranks: &Ranks, options: &Options, items: &[Item]) -> i64 {
         Item::Call(variants) => {
             let Ok(call) = Call::new(ranks, options, variants) else { return 0 };
             let most = |name: &str| call.scalar(name).map_or(0, |value| value.most());
-            let length = |name: &str| call.argument(name).and_then(|list| call.elements(list)).map_or(0, |list| list.len() as i64);
+            let length = |name: &str| {
+                call.argument(name).and_then(|list| call.elements(list)).map_or(0, |list| list.len() as i64)
+            };
             match call.signature.name {
                 "MPI_Cart_create" => 2 * most("ndims"),
                 "MPI_Graph_create" => length("edges"),
@@ -126,7 +138,8 @@ impl Writer<'_> {
             let is_part = shapes.as_slice() != around;
             if is_part {
                 if !self.is_begun {
-                    let sentence = "ranks do different things before MPI_Init, where a program cannot tell them apart";
+                    let sentence =
+                        "ranks do different things before MPI_Init, where a program cannot tell them apart";
                     return Err(format!("{sentence}: {}", self.place_of(&run[0])));
                 }
                 let members = self.ranks.members(&shapes);
@@ -174,7 +187,11 @@ impl Writer<'_> {
                 let (shape, call) = variants[0];
                 let template = &trace.templates[trace.calls[call as usize].0 as usize];
                 let rank = self.ranks.members(&[shape]).iter().position(|&member| member == 1).unwrap_or(0);
-                format!("rank {rank}, {} at {}", trace.functions[template.function as usize].name, trace.site(template.site))
+                format!(
+                    "rank {rank}, {} at {}",
+                    trace.functions[template.function as usize].name,
+                    trace.site(template.site)
+                )
             }
         }
     }
@@ -202,7 +219,11 @@ impl Writer<'_> {
         let statement = self.statement(&call, &spelled, text);
         let site = self.ranks.trace.site(call.template.site);
         // A comment ends where the name of a file could have it end.
-        let comment = if self.options.obfuscates || site == "?" { String::new() } else { format!(" /* {} */", site.replace("*/", "* /")) };
+        let comment = if self.options.obfuscates || site == "?" {
+            String::new()
+        } else {
+            format!(" /* {} */", site.replace("*/", "* /"))
+        };
         self.line(&format!("{statement}{comment}"))?;
         spelled.after.iter().try_for_each(|line| self.line(line))?;
         if matches!(call.signature.name, "MPI_Init" | "MPI_Init_thread") {
@@ -215,7 +236,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What a call found when it was recorded it has to find, at whatever time that is.
+    /// Returns what a call found when it was recorded it has to find, at whatever time that is.
     fn statement(&mut self, call: &Call, spelled: &Spelled, text: String) -> String {
         let name = call.signature.name;
         let found = call.scalar("flag").map(|flag| flag.least());
@@ -226,18 +247,24 @@ impl Writer<'_> {
         if !completes || found == Some(0) {
             return format!("{text};");
         }
-        let (Some((count, wanted)), Some(first)) = (self.program.speller.completed(call), &spelled.requests) else {
+        let (Some((count, wanted)), Some(first)) = (self.program.speller.completed(call), &spelled.requests)
+        else {
             return format!("{text};");
         };
         match name {
-            "MPI_Waitsome" | "MPI_Testsome" => format!("do {text}; while (unsettled({first}, done, indices, {count}, {wanted}));"),
-            "MPI_Testany" => format!("do {text}; while (!flag || unsettled({first}, 1, &done, {count}, {wanted}));"),
+            "MPI_Waitsome" | "MPI_Testsome" => {
+                format!("do {text}; while (unsettled({first}, done, indices, {count}, {wanted}));")
+            }
+            "MPI_Testany" => {
+                format!("do {text}; while (!flag || unsettled({first}, 1, &done, {count}, {wanted}));")
+            }
             _ => format!("do {text}; while (unsettled({first}, 1, &done, {count}, {wanted}));"),
         }
     }
 }
 
-/// An all-to-all of blocks of one length, the mean of all blocks of all ranks, which all name alike: function and arguments.
+/// An all-to-all of blocks of one length, the mean of all blocks of all ranks, which all name alike: function
+/// and arguments.
 ///
 /// # Errors
 /// If not all ranks make this call, so that what their mean is cannot be told from it.
@@ -255,10 +282,13 @@ fn averaged(call: &Call, arguments: Vec<String>) -> Result<(&'static str, Vec<St
     if !call.is_of_all_ranks() {
         return Err("not all ranks make this call alike, and --average takes the mean of all".to_owned());
     }
-    let extent = |kind: &str| call.argument(kind).and_then(|kind| call.extent(kind.field, kind.at)).unwrap_or(0);
+    let extent =
+        |kind: &str| call.argument(kind).and_then(|kind| call.extent(kind.field, kind.at)).unwrap_or(0);
     let [request, ..] = &arguments[..] else { return Err("it has no arguments".to_owned()) };
     let request = request.trim_start_matches("out(").split(',').next().unwrap_or("0");
-    let buffer = |side: &str, count: i64, kind: &str| format!("{side}({request}, {})", count * extent(kind) * call.peers());
+    let buffer = |side: &str, count: i64, kind: &str| {
+        format!("{side}({request}, {})", count * extent(kind) * call.peers())
+    };
     let mut all = vec![buffer("out", send, "sendtype"), send.to_string(), arguments[3].clone()];
     all.extend([buffer("in", receive, "recvtype"), receive.to_string()]);
     all.extend_from_slice(&arguments[7..]);
@@ -274,9 +304,18 @@ fn listed(members: &[i64]) -> String {
             _ => ranges.push((rank, rank)),
         }
     }
-    let shown: Vec<String> = ranges.iter().take(4).map(|&(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect();
+    let shown: Vec<String> = ranges
+        .iter()
+        .take(4)
+        .map(|&(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") })
+        .collect();
     let one = ranges.len() == 1 && ranges[0].0 == ranges[0].1;
-    format!("{} {}{}", if one { "rank" } else { "ranks" }, shown.join(", "), if ranges.len() > 4 { ", ..." } else { "" })
+    format!(
+        "{} {}{}",
+        if one { "rank" } else { "ranks" },
+        shown.join(", "),
+        if ranges.len() > 4 { ", ..." } else { "" }
+    )
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ pub enum Need<'a> {
     Blocks([Argument<'a>; 3]),
 }
 
-/// What a buffer holds at most, whichever rank it is of. `degree` is the greatest number of neighbours that a rank has.
+/// Returns what a buffer holds at most, whichever rank it is of. `degree` is the greatest number of
+/// neighbours that a rank has.
 ///
 /// # Errors
 /// If the trace does not say it, or something lies before the buffer.
@@ -28,7 +29,10 @@ pub fn need<'a>(call: &Call<'a>, buffer: &str, degree: i64) -> Result<Need<'a>, 
         ("unpack", "inbuf") => return Ok(Need::Bytes(plain("insize"))),
         ("pack", _) => (&["incount"], &["datatype"]),
         ("unpack", _) => (&["outcount"], &["datatype"]),
-        (_, "sendbuf") => (&["sendcounts", "sendcount", "count", "recvcounts", "recvcount"], &["sendtypes", "sendtype", "datatype"]),
+        (_, "sendbuf") => (
+            &["sendcounts", "sendcount", "count", "recvcounts", "recvcount"],
+            &["sendtypes", "sendtype", "datatype"],
+        ),
         (_, "recvbuf") => (&["recvcounts", "recvcount", "count"], &["recvtypes", "recvtype", "datatype"]),
         _ => (&["count"], &["datatype"]),
     };
@@ -54,7 +58,9 @@ fn single(call: &Call, (base, buffer): (&str, &str), count: Argument, degree: i6
         return 0;
     }
     let times = match (base, buffer) {
-        ("alltoall" | "reduce_scatter_block", _) | ("allgather" | "gather", "recvbuf") | ("scatter", "sendbuf") => call.peers(),
+        ("alltoall" | "reduce_scatter_block", _)
+        | ("allgather" | "gather", "recvbuf")
+        | ("scatter", "sendbuf") => call.peers(),
         ("neighbor_alltoall", _) | ("neighbor_allgather", "recvbuf") => degree,
         _ => 1,
     };
@@ -96,20 +102,34 @@ fn blocks(call: &Call, buffer: &str, counts: Argument) -> Result<i64, Refusal> {
     }
     let end = call.map(&both, false, |_, numbers| {
         let (counts, places) = numbers.split_at(half);
-        counts.iter().zip(places).filter(|(count, _)| **count > 0).map(|(count, place)| count.saturating_add(*place)).max().unwrap_or(0)
+        counts
+            .iter()
+            .zip(places)
+            .filter(|(count, _)| **count > 0)
+            .map(|(count, place)| count.saturating_add(*place))
+            .max()
+            .unwrap_or(0)
     });
     Ok(end.most())
 }
 
 /// Bytes of a buffer of which each block has a datatype.
-fn blocks_of_many_types<'a>(call: &Call<'a>, buffer: &str, counts: Argument<'a>, types: Argument<'a>) -> Result<Need<'a>, Refusal> {
-    let Some(displacements) = call.argument(if buffer == "sendbuf" { "sdispls" } else { "rdispls" }) else { return Ok(Need::Bytes(0)) };
+fn blocks_of_many_types<'a>(
+    call: &Call<'a>,
+    buffer: &str,
+    counts: Argument<'a>,
+    types: Argument<'a>,
+) -> Result<Need<'a>, Refusal> {
+    let Some(displacements) = call.argument(if buffer == "sendbuf" { "sdispls" } else { "rdispls" }) else {
+        return Ok(Need::Bytes(0));
+    };
     let lists = (call.elements(counts), call.elements(displacements), call.elements(types));
     let (Some(lengths), Some(places), Some(kinds)) = lists else { return Ok(Need::Bytes(0)) };
     if places.iter().any(|&(_, at)| call.number(at).least() < 0) {
         return Err(format!("a block lies before its {buffer}"));
     }
-    if kinds.iter().any(|&(field, _)| matches!(field, Field::Datatype(None)) && !call.is_told_in_bytes(field)) {
+    if kinds.iter().any(|&(field, _)| matches!(field, Field::Datatype(None)) && !call.is_told_in_bytes(field))
+    {
         return Ok(Need::Blocks([counts, displacements, types]));
     }
     let mut bytes = 0;

@@ -1,12 +1,15 @@
-//! What all ranks do as one sequence: the shapes of a trace side by side, so that what several have is written once.
+//! One sequence of what all ranks do: the shapes of a trace side by side, so that what several have is
+//! written once.
 //!
-//! Two shapes are aligned as by `diff`: a longest common subsequence of calls with equal templates and of loops that have such calls in common. So each
-//! rank's own calls stay in their order, whatever stands between them for others.
+//! Two shapes are aligned as by `diff`: a longest common subsequence of calls with equal templates and of
+//! loops that have such calls in common. So each rank's own calls stay in their order, whatever stands
+//! between them for others.
 
 use trace::Trace;
 use trace::trace::{Cell, Node};
 
-/// Pairs of items that are compared at most; longer sequences are put one behind the other, but for what they begin and end with.
+/// Pairs of items that are compared at most; longer sequences are put one behind the other, but for what they
+/// begin and end with.
 const MOST_PAIRS: usize = 20_000_000;
 
 /// A call or a loop, of ranks of several shapes.
@@ -51,7 +54,10 @@ pub fn merge(trace: &Trace, keeps: &impl Fn(u32) -> bool) -> Vec<Item> {
     }
     // The longest first: what others do is mostly a part of it.
     all.sort_by_key(|(weight, _)| std::cmp::Reverse(*weight));
-    all.into_iter().map(|(_, items)| items).reduce(|merged, items| zip(trace, merged, items)).unwrap_or_default()
+    all.into_iter()
+        .map(|(_, items)| items)
+        .reduce(|merged, items| zip(trace, merged, items))
+        .unwrap_or_default()
 }
 
 fn items(nodes: &[Node], shape: u32, keeps: &impl Fn(u32) -> bool) -> Vec<Item> {
@@ -69,7 +75,7 @@ fn template(trace: &Trace, calls: &[(u32, u32)]) -> u32 {
     trace.calls[calls[0].1 as usize].0
 }
 
-/// How many calls two items have in common; 0: they are not to be one.
+/// Returns how many calls two items have in common; 0: they are not to be one.
 fn common(trace: &Trace, a: &Item, b: &Item) -> usize {
     match (a, b) {
         (Item::Call(a), Item::Call(b)) => usize::from(template(trace, a) == template(trace, b)),
@@ -95,13 +101,15 @@ struct Table {
 impl Table {
     fn new(trace: &Trace, a: &[Item], b: &[Item]) -> Table {
         let width = b.len() + 1;
-        let mut table = Table { width, best: vec![0; width * (a.len() + 1)], pairs: vec![0; width * (a.len() + 1)] };
+        let mut table =
+            Table { width, best: vec![0; width * (a.len() + 1)], pairs: vec![0; width * (a.len() + 1)] };
         for i in (0..a.len()).rev() {
             for j in (0..b.len()).rev() {
                 let pair = common(trace, &a[i], &b[j]) as u32;
                 let together = if pair > 0 { pair + table.best[(i + 1) * width + j + 1] } else { 0 };
                 table.pairs[i * width + j] = pair;
-                table.best[i * width + j] = together.max(table.best[(i + 1) * width + j]).max(table.best[i * width + j + 1]);
+                table.best[i * width + j] =
+                    together.max(table.best[(i + 1) * width + j]).max(table.best[i * width + j + 1]);
             }
         }
         table
@@ -111,7 +119,7 @@ impl Table {
         self.best[i * self.width + j] as usize
     }
 
-    /// Whether the items in these places are one.
+    /// Returns `true` if the items in these places are one.
     fn takes(&self, i: usize, j: usize) -> bool {
         let pair = self.pairs[i * self.width + j] as usize;
         pair > 0 && self.best(i, j) == pair + self.best(i + 1, j + 1)

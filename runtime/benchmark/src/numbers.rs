@@ -16,8 +16,8 @@ const WIDTH: usize = 100;
 pub enum Value {
     /// One for all.
     Same(i64),
-    /// By rank in `MPI_COMM_WORLD`, and by turn of the loop around, which has so many that differ, else 1. Those that are not asked for have that of a rank before
-    /// them: whatever folds well.
+    /// By rank in `MPI_COMM_WORLD`, and by turn of the loop around, which has so many that differ, else 1.
+    /// Those that are not asked for have that of a rank before them: whatever folds well.
     Each(Vec<i64>, usize),
 }
 
@@ -40,10 +40,12 @@ impl Value {
     pub fn sum(&self, ranks: u32) -> i64 {
         match self {
             Value::Same(value) => value.saturating_mul(ranks.into()),
-            Value::Each(values, turns) => values.iter().fold(0, |sum: i64, &value| sum.saturating_add(value)) / *turns as i64,
+            Value::Each(values, turns) => {
+                values.iter().fold(0, |sum: i64, &value| sum.saturating_add(value)) / *turns as i64
+            }
         }
     }
-    /// Whether it holds for all.
+    /// Returns `true` if it holds for all.
     pub fn all(&self, is: impl Fn(i64) -> bool) -> bool {
         match self {
             Value::Same(value) => is(*value),
@@ -78,25 +80,45 @@ impl<'t> Ranks<'t> {
     /// 1 for the ranks of these shapes.
     pub fn members(&self, shapes: &[u32]) -> Vec<i64> {
         let mut members = vec![0; self.trace.ranks as usize];
-        shapes.iter().for_each(|&shape| self.of_shape[shape as usize].iter().for_each(|&rank| members[rank as usize] = 1));
+        shapes.iter().for_each(|&shape| {
+            self.of_shape[shape as usize].iter().for_each(|&rank| members[rank as usize] = 1)
+        });
         members
     }
 
-    /// How many turns of the loop around have numbers of their own in some of these cells, which are of calls in one loop.
+    /// Returns how many turns of the loop around have numbers of their own in some of these cells, which are
+    /// of calls in one loop.
     pub fn turns(&self, cells: &[(u32, &[Cell])]) -> usize {
         let of_cell = |shape: u32, cell: &Cell| match cell {
             Cell::Same(_) => 1,
-            Cell::Column(column) => self.trace.columns[*column as usize].len() as usize / self.of_shape[shape as usize].len().max(1),
+            Cell::Column(column) => {
+                self.trace.columns[*column as usize].len() as usize
+                    / self.of_shape[shape as usize].len().max(1)
+            }
         };
-        cells.iter().flat_map(|(shape, cells)| cells.iter().map(|cell| of_cell(*shape, cell))).max().unwrap_or(1).max(1)
+        cells
+            .iter()
+            .flat_map(|(shape, cells)| cells.iter().map(|cell| of_cell(*shape, cell)))
+            .max()
+            .unwrap_or(1)
+            .max(1)
     }
 
-    /// What `of` says of each rank's numbers, which are those of these cells by shape, of a call whose loop has so many turns that differ. With `by_rank` it may
-    /// say different things of equal numbers. O(1) where shapes say the same numbers of all their ranks, else O(ranks).
-    pub fn map(&self, cells: &[(u32, Vec<Cell>)], turns: usize, by_rank: bool, of: impl Fn(u32, &[i64]) -> i64) -> Value {
+    /// Returns what `of` says of each rank's numbers, which are those of these cells by shape, of a call
+    /// whose loop has so many turns that differ. With `by_rank` it may say different things of equal numbers.
+    /// O(1) where shapes say the same numbers of all their ranks, else O(ranks).
+    pub fn map(
+        &self,
+        cells: &[(u32, Vec<Cell>)],
+        turns: usize,
+        by_rank: bool,
+        of: impl Fn(u32, &[i64]) -> i64,
+    ) -> Value {
         let same = |(shape, cells): &(u32, Vec<Cell>)| {
-            let numbers: Option<Vec<i64>> =
-                cells.iter().map(|cell| if let Cell::Same(value) = cell { Some(*value) } else { None }).collect();
+            let numbers: Option<Vec<i64>> = cells
+                .iter()
+                .map(|cell| if let Cell::Same(value) = cell { Some(*value) } else { None })
+                .collect();
             numbers.map(|numbers| of(self.of_shape[*shape as usize].first().copied().unwrap_or(0), &numbers))
         };
         if !by_rank
@@ -111,12 +133,16 @@ impl<'t> Ranks<'t> {
             let ranks = &self.of_shape[*shape as usize];
             let columns: Vec<Vec<i64>> = cells.iter().map(|&cell| self.unfolded(cell)).collect();
             // A shape whose loop has fewer turns says there what it said in the last.
-            let own = columns.iter().map(|column| column.len() / ranks.len().max(1)).max().unwrap_or(1).max(1);
+            let own =
+                columns.iter().map(|column| column.len() / ranks.len().max(1)).max().unwrap_or(1).max(1);
             let mut numbers = vec![0; cells.len()];
             for (place, &rank) in ranks.iter().enumerate() {
                 for turn in 0..turns {
                     let at = place * own + turn.min(own - 1);
-                    numbers.iter_mut().zip(&columns).for_each(|(number, column)| *number = column[at % column.len()]);
+                    numbers
+                        .iter_mut()
+                        .zip(&columns)
+                        .for_each(|(number, column)| *number = column[at % column.len()]);
                     all[rank as usize * turns + turn] = Some(of(rank, &numbers));
                 }
             }
@@ -169,7 +195,8 @@ impl Vectors {
         self.loops.pop();
     }
 
-    /// A call of one of the functions that look into vectors, for this one, with so many turns of the loop around.
+    /// A call of one of the functions that look into vectors, for this one, with so many turns of the loop
+    /// around.
     fn looked_up(&self, function: &str, name: &str, turns: usize) -> String {
         match self.loops.last() {
             Some(turn) if turns > 1 => format!("{function}_in({name}, {turn})"),
@@ -205,9 +232,13 @@ impl Vectors {
         format!("value({})", self.name(Value::text(members, 1), "long"))
     }
 
-    /// An expression for an array of numbers of this C type: `int`, `MPI_Aint` or `MPI_Count`. A `constant` may be changed by nobody, or it is used once.
+    /// An expression for an array of numbers of this C type: `int`, `MPI_Aint` or `MPI_Count`. A `constant`
+    /// may be changed by nobody, or it is used once.
     pub fn array(&mut self, values: &[Value], kind: &'static str, constant: bool) -> String {
-        let same: Option<Vec<i64>> = values.iter().map(|value| if let Value::Same(value) = value { Some(*value) } else { None }).collect();
+        let same: Option<Vec<i64>> = values
+            .iter()
+            .map(|value| if let Value::Same(value) = value { Some(*value) } else { None })
+            .collect();
         if let Some(numbers) = &same
             && numbers.len() <= INLINE
         {
@@ -216,7 +247,11 @@ impl Vectors {
             let inside = if texts.is_empty() { "0".to_owned() } else { texts.join(", ") };
             return format!("({}{kind}[]){{{inside}}}", if constant { "const " } else { "" });
         }
-        let turns = values.iter().map(|value| if let Value::Each(_, turns) = value { *turns } else { 1 }).max().unwrap_or(1);
+        let turns = values
+            .iter()
+            .map(|value| if let Value::Each(_, turns) = value { *turns } else { 1 })
+            .max()
+            .unwrap_or(1);
         let text = match same {
             Some(numbers) => format!("r {}", Column::of(numbers.iter().copied()).text()),
             None => columns(values, turns),
@@ -242,7 +277,10 @@ impl Vectors {
 
 /// Columns side by side, of so many turns each, equal neighbours once.
 fn columns(values: &[Value], turns: usize) -> String {
-    let length = values.iter().find_map(|value| if let Value::Each(values, _) = value { Some(values.len()) } else { None }).unwrap_or(1);
+    let length = values
+        .iter()
+        .find_map(|value| if let Value::Each(values, _) = value { Some(values.len()) } else { None })
+        .unwrap_or(1);
     let one = |value: &Value| match value {
         Value::Same(value) => format!("{length}x({value})"),
         Value::Each(values, turns) => Column::of_ranks(values, *turns).text(),

@@ -8,7 +8,8 @@ use crate::signature::{Direction, Kind, constant};
 use observe::recorder::Class;
 use trace::template::{Field, Whose};
 
-/// Constants of the standard that are plain numbers, by the arguments that they stand in; the ABI's values are other implementations' not.
+/// Constants of the standard that are plain numbers, by the arguments that they stand in; the ABI's values
+/// are other implementations' not.
 const CONSTANTS: &[(&str, &str)] = &[
     ("required", "MPI_THREAD_"),
     ("split_type", "MPI_COMM_TYPE_"),
@@ -38,7 +39,7 @@ impl Sizes {
     }
 }
 
-/// What stands for weights of a graph where there are none.
+/// Returns what stands for weights of a graph where there are none.
 fn no_weights(call: &Call, argument: Argument) -> Option<&'static str> {
     // Only of an address is there a number that may be one of these.
     if *argument.field != Field::Address {
@@ -63,7 +64,7 @@ pub struct Spelled {
 pub struct Speller {
     pub vectors: Vectors,
     pub sizes: Sizes,
-    /// Whether the program looks at statuses.
+    /// `true` if the program looks at statuses.
     pub keeps_statuses: bool,
     /// The most neighbours of a rank in a topology.
     pub degree: i64,
@@ -80,7 +81,9 @@ fn array_of(class: Class) -> Result<&'static str, Refusal> {
         Class::Info => "infos",
         Class::Errhandler => "errhandlers",
         Class::Message => "messages",
-        Class::Win | Class::File | Class::Session | Class::Tool => return Err(format!("a {} is not generated", class.name())),
+        Class::Win | Class::File | Class::Session | Class::Tool => {
+            return Err(format!("a {} is not generated", class.name()));
+        }
     })
 }
 
@@ -98,9 +101,16 @@ impl Speller {
     /// # Errors
     /// Why the call cannot be written.
     pub fn spell(&mut self, call: &Call) -> Result<Spelled, Refusal> {
-        let mut spelled = Spelled { arguments: Vec::new(), before: Vec::new(), after: Vec::new(), requests: None };
+        let mut spelled =
+            Spelled { arguments: Vec::new(), before: Vec::new(), after: Vec::new(), requests: None };
         if call.signature.parameters.iter().any(|parameter| parameter.types[0] == "MPI_Win") {
             return Err("one-sided communication is not generated".to_owned());
+        }
+        if call.signature.name.starts_with("MPI_Comm_idup")
+            && call.argument("newcomm").is_none_or(|made| *made.field != Field::Comm(None))
+        {
+            let why = "the trace does not say which communicator it made, which is known once its request is complete; let the program call MPI_Comm_dup";
+            return Err(why.to_owned());
         }
         let is_large = call.is_large();
         for parameter in call.signature.parameters {
@@ -110,7 +120,9 @@ impl Speller {
             let text = match (parameter.kind, call.argument(parameter.name)) {
                 (Kind::Main, _) => format!("&{}", parameter.name),
                 (_, None) => return Err(format!("its argument {} is not in the trace", parameter.name)),
-                (Kind::Handle, Some(argument)) if parameter.types[0] == "MPI_Request" && parameter.is_array => {
+                (Kind::Handle, Some(argument))
+                    if parameter.types[0] == "MPI_Request" && parameter.is_array =>
+                {
                     self.requests(call, argument, &mut spelled)?
                 }
                 (_, Some(argument)) => self.argument(call, argument, usize::from(is_large))?,
@@ -127,8 +139,14 @@ impl Speller {
         match parameter.kind {
             Kind::Buffer => self.buffer(call, argument),
             // Of no requests a trace has whether there was room for statuses, and nothing else.
-            Kind::Status if is_result && matches!(argument.field, Field::Address) => Ok("no_statuses".to_owned()),
-            Kind::Status if is_result && name == "array_of_statuses" && matches!(argument.field, Field::List(runs) if runs.is_empty()) => {
+            Kind::Status if is_result && matches!(argument.field, Field::Address) => {
+                Ok("no_statuses".to_owned())
+            }
+            Kind::Status
+                if is_result
+                    && name == "array_of_statuses"
+                    && matches!(argument.field, Field::List(runs) if runs.is_empty()) =>
+            {
                 Ok("statuses".to_owned())
             }
             Kind::Status if is_result => Ok(match (name.starts_with("array_of"), self.keeps_statuses) {
@@ -152,11 +170,19 @@ impl Speller {
             },
             Kind::Function("MPI_User_function") if form == 0 => Ok("combine".to_owned()),
             Kind::Other if is_result => Ok("&address".to_owned()),
-            Kind::Number | Kind::Rank | Kind::Tag | Kind::Weight if is_result => self.answer(call, argument, form),
-            Kind::Number | Kind::Rank | Kind::Tag | Kind::Weight if parameter.is_array => self.array(call, argument, form),
+            Kind::Number | Kind::Rank | Kind::Tag | Kind::Weight if is_result => {
+                self.answer(call, argument, form)
+            }
+            Kind::Number | Kind::Rank | Kind::Tag | Kind::Weight if parameter.is_array => {
+                self.array(call, argument, form)
+            }
             Kind::Number | Kind::Rank | Kind::Tag | Kind::Weight => {
                 let number = self.number(call, argument);
-                Ok(if parameter.direction == Direction::InOut { format!("({}[]){{{number}}}", parameter.types[form]) } else { number })
+                Ok(if parameter.direction == Direction::InOut {
+                    format!("({}[]){{{number}}}", parameter.types[form])
+                } else {
+                    number
+                })
             }
             Kind::Status | Kind::Function(_) | Kind::Other | Kind::Main => {
                 Err(format!("its argument {name} is of the program and not in the trace"))
@@ -170,17 +196,22 @@ impl Speller {
         if parameter.is_array {
             let told = call.elements(argument).map_or(0, |elements| elements.len() as u64);
             // Where the trace leaves the answer out, a number among the arguments bounds it.
-            let bounds =
-                call.arguments.iter().filter(|other| other.parameter.kind == Kind::Number && other.parameter.direction == Direction::In);
-            let bound =
-                bounds.filter(|other| other.field.numbers() == Some(1)).map(|other| call.number(other.at).most().clamp(0, 1 << 20)).max();
+            let bounds = call.arguments.iter().filter(|other| {
+                other.parameter.kind == Kind::Number && other.parameter.direction == Direction::In
+            });
+            let bound = bounds
+                .filter(|other| other.field.numbers() == Some(1))
+                .map(|other| call.number(other.at).most().clamp(0, 1 << 20))
+                .max();
             self.sizes.answers = self.sizes.answers.max(told).max(bound.unwrap_or(0) as u64);
         }
         // A call may answer several, and must not be given one place for two of them.
         let place = call
             .arguments
             .iter()
-            .filter(|other| other.parameter.direction == Direction::Out && other.parameter.is_array == parameter.is_array)
+            .filter(|other| {
+                other.parameter.direction == Direction::Out && other.parameter.is_array == parameter.is_array
+            })
             .position(|other| other.at == argument.at && other.parameter.name == parameter.name)
             .unwrap_or(0);
         if parameter.is_array {
@@ -206,7 +237,10 @@ impl Speller {
 
     /// A number that a call is given.
     fn number(&mut self, call: &Call, argument: Argument) -> String {
-        if !matches!(argument.field, Field::Count | Field::Integer | Field::Logical | Field::Rank | Field::Tag) {
+        if !matches!(
+            argument.field,
+            Field::Count | Field::Integer | Field::Logical | Field::Rank | Field::Tag
+        ) {
             // Of a buffer that is MPI_IN_PLACE, which MPI does not look at.
             return "0".to_owned();
         }
@@ -220,7 +254,8 @@ impl Speller {
         }
     }
 
-    /// A number; what is told in bytes, times the size of the elements that it counts, whose datatype may be one of many.
+    /// A number; what is told in bytes, times the size of the elements that it counts, whose datatype may be
+    /// one of many.
     fn plain(&self, call: &Call, name: &str, at: usize, of_many: Option<(&Field, usize)>) -> Value {
         let kind = of_many.or_else(|| call.type_of(name).map(|kind| (kind.field, kind.at)));
         match kind {
@@ -304,13 +339,21 @@ impl Speller {
         let mut values = Vec::new();
         for (place, &(field, at)) in elements.iter().enumerate() {
             if field.numbers() != Some(1) {
-                return Err(format!("element {place} of its argument {} is not in the trace", parameter.name));
+                return Err(format!(
+                    "element {place} of its argument {} is not in the trace",
+                    parameter.name
+                ));
             }
             values.push(match parameter.kind {
                 Kind::Rank => call.absolute(at),
                 // Where each block has a datatype, displacements are bytes already.
                 _ if types.is_some() && parameter.name.contains("displ") => call.number(at),
-                _ => self.plain(call, parameter.name, at, types.as_ref().and_then(|types| types.get(place).copied())),
+                _ => self.plain(
+                    call,
+                    parameter.name,
+                    at,
+                    types.as_ref().and_then(|types| types.get(place).copied()),
+                ),
             });
         }
         let is_named = parameter.name == "array_of_distribs" || parameter.name == "array_of_dargs";
@@ -359,9 +402,10 @@ impl Speller {
             (Some((Class::Request, Some(_))), Direction::Out) => Err("it made no request".to_owned()),
             (Some((class, Some(_))), Direction::Out) => Ok(format!("&{}[0]", array_of(class)?)),
             (Some((Class::Request, Some(_))), _) => Ok("&requests[0]".to_owned()),
-            (Some((_, Some(name))), _) => {
-                Ok(format!("&({kind}){{{}}}", call.trace().names[self.name_of(call, argument.field, name) as usize]))
-            }
+            (Some((_, Some(name))), _) => Ok(format!(
+                "&({kind}){{{}}}",
+                call.trace().names[self.name_of(call, argument.field, name) as usize]
+            )),
             (None, Direction::Out) => Ok(if kind == "MPI_Comm" {
                 "&no_comm".to_owned()
             } else {
@@ -391,7 +435,12 @@ impl Speller {
     }
 
     /// Requests that lie side by side, or are picked.
-    fn requests(&mut self, call: &Call, argument: Argument, spelled: &mut Spelled) -> Result<String, Refusal> {
+    fn requests(
+        &mut self,
+        call: &Call,
+        argument: Argument,
+        spelled: &mut Spelled,
+    ) -> Result<String, Refusal> {
         let elements = call.elements(argument).unwrap_or_default();
         let mut numbers = Vec::new();
         for (field, at) in elements {
@@ -404,8 +453,10 @@ impl Speller {
         numbers.iter().for_each(|number| self.use_object(Class::Request, number));
         // Arrays of requests are as long as the longest list of them, whatever their numbers are.
         self.use_object(Class::Request, &Value::Same(numbers.len() as i64));
-        let same: Option<Vec<i64>> =
-            numbers.iter().map(|number| if let Value::Same(number) = number { Some(*number) } else { None }).collect();
+        let same: Option<Vec<i64>> = numbers
+            .iter()
+            .map(|number| if let Value::Same(number) = number { Some(*number) } else { None })
+            .collect();
         let first = match &same {
             Some(same) if same.windows(2).all(|pair| pair[1] == pair[0] + 1) => {
                 same.first().map_or("requests".to_owned(), |&first| format!("requests + {first}"))
@@ -429,7 +480,9 @@ impl Speller {
         match argument.field {
             Field::InPlace => return Ok("MPI_IN_PLACE".to_owned()),
             // MPI_BOTTOM, with a datatype of addresses.
-            Field::Null if matches!(name, "buf" | "buffer") && call.argument("datatype").as_ref().is_some_and(is_made) => {}
+            Field::Null
+                if matches!(name, "buf" | "buffer")
+                    && call.argument("datatype").as_ref().is_some_and(is_made) => {}
             Field::Null => return Ok("NULL".to_owned()),
             _ => {}
         }
@@ -457,9 +510,18 @@ impl Speller {
             }
             Need::Blocks([lengths, places, types]) => {
                 let count = call.elements(lengths).map_or(0, |lengths| lengths.len());
-                let values: Vec<Value> = call.elements(places).unwrap_or_default().into_iter().map(|(_, at)| call.number(at)).collect();
+                let values: Vec<Value> = call
+                    .elements(places)
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|(_, at)| call.number(at))
+                    .collect();
                 let places = self.vectors.array(&values, "MPI_Aint", true);
-                format!("spans({count}, {}, {places}, {})", self.array(call, lengths, 0)?, self.handle(call, types)?)
+                format!(
+                    "spans({count}, {}, {places}, {})",
+                    self.array(call, lengths, 0)?,
+                    self.handle(call, types)?
+                )
             }
         };
         let side = if argument.parameter.direction == Direction::In { "out" } else { "in" };
@@ -473,14 +535,19 @@ impl Speller {
             return (index.least() >= 0).then(|| (1, self.vectors.array(&[index], "int", true)));
         }
         let elements = call.elements(call.argument("array_of_indices")?)?;
-        let values: Vec<Value> = elements.iter().filter(|(field, _)| field.numbers() == Some(1)).map(|&(_, at)| call.number(at)).collect();
+        let values: Vec<Value> = elements
+            .iter()
+            .filter(|(field, _)| field.numbers() == Some(1))
+            .map(|&(_, at)| call.number(at))
+            .collect();
         (!values.is_empty()).then(|| (values.len(), self.vectors.array(&values, "int", true)))
     }
 }
 
 /// The options under which a call is left out: what makes datatypes, where messages are told in bytes.
 pub fn is_left_out(name: &str, options: &crate::Options) -> bool {
-    options.without.iter().any(|left| left == name) || options.datatypes == Datatypes::Size && name.starts_with("MPI_Type_")
+    options.without.iter().any(|left| left == name)
+        || options.datatypes == Datatypes::Size && name.starts_with("MPI_Type_")
 }
 
 fn quoted(text: &str) -> String {

@@ -34,7 +34,8 @@ struct Way {
 type Means = Option<(Value, bool)>;
 
 impl Times {
-    /// Of a trace. With exact times, which do not say where ranks were alike, those of all ranks are taken together; O(calls of all ranks) then.
+    /// Reads the times of a trace. With exact times, which do not say where ranks were alike, those of all
+    /// ranks are taken together; O(calls of all ranks) then.
     pub fn of(trace: &Trace) -> Times {
         let mut numbers: FxHashMap<Place, u32> = FxHashMap::default();
         let places: Vec<u32> = (0..trace.calls.len() as u32)
@@ -45,7 +46,11 @@ impl Times {
             .collect();
         let passages = passages::count(trace, &places);
         let histograms = match trace.times.is_empty() {
-            true => trace.histograms.iter().map(|(path, summary)| (*path, summary.clone(), None)).collect::<Vec<_>>(),
+            true => trace
+                .histograms
+                .iter()
+                .map(|(path, summary)| (*path, summary.clone(), None))
+                .collect::<Vec<_>>(),
             false => of_exact(trace),
         };
         let mut paths = Vec::new();
@@ -61,7 +66,7 @@ impl Times {
         Times { places: places.into_iter().map(|place| place + 1).collect(), paths }
     }
 
-    /// Whether anything is computed at all.
+    /// Returns `true` if anything is computed at all.
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }
@@ -82,17 +87,25 @@ impl Times {
             let bins: Vec<String> = summary.bins.iter().map(u64::to_string).collect();
             let (bins, of_rank) = match means {
                 None => (bins.join(" "), "NULL".to_owned()),
-                Some((value, is_exact)) => (if *is_exact { String::new() } else { bins.join(" ") }, vectors.place(value)),
+                Some((value, is_exact)) => {
+                    (if *is_exact { String::new() } else { bins.join(" ") }, vectors.place(value))
+                }
             };
             let draw = Draw::new(summary, *passages, 1);
-            let times = format!("{least:.12e}, {mean:.12e}, {most:.12e}, {:.3}, {:.3}", draw.within, draw.shrink);
-            let _ = writeln!(out, "    {{{from}, {to}, {passages}, {times}, {}, \"{bins}\", {of_rank}}},", summary.first_bits);
+            let times =
+                format!("{least:.12e}, {mean:.12e}, {most:.12e}, {:.3}, {:.3}", draw.within, draw.shrink);
+            let _ = writeln!(
+                out,
+                "    {{{from}, {to}, {passages}, {times}, {}, \"{bins}\", {of_rank}}},",
+                summary.first_bits
+            );
         }
         out + "};\n\n"
     }
 }
 
-/// The mean of each rank, of all its passages as [`of_exact`] has it, if a histogram says in what ranks differ.
+/// The mean of each rank, of all its passages as [`of_exact`] has it, if a histogram says in what ranks
+/// differ.
 fn means_of(summary: &Summary, passages: u64, ranks: u32) -> Means {
     if summary.spread.is_empty() {
         return None;
@@ -112,11 +125,14 @@ struct OfRank {
     most: u64,
 }
 
-/// All ways with the times of all ranks together, and the mean of each rank: who computes longer than others does so in the program too.
+/// All ways with the times of all ranks together, and the mean of each rank: who computes longer than others
+/// does so in the program too.
 fn of_exact(trace: &Trace) -> Vec<(Path, Summary, Means)> {
     let mut all: FxHashMap<Path, (Histogram, Vec<i64>, bool)> = FxHashMap::default();
     for rank in 0..trace.ranks {
-        let Some(mut times) = trace.times.get(&rank).and_then(|times| Reading::new(times).ok()) else { continue };
+        let Some(mut times) = trace.times.get(&rank).and_then(|times| Reading::new(times).ok()) else {
+            continue;
+        };
         let view = trace.rank(rank);
         let (mut before, mut own) = (None, FxHashMap::<Path, OfRank>::default());
         for event in view.calls() {
@@ -125,9 +141,13 @@ fn of_exact(trace: &Trace) -> Vec<(Path, Summary, Means)> {
             let Ok(Some((computed, _))) = times.next() else { break };
             let (known, ps) = (own.entry(path).or_default(), computed.as_ps());
             known.least = if known.passages == 0 { ps } else { known.least.min(ps) };
-            (known.sum, known.passages, known.most) = (known.sum.saturating_add(ps), known.passages + 1, known.most.max(ps));
+            (known.sum, known.passages, known.most) =
+                (known.sum.saturating_add(ps), known.passages + 1, known.most.max(ps));
             if ps > 0 {
-                all.entry(path).or_insert_with(|| (Histogram::default(), vec![0; trace.ranks as usize], true)).0.add(computed);
+                all.entry(path)
+                    .or_insert_with(|| (Histogram::default(), vec![0; trace.ranks as usize], true))
+                    .0
+                    .add(computed);
             }
         }
         for (path, OfRank { sum, passages, least, most }) in own {
@@ -141,7 +161,11 @@ fn of_exact(trace: &Trace) -> Vec<(Path, Summary, Means)> {
         // What ranks differ in lasts, and is in their means: the rest is drawn.
         let mut summary = histogram.summary();
         summary.deviation = within_ranks(&summary, &means);
-        let value = if means.iter().all(|&mean| mean == means[0]) { Value::Same(means[0]) } else { Value::Each(means, 1) };
+        let value = if means.iter().all(|&mean| mean == means[0]) {
+            Value::Same(means[0])
+        } else {
+            Value::Each(means, 1)
+        };
         (path, summary, Some((value, is_exact)))
     };
     let mut all: Vec<_> = all.into_iter().map(one).collect();
@@ -149,7 +173,8 @@ fn of_exact(trace: &Trace) -> Vec<(Path, Summary, Means)> {
     all
 }
 
-/// The deviation of times from the means of their ranks, if these are all that ranks differ in and each passed as often.
+/// The deviation of times from the means of their ranks, if these are all that ranks differ in and each
+/// passed as often.
 fn within_ranks(summary: &Summary, means: &[i64]) -> u64 {
     let some = || means.iter().filter(|&&mean| mean > 0).map(|&mean| mean as f64);
     let count = some().count().max(1) as f64;

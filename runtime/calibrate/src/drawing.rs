@@ -11,7 +11,8 @@ pub fn chart(fit: &Fit, machine: &[Prediction], specification: &str) -> Chart {
         // A fit may be below nought between the sizes of a line.
         all.filter(|at| at.1 > 0.0).collect()
     };
-    let series = |name: &str, mark: Mark, points: Vec<(f64, f64)>| Series { name: name.to_owned(), mark, points };
+    let series =
+        |name: &str, mark: Mark, points: Vec<(f64, f64)>| Series { name: name.to_owned(), mark, points };
     let mut all = vec![series("measured", Mark::Points, points(&|at| at.row.seconds))];
     for (number, segment) in fit.segments.iter().enumerate() {
         let on = |(bytes, _): &(f64, f64)| (segment.from as f64..=segment.until as f64).contains(bytes);
@@ -19,5 +20,10 @@ pub fn chart(fit: &Fit, machine: &[Prediction], specification: &str) -> Chart {
         all.push(series(&format!("line {}", number + 1), Mark::Curve, line));
     }
     all.push(series(specification, Mark::Curve, points(&|at| at.seconds)));
-    Chart { title: String::new(), x: "size [B]".to_owned(), y: "time of a message [us]".to_owned(), series: all }
+    Chart {
+        title: String::new(),
+        x: "size [B]".to_owned(),
+        y: "time of a message [us]".to_owned(),
+        series: all,
+    }
 }

@@ -1,8 +1,9 @@
 //! Lines through times over sizes: how many, where each begins and ends, and how sure each is.
 //!
-//! Residuals are relative, because a benchmark's times vary in proportion to themselves and the small ones must count as the large ones do. Where
-//! lines end is found over all possibilities by dynamic programming, how many there are by Schwarz's criterion (G. Schwarz, "Estimating the Dimension of a Model",
-//! Annals of Statistics 6, 1978): another one must make the data more probable by far.
+//! Residuals are relative, because a benchmark's times vary in proportion to themselves and the small ones
+//! must count as the large ones do. Where lines end is found over all possibilities by dynamic programming,
+//! how many there are by Schwarz's criterion (G. Schwarz, "Estimating the Dimension of a Model", Annals of
+//! Statistics 6, 1978): another one must make the data more probable by far.
 
 use crate::table::Row;
 
@@ -10,7 +11,8 @@ use crate::table::Row;
 const LEAST: usize = 3;
 /// The most lines: what short messages, eager ones, those of a rendezvous and those beyond the caches take.
 const MOST: usize = 4;
-/// By how much the criterion must fall for another line. Ten is called very strong evidence (R. Kass, A. Raftery, "Bayes Factors", 1995).
+/// By how much the criterion must fall for another line. Ten is called very strong evidence (R. Kass, A.
+/// Raftery, "Bayes Factors", 1995).
 const EVIDENCE: f64 = 10.0;
 /// A row that is farther from its line than this part of its time is no noise.
 const FAR: f64 = 0.25;
@@ -56,11 +58,16 @@ pub struct Fit {
 impl Fit {
     /// The line of a size: the first that reaches it, or the last.
     pub fn at(&self, bytes: u64) -> f64 {
-        self.segments.iter().find(|segment| bytes <= segment.until).unwrap_or(&self.segments[self.segments.len() - 1]).at(bytes)
+        self.segments
+            .iter()
+            .find(|segment| bytes <= segment.until)
+            .unwrap_or(&self.segments[self.segments.len() - 1])
+            .at(bytes)
     }
 
-    /// Where the time jumps up: the last size before it and by how much, of the jumps that are sure the largest in proportion.
-    pub fn jump(&self) -> Option<(u64, f64)> {
+    /// Returns where the time surely jumps up, the largest jump in proportion first: the last size before it,
+    /// and by how much.
+    pub fn jumps(&self) -> Vec<(u64, f64)> {
         let jumps = self.segments.windows(2).filter_map(|pair| {
             let (before, after) = (&pair[0], &pair[1]);
             let (from, to) = (before.at(after.from), after.at(after.from));
@@ -68,7 +75,9 @@ impl Fit {
             // Beyond a bend lines meet; a jump is more than what they may be off by.
             (to - from > unsure && to > from * 1.05).then_some((before.until, to - from, to / from))
         });
-        jumps.max_by(|a, b| a.2.total_cmp(&b.2)).map(|(at, by, _)| (at, by))
+        let mut jumps: Vec<(u64, f64, f64)> = jumps.collect();
+        jumps.sort_by(|a, b| b.2.total_cmp(&a.2));
+        jumps.into_iter().map(|(at, by, _)| (at, by)).collect()
     }
 }
 
@@ -79,7 +88,8 @@ impl Segment {
     }
 }
 
-/// Sums over rows, from which a line through any range of them follows: weights, and weighted bytes, times, squares and products.
+/// Sums over rows, from which a line through any range of them follows: weights, and weighted bytes, times,
+/// squares and products.
 #[derive(Clone, Copy, Default)]
 struct Sums([f64; 6]);
 
@@ -104,13 +114,14 @@ impl Sums {
     }
 }
 
-/// The sum of squared relative residuals from the best line. Straight from the rows: differences of sums would lose the digits of an exact table.
+/// The sum of squared relative residuals from the best line. Straight from the rows: differences of sums
+/// would lose the digits of an exact table.
 fn residual(rows: &[Row]) -> f64 {
     let (latency, slope, _) = Sums::of(rows).line();
     rows.iter().map(|row| ((latency + slope * row.bytes as f64) / row.seconds - 1.0).powi(2)).sum()
 }
 
-/// How many different sizes there are among rows in order.
+/// Returns how many different sizes there are among rows in order.
 fn sizes(rows: &[Row]) -> usize {
     rows.chunk_by(|a, b| a.bytes == b.bytes).count()
 }
@@ -160,8 +171,10 @@ fn no_line(left_out: &[Row], of: usize) -> String {
 /// The lines that the criterion chooses.
 fn segments(rows: &[Row]) -> Vec<Segment> {
     let count = rows.len() as f64;
-    // What rounding to the printed digits adds: exact tables would otherwise be taken apart for their last digits.
-    let rounding = rows.iter().map(|row| (row.resolution / row.seconds).powi(2) / 12.0).sum::<f64>() / count + 1e-14;
+    // What rounding to the printed digits adds: exact tables would otherwise be taken apart for their last
+    // digits.
+    let rounding =
+        rows.iter().map(|row| (row.resolution / row.seconds).powi(2) / 12.0).sum::<f64>() / count + 1e-14;
     let mut best: Option<(f64, Vec<usize>, f64)> = None;
     for lines in 1..=MOST.min(sizes(rows) / LEAST) {
         let Some((squares, ends)) = partition(rows, lines) else { break };
@@ -181,7 +194,8 @@ fn segments(rows: &[Row]) -> Vec<Segment> {
         let sums = Sums::of(of);
         let (latency, slope, determinant) = sums.line();
         let within = |sum: f64| student(freedom) * (variance * sum / determinant).sqrt();
-        // Rounding is alike in all rows that differ by less than a digit, so that no number of them tells more than half of the last one.
+        // Rounding is alike in all rows that differ by less than a digit, so that no number of them tells
+        // more than half of the last one.
         let digit = of.iter().map(|row| row.resolution / 2.0).fold(f64::MAX, f64::min);
         Segment {
             from: of[0].bytes,
@@ -193,7 +207,8 @@ fn segments(rows: &[Row]) -> Vec<Segment> {
     ends.iter().map(segment).collect()
 }
 
-/// The cut of rows into so many lines with the least sum of squares, and where each ends; O(lines rows³), of some tens of rows. No size is cut in two.
+/// The cut of rows into so many lines with the least sum of squares, and where each ends; O(lines rows³), of
+/// some tens of rows. No size is cut in two.
 fn partition(rows: &[Row], lines: usize) -> Option<(f64, Vec<usize>)> {
     let is_cut = |at: usize| at == 0 || at == rows.len() || rows[at - 1].bytes != rows[at].bytes;
     // The best cuts of the first rows, by how many.
@@ -203,7 +218,9 @@ fn partition(rows: &[Row], lines: usize) -> Option<(f64, Vec<usize>)> {
         let mut next = vec![None; rows.len() + 1];
         for until in (0..=rows.len()).filter(|&at| is_cut(at)) {
             let from = (0..until).filter(|&at| is_cut(at) && sizes(&rows[at..until]) >= LEAST);
-            let of = from.filter_map(|at| best[at].as_ref().map(|(sum, ends)| (sum + residual(&rows[at..until]), ends)));
+            let of = from.filter_map(|at| {
+                best[at].as_ref().map(|(sum, ends)| (sum + residual(&rows[at..until]), ends))
+            });
             let least = of.min_by(|a, b| a.0.total_cmp(&b.0));
             next[until] = least.map(|(sum, ends)| (sum, [ends.as_slice(), &[until]].concat()));
         }
@@ -212,7 +229,8 @@ fn partition(rows: &[Row], lines: usize) -> Option<(f64, Vec<usize>)> {
     best.pop().flatten()
 }
 
-/// Student's t of a two-sided 95 % interval: a table to 10 degrees of freedom, then within 0.3 % by 1.96 + 2.4/n + 3/n².
+/// Student's t of a two-sided 95 % interval: a table to 10 degrees of freedom, then within 0.3 % by 1.96 +
+/// 2.4/n + 3/n².
 fn student(freedom: usize) -> f64 {
     const FIRST: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
     let n = freedom as f64;
@@ -226,7 +244,8 @@ mod tests {
     use proptest::strategy::ValueTree;
 
     fn rows(sizes: impl IntoIterator<Item = u64>, time: impl Fn(u64) -> f64) -> Vec<Row> {
-        let row = |(at, bytes): (usize, u64)| Row { bytes, seconds: time(bytes), resolution: 1e-12, line: at + 1 };
+        let row =
+            |(at, bytes): (usize, u64)| Row { bytes, seconds: time(bytes), resolution: 1e-12, line: at + 1 };
         sizes.into_iter().enumerate().map(row).collect()
     }
 
@@ -265,21 +284,27 @@ mod tests {
         }
         assert!(taken_apart * 100 < LINES, "{taken_apart} of {LINES} lines were taken for several");
         for within in [latency_within, slope_within] {
-            assert!((0.93..0.97).contains(&(f64::from(within) / f64::from(LINES))), "{latency_within} and {slope_within} of {LINES}");
+            assert!(
+                (0.93..0.97).contains(&(f64::from(within) / f64::from(LINES))),
+                "{latency_within} and {slope_within} of {LINES}"
+            );
         }
     }
 
     #[test]
     fn a_jump_is_where_it_is() {
-        let time = |bytes: u64| if bytes <= 8192 { 1e-6 + bytes as f64 * 1e-9 } else { 4e-6 + bytes as f64 * 0.1e-9 };
+        let time = |bytes: u64| {
+            if bytes <= 8192 { 1e-6 + bytes as f64 * 1e-9 } else { 4e-6 + bytes as f64 * 0.1e-9 }
+        };
         let found = fit(&rows(powers(), time)).unwrap();
         assert_eq!(found.segments.len(), 2);
         assert_eq!((found.segments[0].until, found.segments[1].from), (8192, 16384));
         assert!((found.segments[1].latency.value - 4e-6).abs() < 1e-10);
         // Down: no jump up. At 16,384 the lines are 17.384 us and 5.6384 us.
-        assert_eq!(found.jump(), None);
-        let up = fit(&rows(powers(), |bytes| if bytes <= 8192 { 1e-6 } else { 4e-6 } + bytes as f64 * 1e-10)).unwrap();
-        let (at, by) = up.jump().unwrap();
+        assert_eq!(found.jumps(), []);
+        let up = fit(&rows(powers(), |bytes| if bytes <= 8192 { 1e-6 } else { 4e-6 } + bytes as f64 * 1e-10))
+            .unwrap();
+        let [(at, by)] = up.jumps()[..] else { panic!("one jump") };
         assert_eq!((at, (by * 1e9).round()), (8192, 3000.0));
     }
 
@@ -294,7 +319,9 @@ mod tests {
 
     #[test]
     fn what_no_line_fits_is_told_with_its_lines() {
-        let wild = rows(powers(), |bytes| if bytes.count_ones() == 1 && bytes.trailing_zeros() % 2 == 0 { 1e-6 } else { 5e-5 });
+        let wild = rows(powers(), |bytes| {
+            if bytes.count_ones() == 1 && bytes.trailing_zeros() % 2 == 0 { 1e-6 } else { 5e-5 }
+        });
         let why = fit(&wild).unwrap_err();
         assert!(why.contains("no line fits these times") && why.contains("(lines "), "{why}");
         let why = fit(&rows([1, 2], |_| 1e-6)).unwrap_err();

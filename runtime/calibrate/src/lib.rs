@@ -1,4 +1,5 @@
-//! From measured times of messages to a simulated machine (`xsim calibrate`, docs/calibrate.md): tables as benchmarks print them, lines through them, and the machine whose times these are.
+//! From measured times of messages to a simulated machine (`xsim calibrate`, docs/reference/calibrate.md):
+//! tables as benchmarks print them, lines through them, and the machine whose times these are.
 
 mod drawing;
 mod fit;

@@ -29,7 +29,8 @@ impl Calibrated {
     /// As a machine file, with a name and where the times are from.
     pub fn file(&self, name: &str, source: &str) -> String {
         let text = |text: &str| toml::Value::String(text.to_owned()).to_string();
-        let mut file = format!("name = {}\nsource = {}\nnetwork = {}\n", text(name), text(source), text(&self.network));
+        let mut file =
+            format!("name = {}\nsource = {}\nnetwork = {}\n", text(name), text(source), text(&self.network));
         if self.gap.is_some() || self.eager_limit.is_some() {
             file += "\n[overheads]\n";
         }
@@ -38,10 +39,19 @@ impl Calibrated {
     }
 }
 
-/// The shortest decimal within the interval, of 3 to 6 digits: what was measured of a round number is that number.
+/// The least jump of a rendezvous, in times of an empty message. The sender hears from its receiver first,
+/// which is a way of the network more; of an empty message's time the network's way is half at least.
+const LEAST_RENDEZVOUS: f64 = 0.5;
+
+/// The shortest decimal within the interval, of 3 to 6 digits: what was measured of a round number is that
+/// number.
 fn rounded(estimate: Estimate) -> f64 {
-    let with = |digits: usize| format!("{:.*e}", digits - 1, estimate.value).parse().unwrap_or(estimate.value);
-    (3..6).map(with).find(|value: &f64| (value - estimate.value).abs() <= estimate.within).unwrap_or_else(|| with(6))
+    let with =
+        |digits: usize| format!("{:.*e}", digits - 1, estimate.value).parse().unwrap_or(estimate.value);
+    (3..6)
+        .map(with)
+        .find(|value: &f64| (value - estimate.value).abs() <= estimate.within)
+        .unwrap_or_else(|| with(6))
 }
 
 /// A time of a machine; picoseconds are the finest that it has.
@@ -69,15 +79,19 @@ fn bandwidth(fit: &Fit) -> Result<String, String> {
 fn latency(fit: &Fit) -> Result<Estimate, String> {
     let Estimate { value, within } = fit.segments.first().ok_or("there is no line")?.latency;
     if value <= 0.0 {
-        return Err(format!("the line through the smallest messages is at {value:.3e} s for no bytes: measure smaller messages"));
+        return Err(format!(
+            "the line through the smallest messages is at {value:.3e} s for no bytes: measure smaller messages"
+        ));
     }
     Ok(Estimate { value, within })
 }
 
-/// The machine of a ping-pong between two nodes, if given with one inside a node, and with many messages in a row.
+/// The machine of a ping-pong between two nodes, if given with one inside a node, and with many messages in a
+/// row.
 ///
-/// A star has two links between any two ranks, and two more inside the nodes where these are stars themselves. What a rank spends on a message is
-/// a part of that: a ping-pong cannot tell it apart, and the sum is right.
+/// A star has two links between any two ranks, and two more inside the nodes where these are stars
+/// themselves. What a rank spends on a message is a part of that: a ping-pong cannot tell it apart, and the
+/// sum is right.
 ///
 /// # Errors
 /// A sentence, if latency or bandwidth do not follow from the lines.
@@ -85,7 +99,9 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
     let mut notes = Vec::new();
     let whole = latency(fit)?;
     let mut network = String::new();
-    let half = |estimate: Estimate| span(rounded(Estimate { value: estimate.value / 2.0, within: estimate.within / 2.0 }));
+    let half = |estimate: Estimate| {
+        span(rounded(Estimate { value: estimate.value / 2.0, within: estimate.within / 2.0 }))
+    };
     let mut outside = half(whole);
     let wide = bandwidth(fit)?;
     if let Some(Inside { fit: inner, ranks }) = inside {
@@ -107,7 +123,16 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
     }
     network = format!("star:l={outside},b={wide}{network}");
     let gap = stream.map(latency).transpose()?.map(|gap| span(rounded(gap)));
-    let jump = fit.jump();
+    let jumps = fit.jumps();
+    let is_rendezvous = |&&(_, by): &&(u64, f64)| by >= LEAST_RENDEZVOUS * whole.value;
+    let jump = jumps.iter().find(is_rendezvous).copied();
+    for (at, by) in jumps.iter().filter(|jump| !is_rendezvous(jump)) {
+        notes.push(format!(
+            "beyond {at} bytes a message takes {} longer, less than a message to its receiver and back would: this is no eager limit \
+             (the end of inline sends, or another copy), and the machine does not have it",
+            span(*by)
+        ));
+    }
     if let Some((at, by)) = jump {
         notes.push(format!(
             "beyond {at} bytes a message takes {} longer: it waits for its receiver (rendezvous). The machine has this as its eager limit, which makes a sender wait and a ping-pong not longer",
@@ -118,10 +143,15 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
         notes.push("what a rank itself spends on a message is a part of the latency: a table of osu_bw beside this one tells the gap between messages".to_owned());
     }
     let eager_limit = jump.map(|(at, _)| at);
-    let settings: Vec<String> =
-        gap.map(|gap| format!("gap={gap}")).into_iter().chain(eager_limit.map(|bytes| format!("eager={bytes}"))).collect();
-    let specification = if settings.is_empty() { network.clone() } else { format!("{network}/rank:{}", settings.join(",")) };
-    Machine::parse(&specification).map_err(|why| format!("the machine would be {specification}, which cannot be: {why}"))?;
+    let settings: Vec<String> = gap
+        .map(|gap| format!("gap={gap}"))
+        .into_iter()
+        .chain(eager_limit.map(|bytes| format!("eager={bytes}")))
+        .collect();
+    let specification =
+        if settings.is_empty() { network.clone() } else { format!("{network}/rank:{}", settings.join(",")) };
+    Machine::parse(&specification)
+        .map_err(|why| format!("the machine would be {specification}, which cannot be: {why}"))?;
     Ok(Calibrated { specification, network, gap, eager_limit, notes })
 }
 
@@ -141,7 +171,8 @@ impl Prediction {
     }
 }
 
-/// What a machine says of rows: messages from the first rank to rank `to`, as the simulator itself has them.
+/// Returns what a machine says of rows: messages from the first rank to rank `to`, as the simulator itself
+/// has them.
 ///
 /// # Errors
 /// A sentence, if the machine cannot be built or has packets, whose times depend on each other.
@@ -152,7 +183,9 @@ pub fn predict(specification: &str, to: u32, rows: &[Row]) -> Result<Vec<Predict
     let Network::Formula(network) = built.network else {
         return Err(format!("{specification} has packets: run the ping-pong itself on it"));
     };
-    let seconds = |row: &Row| (network.latency(Endpoint(0), Endpoint(to), row.bytes) + overheads).as_ps() as f64 * 1e-12;
+    let seconds = |row: &Row| {
+        (network.latency(Endpoint(0), Endpoint(to), row.bytes) + overheads).as_ps() as f64 * 1e-12
+    };
     Ok(rows.iter().map(|row| Prediction { row: *row, seconds: seconds(row) }).collect())
 }
 
@@ -206,12 +239,33 @@ mod tests {
         let time = |bytes: f64| if bytes <= 8192.0 { 2e-6 } else { 5e-6 } + bytes * 1e-10;
         let machine = calibrate(&fit(&rows(time)).unwrap(), None, None).unwrap();
         assert_eq!(machine.specification, "star:l=1us,b=80Gbps/rank:eager=8192");
-        assert!(machine.notes[0].contains("beyond 8192 bytes a message takes 3us longer"), "{:?}", machine.notes);
+        assert!(
+            machine.notes[0].contains("beyond 8192 bytes a message takes 3us longer"),
+            "{:?}",
+            machine.notes
+        );
+    }
+
+    #[test]
+    fn a_jump_below_a_way_of_the_network_is_no_eager_limit() {
+        // Inline sends end at 128 bytes; the rendezvous begins beyond 8192, if there is one.
+        let inline = |bytes: f64| if bytes <= 128.0 { 1.6e-6 } else { 2.1e-6 } + bytes * 1e-10;
+        let machine = calibrate(&fit(&rows(inline)).unwrap(), None, None).unwrap();
+        assert_eq!(machine.specification, "star:l=800ns,b=80Gbps");
+        assert!(
+            machine.notes[0].contains("beyond 128 bytes a message takes 500ns longer, less than"),
+            "{:?}",
+            machine.notes
+        );
+        let both = |bytes: f64| inline(bytes) + if bytes > 8192.0 { 1.5e-6 } else { 0.0 };
+        let machine = calibrate(&fit(&rows(both)).unwrap(), None, None).unwrap();
+        assert_eq!(machine.specification, "star:l=800ns,b=80Gbps/rank:eager=8192");
     }
 
     #[test]
     fn what_the_sizes_do_not_tell_is_refused() {
-        let short: Vec<Row> = rows(|bytes| 1e-6 * if bytes as u64 % 3 == 1 { 1.01 } else { 1.0 }).into_iter().take(8).collect();
+        let short: Vec<Row> =
+            rows(|bytes| 1e-6 * if bytes as u64 % 3 == 1 { 1.01 } else { 1.0 }).into_iter().take(8).collect();
         let why = calibrate(&fit(&short).unwrap(), None, None).unwrap_err();
         assert!(why.contains("measure larger messages"), "{why}");
         let long: Vec<Row> = rows(|bytes| bytes * 1e-9 - 1e-5).into_iter().skip(18).collect();
@@ -222,7 +276,11 @@ mod tests {
     #[test]
     fn errors_have_signs() {
         let row = |seconds| Row { bytes: 1000, seconds, resolution: 0.0, line: 1 };
-        let errors: Vec<f64> = predict("star:l=1us,b=8Gbps", 1, &[row(2e-6), row(4e-6)]).unwrap().iter().map(Prediction::error).collect();
+        let errors: Vec<f64> = predict("star:l=1us,b=8Gbps", 1, &[row(2e-6), row(4e-6)])
+            .unwrap()
+            .iter()
+            .map(Prediction::error)
+            .collect();
         assert!((errors[0] - 0.5).abs() < 1e-9 && (errors[1] + 0.25).abs() < 1e-9, "{errors:?}");
     }
 }

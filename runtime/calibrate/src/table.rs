@@ -1,7 +1,8 @@
 //! Tables of sizes and times, as benchmarks print them.
 //!
-//! Which column is what is read from the words above the numbers: `# Size  Latency (us)` (OSU's osu_latency), `# Size  Bandwidth (MB/s)` (osu_bw),
-//! `#bytes #repetitions t[usec] Mbytes/sec` (IMB), `#p0 p1 dist len ave time (us) rate` (mpptest), `bytes latency (us)`.
+//! Which column is what is read from the words above the numbers: `# Size  Latency (us)` (OSU's osu_latency),
+//! `# Size  Bandwidth (MB/s)` (osu_bw), `#bytes #repetitions t[usec] Mbytes/sec` (IMB), `#p0 p1 dist len ave
+//! time (us) rate` (mpptest), `bytes latency (us)`.
 
 /// What a table has beside sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,13 +117,15 @@ fn names(line: &str) -> Vec<String> {
             Some(last) if joins || is_unit => *last += &format!(" {word}"),
             _ => names.push(word.trim_start_matches('#').to_owned()),
         }
-        joins =
-            matches!(word.to_lowercase().as_str(), "avg" | "ave" | "average" | "one-way" | "round-trip" | "half" | "message" | "#message");
+        joins = matches!(
+            word.to_lowercase().as_str(),
+            "avg" | "ave" | "average" | "one-way" | "round-trip" | "half" | "message" | "#message"
+        );
     }
     names
 }
 
-/// What stands in brackets at the end of a name.
+/// Returns what stands in brackets at the end of a name.
 fn bracketed(name: &str) -> Option<&str> {
     let (_, inside) = name.trim_end().strip_suffix([')', ']'])?.rsplit_once(['(', '['])?;
     Some(inside.trim())
@@ -135,25 +138,33 @@ fn header(line: &str, given: Option<f64>) -> Result<Option<Columns>, String> {
         matches!(word.as_str(), "size" | "bytes" | "len" | "length" | "message size")
     };
     let Some(size) = names.iter().position(is_size).filter(|_| names.len() > 1) else { return Ok(None) };
-    let columns = |value: usize, kind: Kind, scale: f64| Ok(Some(Columns { count: names.len(), size, value, kind, scale }));
+    let columns = |value: usize, kind: Kind, scale: f64| {
+        Ok(Some(Columns { count: names.len(), size, value, kind, scale }))
+    };
     let time = |name: &String| bracketed(name).and_then(unit).or_else(|| unit(name));
     let others = || names.iter().enumerate().filter(|(place, _)| *place != size);
     if let Some((place, scale)) = others().find_map(|(place, name)| Some((place, time(name)?))) {
         let is_both_ways = names[place].to_lowercase().starts_with("round-trip");
         return columns(place, Kind::Latency, if is_both_ways { scale / 2.0 } else { scale });
     }
-    let is_time = |name: &str| ["time", "latency"].iter().any(|word| name.to_lowercase().contains(word)) || name.starts_with("t[");
+    let is_time = |name: &str| {
+        ["time", "latency"].iter().any(|word| name.to_lowercase().contains(word)) || name.starts_with("t[")
+    };
     if let Some((place, name)) = others().find(|(_, name)| is_time(name)) {
-        let scale = given.ok_or_else(|| format!("the column '{name}' has no unit that is known: give it, as in --unit us"))?;
+        let scale = given.ok_or_else(|| {
+            format!("the column '{name}' has no unit that is known: give it, as in --unit us")
+        })?;
         return columns(place, Kind::Latency, scale);
     }
-    if let Some((place, scale)) = others().find_map(|(place, name)| Some((place, bracketed(name).and_then(rate).or_else(|| rate(name))?))) {
+    if let Some((place, scale)) = others()
+        .find_map(|(place, name)| Some((place, bracketed(name).and_then(rate).or_else(|| rate(name))?)))
+    {
         return columns(place, Kind::Stream, scale);
     }
     match others().find(|(_, name)| name.to_lowercase().contains("bandwidth")) {
-        Some((_, name)) => {
-            Err(format!("the column '{name}' has no unit that is known: write MB/s, GB/s, Mb/s or Gb/s in brackets behind its name"))
-        }
+        Some((_, name)) => Err(format!(
+            "the column '{name}' has no unit that is known: write MB/s, GB/s, Mb/s or Gb/s in brackets behind its name"
+        )),
         None => Ok(None),
     }
 }
@@ -161,19 +172,30 @@ fn header(line: &str, given: Option<f64>) -> Result<Option<Columns>, String> {
 fn row(words: &[&str], columns: Columns, line: usize) -> Result<Option<Row>, String> {
     let wrong = |why: String| format!("line {line}: '{}' {why}", words.join(" "));
     if words.len() != columns.count {
-        return Err(wrong(format!("has {} columns, and what stands above names {}", words.len(), columns.count)));
+        return Err(wrong(format!(
+            "has {} columns, and what stands above names {}",
+            words.len(),
+            columns.count
+        )));
     }
     let bytes = network::packet::parse_bytes(words[columns.size]);
-    let bytes = bytes.ok_or_else(|| wrong(format!("has a size, {}, that is no number of bytes", words[columns.size])))?;
+    let bytes = bytes
+        .ok_or_else(|| wrong(format!("has a size, {}, that is no number of bytes", words[columns.size])))?;
     let text = words[columns.value];
     let value = text.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
     let value = value.ok_or_else(|| wrong(format!("has a value, {text}, that is no number from 0")))?;
     let digit = digit(text);
     Ok(match columns.kind {
-        Kind::Latency if value == 0.0 => return Err(wrong("is a message that takes no time: print more digits".to_owned())),
-        Kind::Latency => Some(Row { bytes, seconds: value * columns.scale, resolution: digit * columns.scale, line }),
+        Kind::Latency if value == 0.0 => {
+            return Err(wrong("is a message that takes no time: print more digits".to_owned()));
+        }
+        Kind::Latency => {
+            Some(Row { bytes, seconds: value * columns.scale, resolution: digit * columns.scale, line })
+        }
         Kind::Stream if bytes == 0 => None,
-        Kind::Stream if value == 0.0 => return Err(wrong("is a bandwidth of nothing: print more digits".to_owned())),
+        Kind::Stream if value == 0.0 => {
+            return Err(wrong("is a bandwidth of nothing: print more digits".to_owned()));
+        }
         Kind::Stream => {
             let seconds = bytes as f64 / (value * columns.scale);
             Some(Row { bytes, seconds, resolution: seconds * digit / value, line })
@@ -181,7 +203,7 @@ fn row(words: &[&str], columns: Columns, line: usize) -> Result<Option<Row>, Str
     })
 }
 
-/// What the last digit of a decimal number is worth.
+/// Returns what the last digit of a decimal number is worth.
 fn digit(text: &str) -> f64 {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let decimals = mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32);
@@ -211,7 +233,10 @@ mod tests {
         );
         let imb = "# Benchmarking PingPong\n# #processes = 2\n#----\n #bytes #repetitions      t[usec]   Mbytes/sec\n 0 1000 2.23 0.00\n 8 1000 2.26 1.69\n\n# Benchmarking PingPing\n #bytes #repetitions      t[usec]   Mbytes/sec\n 0 1000 9.99 0.00\n";
         assert_eq!(rows(imb, None), latency(&[(0, 2.23e6), (8, 2.26e6)]));
-        assert_eq!(rows("#p0\tp1\tdist\tlen\tave time (us)\trate\n0\t1\t1\t32\t3.5\t9.14e+06\n", None), latency(&[(32, 3.5e6)]));
+        assert_eq!(
+            rows("#p0\tp1\tdist\tlen\tave time (us)\trate\n0\t1\t1\t32\t3.5\t9.14e+06\n", None),
+            latency(&[(32, 3.5e6)])
+        );
         assert_eq!(
             rows("     bytes   latency (us)         MB/s\n 4  1.001  4.0\n 0  1.000  0.00\n", None),
             latency(&[(0, 1e6), (4, 1.001e6)])
@@ -219,7 +244,10 @@ mod tests {
         assert_eq!(rows("bytes round-trip (ms)\n1KiB 0.004\n", None), latency(&[(1024, 2e6)]));
         assert_eq!(rows("1 2\n2 3.5", Some(1e-6)), latency(&[(1, 2e6), (2, 3.5e6)]));
         assert_eq!(
-            rows("# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n1   0.5\n1000   100.00\n", None),
+            rows(
+                "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n1   0.5\n1000   100.00\n",
+                None
+            ),
             (Kind::Stream, vec![(1, 2e6), (1000, 1e7)])
         );
     }

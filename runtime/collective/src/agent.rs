@@ -19,7 +19,8 @@ pub(crate) enum Stage {
     Held,
     /// Moving through its rounds.
     Running,
-    /// Through, at its clock; its rank goes on when nothing can come before that. Only where others go on when a rank fails.
+    /// Through, at its clock; its rank goes on when nothing can come before that. Only where others go on
+    /// when a rank fails.
     Finished,
     /// Through.
     Done,
@@ -46,15 +47,17 @@ pub(crate) struct Agent {
     pub(crate) scratch: Vec<u8>,
     pub(crate) reduction: Option<Rc<Reduction>>,
     pub(super) delivery: Delivery,
-    /// When its next message may leave. A nonblocking collective has the rank's interface for itself: with a gap, its messages keep their
-    /// distance from each other and from those that the rank sent before the call, not from those that it sends meanwhile.
+    /// When its next message may leave. A nonblocking collective has the rank's interface for itself: with a
+    /// gap, its messages keep their distance from each other and from those that the rank sent before the
+    /// call, not from those that it sends meanwhile.
     pub(super) nic_free: Time,
     /// The request of a nonblocking call; a blocking one has none.
     pub(crate) request: Option<u32>,
     pub(crate) failure: Option<Box<Failure>>,
-    /// Whether the rank's call was refused: nobody waits for this member's result.
+    /// `true` if the rank's call was refused: nobody waits for this member's result.
     pub(crate) refused: bool,
-    /// Whether its rank has gone on with an error, because another has failed or the communicator is revoked. It takes part to the end.
+    /// `true` if its rank has gone on with an error, because another has failed or the communicator is
+    /// revoked. It takes part to the end.
     pub(crate) gone: bool,
     /// The rank for want of whose data it has too little to give.
     pub(crate) missing: Option<u32>,
@@ -92,7 +95,8 @@ impl Agent {
             missing: None,
         }
     }
-    /// Whether its rank does something else meanwhile: it has gone on from a nonblocking call, or from one that it was refused.
+    /// Returns `true` if its rank does something else meanwhile: it has gone on from a nonblocking call, or
+    /// from one that it was refused.
     // Then time that passes in the collective is not the rank's: neither its clock, its waiting nor its
     // interface has a part in it.
     pub(super) fn is_by_itself(&self) -> bool {
@@ -110,10 +114,10 @@ impl Agent {
         );
         self.failure.get_or_insert_with(|| Failure::new(class, text));
     }
-    /// Whether it has all of a slice; if not, the call fails when it is collected.
+    /// Returns `true` if it has all of a slice; if not, the call fails when it is collected.
     // Asked before each access, because lengths come from the program: members may contradict each other and
-    // themselves, and who is wrong gets an error class (MPI 5.0 section 6.2 leaves it open) rather than a crash
-    // of all.
+    // themselves, and who is wrong gets an error class (MPI 5.0 section 6.2 leaves it open) rather than a
+    // crash of all.
     pub(crate) fn covers(&mut self, slice: Slice) -> bool {
         let length = match slice.buffer {
             Buffer::Input => self.input.len(),
@@ -230,7 +234,7 @@ impl AgentMembers<'_> {
     pub(crate) fn agent(&self, rank: u32) -> &Agent {
         self.agents[(rank - self.first) as usize].as_ref().expect("all members are in")
     }
-    /// What members contribute.
+    /// Returns what members contribute.
     pub(crate) fn inputs(&self) -> Rows {
         Rows::of(self.agents.iter().flatten().map(|agent| agent.input.as_slice()))
     }

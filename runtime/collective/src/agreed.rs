@@ -25,11 +25,11 @@ impl Agreed {
             Some(_) => {}
         }
     }
-    /// What all say, if they do.
+    /// Returns what all say, if they do.
     pub(super) fn all(&self) -> Option<&Rc<[u64]>> {
         self.known.as_ref().filter(|_| self.others.is_empty())
     }
-    /// What a member that is in says.
+    /// Returns what a member that is in says.
     pub(super) fn of(&self, member: u32) -> &Rc<[u64]> {
         self.others.get(&member).or(self.known.as_ref()).expect("a member that is in has said so")
     }

@@ -27,12 +27,16 @@ impl Allgatherv {
         self.parts[member as usize] = (begin, self.data.len() as u64);
         self.begins.enter(member, begins(receive.sizes()));
     }
-    /// Whether all members agree on the sizes; then the blocks come in order.
-    // O(members + bytes). Ordered once for all receivers, each of whom then gets the whole by one copy; nothing
-    // moves where members came in by number, as they mostly do.
+    /// Returns `true` if all members agree on the sizes; then the blocks come in order.
+    // O(members + bytes). Ordered once for all receivers, each of whom then gets the whole by one copy;
+    // nothing moves where members came in by number, as they mostly do.
     pub(super) fn fits(&mut self) -> bool {
         let Some(begins) = self.begins.all().cloned() else { return false };
-        let agrees = self.parts.iter().zip(begins.windows(2)).all(|(part, block)| part.1 - part.0 == block[1] - block[0]);
+        let agrees = self
+            .parts
+            .iter()
+            .zip(begins.windows(2))
+            .all(|(part, block)| part.1 - part.0 == block[1] - block[0]);
         if !agrees {
             return false;
         }
@@ -62,7 +66,7 @@ impl Allgatherv {
     pub(super) fn contribution(&self, member: u32) -> &[u8] {
         &self.data[self.range(member as usize)]
     }
-    /// What all get.
+    /// Returns what all get.
     pub(super) fn all(&self) -> &[u8] {
         &self.data
     }

@@ -1,14 +1,15 @@
 //! `MPI_Alltoallv` and `MPI_Alltoallw` while its members gather: blocks of any size from each member to each.
 //!
-//! What members send lies packed in the order in which they came in; two squares of numbers have the sizes. When all are in, what a row of receivers gets is
-//! taken apart at once ([`Alltoallv::take`]), because one receiver's blocks lie far from each other.
+//! Members' data lie packed in the order in which they came in; two squares of numbers have the sizes.
+//! When all are in, what a row of receivers gets is taken apart at once ([`Alltoallv::take`]), because one
+//! receiver's blocks lie far from each other.
 
 use crate::blocks::BlockList;
 use schedule::{Blocks, Direct, Member, Members, begins, member_of};
 
 /// Receivers whose blocks are taken apart together.
-// A receiver's blocks are as far from each other as senders' data is long: one receiver at a time would fetch a
-// line for each block, and use few of its bytes. So many at a time use all of it.
+// A receiver's blocks are as far from each other as senders' data is long: one receiver at a time would fetch
+// a line for each block, and use few of its bytes. So many at a time use all of it.
 const ROW: usize = 64;
 /// Beyond so many members the squares of sizes would be too large.
 // A square of 16-bit numbers has 512 MiB then, two of them a GiB; agents need more, and go through all the
@@ -18,8 +19,8 @@ const MOST_MEMBERS: u32 = 16_384;
 /// A square of sizes in bytes, by the member that says so and the other one.
 struct Square {
     members: usize,
-    // Half the memory or less for what programs mostly send: one size beyond makes the whole square wide, since
-    // single wide entries would cost a lookup for each.
+    // Half the memory or less for what programs mostly send: one size beyond makes the whole square wide,
+    // since single wide entries would cost a lookup for each.
     short: Vec<u16>,
     /// In place of `short`, once a size does not fit there.
     long: Vec<u64>,
@@ -65,7 +66,7 @@ impl Square {
     fn sum(&self, member: usize) -> u64 {
         (0..self.members).map(|other| self.get(member, other)).sum()
     }
-    /// Whether the other square says the same, seen from the other side.
+    /// Returns `true` if the other square says the same, seen from the other side.
     // In tiles: one square is read by rows and the other by columns, and a tile of both stays in the nearest
     // cache.
     fn mirrors(&self, other: &Square) -> bool {
@@ -73,8 +74,10 @@ impl Square {
         let size = self.members;
         (0..size).step_by(TILE).all(|top| {
             (0..size).step_by(TILE).all(|left| {
-                (top..(top + TILE).min(size))
-                    .all(|row| (left..(left + TILE).min(size)).all(|column| self.get(row, column) == other.get(column, row)))
+                (top..(top + TILE).min(size)).all(|row| {
+                    (left..(left + TILE).min(size))
+                        .all(|column| self.get(row, column) == other.get(column, row))
+                })
             })
         })
     }
@@ -98,7 +101,7 @@ pub(crate) struct Alltoallv {
 }
 
 impl Alltoallv {
-    /// Whether so many may be held.
+    /// Returns `true` if so many may be held.
     pub(super) fn holds(members: u32) -> bool {
         members <= MOST_MEMBERS
     }
@@ -124,7 +127,7 @@ impl Alltoallv {
         self.sends.set_row(member, |other| send.bytes(other));
         self.receives.set_row(member, |other| receive.bytes(other));
     }
-    /// Whether all members agree on the sizes.
+    /// Returns `true` if all members agree on the sizes.
     pub(super) fn fits(&self) -> bool {
         self.sends.mirrors(&self.receives)
     }
@@ -239,7 +242,8 @@ mod tests {
         assert!(alltoallv.fits());
         for place in 0..members {
             let to = (place * 7) % members;
-            let expected: Vec<u8> = (0..members).flat_map(|from| vec![byte(from, to); size(from, to) as usize]).collect();
+            let expected: Vec<u8> =
+                (0..members).flat_map(|from| vec![byte(from, to); size(from, to) as usize]).collect();
             assert_eq!(alltoallv.output(to as u32), expected.len() as u64);
             assert_eq!(alltoallv.take(to as u32), expected);
         }

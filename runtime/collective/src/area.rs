@@ -4,6 +4,7 @@ use message::p2p::Buffer;
 use message::p2p::view;
 use message::view::BufferView;
 use objects::Objects;
+use objects::abi::{MPI_BYTE, MPI_DATATYPE_NULL};
 use objects::error::{ErrorClass, Failure, Result};
 use rank::Addr;
 use schedule::Blocks;
@@ -37,6 +38,16 @@ pub struct Typed<'a> {
     pub datatypes: &'a [usize],
 }
 
+impl Typed<'_> {
+    /// Returns the datatype of a block. Of an empty one `MPI_DATATYPE_NULL` is taken: there is nothing that
+    /// it describes.
+    // As MPICH does since 4.0.1: programs fill in types only where they communicate.
+    pub(crate) fn datatype(&self, block: usize) -> usize {
+        let given = self.datatypes[block];
+        if given == MPI_DATATYPE_NULL && self.counts[block] == 0 { MPI_BYTE } else { given }
+    }
+}
+
 /// How many elements of a reduction stay with each member.
 #[derive(Clone, Copy)]
 pub enum Parts<'a> {
@@ -67,7 +78,7 @@ impl Side<'_> {
     pub fn of(buffer: Buffer) -> Side<'static> {
         if buffer.0 == IN_PLACE { Side::InPlace } else { Side::One(buffer) }
     }
-    /// Whether it has blocks that may differ.
+    /// Returns `true` if it has blocks that may differ.
     pub fn is_irregular(&self) -> bool {
         matches!(self, Side::Each(_) | Side::Typed(_))
     }
@@ -118,23 +129,31 @@ impl Area {
 pub(super) fn area(objects: &Objects, side: &Side, blocks: u32) -> Result<Area> {
     match side {
         Side::Nothing | Side::InPlace => Ok(Area::none()),
-        // A product of counts can pass 2^63 with each of them right: told as a wrong count, before any address
-        // is computed from it.
+        // A product of counts can pass 2^63 with each of them right: told as a wrong count, before any
+        // address is computed from it.
         Side::One((at, count, datatype)) => {
             let one = view(objects, (*at, *count, *datatype))?.bytes;
             let Some(total) = count.checked_mul(i64::from(blocks)) else {
-                return Err(Failure::new(ErrorClass::COUNT, format!("count {count} for each of {blocks} members is beyond 2^63 elements")));
+                return Err(Failure::new(
+                    ErrorClass::COUNT,
+                    format!("count {count} for each of {blocks} members is beyond 2^63 elements"),
+                ));
             };
             let all = view(objects, (*at, total, *datatype))?;
             Ok(Area { bytes: all.bytes, views: vec![all], blocks: Blocks::Uniform(one) })
         }
         Side::Each(vector) => {
             let extent = objects.types.get(vector.datatype)?.extent();
-            gathered(blocks, |i| view(objects, (vector.at.offset(vector.displacements[i] * extent), vector.counts[i], vector.datatype)))
+            gathered(blocks, |i| {
+                view(
+                    objects,
+                    (vector.at.offset(vector.displacements[i] * extent), vector.counts[i], vector.datatype),
+                )
+            })
         }
-        Side::Typed(typed) => {
-            gathered(blocks, |i| view(objects, (typed.at.offset(typed.displacements[i]), typed.counts[i], typed.datatypes[i])))
-        }
+        Side::Typed(typed) => gathered(blocks, |i| {
+            view(objects, (typed.at.offset(typed.displacements[i]), typed.counts[i], typed.datatype(i)))
+        }),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The program's memory as blocks of its members or neighbours, without a description of each: what a call says of it is enough to find them
-//! again when the call ends.
+//! The program's memory as blocks of its members or neighbours, without a description of each: what a call
+//! says of it is enough to find them again when the call ends.
 
 use crate::area::{IN_PLACE, Side};
 use message::Messages;
@@ -36,14 +36,23 @@ enum Places<'a> {
 }
 
 /// `len` blocks of one side of a collective; `None` where it has no memory of its own.
-pub(crate) fn block_list<'a>(messages: &Messages, objects: &Objects, side: &Side<'a>, len: usize) -> Result<Option<BlockList<'a>>> {
-    let usable = |handle: usize| objects.types.usable(messages.current, handle).cloned();
+pub(crate) fn block_list<'a>(
+    messages: &Messages,
+    objects: &Objects,
+    side: &Side<'a>,
+    len: usize,
+) -> Result<Option<BlockList<'a>>> {
+    let usable = |handle: usize| objects.types.usable(messages.me(), handle).cloned();
     let (at, places) = match *side {
         Side::Nothing | Side::InPlace => return Ok(None),
         Side::One((at, count, datatype)) => (at, Places::Even(count, usable(datatype)?)),
-        Side::Each(vector) => (vector.at, Places::Uneven(vector.counts, vector.displacements, usable(vector.datatype)?)),
+        Side::Each(vector) => {
+            (vector.at, Places::Uneven(vector.counts, vector.displacements, usable(vector.datatype)?))
+        }
         Side::Typed(typed) => {
-            let types = typed.datatypes.iter().map(|&handle| usable(handle)).collect::<Result<_>>()?;
+            let types = (0..typed.datatypes.len())
+                .map(|block| usable(typed.datatype(block)))
+                .collect::<Result<_>>()?;
             (typed.at, Places::Typed(typed.counts, typed.displacements, types))
         }
     };
@@ -51,9 +60,13 @@ pub(crate) fn block_list<'a>(messages: &Messages, objects: &Objects, side: &Side
         return Ok(None);
     }
     let mut list = BlockList { at, places, len, bytes: 0 };
-    let beyond = || Failure::new(ErrorClass::COUNT, format!("the counts of {len} blocks are beyond 2^64 bytes together"));
+    let beyond = || {
+        Failure::new(ErrorClass::COUNT, format!("the counts of {len} blocks are beyond 2^64 bytes together"))
+    };
     list.bytes = match &list.places {
-        Places::Even(count, datatype) => datatype.bytes(count.unsigned_abs())?.checked_mul(len as u64).ok_or_else(beyond)?,
+        Places::Even(count, datatype) => {
+            datatype.bytes(count.unsigned_abs())?.checked_mul(len as u64).ok_or_else(beyond)?
+        }
         _ => (0..len).try_fold(0u64, |sum, index| {
             let (count, datatype) = list.elements(index);
             sum.checked_add(datatype.bytes(count)?).ok_or_else(beyond)
@@ -110,7 +123,9 @@ impl BlockList<'_> {
     fn at(&self, index: usize) -> Addr {
         match &self.places {
             Places::Even(count, datatype) => self.at.offset(datatype.extent() * *count * index as i64),
-            Places::Uneven(_, displacements, datatype) => self.at.offset(displacements[index] * datatype.extent()),
+            Places::Uneven(_, displacements, datatype) => {
+                self.at.offset(displacements[index] * datatype.extent())
+            }
             Places::Typed(_, displacements, _) => self.at.offset(displacements[index]),
         }
     }
@@ -120,7 +135,7 @@ impl BlockList<'_> {
         let layout = (!datatype.contiguous).then(|| (datatype.clone(), count));
         BufferView { buffer: self.at(index), layout, bytes: count * datatype.size }
     }
-    /// Where all of it lies side by side.
+    /// Returns where all of it lies side by side.
     pub(crate) fn side_by_side(&self) -> Option<Addr> {
         match &self.places {
             Places::Even(_, datatype) if datatype.contiguous => Some(self.at),
@@ -128,7 +143,8 @@ impl BlockList<'_> {
         }
     }
 
-    /// Stretches of memory that blocks fill one behind the other: where, and how many bytes; the blocks that need their datatype alone.
+    /// Stretches of memory that blocks fill one behind the other: where, and how many bytes; the blocks that
+    /// need their datatype alone.
     // Neighbouring blocks are one copy: a v form whose displacements follow each other, as they mostly do,
     // costs what the even form does.
     fn stretches(&self, mut run: impl FnMut(Stretch)) {

@@ -1,4 +1,5 @@
-//! What a call says of itself before anything is known of its blocks: it gathers by that, or goes the general way.
+//! A call's own description before anything is known of its blocks: it gathers by that, or goes the general
+//! way.
 
 use crate::agreement::{Contribution, Resolve};
 use crate::blocks::BlockList;
@@ -7,14 +8,15 @@ use crate::mode::Mode;
 use schedule::Kind;
 
 /// A call as a member of it knows it.
-// Compared whole with the call before: two calls whose briefs are equal need no other look at their arguments.
+// Compared whole with the call before: two calls whose briefs are equal need no other look at their
+// arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Brief {
     pub kind: Kind,
     pub mode: Mode,
     pub comm: usize,
     pub root: Option<i32>,
-    /// Whether blocks differ from member to member.
+    /// `true` if blocks differ from member to member.
     pub irregular: bool,
     /// As [`Shape::bytes`].
     pub bytes: u64,
@@ -31,7 +33,8 @@ impl Brief {
 
 /// The instance that was made last, while its members come in: most calls are one more of the same.
 // Members of a collective enter one after the other, so that all but the first find their instance here, in
-// O(1) and without a look at the communicator's table. Forgotten whenever the instance could change its nature.
+// O(1) and without a look at the communicator's table. Forgotten whenever the instance could change its
+// nature.
 pub(crate) struct Latest {
     pub(crate) brief: Brief,
     pub(crate) function: u16,

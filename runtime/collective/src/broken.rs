@@ -1,7 +1,9 @@
-//! Collective calls that cannot come to an end, because a member has failed before it entered or their communicator is revoked.
+//! Collective calls that cannot come to an end, because a member has failed before it entered or their
+//! communicator is revoked.
 //!
-//! A member that is in when it gets to know that leaves with an error, unless it was through before. What it had to do for the others is done without it, as that of a
-//! member that has failed in the call: so who gets through depends on who has entered and when, and on nobody's knowledge but its own.
+//! A member that is in when it gets to know that leaves with an error, unless it was through before. What it
+//! had to do for the others is done without it, as that of a member that has failed in the call: so who gets
+//! through depends on who has entered and when, and on nobody's knowledge but its own.
 
 use crate::agent::Stage;
 use crate::entry::home;
@@ -48,8 +50,15 @@ impl Collectives {
     }
 
     /// Why an instance will not come to its end for `rank`, as that knows at `now`.
-    fn fault_of(&self, messages: &Messages, objects: &Objects, index: u32, rank: u32, now: Time) -> Option<Fault> {
-        let faults = messages.faults.as_ref()?;
+    fn fault_of(
+        &self,
+        messages: &Messages,
+        objects: &Objects,
+        index: u32,
+        rank: u32,
+        now: Time,
+    ) -> Option<Fault> {
+        let faults = messages.faults()?;
         let instance = self.instance(index);
         if let Place::Comm(comm) = instance.place
             && faults.is_revoked(rank, objects.comms.at(comm).context)
@@ -61,14 +70,29 @@ impl Collectives {
             let member = member_of(objects, &instance.place, failed.rank);
             member.is_some_and(|member| !self.has_entered(messages, objects, index, (failed.rank, member)))
         });
-        missing.map(|failed| Fault { class: ErrorClass::PROC_FAILED, known: faults.known(failed), rank: failed.rank }).next()
+        missing
+            .map(|failed| Fault {
+                class: ErrorClass::PROC_FAILED,
+                known: faults.known(failed),
+                rank: failed.rank,
+            })
+            .next()
     }
 
-    /// Whether a member has ever been in an instance.
+    /// Returns `true` if a member has ever been in an instance.
     // One that has left is in no more: the count of its calls tells.
-    fn has_entered(&self, messages: &Messages, objects: &Objects, index: u32, (rank, member): (u32, u32)) -> bool {
+    fn has_entered(
+        &self,
+        messages: &Messages,
+        objects: &Objects,
+        index: u32,
+        (rank, member): (u32, u32),
+    ) -> bool {
         if !messages.is_local(rank) {
-            return self.instance(index).ident.is_some_and(|ident| self.spread.departed.had_entered(rank, &ident));
+            return self
+                .instance(index)
+                .ident
+                .is_some_and(|ident| self.spread.departed.had_entered(rank, &ident));
         }
         let instance = self.instance(index);
         if instance.has(member) || instance.joined.contains(member) {
@@ -83,13 +107,21 @@ impl Collectives {
     /// A member that is through by `now` goes on.
     fn release_finished(&mut self, messages: &mut Messages, (index, member): (u32, u32), now: Time) -> bool {
         let agent = self.instance_mut(index).agents.get_mut(member as usize).and_then(Option::as_mut);
-        let Some(agent) = agent.filter(|agent| agent.stage == Stage::Finished && agent.clock <= now) else { return false };
+        let Some(agent) = agent.filter(|agent| agent.stage == Stage::Finished && agent.clock <= now) else {
+            return false;
+        };
         agent.stage = Stage::Done;
         agent_done(messages, agent);
         true
     }
 
-    fn break_member(&mut self, messages: &mut Messages, (index, member): (u32, u32), rank: u32, fault: Fault) {
+    fn break_member(
+        &mut self,
+        messages: &mut Messages,
+        (index, member): (u32, u32),
+        rank: u32,
+        fault: Fault,
+    ) {
         self.latest = None;
         self.unhold(index);
         let instance = self.instance_mut(index);
@@ -97,11 +129,15 @@ impl Collectives {
             Some(gathering) => {
                 gathering.part(member);
                 let place = member - gathering.first;
-                gathering.pending.as_ref().map(|pending| pending.request(place)).filter(|&request| request != NIL)
+                gathering
+                    .pending
+                    .as_ref()
+                    .map(|pending| pending.request(place))
+                    .filter(|&request| request != NIL)
             }
             None => instance.agents[member as usize].as_mut().and_then(|agent| {
                 agent.gone = true;
-                agent.nic_free = messages.ranks[rank as usize].nic_free;
+                agent.nic_free = messages.ranks()[rank].nic_free;
                 agent.request.take()
             }),
         };
@@ -110,15 +146,21 @@ impl Collectives {
             Some(request) => messages.finish_request(request, fault.known),
             None => {
                 messages.advance(rank, fault.known);
-                messages.ranks[rank as usize].waiting = 0;
-                messages.ready.wake(rank);
+                messages.ranks_mut()[rank].waiting = 0;
+                messages.ready_mut().wake(rank);
             }
         }
     }
 
     /// Why the mounted rank leaves an instance with an error, if it does because of that.
     #[inline]
-    pub(crate) fn take_broken(&mut self, messages: &mut Messages, objects: &Objects, index: u32, member: u32) -> Result {
+    pub(crate) fn take_broken(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        member: u32,
+    ) -> Result {
         if self.broken.is_empty() {
             return Ok(());
         }
@@ -132,18 +174,17 @@ impl Collectives {
 }
 
 impl Instance {
-    /// Whether a member has entered, and neither left nor come through.
+    /// Returns `true` if a member has entered, and neither left nor come through.
     fn is_under_way(&self, member: u32) -> bool {
         match &self.gathering {
             Some(gathering) => !gathering.is_complete() && gathering.has(member),
-            None => self
-                .agents
-                .get(member as usize)
-                .is_some_and(|agent| agent.as_ref().is_some_and(|agent| agent.stage != Stage::Done && !agent.gone)),
+            None => self.agents.get(member as usize).is_some_and(|agent| {
+                agent.as_ref().is_some_and(|agent| agent.stage != Stage::Done && !agent.gone)
+            }),
         }
     }
 
-    /// Whether a member is in.
+    /// Returns `true` if a member is in.
     pub(crate) fn has(&self, member: u32) -> bool {
         match &self.gathering {
             Some(gathering) => gathering.has(member),

@@ -35,32 +35,48 @@ enum Beside {
 struct Neighbors {
     sources: Rc<[u32]>,
     destinations: Rc<[u32]>,
-    /// Whether they are those of a grid.
+    /// `true` if they are those of a grid.
     cartesian: bool,
 }
 
 impl Entrance<'_> {
     /// The mounted rank enters as an agent.
     fn enter(&mut self, entry: Entry) -> Result<Part> {
-        let (instance, member, request) = self.collectives.enter_collective(self.messages, self.objects, entry)?;
-        Ok(self.collectives.entered(self.messages, self.objects, instance, member, request.map(handle::of_cold), BufferView::none()))
+        let (instance, member, request) =
+            self.collectives.enter_collective(self.messages, self.objects, entry)?;
+        Ok(self.collectives.entered(
+            self.messages,
+            self.objects,
+            instance,
+            member,
+            request.map(handle::of_cold),
+            BufferView::none(),
+        ))
     }
 
-    /// Whether calls may gather.
+    /// Returns `true` if calls may gather.
     fn may_gather(&self) -> bool {
         self.collectives.gathers(self.messages, true)
     }
 
-    /// Enters the general way: with all that is given packed, and all that is received kept until it is delivered.
-    // The one way that takes every call there is; gathering is an offer before it, which a call may decline at
-    // no cost.
+    /// Enters the general way: with all that is given packed, and all that is received kept until it is
+    /// delivered.
+    // The one way that takes every call there is; gathering is an offer before it, which a call may decline
+    // at no cost.
     fn general(&mut self, brief: &Brief, beside: Beside, send: Area, receive: Area) -> Result<Part> {
         let delivery = brief.mode.delivery(&receive);
         self.deliver(brief, beside, send, receive, delivery)
     }
 
     /// As [`Entrance::general`]; what is received goes where `delivery` says.
-    fn deliver(&mut self, brief: &Brief, beside: Beside, send: Area, receive: Area, delivery: Delivery) -> Result<Part> {
+    fn deliver(
+        &mut self,
+        brief: &Brief,
+        beside: Beside,
+        send: Area,
+        receive: Area,
+        delivery: Delivery,
+    ) -> Result<Part> {
         let comm = self.objects.comms.index(brief.comm)?;
         let (size, rank, sides) = membership(self.objects, comm);
         let root = brief.root.map(|root| root_member(self.objects, comm, root)).transpose()?;
@@ -83,12 +99,20 @@ impl Entrance<'_> {
             sides,
             predefined: reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()),
             cartesian: neighbors.as_ref().is_some_and(|neighbors| neighbors.cartesian),
-            node: self.messages.wire.node,
+            node: self.messages.fabric().wire().node,
         };
-        let function = self.messages.ranks[self.messages.current as usize].function;
-        let signature = Signature { function, blocking, irregular: brief.irregular, kind: brief.kind, root: root.flatten() };
-        let (sources, destinations) =
-            neighbors.map_or_else(|| (Rc::default(), Rc::default()), |neighbors| (neighbors.sources, neighbors.destinations));
+        let function = self.messages.ranks()[self.messages.me()].function;
+        let signature = Signature {
+            function,
+            blocking,
+            irregular: brief.irregular,
+            kind: brief.kind,
+            root: root.flatten(),
+        };
+        let (sources, destinations) = neighbors.map_or_else(
+            || (Rc::default(), Rc::default()),
+            |neighbors| (neighbors.sources, neighbors.destinations),
+        );
         self.enter(Entry {
             signature,
             place: Place::Comm(comm),
@@ -104,30 +128,39 @@ impl Entrance<'_> {
         })
     }
 
-    /// `(is this rank the root, blocks of the far side, own rank in the group, whether an intercommunicator)`.
+    /// `(is this rank the root, blocks of the far side, own rank in the group, whether an
+    /// intercommunicator)`.
     fn rooted(&mut self, comm: usize, root: i32) -> Result<(bool, u32, u32, bool)> {
         let index = self.objects.comms.index(comm)?;
         let (_, member, sides) = membership(self.objects, index);
-        let is_root = root_member(self.objects, index, root)? == Some(member) && (sides.is_none() || root == ROOT);
+        let is_root =
+            root_member(self.objects, index, root)? == Some(member) && (sides.is_none() || root == ROOT);
         let communicator = self.objects.comms.at(index);
-        Ok((is_root, communicator.peers(), communicator.rank(self.messages.current), sides.is_some()))
+        Ok((is_root, communicator.peers(), communicator.rank(self.messages.me()), sides.is_some()))
     }
 
     /// Enters a collective that may gather; `None` if it is to be made in the general way.
-    fn join_gathering(&mut self, brief: &Brief, source: &BufferView, target: &BufferView) -> Result<Option<Part>> {
+    fn join_gathering(
+        &mut self,
+        brief: &Brief,
+        source: &BufferView,
+        target: &BufferView,
+    ) -> Result<Option<Part>> {
         self.try_gathering(brief, source, target.clone(), &mut Bring::Nothing)
     }
 
     /// Memory of `blocks` blocks of one datatype; `None` for other sides, and for too many elements.
     fn blocks(&mut self, side: &Side, blocks: u32) -> Result<Option<BufferView>> {
         let Side::One((at, count, datatype)) = *side else { return Ok(None) };
-        let Some(total) = count.checked_mul(i64::from(blocks)).filter(|_| at != IN_PLACE) else { return Ok(None) };
+        let Some(total) = count.checked_mul(i64::from(blocks)).filter(|_| at != IN_PLACE) else {
+            return Ok(None);
+        };
         view(self.objects, (at, total, datatype)).map(Some)
     }
 
     /// The memory of an intracommunicator's rank that is one block; in place, that at the receiving side.
-    // In place means that a member's own block lies at its place among those received (MPI 5.0 sections 6.5 and
-    // 6.7).
+    // In place means that a member's own block lies at its place among those received (MPI 5.0 sections 6.5
+    // and 6.7).
     fn own_block(&mut self, send: &Side, receive: &Side, me: u32) -> Result<Option<BufferView>> {
         match (send.is_in_place(), receive) {
             (true, Side::One((at, count, datatype))) => {
@@ -142,6 +175,6 @@ impl Entrance<'_> {
     fn members(&mut self, comm: usize) -> Result<(u32, u32, bool)> {
         let holds = self.may_gather();
         let communicator = self.objects.comms.get(comm)?;
-        Ok((communicator.size(), communicator.rank(self.messages.current), holds && !communicator.is_inter()))
+        Ok((communicator.size(), communicator.rank(self.messages.me()), holds && !communicator.is_inter()))
     }
 }

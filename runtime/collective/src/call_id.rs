@@ -1,5 +1,6 @@
-//! Which call of a communicator is meant: collectives match in the order in which each member makes them, persistent ones in the order of their
-//! initialization (MPI 5.0, section 6.13), so that members may start them in any order.
+//! Identities of a communicator's calls: collectives match in the order in which each member makes them,
+//! persistent ones in the order of their initialization (MPI 5.0, section 6.13), so that members may start
+//! them in any order.
 
 use crate::calls::{CallId, Calls};
 use crate::entrance::{Entrance, membership};
@@ -44,7 +45,14 @@ impl Entrance<'_> {
     pub fn initialize(&mut self, comm: usize) -> Result<u32> {
         let index = self.objects.comms.index(comm)?;
         let (_, member, _) = membership(self.objects, index);
-        let made = self.collectives.calls.make(home(self.objects, index)).make_persistent().made.entry(member).or_default();
+        let made = self
+            .collectives
+            .calls
+            .make(home(self.objects, index))
+            .make_persistent()
+            .made
+            .entry(member)
+            .or_default();
         *made += 1;
         Ok(*made - 1)
     }

@@ -1,4 +1,5 @@
-//! What is kept of the collective calls on each communicator: whose call is the next one, and to which instance it belongs.
+//! Records of the collective calls on each communicator: whose call is the next one, and to which instance it
+//! belongs.
 
 use engine::Time;
 use rustc_hash::FxHashMap;
@@ -13,7 +14,8 @@ use std::rc::Rc;
 pub(crate) enum CallId {
     /// Its number among all calls but those of persistent collectives.
     Call(u32),
-    /// Of a persistent collective: its number among their initializations, and how often it was started before.
+    /// A start of a persistent collective: its number among their initializations, and how often it was
+    /// started before.
     Start(u32, u32),
 }
 
@@ -46,7 +48,8 @@ pub(crate) struct Refusal {
 /// The collective calls on one communicator; both sides of an intercommunicator have one such record.
 #[derive(Default)]
 pub(crate) struct Calls {
-    /// Calls so far, by member from `from` on. Made at the first call, so that communicators for messages alone cost nothing a member.
+    /// Calls so far, by member from `from` on. Made at the first call, so that communicators for messages
+    /// alone cost nothing a member.
     made: Vec<u32>,
     from: u32,
     /// Instances of the calls from number `first` on; none where all members have left.
@@ -60,17 +63,18 @@ pub(crate) struct Calls {
     #[allow(clippy::box_collection, reason = "each communicator has this, and few ever need it")]
     // A tree and not a table of hashes: reports list it, and their order must not be the host's.
     refused: Option<Box<BTreeMap<u32, Vec<Refusal>>>>,
-    /// Who was refused calls that all members of this process were refused: members elsewhere may wait for them.
+    /// Ranks that were refused calls that all members of this process were refused: members elsewhere may
+    /// wait for them.
     all_refused: BTreeSet<u32>,
 }
 
 impl Calls {
-    /// How many calls a member has made.
+    /// Returns how many calls a member has made.
     #[inline]
     pub(crate) fn of(&self, member: u32) -> u32 {
         self.made.get(member.wrapping_sub(self.from) as usize).copied().unwrap_or(0)
     }
-    /// How many calls a member has made, to count one more; none before the first call of any.
+    /// Returns how many calls a member has made, to count one more; none before the first call of any.
     #[inline]
     pub(crate) fn of_mut(&mut self, member: u32) -> Option<&mut u32> {
         self.made.get_mut(member.wrapping_sub(self.from) as usize)
@@ -84,15 +88,19 @@ impl Calls {
     }
     /// The number of the call that an instance is of, if it is none of a persistent collective.
     pub(crate) fn number(&self, instance: u32) -> Option<u32> {
-        (self.first..).zip(&self.instances).find(|(_, known)| **known == Some(instance)).map(|(number, _)| number)
+        (self.first..)
+            .zip(&self.instances)
+            .find(|(_, known)| **known == Some(instance))
+            .map(|(number, _)| number)
     }
-    /// Whether members may have made calls.
+    /// Returns `true` if members may have made calls.
     pub(crate) fn has_begun(&self) -> bool {
         !self.made.is_empty()
     }
-    /// Whether any call is under way.
+    /// Returns `true` if any call is under way.
     fn are_open(&self) -> bool {
-        self.instances.iter().any(Option::is_some) || self.persistent.as_ref().is_some_and(|persistent| !persistent.open.is_empty())
+        self.instances.iter().any(Option::is_some)
+            || self.persistent.as_ref().is_some_and(|persistent| !persistent.open.is_empty())
     }
     /// A member's next call belongs to `instance`; `here` are the members that can call on this process.
     pub(crate) fn enter(&mut self, member: u32, here: Range<u32>, instance: u32) {
@@ -114,7 +122,8 @@ impl Calls {
         }
         position
     }
-    /// A member is refused its next call, which counts as made; `unheard`, if nobody has entered the call yet.
+    /// A member is refused its next call, which counts as made; `unheard`, if nobody has entered the call
+    /// yet.
     pub(super) fn refuse(&mut self, member: u32, here: Range<u32>, unheard: Option<Refusal>) {
         let call = self.of(member);
         self.count(member, here);
@@ -123,7 +132,7 @@ impl Calls {
         }
         self.forget_first();
     }
-    /// Whether members were refused a call that nobody has entered.
+    /// Returns `true` if members were refused a call that nobody has entered.
     #[inline]
     pub(super) fn was_refused(&self, call: u32) -> bool {
         self.refused.as_ref().is_some_and(|refused| refused.contains_key(&call))
@@ -134,7 +143,8 @@ impl Calls {
     }
     /// The ranks that were refused calls which nobody on this process has entered, in order.
     pub(crate) fn refused_ranks(&self) -> BTreeSet<u32> {
-        let open = self.refused.iter().flat_map(|refused| refused.values().flatten().map(|refusal| refusal.rank));
+        let open =
+            self.refused.iter().flat_map(|refused| refused.values().flatten().map(|refusal| refusal.rank));
         open.chain(self.all_refused.iter().copied()).collect()
     }
     /// All members have left `instance`.
@@ -145,8 +155,8 @@ impl Calls {
         self.forget_first();
     }
     /// Forgets the first calls that are over.
-    // A place in the list is empty once its instance is over, since members pass through the calls in order; or while nobody has made the call
-    // but members who were refused it. When all were, it is over too.
+    // A place in the list is empty once its instance is over, since members pass through the calls in order;
+    // or while nobody has made the call but members who were refused it. When all were, it is over too.
     fn forget_first(&mut self) {
         while self.instances.front() == Some(&None) {
             if let Some(refused) = &mut self.refused
@@ -208,7 +218,7 @@ impl CallTable {
     pub(crate) fn begun(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.calls).filter(|(_, calls)| calls.has_begun()).map(|(comm, _)| comm)
     }
-    /// How many calls a member has made on a communicator.
+    /// Returns how many calls a member has made on a communicator.
     #[inline]
     pub(crate) fn of(&self, comm: u32, member: u32) -> u32 {
         self.get(comm).map_or(0, |calls| calls.of(member))
@@ -217,7 +227,7 @@ impl CallTable {
     pub(crate) fn instance(&self, comm: u32, call: CallId) -> Option<u32> {
         self.get(comm)?.instance(call)
     }
-    /// Whether any call on a communicator is under way.
+    /// Returns `true` if any call on a communicator is under way.
     pub(crate) fn are_open(&self, comm: u32) -> bool {
         self.get(comm).is_some_and(Calls::are_open)
     }
@@ -230,8 +240,12 @@ impl CallTable {
             *segments = None;
         }
     }
-    /// Where the members of a communicator are; `find` says so once.
-    pub(crate) fn segments(&self, comm: u32, find: impl FnOnce() -> Option<Segments>) -> Option<Rc<Segments>> {
+    /// Returns where the members of a communicator are; `find` says so once.
+    pub(crate) fn segments(
+        &self,
+        comm: u32,
+        find: impl FnOnce() -> Option<Segments>,
+    ) -> Option<Rc<Segments>> {
         let mut segments = self.segments.borrow_mut();
         if segments.len() <= comm as usize {
             segments.resize(comm as usize + 1, None);
@@ -246,7 +260,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        // Members pass through the calls each in its own pace; an instance is over when the last member leaves.
+        // Members pass through the calls each in its own pace; an instance is over when the last member
+        // leaves.
         #[test]
         fn a_members_next_call_meets_the_instance_of_those_before_it(order in prop::collection::vec(0u32..4, 0..80), from in 0u32..3) {
             let mut table = CallTable::default();

@@ -1,7 +1,8 @@
-//! Collectives as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of them.
+//! Collectives as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask
+//! of them.
 
 use crate::functions::FunctionWork;
-use crate::instance::Collectives;
+use crate::instance::{Collectives, Place};
 use crate::reduction::UserReduction;
 use crate::report;
 use engine::Time;
@@ -11,7 +12,7 @@ use message::chapter::id::Token;
 use message::chapter::{Chapter, Errand, Explanation, Wait};
 use message::request::{RequestArray, Status};
 use objects::Objects;
-use objects::error::Result;
+use objects::error::{FailureScope, Result};
 use std::any::Any;
 
 /// What needs functions of the program.
@@ -37,8 +38,8 @@ impl Chapter for Collectives {
     fn has_work(&self) -> bool {
         self.has_movable()
     }
-    // Agents before functions: those may need the answer of one that is waited for already, and functions need
-    // a switch each.
+    // Agents before functions: those may need the answer of one that is waited for already, and functions
+    // need a switch each.
     fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<Box<dyn Errand>> {
         self.run_agents(messages, objects);
         let work = match self.user.take() {
@@ -69,8 +70,18 @@ impl Chapter for Collectives {
     fn deliver(&mut self, objects: &Objects, [instance, member]: Token) {
         self.deliver_collective(objects, instance, member);
     }
-    fn finish(&mut self, messages: &mut Messages, objects: &Objects, [instance, member]: Token) -> Result<Status> {
-        self.finish_collective(messages, objects, instance, member).map(|_| Status::EMPTY)
+    fn finish(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        [instance, member]: Token,
+    ) -> Result<Status> {
+        let scope = match self.instance(instance).place {
+            Place::Comm(comm) => Some(FailureScope::Comm(comm)),
+            _ => None,
+        };
+        let finished = self.finish_collective(messages, objects, instance, member);
+        finished.map(|_| Status::EMPTY).map_err(|failure| failure.within(scope))
     }
     fn landed(&mut self, [instance, to, from, round]: [u32; 4], at: Time) {
         self.collective_arrival(instance, to, from, round, at);
@@ -87,7 +98,13 @@ impl Chapter for Collectives {
     fn forget_comm(&mut self, comm: u32) {
         self.calls.forget(comm);
     }
-    fn wait_of(&self, messages: &Messages, objects: &Objects, rank: u32, token: Option<Token>) -> Option<Wait> {
+    fn wait_of(
+        &self,
+        messages: &Messages,
+        objects: &Objects,
+        rank: u32,
+        token: Option<Token>,
+    ) -> Option<Wait> {
         let _ = messages;
         let instance = match token {
             Some([instance, _]) => instance,

@@ -12,9 +12,10 @@ use rank::memory;
 use schedule::{Blocks, Kind, Members, Shape};
 use std::rc::Rc;
 
-/// What a process keeps of a collective whose members are coming in: a bit and the packed contribution of each. A blocked member keeps where its
-/// result goes on its own stack; one of a nonblocking call leaves that, its clock and its request in `pending`. So a barrier of a million ranks takes
-/// 125 KB here, where an agent each would take 300 MB.
+/// The state that a process keeps of a collective whose members are coming in: a bit and the packed
+/// contribution of each. A blocked member keeps where its result goes on its own stack; one of a nonblocking
+/// call leaves that, its clock and its request in `pending`. So a barrier of a million ranks takes 125 KB
+/// here, where an agent each would take 300 MB.
 pub(crate) struct Gathering {
     /// The first member on this process; `joined` and `data` count from it.
     pub(super) first: u32,
@@ -88,7 +89,7 @@ impl Gathering {
         let member = member - self.first;
         self.joined[member as usize / 64] &= !(1 << (member % 64));
     }
-    /// What the other processes have to do with it; there are some.
+    /// Returns what the other processes have to do with it; there are some.
     pub(crate) fn distributed(&self) -> &Distributed {
         self.distributed.as_ref().expect("members are elsewhere")
     }
@@ -105,7 +106,14 @@ impl Gathering {
     pub(crate) fn is_complete(&self) -> bool {
         self.complete
     }
-    pub(super) fn contribute(&mut self, shape: &Shape, member: u32, here: u32, view: &BufferView, target: &BufferView) {
+    pub(super) fn contribute(
+        &mut self,
+        shape: &Shape,
+        member: u32,
+        here: u32,
+        view: &BufferView,
+        target: &BufferView,
+    ) {
         if let Some(varied) = self.varied.as_mut().filter(|varied| !varied.is_reduced()) {
             return varied.enter(member, view, target);
         }
@@ -161,7 +169,8 @@ impl Gathering {
             return varied.deliver(member, target);
         }
         if target.bytes == 0 {
-            // What all know is right already; a scan's first member and a root that gave the data get nothing.
+            // What all know is right already; a scan's first member and a root that gave the data get
+            // nothing.
             return;
         }
         let (block, place) = (target.bytes as usize, (member - self.first) as usize);

@@ -9,8 +9,8 @@ use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
 
 /// `(members in all, this rank's number, members of the first side)` of a communicator's collectives.
-// Both sides of an intercommunicator are one set of members here, the side with the lesser first rank in front:
-// an algorithm between groups is a schedule as any other.
+// Both sides of an intercommunicator are one set of members here, the side with the lesser first rank in
+// front: an algorithm between groups is a schedule as any other.
 pub(crate) fn membership(objects: &Objects, comm: u32) -> (u32, u32, Option<u32>) {
     let me = objects.comms.current;
     let communicator = objects.comms.at(comm);
@@ -23,8 +23,8 @@ pub(crate) fn membership(objects: &Objects, comm: u32) -> (u32, u32, Option<u32>
 }
 
 /// The root as a member number; `None` for `MPI_PROC_NULL`.
-// Outside the root's group the root is named by its rank there (MPI 5.0 section 6.2.3); the numbers of members
-// are the same for all.
+// Outside the root's group the root is named by its rank there (MPI 5.0 section 6.2.3); the numbers of
+// members are the same for all.
 pub fn root_member(objects: &Objects, comm: u32, root: i32) -> Result<Option<u32>> {
     let communicator = objects.comms.at(comm);
     let (_, me, sides) = membership(objects, comm);
@@ -55,7 +55,7 @@ pub struct Part {
     pub request: Option<usize>,
     pub(crate) instance: u32,
     pub(crate) member: u32,
-    /// Whether there is nothing to wait for.
+    /// `true` if there is nothing to wait for.
     pub through: bool,
     /// The memory for a result that no agent delivers.
     pub(crate) target: BufferView,
@@ -87,8 +87,8 @@ impl Collectives {
         self.run_agents(messages, objects);
         let through = request.is_some() || self.is_through(instance, member);
         if !through {
-            let me = messages.current;
-            messages.ranks[me as usize].waiting = 1;
+            let me = messages.me();
+            messages.ranks_mut()[me].waiting = 1;
         }
         Part { request, instance, member, through, target }
     }

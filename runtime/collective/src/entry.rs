@@ -1,24 +1,24 @@
-//! How a member enters a collective: which instance its call belongs to, whether the call is the one that others made, and when the
-//! members start.
+//! Entry of a member into a collective: which instance its call belongs to, whether the call is the one that
+//! others made, and when the members start.
 //!
-//! Members of an instance that is not complete are held until the last has entered, or until nothing else can run: then their agents start at
-//! their entry clocks.
+//! Members of an instance that is not complete are held until the last has entered, or until nothing else can
+//! run: then their agents start at their entry clocks.
 
 use crate::agent::{Agent, Stage};
-use crate::agreement::refused_among;
 use crate::agreement::{Agreement, Contribution, Resolve};
+use crate::agreement::{mismatch_among, refused_among};
 use crate::calls::CallId;
 use crate::delivery::Delivery;
 use crate::instance::{Collectives, Instance, Place};
 use crate::leave::agent_done;
-use crate::planes::group_of;
+use crate::planes::members_of;
 use crate::reduction::Reduction;
 use crate::signature::Signature;
 use message::Messages;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
 use rustc_hash::FxHashMap;
-use schedule::{Member, Shape};
+use schedule::{Kind, Member, Shape};
 use std::rc::Rc;
 
 /// What a member brings.
@@ -45,14 +45,18 @@ impl Collectives {
         objects: &mut Objects,
         entry: Entry,
     ) -> Result<(u32, u32, Option<u32>)> {
-        let me = messages.current;
+        let me = messages.me();
         let member = entry.member.rank;
         // The only thing that fails: nothing has been changed by then, so that a refused call leaves no trace
         // but its number.
         let index = self.join(messages, objects, member, &entry)?;
         let blocking = entry.blocking;
-        let request = (!blocking)
-            .then(|| messages.make_request(me, message::request::Body::Chapter { chapter: crate::CHAPTER, token: [index, member] }));
+        let request = (!blocking).then(|| {
+            messages.make_request(
+                me,
+                message::request::Body::Chapter { chapter: crate::CHAPTER, token: [index, member] },
+            )
+        });
         let instance = &mut self.instances[index];
         messages.note_collective(instance.taken);
         if entry.root_known && !instance.root_known {
@@ -62,7 +66,7 @@ impl Collectives {
         }
         let mut agent = Agent {
             rank: me,
-            clock: messages.ranks[me as usize].clock,
+            clock: messages.ranks()[me].clock,
             stage: Stage::Held,
             round: 0,
             cursor: 0,
@@ -74,7 +78,7 @@ impl Collectives {
             scratch: Vec::new(),
             reduction: entry.reduction,
             delivery: entry.delivery,
-            nic_free: messages.ranks[me as usize].nic_free,
+            nic_free: messages.ranks()[me].nic_free,
             request,
             failure: None,
             refused: false,
@@ -83,7 +87,8 @@ impl Collectives {
         };
         // Its group's other members cannot wait for it either: its stage is final before any of them looks.
         if !entry.root_known {
-            // In the root's group of an intercommunicator, and not the root (MPI_PROC_NULL): it has no steps, whatever the others do and whenever.
+            // In the root's group of an intercommunicator, and not the root (MPI_PROC_NULL): it has no steps,
+            // whatever the others do and whenever.
             agent.stage = Stage::Done;
             agent_done(messages, &mut agent);
         }
@@ -120,7 +125,7 @@ impl Collectives {
         (contribution, resolve): (Contribution, Resolve),
         complete: bool,
     ) {
-        let me = messages.current;
+        let me = messages.me();
         let instance = self.instance_mut(index);
         let agreement = instance.agreement.get_or_insert_with(|| Agreement::new(resolve));
         agreement.contributions.push((member, me, contribution));
@@ -138,7 +143,7 @@ impl Collectives {
         let mut contributions = std::mem::take(&mut agreement.contributions);
         contributions.sort_by_key(|(member, ..)| *member);
         let (resolve, comm) = (agreement.resolve, instance.comm());
-        let outcome = match refused_among(&contributions) {
+        let outcome = match refused_among(&contributions).or_else(|| mismatch_among(&contributions)) {
             Some(failure) => Err(failure),
             None => resolve(&mut self.bridges, messages, objects, comm, contributions),
         };
@@ -160,26 +165,27 @@ impl Collectives {
         let instance = &self.instances[index];
         let (theirs, first) = (instance.signature, instance.first_rank);
         let describe = || objects.comms.describe(objects::comm::Comms::handle(comm));
-        if !theirs.agrees(signature) {
+        if !theirs.agrees(signature) || !makes_alike(messages.ranks().names(), &theirs, signature) {
             return Err(Failure::new(
                 ErrorClass::OTHER,
                 format!(
                     "mismatched collectives on {}: rank {first} of MPI_COMM_WORLD called {}, this rank {}; all members must call the same collectives in the same order with matching arguments",
                     describe(),
-                    theirs.describe(messages.names),
-                    signature.describe(messages.names)
+                    theirs.describe(messages.ranks().names()),
+                    signature.describe(messages.ranks().names())
                 ),
             ));
         }
         // The two sides of an intercommunicator may differ, and who does not know the root knows no size.
         if shape.sides.is_none() && instance.root_known && !instance.shape.matches(shape) {
-            let class = if instance.shape.bytes > shape.bytes { ErrorClass::TRUNCATE } else { ErrorClass::COUNT };
+            let class =
+                if instance.shape.bytes > shape.bytes { ErrorClass::TRUNCATE } else { ErrorClass::COUNT };
             return Err(Failure::new(
                 class,
                 format!(
                     "mismatched arguments of a collective on {}: rank {first} of MPI_COMM_WORLD called {} with {}, this rank with {}; all members must give matching counts, datatypes and operations",
                     describe(),
-                    theirs.describe(messages.names),
+                    theirs.describe(messages.ranks().names()),
                     instance.shape.describe(),
                     shape.describe()
                 ),
@@ -189,18 +195,25 @@ impl Collectives {
     }
 
     /// Finds or makes the instance that the member's next call belongs to.
-    fn join(&mut self, messages: &mut Messages, objects: &Objects, member: u32, entry: &Entry) -> Result<u32> {
-        let me = messages.current;
+    fn join(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        member: u32,
+        entry: &Entry,
+    ) -> Result<u32> {
+        let me = messages.me();
         let comm = match &entry.place {
             Place::Comm(comm) => *comm,
             Place::Group(key, group) => {
                 let instances = &self.instances;
                 let open = |index: &&u32| {
                     let instance = &instances[**index];
-                    !instance.joined.contains(member) && matches!(&instance.place, Place::Group(_, have) if have.same(group))
+                    !instance.joined.contains(member)
+                        && matches!(&instance.place, Place::Group(_, have) if have.same(group))
                 };
-                // Groups have no calls to count: the first instance of this group that the member is not in yet
-                // is the one.
+                // Groups have no calls to count: the first instance of this group that the member is not in
+                // yet is the one.
                 let known = self.meetings.get(key).and_then(|list| list.iter().find(open).copied());
                 let index = known.unwrap_or_else(|| {
                     let index = self.make_instance(messages, objects, entry, me);
@@ -217,8 +230,8 @@ impl Collectives {
         // One of the two sides keeps the calls, so that both find the same instance.
         let home = home(objects, comm);
         let total = entry.shape.size;
-        // Nobody else can ever join it: each rank's calls on its own `MPI_COMM_SELF` are instances that nobody
-        // has to find.
+        // Nobody else can ever join it: each rank's calls on its own `MPI_COMM_SELF` are instances that
+        // nobody has to find.
         if objects.comms.at(home).is_self {
             return Ok(self.make_instance(messages, objects, entry, me));
         }
@@ -243,7 +256,15 @@ impl Collectives {
     }
 
     /// A member's next call on a communicator belongs to this instance.
-    pub(crate) fn note_entry(&mut self, messages: &mut Messages, objects: &Objects, comm: u32, member: u32, members: u32, index: u32) {
+    pub(crate) fn note_entry(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        comm: u32,
+        member: u32,
+        members: u32,
+        index: u32,
+    ) {
         if let Some(call_id) = self.starting {
             return self.note_start(comm, call_id, index);
         }
@@ -252,7 +273,8 @@ impl Collectives {
     }
 
     fn make_instance(&mut self, messages: &mut Messages, objects: &Objects, entry: &Entry, me: u32) -> u32 {
-        let index = self.make_held(messages, objects, entry.place.clone(), entry.signature, entry.shape.clone());
+        let index =
+            self.make_held(messages, objects, entry.place.clone(), entry.signature, entry.shape.clone());
         let instance = self.instance_mut(index);
         instance.first_rank = me;
         instance.root_known = entry.root_known;
@@ -271,15 +293,16 @@ impl Collectives {
     ) -> u32 {
         self.latest = None;
         // Among one there is nothing to choose, nor between groups.
-        let chooses = messages.waits.is_some() && shape.size > 1 && shape.sides.is_none();
-        let taken = if chooses { self.taken.number(&shape, group_of(objects, &place), &self.policy) } else { 0 };
+        let chooses = messages.watch().follows_waits() && shape.size > 1 && shape.sides.is_none();
+        let taken =
+            if chooses { self.taken.number(&shape, members_of(objects, &place), &self.policy) } else { 0 };
         self.instances.insert(Instance {
             taken,
             place,
             ident: None,
             here: shape.size,
             signature,
-            first_rank: messages.current,
+            first_rank: messages.me(),
             schedule: None,
             size: shape.size,
             left: shape.size,
@@ -297,8 +320,8 @@ impl Collectives {
         })
     }
 
-    // The schedule is chosen here and not when the instance is made: a member that names no root knows neither
-    // root nor size.
+    // The schedule is chosen here and not when the instance is made: a member that names no root knows
+    // neither root nor size.
     pub(crate) fn start_instance(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
         if !self.instance(index).root_known {
             self.hold(index);
@@ -326,8 +349,8 @@ impl Collectives {
 
     /// Starts all held instances, complete or not, because nothing else can run; false if there were none.
     pub(crate) fn start_all_held(&mut self, messages: &mut Messages, objects: &Objects) -> bool {
-        // A copy, since starting takes instances out of the list. Those that still do not know their root stay,
-        // which is how the loop sees that nothing was gained.
+        // A copy, since starting takes instances out of the list. Those that still do not know their root
+        // stay, which is how the loop sees that nothing was gained.
         let held = self.held.clone();
         for &index in &held {
             self.start_instance(messages, objects, index);
@@ -339,4 +362,15 @@ impl Collectives {
 /// The object in which both sides of an intercommunicator keep their collectives.
 pub(super) fn home(objects: &Objects, comm: u32) -> u32 {
     objects.comms.twin(comm).map_or(comm, |twin| twin.min(comm))
+}
+
+/// Returns `true` unless both calls agree on new objects of different functions, as a duplicate on one rank
+/// and a split on another.
+// What becomes of members' contributions, the first call says for all. `MPI_Comm_dup_with_info` does what
+// `MPI_Comm_dup` does: hints have no effect.
+fn makes_alike(names: &[&'static str], one: &Signature, other: &Signature) -> bool {
+    let name = |signature: &Signature| {
+        names.get(usize::from(signature.function)).map(|name| name.trim_end_matches("_with_info"))
+    };
+    one.kind != Kind::Agree || one.function == other.function || name(one) == name(other)
 }

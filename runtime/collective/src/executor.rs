@@ -11,12 +11,12 @@ use engine::Time;
 use message::Messages;
 use message::flight::Flight;
 use objects::Objects;
-use schedule::{Buffer, Slice, Step};
+use schedule::{Buffer, Kind, Slice, Step};
 
 impl Collectives {
     /// Moves agents on until none can move or a function of the program is needed (`collectives.user`).
-    // First come, first served: the order has no influence on any time, as each message's arrival follows from
-    // its sender's clock alone.
+    // First come, first served: the order has no influence on any time, as each message's arrival follows
+    // from its sender's clock alone.
     pub(crate) fn run_agents(&mut self, messages: &mut Messages, objects: &Objects) {
         while self.user.is_none()
             && let Some((index, member)) = self.movable.pop_front()
@@ -36,7 +36,7 @@ impl Collectives {
         }
         if agent.stage == Stage::Held {
             agent.stage = Stage::Running;
-            if messages.payloads {
+            if messages.payloads().are_carried() {
                 agent.scratch = vec![0; schedule.scratch(&agent.member) as usize];
             }
         }
@@ -65,13 +65,16 @@ impl Collectives {
         }
         self.steps = steps;
         // Members on several processes may be through before what was agreed on is known here.
-        let over = through && self.instances[index].agreement.as_ref().is_none_or(|agreement| agreement.outcome.is_some());
+        let over = through
+            && self.instances[index].agreement.as_ref().is_none_or(|agreement| agreement.outcome.is_some());
         let mut leaves = over && agent.refused;
         if over {
             agent.stage = Stage::Done;
             if agent.gone {
                 leaves = !self.broken.contains_key(&(index, member));
-            } else if messages.faults.is_some() && !agent.refused && member_of(objects, &self.instances[index].place, agent.rank).is_some()
+            } else if messages.can_fail()
+                && !agent.refused
+                && member_of(objects, &self.instances[index].place, agent.rank).is_some()
             {
                 // Others may have failed by then, and it know of that.
                 agent.stage = Stage::Finished;
@@ -90,7 +93,14 @@ impl Collectives {
     // Sends, receives, local steps: the order of a round's parts is that of the schedule's definition
     // (`schedule::Step`), which both planes share. Receives one after the other, as a library posts and waits
     // for them.
-    fn run_round(&mut self, messages: &mut Messages, objects: &Objects, index: u32, agent: &mut Agent, steps: &[Step]) -> bool {
+    fn run_round(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        agent: &mut Agent,
+        steps: &[Step],
+    ) -> bool {
         if !agent.sent {
             agent.sent = true;
             for step in steps {
@@ -108,12 +118,14 @@ impl Collectives {
             }
             agent.cursor += 1;
         }
-        if !messages.payloads {
+        if !messages.payloads().are_carried() {
             return true;
         }
         // Counted on from the receives, so that a member which waited for a function of the program does not
         // repeat what it has done.
-        let local = steps.iter().filter(|step| matches!(step, Step::ReduceLeft { .. } | Step::ReduceRight { .. } | Step::Copy { .. }));
+        let local = steps.iter().filter(|step| {
+            matches!(step, Step::ReduceLeft { .. } | Step::ReduceRight { .. } | Step::Copy { .. })
+        });
         for step in local.skip((agent.cursor - count) as usize) {
             agent.cursor += 1;
             match *step {
@@ -134,39 +146,55 @@ impl Collectives {
         true
     }
 
-    fn agent_send(&mut self, messages: &mut Messages, objects: &Objects, index: u32, agent: &mut Agent, to: u32, from: Slice) {
+    fn agent_send(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        agent: &mut Agent,
+        to: u32,
+        from: Slice,
+    ) {
         let target = member_rank(objects, &self.instances[index].place, to, agent.rank);
-        if messages.wire.has_overheads {
-            let costs = &messages.wire.overheads;
+        if messages.fabric().wire().has_overheads {
+            let costs = messages.fabric().wire().overheads;
             agent.clock = match agent.is_by_itself() {
                 true => costs.leave(&mut agent.nic_free, agent.clock),
-                false => costs.leave(&mut messages.ranks[agent.rank as usize].nic_free, agent.clock),
+                false => costs.leave(&mut messages.ranks_mut()[agent.rank].nic_free, agent.clock),
             };
         }
-        messages.profile.message(from.bytes);
+        messages.ranks_mut().profile_mut().message(from.bytes);
+        if self.instances[index].shape.kind == Kind::Agree {
+            messages.ranks_mut().profile_mut().internal(1, from.bytes.into());
+        }
         if !messages.is_local(target) {
             self.agent_send_away(messages, index, agent, to, target, from);
             return;
         }
-        let carries = messages.payloads && from.buffer != Buffer::Nothing && from.bytes != 0;
-        let payload = (carries && agent.covers(from)).then(|| {
-            let slot = messages.pool.alloc(from.bytes as usize);
-            messages.pool.get_mut(slot).extend_from_slice(buffer_of(agent, from));
-            slot
-        });
+        let carries = messages.payloads().are_carried() && from.buffer != Buffer::Nothing && from.bytes != 0;
+        let payload =
+            (carries && agent.covers(from)).then(|| messages.payloads_mut().store(buffer_of(agent, from)));
         // By sender and round: a message of a later round may come before an earlier one where a path is
         // shorter.
         let key = (to, agent.member.rank, agent.round);
         // Unknown on a shared network; the letter lies there without a time until its flight has landed.
-        let at = if messages.by_time() {
-            let flight = Flight::Chapter { chapter: crate::CHAPTER, words: [index, to, agent.member.rank, agent.round] };
+        let at = if messages.fabric().is_shared() {
+            let flight = Flight::Chapter {
+                chapter: crate::CHAPTER,
+                words: [index, to, agent.member.rank, agent.round],
+            };
             messages.launch(agent.rank, target, from.bytes, agent.clock, flight);
             Time::MAX
         } else {
-            agent.clock + messages.wire.latency(agent.rank, target, from.bytes)
+            agent.clock + messages.fabric().latency(agent.rank, target, from.bytes)
         };
         let instance = &mut self.instances[index];
-        instance.mail.entry(key).or_default().push_back(Mail { at, bytes: from.bytes, payload, missing: agent.missing });
+        instance.mail.entry(key).or_default().push_back(Mail {
+            at,
+            bytes: from.bytes,
+            payload,
+            missing: agent.missing,
+        });
         let waits = instance.agents[to as usize].as_ref().is_some_and(|agent| agent.waiting == Some(key.1));
         if waits && at != Time::MAX {
             self.movable.push_back((index, to));
@@ -186,12 +214,20 @@ impl Collectives {
         }
     }
 
-    // Payload and time together: a member that has its message's bytes has its arrival too, so that neither can
-    // run ahead of the other.
-    fn agent_receive(&mut self, messages: &mut Messages, index: u32, agent: &mut Agent, from: u32, into: Slice) -> bool {
+    // Payload and time together: a member that has its message's bytes has its arrival too, so that neither
+    // can run ahead of the other.
+    fn agent_receive(
+        &mut self,
+        messages: &mut Messages,
+        index: u32,
+        agent: &mut Agent,
+        from: u32,
+        into: Slice,
+    ) -> bool {
         let instance = &mut self.instances[index];
         let key = (agent.member.rank, from, agent.round);
-        let ready = instance.mail.get(&key).and_then(|queue| queue.front()).is_some_and(|mail| mail.at != Time::MAX);
+        let ready =
+            instance.mail.get(&key).and_then(|queue| queue.front()).is_some_and(|mail| mail.at != Time::MAX);
         if !ready {
             agent.waiting = Some(from);
             return false;
@@ -203,12 +239,12 @@ impl Collectives {
         }
         if mail.at > agent.clock {
             if !agent.is_by_itself() {
-                messages.profile.wait(agent.rank, mail.at.since(agent.clock));
+                messages.ranks_mut().profile_mut().wait(agent.rank, mail.at.since(agent.clock));
             }
             agent.clock = mail.at;
         }
-        if messages.wire.has_overheads {
-            agent.clock += messages.wire.overheads.receive;
+        if messages.fabric().wire().has_overheads {
+            agent.clock += messages.fabric().wire().overheads.receive;
         }
         if let Some(rank) = mail.missing {
             if into.bytes != 0 {
@@ -218,20 +254,32 @@ impl Collectives {
             agent.mismatch(from, mail.bytes, into.bytes);
         }
         if let Some(slot) = mail.payload {
-            let bytes = messages.pool.get(slot);
+            let bytes = messages.payloads().stored(slot);
             let part = bytes.len().min(into.bytes as usize);
             if into.buffer != Buffer::Nothing && agent.covers(into) {
                 buffer_mut(agent, into)[..part].copy_from_slice(&bytes[..part]);
             }
-            messages.pool.free(slot);
+            messages.payloads_mut().discard(slot);
         }
         true
     }
 
     /// `into = left op right`; false if a function of the program must do it.
-    fn agent_reduce(&mut self, index: u32, agent: &mut Agent, left: Slice, right: Slice, into: Slice) -> bool {
+    fn agent_reduce(
+        &mut self,
+        index: u32,
+        agent: &mut Agent,
+        left: Slice,
+        right: Slice,
+        into: Slice,
+    ) -> bool {
         let Some(reduction) = agent.reduction.clone() else { return true };
-        if into.bytes == 0 || agent.failure.is_some() || agent.missing.is_some() || !agent.covers(left) || !agent.covers(right) {
+        if into.bytes == 0
+            || agent.failure.is_some()
+            || agent.missing.is_some()
+            || !agent.covers(left)
+            || !agent.covers(right)
+        {
             return true;
         }
         if reduction.kernel.is_some() {
@@ -240,7 +288,15 @@ impl Collectives {
         }
         // Copies: the function may do as it likes with both, and meanwhile other members move.
         let (left, right) = (buffer_of(agent, left).to_vec(), buffer_of(agent, right).to_vec());
-        self.user = Some(UserReduction { rank: agent.rank, instance: index, member: agent.member.rank, reduction, left, right, into });
+        self.user = Some(UserReduction {
+            rank: agent.rank,
+            instance: index,
+            member: agent.member.rank,
+            reduction,
+            left,
+            right,
+            into,
+        });
         false
     }
 

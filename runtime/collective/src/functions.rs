@@ -1,5 +1,6 @@
-//! Reductions with functions of the program whose members are all here: in the data plane as others, but the main loop runs them, because each function may run only while
-//! its own rank is mounted, and the last member that enters is still running.
+//! Reductions with functions of the program whose members are all here: in the data plane as others, but the
+//! main loop runs them, because each function may run only while its own rank is mounted, and the last member
+//! that enters is still running.
 
 use crate::contributions::Data;
 use crate::instance::Collectives;
@@ -15,8 +16,8 @@ use schedule::{Schedule, Shape};
 use std::rc::Rc;
 
 /// A reduction whose members are all in.
-// Taken out of the instance whole, so that nothing of the world is borrowed while the program's functions run:
-// they may call MPI's `MPI_Type_size` and the like.
+// Taken out of the instance whole, so that nothing of the world is borrowed while the program's functions
+// run: they may call MPI's `MPI_Type_size` and the like.
 pub(crate) struct FunctionWork {
     index: u32,
     shape: Shape,
@@ -41,7 +42,8 @@ impl FunctionWork {
         };
         let members = Reducing { shape: &self.shape, begins: self.begins.as_ref() };
         let input = Rows::even(std::mem::take(&mut self.input), self.stride);
-        let mut plane = DataPlane::new(Segment::whole(self.shape.size), self.schedule.clone(), &members, input);
+        let mut plane =
+            DataPlane::new(Segment::whole(self.shape.size), self.schedule.clone(), &members, input);
         plane.advance(&members, &mut combine, &mut Vec::new());
         let fits = plane.faults().is_empty();
         let (output, input) = plane.into_rows();
@@ -76,12 +78,27 @@ impl Collectives {
             let begins = gathering.varied.as_ref().and_then(|varied| varied.begins()).cloned();
             let place = instance.place.clone();
             let group = group_of(objects, &place);
-            return Some(FunctionWork { index, shape, schedule, group, functions: *functions, input, stride, begins, results: None });
+            return Some(FunctionWork {
+                index,
+                shape,
+                schedule,
+                group,
+                functions: *functions,
+                input,
+                stride,
+                begins,
+                results: None,
+            });
         }
     }
 
     /// The functions have been called; the members leave.
-    pub(crate) fn functions_called(&mut self, messages: &mut Messages, objects: &Objects, work: FunctionWork) {
+    pub(crate) fn functions_called(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        work: FunctionWork,
+    ) {
         let mut gathering = self.instance_mut(work.index).gathering.take().expect("it is gathered");
         let Some(results) = work.results else {
             // The steps do not fit together: event by event, who is wrong is told so.

@@ -1,9 +1,10 @@
 //! Collectives that a process holds in a few words a member until the last one enters.
 //!
-//! While its members come in, a collective keeps a bit and the packed contribution of each; where the result goes
-//! stays on the blocked member's own stack; a member of a nonblocking call goes on ([`Pending`]). When all are in and message times are a formula,
-//! the [`planes`](super::planes) advance the clocks, and the result is what the collective means. Whatever
-//! needs more (a gap where members go on, members that must start before all are in) becomes agents, and runs as any other collective.
+//! While its members come in, a collective keeps a bit and the packed contribution of each; where the result
+//! goes stays on the blocked member's own stack; a member of a nonblocking call goes on ([`Pending`]). When
+//! all are in and message times are a formula, the [`planes`](super::planes) advance the clocks, and the
+//! result is what the collective means. Whatever needs more (a gap where members go on, members that must
+//! start before all are in) becomes agents, and runs as any other collective.
 
 use crate::CHAPTER;
 use crate::agent::Agent;
@@ -46,23 +47,36 @@ fn is_predefined(reduction: Option<(usize, usize)>) -> bool {
 }
 
 impl Collectives {
-    /// Whether collectives of this process may gather. With a gap, what the rank of a nonblocking one sends meanwhile delays the messages of
-    /// its collective: such a member is run event by event.
-    // On a shared network nothing is known before it happens, and with a gap the interface of a rank that goes
-    // on is not the collective's alone. Where ranks fail, a member may be told before it is through.
+    /// Returns `true` if collectives of this process may gather. With a gap, what the rank of a nonblocking
+    /// one sends meanwhile delays the messages of its collective: such a member is run event by event.
+    // On a shared network nothing is known before it happens, and with a gap the interface of a rank that
+    // goes on is not the collective's alone. Where ranks fail, a member may be told before it is through.
     pub(crate) fn gathers(&self, messages: &Messages, blocking: bool) -> bool {
-        self.batch && !messages.by_time() && messages.faults.is_none() && (blocking || messages.wire.overheads.gap == Span::ZERO)
+        self.batch
+            && !messages.fabric().is_shared()
+            && !messages.can_fail()
+            && (blocking || messages.fabric().wire().overheads.gap == Span::ZERO)
     }
 
-    /// What the mounted rank's next collective on an intracommunicator looks like; `None` if it is not one to gather.
+    /// Returns what the mounted rank's next collective on an intracommunicator looks like; `None` if it is
+    /// not one to gather.
     // One rank alone is left out as well: it would be held for itself.
-    fn brief_shape(&self, messages: &Messages, objects: &Objects, brief: &Brief) -> Result<Option<(u32, u32, Shape)>> {
+    fn brief_shape(
+        &self,
+        messages: &Messages,
+        objects: &Objects,
+        brief: &Brief,
+    ) -> Result<Option<(u32, u32, Shape)>> {
         let index = objects.comms.index(brief.comm)?;
         let comm = objects.comms.at(index);
-        if !self.gathers(messages, brief.mode != Mode::Nonblocking) || comm.is_self || comm.is_inter() || comm.size() < 2 {
+        if !self.gathers(messages, brief.mode != Mode::Nonblocking)
+            || comm.is_self
+            || comm.is_inter()
+            || comm.size() < 2
+        {
             return Ok(None);
         }
-        let (size, member) = (comm.size(), comm.rank(messages.current));
+        let (size, member) = (comm.size(), comm.rank(messages.me()));
         let root = match brief.root {
             Some(root) => match root_member(objects, index, root)? {
                 Some(root) => root,
@@ -72,8 +86,8 @@ impl Collectives {
         };
         let reduction = match brief.reduction {
             Some((op, datatype)) => {
-                let operation = &**objects.ops.get(messages.current, op)?;
-                let size = objects.types.usable(messages.current, datatype)?.size.max(1);
+                let operation = &**objects.ops.get(messages.me(), op)?;
+                let size = objects.types.usable(messages.me(), datatype)?.size.max(1);
                 Some((operation.commutative(), size, !matches!(operation, Op::User(_))))
             }
             None => None,
@@ -87,9 +101,10 @@ impl Collectives {
             element: reduction.map_or(1, |(_, size, _)| size),
             commutative: reduction.is_none_or(|(commutative, ..)| commutative),
             sides: None,
-            node: messages.wire.node,
+            node: messages.fabric().wire().node,
             predefined: reduction.is_none_or(|(.., predefined)| predefined),
-            cartesian: brief.kind == Kind::Neighbor && matches!(comm.topology.as_deref(), Some(Topology::Cart(_))),
+            cartesian: brief.kind == Kind::Neighbor
+                && matches!(comm.topology.as_deref(), Some(Topology::Cart(_))),
         };
         Ok(Some((index, member, shape)))
     }
@@ -111,24 +126,29 @@ impl Collectives {
             let request = self.come_in(messages, objects, index, member, (source, target), bring);
             return Ok(Some((index, member, request)));
         }
-        let Some((comm, member, shape)) = self.brief_shape(messages, objects, brief)? else { return Ok(None) };
+        let Some((comm, member, shape)) = self.brief_shape(messages, objects, brief)? else {
+            return Ok(None);
+        };
         let communicator = objects.comms.at(comm);
         let blocking = brief.mode == Mode::Blocking;
         let varies = Varied::is(brief.kind, brief.irregular);
         let calls = !shape.predefined;
-        // Processes would have to tell each other sizes, requests or functions before they are ready; event by
-        // event they do so as they go.
+        // Processes would have to tell each other sizes, requests or functions before they are ready; event
+        // by event they do so as they go.
         if (!blocking || varies || calls) && is_spread(messages, communicator) {
             return Ok(None);
         }
         let (call, call_id) = (self.calls.of(comm, member), self.call_id(comm, member));
         let known = self.instance_of(comm, call_id);
-        if known.map(|index| self.instance(index)).is_some_and(|instance| instance.gathering.is_none() || instance.holds_agents()) {
+        if known
+            .map(|index| self.instance(index))
+            .is_some_and(|instance| instance.gathering.is_none() || instance.holds_agents())
+        {
             return Ok(None);
         }
-        let me = messages.current;
+        let me = messages.me();
         let signature = Signature {
-            function: messages.ranks[me as usize].function,
+            function: messages.ranks()[me].function,
             blocking,
             irregular: brief.irregular,
             kind: brief.kind,
@@ -150,11 +170,15 @@ impl Collectives {
             }
             None => {
                 // Who takes part without data goes through event by event.
-                if self.calls.get(comm).is_some_and(|calls| calls.was_refused(call)) && self.starting.is_none() {
+                if self.calls.get(comm).is_some_and(|calls| calls.was_refused(call))
+                    && self.starting.is_none()
+                {
                     return Ok(None);
                 }
                 let reduction = match brief.reduction {
-                    Some((op, datatype)) => Some(((op, datatype), reduction(messages, objects, op, datatype)?)),
+                    Some((op, datatype)) => {
+                        Some(((op, datatype), reduction(messages, objects, op, datatype)?))
+                    }
                     None => None,
                 };
                 let beginning = self.beginning(messages, objects, comm, call, &shape);
@@ -164,7 +188,10 @@ impl Collectives {
                 let (first, count) = own_members(messages, &beginning, size);
                 let pending = (!blocking).then(|| Pending::new(count));
                 let varied = if varies {
-                    let Some(varied) = Varied::new(&shape, count, objects.comms.at(comm).topology.clone()) else { return Ok(None) };
+                    let Some(varied) = Varied::new(&shape, count, objects.comms.at(comm).topology.clone())
+                    else {
+                        return Ok(None);
+                    };
                     Some(Box::new(varied))
                 } else {
                     None
@@ -182,7 +209,8 @@ impl Collectives {
                 if is_predefined(brief.reduction) && self.starting.is_none() {
                     let function = signature.function;
                     let taken = self.instance(index).taken;
-                    self.latest = Some(Latest { brief: *brief, function, index, comm, call, elements: None, taken });
+                    self.latest =
+                        Some(Latest { brief: *brief, function, index, comm, call, elements: None, taken });
                 }
                 index
             }
@@ -191,19 +219,23 @@ impl Collectives {
         if calls && let Some((op, datatype)) = brief.reduction {
             let reduction = reduction(messages, objects, op, datatype)?;
             let gathering = self.instance_mut(index).gathering.as_mut().expect("made or found above");
-            gathering.functions.get_or_insert_with(|| Box::new(Functions::new(size))).enter(member, reduction);
+            gathering
+                .functions
+                .get_or_insert_with(|| Box::new(Functions::new(size)))
+                .enter(member, reduction);
         }
         let request = self.come_in(messages, objects, index, member, (source, target), bring);
         Ok(Some((index, member, request)))
     }
 
-    /// The member number of the mounted rank if its call is one more of the instance made last; then it has entered that.
+    /// The member number of the mounted rank if its call is one more of the instance made last; then it has
+    /// entered that.
     #[inline]
     fn joins_latest(&mut self, messages: &mut Messages, objects: &Objects, brief: &Brief) -> Option<u32> {
         let latest = self.latest.as_ref().filter(|_| self.starting.is_none())?;
-        let me = messages.current;
+        let me = messages.me();
         if latest.brief != *brief
-            || latest.function != messages.ranks[me as usize].function
+            || latest.function != messages.ranks()[me].function
             || objects.comms.index(brief.comm) != Ok(latest.comm)
         {
             return None;
@@ -217,9 +249,10 @@ impl Collectives {
         Some(member)
     }
 
-    /// The mounted rank enters the instance made last, if its call is one more with the same arguments and not the last one of all.
-    // The whole entry of a barrier or small allreduce for all but the first and the last: compare, count, set a
-    // bit. The last has all the rest to do, which would bring its stack frames into everybody's call.
+    /// The mounted rank enters the instance made last, if its call is one more with the same arguments and
+    /// not the last one of all.
+    // The whole entry of a barrier or small allreduce for all but the first and the last: compare, count, set
+    // a bit. The last has all the rest to do, which would bring its stack frames into everybody's call.
     #[inline]
     fn joins_again(
         &mut self,
@@ -231,9 +264,13 @@ impl Collectives {
         from: Addr,
     ) -> Option<Ticket> {
         let latest = self.latest.as_ref()?;
-        let (me, index, number) = (messages.current, latest.index, latest.call);
-        let state = &mut messages.ranks[me as usize];
-        if latest.elements != elements || latest.brief.kind != kind || latest.brief.comm != comm || latest.function != state.function {
+        let (me, index, number) = (messages.me(), latest.index, latest.call);
+        let state = &mut messages.ranks_mut()[me];
+        if latest.elements != elements
+            || latest.brief.kind != kind
+            || latest.brief.comm != comm
+            || latest.function != state.function
+        {
             return None;
         }
         if objects.comms.index(comm) != Ok(latest.comm) {
@@ -258,7 +295,8 @@ impl Collectives {
         Some(Ticket::new(index, member))
     }
 
-    /// A member's contribution is taken; the last one's completes the call. Answers the request of a nonblocking call.
+    /// A member's contribution is taken; the last one's completes the call. Answers the request of a
+    /// nonblocking call.
     #[inline]
     fn come_in(
         &mut self,
@@ -269,10 +307,11 @@ impl Collectives {
         (source, target): (&BufferView, &BufferView),
         bring: &mut Bring,
     ) -> Option<u32> {
-        let me = messages.current;
-        let clock = messages.ranks[me as usize].clock;
+        let me = messages.me();
+        let clock = messages.ranks()[me].clock;
         let waits = self.instance(index).describe().0.blocking;
-        let request = (!waits).then(|| messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [index, member] }));
+        let request = (!waits)
+            .then(|| messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [index, member] }));
         let instance = self.instance_mut(index);
         messages.note_collective(instance.taken);
         let gathering = instance.gathering.as_mut().expect("made or found above");
@@ -288,7 +327,14 @@ impl Collectives {
         match std::mem::replace(bring, Bring::Nothing) {
             Bring::Nothing => {}
             Bring::Agreement(contribution, resolve) => {
-                self.contribute_to_agreement(messages, objects, index, member, (contribution, resolve), complete && !spread);
+                self.contribute_to_agreement(
+                    messages,
+                    objects,
+                    index,
+                    member,
+                    (contribution, resolve),
+                    complete && !spread,
+                );
             }
             Bring::Blocks(blocks) => {
                 let gatherv = gathering.varied.as_mut().and_then(|varied| varied.as_gatherv());
@@ -316,7 +362,8 @@ impl Collectives {
     fn complete_gathering(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
         self.latest = None;
         let instance = self.instance_mut(index);
-        if let Some(gathering) = instance.gathering.as_mut().filter(|gathering| gathering.functions.is_some()) {
+        if let Some(gathering) = instance.gathering.as_mut().filter(|gathering| gathering.functions.is_some())
+        {
             if gathering.varied.as_mut().is_none_or(|varied| varied.fits()) {
                 return self.queue_functions(index);
             }
@@ -327,8 +374,8 @@ impl Collectives {
         let instance = self.instance_mut(index);
         let mut gathering = instance.gathering.take().expect("gathered");
         if !gathering.make_results(&instance.shape, &schedule) {
-            // Members contradict each other. Event by event each finds out by itself whether it is wrong, as it
-            // would with a real library.
+            // Members contradict each other. Event by event each finds out by itself whether it is wrong, as
+            // it would with a real library.
             instance.gathering = Some(gathering);
             self.expand(messages, objects, index);
             self.start_instance(messages, objects, index);
@@ -361,8 +408,8 @@ impl Collectives {
     }
 
     /// Makes agents of the members that are in, so that they can go on one by one.
-    // Each member's clock is still that of its entry: nobody's moves while it is held, and one that went on has
-    // its own kept.
+    // Each member's clock is still that of its entry: nobody's moves while it is held, and one that went on
+    // has its own kept.
     pub(crate) fn expand(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
         self.latest = None;
         let instance = self.instance_mut(index);
@@ -376,15 +423,25 @@ impl Collectives {
                 agents.push(None);
                 continue;
             }
-            agents.push(Some(agent_of(messages, &gathering, &shape, member_rank(objects, &place, member, 0), member, &none)));
+            agents.push(Some(agent_of(
+                messages,
+                &gathering,
+                &shape,
+                member_rank(objects, &place, member, 0),
+                member,
+                &none,
+            )));
         }
         self.instance_mut(index).agents = agents;
     }
 
-    /// The mounted rank collects the result of a nonblocking collective whose members gathered to its end; with `leaves`, for good.
+    /// The mounted rank collects the result of a nonblocking collective whose members gathered to its end;
+    /// with `leaves`, for good.
     pub(crate) fn finish_pending(&mut self, objects: &Objects, index: u32, member: u32, leaves: bool) {
         let instance = self.instance_mut(index);
-        let Some(gathering) = instance.gathering.as_mut().filter(|gathering| gathering.complete) else { return };
+        let Some(gathering) = instance.gathering.as_mut().filter(|gathering| gathering.complete) else {
+            return;
+        };
         let bytes = gathering.buffers(&instance.shape, member).2;
         let Some(pending) = &mut gathering.pending else { return };
         let target = pending.take_target(member - gathering.first, bytes);
@@ -397,17 +454,26 @@ impl Collectives {
         }
     }
 
-    /// The mounted rank asks whether requests are complete: collectives that are held for their members, and could complete one, go on.
-    // A test must be answered, and the others' answer may need what this member would send: so the members that
-    // are in go on without the rest.
-    pub(crate) fn start_tested(&mut self, messages: &mut Messages, objects: &Objects, requests: RequestArray) {
+    /// The mounted rank asks whether requests are complete: collectives that are held for their members, and
+    /// could complete one, go on.
+    // A test must be answered, and the others' answer may need what this member would send: so the members
+    // that are in go on without the rest.
+    pub(crate) fn start_tested(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        requests: RequestArray,
+    ) {
         if !self.has_held() {
             return;
         }
         for handle in requests.iter() {
-            if let RequestRef::Cold(request) = handle::request(messages.active_part(handle))
-                && let Some(&Request { body: Body::Chapter { chapter: CHAPTER, token: [instance, _] }, done: None, .. }) =
-                    messages.requests.get(request)
+            if let RequestRef::Cold(request) = handle::request(messages.requests().active_part(handle))
+                && let Some(&Request {
+                    body: Body::Chapter { chapter: CHAPTER, token: [instance, _] },
+                    done: None,
+                    ..
+                }) = messages.requests().get(request)
                 && !self.instance(instance).is_started()
             {
                 self.start_instance(messages, objects, instance);
@@ -427,7 +493,9 @@ impl Collectives {
     ) -> Result<usize> {
         self.take_broken(messages, objects, index, member)?;
         let instance = self.instance(index);
-        let Some(gathering) = &instance.gathering else { return self.finish_agent(messages, objects, index, member, Some(target)) };
+        let Some(gathering) = &instance.gathering else {
+            return self.finish_agent(messages, objects, index, member, Some(target));
+        };
         gathering.deliver(&instance.shape, member, target);
         let outcome = instance.outcome(member);
         self.leave_instance(objects, index);
@@ -436,16 +504,23 @@ impl Collectives {
 }
 
 /// The agent of a member that is in.
-pub(crate) fn agent_of(messages: &Messages, gathering: &Gathering, shape: &Shape, rank: u32, member: u32, none: &Rc<[u32]>) -> Box<Agent> {
+pub(crate) fn agent_of(
+    messages: &Messages,
+    gathering: &Gathering,
+    shape: &Shape,
+    rank: u32,
+    member: u32,
+    none: &Rc<[u32]>,
+) -> Box<Agent> {
     let (send, receive, output) = gathering.buffers(shape, member);
-    let output = if messages.payloads { output } else { 0 };
+    let output = if messages.payloads().are_carried() { output } else { 0 };
     let input = gathering.contribution(shape, member).to_vec();
     let neighbors = gathering.varied.as_ref().and_then(|varied| varied.neighbors(member));
     let (sources, destinations) = neighbors.unwrap_or_else(|| (none.clone(), none.clone()));
     let member = Member { rank: member, send, receive, sources, destinations };
     let own = gathering.functions.as_ref().and_then(|functions| functions.get(member.rank));
     let reduction = own.or(gathering.reduction.as_ref().map(|(_, reduction)| reduction)).cloned();
-    let clock = messages.ranks[rank as usize].clock;
+    let clock = messages.ranks()[rank].clock;
     let place = member.rank - gathering.first;
     let allgatherv = gathering.varied.as_ref().map_or(&[][..], |varied| varied.targets(member.rank));
     let mut agent = Agent::entered(rank, clock, member, input, output, reduction);
@@ -477,12 +552,26 @@ impl Entrance<'_> {
         else {
             return Ok(None);
         };
-        Ok(Some(self.collectives.entered(self.messages, self.objects, index, member, request.map(handle::of_cold), target)))
+        Ok(Some(self.collectives.entered(
+            self.messages,
+            self.objects,
+            index,
+            member,
+            request.map(handle::of_cold),
+            target,
+        )))
     }
 
-    /// Enters a collective that gathers, if the call is one more like the one before; `None` if nothing has happened.
+    /// Enters a collective that gathers, if the call is one more like the one before; `None` if nothing has
+    /// happened.
     #[inline]
-    pub fn joins_again_as(&mut self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr) -> Option<Ticket> {
+    pub fn joins_again_as(
+        &mut self,
+        kind: Kind,
+        comm: usize,
+        elements: Option<Elements>,
+        from: Addr,
+    ) -> Option<Ticket> {
         self.collectives.joins_again(self.messages, self.objects, kind, comm, elements, from)
     }
 

@@ -1,7 +1,7 @@
 //! Gathers and scatters whose blocks differ from member to member, while its members gather.
 //!
-//! A member knows the size of its own block, the root all of them. They are compared when all are in; where they differ, the schedule's steps
-//! find out who is wrong.
+//! A member knows the size of its own block, the root all of them. They are compared when all are in; where
+//! they differ, the schedule's steps find out who is wrong.
 
 use crate::agent::pack;
 use message::view::BufferView;
@@ -14,7 +14,7 @@ pub(crate) struct RootBlocks {
     pub views: Vec<BufferView>,
     /// As in [`Blocks::Each`].
     pub begins: Rc<[u64]>,
-    /// Whether its own block stays where it is.
+    /// `true` if its own block stays where it is.
     pub in_place: bool,
 }
 
@@ -26,7 +26,8 @@ pub(crate) struct Gatherv {
     // Both views are kept, the members' and the root's, because their disagreement is an error of one of them
     // that has to be told.
     lengths: Vec<u64>,
-    /// Where the block of a member begins in `data`: in the order in which members came in, or in that of the root.
+    /// The beginning of each member's block in `data`: in the order in which members came in, or in that of
+    /// the root.
     begins: Vec<u64>,
     data: Vec<u8>,
     /// How the root sees them, once it is in.
@@ -40,7 +41,15 @@ impl Gatherv {
         let members = members as usize;
         let scatters = kind == Kind::Scatter;
         let begins = if scatters { Vec::new() } else { vec![0; members] };
-        Gatherv { scatters, root, lengths: vec![0; members], begins, data: Vec::new(), blocks: None, targets: Vec::new() }
+        Gatherv {
+            scatters,
+            root,
+            lengths: vec![0; members],
+            begins,
+            data: Vec::new(),
+            blocks: None,
+            targets: Vec::new(),
+        }
     }
     /// A member is in.
     pub(super) fn enter(&mut self, member: u32, source: &BufferView, target: &BufferView) {
@@ -66,13 +75,13 @@ impl Gatherv {
             self.targets = root.views;
         }
     }
-    /// Whether all say the same.
+    /// Returns `true` if all say the same.
     // O(members), once: cheaper than to compare when each comes in, since the root may be the last.
     pub(super) fn fits(&self) -> bool {
         let Some(blocks) = &self.blocks else { return false };
         self.lengths.iter().zip(blocks.windows(2)).all(|(&length, block)| length == block[1] - block[0])
     }
-    /// What a member that is in sends and receives.
+    /// Returns what a member that is in sends and receives.
     pub(super) fn blocks(&self, member: u32) -> (Blocks, Blocks) {
         let own = Blocks::Uniform(self.lengths[member as usize]);
         match &self.blocks {
@@ -95,10 +104,12 @@ impl Gatherv {
             (true, true) => &self.data,
             (true, false) => &[],
             // Packed in order of entry: a gather's root is the one reader, and reads each block once.
-            (false, _) => &self.data[self.begins[member as usize] as usize..][..self.lengths[member as usize] as usize],
+            (false, _) => {
+                &self.data[self.begins[member as usize] as usize..][..self.lengths[member as usize] as usize]
+            }
         }
     }
-    /// Where the root of a gather gets its blocks.
+    /// Returns where the root of a gather gets its blocks.
     pub(super) fn targets(&self, member: u32) -> &[BufferView] {
         if member == self.root { &self.targets } else { &[] }
     }

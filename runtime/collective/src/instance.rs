@@ -1,4 +1,5 @@
-//! The collective calls under way: each an instance, which its members enter one by one, go through and leave.
+//! The collective calls under way: each an instance, which its members enter one by one, go through and
+//! leave.
 
 use crate::agent::{Agent, Stage};
 use crate::agreement::Agreement;
@@ -21,8 +22,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// A message of a schedule, on its way or arrived.
-// The payload is in the pool and not in the letter: most letters of a barrier carry none, and a letter is moved
-// several times.
+// The payload is in the pool and not in the letter: most letters of a barrier carry none, and a letter is
+// moved several times.
 pub(crate) struct Mail {
     pub(crate) at: Time,
     pub(crate) bytes: u64,
@@ -44,8 +45,9 @@ pub(crate) enum Place {
 /// One collective call of a communicator.
 // made by the first member --(others enter)--> all are in --> started --(members leave)--> gone with the last
 //
-// Its members are either in `gathering` (a bit each) or in `agents`, both only between processes, where agents
-// wait for those elsewhere (`holds_agents`). Either way `arrived` counts who is in and `left` who has not gone.
+// Its members are either in `gathering` (a bit each) or in `agents`, both only between processes, where
+// agents wait for those elsewhere (`holds_agents`). Either way `arrived` counts who is in and `left` who has
+// not gone.
 pub(crate) struct Instance {
     /// Among whom it is.
     pub(crate) place: Place,
@@ -88,8 +90,8 @@ pub struct Collectives {
     pub(super) instances: Slab<Instance>,
     /// The calls on each communicator.
     pub(crate) calls: CallTable,
-    // Instances by index and not by reference: one may be over, and its index another's, before its turn comes;
-    // members that are done are passed over.
+    // Instances by index and not by reference: one may be over, and its index another's, before its turn
+    // comes; members that are done are passed over.
     pub(super) movable: VecDeque<(u32, u32)>,
     pub(super) held: Vec<u32>,
     pub(super) steps: Vec<Step>,
@@ -102,7 +104,7 @@ pub struct Collectives {
     pub(crate) latest: Option<Latest>,
     /// The number of the persistent collective that the mounted rank is starting.
     pub(crate) starting: Option<(u32, u32)>,
-    /// Whether collectives whose members are all here may run in one loop over clocks.
+    /// `true` if collectives whose members are all here may run in one loop over clocks.
     pub(crate) batch: bool,
     /// How algorithms are chosen.
     pub(crate) policy: schedule::choose::Policy,
@@ -119,7 +121,8 @@ pub struct Collectives {
 }
 
 impl Collectives {
-    /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop over clocks.
+    /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop
+    /// over clocks.
     pub fn new(batch: bool, policy: schedule::choose::Policy) -> Collectives {
         Collectives { batch, policy, ..Collectives::default() }
     }
@@ -151,17 +154,18 @@ impl Collectives {
     pub(crate) fn mark_movable(&mut self, index: u32, member: u32) {
         self.movable.push_back((index, member));
     }
-    /// Whether a member or a function of the program can go on.
+    /// Returns `true` if a member or a function of the program can go on.
     pub(crate) fn has_movable(&self) -> bool {
         !self.movable.is_empty() || self.user.is_some() || !self.functions.is_empty()
     }
-    /// Whether members are held that could start.
+    /// Returns `true` if members are held that could start.
     // Without a known root nothing could begin: to count those would make the main loop start them over and
     // over.
     pub(crate) fn has_held(&self) -> bool {
         self.held.iter().any(|&index| self.instances[index].root_known)
     }
-    /// A message of a schedule, to member `key.0` from member `key.1` in round `key.2`, arrives from another process.
+    /// A message of a schedule, to member `key.0` from member `key.1` in round `key.2`, arrives from another
+    /// process.
     pub(crate) fn deliver(&mut self, index: u32, key: (u32, u32, u32), mail: Mail) {
         let instance = &mut self.instances[index];
         instance.mail.entry(key).or_default().push_back(mail);
@@ -176,7 +180,7 @@ impl Collectives {
 }
 
 impl Instance {
-    /// What was called, how many members have entered (and not left), and how many there are.
+    /// Returns what was called, how many members have entered (and not left), and how many there are.
     pub(crate) fn describe(&self) -> (Signature, u32, u32) {
         (self.signature, self.arrived, self.size)
     }
@@ -184,18 +188,18 @@ impl Instance {
     pub(crate) fn missing(&self) -> impl Iterator<Item = u32> {
         (0..self.size).filter(|&member| !self.is_in(member))
     }
-    /// Whether a member has entered (and not left).
+    /// Returns `true` if a member has entered (and not left).
     fn is_in(&self, member: u32) -> bool {
         match &self.gathering {
             Some(gathering) => gathering.has(member),
             None => self.agents[member as usize].is_some(),
         }
     }
-    /// Whether its members are held as agents until all are in everywhere.
+    /// Returns `true` if its members are held as agents until all are in everywhere.
     pub(crate) fn holds_agents(&self) -> bool {
         self.gathering.is_some() && !self.agents.is_empty()
     }
-    /// Whether a message of its schedule is there.
+    /// Returns `true` if a message of its schedule is there.
     pub(crate) fn has_mail(&self) -> bool {
         !self.mail.is_empty()
     }
@@ -227,14 +231,21 @@ impl Collectives {
         let waits = |instance: &Instance| match (&instance.gathering, &instance.place) {
             (Some(gathering), Place::Comm(comm)) => {
                 let member = objects.comms.at(*comm).group.rank_of(rank);
-                instance.signature.blocking && !gathering.is_complete() && member.is_some_and(|member| gathering.has(member))
+                instance.signature.blocking
+                    && !gathering.is_complete()
+                    && member.is_some_and(|member| gathering.has(member))
             }
-            _ => instance.agents.iter().flatten().any(|agent| agent.rank == rank && !agent.is_by_itself() && agent.stage != Stage::Done),
+            _ => instance
+                .agents
+                .iter()
+                .flatten()
+                .any(|agent| agent.rank == rank && !agent.is_by_itself() && agent.stage != Stage::Done),
         };
         self.instances.iter().find(|(_, instance)| waits(instance)).map(|(index, _)| index)
     }
 
-    /// What the mounted rank is blocked in besides these: instance and member number. O(instances * members).
+    /// Returns what the mounted rank is blocked in besides these: instance and member number. O(instances *
+    /// members).
     // For a rank of which several threads are blocked: only then must it be known again who it was.
     pub fn blocked_member(&self, objects: &Objects, rank: u32, besides: &[(u32, u32)]) -> Option<(u32, u32)> {
         let member_of = |instance: &Instance| match (&instance.gathering, &instance.place) {
@@ -242,18 +253,24 @@ impl Collectives {
             _ => {
                 let mut agents = (0..).zip(&instance.agents);
                 agents.find_map(|(member, agent)| {
-                    agent.as_ref().is_some_and(|agent| agent.rank == rank && !agent.is_by_itself()).then_some(member)
+                    agent
+                        .as_ref()
+                        .is_some_and(|agent| agent.rank == rank && !agent.is_by_itself())
+                        .then_some(member)
                 })
             }
         };
         self.instances.iter().find_map(|(index, instance)| {
             let member = member_of(instance)?;
-            let is_blocked = instance.is_in(member) && !self.is_through(index, member) && !besides.contains(&(index, member));
+            let is_blocked = instance.is_in(member)
+                && !self.is_through(index, member)
+                && !besides.contains(&(index, member));
             is_blocked.then_some((index, member))
         })
     }
 
-    /// Whether a member that was blocked goes on: it is through, or leaves because another has failed.
+    /// Returns `true` if a member that was blocked goes on: it is through, or leaves because another has
+    /// failed.
     pub fn is_member_through(&self, index: u32, member: u32) -> bool {
         self.broken.contains_key(&(index, member)) || self.is_through(index, member)
     }
@@ -275,10 +292,12 @@ pub(crate) fn member_rank(objects: &Objects, place: &Place, member: u32, me: u32
     if member < first.size() { first.world_rank(member) } else { second.world_rank(member - first.size()) }
 }
 
-/// The groups of an intercommunicator in the order that both sides agree on: by the world rank of their first member.
+/// The groups of an intercommunicator in the order that both sides agree on: by the world rank of their first
+/// member.
 // Groups are disjoint, so that their first members differ and the order is total: no tie.
 pub fn sides(objects: &Objects, comm: u32) -> (&objects::group::Group, &objects::group::Group) {
     let communicator = objects.comms.at(comm);
-    let (local, remote) = (&*communicator.group, communicator.remote.as_deref().expect("an intercommunicator"));
+    let (local, remote) =
+        (&*communicator.group, communicator.remote.as_deref().expect("an intercommunicator"));
     if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
 }

@@ -1,4 +1,5 @@
-//! How a member leaves a collective: its completion, its result into the program's memory, and the instance's end.
+//! Departure of a member from a collective: its completion, its result into the program's memory, and the
+//! instance's end.
 
 use crate::CHAPTER;
 use crate::agent::{Agent, Stage};
@@ -19,14 +20,16 @@ impl Collectives {
     /// Stores the new communicator's handle at `target` when `request` (of an agreement) is collected.
     pub fn store_outcome(&mut self, messages: &mut Messages, request: usize, target: Addr) {
         if let RequestRef::Cold(index) = handle::request(request)
-            && let Some(Request { body: Body::Chapter { chapter: CHAPTER, token: [instance, member] }, .. }) = messages.requests.get(index)
+            && let Some(Request {
+                body: Body::Chapter { chapter: CHAPTER, token: [instance, member] }, ..
+            }) = messages.requests().get(index)
             && let Some(agent) = &mut self.instances[*instance].agents[*member as usize]
         {
             agent.delivery = Delivery::Handle(target);
         }
     }
 
-    /// Whether a member is through.
+    /// Returns `true` if a member is through.
     // O(1): asked once by each member right after it has entered.
     pub(crate) fn is_through(&self, index: u32, member: u32) -> bool {
         let instance = self.instance(index);
@@ -53,7 +56,13 @@ impl Collectives {
     }
 
     /// The mounted rank collects its result: moves it into the program's memory and leaves the instance.
-    pub(crate) fn finish_collective(&mut self, messages: &mut Messages, objects: &Objects, index: u32, member: u32) -> Result<usize> {
+    pub(crate) fn finish_collective(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        member: u32,
+    ) -> Result<usize> {
         self.take_broken(messages, objects, index, member)?;
         if self.instances[index].gathering.is_some() {
             self.finish_pending(objects, index, member, true);
@@ -62,7 +71,8 @@ impl Collectives {
         self.finish_agent(messages, objects, index, member, None)
     }
 
-    /// [`Collectives::finish_collective`] of an agent; the result goes to `target`, where the agent does not know.
+    /// [`Collectives::finish_collective`] of an agent; the result goes to `target`, where the agent does not
+    /// know.
     pub(crate) fn finish_agent(
         &mut self,
         messages: &mut Messages,
@@ -71,12 +81,12 @@ impl Collectives {
         member: u32,
         target: Option<&BufferView>,
     ) -> Result<usize> {
-        let me = messages.current;
+        let me = messages.me();
         let Some(mut agent) = self.instances[index].agents[member as usize].take() else { return Ok(0) };
-        let before = messages.ranks[me as usize].clock;
+        let before = messages.ranks()[me].clock;
         // Waiting inside the collective was counted where it happened.
         if agent.clock > before {
-            let state = &mut messages.ranks[me as usize];
+            let state = &mut messages.ranks_mut()[me];
             state.clock = agent.clock;
             state.failed_polls = 0;
         }
@@ -175,10 +185,10 @@ pub(crate) fn agent_done(messages: &mut Messages, agent: &mut Agent) {
     match agent.request {
         Some(request) => messages.finish_request(request, agent.clock),
         None => {
-            let state = &mut messages.ranks[agent.rank as usize];
+            let state = &mut messages.ranks_mut()[agent.rank];
             if state.waiting != 0 {
                 state.waiting = 0;
-                messages.ready.wake(agent.rank);
+                messages.ready_mut().wake(agent.rank);
             }
         }
     }

@@ -1,22 +1,27 @@
-//! Collective calls under way, in one process and in many: from a call's arguments to a member's entry, through an algorithm's schedule, to its result.
+//! Collective calls under way, in one process and in many: from a call's arguments to a member's entry,
+//! through an algorithm's schedule, to its result.
 //!
-//! An algorithm is written once as a [`schedule`]; its steps are taken event by event, or by the planes of that crate. Knows messages and MPI's objects, and
-//! nothing of decisions, their order or the main loop.
+//! An algorithm is written once as a [`schedule`]; its steps are taken event by event, or by the planes of
+//! that crate. Knows messages and MPI's objects, and nothing of decisions, their order or the main loop.
 //!
-//! A call (`call.rs`) becomes a member's entry into an instance (`entry.rs`, `instance.rs`, `leave.rs`). Its algorithm's steps are taken in one of three
-//! ways, to the same picosecond and the same bits (tests compare them):
+//! A call (`call.rs`) becomes a member's entry into an instance (`entry.rs`, `instance.rs`, `leave.rs`). Its
+//! algorithm's steps are taken in one of three ways, to the same picosecond and the same bits (tests compare
+//! them):
 //!
 //! - Event by event (`executor.rs`): an agent for each member (`agent.rs`), moved on by arrivals. Any network, members that start before all are in.
 //! - The time plane ([`schedule::time`]): when each member is through, given the clocks at which all enter.
 //! - The data plane ([`schedule::data`]): what each member gets, given what all bring.
 //!
-//! The planes take the members of one process or of many, with or without overheads; `planes.rs` hands them over. Until all members are in, a
-//! gathering (`gathering.rs`) keeps a few words of each; what the v, w and neighbourhood forms say of their blocks is in a file each (`gatherv.rs`,
-//! `allgatherv.rs`, `alltoallv.rs`, `reduce_scatter.rs`, `neighbor.rs`), and functions of the program are called by the main loop (`functions.rs`), each with
-//! its own rank mounted. If nothing else can run before all are in, they start event by event, so that a rank that may leave early (the root of a
-//! broadcast) can; so they do when a member tests for completion, whose answer the others may not hold up.
+//! The planes take the members of one process or of many, with or without overheads; `planes.rs` hands them
+//! over. Until all members are in, a gathering (`gathering.rs`) keeps a few words of each; what the v, w and
+//! neighbourhood forms say of their blocks is in a file each (`gatherv.rs`, `allgatherv.rs`, `alltoallv.rs`,
+//! `reduce_scatter.rs`, `neighbor.rs`), and functions of the program are called by the main loop
+//! (`functions.rs`), each with its own rank mounted. If nothing else can run before all are in, they start
+//! event by event, so that a rank that may leave early (the root of a broadcast) can; so they do when a
+//! member tests for completion, whose answer the others may not hold up.
 //!
-//! Members elsewhere: `remote/distributed.rs` for those that gather, `remote/events.rs` for the others, `remote/meeting.rs` for new communicators.
+//! Members elsewhere: `remote/distributed.rs` for those that gather, `remote/events.rs` for the others,
+//! `remote/meeting.rs` for new communicators.
 
 pub(crate) mod agent;
 pub(crate) mod agreed;

@@ -12,8 +12,8 @@ pub enum Mode {
     Blocking,
     /// No: it makes a request.
     Nonblocking,
-    /// Yes, in two halves, so that what the call says of its blocks takes no memory meanwhile: the first answers a word for the second,
-    /// [`ENDED`] if there is nothing to wait for.
+    /// Yes, in two halves, so that what the call says of its blocks takes no memory meanwhile: the first
+    /// answers a word for the second, [`ENDED`] if there is nothing to wait for.
     Entering,
     /// The second half, once the rank goes on.
     Leaving(usize),
@@ -27,7 +27,7 @@ impl Mode {
     pub(crate) fn whole(self) -> Mode {
         if self == Mode::Entering { Mode::Blocking } else { self }
     }
-    /// Where an agent's result goes: of a call that is made in halves, the second half says so again.
+    /// Returns where an agent's result goes: of a call that is made in halves, the second half says so again.
     pub(crate) fn delivery(self, target: &Area) -> Delivery {
         if self == Mode::Entering { Delivery::None } else { Delivery::To(target.views.clone()) }
     }

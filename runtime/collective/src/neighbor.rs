@@ -1,7 +1,8 @@
-//! Neighbourhood collectives while its members gather: blocks between members that a topology makes neighbours.
+//! Neighbourhood collectives while its members gather: blocks between members that a topology makes
+//! neighbours.
 //!
-//! Messages between two members match in the order of their lists, on a grid by direction (MPI 5.0, section 8.6). Who is whose neighbour follows from the
-//! topology, which all share.
+//! Messages between two members match in the order of their lists, on a grid by direction (MPI 5.0, section
+//! 8.6). Who is whose neighbour follows from the topology, which all share.
 
 use crate::blocks::BlockList;
 use objects::topology::Topology;
@@ -32,7 +33,8 @@ pub(crate) struct Neighbor {
     sends: Vec<Sizes>,
     receives: Vec<Sizes>,
     ends: Vec<u64>,
-    /// Of a graph, once all are in: where in `data` the blocks are that a member gets, and where its part of that list begins.
+    /// The places in `data` of the blocks that a member of a graph gets, once all are in, and where its part
+    /// of that list begins.
     places: Vec<u64>,
     places_from: Vec<u64>,
     /// Memory for a list of neighbours.
@@ -100,7 +102,7 @@ impl Neighbor {
         &self.topology
     }
 
-    /// Whether all members agree on who sends what to whom; a graph's messages find their places.
+    /// Returns `true` if all members agree on who sends what to whom; a graph's messages find their places.
     pub(super) fn fits(&mut self) -> bool {
         match &*self.topology {
             Topology::Cart(_) => self.grid_fits(),
@@ -172,7 +174,9 @@ impl Neighbor {
         let of = |sizes: Sizes, count: usize| match sizes {
             Sizes::Even(bytes) => Blocks::Uniform(bytes),
             Sizes::One(bytes) => Blocks::Same(bytes),
-            Sizes::Listed(place) => Blocks::Each(std::iter::once(0).chain(self.ends[place..place + count].iter().copied()).collect()),
+            Sizes::Listed(place) => Blocks::Each(
+                std::iter::once(0).chain(self.ends[place..place + count].iter().copied()).collect(),
+            ),
         };
         (of(send, destinations.len()), of(receive, sources.len()))
     }

@@ -1,7 +1,8 @@
-//! What a nonblocking collective keeps of the members that have entered and gone on, while its members gather.
+//! The state that a nonblocking collective keeps of the members that have entered and gone on, while its
+//! members gather.
 //!
-//! Nothing else of a member matters to it: without overheads a rank's messages do not hold each other up, so when a member is through follows
-//! from the clocks at which all have entered, whatever they do meanwhile.
+//! Nothing else of a member matters to it: without overheads a rank's messages do not hold each other up, so
+//! when a member is through follows from the clocks at which all have entered, whatever they do meanwhile.
 
 use engine::Time;
 use message::node::NIL;
@@ -26,7 +27,13 @@ pub(crate) struct Pending {
 impl Pending {
     pub(super) fn new(members: u32) -> Pending {
         let requests = vec![NIL; members as usize];
-        Pending { requests, clock: Time::ZERO, clocks: Vec::new(), targets: Vec::new(), scattered: FxHashMap::default() }
+        Pending {
+            requests,
+            clock: Time::ZERO,
+            clocks: Vec::new(),
+            targets: Vec::new(),
+            scattered: FxHashMap::default(),
+        }
     }
     /// A member is in; `first` if nobody was.
     pub(super) fn enter(&mut self, place: u32, first: bool, clock: Time, request: u32, target: &BufferView) {
@@ -57,7 +64,7 @@ impl Pending {
     pub(super) fn clock(&self, place: u32) -> Time {
         self.clocks.get(place as usize).copied().unwrap_or(self.clock)
     }
-    /// Where a result of `bytes` goes.
+    /// Returns where a result of `bytes` goes.
     pub(super) fn target(&self, place: u32, bytes: u64) -> BufferView {
         if let Some(view) = self.scattered.get(&place) {
             return view.clone();

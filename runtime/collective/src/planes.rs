@@ -1,14 +1,14 @@
-//! Hands the members of a collective to the planes of [`schedule`]: their clocks to the time plane, their bytes to the data plane, and
-//! what comes of it back to ranks and requests.
+//! Hands the members of a collective to the planes of [`schedule`]: their clocks to the time plane, their
+//! bytes to the data plane, and what comes of it back to ranks and requests.
 //!
-//! Allowed when all members are in, message times are a formula, and reductions are MPI's own (those of the program take the way of
-//! `functions.rs`): then nothing else can come between, and the planes give the picosecond and the bits of the event executor. A test compares the
-//! two on random programs.
+//! Allowed when all members are in, message times are a formula, and reductions are MPI's own (those of the
+//! program take the way of `functions.rs`): then nothing else can come between, and the planes give the
+//! picosecond and the bits of the event executor. A test compares the two on random programs.
 
 use crate::agent::AgentMembers;
 use crate::agent::{Agent, Stage};
 use crate::instance::Collectives;
-use crate::instance::{Instance, Place};
+use crate::instance::{Instance, Place, sides};
 use crate::leave::agent_done;
 use crate::pending::Pending;
 use crate::varied::Varied;
@@ -19,13 +19,13 @@ use objects::group::Group;
 use schedule::data::steps::DataPlane;
 use schedule::segments::Segment;
 use schedule::time::{Burden, Clocks, Costs, Overheads, Said, TimePlane};
-use schedule::{Schedule, Shape};
+use schedule::{Kind, Schedule, Shape};
 use std::rc::Rc;
 
 /// The clock with which a member leaves.
 ///
-/// The loops over clocks add without looking. No clock goes back in them, so that one which has passed half of all time stays there, and what
-/// was added to it later may be wrong, but is not taken for right.
+/// The loops over clocks add without looking. No clock goes back in them, so that one which has passed half
+/// of all time stays there, and what was added to it later may be wrong, but is not taken for right.
 // One comparison when a member leaves, instead of one for each addition in the innermost loops.
 #[inline]
 fn in_time(clock: u64) -> u64 {
@@ -55,48 +55,74 @@ impl<F: Fn(u32) -> u32> Costs for Between<'_, F> {
 }
 
 impl Collectives {
-    /// Whether an instance whose members have all entered as agents may pass the planes. With a gap, what a member does meanwhile delays its messages.
-    // Agents in any other stage have done steps already, which the planes would take again. Where ranks fail, a member may be told before it is through.
+    /// Returns `true` if an instance whose members have all entered as agents may pass the planes. With a
+    /// gap, what a member does meanwhile delays its messages.
+    // Agents in any other stage have done steps already, which the planes would take again. Where ranks fail,
+    // a member may be told before it is through.
     pub(crate) fn fits_planes(&self, messages: &Messages, instance: &Instance) -> bool {
-        let gap = messages.wire.overheads.gap != Span::ZERO;
+        let gap = messages.fabric().wire().overheads.gap != Span::ZERO;
         self.batch
-            && !messages.by_time()
-            && messages.faults.is_none()
+            && !messages.fabric().is_shared()
+            && !messages.can_fail()
             && instance.agents.iter().all(|agent| {
                 // Who has no steps is through already, or gone.
-                let Some(agent) = agent.as_ref().filter(|agent| agent.stage == Stage::Held) else { return false };
+                let Some(agent) = agent.as_ref().filter(|agent| agent.stage == Stage::Held) else {
+                    return false;
+                };
                 !agent.refused
                     && (agent.request.is_none() || !gap)
                     && agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some())
             })
     }
 
-    /// Runs all rounds of an instance whose members are agents, all of them here; they are through afterwards.
-    pub(crate) fn run_agents_at_once(&mut self, messages: &mut Messages, index: u32, schedule: &Rc<dyn Schedule>) {
+    /// Runs all rounds of an instance whose members are agents, all of them here; they are through
+    /// afterwards.
+    pub(crate) fn run_agents_at_once(
+        &mut self,
+        messages: &mut Messages,
+        index: u32,
+        schedule: &Rc<dyn Schedule>,
+    ) {
         let instance = self.instance_mut(index);
         // Agents know their clocks from entry on; what a rank did since is not in them, and must not be.
-        let (size, silent) = (instance.size, instance.shape.carries_nothing() || !messages.payloads);
+        let (size, silent) =
+            (instance.size, instance.shape.carries_nothing() || !messages.payloads().are_carried());
+        let kind = instance.shape.kind;
         let mut agents = std::mem::take(&mut instance.agents);
         let members = AgentMembers { agents: &agents, first: 0 };
         let data = (!silent).then(|| {
-            let mut plane = DataPlane::new(Segment::whole(size), schedule.clone(), &members, members.inputs());
-            plane.advance(&members, &mut |member, left, right| members.combine(member, left, right), &mut Vec::new());
+            let mut plane =
+                DataPlane::new(Segment::whole(size), schedule.clone(), &members, members.inputs());
+            plane.advance(
+                &members,
+                &mut |member, left, right| members.combine(member, left, right),
+                &mut Vec::new(),
+            );
             plane
         });
         let rank_of = |member: u32| members.agent(member).rank;
         let clocks = (0..size).map(|member| members.agent(member).clock.as_ps()).collect();
         let burden = burden(messages, (0..size).map(rank_of));
-        let mut time = TimePlane::new(Segment::whole(size), schedule.clone(), clocks, true).with_burden(burden);
+        let mut time =
+            TimePlane::new(Segment::whole(size), schedule.clone(), clocks, true).with_burden(burden);
         let mut said = Said::default();
-        time.advance(&members, &Between { wire: &messages.wire, rank_of }, &mut said);
-        messages.profile.messages_of(said.messages, said.bytes);
+        time.advance(&members, &Between { wire: messages.fabric().wire(), rank_of }, &mut said);
+        count_messages(messages, kind, &said);
         agents_through(messages, &mut agents, 0, &time, data);
         self.instance_mut(index).agents = agents;
     }
 }
 
-/// All rounds of a collective of blocked members, without data: their clocks move, and they wake. `same` is the clock of all of
-/// them, if it is known to be one.
+/// Counts the messages of a collective. What members agree on when they make an object is MPI's own traffic.
+pub(crate) fn count_messages(messages: &mut Messages, kind: Kind, said: &Said) {
+    messages.ranks_mut().profile_mut().messages_of(said.messages, said.bytes);
+    if kind == Kind::Agree {
+        messages.ranks_mut().profile_mut().internal(said.messages, said.bytes);
+    }
+}
+
+/// All rounds of a collective of blocked members, without data: their clocks move, and they wake. `same` is
+/// the clock of all of them, if it is known to be one.
 pub(crate) fn run_blocked(
     messages: &mut Messages,
     objects: &Objects,
@@ -107,7 +133,7 @@ pub(crate) fn run_blocked(
     same: Option<Time>,
 ) {
     let (group, size) = (group_of(objects, place), shape.size);
-    let clock_of = |member: u32| messages.ranks[group.world_rank(member) as usize].clock.as_ps();
+    let clock_of = |member: u32| messages.ranks()[group.world_rank(member)].clock.as_ps();
     debug_assert!(
         same.is_none_or(|same| (0..size).all(|member| clock_of(member) == same.as_ps())),
         "nobody's clock moves while it is held"
@@ -143,6 +169,18 @@ pub(crate) fn run_pending(
     }
 }
 
+/// The members of a collective in their order: of an intercommunicator those of both sides. O(members) there.
+pub(crate) fn members_of(objects: &Objects, place: &Place) -> Rc<Group> {
+    match place {
+        Place::Comm(comm) if objects.comms.at(*comm).remote.is_some() => {
+            let (first, second) = sides(objects, *comm);
+            Group::from_ranks(first.iter().chain(second.iter()).collect())
+        }
+        _ => group_of(objects, place),
+    }
+}
+
+/// The local group of a communicator, or the group of a call among one.
 pub(super) fn group_of(objects: &Objects, place: &Place) -> Rc<Group> {
     match place {
         Place::Comm(comm) => objects.comms.at(*comm).group.clone(),
@@ -150,15 +188,15 @@ pub(super) fn group_of(objects: &Objects, place: &Place) -> Rc<Group> {
     }
 }
 
-/// What these ranks carry into the time plane, if messages cost them anything.
+/// Returns what these ranks carry into the time plane, if messages cost them anything.
 pub(crate) fn burden(messages: &Messages, ranks: impl ExactSizeIterator<Item = u32>) -> Option<Burden> {
-    overheads(&messages.wire).map(|overheads| {
-        let free = |rank: u32| messages.ranks[rank as usize].nic_free.as_ps();
+    overheads(messages.fabric().wire()).map(|overheads| {
+        let free = |rank: u32| messages.ranks()[rank].nic_free.as_ps();
         Burden::new(overheads, ranks.len(), ranks.map(free))
     })
 }
 
-/// What messages cost ranks, if anything.
+/// Returns what messages cost ranks, if anything.
 pub(crate) fn overheads(wire: &message::wire::Wire) -> Option<Overheads> {
     wire.has_overheads.then(|| {
         let network = &wire.overheads;
@@ -177,7 +215,7 @@ fn pass_rounds(
 ) -> TimePlane {
     let burden = burden(messages, (0..shape.size).map(|member| group.world_rank(member)));
     let mut plane = TimePlane::new(Segment::whole(shape.size), schedule, clocks, true).with_burden(burden);
-    let costs = Between { wire: &messages.wire, rank_of: |member| group.world_rank(member) };
+    let costs = Between { wire: messages.fabric().wire(), rank_of: |member| group.world_rank(member) };
     let mut said = Said::default();
     // The loops are compiled for each kind of members: a call through a table for every message would double
     // the time of an all-to-all.
@@ -189,37 +227,35 @@ fn pass_rounds(
         Some(varied) => plane.advance(varied, &costs, &mut said),
     };
     debug_assert!(over, "a process alone waits for nobody");
-    messages.profile.messages_of(said.messages, said.bytes);
+    count_messages(messages, shape.kind, &said);
     plane
 }
 
 /// A blocked member of a collective, which is in this place of the plane, is through.
 // With overheads not all that passes is waiting: the plane has kept apart what was the processor's own work.
 #[inline]
-pub(crate) fn release_member(messages: &mut Messages, rank: u32, plane: &TimePlane, member: u32, place: usize) {
-    let clock = in_time(plane.clock(member));
-    let state = &mut messages.ranks[rank as usize];
-    // Another thread of the rank may have moved its clock on meanwhile.
-    let mut waited = clock.saturating_sub(state.clock.as_ps());
-    if waited != 0 {
-        state.clock = Time::from_ps(clock);
-        state.failed_polls = 0;
-    }
-    if let Some(burden) = plane.burden() {
-        waited = burden.waited(place);
-        state.nic_free = burden.free(place).map_or(state.nic_free, Time::from_ps);
-    }
-    if waited != 0 {
-        messages.profile.wait(rank, Span::from_ps(waited));
-    }
-    if state.waiting != 0 {
-        state.waiting = 0;
-        messages.ready.wake(rank);
-    }
+pub(crate) fn release_member(
+    messages: &mut Messages,
+    rank: u32,
+    plane: &TimePlane,
+    member: u32,
+    place: usize,
+) {
+    let clock = Time::from_ps(in_time(plane.clock(member)));
+    let burden = plane
+        .burden()
+        .map(|burden| (Span::from_ps(burden.waited(place)), burden.free(place).map(Time::from_ps)));
+    messages.release(rank, clock, burden);
 }
 
-/// All ranks of the world go through a collective of `MPI_COMM_WORLD` now, in time alone: nothing is sent, nobody waits for it.
-pub fn time_collective(messages: &mut Messages, objects: &Objects, schedule: &Rc<dyn Schedule>, shape: &Shape) {
+/// All ranks of the world go through a collective of `MPI_COMM_WORLD` now, in time alone: nothing is sent,
+/// nobody waits for it.
+pub fn time_collective(
+    messages: &mut Messages,
+    objects: &Objects,
+    schedule: &Rc<dyn Schedule>,
+    shape: &Shape,
+) {
     run_blocked(messages, objects, &Place::Comm(0), schedule.clone(), shape, None, None);
 }
 
@@ -247,11 +283,11 @@ pub(crate) fn agents_through(
         (agent.clock, agent.stage) = (clock, Stage::Done);
         if let Some(burden) = time.burden() {
             waited = Span::from_ps(burden.waited(place));
-            let state = &mut messages.ranks[agent.rank as usize];
+            let state = &mut messages.ranks_mut()[agent.rank];
             state.nic_free = burden.free(place).map_or(state.nic_free, Time::from_ps);
         }
         if agent.request.is_none() {
-            messages.profile.wait(agent.rank, waited);
+            messages.ranks_mut().profile_mut().wait(agent.rank, waited);
         }
     }
     // Woken last to first, so that they run in the order of ranks.

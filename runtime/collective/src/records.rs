@@ -8,7 +8,14 @@ use objects::Objects;
 
 impl Collectives {
     /// A record of this chapter, from process `from`.
-    pub(crate) fn record_arrived(&mut self, messages: &mut Messages, objects: &mut Objects, from: u32, kind: u8, record: Take) {
+    pub(crate) fn record_arrived(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        from: u32,
+        kind: u8,
+        record: Take,
+    ) {
         match Told::ALL[usize::from(kind)] {
             Told::Step => self.collective_record(messages, objects, record),
             Told::Ready => self.ready_arrived(messages, objects, from, record),

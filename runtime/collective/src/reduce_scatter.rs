@@ -1,4 +1,5 @@
-//! `MPI_Reduce_scatter` of blocks that differ, while its members gather: what a member keeps. The data is as in other reductions.
+//! `MPI_Reduce_scatter` of blocks that differ, while its members gather: what a member keeps. The data is as
+//! in other reductions.
 
 use crate::agreed::Agreed;
 use schedule::Blocks;
@@ -15,17 +16,17 @@ impl ReduceScatter {
     pub(super) fn enter(&mut self, member: u32, begins: &[u64]) {
         self.begins.enter(member, begins.iter().copied());
     }
-    /// What all say, if they do.
+    /// Returns what all say, if they do.
     pub(super) fn agreed(&self) -> Option<&Rc<[u64]>> {
         self.begins.all()
     }
-    /// What a member that is in sends and keeps.
+    /// Returns what a member that is in sends and keeps.
     pub(super) fn blocks(&self, member: u32) -> (Blocks, Blocks) {
         blocks(self.begins.of(member), member)
     }
 }
 
-/// What a member of a reduction sends and keeps.
+/// Returns what a member of a reduction sends and keeps.
 pub(super) fn blocks(begins: &Rc<[u64]>, member: u32) -> (Blocks, Blocks) {
     let send = Blocks::Each(begins.clone());
     let own = send.bytes(member);

@@ -24,16 +24,21 @@ pub struct Reduction {
 }
 
 impl Reduction {
-    /// With a function of the program on elements of so many bytes, in a run without payloads: nothing is ever reduced.
+    /// With a function of the program on elements of so many bytes, in a run without payloads: nothing is
+    /// ever reduced.
     pub(crate) fn unreduced(objects: &Objects, commute: bool, element: u64) -> Result<Rc<Reduction>> {
         let op = Op::User(User { commute, function: 0, large: false, call: Rc::new(|_, _, _, _| {}) });
         let count = i64::try_from(element).unwrap_or(i64::MAX);
-        let datatype = Datatype::new(Constructor::Contiguous { count, old: objects.types.get(MPI_BYTE)?.into(), large: true })?;
+        let datatype = Datatype::new(Constructor::Contiguous {
+            count,
+            old: objects.types.get(MPI_BYTE)?.into(),
+            large: true,
+        })?;
         Ok(Rc::new(Reduction { op: Rc::new(op), datatype, handle: MPI_BYTE, kernel: None }))
     }
 
-    /// `right = left op right` with a function of the program, whose rank must be mounted. Packed on both sides;
-    /// the function sees operands laid out as the datatype says.
+    /// `right = left op right` with a function of the program, whose rank must be mounted. Packed on both
+    /// sides; the function sees operands laid out as the datatype says.
     // Both operands get memory of their own, laid out as the datatype says: a function of the program sees
     // elements as it declared them (MPI 5.0 section 6.9.5), gaps included. Negative extents begin at the end.
     pub fn call(&self, left: &[u8], right: &mut Vec<u8>) {
@@ -47,7 +52,8 @@ impl Reduction {
         let last = datatype.extent() * (count as i64 - 1);
         let bytes = (datatype.true_extent() + last.abs()) as usize;
         let (mut a, mut b) = (vec![0u8; bytes], vec![0u8; bytes]);
-        let place = |memory: &mut Vec<u8>| Addr(memory.as_mut_ptr() as usize).offset(-datatype.true_lb - last.min(0));
+        let place =
+            |memory: &mut Vec<u8>| Addr(memory.as_mut_ptr() as usize).offset(-datatype.true_lb - last.min(0));
         let (at, bt) = (place(&mut a), place(&mut b));
         datatype.unpack(at, count, left);
         datatype.unpack(bt, count, right);
@@ -57,18 +63,23 @@ impl Reduction {
     }
 }
 
-/// What the mounted rank calls a reduction with, by handles of operation and datatype.
-// The kernel is looked up once a call and member: a wrong pair of operation and type fails here, before anybody
-// waits for it.
-pub(crate) fn reduction(messages: &Messages, objects: &Objects, op: usize, datatype: usize) -> Result<Rc<Reduction>> {
-    let operation = objects.ops.get(messages.current, op)?;
-    let kind = objects.types.usable(messages.current, datatype)?;
+/// Returns what the mounted rank calls a reduction with, by handles of operation and datatype.
+// The kernel is looked up once a call and member: a wrong pair of operation and type fails here, before
+// anybody waits for it.
+pub(crate) fn reduction(
+    messages: &Messages,
+    objects: &Objects,
+    op: usize,
+    datatype: usize,
+) -> Result<Rc<Reduction>> {
+    let operation = objects.ops.get(messages.me(), op)?;
+    let kind = objects.types.usable(messages.me(), datatype)?;
     let kernel = match &**operation {
         Op::Predefined(predefined) => {
-            let name = || objects.types.describe(messages.current, datatype);
+            let name = || objects.types.describe(messages.me(), datatype);
             let (element, kernel) = predefined.on(kind, name)?;
             if predefined.is_lenient_on(element) {
-                messages.note_finding(|| {
+                messages.watch().note_finding(messages.ranks(), || {
                     format!(
                         "{} of {}, which MPI does not define (MPI 5.0 section 6.9.2); use MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR",
                         predefined.name(),
@@ -97,7 +108,9 @@ impl Functions {
     }
     pub(crate) fn enter(&mut self, member: u32, reduction: Rc<Reduction>) {
         let same = |one: &Rc<Reduction>| {
-            Rc::ptr_eq(&one.op, &reduction.op) && Rc::ptr_eq(&one.datatype, &reduction.datatype) && one.handle == reduction.handle
+            Rc::ptr_eq(&one.op, &reduction.op)
+                && Rc::ptr_eq(&one.datatype, &reduction.datatype)
+                && one.handle == reduction.handle
         };
         let reduction = self.latest.take().filter(same).unwrap_or(reduction);
         self.latest = Some(reduction.clone());

@@ -1,12 +1,14 @@
 //! Collective calls that are refused before they begin, by ranks that go on (`MPI_ERRORS_RETURN`).
 //!
-//! A refused call counts as called: the rank's next collective is the others' next one, as the program means it. In the refused one it takes part
-//! without data: it goes through the schedule as any other member, and a member whose result would have come from it or through it fails with
-//! `MPI_ERR_OTHER` and a sentence that names it; others complete. Nobody gets a communicator from a call that one member was refused. (MPI leaves
+//! A refused call counts as called: the rank's next collective is the others' next one, as the program means
+//! it. In the refused one it takes part without data: it goes through the schedule as any other member, and a
+//! member whose result would have come from it or through it fails with `MPI_ERR_OTHER` and a sentence that
+//! names it; others complete. Nobody gets a communicator from a call that one member was refused. (MPI leaves
 //! this open; under MPICH the others wait for ever, or take the rank's next call for this one.)
 //!
-//! What the others called is known where one of them has entered. A process on which all members were refused, while others have
-//! entered elsewhere, does not learn of it: those who need its part wait, and the deadlock's report names who was refused.
+//! What the others called is known where one of them has entered. A process on which all members were
+//! refused, while others have entered elsewhere, does not learn of it: those who need its part wait, and the
+//! deadlock's report names who was refused.
 
 use crate::agent::Agent;
 use crate::agreement::{Agreement, Contribution, takes_part_without_data};
@@ -21,7 +23,8 @@ use schedule::{Blocks, Kind, Member};
 use std::rc::Rc;
 
 impl Agent {
-    /// What it has to give is incomplete, because the call was refused to this rank. A member that only passes data on does not fail.
+    /// Notes that what it has to give is incomplete, because the call was refused to this rank. A member that
+    /// only passes data on does not fail.
     #[cold]
     pub(super) fn lacks(&mut self, rank: u32) {
         self.missing.get_or_insert(rank);
@@ -50,8 +53,8 @@ impl Collectives {
         }
         self.latest = None;
         let (size, member, _) = membership(objects, comm);
-        let rank = messages.current;
-        let state = &messages.ranks[rank as usize];
+        let rank = messages.me();
+        let state = &messages.ranks()[rank];
         let refusal = Refusal { member, rank, clock: state.clock, nic_free: state.nic_free };
         let instance = self.instance_of(home, CallId::Call(self.calls.of(home, member)));
         let here = self.rows_of(messages, objects, home, size);
@@ -62,7 +65,13 @@ impl Collectives {
     }
 
     /// An instance is made: members to whom its call was refused before take part in it.
-    pub(super) fn admit_refused(&mut self, messages: &Messages, objects: &Objects, index: u32, call_id: CallId) {
+    pub(super) fn admit_refused(
+        &mut self,
+        messages: &Messages,
+        objects: &Objects,
+        index: u32,
+        call_id: CallId,
+    ) {
         let home = home(objects, self.instance(index).comm());
         let (CallId::Call(call), Some(calls)) = (call_id, self.calls.get_mut(home)) else { return };
         if calls.was_refused(call) {
@@ -72,7 +81,13 @@ impl Collectives {
         }
     }
 
-    fn join_without_data(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32, refusal: Refusal) {
+    fn join_without_data(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        index: u32,
+        refusal: Refusal,
+    ) {
         // What the others hold back cannot be gathered any more: a result of all members' data will not be
         // known.
         self.expand(messages, objects, index);
@@ -105,14 +120,18 @@ impl Collectives {
             }
             _ => Default::default(),
         };
-        // Where blocks differ from member to member its own are not known. What it sends is not empty then: an empty block would not be sent, and who
-        // expects one would wait.
+        // Where blocks differ from member to member its own are not known. What it sends is not empty then:
+        // an empty block would not be sent, and who expects one would wait.
         let receive = Blocks::Uniform(instance.shape.block());
         let differs = instance.shape.irregular || instance.shape.kind == Kind::Neighbor;
         let send = if differs { Blocks::Uniform(instance.shape.block().max(1)) } else { receive.clone() };
         let part = Member { rank: member, send, receive, sources, destinations };
         // Links that are shared know no time before that of who has the instance made.
-        let clock = if messages.by_time() { clock.max(messages.ranks[messages.current as usize].clock) } else { clock };
+        let clock = if messages.fabric().is_shared() {
+            clock.max(messages.ranks()[messages.me()].clock)
+        } else {
+            clock
+        };
         let mut agent = Agent::entered(rank, clock, part, Vec::new(), 0, None);
         (agent.refused, agent.nic_free) = (true, nic_free);
         // From the start: what it sends carries the name of the rank for want of whose data it is empty.

@@ -33,7 +33,7 @@ fn name_of(ident: Ident) -> Vec<u8> {
     name
 }
 
-/// What a rank waits for that is blocked in this instance.
+/// Returns what a rank waits for that is blocked in this instance.
 pub(crate) fn wait_for(instance: &Instance, objects: &Objects) -> Wait {
     let (_, arrived, size) = instance.describe();
     let comm = objects.comms.describe(Comms::handle(instance.comm()));
@@ -53,7 +53,7 @@ fn entered(comm: &str, arrived: u32, size: u32, missing: &[u32]) -> String {
     )
 }
 
-/// What this process tells the others.
+/// Returns what this process tells the others.
 pub(crate) fn open(collectives: &Collectives, messages: &Messages, objects: &Objects) -> Vec<u8> {
     let mut out = Vec::new();
     for instance in collectives.instances() {
@@ -83,7 +83,7 @@ fn open_of(instance: &Instance, messages: &Messages, objects: &Objects) -> Open 
     let missing = instance.missing().filter(|&member| messages.is_local(world_rank(member)));
     let missing = missing.take(MISSING + 1).collect();
     let comm = objects.comms.describe(Comms::handle(instance.comm()));
-    let remote = messages.remote.as_ref().expect("it has members on other processes");
+    let remote = messages.peers().remote().expect("it has members on other processes");
     let mut named = vec![0; remote.blocks.processes() as usize];
     let mut elsewhere = Vec::new();
     for member in 0..size {
@@ -132,9 +132,9 @@ fn text(from: &mut Take) -> String {
     String::from_utf8_lossy(from.bytes()).into_owned()
 }
 
-/// What all processes told, together.
-// Added up by name, in the order of processes: each tells only what it has seen, and together that is what one
-// process would say.
+/// Returns what all processes told, together.
+// Added up by name, in the order of processes: each tells only what it has seen, and together that is what
+// one process would say.
 pub(crate) fn explain(told: &[Vec<u8>]) -> Explanation {
     let (mut open, mut notes) = (FxHashMap::<Vec<u8>, Open>::default(), Vec::new());
     for record in told {
@@ -145,7 +145,9 @@ pub(crate) fn explain(told: &[Vec<u8>]) -> Explanation {
         }
         while from.u8() != 0 {
             let (comm, ranks) = (text(&mut from), text(&mut from));
-            notes.push(format!("a collective on {comm} was refused to {ranks} before: others may wait for it"));
+            notes.push(format!(
+                "a collective on {comm} was refused to {ranks} before: others may wait for it"
+            ));
         }
     }
     Explanation { waits: open.into_iter().map(|(name, open)| (name, open.text())).collect(), notes }

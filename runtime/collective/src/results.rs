@@ -42,7 +42,9 @@ impl Gathering {
         }
         match shape.kind {
             // Nothing to compute: contributions lie as their results do.
-            Kind::Barrier | Kind::Agree | Kind::Bcast | Kind::Scatter | Kind::Gather | Kind::Allgather => true,
+            Kind::Barrier | Kind::Agree | Kind::Bcast | Kind::Scatter | Kind::Gather | Kind::Allgather => {
+                true
+            }
             Kind::Alltoall => {
                 if let Data::Each(data, _) = &mut self.data {
                     movement::transpose(data, shape.size as usize, shape.bytes as usize);

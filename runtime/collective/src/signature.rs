@@ -7,9 +7,9 @@ use schedule::Kind;
 pub struct Signature {
     /// The MPI function, for messages.
     pub function: u16,
-    /// Whether it is the blocking form: blocking and nonblocking calls do not match.
+    /// `true` if it is the blocking form: blocking and nonblocking calls do not match.
     pub blocking: bool,
-    /// Whether it is a v or w form.
+    /// `true` if it is a v or w form.
     pub irregular: bool,
     /// Which collective.
     pub kind: Kind,

@@ -35,7 +35,7 @@ struct Call {
 }
 
 impl Call {
-    /// Whether both are one kind and one example.
+    /// Returns `true` if both are one kind and one example.
     fn is_like(&self, other: &Call) -> bool {
         Rc::ptr_eq(&self.group, &other.group) && self.shape == other.shape
     }
@@ -55,7 +55,11 @@ fn runs(group: &Group) -> Vec<(u32, i64, u32)> {
     for rank in group.iter() {
         match runs.last_mut() {
             Some((first, stride, count @ 1)) => (*stride, *count) = (i64::from(rank) - i64::from(*first), 2),
-            Some((first, stride, count)) if i64::from(*first) + *stride * i64::from(*count) == i64::from(rank) => *count += 1,
+            Some((first, stride, count))
+                if i64::from(*first) + *stride * i64::from(*count) == i64::from(rank) =>
+            {
+                *count += 1
+            }
             _ => runs.push((rank, 1, 1)),
         }
     }
@@ -130,10 +134,18 @@ mod tests {
     fn calls_of_about_one_size_are_one_kind_and_the_largest_stands_for_them() {
         let (mut taken, policy) = (Taken::default(), "allreduce=ring".parse::<Policy>().unwrap());
         let (low, high) = (Group::range(0, 1, 8), Group::range(8, 1, 8));
-        let mut number = |bytes, group: &Rc<Group>| taken.number(&Shape::regular(Kind::Allreduce, 8, bytes, 8), group.clone(), &policy);
-        assert_eq!([number(64, &high), number(120, &high), number(120, &low), number(128, &low)], [1, 1, 1, 2]);
+        let mut number = |bytes, group: &Rc<Group>| {
+            taken.number(&Shape::regular(Kind::Allreduce, 8, bytes, 8), group.clone(), &policy)
+        };
+        assert_eq!(
+            [number(64, &high), number(120, &high), number(120, &low), number(128, &low)],
+            [1, 1, 1, 2]
+        );
         let kinds = taken.kinds();
-        assert_eq!((kinds[0].0.algorithm.as_str(), kinds[0].0.size_bits, kinds[0].1.least_bytes), ("ring", 7, 64));
+        assert_eq!(
+            (kinds[0].0.algorithm.as_str(), kinds[0].0.size_bits, kinds[0].1.least_bytes),
+            ("ring", 7, 64)
+        );
         assert_eq!((kinds[0].1.example.bytes, &kinds[0].1.example.ranks[..]), (120, &[(0, 1, 8)][..]));
     }
 }

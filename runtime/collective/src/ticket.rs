@@ -1,5 +1,5 @@
-//! A rank that is blocked in a collective, in a small frame: one word says which member of which call it is, and where the result goes is
-//! among the arguments of its call.
+//! A rank that is blocked in a collective, in a small frame: one word says which member of which call it is,
+//! and where the result goes is among the arguments of its call.
 
 use crate::area::Side;
 use crate::blocks::block_list;
@@ -30,7 +30,7 @@ impl Ticket {
     pub const fn word(self) -> usize {
         self.0
     }
-    /// What the first half answered.
+    /// Returns what the first half answered.
     #[inline]
     pub fn of(word: usize) -> Ticket {
         Ticket(word)
@@ -48,17 +48,17 @@ impl Ticket {
 }
 
 impl Part {
-    /// What it waits for.
+    /// Returns what it waits for.
     pub fn waiting(&self) -> Ticket {
         Ticket::new(self.instance, self.member)
     }
 }
 
 impl Entrance<'_> {
-    /// What a rank that has entered waits for, if its result goes where the second half of its call knows: side by side, of the size that all get,
-    /// or nowhere.
-    // What a second half cannot know from its own arguments (a layout, a size that only this member has) would
-    // have to be kept meanwhile.
+    /// Returns what a rank that has entered waits for, if its result goes where the second half of its call
+    /// knows: side by side, of the size that all get, or nowhere.
+    // What a second half cannot know from its own arguments (a layout, a size that only this member has)
+    // would have to be kept meanwhile.
     pub fn ticket(&self, part: &Part) -> Option<Ticket> {
         if part.through {
             return None;
@@ -67,7 +67,8 @@ impl Entrance<'_> {
         if part.target.bytes == 0 {
             return Some(ticket.without_result());
         }
-        (part.target.layout.is_none() && !self.collectives.instance(part.instance).shape.irregular).then_some(ticket)
+        (part.target.layout.is_none() && !self.collectives.instance(part.instance).shape.irregular)
+            .then_some(ticket)
     }
 
     /// The second half of a blocking call: its result, if the member gets one, goes to `to`.
@@ -104,7 +105,8 @@ impl Entrance<'_> {
         self.collectives.finish_lists(self.messages, self.objects, index, member, list.as_ref()).map(|_| ())
     }
 
-    /// The rank, which is through, takes its result and leaves; the handle of a new communicator, if one was made.
+    /// The rank, which is through, takes its result and leaves; the handle of a new communicator, if one was
+    /// made.
     ///
     /// # Errors
     /// What the member's part in it failed with.

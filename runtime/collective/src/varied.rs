@@ -15,8 +15,8 @@ use std::rc::Rc;
 type Lists = (Rc<[u32]>, Rc<[u32]>);
 
 /// What its members bring, by kind of collective.
-// An enum, not a trait: the time plane's innermost loop asks members for sizes, and is compiled for the largest
-// kinds by themselves.
+// An enum, not a trait: the time plane's innermost loop asks members for sizes, and is compiled for the
+// largest kinds by themselves.
 pub(crate) enum Varied {
     /// Gather and scatter of blocks that differ.
     Gatherv(Gatherv),
@@ -31,7 +31,7 @@ pub(crate) enum Varied {
 }
 
 impl Varied {
-    /// Whether a collective of this kind is one.
+    /// Returns `true` if a collective of this kind is one.
     pub(super) fn is(kind: Kind, irregular: bool) -> bool {
         irregular || kind == Kind::Neighbor
     }
@@ -41,10 +41,14 @@ impl Varied {
     pub(super) fn new(shape: &Shape, members: u32, topology: Option<Rc<Topology>>) -> Option<Varied> {
         match (shape.kind, topology) {
             (Kind::Neighbor, Some(topology)) => Some(Varied::Neighbor(Neighbor::new(topology, members))),
-            (Kind::Alltoall, _) => Alltoallv::holds(members).then(|| Varied::Alltoallv(Alltoallv::new(members))),
+            (Kind::Alltoall, _) => {
+                Alltoallv::holds(members).then(|| Varied::Alltoallv(Alltoallv::new(members)))
+            }
             (Kind::Allgather, _) => Some(Varied::Allgatherv(Allgatherv::new(members))),
             (Kind::ReduceScatter, _) => Some(Varied::ReduceScatter(ReduceScatter::default())),
-            (Kind::Gather | Kind::Scatter, _) => Some(Varied::Gatherv(Gatherv::new(shape.kind, shape.root, members))),
+            (Kind::Gather | Kind::Scatter, _) => {
+                Some(Varied::Gatherv(Gatherv::new(shape.kind, shape.root, members)))
+            }
             _ => None,
         }
     }
@@ -69,11 +73,11 @@ impl Varied {
             reduce_scatter.enter(member, begins);
         }
     }
-    /// Whether what members bring and get is kept elsewhere, because it is reduced.
+    /// Returns `true` if what members bring and get is kept elsewhere, because it is reduced.
     pub(super) fn is_reduced(&self) -> bool {
         matches!(self, Varied::ReduceScatter(_))
     }
-    /// Where blocks of a reduction begin, on which all agree.
+    /// Returns where blocks of a reduction begin, on which all agree.
     pub(super) fn begins(&self) -> Option<&Rc<[u64]>> {
         if let Varied::ReduceScatter(reduce_scatter) = self { reduce_scatter.agreed() } else { None }
     }
@@ -83,7 +87,7 @@ impl Varied {
             _ => None,
         }
     }
-    /// Whether all say the same.
+    /// Returns `true` if all say the same.
     pub(super) fn fits(&mut self) -> bool {
         match self {
             Varied::Gatherv(gatherv) => gatherv.fits(),
@@ -93,7 +97,7 @@ impl Varied {
             Varied::Neighbor(neighbor) => neighbor.fits(),
         }
     }
-    /// What a member that is in sends and receives.
+    /// Returns what a member that is in sends and receives.
     pub(super) fn blocks(&self, member: u32) -> (Blocks, Blocks) {
         match self {
             Varied::Gatherv(gatherv) => gatherv.blocks(member),
@@ -119,7 +123,7 @@ impl Varied {
             Varied::Neighbor(neighbor) => neighbor.contribution(member),
         }
     }
-    /// Where the root of a gather gets its blocks.
+    /// Returns where the root of a gather gets its blocks.
     pub(super) fn targets(&self, member: u32) -> &[BufferView] {
         match self {
             Varied::Gatherv(gatherv) => gatherv.targets(member),
@@ -131,9 +135,11 @@ impl Varied {
         match self {
             Varied::Gatherv(gatherv) => gatherv.deliver(member, target),
             // Side by side: others are delivered to a list of blocks.
-            Varied::Neighbor(neighbor) if target.bytes != 0 => neighbor.each_received(member, |index, bytes| {
-                rank::memory::write(target.buffer.offset((index * bytes.len()) as i64), bytes);
-            }),
+            Varied::Neighbor(neighbor) if target.bytes != 0 => {
+                neighbor.each_received(member, |index, bytes| {
+                    rank::memory::write(target.buffer.offset((index * bytes.len()) as i64), bytes);
+                })
+            }
             _ => {}
         }
     }
@@ -143,7 +149,9 @@ impl Varied {
             Varied::Gatherv(_) | Varied::ReduceScatter(_) => {}
             Varied::Alltoallv(alltoallv) => list.fill(&alltoallv.take(member)),
             Varied::Allgatherv(allgatherv) => list.fill(allgatherv.all()),
-            Varied::Neighbor(neighbor) => neighbor.each_received(member, |index, bytes| list.fill_block(index, bytes)),
+            Varied::Neighbor(neighbor) => {
+                neighbor.each_received(member, |index, bytes| list.fill_block(index, bytes))
+            }
         }
     }
     /// A member's result is in its memory.

@@ -1,4 +1,5 @@
-//! DUMPI, the traces of SST (`libdumpi`): a file of each rank with all arguments of its calls and their times.
+//! DUMPI, the traces of SST (`libdumpi`): a file of each rank with all arguments of its calls and their
+//! times.
 
 mod calls;
 mod comms;

@@ -1,8 +1,10 @@
-//! Traces in the formats of other simulators: GOAL, LogGOPSim's text and binary files (T. Hoefler, C. Siebert and A. Lumsdaine, "Group Operation Assembly Language", ICPP 2009),
-//! the time-independent traces of SimGrid, archives of OTF2, and SST's DUMPI (docs/traces.md).
+//! Traces in the formats of other simulators: GOAL, LogGOPSim's text and binary files (T. Hoefler, C. Siebert
+//! and A. Lumsdaine, "Group Operation Assembly Language", ICPP 2009), the time-independent traces of SimGrid,
+//! archives of OTF2, and SST's DUMPI (docs/reference/trace-conversion.md).
 //!
-//! What is read is told to the recorder of traces line by line, so that no more of a file is in memory than the trace keeps of it. What is written
-//! comes from a replay that no network runs: the calls of each rank, in order, with what it computes between them.
+//! What is read is told to the recorder of traces line by line, so that no more of a file is in memory than
+//! the trace keeps of it. What is written comes from a replay that no network runs: the calls of each rank,
+//! in order, with what it computes between them.
 
 mod dumpi;
 mod format;
@@ -16,6 +18,7 @@ mod walk;
 mod writer;
 
 pub use format::Format;
+pub use goal::LogGops;
 pub use walk::walked;
 
 use engine::Span;
@@ -26,10 +29,13 @@ use trace::Trace;
 /// How traces are converted.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Operations a second of a processor, by which computation that is told in operations becomes time, and back.
+    /// Operations a second of a processor, by which computation that is told in operations becomes time, and
+    /// back.
     pub flops: f64,
     /// How collectives choose their algorithms, where they become messages.
     pub policy: Policy,
+    /// The model that orders the operations of GOAL's ranks.
+    pub loggops: LogGops,
 }
 
 impl Options {
@@ -51,7 +57,7 @@ impl Options {
 /// A sentence with the file, the line and the reason.
 pub fn import(format: Format, from: &Path, to: &Path, options: &Options) -> Result<(), String> {
     let imported = match format {
-        Format::Goal | Format::GoalBinary => goal::import(from, to),
+        Format::Goal | Format::GoalBinary => goal::import(from, to, &options.loggops),
         Format::Ti => ti::import(from, to, options),
         Format::Otf2 => otf2::import(from, to),
         Format::Dumpi => dumpi::import(from, to),
@@ -66,8 +72,10 @@ pub fn import(format: Format, from: &Path, to: &Path, options: &Options) -> Resu
 /// Writes a trace in this format.
 ///
 /// # Errors
-/// A sentence: a call that the format has no words for, with its rank and place, or why a file cannot be written.
+/// A sentence: a call that the format has no words for, with its rank and place, or why a file cannot be
+/// written.
 pub fn export(trace: &Trace, format: Format, to: &Path, options: &Options) -> Result<(), String> {
+    check_length(trace)?;
     match format {
         Format::Goal => goal::export(trace, to, options, false),
         Format::GoalBinary => goal::export(trace, to, options, true),
@@ -77,13 +85,29 @@ pub fn export(trace: &Trace, format: Format, to: &Path, options: &Options) -> Re
     }
 }
 
+/// The most calls that are written: a file of another simulator has a line, or as many bytes, for each.
+const MAX_CALLS: u64 = 1 << 36;
+
+/// Refuses a trace whose loops stand for more calls than any file holds.
+fn check_length(trace: &Trace) -> Result<(), String> {
+    match trace.length() {
+        Some(calls) if calls <= MAX_CALLS => Ok(()),
+        calls => {
+            let calls = calls.map_or("more than 2^64".to_owned(), |calls| calls.to_string());
+            Err(format!(
+                "its loops stand for {calls} calls, and each is written: at most 2^36 are; cut the trace first (xsim trace cut)"
+            ))
+        }
+    }
+}
+
 /// Reads what a file of this format says, and keeps nothing of it but a trace in memory (fuzz targets).
 ///
 /// # Errors
 /// A sentence with the line and the reason.
 pub fn read(format: Format, text: &[u8], options: &Options) -> Result<Trace, String> {
     match format {
-        Format::Goal | Format::GoalBinary => goal::read(text),
+        Format::Goal | Format::GoalBinary => goal::read(text, &options.loggops),
         Format::Ti => ti::read(text, options),
         Format::Otf2 => otf2::read(text),
         Format::Dumpi => dumpi::read(text),

@@ -2,7 +2,8 @@
 
 use std::io::BufRead;
 
-/// The most bytes of one line. A line has as many numbers as there are ranks, where each of these has a block of its own.
+/// The most bytes of one line. A line has as many numbers as there are ranks, where each of these has a block
+/// of its own.
 const LONGEST: u64 = 1 << 28;
 
 /// The lines of a text, each with its number.

@@ -1,4 +1,5 @@
-//! Archives of OTF2, as Score-P and other tools write them: regions of MPI's functions, and in these what they sent, received and took part in.
+//! Archives of OTF2, as Score-P and other tools write them: regions of MPI's functions, and in these what
+//! they sent, received and took part in.
 
 mod calls;
 mod collective;

@@ -30,11 +30,18 @@ impl Place {
         Place { object: Object::Named("MPI_COMM_SELF"), context: OWN, size: 1, rank: 0, leader: rank }
     }
 
-    /// One that ranks have made: `number` counts those of the rank from 1, `comm` those of all. `None` if the rank is no member. O(members).
+    /// One that ranks have made: `number` counts those of the rank from 1, `comm` those of all. `None` if the
+    /// rank is no member. O(members).
     pub fn made(number: u32, comm: u32, members: &[u32], rank: u32) -> Option<Place> {
         let place = members.iter().position(|&member| member == rank)?;
         let object = Object::Made { number, slot: number };
-        Some(Place { object, context: comm.saturating_add(OWN + 1), size: members.len() as u32, rank: place as u32, leader: members[0] })
+        Some(Place {
+            object,
+            context: comm.saturating_add(OWN + 1),
+            size: members.len() as u32,
+            rank: place as u32,
+            leader: members[0],
+        })
     }
 
     /// As an argument.

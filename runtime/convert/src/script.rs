@@ -1,4 +1,5 @@
-//! What all do that write what ranks call: they follow the calls of a rank, and know who is who in a communicator.
+//! The common part of all writers of ranks' calls: they follow the calls of a rank, and know who is who in a
+//! communicator.
 
 use engine::Span;
 use mpi::schedule::Kind;
@@ -68,7 +69,9 @@ impl Probed {
     /// One is received, into so many bytes.
     pub fn take(&mut self, message: u32, bytes: u64) -> Result<Envelope, Stop> {
         let envelope = self.0.remove(&message);
-        envelope.map(|envelope| Envelope { bytes, ..envelope }).ok_or_else(|| Stop::Refused("it receives what was not probed".to_owned()))
+        envelope
+            .map(|envelope| Envelope { bytes, ..envelope })
+            .ok_or_else(|| Stop::Refused("it receives what was not probed".to_owned()))
     }
 }
 
@@ -84,7 +87,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// How many there are.
+    /// Returns how many there are.
     pub fn size(&self) -> u32 {
         match self {
             Group::World(ranks) => *ranks,
@@ -112,7 +115,7 @@ impl Group {
         }
     }
 
-    /// Whether it has all ranks of the trace in their order.
+    /// Returns `true` if it has all ranks of the trace in their order.
     pub fn is_world(&self, ranks: u32) -> bool {
         self.size() == ranks && (0..ranks).all(|place| self.rank(place as i32) == Some(place))
     }
@@ -151,17 +154,17 @@ impl<'t> Groups<'t> {
             Call::SELF => Ok((1, Group::Own(rank))),
             comm => {
                 let number = comm - Call::SELF;
-                let found =
-                    self.trace.comms.instance(rank, number).and_then(|(instance, ..)| {
-                        Some((*self.numbers.get(&instance)?, Group::Listed(self.members.get(&instance)?.clone())))
-                    });
+                let found = self.trace.comms.instance(rank, number).and_then(|(instance, ..)| {
+                    Some((*self.numbers.get(&instance)?, Group::Listed(self.members.get(&instance)?.clone())))
+                });
                 found.ok_or_else(|| format!("the trace does not say who is in comm#{number}"))
             }
         }
     }
 }
 
-/// The collective of all members of a communicator that makes one from it (a context is agreed upon by so many bytes of each).
+/// The collective of all members of a communicator that makes one from it (a context is agreed upon by so
+/// many bytes of each).
 pub fn agreement(comm: u32) -> Collective {
     const CONTEXT_BYTES: u64 = 8;
     Collective { kind: Kind::Agree, comm, root: None, bytes: CONTEXT_BYTES, blocks: None, reduction: None }

@@ -1,4 +1,5 @@
-//! Time-independent traces of SimGrid (`smpirun -trace-ti`, `-replay`): a line for each action of a rank, with volumes in place of times.
+//! Time-independent traces of SimGrid (`smpirun -trace-ti`, `-replay`): a line for each action of a rank,
+//! with volumes in place of times.
 
 mod actions;
 mod datatypes;

@@ -70,7 +70,12 @@ impl Writing for Telling<'_> {
 
 impl Telling<'_> {
     fn message(&mut self, name: &'static str, Envelope { peer, tag, bytes, .. }: Envelope) {
-        self.writer.message(self.rank, name, Message { peer, tag, count: bytes, datatype: BYTE }, &mut self.slots);
+        self.writer.message(
+            self.rank,
+            name,
+            Message { peer, tag, count: bytes, datatype: BYTE },
+            &mut self.slots,
+        );
     }
 
     fn collective(&mut self, Collective { kind, root, bytes, reduction, .. }: &Collective) {
@@ -94,9 +99,11 @@ impl Telling<'_> {
     }
 }
 
-/// What is reduced, of the datatype and by the operation that a walk takes.
+/// Returns what is reduced, of the datatype and by the operation that a walk takes.
 fn reduced(bytes: u64, reduction: Option<&Reducing>) -> Vec<Argument> {
-    let Some(Reducing::Predefined { op, datatype }) = reduction else { unreachable!("models have no functions") };
+    let Some(Reducing::Predefined { op, datatype }) = reduction else {
+        unreachable!("models have no functions")
+    };
     let datatype = match *datatype {
         MPI_DOUBLE => Type { name: "MPI_DOUBLE", size: 8 },
         MPI_FLOAT => Type { name: "MPI_FLOAT", size: 4 },
@@ -111,5 +118,11 @@ fn reduced(bytes: u64, reduction: Option<&Reducing>) -> Vec<Argument> {
         other => unreachable!("models have no operation {other}"),
     };
     let op = given("op", Value::Handle(Class::Op, Object::Named(op)));
-    vec![buffer("sendbuf"), buffer("recvbuf"), count("count", bytes / datatype.size), datatype.of("datatype"), op]
+    vec![
+        buffer("sendbuf"),
+        buffer("recvbuf"),
+        count("count", bytes / datatype.size),
+        datatype.of("datatype"),
+        op,
+    ]
 }

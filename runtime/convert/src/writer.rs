@@ -1,4 +1,5 @@
-//! Writes traces of calls that nobody made: what is read of other formats is told to the recorder as a run would tell it.
+//! Writes traces of calls that nobody made: what is read of other formats is told to the recorder as a run
+//! would tell it.
 
 use engine::{Span, Time};
 use observe::Recorder;
@@ -116,7 +117,8 @@ impl Writer {
 
     /// The rank calls one of [`FUNCTIONS`].
     pub fn call(&mut self, rank: u32, name: &'static str, arguments: &[Argument]) {
-        let function = FUNCTIONS.iter().position(|known| *known == name).expect("a function that is listed") as u16;
+        let function =
+            FUNCTIONS.iter().position(|known| *known == name).expect("a function that is listed") as u16;
         let call = Call { rank, function, name, site: 0, entered: Time::ZERO, arguments };
         let at = Time::ZERO + std::mem::take(&mut self.takes);
         self.recording.call(&call, &Left { at, code: 0, name: Some("MPI_SUCCESS") });
@@ -127,14 +129,28 @@ impl Writer {
         self.call(rank, "MPI_Init", &[]);
     }
 
-    /// The rank sends or receives a message by this function of [`FUNCTIONS`]. The number of the request that the call makes, 0 if it makes none.
-    pub fn message(&mut self, rank: u32, name: &'static str, message: Message, slots: &mut Slots<Told>) -> u32 {
+    /// The rank sends or receives a message by this function of [`FUNCTIONS`]. The number of the request that
+    /// the call makes, 0 if it makes none.
+    pub fn message(
+        &mut self,
+        rank: u32,
+        name: &'static str,
+        message: Message,
+        slots: &mut Slots<Told>,
+    ) -> u32 {
         let comm = self.world(rank);
         self.message_in(comm, rank, name, message, slots)
     }
 
     /// As [`Writer::message`], in a communicator that the rank is in.
-    pub fn message_in(&mut self, comm: Argument, rank: u32, name: &'static str, message: Message, slots: &mut Slots<Told>) -> u32 {
+    pub fn message_in(
+        &mut self,
+        comm: Argument,
+        rank: u32,
+        name: &'static str,
+        message: Message,
+        slots: &mut Slots<Told>,
+    ) -> u32 {
         let Message { peer, tag, count: elements, datatype } = message;
         let (receives, starts) = (matches!(name, "MPI_Recv" | "MPI_Irecv"), name.starts_with("MPI_I"));
         let mut arguments = vec![buffer("buf"), count("count", elements), datatype.of("datatype")];
@@ -173,7 +189,8 @@ impl Writer {
 
     /// The rank waits for these requests, or a test finds them complete.
     pub fn complete(&mut self, rank: u32, open: &[u32], tests: bool, slots: &mut Slots<Told>) {
-        let mut told: Vec<Value> = open.iter().map(|&slot| status(slots.close(slot).unwrap_or(UNTOLD))).collect();
+        let mut told: Vec<Value> =
+            open.iter().map(|&slot| status(slots.close(slot).unwrap_or(UNTOLD))).collect();
         let flag = tests.then(|| result("flag", Value::Logical(true)));
         match *open {
             [] => {}
@@ -185,7 +202,8 @@ impl Writer {
             }
             _ => {
                 let requests = Value::List(open.iter().map(|&slot| request(slot)).collect());
-                let mut arguments = vec![count("count", open.len() as u64), given("array_of_requests", requests)];
+                let mut arguments =
+                    vec![count("count", open.len() as u64), given("array_of_requests", requests)];
                 arguments.extend(flag);
                 arguments.push(result("array_of_statuses", Value::List(told)));
                 self.call(rank, if tests { "MPI_Testall" } else { "MPI_Waitall" }, &arguments);
@@ -196,7 +214,11 @@ impl Writer {
     /// The rank asks for a request that is not complete.
     pub fn test_in_vain(&mut self, rank: u32, slot: u32) {
         let flag = result("flag", Value::Logical(false));
-        self.call(rank, "MPI_Test", &[given("request", request(slot)), flag, result("status", Value::Unknown)]);
+        self.call(
+            rank,
+            "MPI_Test",
+            &[given("request", request(slot)), flag, result("status", Value::Unknown)],
+        );
     }
 
     /// The rank waits for all requests that it has open, if there are any.
@@ -236,7 +258,12 @@ impl Writer {
     /// `MPI_COMM_WORLD` as an argument of a rank's call.
     pub fn world(&self, rank: u32) -> Argument {
         let member = Some(Member { rank, peers: self.ranks, leaders: (0, 0) });
-        let value = Value::Comm { object: Object::Named("MPI_COMM_WORLD"), context: Some(0), size: self.ranks, member };
+        let value = Value::Comm {
+            object: Object::Named("MPI_COMM_WORLD"),
+            context: Some(0),
+            size: self.ranks,
+            member,
+        };
         given("comm", value)
     }
 }
@@ -251,17 +278,17 @@ pub fn result(name: &'static str, value: Value) -> Argument {
     Argument { name, value, result: true }
 }
 
-/// How many there are of something.
+/// Returns how many there are of something.
 pub fn count(name: &'static str, count: u64) -> Argument {
     given(name, Value::Count(count as i64))
 }
 
-/// How many there are for each of several.
+/// Returns how many there are for each of several.
 pub fn counts(name: &'static str, counts: &[u64]) -> Argument {
     given(name, Value::List(counts.iter().map(|&count| Value::Count(count as i64)).collect()))
 }
 
-/// Where blocks begin that lie one behind the other.
+/// Returns where blocks begin that lie one behind the other.
 pub fn displacements(name: &'static str, counts: &[u64]) -> Argument {
     let mut at = 0u64;
     let begin = |&count: &u64| {
@@ -272,7 +299,7 @@ pub fn displacements(name: &'static str, counts: &[u64]) -> Argument {
     given(name, Value::List(counts.iter().map(begin).collect()))
 }
 
-/// What each has for each, and gets of each, in bytes.
+/// Returns what each has for each, and gets of each, in bytes.
 pub fn blocks_of(bytes: u64) -> Vec<Argument> {
     let side = |buf, of, datatype| [buffer(buf), count(of, bytes), BYTE.of(datatype)];
     [side("sendbuf", "sendcount", "sendtype"), side("recvbuf", "recvcount", "recvtype")].concat()
@@ -298,7 +325,10 @@ pub const BYTE: Type = Type { name: "MPI_BYTE", size: 1 };
 impl Type {
     /// As an argument.
     pub fn of(self, name: &'static str) -> Argument {
-        given(name, Value::Datatype { object: Object::Named(self.name), size: self.size, extent: self.size as i64 })
+        given(
+            name,
+            Value::Datatype { object: Object::Named(self.name), size: self.size, extent: self.size as i64 },
+        )
     }
 }
 
@@ -325,7 +355,7 @@ pub type Told = (i32, i32, u64);
 /// Nothing, of a send.
 pub const UNTOLD: Told = (-1, -1, 0);
 
-/// What a receive is told, if that is known before.
+/// Returns what a receive is told, if that is known before.
 pub fn status((source, tag, bytes): Told) -> Value {
     if source < 0 || tag < 0 {
         return Value::Unknown;
@@ -357,7 +387,7 @@ impl<T> Slots<T> {
         slot
     }
 
-    /// What has this number, which is free from now on.
+    /// Returns what has this number, which is free from now on.
     pub fn close(&mut self, slot: u32) -> Option<T> {
         let closed = self.open.get_mut(slot.checked_sub(1)? as usize)?.take();
         if closed.is_some() {

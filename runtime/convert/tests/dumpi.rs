@@ -1,6 +1,6 @@
 //! SST's DUMPI: files that a writer of the tests makes, as `libdumpi` would.
 
-use convert::{Format, Options};
+use convert::{Format, LogGops, Options};
 use mpi::schedule::choose::Policy;
 use trace::Trace;
 
@@ -102,11 +102,18 @@ impl File {
 }
 
 fn packed(files: &[Vec<u8>]) -> Vec<u8> {
-    files.iter().flat_map(|file| (file.len() as u32).to_le_bytes().into_iter().chain(file.iter().copied())).collect()
+    files
+        .iter()
+        .flat_map(|file| (file.len() as u32).to_le_bytes().into_iter().chain(file.iter().copied()))
+        .collect()
 }
 
 fn read(files: &[Vec<u8>]) -> Result<Trace, String> {
-    convert::read(Format::Dumpi, &packed(files), &Options { flops: 1e9, policy: Policy::default() })
+    convert::read(
+        Format::Dumpi,
+        &packed(files),
+        &Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default() },
+    )
 }
 
 fn shown(trace: &Trace, rank: u32) -> Vec<String> {
@@ -131,7 +138,8 @@ fn example() -> Vec<Vec<u8>> {
         file.call(8, &message(3, INT, other, 1337).i(2));
         file.call(12, &message(4, INT, -1, -1).i(3));
         file.call(18, &of().i(2).list(&[2, 3]).statuses(&[garbage, garbage]));
-        // A vector of two blocks of three, which is sent, and received from anybody with a status that is true.
+        // A vector of two blocks of three, which is sent, and received from anybody with a status that is
+        // true.
         file.call(36, &of().i(2).i(3).i(8).h(INT).h(28));
         file.call(0, &message(2, 28, other, 4));
         file.call(1, &message(100, BYTE, -1, 4).statuses(&[(48, other, 0, 0, 4)]));
@@ -139,7 +147,18 @@ fn example() -> Vec<Vec<u8>> {
         file.call(86, &of().h(WORLD).i(5).i(-rank).h(4));
         file.call(65, &of().i(6).h(INT).b(3).h(4));
         file.call(53, &of().i(7).h(INT).i(1).h(4));
-        file.call(61, &of().i(2).list(&[1, 2]).list(&[0, 1]).h(INT).list(&[rank + 1, rank + 1]).list(&[0, 9]).h(INT).h(WORLD));
+        file.call(
+            61,
+            &of()
+                .i(2)
+                .list(&[1, 2])
+                .list(&[0, 1])
+                .h(INT)
+                .list(&[rank + 1, rank + 1])
+                .list(&[0, 9])
+                .h(INT)
+                .h(WORLD),
+        );
         file.finish()
     };
     vec![rank(0), rank(1)]
@@ -240,8 +259,18 @@ fn a_million_calls_take_so_long() {
     };
     let files = packed(&[rank(0), rank(1)]);
     let begin = std::time::Instant::now();
-    let trace = convert::read(Format::Dumpi, &files, &Options { flops: 1e9, policy: Policy::default() }).unwrap();
+    let trace = convert::read(
+        Format::Dumpi,
+        &files,
+        &Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default() },
+    )
+    .unwrap();
     let took = begin.elapsed().as_secs_f64();
-    println!("{} calls of {} bytes in {took:.3} s: {:.0} a second", 1_000_004, files.len(), 1_000_004.0 / took);
+    println!(
+        "{} calls of {} bytes in {took:.3} s: {:.0} a second",
+        1_000_004,
+        files.len(),
+        1_000_004.0 / took
+    );
     assert_eq!(trace.length(), Some(800_004));
 }

@@ -1,6 +1,6 @@
 //! Whatever a file says, there is a trace or a sentence that names a line.
 
-use convert::{Format, Options};
+use convert::{Format, LogGops, Options};
 use mpi::schedule::choose::Policy;
 use proptest::prelude::*;
 
@@ -64,7 +64,7 @@ const TI: [&str; 30] = [
 ];
 
 fn read(format: Format, text: &[u8]) {
-    let options = Options { flops: 1e9, policy: Policy::default() };
+    let options = Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default() };
     match convert::read(format, text, &options) {
         Ok(trace) => (0..trace.ranks).for_each(|rank| {
             trace.rank(rank).calls().take(100).for_each(drop);
@@ -101,7 +101,10 @@ proptest! {
 
 /// Files one behind the other, as archives in memory are.
 fn packed(files: &[Vec<u8>]) -> Vec<u8> {
-    files.iter().flat_map(|file| (file.len() as u32).to_le_bytes().into_iter().chain(file.iter().copied())).collect()
+    files
+        .iter()
+        .flat_map(|file| (file.len() as u32).to_le_bytes().into_iter().chain(file.iter().copied()))
+        .collect()
 }
 
 /// An archive of two ranks that send, receive, wait and reduce, and make a communicator.
@@ -110,12 +113,30 @@ fn archive() -> Vec<Vec<u8>> {
     let directory = std::env::temp_dir().join(format!("xsim-hostile-{}", std::process::id()));
     let anchor = directory.join("a.otf2");
     std::fs::create_dir_all(&directory).unwrap();
-    let communicator = |name: &str, members, has_events| Communicator { name: name.to_owned(), members, parent: Some(0), has_events };
+    let communicator = |name: &str, members, has_events| Communicator {
+        name: name.to_owned(),
+        members,
+        parent: Some(0),
+        has_events,
+    };
     let contents = Contents {
         ticks: 1_000_000,
         ranks: vec!["rank 0".to_owned(), "rank 1".to_owned()],
-        regions: ["MPI_Init", "main", "MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Allreduce", "MPI_Comm_dup"].map(str::to_owned).to_vec(),
-        communicators: vec![communicator("world", Some(vec![0, 1]), false), communicator("dup", Some(vec![0, 1]), true)],
+        regions: [
+            "MPI_Init",
+            "main",
+            "MPI_Isend",
+            "MPI_Irecv",
+            "MPI_Waitall",
+            "MPI_Allreduce",
+            "MPI_Comm_dup",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        communicators: vec![
+            communicator("world", Some(vec![0, 1]), false),
+            communicator("dup", Some(vec![0, 1]), true),
+        ],
     };
     let mut writer = Writer::create(&anchor, contents).unwrap();
     for rank in 0..2 {
@@ -136,30 +157,43 @@ fn archive() -> Vec<Vec<u8>> {
         }
     }
     writer.finish().unwrap();
-    let files = ["a.otf2", "a.def", "a/0.def", "a/0.evt", "a/1.def", "a/1.evt"].map(|name| std::fs::read(directory.join(name)).unwrap());
+    let files = ["a.otf2", "a.def", "a/0.def", "a/0.evt", "a/1.def", "a/1.evt"]
+        .map(|name| std::fs::read(directory.join(name)).unwrap());
     std::fs::remove_dir_all(&directory).unwrap();
     files.to_vec()
 }
 
 fn of(format: Format, bytes: &[u8]) -> Result<trace::Trace, String> {
-    convert::read(format, bytes, &Options { flops: 1e9, policy: Policy::default() })
+    convert::read(
+        format,
+        bytes,
+        &Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default() },
+    )
 }
 
 #[test]
 fn archives_that_are_cut_or_changed_anywhere_are_read_or_refused() {
     let files = archive();
     let trace = of(Format::Otf2, &packed(&files)).unwrap();
-    let calls: Vec<String> = trace.rank(1).calls().map(|event| trace::text::event(&trace.rank(1), &event)).collect();
-    for (call, part) in
-        calls.iter().zip(["MPI_Init", "dest=0, tag=3", "source=0, tag=3", "MPI_Waitall", "newcomm=comm#1", "count=8", "MPI_Finalize"])
-    {
+    let calls: Vec<String> =
+        trace.rank(1).calls().map(|event| trace::text::event(&trace.rank(1), &event)).collect();
+    for (call, part) in calls.iter().zip([
+        "MPI_Init",
+        "dest=0, tag=3",
+        "source=0, tag=3",
+        "MPI_Waitall",
+        "newcomm=comm#1",
+        "count=8",
+        "MPI_Finalize",
+    ]) {
         assert!(call.contains(part), "{part}: {call}");
     }
     for file in 0..files.len() {
         for at in 0..files[file].len() {
             let mut cut = files.clone();
             cut[file].truncate(at);
-            // A local file may be missing, an anchor says nothing behind its locations that is needed, and the last byte ends what was in memory.
+            // A local file may be missing, an anchor says nothing behind its locations that is needed, and
+            // the last byte ends what was in memory.
             if matches!(file, 1 | 3 | 5) && at + 1 < files[file].len() {
                 let error = of(Format::Otf2, &packed(&cut)).unwrap_err();
                 assert!(error.contains("byte"), "{error}");

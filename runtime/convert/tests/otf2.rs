@@ -1,12 +1,12 @@
 //! What OTF2 can hold of a trace comes back from it.
 
-use convert::{Format, Options};
+use convert::{Format, LogGops, Options};
 use mpi::schedule::choose::Policy;
 use std::path::{Path, PathBuf};
 use trace::Trace;
 
 fn options() -> Options {
-    Options { flops: 1e9, policy: Policy::default() }
+    Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default() }
 }
 
 fn directory(name: &str) -> PathBuf {
@@ -17,8 +17,12 @@ fn directory(name: &str) -> PathBuf {
 
 /// A trace of SimGrid's actions, as an archive and as a trace again.
 fn there_and_back(directory: &Path, actions: &str) -> (Trace, Trace) {
-    let (text, first, archive, second) =
-        (directory.join("a.txt"), directory.join("a.trace"), directory.join("b.otf2"), directory.join("b.trace"));
+    let (text, first, archive, second) = (
+        directory.join("a.txt"),
+        directory.join("a.trace"),
+        directory.join("b.otf2"),
+        directory.join("b.trace"),
+    );
     std::fs::write(&text, actions).unwrap();
     convert::import(Format::Ti, &text, &first, &options()).unwrap();
     let trace = Trace::open(&first).unwrap();
@@ -111,7 +115,12 @@ fn all_collectives_can_be_replayed() {
         ticks: 1_000_000_000,
         ranks: (0..3).map(|rank| format!("rank {rank}")).collect(),
         regions: ["MPI_Of_some_kind", "MPI_Wait"].map(str::to_owned).to_vec(),
-        communicators: vec![Communicator { name: "all".to_owned(), members: Some(vec![0, 1, 2]), parent: None, has_events: false }],
+        communicators: vec![Communicator {
+            name: "all".to_owned(),
+            members: Some(vec![0, 1, 2]),
+            parent: None,
+            has_events: false,
+        }],
     };
     let mut writer = Writer::create(&anchor, contents).unwrap();
     for rank in 0..3 {

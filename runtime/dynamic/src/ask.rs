@@ -60,7 +60,9 @@ impl Action {
             Action::Accept(..) | Action::Connect(..) | Action::Close(_) | Action::Join(..) => WORD,
             Action::Publish(name, port) | Action::Unpublish(name, port) => (name.len() + port.len()) as u64,
             Action::Look(name) => name.len() as u64,
-            Action::Spawn(commands, ..) => commands.iter().flat_map(|command| &command.arguments).map(|text| text.len() as u64).sum(),
+            Action::Spawn(commands, ..) => {
+                commands.iter().flat_map(|command| &command.arguments).map(|text| text.len() as u64).sum()
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Meetings that do not come about because somebody has failed: a member of the side that asks, or the rank that has opened the port.
+//! Meetings that do not come about because somebody has failed: a member of the side that asks, or the rank
+//! that has opened the port.
 //!
-//! A root that waits is told when its rank gets to know, and nothing is told to its port: there, who does not meet anybody any more is passed over from the same time on. Whether
-//! anybody will ever call, nobody knows.
+//! A root that waits is told when its rank gets to know, and nothing is told to its port: there, who does not
+//! meet anybody any more is passed over from the same time on. Whether anybody will ever call, nobody knows.
 
 use crate::state::Dynamic;
 use engine::Time;
@@ -29,16 +30,22 @@ pub(crate) struct Parties {
 
 /// Why a side does not meet anybody any more, as is known at a time.
 pub(crate) fn fault_of(messages: &Messages, group: &Group, owner: Option<u32>, at: Time) -> Option<Fault> {
-    messages.faults.as_ref()?;
+    messages.faults()?;
     let of = |group: &Group| messages.fault_of_group(group, at);
     of(group).or_else(|| of(&Group::of_one(owner?)))
 }
 
 impl Dynamic {
-    /// What `rank` waits for at ports ends with an error, where it is known at `now` that it does not come about.
+    /// Ends with an error what `rank` waits for at ports, where it is known at `now` that it does not come
+    /// about.
     // O(operations of all ranks), once a failure and rank.
     pub fn break_off(&mut self, messages: &mut Messages, rank: u32, now: Time) {
-        let waiting: Vec<u32> = self.operations.iter().filter(|(_, operation)| operation.rank == rank).map(|(index, _)| index).collect();
+        let waiting: Vec<u32> = self
+            .operations
+            .iter()
+            .filter(|(_, operation)| operation.rank == rank)
+            .map(|(index, _)| index)
+            .collect();
         for index in waiting {
             let operation = &self.operations[index];
             let Some(Parties { members, owner }) = &operation.parties else { continue };
@@ -46,9 +53,11 @@ impl Dynamic {
             if request == NIL {
                 continue;
             }
-            let is_revoked = messages.faults.as_ref().is_some_and(|faults| faults.is_revoked(rank, members.context));
+            let is_revoked = messages.faults().is_some_and(|faults| faults.is_revoked(rank, members.context));
             let revoked = is_revoked.then_some(Fault { class: ErrorClass::REVOKED, known: now, rank });
-            let Some(fault) = revoked.or_else(|| fault_of(messages, &members.group, *owner, now)) else { continue };
+            let Some(fault) = revoked.or_else(|| fault_of(messages, &members.group, *owner, now)) else {
+                continue;
+            };
             if messages.break_request(request, now) {
                 self.operations[index].request = NIL;
                 self.broken.insert(index, Fault { known: now, ..fault });
@@ -56,7 +65,8 @@ impl Dynamic {
         }
     }
 
-    /// The mounted rank completes an operation that has ended with an error, if it has. Its answer may still come.
+    /// The mounted rank completes an operation that has ended with an error, if it has. Its answer may still
+    /// come.
     ///
     /// # Errors
     /// `MPIX_ERR_PROC_FAILED`, `MPIX_ERR_REVOKED`.

@@ -1,4 +1,5 @@
-//! Dynamic processes as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of them.
+//! Dynamic processes as a chapter of MPI: what the main loop, requests, other processes and a deadlock's
+//! report ask of them.
 
 use crate::state::Dynamic;
 use engine::Time;

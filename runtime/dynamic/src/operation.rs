@@ -28,7 +28,7 @@ pub(crate) struct Operation {
 impl Dynamic {
     /// `MPI_Open_port` of the mounted rank: the name.
     pub fn open_port(&mut self, messages: &Messages) -> String {
-        let owner = messages.current;
+        let owner = messages.me();
         let opened = self.opened.entry(owner).or_default();
         let name = PortName { owner, number: *opened };
         *opened += 1;
@@ -36,14 +36,15 @@ impl Dynamic {
         name.to_string()
     }
 
-    /// `MPI_Close_port` of the mounted rank. Who connects at a later time finds it closed, and so does who waits there.
+    /// `MPI_Close_port` of the mounted rank. Who connects at a later time finds it closed, and so does who
+    /// waits there.
     ///
     /// # Errors
     /// `MPI_ERR_PORT` if the rank has no such port open.
     pub fn close_port(&mut self, messages: &mut Messages, name: &str) -> Result {
-        let name = PortName::parse(name, messages.size)?;
+        let name = PortName::parse(name, messages.ranks().size())?;
         match self.ports.get_mut(&name) {
-            Some(port) if name.owner == messages.current && !port.closing => port.closing = true,
+            Some(port) if name.owner == messages.me() && !port.closing => port.closing = true,
             _ => return Err(name.not_open()),
         }
         self.ask(messages, name.owner, Action::Close(name), NOBODY);
@@ -60,26 +61,57 @@ impl Dynamic {
     ///
     /// # Errors
     /// `MPI_ERR_PORT` for what is no port's name.
-    pub fn accept(&mut self, messages: &mut Messages, objects: &mut Objects, port: &str, members: Members) -> Result<usize> {
-        let name = PortName::parse(port, messages.size)?;
+    pub fn accept(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        port: &str,
+        members: Members,
+    ) -> Result<usize> {
+        let name = PortName::parse(port, messages.ranks().size())?;
         let action = Action::Accept(name, Dynamic::side(objects, &members));
         let parties = Parties { members, owner: Some(name.owner) };
-        Ok(self.begin(messages, name.owner, action, format!("somebody who connects to port '{name}'"), Some(parties)))
+        Ok(self.begin(
+            messages,
+            name.owner,
+            action,
+            format!("somebody who connects to port '{name}'"),
+            Some(parties),
+        ))
     }
 
     /// `MPI_Comm_connect` of the mounted rank, for a group: the handle of the request that meets who accepts.
     ///
     /// # Errors
     /// `MPI_ERR_PORT` for what is no port's name.
-    pub fn connect(&mut self, messages: &mut Messages, objects: &mut Objects, port: &str, members: Members) -> Result<usize> {
-        let name = PortName::parse(port, messages.size)?;
+    pub fn connect(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        port: &str,
+        members: Members,
+    ) -> Result<usize> {
+        let name = PortName::parse(port, messages.ranks().size())?;
         let action = Action::Connect(name, Dynamic::side(objects, &members));
         let waits = format!("somebody who accepts at port '{name}' (rank {} opened it)", name.owner);
-        Ok(self.begin(messages, name.owner, action, waits, Some(Parties { members, owner: Some(name.owner) })))
+        Ok(self.begin(
+            messages,
+            name.owner,
+            action,
+            waits,
+            Some(Parties { members, owner: Some(name.owner) }),
+        ))
     }
 
-    /// `MPI_Comm_join` of the mounted rank at one end of a socket, which both ends call by this name: the handle of the request that meets the other.
-    pub fn join(&mut self, messages: &mut Messages, objects: &mut Objects, socket: &str, members: Members) -> usize {
+    /// `MPI_Comm_join` of the mounted rank at one end of a socket, which both ends call by this name: the
+    /// handle of the request that meets the other.
+    pub fn join(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        socket: &str,
+        members: Members,
+    ) -> usize {
         let action = Action::Join(socket.into(), Dynamic::side(objects, &members));
         let waits = "MPI_Comm_join at the other end of its socket".to_owned();
         self.begin(messages, NAMES, action, waits, Some(Parties { members, owner: None }))
@@ -99,20 +131,46 @@ impl Dynamic {
 
     /// `MPI_Lookup_name` of the mounted rank: the handle of its request.
     pub fn look_up(&mut self, messages: &mut Messages, service: &str) -> usize {
-        self.begin(messages, NAMES, Action::Look(service.into()), format!("service '{service}' to be looked up"), None)
+        self.begin(
+            messages,
+            NAMES,
+            Action::Look(service.into()),
+            format!("service '{service}' to be looked up"),
+            None,
+        )
     }
 
-    /// `MPI_Comm_spawn` and its kin of the mounted rank, for a group: the handle of the request that meets those who were spawned.
-    pub fn spawn(&mut self, messages: &mut Messages, objects: &mut Objects, commands: &[Command], members: Members) -> usize {
+    /// `MPI_Comm_spawn` and its kin of the mounted rank, for a group: the handle of the request that meets
+    /// those who were spawned.
+    pub fn spawn(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        commands: &[Command],
+        members: Members,
+    ) -> usize {
         let side = Dynamic::side(objects, &members);
         let world = objects.comms.reserve_context();
-        self.begin(messages, NAMES, Action::Spawn(commands.into(), side, world), "ranks to be spawned".to_owned(), None)
+        self.begin(
+            messages,
+            NAMES,
+            Action::Spawn(commands.into(), side, world),
+            "ranks to be spawned".to_owned(),
+            None,
+        )
     }
 
     /// The mounted rank asks something and waits for the answer.
-    fn begin(&mut self, messages: &mut Messages, place: u32, action: Action, waits: String, parties: Option<Parties>) -> usize {
+    fn begin(
+        &mut self,
+        messages: &mut Messages,
+        place: u32,
+        action: Action,
+        waits: String,
+        parties: Option<Parties>,
+    ) -> usize {
         messages.flush_batch();
-        let rank = messages.current;
+        let rank = messages.me();
         let index = self.operations.insert(Operation { rank, request: 0, answer: None, waits, parties });
         let request = messages.make_request(rank, Body::Chapter { chapter: CHAPTER, token: [index, 0] });
         self.operations[index].request = request;
@@ -121,9 +179,9 @@ impl Dynamic {
     }
 
     fn ask(&mut self, messages: &mut Messages, place: u32, action: Action, operation: u32) {
-        let origin = messages.current;
+        let origin = messages.me();
         // What is answered is no message of the place's rank, which pays nothing for it and may not even run.
-        messages.handshakes = true;
+        messages.fabric_mut().expect_handshakes();
         messages.flush_batch();
         let leaves = messages.inject(origin);
         let asked = self.asked.entry(origin).or_default();
@@ -134,12 +192,15 @@ impl Dynamic {
 
     /// The answer to an operation is back at its rank's process.
     pub(crate) fn answered(&mut self, messages: &mut Messages, operation: u32, answer: Answer, at: Time) {
-        let Some(operation) = self.operations.get_mut(operation).filter(|operation| operation.request != NIL) else { return };
+        let Some(operation) = self.operations.get_mut(operation).filter(|operation| operation.request != NIL)
+        else {
+            return;
+        };
         operation.answer = Some(answer);
         messages.finish_request(operation.request, at);
     }
 
-    /// What the operation that the mounted rank has completed last was answered.
+    /// Returns what the operation that the mounted rank has completed last was answered.
     pub fn take_reply(&mut self) -> Reply {
         std::mem::take(&mut self.reply)
     }

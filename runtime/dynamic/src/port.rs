@@ -29,7 +29,9 @@ impl PortName {
     /// `MPI_ERR_PORT`.
     pub(crate) fn parse(text: &str, ranks: u32) -> Result<PortName> {
         let name = text.strip_prefix(PREFIX).and_then(|rest| rest.split_once('.'));
-        let name = name.and_then(|(owner, number)| Some(PortName { owner: owner.parse().ok()?, number: number.parse().ok()? }));
+        let name = name.and_then(|(owner, number)| {
+            Some(PortName { owner: owner.parse().ok()?, number: number.parse().ok()? })
+        });
         // Written again, because "+1" and "01" are numbers as well, and no names of ours.
         name.filter(|name| name.owner < ranks && name.to_string() == text).ok_or_else(|| {
             Failure::new(
@@ -41,7 +43,10 @@ impl PortName {
 
     /// It is not open.
     pub(crate) fn not_open(self) -> Box<Failure> {
-        let text = format!("port '{self}' is not open: rank {} of MPI_COMM_WORLD has closed it, or never opened it", self.owner);
+        let text = format!(
+            "port '{self}' is not open: rank {} of MPI_COMM_WORLD has closed it, or never opened it",
+            self.owner
+        );
         Failure::new(ErrorClass::PORT, text)
     }
 }
@@ -71,7 +76,9 @@ mod tests {
     fn a_port_is_found_by_its_name_alone() {
         let name = PortName { owner: 7, number: 3 };
         assert_eq!(PortName::parse(&name.to_string(), 8).unwrap(), name);
-        for text in ["", "7.3", "xsim-port:8.0", "xsim-port:7", "xsim-port:07.3", "xsim-port:7.+3", "xsim-port:7.3 "] {
+        for text in
+            ["", "7.3", "xsim-port:8.0", "xsim-port:7", "xsim-port:07.3", "xsim-port:7.+3", "xsim-port:7.3 "]
+        {
             assert_eq!(PortName::parse(text, 8).unwrap_err().class, ErrorClass::PORT, "{text}");
         }
     }

@@ -58,7 +58,12 @@ fn put_command(command: &Command, out: &mut Vec<u8>) {
 }
 
 fn take_command(from: &mut Take) -> Command {
-    Command { program: from.bytes().into(), directory: from.bytes().into(), arguments: take_arguments(from), numbers: take_list(from) }
+    Command {
+        program: from.bytes().into(),
+        directory: from.bytes().into(),
+        arguments: take_arguments(from),
+        numbers: take_list(from),
+    }
 }
 
 fn put_birth(birth: &Birth, out: &mut Vec<u8>) {
@@ -75,8 +80,18 @@ fn put_birth(birth: &Birth, out: &mut Vec<u8>) {
 
 fn take_birth(from: &mut Take) -> Birth {
     let (first, counts) = (from.u32(), take_list(from));
-    let starts = counts.iter().map(|_| Start { program: from.bytes().into(), arguments: take_arguments(from) }).collect();
-    Birth { first, counts: counts.into(), starts, parents: take_side(from), world: from.u32(), at: Time::from_ps(from.u64()) }
+    let starts = counts
+        .iter()
+        .map(|_| Start { program: from.bytes().into(), arguments: take_arguments(from) })
+        .collect();
+    Birth {
+        first,
+        counts: counts.into(),
+        starts,
+        parents: take_side(from),
+        world: from.u32(),
+        at: Time::from_ps(from.u64()),
+    }
 }
 
 fn take_text(from: &mut Take) -> Box<str> {
@@ -135,7 +150,9 @@ fn take_ask(from: &mut Take) -> Ask {
         4 => Action::Publish(take_text(from), take_text(from)),
         5 => Action::Unpublish(take_text(from), take_text(from)),
         6 => Action::Look(take_text(from)),
-        _ => Action::Spawn((0..from.u32()).map(|_| take_command(from)).collect(), take_side(from), from.u32()),
+        _ => {
+            Action::Spawn((0..from.u32()).map(|_| take_command(from)).collect(), take_side(from), from.u32())
+        }
     };
     Ask { place, origin, arrival, sequence, action, operation }
 }
@@ -185,7 +202,13 @@ impl Dynamic {
 
     /// An answer leaves for a rank of another process.
     #[cold]
-    pub(crate) fn tell_answer(messages: &mut Messages, (from, to): (u32, u32), operation: u32, answer: &Answer, way: Way) {
+    pub(crate) fn tell_answer(
+        messages: &mut Messages,
+        (from, to): (u32, u32),
+        operation: u32,
+        answer: &Answer,
+        way: Way,
+    ) {
         let mut body = Vec::new();
         body.u64(0);
         body.u32(operation);
@@ -193,18 +216,30 @@ impl Dynamic {
         messages.send_on_way(from, to, Kind::Chapter(CHAPTER, Told::Answer as u8), way, body);
     }
 
-    /// Every other process learns of ranks that begin: those that have some, to run them; all, how many there are.
+    /// Every other process learns of ranks that begin: those that have some, to run them; all, how many there
+    /// are.
     #[cold]
     pub(crate) fn tell_birth(&mut self, messages: &mut Messages, birth: &Birth) {
         let mut body = Vec::new();
         put_birth(birth, &mut body);
-        for process in messages.others().streams.others() {
-            messages.send_record(process, Kind::Chapter(CHAPTER, Told::Birth as u8), birth.at, &body);
+        for process in messages.peers_mut().others().streams.others() {
+            messages.peers_mut().send_record(
+                process,
+                Kind::Chapter(CHAPTER, Told::Birth as u8),
+                birth.at,
+                &body,
+            );
         }
     }
 
     /// A record of another process.
-    pub(crate) fn told(&mut self, messages: &mut Messages, objects: &mut Objects, kind: u8, mut record: Take) {
+    pub(crate) fn told(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        kind: u8,
+        mut record: Take,
+    ) {
         if kind == Told::Birth as u8 {
             return self.begin_ranks(messages, objects, &take_birth(&mut record));
         }
@@ -247,7 +282,8 @@ mod tests {
             ),
         ];
         for action in actions {
-            let ask = Ask { place: 1, origin: 2, arrival: Time::from_ps(3), sequence: 4, action, operation: 5 };
+            let ask =
+                Ask { place: 1, origin: 2, arrival: Time::from_ps(3), sequence: 4, action, operation: 5 };
             let mut bytes = Vec::new();
             put_ask(&ask, &mut bytes);
             let mut from = Take(&bytes);

@@ -33,10 +33,11 @@ impl Dynamic {
     /// A question leaves.
     pub(crate) fn send(&mut self, messages: &mut Messages, mut ask: Ask, leaves: Time) {
         let (origin, place, bytes) = (ask.origin, ask.place, ask.action.bytes());
-        messages.profile.message(bytes);
+        messages.ranks_mut().profile_mut().message(bytes);
         let way = match messages.way(origin, place, bytes, leaves) {
-            // What the place's own rank asks is no earlier than what another could: who is served together must be known by then.
-            Way::Arrives(at) => Way::Arrives(at.max(leaves + messages.lookahead(true))),
+            // What the place's own rank asks is no earlier than what another could: who is served together
+            // must be known by then.
+            Way::Arrives(at) => Way::Arrives(at.max(leaves + messages.fabric().lookahead(true))),
             way => way,
         };
         if !messages.is_local(place) {
@@ -49,7 +50,13 @@ impl Dynamic {
             }
             Way::Leaves(at, bytes) => {
                 let index = self.asks.insert(ask);
-                messages.launch(origin, place, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] });
+                messages.launch(
+                    origin,
+                    place,
+                    bytes,
+                    at,
+                    Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] },
+                );
             }
         }
     }
@@ -61,13 +68,14 @@ impl Dynamic {
         self.arrivals.push(messages, place, self.asks[index].turn(index));
     }
 
-    /// Nothing comes before the first question in a place: that has its turn, and what follows before `until`.
+    /// Nothing comes before the first question in a place: that has its turn, and what follows before
+    /// `until`.
     pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &mut Objects, rank: u32, until: Time) {
         let mut next = self.arrivals.take(rank);
         while let Some(turn) = next {
             let ask = self.asks.remove(turn.what).expect("it waits here");
             self.perform(messages, objects, ask, turn.time);
-            next = self.arrivals.take_before(rank, until);
+            next = self.arrivals.take_next(messages, rank, until);
         }
     }
 
@@ -75,8 +83,12 @@ impl Dynamic {
         let Ask { place, origin, operation, action, .. } = ask;
         let to = Addressee { place, origin, operation };
         match action {
-            Action::Accept(name, side) => self.call_at(messages, name, Caller { origin, operation, side }, true, at),
-            Action::Connect(name, side) => self.call_at(messages, name, Caller { origin, operation, side }, false, at),
+            Action::Accept(name, side) => {
+                self.call_at(messages, name, Caller { origin, operation, side }, true, at)
+            }
+            Action::Connect(name, side) => {
+                self.call_at(messages, name, Caller { origin, operation, side }, false, at)
+            }
             Action::Close(name) => {
                 let Some(port) = self.ports.remove(&name) else { return };
                 for caller in port.accepting.into_iter().chain(port.connecting) {
@@ -108,12 +120,19 @@ impl Dynamic {
                     self.names.remove(&name);
                     Ok(Reply::Done)
                 } else {
-                    Err(Failure::new(ErrorClass::SERVICE, format!("no service '{name}' is published with port '{port}'")))
+                    Err(Failure::new(
+                        ErrorClass::SERVICE,
+                        format!("no service '{name}' is published with port '{port}'"),
+                    ))
                 };
                 self.answer(messages, to, answer, at);
             }
             Action::Look(name) => {
-                let answer = self.names.get(&name).map(|port| Reply::Port(port.clone())).ok_or_else(|| not_published(&name));
+                let answer = self
+                    .names
+                    .get(&name)
+                    .map(|port| Reply::Port(port.clone()))
+                    .ok_or_else(|| not_published(&name));
                 self.answer(messages, to, answer, at);
             }
             Action::Spawn(commands, side, world) => {
@@ -129,17 +148,22 @@ impl Dynamic {
         }
     }
 
-    /// Somebody calls at a port: meets the first who waits for that, or waits. Who is lost to others knows that by itself.
+    /// Somebody calls at a port: meets the first who waits for that, or waits. Who is lost to others knows
+    /// that by itself.
     fn call_at(&mut self, messages: &mut Messages, name: PortName, caller: Caller, accepts: bool, at: Time) {
-        let is_lost = |caller: &Caller| fault_of(messages, &caller.side.group, Some(name.owner), at).is_some();
+        let is_lost =
+            |caller: &Caller| fault_of(messages, &caller.side.group, Some(name.owner), at).is_some();
         if is_lost(&caller) {
             return;
         }
         let Some(port) = self.ports.get_mut(&name) else {
             return self.answer(messages, caller.addressee(name.owner), Err(name.not_open()), at);
         };
-        let (mine, theirs) =
-            if accepts { (&mut port.accepting, &mut port.connecting) } else { (&mut port.connecting, &mut port.accepting) };
+        let (mine, theirs) = if accepts {
+            (&mut port.accepting, &mut port.connecting)
+        } else {
+            (&mut port.connecting, &mut port.accepting)
+        };
         let other = std::iter::from_fn(|| theirs.pop_front()).find(|other| !is_lost(other));
         match other {
             None => mine.push_back(caller),
@@ -163,7 +187,7 @@ impl Dynamic {
             return;
         }
         let bytes = answer.as_ref().map_or(0, Reply::bytes);
-        messages.profile.message(bytes);
+        messages.ranks_mut().profile_mut().message(bytes);
         let way = messages.way(place, origin, bytes, at);
         if !messages.is_local(origin) {
             return Dynamic::tell_answer(messages, (place, origin), operation, &answer, way);
@@ -172,7 +196,13 @@ impl Dynamic {
             Way::Arrives(at) => self.answered(messages, operation, answer, at),
             Way::Leaves(at, bytes) => {
                 let index = self.answers.insert((operation, answer));
-                messages.launch(place, origin, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] });
+                messages.launch(
+                    place,
+                    origin,
+                    bytes,
+                    at,
+                    Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] },
+                );
             }
         }
     }
@@ -204,6 +234,8 @@ fn known_already(name: &str, port: &str) -> Box<Failure> {
 }
 
 fn not_published(name: &str) -> Box<Failure> {
-    let text = format!("no service '{name}' is published at this time: let its server publish it before others look for it");
+    let text = format!(
+        "no service '{name}' is published at this time: let its server publish it before others look for it"
+    );
     Failure::new(ErrorClass::NAME, text)
 }

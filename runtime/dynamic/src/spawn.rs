@@ -55,9 +55,10 @@ fn choose(commands: &[Command], mut left: u32) -> Option<Rc<[u32]>> {
 }
 
 impl Dynamic {
-    /// Ranks that have not run are taken for these commands, in the order of their numbers, and begin: the answer, and when they do.
-    // All or none (MPI 5.0 section 11.8.1): with none the parents' communicator has nobody to name what there is of
-    // them.
+    /// Ranks that have not run are taken for these commands, in the order of their numbers, and begin: the
+    /// answer, and when they do.
+    // All or none (MPI 5.0 section 11.8.1): with none the parents' communicator has nobody to name what there
+    // is of them.
     pub(crate) fn spawn_all(
         &mut self,
         messages: &mut Messages,
@@ -67,19 +68,24 @@ impl Dynamic {
         world: u32,
         at: Time,
     ) -> Result<(Reply, Time)> {
-        let (first, left) = (messages.started, messages.size - messages.started);
+        let (first, left) =
+            (messages.ranks().started(), messages.ranks().size() - messages.ranks().started());
         let Some(counts) = choose(commands, left) else {
-            let wanted: u64 = commands.iter().map(|command| u64::from(command.numbers.first().copied().unwrap_or(0))).sum();
-            return Err(too_few(wanted, left, messages.size));
+            let wanted: u64 =
+                commands.iter().map(|command| u64::from(command.numbers.first().copied().unwrap_or(0))).sum();
+            return Err(too_few(wanted, left, messages.ranks().size()));
         };
         // No earlier than a message from here could have them begin: other processes have gone on up to then.
-        let at = at + self.start_up.max(messages.lookahead(true));
-        let start = |command: &Command| Start { program: command.program.clone(), arguments: command.arguments.clone() };
+        let at = at + self.start_up.max(messages.fabric().lookahead(true));
+        let start = |command: &Command| Start {
+            program: command.program.clone(),
+            arguments: command.arguments.clone(),
+        };
         let starts = commands.iter().map(start).collect();
         start_processes(messages, first, commands, &counts)?;
         let birth = Birth { first, counts: counts.clone(), starts, parents: side.clone(), world, at };
         let group = Group::range(first, 1, birth.count());
-        if messages.remote.is_some() {
+        if messages.peers().exist() {
             self.tell_birth(messages, &birth);
         }
         self.begin_ranks(messages, objects, &birth);
@@ -89,43 +95,56 @@ impl Dynamic {
     /// Ranks of this process begin: its part of a birth.
     pub(crate) fn begin_ranks(&mut self, messages: &mut Messages, objects: &mut Objects, birth: &Birth) {
         let end = birth.first + birth.count();
-        let (first, last) = (birth.first.max(messages.first), end.min(messages.first + messages.local));
-        messages.started = messages.started.max(end);
+        let (first, last) = (
+            birth.first.max(messages.ranks().first()),
+            end.min(messages.ranks().first() + messages.ranks().local()),
+        );
+        messages.ranks_mut().start_until(end);
         let are_processes = grows(messages);
         if are_processes {
-            (birth.first..end).for_each(|process| messages.others().streams.has_come(process));
+            (birth.first..end).for_each(|process| messages.peers_mut().others().streams.has_come(process));
         }
         if first >= last {
             return;
         }
-        objects.comms.spawn(birth.first, birth.counts.clone(), birth.parents.group.clone(), (birth.world, birth.parents.context));
+        objects.comms.spawn(
+            birth.first,
+            birth.counts.clone(),
+            birth.parents.group.clone(),
+            (birth.world, birth.parents.context),
+        );
         let mut from = birth.first;
         for (&count, Start { program, arguments }) in birth.counts.iter().zip(&birth.starts) {
             let (begin, end) = (from.max(first), (from + count).min(last));
             if begin < end && !are_processes {
-                // The process of the root has loaded it too: only a file that other hosts do not have fails here.
-                let program = number_of(program).unwrap_or_else(|why| messages.broken(&why));
-                rank::spawned::give(begin - messages.first..end - messages.first, program, arguments);
+                // The process of the root has loaded it too: only a file that other hosts do not have fails
+                // here.
+                let program = number_of(program).unwrap_or_else(|why| messages.peers_mut().fail(&why));
+                rank::spawned::give(
+                    begin - messages.ranks().first()..end - messages.ranks().first(),
+                    program,
+                    arguments,
+                );
             }
             from += count;
         }
         // From the last to the first: they run in the order of their numbers.
         for rank in (first..last).rev() {
-            messages.ranks[rank as usize].clock = birth.at;
+            messages.ranks_mut()[rank].clock = birth.at;
             messages.born(rank, birth.at);
-            messages.ready.wake(rank);
+            messages.ready_mut().wake(rank);
         }
     }
 }
 
-/// How this process numbers a program.
+/// Returns how this process numbers a program.
 fn number_of(program: &[u8]) -> std::result::Result<u8, String> {
     if program.is_empty() { Ok(0) } else { rank::another::load(Path::new(OsStr::from_bytes(program))) }
 }
 
-/// Whether each rank is a process, and those of ranks that are spawned are started then.
+/// Returns `true` if each rank is a process, and those of ranks that are spawned are started then.
 fn grows(messages: &Messages) -> bool {
-    messages.remote.as_ref().is_some_and(|remote| remote.streams.grows())
+    messages.peers().remote().is_some_and(|remote| remote.streams.grows())
 }
 
 /// Starts the processes of ranks that are spawned, where each is one.
@@ -138,15 +157,20 @@ fn start_processes(messages: &mut Messages, first: u32, commands: &[Command], co
     for (command, &count) in commands.iter().zip(counts) {
         let start = Process {
             program: path(&command.program),
-            arguments: command.arguments.iter().skip(1).map(|text| OsStr::from_bytes(text).to_owned()).collect(),
+            arguments: command
+                .arguments
+                .iter()
+                .skip(1)
+                .map(|text| OsStr::from_bytes(text).to_owned())
+                .collect(),
             directory: Some(path(&command.directory)).filter(|directory| !directory.as_os_str().is_empty()),
         };
         for _ in 0..count {
-            match messages.others().streams.start(process, &start) {
+            match messages.peers_mut().others().streams.start(process, &start) {
                 Ok(()) => process += 1,
                 Err(why) if process == first => return Err(Failure::new(ErrorClass::SPAWN, why)),
                 // Others of this world are there already, who would wait for it.
-                Err(why) => messages.broken(&why),
+                Err(why) => messages.peers_mut().fail(&why),
             }
         }
     }

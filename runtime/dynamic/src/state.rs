@@ -48,12 +48,12 @@ impl Dynamic {
         Dynamic { start_up, ..Dynamic::default() }
     }
 
-    /// Whether a rank of this process has ever opened a port.
+    /// Returns `true` if a rank of this process has ever opened a port.
     pub fn has_ports(&self) -> bool {
         !self.opened.is_empty()
     }
 
-    /// Whether a rank of this process has asked for anything of the chapter.
+    /// Returns `true` if a rank of this process has asked for anything of the chapter.
     pub fn is_used(&self) -> bool {
         !self.asked.is_empty()
     }

@@ -6,8 +6,8 @@ use std::sync::{Condvar, Mutex};
 /// Turns of the wait before a thread sleeps: some 50 microseconds, a few times what waking one takes.
 const SPINS: u32 = 1000;
 
-/// Lets a fixed number of threads wait for each other, by spinning; a thread that waits for long sleeps, so that the processor's time is
-/// others' and not counted as work.
+/// Lets a fixed number of threads wait for each other, by spinning; a thread that waits for long sleeps, so
+/// that the processor's time is others' and not counted as work.
 ///
 /// What a thread wrote before `wait` is visible to all after it.
 pub struct SpinBarrier {

@@ -8,9 +8,9 @@ const CROWD: usize = 256;
 const BITS: u32 = 8;
 
 /// Sorts events, the greatest first. `scratch` is as long and may hold anything before and after.
-// A halo exchange makes hundreds of thousands of events at one instant, which differ in a few bits of their rank alone. Sorting by those, from the
-// lowest digit on, goes through memory in a row two or three times; comparing takes a step for each of log2 n levels, and guesses
-// half of them wrong.
+// A halo exchange makes hundreds of thousands of events at one instant, which differ in a few bits of their
+// rank alone. Sorting by those, from the lowest digit on, goes through memory in a row two or three times;
+// comparing takes a step for each of log2 n levels, and guesses half of them wrong.
 pub(crate) fn sort<E: Timed>(events: &mut [E], scratch: &mut [E]) {
     let Some(&first) = events.first().filter(|_| events.len() > CROWD) else { return compare(events) };
     let (mut times, mut ranks) = (0, 0);
@@ -47,7 +47,7 @@ pub(crate) fn compare<E: Ord>(events: &mut [E]) {
     events.sort_unstable_by(|a, b| b.cmp(a));
 }
 
-/// Where the digits begin that cover these bits, the lowest first.
+/// Returns where the digits begin that cover these bits, the lowest first.
 fn digits(mut bits: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let shift = (bits != 0).then(|| bits.trailing_zeros())?;
@@ -56,7 +56,8 @@ fn digits(mut bits: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Copies events in the order of the lowest digit of a number, the greatest first; those with the same one stay in order.
+/// Copies events in the order of the lowest digit of a number, the greatest first; those with the same one
+/// stay in order.
 fn pass<E: Copy>(from: &[E], to: &mut [E], number: impl Fn(&E) -> u64) {
     const COUNT: usize = 1 << BITS;
     let digit = |event: &E| COUNT - 1 - number(event) as usize % COUNT;

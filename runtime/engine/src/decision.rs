@@ -1,9 +1,11 @@
 //! What is decided in the order of time, and how far that is safe.
 //!
-//! Where several things may happen and which comes first matters (which message a receive for any source takes, who gets a lock), each is a decision with a time, and decisions are
-//! made in order once nothing earlier can appear any more. A decision is made, its owner acts, and what it does reaches others no earlier than
-//! the lookahead after that: so all decisions before the least such time are safe to make together (the conservative window of Chandy and Misra, 1979, and of YAWNS,
-//! Nicol 1993). Without lookahead it is one decision at a time.
+//! Where several things may happen and which comes first matters (which message a receive for any source
+//! takes, who gets a lock), each is a decision with a time, and decisions are made in order once nothing
+//! earlier can appear any more. A decision is made, its owner acts, and what it does reaches others no
+//! earlier than the lookahead after that: so all decisions before the least such time are safe to make
+//! together (the conservative window of Chandy and Misra, 1979, and of YAWNS, Nicol 1993). Without lookahead
+//! it is one decision at a time.
 
 use crate::{Span, Time};
 use std::cmp::Reverse;
@@ -24,14 +26,14 @@ struct Entry<T> {
 
 /// Open decisions of a row of owners, the least first; of equal ones, either.
 ///
-/// Open decisions are kept from one to the next, so that each costs what changed and not what waits: void ones stay in the heap until they come to the top, or until
-/// they are most of it.
+/// Open decisions are kept from one to the next, so that each costs what changed and not what waits: void
+/// ones stay in the heap until they come to the top, or until they are most of it.
 #[derive(Debug)]
 pub struct DecisionQueue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
-    /// Whether the top of the heap is made: the next decision takes its place.
-    // Most decisions lead to one new one, and to put that on top and sift it down costs half of taking the old one
-    // out and putting the new one in.
+    /// `true` if the top of the heap is made: the next decision takes its place.
+    // Most decisions lead to one new one, and to put that on top and sift it down costs half of taking the
+    // old one out and putting the new one in.
     vacant: bool,
     versions: Versions,
 }
@@ -67,10 +69,14 @@ impl<T: Decidable> Default for DecisionQueue<T> {
 impl<T: Decidable> DecisionQueue<T> {
     /// Nothing is open, of `count` owners from `first` on. O(count) memory, four bytes each.
     pub fn of(first: u32, count: usize) -> DecisionQueue<T> {
-        DecisionQueue { heap: BinaryHeap::new(), vacant: false, versions: Versions { first, counts: vec![0; count] } }
+        DecisionQueue {
+            heap: BinaryHeap::new(),
+            vacant: false,
+            versions: Versions { first, counts: vec![0; count] },
+        }
     }
 
-    /// Whether it has no owners: nothing can be open.
+    /// Returns `true` if it has no owners: nothing can be open.
     #[inline]
     pub fn has_no_owners(&self) -> bool {
         self.versions.counts.is_empty()
@@ -149,12 +155,13 @@ pub struct SafeTime {
 }
 
 impl SafeTime {
-    /// All else acts at `other` or later ([`Time::MAX`]: never), and reaches nobody before `lookahead` after that.
+    /// All else acts at `other` or later ([`Time::MAX`]: never), and reaches nobody before `lookahead` after
+    /// that.
     pub fn new(other: Time, lookahead: Span) -> SafeTime {
         SafeTime { bound: other.saturating_add(lookahead), lookahead }
     }
 
-    /// Whether nothing that comes before `time`, or then, can appear any more.
+    /// Returns `true` if nothing that comes before `time`, or then, can appear any more.
     #[inline]
     pub fn covers(&self, time: Time) -> bool {
         time < self.bound
@@ -226,10 +233,12 @@ mod tests {
         }
     }
 
-    /// How long a rank computes, to whom it sends then, and how much longer than the lookahead each message takes.
+    /// The time that a rank computes, to whom it sends then, and how much longer than the lookahead each
+    /// message takes.
     type Step = (u64, Vec<(u32, u64)>);
 
-    /// A program of ranks that wait for decisions: at each that it gets, a rank computes and sends messages, which are decisions of others.
+    /// A program of ranks that wait for decisions: at each that it gets, a rank computes and sends messages,
+    /// which are decisions of others.
     #[derive(Clone, Debug)]
     struct Program {
         /// Decisions that are there from the beginning.
@@ -240,10 +249,13 @@ mod tests {
     }
 
     impl Program {
-        /// What a rank does because of its decision number `count`, at `time`: when it acts, and the decisions that follow.
+        /// Returns what a rank does because of its decision number `count`, at `time`: when it acts, and the
+        /// decisions that follow.
         fn react(&self, decision: Decision, count: usize) -> (Time, Vec<Decision>) {
             let Decision(time, rank, _) = decision;
-            let Some((compute, sends)) = self.steps[(rank - FIRST) as usize].get(count) else { return (time, Vec::new()) };
+            let Some((compute, sends)) = self.steps[(rank - FIRST) as usize].get(count) else {
+                return (time, Vec::new());
+            };
             let acts = time + Span::from_ps(*compute);
             let arrival = |late: u64| acts + Span::from_ps(self.lookahead + late);
             (acts, sends.iter().map(|&(to, late)| Decision(arrival(late), FIRST + to, rank)).collect())
@@ -251,7 +263,8 @@ mod tests {
 
         /// Makes one decision at a time, each with all that follows.
         fn one_by_one(&self) -> Vec<Decision> {
-            let (mut open, mut counts, mut order) = (self.decisions.clone(), [0; OWNERS as usize], Vec::new());
+            let (mut open, mut counts, mut order) =
+                (self.decisions.clone(), [0; OWNERS as usize], Vec::new());
             while let Some(place) = (0..open.len()).min_by_key(|&place| open[place]) {
                 let decision = open.swap_remove(place);
                 order.push(decision);
@@ -264,7 +277,8 @@ mod tests {
         /// Decides all that is safe, and lets the ranks act only then.
         fn in_windows(&self) -> Vec<Decision> {
             let mut queue = DecisionQueue::of(FIRST, OWNERS as usize);
-            let (mut open, mut counts, mut order) = (self.decisions.clone(), [0; OWNERS as usize], Vec::new());
+            let (mut open, mut counts, mut order) =
+                (self.decisions.clone(), [0; OWNERS as usize], Vec::new());
             loop {
                 for owner in FIRST..FIRST + OWNERS {
                     queue.replace(owner, open.iter().copied().filter(|decision| decision.1 == owner));
@@ -297,9 +311,13 @@ mod tests {
     fn programs() -> impl Strategy<Value = Program> {
         let decisions = proptest::collection::vec((0u64..30, 0..OWNERS, 0u32..3), 0..8);
         let sends = proptest::collection::vec((0..OWNERS, 0u64..10), 0..3);
-        let steps = proptest::collection::vec(proptest::collection::vec((0u64..6, sends), 0..5), OWNERS as usize);
+        let steps =
+            proptest::collection::vec(proptest::collection::vec((0u64..6, sends), 0..5), OWNERS as usize);
         (decisions, steps, 0u64..12).prop_map(|(decisions, steps, lookahead)| Program {
-            decisions: decisions.into_iter().map(|(time, rank, source)| Decision(Time::from_ps(time), FIRST + rank, source)).collect(),
+            decisions: decisions
+                .into_iter()
+                .map(|(time, rank, source)| Decision(Time::from_ps(time), FIRST + rank, source))
+                .collect(),
             steps,
             lookahead,
         })

@@ -6,6 +6,8 @@ mod decision;
 mod queue;
 mod random;
 pub mod record;
+pub mod slab;
+pub mod stderr;
 pub mod text;
 mod time;
 mod wheel;

@@ -105,22 +105,24 @@ impl<T: Copy> EventQueue<T> {
         let entry = if is_in_heap { self.heap.pop().map(|Reverse(entry)| entry) } else { self.sorted.pop() };
         entry.map(|Entry(key, event)| (key, event))
     }
-    /// An event that is about `ahead` places behind the next one, if it is known: a hint for loading its data early.
+    /// An event that is about `ahead` places behind the next one, if it is known: a hint for loading its data
+    /// early.
     #[inline]
     pub fn upcoming(&self, ahead: usize) -> Option<&T> {
         self.sorted.len().checked_sub(ahead + 1).map(|place| &self.sorted[place].1)
     }
-    /// How many events wait.
+    /// Returns how many events wait.
     pub fn len(&self) -> usize {
         self.fresh.len() + self.sorted.len() + self.heap.len()
     }
-    /// Whether none waits.
+    /// Returns `true` if none waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Puts what has come in order with the rest.
-    // Sorted only where there is more of it than of what is sorted, so that an event is sorted a few times at most.
+    // Sorted only where there is more of it than of what is sorted, so that an event is sorted a few times at
+    // most.
     #[inline(never)]
     fn settle(&mut self) {
         if self.fresh.len() + self.heap.len() > FEW.max(self.sorted.len()) {

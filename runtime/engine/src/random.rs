@@ -14,7 +14,9 @@ fn mix(mut x: u64) -> u64 {
 impl Random {
     /// An independent stream for each `stream` of a seed.
     pub fn new(seed: u64, stream: u64) -> Random {
-        Random(mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ mix(stream.wrapping_add(0xd1b5_4a32_d192_ed03))))
+        Random(
+            mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ mix(stream.wrapping_add(0xd1b5_4a32_d192_ed03))),
+        )
     }
 
     /// The next 64 bits.
@@ -44,8 +46,8 @@ impl Random {
     }
 }
 
-/// The natural logarithm of a normal number in (0, 1], by operations that every host rounds alike: the C library's differs between
-/// versions and processors in the last bit, which would change arrival times.
+/// The natural logarithm of a normal number in (0, 1], by operations that every host rounds alike: the C
+/// library's differs between versions and processors in the last bit, which would change arrival times.
 #[inline]
 fn logarithm(x: f64) -> f64 {
     let bits = x.to_bits();
@@ -60,7 +62,9 @@ fn logarithm(x: f64) -> f64 {
     let q = s * s;
     let series = 1.0
         + q * (1.0 / 3.0
-            + q * (1.0 / 5.0 + q * (1.0 / 7.0 + q * (1.0 / 9.0 + q * (1.0 / 11.0 + q * (1.0 / 13.0 + q * (1.0 / 15.0 + q / 17.0)))))));
+            + q * (1.0 / 5.0
+                + q * (1.0 / 7.0
+                    + q * (1.0 / 9.0 + q * (1.0 / 11.0 + q * (1.0 / 13.0 + q * (1.0 / 15.0 + q / 17.0)))))));
     exponent * std::f64::consts::LN_2 + 2.0 * s * series
 }
 

@@ -51,22 +51,22 @@ impl<'a> Take<'a> {
         self.0 = tail;
         *head
     }
-    /// What [`Put::u8`] appended.
+    /// Returns what [`Put::u8`] appended.
     #[inline]
     pub fn u8(&mut self) -> u8 {
         self.array::<1>()[0]
     }
-    /// What [`Put::u32`] appended.
+    /// Returns what [`Put::u32`] appended.
     #[inline]
     pub fn u32(&mut self) -> u32 {
         u32::from_le_bytes(self.array())
     }
-    /// What [`Put::i32`] appended.
+    /// Returns what [`Put::i32`] appended.
     #[inline]
     pub fn i32(&mut self) -> i32 {
         i32::from_le_bytes(self.array())
     }
-    /// What [`Put::u64`] appended.
+    /// Returns what [`Put::u64`] appended.
     #[inline]
     pub fn u64(&mut self) -> u64 {
         u64::from_le_bytes(self.array())
@@ -78,13 +78,13 @@ impl<'a> Take<'a> {
         self.0 = tail;
         head
     }
-    /// What [`Put::bytes`] appended, without copying.
+    /// Returns what [`Put::bytes`] appended, without copying.
     #[inline]
     pub fn bytes(&mut self) -> &'a [u8] {
         let count = self.u64() as usize;
         self.slice(count)
     }
-    /// Whether everything has been taken.
+    /// Returns `true` if everything has been taken.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

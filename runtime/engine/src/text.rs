@@ -15,7 +15,8 @@ const CHUNK: u64 = 1 << 20;
 /// The text of the file at `path`, if it has at most `most` bytes.
 ///
 /// # Errors
-/// Errors of the system; a longer file, and one that is not text, with an error that says so and continues "cannot be read: ".
+/// Errors of the system; a longer file, and one that is not text, with an error that says so and continues
+/// "cannot be read: ".
 pub fn read(path: &Path, most: u64) -> Result<String> {
     let mut file = File::open(path)?;
     let mut text = Vec::new();
@@ -30,14 +31,17 @@ pub fn read(path: &Path, most: u64) -> Result<String> {
             return Err(not_text());
         }
         if text.len() as u64 > most {
-            return Err(Error::new(ErrorKind::FileTooLarge, format!("it has more than {} MiB, the most that is read of it", most >> 20)));
+            return Err(Error::new(
+                ErrorKind::FileTooLarge,
+                format!("it has more than {} MiB, the most that is read of it", most >> 20),
+            ));
         }
     }
     String::from_utf8(text).map_err(|_| not_text())
 }
 
-/// The bounds that `3-7` or `3` alone has, both of them in; `None` if it is no number and no two with a dash between them. The first may be the
-/// greater one: some say that it must not, others what to do about it.
+/// The bounds that `3-7` or `3` alone has, both of them in; `None` if it is no number and no two with a dash
+/// between them. The first may be the greater one: some say that it must not, others what to do about it.
 pub fn bounds(text: &str) -> Option<(u32, u32)> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     Some((first.trim().parse().ok()?, last.trim().parse().ok()?))

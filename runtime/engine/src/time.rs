@@ -18,8 +18,8 @@ pub struct Time(u64);
 #[repr(transparent)]
 pub struct Span(u64);
 
-/// What unwinds where virtual time would pass 2^64 picoseconds: a sentence for the user, who asked for too slow a machine. It is
-/// no defect, so nothing is printed on the way.
+/// The payload that unwinds where virtual time would pass 2^64 picoseconds: a sentence for the user, who
+/// asked for too slow a machine. It is no defect, so nothing is printed on the way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EndOfTime(pub String);
 
@@ -37,14 +37,18 @@ impl EndOfTime {
     /// The end of time, if `f` came to it; panics pass.
     pub fn catch<R>(f: impl FnOnce() -> R) -> Result<R, EndOfTime> {
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
-        result.map_err(|unwound| *unwound.downcast::<EndOfTime>().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        result.map_err(|unwound| {
+            *unwound.downcast::<EndOfTime>().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     }
 }
 
 #[cold]
 #[inline(never)]
 fn overflow() -> ! {
-    EndOfTime::reached("virtual time passed 2^64 picoseconds (213 days); reduce link latencies, message sizes or compute factors")
+    EndOfTime::reached(
+        "virtual time passed 2^64 picoseconds (213 days); reduce link latencies, message sizes or compute factors",
+    )
 }
 
 impl Time {
@@ -68,7 +72,7 @@ impl Time {
     pub fn as_seconds(self) -> f64 {
         self.0 as f64 * 1e-12
     }
-    /// How long after `earlier` this is; zero if it is not after.
+    /// Returns how long after `earlier` this is; zero if it is not after.
     #[inline]
     pub fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -209,7 +213,11 @@ impl FromStr for Span {
     /// Reads `2us`, `0.32us`, `5ns`, `1.5s`, `0`: a decimal number and a unit of
     /// `ps ns us µs ms s min`. Exact: a fraction of a picosecond is an error.
     fn from_str(text: &str) -> Result<Span, ParseSpanError> {
-        let error = |why: &str| ParseSpanError(format!("'{text}' is not a length of time: {why} (write for example 2us, 0.5ns, 1.25ms)"));
+        let error = |why: &str| {
+            ParseSpanError(format!(
+                "'{text}' is not a length of time: {why} (write for example 2us, 0.5ns, 1.25ms)"
+            ))
+        };
         let body = text.trim();
         let split = body.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(body.len());
         let (number, unit) = (&body[..split], body[split..].trim());
@@ -253,7 +261,8 @@ impl fmt::Display for Span {
         let digits = scale.ilog10() as usize;
         let fraction = self.0 % scale;
         let text = format!("{}.{:0digits$}", self.0 / scale, fraction);
-        let text = if fraction == 0 { format!("{}", self.0 / scale) } else { text.trim_end_matches('0').to_owned() };
+        let text =
+            if fraction == 0 { format!("{}", self.0 / scale) } else { text.trim_end_matches('0').to_owned() };
         write!(f, "{text}{unit}")
     }
 }
@@ -279,7 +288,14 @@ mod tests {
 
     #[test]
     fn spans_are_read_exactly() {
-        for (text, ps) in [("2us", 2_000_000), ("0.32us", 320_000), ("1.5s", 1_500_000_000_000), ("0", 0), (".5ns", 500), ("7 ns", 7_000)] {
+        for (text, ps) in [
+            ("2us", 2_000_000),
+            ("0.32us", 320_000),
+            ("1.5s", 1_500_000_000_000),
+            ("0", 0),
+            (".5ns", 500),
+            ("7 ns", 7_000),
+        ] {
             assert_eq!(text.parse::<Span>().unwrap().as_ps(), ps, "{text}");
         }
     }

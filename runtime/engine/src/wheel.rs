@@ -9,38 +9,41 @@ use std::collections::BinaryHeap;
 ///
 /// `Ord` must agree with `time`, and events that compare equal must be interchangeable.
 pub trait Timed: Copy + Ord {
-    /// When, in picoseconds.
+    /// Returns when, in picoseconds.
     fn time(&self) -> u64;
-    /// What crowds of one time are sorted by first: `Ord` must agree with it, and those of one rank should be few.
+    /// Returns what crowds of one time are sorted by first: `Ord` must agree with it, and those of one rank
+    /// should be few.
     fn rank(&self) -> u32;
 }
 
 const NONE: u32 = u32::MAX;
 /// Events of a block.
 const BLOCK: usize = 16;
-/// Blocks of a bucket between loading one and its turn, and events between two loads in it: those of a cache line, if they have 16 bytes.
+/// Blocks of a bucket between loading one and its turn, and events between two loads in it: those of a cache
+/// line, if they have 16 bytes.
 const BLOCKS_AHEAD: usize = 4;
 const EVENTS_APART: usize = 4;
-/// Buckets of more events are spread over parts of the bucket before they are sorted; more that come into an open one are sorted into it.
+/// Buckets of more events are spread over parts of the bucket before they are sorted; more that come into an
+/// open one are sorted into it.
 const FEW: usize = 96;
 /// log2 of the number of parts.
 const PARTS: u32 = 6;
 
 /// Future events by `Ord`, for simulations with many events close together.
 ///
-/// Time is cut into buckets of `2^shift` picoseconds. A bucket is sorted when time reaches it, so that a
-/// push costs O(1) and a pop O(log b) for b events in a bucket. Events beyond the wheel's horizon wait in a heap,
+/// Time is cut into buckets of `2^shift` picoseconds. A bucket is sorted when time reaches it, so that a push
+/// costs O(1) and a pop O(log b) for b events in a bucket. Events beyond the wheel's horizon wait in a heap,
 /// as do events that fall into the bucket now open.
 pub struct TimingWheel<E> {
     shift: u32,
     mask: u64,
-    /// Where the last event of each bucket is in `events`, or `NONE`; the last bucket is that of events set aside. All blocks of a
-    /// bucket but the last are full, so that filing an event
-    /// reads nothing that only memory holds.
+    /// The place of each bucket's last event in `events`, or `NONE`; the last bucket is that of events set
+    /// aside. All blocks of a bucket but the last are full, so that filing an event reads nothing that only
+    /// memory holds.
     cursors: Vec<u32>,
     occupied: Vec<u64>,
-    /// Blocks of the events of one bucket. They return to a free list, so memory follows the number of waiting events and not the busiest
-    /// moment of every bucket.
+    /// Blocks of the events of one bucket. They return to a free list, so memory follows the number of
+    /// waiting events and not the busiest moment of every bucket.
     events: Vec<E>,
     /// The block before each of the same bucket, or the next that is free.
     links: Vec<u32>,
@@ -78,12 +81,12 @@ impl<E: Timed> TimingWheel<E> {
         }
     }
 
-    /// How many events wait, those set aside not counted.
+    /// Returns how many events wait, those set aside not counted.
     pub fn len(&self) -> usize {
         self.in_wheel + self.open.len() + self.late.len() + self.far.len()
     }
 
-    /// Whether none waits.
+    /// Returns `true` if none waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -101,7 +104,8 @@ impl<E: Timed> TimingWheel<E> {
         }
     }
 
-    /// As `push`, but if `aside` the event is only kept for `take_aside`. Without a branch, for a condition that cannot be foreseen.
+    /// As `push`, but if `aside` the event is only kept for `take_aside`. Without a branch, for a condition
+    /// that cannot be foreseen.
     #[inline(always)]
     pub fn push_unless(&mut self, event: E, aside: bool) {
         let slot = event.time() >> self.shift;
@@ -156,7 +160,8 @@ impl<E: Timed> TimingWheel<E> {
         self.pop_late(until)
     }
 
-    /// As `pop_until`, where events have come into the open bucket since it was sorted, or it was just opened.
+    /// As `pop_until`, where events have come into the open bucket since it was sorted, or it was just
+    /// opened.
     fn pop_late(&mut self, until: u64) -> Option<E> {
         if self.late.len() > FEW.max(self.open.len()) {
             self.sort_late();
@@ -176,9 +181,9 @@ impl<E: Timed> TimingWheel<E> {
         })
     }
 
-    /// Puts what has come into the open bucket in order with the rest of it. Of hundreds of thousands, which all ranks of a program send at one
-    /// instant, each would cost the heap a line of memory for every level. There are more of them than of the rest, so that each is
-    /// sorted a few times at most.
+    /// Puts what has come into the open bucket in order with the rest of it. Of hundreds of thousands, which
+    /// all ranks of a program send at one instant, each would cost the heap a line of memory for every level.
+    /// There are more of them than of the rest, so that each is sorted a few times at most.
     #[cold]
     fn sort_late(&mut self) {
         let mut late = std::mem::take(&mut self.late).into_vec();
@@ -189,8 +194,8 @@ impl<E: Timed> TimingWheel<E> {
         self.late = late.into();
     }
 
-    /// Opens buckets until `count` events can be seen by `upcoming`, or no bucket is left. Worth it where buckets have
-    /// many events: those that come into an open bucket cost more.
+    /// Opens buckets until `count` events can be seen by `upcoming`, or no bucket is left. Worth it where
+    /// buckets have many events: those that come into an open bucket cost more.
     #[inline]
     pub fn look_ahead(&mut self, count: usize) {
         while self.open.len() < count && self.in_wheel > 0 {
@@ -200,7 +205,8 @@ impl<E: Timed> TimingWheel<E> {
         }
     }
 
-    /// The event `ahead` places behind the next one, if it lies in an open bucket: a hint for loading its data early.
+    /// The event `ahead` places behind the next one, if it lies in an open bucket: a hint for loading its
+    /// data early.
     #[inline]
     pub fn upcoming(&self, ahead: usize) -> Option<E> {
         self.open.len().checked_sub(ahead + 1).map(|i| self.open[i])
@@ -234,7 +240,10 @@ impl<E: Timed> TimingWheel<E> {
             self.events[fresh as usize * BLOCK] = event;
             self.cursors[bucket] = fresh * BLOCK as u32;
         } else {
-            assert!(self.events.len() < NONE as usize - BLOCK, "fewer than 2^32 waiting events fit into memory");
+            assert!(
+                self.events.len() < NONE as usize - BLOCK,
+                "fewer than 2^32 waiting events fit into memory"
+            );
             self.cursors[bucket] = self.events.len() as u32;
             self.events.extend([event; BLOCK]);
             self.links.push(before);
@@ -275,7 +284,9 @@ impl<E: Timed> TimingWheel<E> {
     #[inline]
     fn prefetch_block(&self, block: u32) {
         if block != NONE {
-            (0..BLOCK).step_by(EVENTS_APART).for_each(|event| prefetch_index(&self.events, block as usize * BLOCK + event));
+            (0..BLOCK)
+                .step_by(EVENTS_APART)
+                .for_each(|event| prefetch_index(&self.events, block as usize * BLOCK + event));
         }
     }
 
@@ -340,7 +351,8 @@ impl<E: Timed> TimingWheel<E> {
         true
     }
 
-    /// Sorts `unsorted`, which are many, into `open`: by parts of the bucket's time first, which no comparison takes.
+    /// Sorts `unsorted`, which are many, into `open`: by parts of the bucket's time first, which no
+    /// comparison takes.
     fn spread(&mut self) {
         const COUNT: usize = 1 << PARTS;
         let shift = self.shift - PARTS;
@@ -454,7 +466,8 @@ mod tests {
             }
         }
 
-        /// Pushes at or after the last pop, over gaps from one picosecond to far beyond the horizon, come out as from a binary heap.
+        /// Pushes at or after the last pop, over gaps from one picosecond to far beyond the horizon, come out
+        /// as from a binary heap.
         #[test]
         fn pops_in_the_order_of_a_heap(steps in prop::collection::vec((0u32..44, any::<u64>(), any::<bool>(), any::<bool>(), any::<bool>()), 1..600), shift in 0u32..12) {
             let (mut wheel, mut heap, mut now) = (TimingWheel::new(shift, 6), BinaryHeap::new(), 0u64);

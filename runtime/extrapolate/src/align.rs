@@ -12,7 +12,8 @@ pub struct Aligned {
     pub places: Vec<Vec<usize>>,
 }
 
-/// The sequences as one, by longest common subsequences, the longest first: what others do is mostly a part of it. `None` if they are too long.
+/// The sequences as one, by longest common subsequences, the longest first: what others do is mostly a part
+/// of it. `None` if they are too long.
 pub fn align(sequences: &[Vec<u32>]) -> Option<Aligned> {
     let mut order: Vec<usize> = (0..sequences.len()).collect();
     order.sort_by_key(|&place| std::cmp::Reverse(sequences[place].len()));
@@ -43,7 +44,10 @@ fn merge(a: &[u32], b: &[u32]) -> Option<(Vec<u32>, Vec<usize>, Vec<usize>)> {
     let (mut keys, mut of_a, mut of_b) = (Vec::new(), Vec::new(), Vec::new());
     let (mut i, mut j) = (0, 0);
     while i < a.len() || j < b.len() {
-        let is_both = i < a.len() && j < b.len() && a[i] == b[j] && best[i * width + j] == best[(i + 1) * width + j + 1] + 1;
+        let is_both = i < a.len()
+            && j < b.len()
+            && a[i] == b[j]
+            && best[i * width + j] == best[(i + 1) * width + j + 1] + 1;
         let is_first = j == b.len() || i < a.len() && best[(i + 1) * width + j] >= best[i * width + j + 1];
         if is_both || is_first {
             of_a.push(keys.len());

@@ -47,18 +47,24 @@ impl Renamed {
 impl Common {
     /// Adds what a trace has.
     pub fn add(&mut self, trace: &Trace) -> Renamed {
-        let functions: Vec<u32> = trace.functions.iter().map(|function| self.functions.place(function.text())).collect();
+        let functions: Vec<u32> =
+            trace.functions.iter().map(|function| self.functions.place(function.text())).collect();
         let sites: Vec<u32> = trace.sites.iter().map(|name| self.sites.place_of(name.as_str()) + 1).collect();
         let names: Vec<u32> = trace.names.iter().map(|name| self.names.place_of(name.as_str())).collect();
         let datatype = |datatype: &Datatype| Datatype { name: names[datatype.name as usize], ..*datatype };
         let types: Vec<u32> = trace.types.iter().map(|known| self.types.place(datatype(known))).collect();
         let mut renamed = Renamed { functions, sites, templates: Vec::new() };
         for template in &trace.templates {
-            let (mut name, mut datatype) = (|place: u32| names[place as usize], |place: u32| types[place as usize]);
-            let fields: Vec<Field> = template.fields.iter().map(|field| field.renamed(&mut name, &mut datatype)).collect();
+            let (mut name, mut datatype) =
+                (|place: u32| names[place as usize], |place: u32| types[place as usize]);
+            let fields: Vec<Field> =
+                template.fields.iter().map(|field| field.renamed(&mut name, &mut datatype)).collect();
             let (function, site) = renamed.place((template.function, template.site));
             let template = Template { function, site, fields, code: template.code };
-            let kind = self.kinds.place(Template { fields: template.fields.iter().map(without_lengths).collect(), ..template.clone() });
+            let kind = self.kinds.place(Template {
+                fields: template.fields.iter().map(without_lengths).collect(),
+                ..template.clone()
+            });
             renamed.templates.push((template, kind));
         }
         renamed
@@ -95,20 +101,21 @@ impl Common {
         self.functions.get(self.kind(kind).function).split(' ').skip(1)
     }
 
-    /// How people find a place: `MPI_Send at ring.c:28 main`.
+    /// Returns how people find a place: `MPI_Send at ring.c:28 main`.
     pub fn place(&self, (function, site): Site) -> String {
         let name = self.functions.get(function).split(' ').next().unwrap_or_default();
         let site = site.checked_sub(1).map_or("?", |site| self.sites.get(site).as_str());
         format!("{name} at {site}")
     }
 
-    /// How people find the first call of a key.
+    /// Returns how people find the first call of a key.
     pub fn shown(&self, key: u32) -> String {
         let kind = self.kind(self.kind_of_key(key));
         self.place((kind.function, kind.site))
     }
 
-    /// What ranks in a call are relative to: a rank of `MPI_COMM_WORLD`, which `member` says what it is in its communicators of a number.
+    /// Returns what ranks in a call are relative to: a rank of `MPI_COMM_WORLD`, which `member` says what it
+    /// is in its communicators of a number.
     pub fn position(
         &self,
         template: &Template,

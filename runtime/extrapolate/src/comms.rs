@@ -38,11 +38,13 @@ impl Comms {
     /// A sentence with what has none.
     pub fn plan(family: &Family, traces: &[&Trace]) -> Result<Comms, String> {
         let most = traces.iter().map(|trace| trace.comms.len()).max().unwrap_or(0);
-        let mut all: Vec<Vec<Vec<Option<[i64; 7]>>>> = vec![traces.iter().map(|trace| vec![None; trace.ranks as usize]).collect(); most];
+        let mut all: Vec<Vec<Vec<Option<[i64; 7]>>>> =
+            vec![traces.iter().map(|trace| vec![None; trace.ranks as usize]).collect(); most];
         for (run, trace) in traces.iter().enumerate() {
             trace.comms.each(|world_rank, number, rank, (own, other, size)| {
                 let peers = trace.comms.member(world_rank, number).map_or(size, |member| member.peers);
-                let facts = [rank, size, peers, own.leader, own.number, other.leader, other.number].map(i64::from);
+                let facts =
+                    [rank, size, peers, own.leader, own.number, other.leader, other.number].map(i64::from);
                 all[number as usize - 1][run][world_rank as usize] = Some(facts);
             });
         }
@@ -88,7 +90,7 @@ impl Comms {
     }
 }
 
-/// What a rank is in its communicator of a number.
+/// Returns what a rank is in its communicator of a number.
 pub fn position(comms: &OfRank, number: u32) -> Option<Position> {
     let [rank, _, peers, ..] = (*comms.get((number as usize).checked_sub(1)?)?)?;
     Some(Position { rank: rank as u32, peers: peers as u32 })
@@ -102,7 +104,15 @@ pub fn seen(rank: u32, comms: &OfRank, contexts: &mut Dictionary<Instance>) -> V
         let [place, size, peers, leader, its, other, others] = facts.map(|fact| fact as u32);
         let (own, far) = (Instance { leader, number: its }, Instance { leader: other, number: others });
         let context = contexts.place(own.min(far));
-        all.push(Seen { world_rank: rank, number, context, rank: place, size, peers, leaders: (leader, other) });
+        all.push(Seen {
+            world_rank: rank,
+            number,
+            context,
+            rank: place,
+            size,
+            peers,
+            leaders: (leader, other),
+        });
     }
     all
 }

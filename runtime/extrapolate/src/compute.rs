@@ -1,5 +1,5 @@
-//! Computation at another rank count: for each two places that follow each other the closest formula through the means of the traces, and a histogram of that
-//! mean that is like the one of the largest of them.
+//! Computation at another rank count: for each two places that follow each other the closest formula through
+//! the means of the traces, and a histogram of that mean that is like the one of the largest of them.
 
 use crate::common::{Common, Renamed};
 use engine::Span;
@@ -46,7 +46,8 @@ pub fn of_trace(trace: &Trace, renamed: &Renamed) -> Result<BTreeMap<Path, Summa
     Ok(all.into_iter().map(|(path, histogram)| (path, histogram.summary())).collect())
 }
 
-/// The histograms at the rank count that is wanted; those of the traces are ordered by count. And sentences about means that no formula comes close to.
+/// The histograms at the rank count that is wanted; those of the traces are ordered by count. And sentences
+/// about means that no formula comes close to.
 pub fn extrapolate(
     common: &Common,
     counts: &[u32],
@@ -58,11 +59,15 @@ pub fn extrapolate(
     paths.dedup();
     let mut notes = Vec::new();
     let one = |path: Path| {
-        let seen: Vec<(f64, &Summary)> =
-            counts.iter().zip(traces).filter_map(|(&count, trace)| Some((f64::from(count), trace.get(&path)?))).collect();
+        let seen: Vec<(f64, &Summary)> = counts
+            .iter()
+            .zip(traces)
+            .filter_map(|(&count, trace)| Some((f64::from(count), trace.get(&path)?)))
+            .collect();
         let (_, last) = *seen.last()?;
         let through = |value: &dyn Fn(&Summary) -> f64, whole: bool| {
-            let fit = fit(&seen.iter().map(|&(count, summary)| (count, value(summary))).collect::<Vec<_>>(), whole);
+            let fit =
+                fit(&seen.iter().map(|&(count, summary)| (count, value(summary))).collect::<Vec<_>>(), whole);
             (fit.at(f64::from(wanted)), fit.error)
         };
         let (mean, error) = through(&|summary| summary.mean as f64, false);

@@ -11,7 +11,8 @@ use trace::dictionary::Dictionary;
 use trace::part::{Item, Part};
 use trace::template::{Field, Peer, Position, Slot, Template, Whose};
 
-/// The most turns of a place whose numbers follow from the turn, and elements of an array: each is a call or number of its own.
+/// The most turns of a place whose numbers follow from the turn, and elements of an array: each is a call or
+/// number of its own.
 const MOST: i64 = 1 << 24;
 
 /// What all runs have.
@@ -26,7 +27,7 @@ pub struct Whole<'a> {
     pub comms: &'a Comms,
 }
 
-/// What all ranks do on a run, without times. O(ranks, times what a rank does).
+/// Returns what all ranks do on a run, without times. O(ranks, times what a rank does).
 ///
 /// # Errors
 /// A sentence with the call whose numbers are none there.
@@ -69,7 +70,10 @@ impl Emitter<'_> {
     }
 
     fn stranger(&self) -> String {
-        format!("ranks like {} of {} are in none of the traces", self.rank, self.whole.family.counts[self.run])
+        format!(
+            "ranks like {} of {} are in none of the traces",
+            self.rank, self.whole.family.counts[self.run]
+        )
     }
 
     fn plan(&mut self, plan: &Plan) -> Result<Vec<Item>, String> {
@@ -89,16 +93,20 @@ impl Emitter<'_> {
     }
 
     fn passed(&mut self, place: &Place, passed: &Passed, items: &mut Vec<Item>) -> Result<(), String> {
-        let failed = |why: String, what: &str| format!("{}: {what}: {why}", self.whole.common.shown(place.key));
+        let failed =
+            |why: String, what: &str| format!("{}: {what}: {why}", self.whole.common.shown(place.key));
         match passed {
             Passed::Never => {}
             Passed::Split(partition, classes) => {
-                let passed = classes.get(&self.class(*partition)).ok_or_else(|| failed(self.stranger(), "how often it is called there"))?;
+                let passed = classes
+                    .get(&self.class(*partition))
+                    .ok_or_else(|| failed(self.stranger(), "how often it is called there"))?;
                 self.passed(place, passed, items)?;
             }
             Passed::Each(turns) => {
                 for (times, content) in turns {
-                    let times = self.count(times).map_err(|why| failed(why, "how often it is called there"))?;
+                    let times =
+                        self.count(times).map_err(|why| failed(why, "how often it is called there"))?;
                     let body = if times == 0 { Vec::new() } else { self.content(place, content)? };
                     match times {
                         0 | 1 => items.extend(body),
@@ -109,7 +117,10 @@ impl Emitter<'_> {
             Passed::Counted(times, content) => {
                 let times = self.count(times).map_err(|why| failed(why, "how often it is called there"))?;
                 if times > MOST {
-                    return Err(failed(format!("{times} times with other numbers each is too often"), "how often it is called there"));
+                    return Err(failed(
+                        format!("{times} times with other numbers each is too often"),
+                        "how often it is called there",
+                    ));
                 }
                 for turn in 0..times {
                     self.index.push(turn);
@@ -146,7 +157,8 @@ impl Emitter<'_> {
                 (Field::List(runs), Numbers::Runs(elements)) => {
                     let mut all = Vec::with_capacity(runs.len());
                     for ((_, field), elements) in runs.iter().zip(elements) {
-                        let length = self.elements(elements, &slots(field), position, &mut numbers).map_err(failed)?;
+                        let length =
+                            self.elements(elements, &slots(field), position, &mut numbers).map_err(failed)?;
                         // A run of nothing is none, and runs of one kind beside each other are one.
                         match all.last_mut() {
                             _ if length == 0 => {}
@@ -169,20 +181,31 @@ impl Emitter<'_> {
         Ok(self.assembly.call(template, numbers))
     }
 
-    /// What ranks in the call are relative to.
+    /// Returns what ranks in the call are relative to.
     fn position(&self, template: &Template, fields: &[Numbers]) -> Result<Position, String> {
         let world = Position { rank: self.rank, peers: self.whole.family.counts[self.run] };
         if let Whose::Made(_) = template.whose()
             && let Some(place) = template.fields.iter().position(|field| *field == Field::Comm(None))
             && let Numbers::Fixed(comm) = &fields[place]
         {
-            let number = self.number(&comm[0], Slot::Plain, world).map_err(|why| format!("its communicator: {why}"))?;
-            return Ok(u32::try_from(number).ok().and_then(|number| comms::position(&self.comms, number)).unwrap_or(world));
+            let number = self
+                .number(&comm[0], Slot::Plain, world)
+                .map_err(|why| format!("its communicator: {why}"))?;
+            return Ok(u32::try_from(number)
+                .ok()
+                .and_then(|number| comms::position(&self.comms, number))
+                .unwrap_or(world));
         }
         Ok(self.whole.common.position(template, &[], world, |_| None))
     }
 
-    fn elements(&mut self, elements: &Elements, slots: &[Slot], position: Position, numbers: &mut Vec<i64>) -> Result<u64, String> {
+    fn elements(
+        &mut self,
+        elements: &Elements,
+        slots: &[Slot],
+        position: Position,
+        numbers: &mut Vec<i64>,
+    ) -> Result<u64, String> {
         match elements {
             Elements::Split(partition, classes) => {
                 let elements = classes.get(&self.class(*partition)).ok_or_else(|| self.stranger())?;
@@ -203,8 +226,11 @@ impl Emitter<'_> {
                 }
                 for place in 0..length {
                     self.index.push(place);
-                    let found: Result<Vec<i64>, String> =
-                        slots.iter().zip(values).map(|(&slot, value)| self.number(value, slot, position)).collect();
+                    let found: Result<Vec<i64>, String> = slots
+                        .iter()
+                        .zip(values)
+                        .map(|(&slot, value)| self.number(value, slot, position))
+                        .collect();
                     self.index.pop();
                     numbers.extend(found?);
                 }
@@ -214,14 +240,21 @@ impl Emitter<'_> {
     }
 
     fn value(&self, quantity: &Quantity, position: Position) -> Result<i64, String> {
-        quantity.at(self.whole.family, &At { run: self.run, rank: self.rank, index: self.index.clone(), position })
+        quantity.at(
+            self.whole.family,
+            &At { run: self.run, rank: self.rank, index: self.index.clone(), position },
+        )
     }
 
-    /// How often, or how many.
+    /// Returns how often, or how many.
     fn count(&self, quantity: &Quantity) -> Result<i64, String> {
         let world = Position { rank: self.rank, peers: self.whole.family.counts[self.run] };
         let count = self.value(quantity, world)?;
-        if count < 0 { Err(format!("its formula gives {count} for rank {} of {}", self.rank, world.peers)) } else { Ok(count) }
+        if count < 0 {
+            Err(format!("its formula gives {count} for rank {} of {}", self.rank, world.peers))
+        } else {
+            Ok(count)
+        }
     }
 
     fn number(&self, quantity: &Quantity, slot: Slot, position: Position) -> Result<i64, String> {
@@ -230,7 +263,9 @@ impl Emitter<'_> {
             return Ok(value);
         }
         let rank = i32::try_from(value).ok().filter(|&rank| i64::from(rank) < i64::from(position.peers));
-        let rank = rank.ok_or_else(|| format!("its formula gives rank {} of {} the rank {value}", self.rank, position.peers))?;
+        let rank = rank.ok_or_else(|| {
+            format!("its formula gives rank {} of {} the rank {value}", self.rank, position.peers)
+        })?;
         Ok(Peer::told(rank, position).number())
     }
 }

@@ -1,4 +1,5 @@
-//! Rank counts that belong together, and what may be said of a rank on any of them: where it is in a grid, which ranks are of its kind.
+//! Rank counts that belong together, and what may be said of a rank on any of them: where it is in a grid,
+//! which ranks are of its kind.
 
 use fit::exact::{Exact, Term, below, root, terms};
 use smallvec::SmallVec;
@@ -14,7 +15,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// How many sides it has.
+    /// Returns how many sides it has.
     pub fn dimensions(&self) -> usize {
         self.sides[0].len()
     }
@@ -24,14 +25,16 @@ impl Grid {
         &self.sides[run]
     }
 
-    /// Whether its sides have the same proportions on all runs; or it is two squares.
+    /// Returns `true` if its sides have the same proportions on all runs; or it is two squares.
     fn is_regular(&self) -> bool {
         let of = |run: usize, side: usize| u64::from(self.sides[run][side]);
-        let same = |side: usize| (0..self.sides.len()).all(|run| of(run, side) * of(0, 0) == of(0, side) * of(run, 0));
+        let same = |side: usize| {
+            (0..self.sides.len()).all(|run| of(run, side) * of(0, 0) == of(0, side) * of(run, 0))
+        };
         (1..self.dimensions()).all(|side| same(side) || self.sides.iter().all(|sides| sides[side] == 2))
     }
 
-    /// Where a rank is.
+    /// Returns where a rank is.
     pub fn coordinates(&self, run: usize, mut rank: u32) -> Coordinates {
         let mut coordinates: Coordinates = self.sides[run]
             .iter()
@@ -61,7 +64,8 @@ pub enum Partition {
     Parity,
     /// Rank 0, odd ranks and the others: the leaves of a binomial tree are a kind.
     Zeros,
-    /// By each coordinate of a grid: so near to one end, so near to the other, or neither. That is corners, edges, faces and what is within.
+    /// By each coordinate of a grid: so near to one end, so near to the other, or neither. That is corners,
+    /// edges, faces and what is within.
     Border { grid: usize, width: u32 },
     /// Borders, and whether each coordinate is even.
     Checkered { grid: usize },
@@ -71,18 +75,21 @@ pub enum Partition {
 
 /// Which grids ranks are thought to be in.
 ///
-/// Any number of ranks has some balanced grid, and through the sides of such grids that do not grow together there is a formula for much that has
-/// nothing to do with them: 16, 36 and 64 are the squares of 4, 6 and 8, and twice the longer sides of what 64, 216 and 512 ranks are on a
-/// plane, 8, 18 and 32. So these are looked at only where the others do not explain a trace, and those of two and of three dimensions apart.
+/// Any number of ranks has some balanced grid, and through the sides of such grids that do not grow together
+/// there is a formula for much that has nothing to do with them: 16, 36 and 64 are the squares of 4, 6 and 8,
+/// and twice the longer sides of what 64, 216 and 512 ranks are on a plane, 8, 18 and 32. So these are looked
+/// at only where the others do not explain a trace, and those of two and of three dimensions apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Grids {
-    /// Grids whose sides have the same proportions for all counts: squares, cubes, rectangles twice as long as wide.
+    /// Grids whose sides have the same proportions for all counts: squares, cubes, rectangles twice as long
+    /// as wide.
     Regular,
     /// Whatever `MPI_Dims_create` makes of so many dimensions.
     Balanced(usize),
 }
 
-/// Rank counts, those of the traces and last the one that is wanted, and what they have in common. A *run* is a place among them.
+/// Rank counts, those of the traces and last the one that is wanted, and what they have in common. A *run* is
+/// a place among them.
 #[derive(Clone, Debug)]
 pub struct Family {
     /// The counts.
@@ -105,7 +112,12 @@ impl Family {
             Grids::Balanced(dimensions) => grid.dimensions() == dimensions,
         });
         let terms = all_terms(&counts, &grids);
-        let mut partitions = vec![Partition::Ends { last: false }, Partition::Ends { last: true }, Partition::Zeros, Partition::Parity];
+        let mut partitions = vec![
+            Partition::Ends { last: false },
+            Partition::Ends { last: true },
+            Partition::Zeros,
+            Partition::Parity,
+        ];
         let numbers = 0..grids.len();
         partitions.extend(numbers.clone().map(|grid| Partition::Border { grid, width: 1 }));
         partitions.extend(numbers.clone().map(|grid| Partition::Diagonal { grid }));
@@ -114,13 +126,13 @@ impl Family {
         Family { counts, grids, terms, partitions }
     }
 
-    /// How many traces there are: the place of the count that is wanted.
+    /// Returns how many traces there are: the place of the count that is wanted.
     pub fn wanted(&self) -> usize {
         self.counts.len() - 1
     }
 
-    /// Zeros below the lowest one of a rank's number in binary, of rank 0 as many as the count has: how many children a rank has in a binomial
-    /// tree. `None` if the count is no power of two.
+    /// Zeros below the lowest one of a rank's number in binary, of rank 0 as many as the count has: how many
+    /// children a rank has in a binomial tree. `None` if the count is no power of two.
     pub fn zeros(&self, run: usize, rank: u32) -> Option<u32> {
         let count = self.counts[run];
         count.is_power_of_two().then(|| (rank | count).trailing_zeros())
@@ -128,7 +140,8 @@ impl Family {
 
     /// The kind of a rank.
     pub fn class(&self, partition: Partition, run: usize, rank: u32) -> i64 {
-        let ends = |last: bool| if rank == 0 { 1 } else { 2 * i64::from(last && rank + 1 == self.counts[run]) };
+        let ends =
+            |last: bool| if rank == 0 { 1 } else { 2 * i64::from(last && rank + 1 == self.counts[run]) };
         match partition {
             Partition::Ends { last } => ends(last),
             Partition::Zeros => {
@@ -141,7 +154,10 @@ impl Family {
             Partition::Parity => ends(true) * 2 + i64::from(rank & 1),
             Partition::Border { grid, width } => self.border(grid, run, rank, width),
             Partition::Checkered { grid } => {
-                let odd = self.grids[grid].coordinates(run, rank).iter().fold(0, |odd, at| odd * 2 + i64::from(at & 1));
+                let odd = self.grids[grid]
+                    .coordinates(run, rank)
+                    .iter()
+                    .fold(0, |odd, at| odd * 2 + i64::from(at & 1));
                 self.border(grid, run, rank, 1) * 8 + odd
             }
             Partition::Diagonal { grid } => {
@@ -162,14 +178,16 @@ impl Family {
         near.iter().fold(0, |class, &near| class * i64::from(2 * width + 1) + i64::from(near))
     }
 
-    /// What the counts of the traces have in common and the one that is wanted has not, as the end of a sentence.
+    /// Returns what the counts of the traces have in common and the one that is wanted has not, as the end of
+    /// a sentence.
     pub fn stranger(&self) -> Option<String> {
         let (wanted, traces) = self.counts.split_last()?;
         let square = |count: u32| root(count, 2).is_some();
         let cube = |count: u32| root(count, 3).is_some();
         let kinds: [(&str, &dyn Fn(u32) -> bool); 3] =
             [("a cube", &cube), ("a power of two", &u32::is_power_of_two), ("a square", &square)];
-        let (name, _) = kinds.into_iter().find(|(_, is)| traces.iter().all(|&count| is(count)) && !is(*wanted))?;
+        let (name, _) =
+            kinds.into_iter().find(|(_, is)| traces.iter().all(|&count| is(count)) && !is(*wanted))?;
         Some(format!("the rank count of each trace is {name}, and {wanted} is not"))
     }
 }
@@ -184,13 +202,15 @@ fn grids(counts: &[u32]) -> Vec<Grid> {
         }
     };
     for dimensions in [2, 3] {
-        let sides: Vec<Vec<u32>> = counts.iter().map(|&count| objects::topology::balanced(count, dimensions)).collect();
+        let sides: Vec<Vec<u32>> =
+            counts.iter().map(|&count| objects::topology::balanced(count, dimensions)).collect();
         add(sides.clone());
         // As programs that number the rows first, or have fewer rows than columns.
         add(sides.into_iter().map(|sides| sides.into_iter().rev().collect()).collect());
     }
     // Two squares, as CG has on odd powers of two.
-    let halves: Option<Vec<u32>> = counts.iter().map(|&count| count.is_multiple_of(2).then(|| root(count / 2, 2)).flatten()).collect();
+    let halves: Option<Vec<u32>> =
+        counts.iter().map(|&count| count.is_multiple_of(2).then(|| root(count / 2, 2)).flatten()).collect();
     add(halves.unwrap_or_else(|| vec![1]).into_iter().map(|side| vec![side, side, 2]).collect());
     grids
 }
@@ -209,7 +229,8 @@ fn all_terms(counts: &[u32], grids: &[Grid]) -> Vec<Term> {
             let name = format!("side {} of a grid of {} dimensions", side + 1, grid.dimensions());
             add(format!("1 / {name}"), &|run| below(whole(grid.sides(run)[side])));
             add(name, &|run| Some(whole(grid.sides(run)[side])));
-            let name = format!("the ranks below side {} of a grid of {} dimensions", side + 1, grid.dimensions());
+            let name =
+                format!("the ranks below side {} of a grid of {} dimensions", side + 1, grid.dimensions());
             add(name, &|run| Some(whole(grid.sides(run)[side + 1..].iter().product())));
         }
     }
@@ -239,11 +260,18 @@ mod tests {
         let family = Family::new(&[64, 216, 512], 1000, Grids::Regular);
         assert_eq!(family.grids.len(), 1, "on a plane these have sides of other proportions each");
         let border = Partition::Border { grid: 0, width: 1 };
-        let kinds =
-            |run: usize| (0..family.counts[run]).map(|rank| family.class(border, run, rank)).collect::<std::collections::BTreeSet<_>>();
+        let kinds = |run: usize| {
+            (0..family.counts[run])
+                .map(|rank| family.class(border, run, rank))
+                .collect::<std::collections::BTreeSet<_>>()
+        };
         assert_eq!((kinds(0).len(), kinds(0) == kinds(3)), (27, true));
         assert_eq!(
-            (0..4).map(|run| (0..family.counts[run]).filter(|&rank| family.class(border, run, rank) == 26).count()).collect::<Vec<_>>(),
+            (0..4)
+                .map(|run| (0..family.counts[run])
+                    .filter(|&rank| family.class(border, run, rank) == 26)
+                    .count())
+                .collect::<Vec<_>>(),
             [8, 64, 216, 512]
         );
     }

@@ -1,12 +1,15 @@
-//! From traces of a program at several rank counts to a trace at another, after X. Wu and F. Mueller, "ScalaExtrap: trace-based communication
-//! extrapolation for SPMD programs" (PPoPP 2011).
+//! From traces of a program at several rank counts to a trace at another, after X. Wu and F. Mueller,
+//! "ScalaExtrap: trace-based communication extrapolation for SPMD programs" (PPoPP 2011).
 //!
-//! What ranks do is brought into a form in which ranks and rank counts can be compared (`sequence.rs`): places of the program with their turns. Places that
-//! all have, or all of a kind (`family`), are one (`align`, `plan`); how often they are passed and what their calls say are numbers for which a
-//! rule is sought that gives all of them exactly (`quantity`, `linear`): in the rank, its place in a grid, the turn, with factors that are
-//! formulas in the rank count (the crate `fit`). Before a result is given the plan has to make each of the traces again (`emit`).
+//! What ranks do is brought into a form in which ranks and rank counts can be compared (`sequence.rs`):
+//! places of the program with their turns. Places that all have, or all of a kind (`family`), are one
+//! (`align`, `plan`); how often they are passed and what their calls say are numbers for which a rule is
+//! sought that gives all of them exactly (`quantity`, `linear`): in the rank, its place in a grid, the turn,
+//! with factors that are formulas in the rank count (the crate `fit`). Before a result is given the plan has
+//! to make each of the traces again (`emit`).
 //!
-//! What follows no rule is refused by name: a trace that is nearly right is of no use, because one message without a receiver stops a replay.
+//! What follows no rule is refused by name: a trace that is nearly right is of no use, because one message
+//! without a receiver stops a replay.
 
 mod align;
 mod common;
@@ -43,10 +46,12 @@ pub struct Extrapolated {
     pub notes: Vec<String>,
 }
 
-/// The trace of `ranks` ranks that traces of a program at other rank counts are of one family with. O(ranks of all, times what a rank does folded).
+/// The trace of `ranks` ranks that traces of a program at other rank counts are of one family with. O(ranks
+/// of all, times what a rank does folded).
 ///
 /// # Errors
-/// A sentence: there are too few traces, they are not of one program, or a call (with its place) does what follows no rule.
+/// A sentence: there are too few traces, they are not of one program, or a call (with its place) does what
+/// follows no rule.
 pub fn extrapolate(traces: &[Trace], ranks: u32) -> Result<Extrapolated, String> {
     let mut traces: Vec<&Trace> = traces.iter().collect();
     traces.sort_by_key(|trace| trace.ranks);
@@ -78,7 +83,10 @@ pub fn extrapolate(traces: &[Trace], ranks: u32) -> Result<Extrapolated, String>
     };
     let mut histograms = Vec::with_capacity(traces.len());
     for (trace, renamed) in traces.iter().zip(&renamed) {
-        histograms.push(compute::of_trace(trace, renamed).map_err(|why| format!("the trace of {} ranks: {why}", trace.ranks))?);
+        histograms.push(
+            compute::of_trace(trace, renamed)
+                .map_err(|why| format!("the trace of {} ranks: {why}", trace.ranks))?,
+        );
     }
     let notes;
     (part.histograms, notes) = compute::extrapolate(&common, &counts, &histograms, ranks);
@@ -95,18 +103,26 @@ struct Recorded<'a> {
 }
 
 impl Recorded<'_> {
-    /// What ranks do at the count that is wanted, times aside, by rules that make all traces again.
+    /// Returns what ranks do at the count that is wanted, times aside, by rules that make all traces again.
     fn part(&self, family: &Family) -> Result<Part, String> {
-        let hint = |why: String| family.stranger().map_or_else(|| why.clone(), |stranger| format!("{why}; {stranger}"));
+        let hint = |why: String| {
+            family.stranger().map_or_else(|| why.clone(), |stranger| format!("{why}; {stranger}"))
+        };
         let member = |run: usize, rank: u32, number: u32| {
             let member = self.traces[run].comms.member(rank, number)?;
             Some(Position { rank: member.rank, peers: member.peers })
         };
-        let templates: Vec<&[(Template, u32)]> = self.renamed.iter().map(|renamed| renamed.templates.as_slice()).collect();
+        let templates: Vec<&[(Template, u32)]> =
+            self.renamed.iter().map(|renamed| renamed.templates.as_slice()).collect();
         let planner = Planner { family, common: self.common, templates, member: &member };
         let mut doing = Vec::new();
         for (run, ranks) in self.elements.iter().enumerate() {
-            doing.extend((0..).zip(ranks).map(|(rank, elements)| Doing { run, rank, index: linear::Index::new(), elements }));
+            doing.extend((0..).zip(ranks).map(|(rank, elements)| Doing {
+                run,
+                rank,
+                index: linear::Index::new(),
+                elements,
+            }));
         }
         let plan = planner.plan(&doing).map_err(hint)?;
         let comms = Comms::plan(family, self.traces).map_err(hint)?;
@@ -127,7 +143,10 @@ fn file(part: Part) -> Vec<u8> {
 /// Whether there are traces enough, of different counts, that all say or all do not say what was computed.
 fn check(traces: &[&Trace]) -> Result<(), String> {
     if let Some(pair) = traces.windows(2).find(|pair| pair[0].ranks == pair[1].ranks) {
-        return Err(format!("two traces have {} ranks each: each is to have another rank count", pair[0].ranks));
+        return Err(format!(
+            "two traces have {} ranks each: each is to have another rank count",
+            pair[0].ranks
+        ));
     }
     if traces.len() < FEWEST {
         let (there, them) = (traces.len(), if traces.len() == 1 { "trace is" } else { "traces are" });
@@ -147,8 +166,13 @@ fn check(traces: &[&Trace]) -> Result<(), String> {
 
 /// Whether all traces call the same functions in the same places.
 fn agree(common: &Common, traces: &[&Trace], renamed: &[Renamed]) -> Result<(), String> {
-    let places =
-        |renamed: &Renamed| renamed.templates.iter().map(|(template, _)| (template.function, template.site)).collect::<FxHashSet<Site>>();
+    let places = |renamed: &Renamed| {
+        renamed
+            .templates
+            .iter()
+            .map(|(template, _)| (template.function, template.site))
+            .collect::<FxHashSet<Site>>()
+    };
     let all: Vec<FxHashSet<Site>> = renamed.iter().map(places).collect();
     for (trace, these) in traces.iter().zip(&all) {
         for (other, those) in traces.iter().zip(&all) {
@@ -173,5 +197,9 @@ fn reproduced(trace: &Trace, part: Part) -> Result<(), String> {
     if is_same {
         return Ok(());
     }
-    Err(format!("the rules that were found do not make the trace of {} ranks again: {}", trace.ranks, String::from_utf8_lossy(&different)))
+    Err(format!(
+        "the rules that were found do not make the trace of {} ranks again: {}",
+        trace.ranks,
+        String::from_utf8_lossy(&different)
+    ))
 }

@@ -1,4 +1,5 @@
-//! Numbers of ranks as sums of what is known of a rank, each times a factor that is a function of the rank count.
+//! Numbers of ranks as sums of what is known of a rank, each times a factor that is a function of the rank
+//! count.
 
 use crate::family::Family;
 use fit::exact::{Exact, Term, Unfit, exact};
@@ -60,7 +61,8 @@ pub struct Linear {
     factors: Vec<Factors>,
 }
 
-/// The factor of each feature, all over one denominator: a rule is asked for each number of each call, and fractions are slow.
+/// The factor of each feature, all over one denominator: a rule is asked for each number of each call, and
+/// fractions are slow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Factors {
     above: Vec<i128>,
@@ -70,7 +72,9 @@ struct Factors {
 impl Factors {
     /// Of these fractions; `None` if they are too large.
     fn of<'a>(factors: impl Iterator<Item = &'a Exact> + Clone) -> Option<Factors> {
-        let common = |below: i128, factor: &Exact| i128::checked_mul(below, *factor.denom() / gcd(below, *factor.denom()));
+        let common = |below: i128, factor: &Exact| {
+            i128::checked_mul(below, *factor.denom() / gcd(below, *factor.denom()))
+        };
         let below = factors.clone().try_fold(1, common)?;
         let above = factors.map(|factor| i128::checked_mul(*factor.numer(), below / factor.denom()));
         Some(Factors { above: above.collect::<Option<_>>()?, below })
@@ -79,7 +83,8 @@ impl Factors {
     /// The sum times the denominator.
     fn sum(&self, family: &Family, features: &[Feature], at: &At) -> Option<i128> {
         features.iter().zip(&self.above).try_fold(0, |sum, (feature, &factor)| {
-            let product = if factor == 0 { 0 } else { i128::checked_mul(factor, feature.at(family, at)?.into())? };
+            let product =
+                if factor == 0 { 0 } else { i128::checked_mul(factor, feature.at(family, at)?.into())? };
             i128::checked_add(sum, product)
         })
     }
@@ -90,8 +95,14 @@ fn gcd(a: i128, b: i128) -> i128 {
 }
 
 impl Linear {
-    /// With the factors of each feature by run, and others that are the same on all; `None` if they are too large.
-    fn of(mut features: Vec<Feature>, factors: &[Vec<Exact>], fixed: &[(Feature, i64)], runs: usize) -> Option<Linear> {
+    /// With the factors of each feature by run, and others that are the same on all; `None` if they are too
+    /// large.
+    fn of(
+        mut features: Vec<Feature>,
+        factors: &[Vec<Exact>],
+        fixed: &[(Feature, i64)],
+        runs: usize,
+    ) -> Option<Linear> {
         let of_run = |run: usize| {
             let fixed = fixed.iter().map(|&(_, factor)| Exact::from(i128::from(factor)));
             let all: Vec<Exact> = factors.iter().map(|factors| factors[run]).chain(fixed).collect();
@@ -110,12 +121,19 @@ impl Linear {
     }
 }
 
-/// The sum of these features (the first of them 1) that has the values: for each run one, whose factors then must have formulas of these terms. `rows` are ordered by
-/// their runs, and there are some of each run but the one that is wanted. O(rows * features^2).
+/// The sum of these features (the first of them 1) that has the values: for each run one, whose factors then
+/// must have formulas of these terms. `rows` are ordered by their runs, and there are some of each run but
+/// the one that is wanted. O(rows * features^2).
 ///
 /// # Errors
 /// Why there is none.
-pub fn fit(family: &Family, terms: &[Term], rows: &[&At], values: &[i64], features: &[Feature]) -> Result<Linear, Unfit> {
+pub fn fit(
+    family: &Family,
+    terms: &[Term],
+    rows: &[&At],
+    values: &[i64],
+    features: &[Feature],
+) -> Result<Linear, Unfit> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (place, row) in rows.iter().enumerate() {
         match runs.last_mut() {
@@ -127,7 +145,8 @@ pub fn fit(family: &Family, terms: &[Term], rows: &[&At], values: &[i64], featur
         return Err(Unfit::NoFormula);
     }
     // What does not differ needs no features: most numbers are like that.
-    let is_constant = runs.iter().all(|&(begin, end)| values[begin..end].iter().all(|&value| value == values[begin]));
+    let is_constant =
+        runs.iter().all(|&(begin, end)| values[begin..end].iter().all(|&value| value == values[begin]));
     let mut features = if is_constant { vec![Feature::One] } else { features.to_vec() };
     let mut values = values.to_vec();
     // Factors that are known without the rest.
@@ -135,17 +154,30 @@ pub fn fit(family: &Family, terms: &[Term], rows: &[&At], values: &[i64], featur
     loop {
         let mut solved = Vec::with_capacity(runs.len());
         for &(begin, end) in &runs {
-            solved.push(solve(family, &rows[begin..end], &values[begin..end], &features).ok_or(Unfit::NoFormula)?);
+            solved.push(
+                solve(family, &rows[begin..end], &values[begin..end], &features).ok_or(Unfit::NoFormula)?,
+            );
         }
         let known = |feature: usize| solved.iter().filter_map(move |factors| factors[feature]);
         let Some(unknown) = (0..features.len()).find(|&feature| known(feature).count() < runs.len()) else {
-            let factors = (0..features.len()).map(|feature| exact(terms, &known(feature).collect::<Vec<_>>(), family.counts.len()));
-            return Linear::of(features, &factors.collect::<Result<Vec<_>, _>>()?, &fixed, family.counts.len()).ok_or(Unfit::NoFormula);
+            let factors = (0..features.len())
+                .map(|feature| exact(terms, &known(feature).collect::<Vec<_>>(), family.counts.len()));
+            return Linear::of(
+                features,
+                &factors.collect::<Result<Vec<_>, _>>()?,
+                &fixed,
+                family.counts.len(),
+            )
+            .ok_or(Unfit::NoFormula);
         };
-        // What follows from the others on a run, such as the turn where there is one turn, is not known there: only what runs with more of it agree in is.
+        // What follows from the others on a run, such as the turn where there is one turn, is not known
+        // there: only what runs with more of it agree in is.
         let feature = features.remove(unknown);
         let mut agreed = solved.iter().filter_map(|factors| factors[unknown]);
-        let first = agreed.next().filter(|first| first.is_integer()).and_then(|first| i64::try_from(first.to_integer()).ok());
+        let first = agreed
+            .next()
+            .filter(|first| first.is_integer())
+            .and_then(|first| i64::try_from(first.to_integer()).ok());
         if let Some(factor) = first
             && known_again(&mut agreed, factor)
         {
@@ -158,19 +190,21 @@ pub fn fit(family: &Family, terms: &[Term], rows: &[&At], values: &[i64], featur
     }
 }
 
-/// Whether there are more of these numbers and all are this one.
+/// Returns `true` if there are more of these numbers and all are this one.
 fn known_again(agreed: &mut dyn Iterator<Item = Exact>, factor: i64) -> bool {
     let mut more = agreed.peekable();
     more.peek().is_some() && more.all(|other| other == Exact::from(i128::from(factor)))
 }
 
-/// A row of an echelon form: where its first number that is not 0 is (that is 1), the numbers, and what they sum to.
+/// A row of an echelon form: where its first number that is not 0 is (that is 1), the numbers, and what they
+/// sum to.
 type Echelon = (usize, Vec<Exact>, Exact);
 
 /// Rows that factors are looked for in before all are looked at: eliminating is much dearer than testing.
 const SAMPLE: usize = 128;
 
-/// The factor of each feature, `None` of those that follow from the ones before them; no answer if no factors give the values.
+/// The factor of each feature, `None` of those that follow from the ones before them; no answer if no factors
+/// give the values.
 fn solve(family: &Family, rows: &[&At], values: &[i64], features: &[Feature]) -> Option<Vec<Option<Exact>>> {
     if rows.len() > 2 * SAMPLE {
         let places = (0..SAMPLE).map(|place| place * (rows.len() - 1) / (SAMPLE - 1));
@@ -184,8 +218,14 @@ fn solve(family: &Family, rows: &[&At], values: &[i64], features: &[Feature]) ->
     eliminate(family, rows, values, features)
 }
 
-/// Whether the factors give all values; no answer if that cannot be computed.
-fn is_solved(family: &Family, rows: &[&At], values: &[i64], features: &[Feature], factors: &[Option<Exact>]) -> Option<bool> {
+/// Returns `true` if the factors give all values; no answer if that cannot be computed.
+fn is_solved(
+    family: &Family,
+    rows: &[&At],
+    values: &[i64],
+    features: &[Feature],
+    factors: &[Option<Exact>],
+) -> Option<bool> {
     let factors = Factors::of(factors.iter().flatten())?;
     let gives = |(row, &value): (&&At, &i64)| {
         let sum = factors.sum(family, features, row);
@@ -195,7 +235,12 @@ fn is_solved(family: &Family, rows: &[&At], values: &[i64], features: &[Feature]
 }
 
 /// The factors as [`solve`] has them, from all rows.
-fn eliminate(family: &Family, rows: &[&At], values: &[i64], features: &[Feature]) -> Option<Vec<Option<Exact>>> {
+fn eliminate(
+    family: &Family,
+    rows: &[&At],
+    values: &[i64],
+    features: &[Feature],
+) -> Option<Vec<Option<Exact>>> {
     let mut echelon: Vec<Echelon> = Vec::new();
     for (row, &value) in rows.iter().zip(values) {
         let numbers = features.iter().map(|feature| Some(Exact::from(i128::from(feature.at(family, row)?))));
@@ -244,7 +289,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn all(family: &Family) -> Vec<At> {
-        let at = |run: usize, rank: u32| At { run, rank, index: Index::new(), position: Position { rank, peers: family.counts[run] } };
+        let at = |run: usize, rank: u32| At {
+            run,
+            rank,
+            index: Index::new(),
+            position: Position { rank, peers: family.counts[run] },
+        };
         (0..family.wanted()).flat_map(|run| (0..family.counts[run]).map(move |rank| at(run, rank))).collect()
     }
 
@@ -273,11 +323,20 @@ mod tests {
     fn what_one_run_does_not_tell_is_learned_from_the_others() {
         let family = Family::new(&[2, 4, 8], 16, Grids::Regular);
         let position = Position { rank: 0, peers: 0 };
-        let turns = |run: usize| (0..=run as i64).map(move |turn| At { run, rank: 0, index: Index::from_slice(&[turn]), position });
+        let turns = |run: usize| {
+            (0..=run as i64).map(move |turn| At { run, rank: 0, index: Index::from_slice(&[turn]), position })
+        };
         let rows: Vec<At> = (0..3).flat_map(turns).collect();
         // The bits of the rank count, from the highest.
         let values: Vec<i64> = rows.iter().map(|at| at.run as i64 - at.index[0]).collect();
-        let found = fit(&family, &family.terms, &rows.iter().collect::<Vec<_>>(), &values, &[Feature::One, Feature::Index(0)]).unwrap();
+        let found = fit(
+            &family,
+            &family.terms,
+            &rows.iter().collect::<Vec<_>>(),
+            &values,
+            &[Feature::One, Feature::Index(0)],
+        )
+        .unwrap();
         let wanted: Vec<Option<i64>> = turns(3).map(|at| found.at(&family, &at)).collect();
         assert_eq!(wanted, [3, 2, 1, 0].map(Some));
     }
@@ -290,6 +349,9 @@ mod tests {
         let rows: Vec<&At> = rows.iter().collect();
         assert!(fit(&family, &family.terms, &rows, &values, &[Feature::One, Feature::Rank]).is_ok());
         values[50] += 1;
-        assert_eq!(fit(&family, &family.terms, &rows, &values, &[Feature::One, Feature::Rank]), Err(Unfit::NoFormula));
+        assert_eq!(
+            fit(&family, &family.terms, &rows, &values, &[Feature::One, Feature::Rank]),
+            Err(Unfit::NoFormula)
+        );
     }
 }

@@ -1,8 +1,10 @@
-//! What ranks do at any rank count: the places of the program in order, how often each is passed, and the rules of its numbers.
+//! The plan of what ranks do at any rank count: the places of the program in order, how often each is passed,
+//! and the rules of its numbers.
 //!
-//! A plan holds for some ranks of all runs. Where these do not go through the same places, or not equally often, they are parted by their kind
-//! ([`crate::family::Partition`]), the coarsest partition first whose kinds each are alike in all traces. What no partition parts is a place that
-//! ranks pass so often as a rule says, which may be never.
+//! A plan holds for some ranks of all runs. Where these do not go through the same places, or not equally
+//! often, they are parted by their kind ([`crate::family::Partition`]), the coarsest partition first whose
+//! kinds each are alike in all traces. What no partition parts is a place that ranks pass so often as a rule
+//! says, which may be never.
 
 use crate::align::align;
 use crate::common::Common;
@@ -121,7 +123,8 @@ pub struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// What these ranks do. They are ordered by run. O(their numbers), times the rules that are tried.
+    /// Returns what these ranks do. They are ordered by run. O(their numbers), times the rules that are
+    /// tried.
     ///
     /// # Errors
     /// A sentence with the call that has no rule.
@@ -140,15 +143,19 @@ impl<'a> Planner<'a> {
         }
         let all: Vec<usize> = (0..doing.len()).collect();
         let alike = |rows: &[usize]| rows.iter().all(|&row| of_rank[row] == of_rank[rows[0]]);
-        if let Some((partition, classes)) = self.parted(&all, |row| (doing[row].run, doing[row].rank), alike) {
-            let plan = |rows: Vec<usize>| self.plan(&rows.into_iter().map(|row| doing[row].clone()).collect::<Vec<_>>());
+        if let Some((partition, classes)) = self.parted(&all, |row| (doing[row].run, doing[row].rank), alike)
+        {
+            let plan = |rows: Vec<usize>| {
+                self.plan(&rows.into_iter().map(|row| doing[row].clone()).collect::<Vec<_>>())
+            };
             let plans = classes.into_iter().map(|(class, rows)| Ok((class, plan(rows)?)));
             return Ok(Plan::Split(partition, plans.collect::<Result<_, String>>()?));
         }
         let Some(aligned) = align(&different) else {
             return Err("ranks do what is too long and too different to be compared".to_owned());
         };
-        let of_rank: Vec<&Vec<usize>> = of_rank.iter().map(|keys| &aligned.places[different.binary_search(keys).unwrap_or(0)]).collect();
+        let of_rank: Vec<&Vec<usize>> =
+            of_rank.iter().map(|keys| &aligned.places[different.binary_search(keys).unwrap_or(0)]).collect();
         let places = (0..aligned.keys.len()).map(|at| {
             let one = |(doing, places): (&Doing<'a>, &&Vec<usize>)| {
                 has(doing, places.binary_search(&at).ok().map(|place| &doing.elements[place]))
@@ -196,14 +203,26 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn split_passed(&self, key: u32, partition: usize, classes: BTreeMap<i64, Vec<&Has<'a>>>) -> Result<Passed, String> {
+    fn split_passed(
+        &self,
+        key: u32,
+        partition: usize,
+        classes: BTreeMap<i64, Vec<&Has<'a>>>,
+    ) -> Result<Passed, String> {
         let passed = classes.into_iter().map(|(class, rows)| Ok((class, self.passed(key, &rows)?)));
         Ok(Passed::Split(partition, passed.collect::<Result<_, String>>()?))
     }
 
-    /// How often ranks pass a place.
+    /// Returns how often ranks pass a place.
     fn totals(&self, has: &[&Has]) -> Vec<Row> {
-        let total = |row: &&Has| self.row(row.run, row.rank, &row.index, row.element.map_or(0, |element| element.turns.total() as i64));
+        let total = |row: &&Has| {
+            self.row(
+                row.run,
+                row.rank,
+                &row.index,
+                row.element.map_or(0, |element| element.turns.total() as i64),
+            )
+        };
         has.iter().map(total).collect()
     }
 
@@ -217,19 +236,26 @@ impl<'a> Planner<'a> {
         if entries == 0 {
             return Ok(Passed::Never);
         }
-        let elements: Vec<(&Has<'a>, &'a Element)> = has.iter().filter_map(|row| Some((*row, row.element?))).collect();
+        let elements: Vec<(&Has<'a>, &'a Element)> =
+            has.iter().filter_map(|row| Some((*row, row.element?))).collect();
         let one = |entry: usize| {
-            let rows: Vec<Row> =
-                elements.iter().map(|(row, element)| self.row(row.run, row.rank, &row.index, element.turns.times(entry) as i64)).collect();
+            let rows: Vec<Row> = elements
+                .iter()
+                .map(|(row, element)| {
+                    self.row(row.run, row.rank, &row.index, element.turns.times(entry) as i64)
+                })
+                .collect();
             let times = quantity::fit(self.family, &rows, What::Plain)
                 .map_err(|why| self.refusal(key, "how often it is called there", &why, &rows))?;
-            let at = |&(row, element): &(&Has<'a>, &'a Element)| (row.run, row.rank, row.index.clone(), element, entry);
+            let at = |&(row, element): &(&Has<'a>, &'a Element)| {
+                (row.run, row.rank, row.index.clone(), element, entry)
+            };
             Ok((times, self.content(key, elements.iter().map(at))?))
         };
         Ok(Passed::Each((0..entries).map(one).collect::<Result<_, String>>()?))
     }
 
-    /// What is at a place in all turns, which are the last index.
+    /// Returns what is at a place in all turns, which are the last index.
     fn turns(&self, key: u32, has: &[&Has<'a>]) -> Result<Content, String> {
         let turns = has.iter().filter_map(|row| Some((row, row.element?))).flat_map(|(row, element)| {
             let mut turns = Vec::new();
@@ -250,7 +276,11 @@ impl<'a> Planner<'a> {
         self.content(key, turns)
     }
 
-    fn content(&self, key: u32, turns: impl Iterator<Item = (usize, u32, Index, &'a Element, usize)>) -> Result<Content, String> {
+    fn content(
+        &self,
+        key: u32,
+        turns: impl Iterator<Item = (usize, u32, Index, &'a Element, usize)>,
+    ) -> Result<Content, String> {
         let (mut calls, mut groups) = (Vec::new(), Vec::new());
         for (run, rank, index, element, entry) in turns {
             match &element.turns {
@@ -258,7 +288,11 @@ impl<'a> Planner<'a> {
                 Turns::Groups(turns) => groups.push(Doing { run, rank, index, elements: &turns[entry].1 }),
             }
         }
-        if calls.is_empty() { Ok(Content::Group(self.plan(&groups)?)) } else { Ok(Content::Call(self.call(key, &calls)?)) }
+        if calls.is_empty() {
+            Ok(Content::Group(self.plan(&groups)?))
+        } else {
+            Ok(Content::Call(self.call(key, &calls)?))
+        }
     }
 
     fn call(&self, key: u32, calls: &[Calling<'a>]) -> Result<Vec<Numbers>, String> {
@@ -267,7 +301,9 @@ impl<'a> Planner<'a> {
         // Where in each call's numbers the next field begins.
         let mut at = vec![0usize; calls.len()];
         let mut all = Vec::with_capacity(kind.fields.len());
-        for ((number, field), name) in kind.fields.iter().enumerate().zip(self.common.arguments(self.kind_of(&calls[0]))) {
+        for ((number, field), name) in
+            kind.fields.iter().enumerate().zip(self.common.arguments(self.kind_of(&calls[0])))
+        {
             let slots = |field: &Field| {
                 let mut slots = Vec::new();
                 field.slots(&mut slots);
@@ -275,7 +311,8 @@ impl<'a> Planner<'a> {
             };
             let Field::List(runs) = field else {
                 let found = slots(field).into_iter().map(|slot| {
-                    let rows: Vec<Row> = calls.iter().zip(&mut at).map(|(call, at)| self.number(call, slot, at)).collect();
+                    let rows: Vec<Row> =
+                        calls.iter().zip(&mut at).map(|(call, at)| self.number(call, slot, at)).collect();
                     self.quantity(key, &format!("its argument {name}"), &rows, slot)
                 });
                 all.push(Numbers::Fixed(found.collect::<Result<_, _>>()?));
@@ -330,7 +367,12 @@ impl<'a> Planner<'a> {
         let alike = |rows: &[(usize, usize)]| rows.iter().all(|row| length(row) == length(&rows[0]));
         let named = |place: u64| format!("element {place} of its argument {}", array.name);
         let of = |slot: usize, place: u64, row: &(usize, usize), index: Option<i64>| {
-            self.value(&array.calls[row.0], array.slots[slot], row.1 + place as usize * array.slots.len() + slot, index)
+            self.value(
+                &array.calls[row.0],
+                array.slots[slot],
+                row.1 + place as usize * array.slots.len() + slot,
+                index,
+            )
         };
         if alike(rows) {
             let element = |place: u64| {
@@ -343,7 +385,9 @@ impl<'a> Planner<'a> {
             // Of what has no numbers only how many there are matters.
             return Ok(Elements::Each((0..length(&rows[0])).map(element).collect::<Result<_, _>>()?));
         }
-        if let Some((partition, classes)) = self.parted(rows, |row| (array.calls[row.0].run, array.calls[row.0].rank), alike) {
+        if let Some((partition, classes)) =
+            self.parted(rows, |row| (array.calls[row.0].run, array.calls[row.0].rank), alike)
+        {
             let classes = classes.into_iter().map(|(class, rows)| Ok((class, self.elements(array, &rows)?)));
             return Ok(Elements::Split(partition, classes.collect::<Result<_, String>>()?));
         }
@@ -351,12 +395,22 @@ impl<'a> Planner<'a> {
             let call = &array.calls[row.0];
             self.row(call.run, call.rank, &call.index, length(row) as i64)
         });
-        let count =
-            self.quantity(array.key, &format!("the length of its argument {}", array.name), &lengths.collect::<Vec<_>>(), Slot::Plain)?;
+        let count = self.quantity(
+            array.key,
+            &format!("the length of its argument {}", array.name),
+            &lengths.collect::<Vec<_>>(),
+            Slot::Plain,
+        )?;
         let slot = |slot: usize| {
             let places = rows.iter().flat_map(|row| (0..length(row)).map(move |place| (row, place)));
-            let rows: Vec<Row> = places.map(|(row, place)| of(slot, place, row, Some(place as i64))).collect();
-            self.quantity(array.key, &format!("the elements of its argument {}", array.name), &rows, array.slots[slot])
+            let rows: Vec<Row> =
+                places.map(|(row, place)| of(slot, place, row, Some(place as i64))).collect();
+            self.quantity(
+                array.key,
+                &format!("the elements of its argument {}", array.name),
+                &rows,
+                array.slots[slot],
+            )
         };
         Ok(Elements::Counted(count, (0..array.slots.len()).map(slot).collect::<Result<_, _>>()?))
     }
@@ -369,12 +423,20 @@ impl<'a> Planner<'a> {
     /// That a number of a place has no rule.
     fn refusal(&self, key: u32, name: &str, why: &Unfit, rows: &[Row]) -> String {
         let why = match why {
-            Unfit::NoFormula => "no formula in the rank, its place in a grid and the rank count gives it".to_owned(),
+            Unfit::NoFormula => {
+                "no formula in the rank, its place in a grid and the rank count gives it".to_owned()
+            }
             Unfit::NoValue(term) => {
-                format!("it goes by {term}, which is no whole number on {} ranks", self.family.counts[self.family.wanted()])
+                format!(
+                    "it goes by {term}, which is no whole number on {} ranks",
+                    self.family.counts[self.family.wanted()]
+                )
             }
             Unfit::Ambiguous(one, other) => {
-                format!("it goes by {one} or by {other}, and these differ on {} ranks", self.family.counts[self.family.wanted()])
+                format!(
+                    "it goes by {one} or by {other}, and these differ on {} ranks",
+                    self.family.counts[self.family.wanted()]
+                )
             }
         };
         let shown = |run: usize| {

@@ -59,7 +59,8 @@ impl Value {
         match self {
             Value::Linear(linear) => linear.at(family, at),
             Value::Power(odd, exponent) => {
-                let exponent = u32::try_from(exponent.at(family, at)?).ok().filter(|&exponent| exponent < 62)?;
+                let exponent =
+                    u32::try_from(exponent.at(family, at)?).ok().filter(|&exponent| exponent < 62)?;
                 odd.checked_mul(1 << exponent)
             }
         }
@@ -73,7 +74,9 @@ impl Rule {
             Rule::Value(value) => value.at(family, at),
             Rule::Shift { forwards, by } => {
                 let by = by.at(family, at)?;
-                Some((if *forwards { rank.checked_add(by)? } else { rank.checked_sub(by)? }).rem_euclid(peers))
+                Some(
+                    (if *forwards { rank.checked_add(by)? } else { rank.checked_sub(by)? }).rem_euclid(peers),
+                )
             }
             Rule::Xor(bits) => Some(rank ^ bits.at(family, at)?),
             Rule::Grid { grid, by } => {
@@ -99,14 +102,19 @@ impl Quantity {
             Quantity::One(rule) => rule,
             Quantity::Split(partition, rules) => {
                 let class = family.class(family.partitions[*partition], at.run, at.rank);
-                rules.get(&class).ok_or_else(|| format!("ranks like {} of {} are in none of the traces", at.rank, family.counts[at.run]))?
+                rules.get(&class).ok_or_else(|| {
+                    format!("ranks like {} of {} are in none of the traces", at.rank, family.counts[at.run])
+                })?
             }
         };
-        rule.at(family, at).ok_or_else(|| format!("its formula gives rank {} of {} no whole number", at.rank, family.counts[at.run]))
+        rule.at(family, at).ok_or_else(|| {
+            format!("its formula gives rank {} of {} no whole number", at.rank, family.counts[at.run])
+        })
     }
 }
 
-/// The rule that all rows follow; `what` they are. Rows are ordered by run. O(rows), times the rules that are tried.
+/// The rule that all rows follow; `what` they are. Rows are ordered by run. O(rows), times the rules that are
+/// tried.
 ///
 /// # Errors
 /// Why there is none: the most that any attempt came to.
@@ -128,9 +136,14 @@ pub fn fit(family: &Family, rows: &[Row], what: What) -> Result<Quantity, Unfit>
     Err(fitting.why)
 }
 
-/// The rows of each class, each in their order; `None` if all are of one, or one of the traces has none of a class that another has, from which
-/// nothing could be learned.
-pub fn split<R: Copy>(family: &Family, partition: usize, rows: &[R], place: impl Fn(R) -> (usize, u32)) -> Option<BTreeMap<i64, Vec<R>>> {
+/// The rows of each class, each in their order; `None` if all are of one, or one of the traces has none of a
+/// class that another has, from which nothing could be learned.
+pub fn split<R: Copy>(
+    family: &Family,
+    partition: usize,
+    rows: &[R],
+    place: impl Fn(R) -> (usize, u32),
+) -> Option<BTreeMap<i64, Vec<R>>> {
     let mut classes: BTreeMap<i64, Vec<R>> = BTreeMap::new();
     for &row in rows {
         let (run, rank) = place(row);
@@ -177,10 +190,13 @@ impl Fitting<'_> {
             return self.value(&at, &values, &bases).map(Rule::Value);
         }
         self.shift(&at, &values, simple)
-            .or_else(|| (0..self.family.grids.len()).find_map(|grid| self.grid(&at, &values, grid, &bases[0])))
+            .or_else(|| {
+                (0..self.family.grids.len()).find_map(|grid| self.grid(&at, &values, grid, &bases[0]))
+            })
             .or_else(|| self.value(&at, &values, &bases).map(Rule::Value))
             .or_else(|| {
-                let bits: Vec<i64> = values.iter().zip(&at).map(|(value, at)| value ^ i64::from(at.position.rank)).collect();
+                let bits: Vec<i64> =
+                    values.iter().zip(&at).map(|(value, at)| value ^ i64::from(at.position.rank)).collect();
                 self.value(&at, &bits, &bases).map(Rule::Xor)
             })
             .or_else(|| self.shift(&at, &values, &bases))
@@ -190,9 +206,14 @@ impl Fitting<'_> {
         let linear = bases.iter().find_map(|basis| self.linear(at, values, basis)).map(Value::Linear);
         linear.or_else(|| {
             let odd = values[0].checked_shr(values[0].trailing_zeros())?;
-            let exponent = |&value: &i64| (value > 0 && value >> value.trailing_zeros() == odd).then(|| value.trailing_zeros().into());
+            let exponent = |&value: &i64| {
+                (value > 0 && value >> value.trailing_zeros() == odd).then(|| value.trailing_zeros().into())
+            };
             let exponents: Vec<i64> = values.iter().map(exponent).collect::<Option<_>>()?;
-            bases.iter().find_map(|basis| self.linear(at, &exponents, basis)).map(|exponent| Value::Power(odd, exponent))
+            bases
+                .iter()
+                .find_map(|basis| self.linear(at, &exponents, basis))
+                .map(|exponent| Value::Power(odd, exponent))
         })
     }
 
@@ -213,11 +234,13 @@ impl Fitting<'_> {
         }
     }
 
-    /// What a number may be a sum of, the simplest first.
+    /// Returns what a number may be a sum of, the simplest first.
     fn bases(&self, rows: &[&Row]) -> Vec<Vec<Feature>> {
         let first = &rows[0].at;
-        let simple: Vec<Feature> = std::iter::once(Feature::One).chain((0..first.index.len()).map(Feature::Index)).collect();
-        let with = |more: &mut dyn Iterator<Item = Feature>| simple.iter().copied().chain(more).collect::<Vec<_>>();
+        let simple: Vec<Feature> =
+            std::iter::once(Feature::One).chain((0..first.index.len()).map(Feature::Index)).collect();
+        let with =
+            |more: &mut dyn Iterator<Item = Feature>| simple.iter().copied().chain(more).collect::<Vec<_>>();
         let mut bases = vec![simple.clone(), with(&mut std::iter::once(Feature::Rank))];
         if rows.iter().any(|row| row.at.position.rank != row.at.rank) {
             bases.push(with(&mut std::iter::once(Feature::Member)));
@@ -250,13 +273,15 @@ impl Fitting<'_> {
             return None;
         }
         let places: Vec<_> = at.iter().map(|at| grid.coordinates(at.run, at.position.rank)).collect();
-        let targets: Vec<_> = at.iter().zip(values).map(|(at, &value)| grid.coordinates(at.run, value as u32)).collect();
+        let targets: Vec<_> =
+            at.iter().zip(values).map(|(at, &value)| grid.coordinates(at.run, value as u32)).collect();
         let side = |side: usize| {
             [true, false].into_iter().find_map(|forwards| {
-                let moved = |((from, to), at): ((&crate::family::Coordinates, &crate::family::Coordinates), &&At)| {
-                    let moved = i64::from(to[side]) - i64::from(from[side]);
-                    (if forwards { moved } else { -moved }).rem_euclid(grid.sides(at.run)[side].into())
-                };
+                let moved =
+                    |((from, to), at): ((&crate::family::Coordinates, &crate::family::Coordinates), &&At)| {
+                        let moved = i64::from(to[side]) - i64::from(from[side]);
+                        (if forwards { moved } else { -moved }).rem_euclid(grid.sides(at.run)[side].into())
+                    };
                 let moved: Vec<i64> = places.iter().zip(&targets).zip(at).map(moved).collect();
                 self.linear(at, &moved, basis).map(|by| (forwards, by))
             })

@@ -1,9 +1,9 @@
-//! What a rank does, told so that it can be compared between ranks and rank counts: which calls of the program follow each other, whatever their
-//! numbers, and how often.
+//! The sequence of what a rank does, told so that it can be compared between ranks and rank counts: which
+//! calls of the program follow each other, whatever their numbers, and how often.
 //!
-//! A recorder makes a loop of what comes again with the same numbers. A loop of the program over the bits of a rank, or over other ranks, says
-//! another number in each turn and stands in the trace as it ran: as so many calls of one place behind each other. Here both are one thing, a place
-//! of the program with its turns.
+//! A recorder makes a loop of what comes again with the same numbers. A loop of the program over the bits of
+//! a rank, or over other ranks, says another number in each turn and stands in the trace as it ran: as so
+//! many calls of one place behind each other. Here both are one thing, a place of the program with its turns.
 
 use crate::common::{Common, Key, Renamed};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -35,7 +35,7 @@ pub enum Turns {
 }
 
 impl Turns {
-    /// How many turns differ from the ones before.
+    /// Returns how many turns differ from the ones before.
     pub fn entries(&self) -> usize {
         match self {
             Turns::Calls(turns) => turns.len(),
@@ -43,7 +43,7 @@ impl Turns {
         }
     }
 
-    /// How often each entry comes.
+    /// Returns how often each entry comes.
     pub fn times(&self, entry: usize) -> u64 {
         match self {
             Turns::Calls(turns) => turns[entry].0,
@@ -57,7 +57,7 @@ impl Turns {
     }
 }
 
-/// What a rank does. O(its folded calls, times [`LONGEST`]).
+/// Returns what a rank does. O(its folded calls, times [`LONGEST`]).
 pub fn elements(common: &mut Common, renamed: &Renamed, view: &View) -> Vec<Element> {
     Reader { common, renamed, view, said: FxHashMap::default() }.elements(view.acts())
 }
@@ -88,7 +88,8 @@ impl Reader<'_, '_> {
                             body.into_iter().for_each(|element| add(&mut elements, element));
                         }
                         _ => {
-                            let key = self.common.key(Key::Group(body.iter().map(|element| element.key).collect()));
+                            let key =
+                                self.common.key(Key::Group(body.iter().map(|element| element.key).collect()));
                             elements.push(Element { key, turns: Turns::Groups(vec![(turns, body)]) });
                         }
                     }
@@ -152,14 +153,16 @@ impl Reader<'_, '_> {
         found.then_some(grouped)
     }
 
-    /// The keys that come twice or more from this place on, and where that ends: as groups that a recorder found, or beside them.
+    /// The keys that come twice or more from this place on, and where that ends: as groups that a recorder
+    /// found, or beside them.
     fn repeated(&self, elements: &[Element], begin: usize, length: usize) -> Option<(Vec<u32>, usize)> {
         let keys = |at: usize| {
             let run = elements.get(at..at + length)?;
             // Calls of one key are one element already.
             (length > 1).then(|| run.iter().map(|element| element.key).collect::<Vec<u32>>())
         };
-        let of_group = self.common.group(elements[begin].key).filter(|body| body.len() == length).map(<[u32]>::to_vec);
+        let of_group =
+            self.common.group(elements[begin].key).filter(|body| body.len() == length).map(<[u32]>::to_vec);
         [of_group, keys(begin)].into_iter().flatten().find_map(|body| {
             let (mut at, mut turns) = (begin, 0);
             while at < elements.len() {
@@ -177,8 +180,8 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Makes groups of one turn of what is a group elsewhere: a loop over the bits of the rank count has one turn on the fewest ranks, and what comes
-/// once is not found as a loop. `groups` are the bodies of all groups.
+/// Makes groups of one turn of what is a group elsewhere: a loop over the bits of the rank count has one turn
+/// on the fewest ranks, and what comes once is not found as a loop. `groups` are the bodies of all groups.
 pub fn regroup(common: &mut Common, groups: &FxHashSet<Vec<u32>>, elements: &mut Vec<Element>) {
     for element in elements.iter_mut() {
         if let Turns::Groups(turns) = &mut element.turns {
@@ -190,7 +193,9 @@ pub fn regroup(common: &mut Common, groups: &FxHashSet<Vec<u32>>, elements: &mut
     let mut at = keys.len();
     // From the end, so that places before it stay what they are.
     while at > 0 {
-        let found = (2..=LONGEST.min(at)).rev().find(|&length| length < keys.len() && groups.contains(&keys[at - length..at]));
+        let found = (2..=LONGEST.min(at))
+            .rev()
+            .find(|&length| length < keys.len() && groups.contains(&keys[at - length..at]));
         if let Some(length) = found {
             let body: Vec<Element> = elements.drain(at - length..at).collect();
             let key = common.key(Key::Group(keys[at - length..at].to_vec()));

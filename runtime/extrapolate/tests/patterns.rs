@@ -60,10 +60,16 @@ fn destinations(pattern: Pattern, rank: u32, side: i32) -> Vec<i32> {
 fn program(patterns: &[(Pattern, i64)], turns: u64, side: u32) -> Trace {
     let ranks = side * side * side;
     let sites = (0..patterns.len()).map(|line| format!("program.c:{line} main"));
-    let part = Part { ranks, functions: std::iter::once(FUNCTION.to_owned()).collect(), sites: sites.collect(), ..Part::default() };
+    let part = Part {
+        ranks,
+        functions: std::iter::once(FUNCTION.to_owned()).collect(),
+        sites: sites.collect(),
+        ..Part::default()
+    };
     let fields = vec![Field::Rank, Field::Count];
-    let templates: Vec<Template> =
-        (1..=patterns.len() as u32).map(|site| Template { function: 0, site, code: 0, fields: fields.clone() }).collect();
+    let templates: Vec<Template> = (1..=patterns.len() as u32)
+        .map(|site| Template { function: 0, site, code: 0, fields: fields.clone() })
+        .collect();
     let mut assembly = Assembly::new(part);
     for rank in 0..ranks {
         let mut body: Vec<Item> = Vec::new();

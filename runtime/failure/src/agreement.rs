@@ -1,11 +1,12 @@
-//! What the members of a communicator agree on whoever of them fails: `MPIX_Comm_agree` and `MPIX_Comm_shrink`.
+//! Agreements of a communicator's members, whoever of them fails: `MPIX_Comm_agree` and `MPIX_Comm_shrink`.
 //!
-//! A member comes in with what it has to say, or fails before: once that is so of all, the others agree. What they say goes up a binomial tree of those that
-//! are there, and what comes of it down again, as in the early returning agreement of Herault et al. ("Practical scalable consensus for pseudo-synchronous distributed
+//! A member comes in with what it has to say, or fails before: once that is so of all, the others agree. What
+//! they say goes up a binomial tree of those that are there, and what comes of it down again, as in the early
+//! returning agreement of Herault et al. ("Practical scalable consensus for pseudo-synchronous distributed
 //! systems", SC 2015). The root waits until it is known who has failed.
 //!
-//! The process of the communicator's first member keeps the round (`round.rs`), whether that member lives or not; the others tell it who comes in, and it tells them
-//! what comes of it (`remote.rs`).
+//! The process of the communicator's first member keeps the round (`round.rs`), whether that member lives or
+//! not; the others tell it who comes in, and it tells them what comes of it (`remote.rs`).
 
 use crate::CHAPTER;
 use crate::members::Members;
@@ -15,7 +16,7 @@ use message::chapter::id::Token;
 use message::handle;
 use message::request::Body;
 use objects::Objects;
-use objects::error::{ErrorClass, Failure, Result};
+use objects::error::{ErrorClass, Failure, FailureScope, Result};
 use objects::group::Group;
 use objects::handle::COMM_NULL;
 use objects::slab::Slab;
@@ -51,7 +52,8 @@ pub struct Agreements {
     counts: FxHashMap<(u32, Option<u32>), Vec<u32>>,
     /// Agreements that this process keeps.
     pub(crate) rounds: FxHashMap<Key, Round>,
-    /// Members of communicators, by context, as far as this process keeps their agreements or they are of two sides.
+    /// Members of communicators, by context, as far as this process keeps their agreements or they are of two
+    /// sides.
     pub(crate) members: FxHashMap<u32, Members>,
     /// Contexts whose members this process has told who keeps the agreements.
     pub(crate) introduced: FxHashSet<u32>,
@@ -60,7 +62,8 @@ pub struct Agreements {
 }
 
 impl Agreements {
-    /// The mounted rank comes in: its request. The flag that all agree on goes to `target`, unless that is null.
+    /// The mounted rank comes in: its request. The flag that all agree on goes to `target`, unless that is
+    /// null.
     ///
     /// # Errors
     /// `MPI_ERR_OTHER` if other members agree on something else.
@@ -72,7 +75,7 @@ impl Agreements {
         subject: Subject,
         (flag, target): (i32, Addr),
     ) -> Result<usize> {
-        let me = messages.current;
+        let me = messages.me();
         messages.flush_batch();
         let communicator = objects.comms.at(comm);
         let context = communicator.context;
@@ -81,20 +84,30 @@ impl Agreements {
         } else {
             Members::of(communicator, me)
         };
-        let Some(member) = members.group.rank_of(me) else { unreachable!("who has the communicator is a member") };
+        let Some(member) = members.group.rank_of(me) else {
+            unreachable!("who has the communicator is a member")
+        };
         let alone = communicator.is_self.then_some(me);
-        let counts = self.counts.entry((context, alone)).or_insert_with(|| vec![0; members.group.size() as usize]);
+        let counts =
+            self.counts.entry((context, alone)).or_insert_with(|| vec![0; members.group.size() as usize]);
         let count = &mut counts[member as usize];
         let key = Key { context, number: *count, alone };
         if self.rounds.get(&key).is_some_and(|round| round.subject != subject) {
             return Err(Failure::new(ErrorClass::OTHER, Round::DIFFER));
         }
         *count += 1;
-        let part = self.parts.insert(Part { key, subject, side: members.side(member), target, request: 0, outcome: None });
+        let part = self.parts.insert(Part {
+            key,
+            subject,
+            side: members.side(member),
+            target,
+            request: 0,
+            outcome: None,
+        });
         let request = messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [part, member] });
         self.parts[part].request = request;
-        let acknowledged = messages.faults.as_ref().map_or(0, |faults| faults.acknowledged(me, context));
-        let process = messages.remote.as_ref().map_or(0, |remote| remote.me);
+        let acknowledged = messages.faults().map_or(0, |faults| faults.acknowledged(me, context));
+        let process = messages.peers().own_number();
         let entry = Entry { rank: me, clock: messages.clock(me), flag, acknowledged, process, part };
         match keeper(messages, &members.group) {
             Some(keeper) => self.tell_entry(messages, keeper, key, subject, entry, &members),
@@ -118,7 +131,7 @@ impl Agreements {
         let Some(members) = self.members_of(key) else { unreachable!("who comes first tells it") };
         let round = self.rounds.entry(key).or_insert_with(|| Round::new(subject, &members.group, messages));
         if round.subject != subject {
-            messages.broken(Round::DIFFER);
+            messages.peers_mut().fail(Round::DIFFER);
         }
         round.enter(member, entry);
         self.settle(messages, objects, key, &members);
@@ -152,7 +165,7 @@ impl Agreements {
         let settled = round.settle(messages, members);
         let context = objects.comms.next_context();
         self.tell_outcome(messages, &settled, context);
-        let here = messages.remote.as_ref().map_or(0, |remote| remote.me);
+        let here = messages.peers().own_number();
         let comms = match settled.subject {
             Subject::Flag => [COMM_NULL; 2],
             Subject::Survivors if key.alone.is_some() => [objects.comms.make_self(None), COMM_NULL],
@@ -174,7 +187,10 @@ impl Agreements {
     /// The mounted rank takes the outcome.
     pub(crate) fn leave(&mut self, messages: &mut Messages, [index, _]: Token) -> Result {
         let part = self.parts.remove(index);
-        let Some(Part { subject, side, target, outcome: Some(Outcome { flags, failed, comms }), .. }) = part else {
+        let Some(Part {
+            key, subject, side, target, outcome: Some(Outcome { flags, failed, comms }), ..
+        }) = part
+        else {
             unreachable!("its request is complete")
         };
         if target != Addr::NULL {
@@ -183,11 +199,14 @@ impl Agreements {
         self.made = comms[side];
         match failed.filter(|_| subject == Subject::Flag) {
             Some(rank) => {
-                if let Some(faults) = &mut messages.faults {
-                    faults.falls_behind(messages.current);
+                let me = messages.me();
+                if let Some(faults) = messages.faults_mut() {
+                    faults.falls_behind(me);
                 }
-                let text = format!("rank {rank} of MPI_COMM_WORLD has failed, and not all members have acknowledged that");
-                Err(Failure::new(ErrorClass::PROC_FAILED, text))
+                let text = format!(
+                    "rank {rank} of MPI_COMM_WORLD has failed, and not all members have acknowledged that"
+                );
+                Err(Failure::new(ErrorClass::PROC_FAILED, text).within(FailureScope::Context(key.context)))
             }
             None => Ok(()),
         }
@@ -198,13 +217,13 @@ impl Agreements {
         self.made
     }
 
-    /// What a rank waits for, in a deadlock's report, and what that is called on all processes.
+    /// Returns what a rank waits for, in a deadlock's report, and what that is called on all processes.
     pub(crate) fn waits(&self, messages: &Messages, part: u32) -> Option<(String, Vec<u8>)> {
         let part = self.parts.get(part)?;
         Some((self.missing(messages, part.key).unwrap_or_default(), part.key.bytes()))
     }
 
-    /// Who has neither come in nor failed, where this process keeps the round.
+    /// Returns who has neither come in nor failed, where this process keeps the round.
     pub(crate) fn missing(&self, messages: &Messages, key: Key) -> Option<String> {
         Some(self.rounds.get(&key)?.missing(messages, &self.members_of(key)?.group))
     }
@@ -212,7 +231,7 @@ impl Agreements {
 
 /// The process that keeps the agreements of these members, unless it is this one.
 fn keeper(messages: &Messages, group: &Group) -> Option<u32> {
-    let remote = messages.remote.as_ref()?;
+    let remote = messages.peers().remote()?;
     let process = remote.blocks.process(group.world_rank(0));
     (process != remote.me).then_some(process)
 }

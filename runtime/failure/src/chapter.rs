@@ -1,4 +1,5 @@
-//! Agreements as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of them.
+//! Agreements as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask
+//! of them.
 
 use crate::agreement::Agreements;
 use crate::round::Key;

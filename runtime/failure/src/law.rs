@@ -2,25 +2,29 @@
 
 use engine::{Random, Time};
 
-/// How the time to a failure is distributed. Both laws have the mean that they are told, the mean time between failures of one rank or node.
+/// The distribution of the time to a failure. Both laws have the mean that they are told, the mean time
+/// between failures of one rank or node.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Law {
     /// A constant rate: what has lasted long fails no sooner than what is new.
     Exponential,
-    /// Weibull's, with this shape: below 1 most fail early (what machines' logs show: Schroeder and Gibson, "A large-scale study of failures in high-performance computing
-    /// systems", DSN 2006, found 0.7 to 0.8), above 1 late; 1 is the exponential law.
+    /// Weibull's, with this shape: below 1 most fail early (what machines' logs show: Schroeder and Gibson,
+    /// "A large-scale study of failures in high-performance computing systems", DSN 2006, found 0.7 to 0.8),
+    /// above 1 late; 1 is the exponential law.
     Weibull(f64),
 }
 
 impl Law {
     /// A time to the failure, with the mean `mean` (seconds).
-    // Weibull's by its inverse: x = scale * E^(1/shape) with E exponential of mean 1, whose mean is scale * Gamma(1 + 1/shape). `libm` and not the C library, whose last bits
-    // differ from version to version.
+    // Weibull's by its inverse: x = scale * E^(1/shape) with E exponential of mean 1, whose mean is scale *
+    // Gamma(1 + 1/shape). `libm` and not the C library, whose last bits differ from version to version.
     pub(crate) fn draw(self, mean: f64, random: &mut Random) -> f64 {
         let exponential = random.exponential();
         match self {
             Law::Exponential => mean * exponential,
-            Law::Weibull(shape) => mean / libm::tgamma(1.0 + 1.0 / shape) * libm::pow(exponential, 1.0 / shape),
+            Law::Weibull(shape) => {
+                mean / libm::tgamma(1.0 + 1.0 / shape) * libm::pow(exponential, 1.0 / shape)
+            }
         }
     }
 }
@@ -49,7 +53,8 @@ mod tests {
         }
     }
 
-    // P(X < x) = 1 - exp(-(x / scale)^shape), at the mean: shape 0.7 has Gamma(1 + 1/0.7) = 1.2658, shape 1 is exponential.
+    // P(X < x) = 1 - exp(-(x / scale)^shape), at the mean: shape 0.7 has Gamma(1 + 1/0.7) = 1.2658, shape 1
+    // is exponential.
     #[test]
     fn a_small_shape_fails_early() {
         let before = |law| draws(law).iter().filter(|&&x| x < 50.0).count() as f64 / 200_000.0;

@@ -1,7 +1,8 @@
 //! Failures of ranks: which rank fails when.
 //!
-//! What a run is told to have fail (`specification.rs`: a list, a file, a law with a seed) becomes a [`Plan`], the same on every process of a run: nobody has to be
-//! told of a failure that everybody can work out. docs/failures.md has the model.
+//! What a run is told to have fail (`specification.rs`: a list, a file, a law with a seed) becomes a
+//! [`Plan`], the same on every process of a run: nobody has to be told of a failure that everybody can work
+//! out. docs/reference/failures.md has the model.
 
 mod agreement;
 mod chapter;
@@ -20,5 +21,6 @@ pub use specification::Specification;
 pub const CHAPTER: message::chapter::id::ChapterId = message::chapter::id::ChapterId(5);
 
 /// The exit status of a run that a failure has ended.
-// EX_TEMPFAIL of sysexits.h: what failed may be tried again, from its last checkpoint for one. No error class of MPI that ends a run has this number.
+// EX_TEMPFAIL of sysexits.h: what failed may be tried again, from its last checkpoint for one. No error class
+// of MPI that ends a run has this number.
 pub const STATUS: i32 = 75;

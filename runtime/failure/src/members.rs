@@ -18,15 +18,22 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// The members of a communicator; of `MPI_COMM_SELF` and its duplicates, whoever asks. O(members) for an intercommunicator.
+    /// The members of a communicator; of `MPI_COMM_SELF` and its duplicates, whoever asks. O(members) for an
+    /// intercommunicator.
     pub(crate) fn of(comm: &Comm, me: u32) -> Members {
         let Some(remote) = &comm.remote else {
-            return Members { group: if comm.is_self { Group::of_one(me) } else { comm.group.clone() }, first: None };
+            return Members {
+                group: if comm.is_self { Group::of_one(me) } else { comm.group.clone() },
+                first: None,
+            };
         };
         // In an order on which both sides agree: their first members differ.
         let local_first = comm.group.world_rank(0) < remote.world_rank(0);
         let (first, second) = if local_first { (&comm.group, remote) } else { (remote, &comm.group) };
-        Members { group: Group::from_ranks(first.iter().chain(second.iter()).collect()), first: Some(first.size()) }
+        Members {
+            group: Group::from_ranks(first.iter().chain(second.iter()).collect()),
+            first: Some(first.size()),
+        }
     }
 
     /// The one member.
@@ -34,7 +41,7 @@ impl Members {
         Members { group: Group::of_one(rank), first: None }
     }
 
-    /// Whether they are of two sides.
+    /// Returns `true` if they are of two sides.
     pub(crate) fn are_two_sides(&self) -> bool {
         self.first.is_some()
     }
@@ -44,7 +51,8 @@ impl Members {
         self.first.is_some_and(|first| member >= first).into()
     }
 
-    /// What all of a side have set, by what each member says: of an intercommunicator the members of the other side (MPICH and Open MPI have it so).
+    /// Returns what all of a side have set, by what each member says: of an intercommunicator the members of
+    /// the other side (MPICH and Open MPI have it so).
     pub(crate) fn flags(&self, said: impl Iterator<Item = (u32, i32)>) -> [i32; 2] {
         let mut flags = [!0; 2];
         for (member, flag) in said {
@@ -54,7 +62,7 @@ impl Members {
         flags
     }
 
-    /// Who is left, by the numbers of these members.
+    /// Returns who is left, by the numbers of these members.
     pub(crate) fn survivors(&self, left: impl Iterator<Item = u32>) -> Survivors {
         let mut sides = [Vec::new(), Vec::new()];
         left.for_each(|member| sides[self.side(member)].push(self.group.world_rank(member)));
@@ -82,7 +90,8 @@ pub(crate) struct Survivors {
 }
 
 impl Survivors {
-    /// Their communicator, as each side has it; none where nobody is left of one of two sides, as with `MPI_Comm_split`.
+    /// Their communicator, as each side has it; none where nobody is left of one of two sides, as with
+    /// `MPI_Comm_split`.
     pub(crate) fn make(&self, objects: &mut Objects) -> [usize; 2] {
         match &self.other {
             None => [objects.comms.make(self.group.clone(), None, None), COMM_NULL],

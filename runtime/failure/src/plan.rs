@@ -41,7 +41,7 @@ impl Plan {
         self.first
     }
 
-    /// When a rank fails.
+    /// Returns when a rank fails.
     pub fn of(&self, rank: u32) -> Option<Time> {
         self.times.get(&rank).copied()
     }
@@ -63,7 +63,10 @@ mod tests {
         let at = |rank, ps| Failure { rank, at: Time::from_ps(ps) };
         let plan = Plan::new([at(7, 30), at(3, 20), at(2, 20), at(7, 25), at(2, 90)]);
         assert_eq!(plan.first(), Some(at(2, 20)));
-        assert_eq!((plan.of(7), plan.of(2), plan.of(1)), (Some(Time::from_ps(25)), Some(Time::from_ps(20)), None));
+        assert_eq!(
+            (plan.of(7), plan.of(2), plan.of(1)),
+            (Some(Time::from_ps(25)), Some(Time::from_ps(20)), None)
+        );
         assert_eq!(plan.ranks(), [2, 3, 7]);
         assert_eq!(Plan::default().first(), None);
     }

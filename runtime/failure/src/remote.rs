@@ -1,4 +1,5 @@
-//! What processes tell each other of agreements: who comes in, to the process that keeps them, and what comes of it, to the others.
+//! Messages between processes about agreements: who comes in, to the process that keeps them, and what comes
+//! of it, to the others.
 
 use crate::CHAPTER;
 use crate::agreement::{Agreements, Subject};
@@ -22,7 +23,15 @@ fn subject_of(byte: u8) -> Subject {
 impl Agreements {
     /// A rank of this process comes into a round that another process keeps.
     // With the members the first time: their communicator may not have been made there yet.
-    pub(crate) fn tell_entry(&mut self, messages: &mut Messages, keeper: u32, key: Key, subject: Subject, entry: Entry, members: &Members) {
+    pub(crate) fn tell_entry(
+        &mut self,
+        messages: &mut Messages,
+        keeper: u32,
+        key: Key,
+        subject: Subject,
+        entry: Entry,
+        members: &Members,
+    ) {
         let mut body = Vec::new();
         key.put(&mut body);
         body.u8(subject as u8);
@@ -34,10 +43,16 @@ impl Agreements {
         if self.introduced.insert(key.context) {
             members.put(&mut body);
         }
-        messages.others().streams.put(keeper, Kind::Chapter(CHAPTER, ENTRY), &body);
+        messages.peers_mut().others().streams.put(keeper, Kind::Chapter(CHAPTER, ENTRY), &body);
     }
 
-    fn entry_arrived(&mut self, messages: &mut Messages, objects: &mut Objects, process: u32, mut record: Take) {
+    fn entry_arrived(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        process: u32,
+        mut record: Take,
+    ) {
         let key = Key::take(&mut record);
         let subject = subject_of(record.u8());
         let (rank, clock) = (record.u32(), Time::from_ps(record.u64()));
@@ -45,14 +60,18 @@ impl Agreements {
         if !record.is_empty() {
             self.members.entry(key.context).or_insert(Members::take(&mut record));
         }
-        let Some(member) = self.members.get(&key.context).and_then(|members| members.group.rank_of(rank)) else { return };
+        let Some(member) = self.members.get(&key.context).and_then(|members| members.group.rank_of(rank))
+        else {
+            return;
+        };
         let entry = Entry { rank, clock, flag, acknowledged, process, part };
         self.entered(messages, objects, key, subject, (member, entry));
     }
 
-    /// What came of a round goes to the other processes with members; the new communicator, if any, has this context.
+    /// Tells the other processes with members what came of a round; the new communicator, if any, has this
+    /// context.
     pub(crate) fn tell_outcome(&self, messages: &mut Messages, settled: &Settled, context: u32) {
-        let Some(remote) = &mut messages.remote else { return };
+        let Some(remote) = messages.peers_mut().remote_mut() else { return };
         let mut processes: Vec<u32> = settled.leaving.iter().map(|left| left.process).collect();
         processes.sort_unstable();
         processes.dedup();
@@ -94,7 +113,14 @@ impl Agreements {
     }
 
     /// A record of this chapter, from `process`.
-    pub(crate) fn record_arrived(&mut self, messages: &mut Messages, objects: &mut Objects, process: u32, kind: u8, record: Take) {
+    pub(crate) fn record_arrived(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        process: u32,
+        kind: u8,
+        record: Take,
+    ) {
         match kind {
             ENTRY => self.entry_arrived(messages, objects, process, record),
             _ => self.outcome_arrived(messages, objects, record),

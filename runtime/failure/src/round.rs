@@ -1,4 +1,5 @@
-//! One agreement, on the process that keeps it: who has come in, who has failed before, what comes of it and when.
+//! One agreement, on the process that keeps it: who has come in, who has failed before, what comes of it and
+//! when.
 
 use crate::agreement::Subject;
 use crate::members::{Members, Survivors};
@@ -95,7 +96,7 @@ impl Round {
 
     /// Nobody has come in.
     pub(crate) fn new(subject: Subject, group: &Group, messages: &Messages) -> Round {
-        let failed = messages.faults.iter().flat_map(|faults| faults.failed());
+        let failed = messages.faults().into_iter().flat_map(|faults| faults.failed());
         let lost = failed.filter(|failed| group.rank_of(failed.rank).is_some()).count() as u32;
         Round { subject, members: (0..group.size()).map(|_| None).collect(), there: 0, lost }
     }
@@ -113,20 +114,24 @@ impl Round {
         lost
     }
 
-    /// Whether all have come in or failed.
+    /// Returns `true` if all have come in or failed.
     pub(crate) fn is_complete(&self) -> bool {
         self.there + self.lost >= self.members.len() as u32
     }
 
-    /// What comes of it, when all are there or lost.
+    /// Returns what comes of it, when all are there or lost.
     pub(crate) fn settle(self, messages: &mut Messages, members: &Members) -> Settled {
-        // Who has come in and failed since has had its say; as a member of the new communicator it is one that has failed.
-        let lost = |rank: u32| members.group.rank_of(rank).is_some_and(|member| self.members[member as usize].is_none());
-        let numbered = || (0..).zip(&self.members).filter_map(|(member, entry)| Some((member, entry.as_ref()?)));
+        // Who has come in and failed since has had its say; as a member of the new communicator it is one
+        // that has failed.
+        let lost = |rank: u32| {
+            members.group.rank_of(rank).is_some_and(|member| self.members[member as usize].is_none())
+        };
+        let numbered =
+            || (0..).zip(&self.members).filter_map(|(member, entry)| Some((member, entry.as_ref()?)));
         let there: Vec<&Entry> = numbered().map(|(_, entry)| entry).collect();
         let least = there.iter().map(|entry| entry.acknowledged).min().unwrap_or(0) as usize;
         let (mut known, mut failed, mut ranks) = (Time::ZERO, None, 0);
-        if let Some(faults) = &messages.faults {
+        if let Some(faults) = messages.faults() {
             for (place, one) in faults.failed().iter().enumerate().filter(|(_, one)| lost(one.rank)) {
                 known = known.max(faults.known(one));
                 ranks += 1;
@@ -150,20 +155,25 @@ impl Round {
         }
     }
 
-    /// Who has neither come in nor failed, in a deadlock's report.
+    /// Returns who has neither come in nor failed, in a deadlock's report.
     pub(crate) fn missing(&self, messages: &Messages, group: &Group) -> String {
-        let failed = |rank: u32| messages.faults.as_ref().is_some_and(|faults| faults.has_failed(rank));
-        let missing = (0..).zip(&self.members).filter(|(_, entry)| entry.is_none()).map(|(member, _)| group.world_rank(member));
+        let failed = |rank: u32| messages.faults().is_some_and(|faults| faults.has_failed(rank));
+        let missing = (0..)
+            .zip(&self.members)
+            .filter(|(_, entry)| entry.is_none())
+            .map(|(member, _)| group.world_rank(member));
         let missing: Vec<u32> = missing.filter(|&rank| !failed(rank)).collect();
         let what = if self.subject == Subject::Flag { "agree" } else { "shrink" };
         format!("{} of MPI_COMM_WORLD to {what} as well, or to fail", ranks_text(&missing))
     }
 }
 
-/// Up a binomial tree of those that are there and down again: when each has the outcome. The root waits until `known`.
-// The parent of i is i without its last bit, so that all children of one come behind it: one pass back and one forth.
+/// Up a binomial tree of those that are there and down again: when each has the outcome. The root waits until
+/// `known`.
+// The parent of i is i without its last bit, so that all children of one come behind it: one pass back and
+// one forth.
 fn walk(messages: &mut Messages, there: &[&Entry], known: Time, bytes: u64) -> Vec<Time> {
-    let way = |from: usize, to: usize| messages.wire.way(there[from].rank, there[to].rank, bytes);
+    let way = |from: usize, to: usize| messages.fabric().wire().way(there[from].rank, there[to].rank, bytes);
     let mut times: Vec<Time> = there.iter().map(|entry| entry.clock).collect();
     for child in (1..there.len()).rev() {
         let parent = child & (child - 1);
@@ -177,7 +187,7 @@ fn walk(messages: &mut Messages, there: &[&Entry], known: Time, bytes: u64) -> V
         times[child] = times[parent] + way(parent, child);
     }
     for _ in 0..2 * there.len().saturating_sub(1) {
-        messages.profile.message(bytes);
+        messages.ranks_mut().profile_mut().internal_message(bytes);
     }
     times
 }

@@ -33,7 +33,7 @@ pub struct Draw {
     law: Law,
     /// Mean time between failures of one, in seconds.
     mtbf: f64,
-    /// Whether whole nodes fail.
+    /// `true` if whole nodes fail.
     nodes: bool,
     seed: u64,
 }
@@ -41,7 +41,8 @@ pub struct Draw {
 /// How a failure is written.
 const FORM: &str = "write RANK@TIME or FIRST-LAST@TIME, such as 3@1.5ms,8-15@2s";
 
-/// Units of a mean time between failures that are no units of virtual time, which is shorter; a year as astronomers have it.
+/// Units of a mean time between failures that are no units of virtual time, which is shorter; a year as
+/// astronomers have it.
 const LONG_UNITS: [(&str, f64); 3] = [("h", 3600.0), ("d", 86_400.0), ("y", 365.25 * 86_400.0)];
 
 impl Specification {
@@ -51,19 +52,20 @@ impl Specification {
     /// A sentence with what may be written.
     pub fn parse(text: &str) -> Result<Specification, String> {
         let Some((kind, rest)) = text.split_once(':') else {
-            let ranks: Result<Vec<Ranks>, String> = text.split(',').map(|part| Ranks::parse(part.trim())).collect();
+            let ranks: Result<Vec<Ranks>, String> =
+                text.split(',').map(|part| Ranks::parse(part.trim())).collect();
             return ranks.map(Specification::List);
         };
         match kind {
             "file" if !rest.is_empty() => Ok(Specification::File(rest.into())),
             "exponential" | "weibull" => Draw::parse(kind, rest).map(Specification::Drawn),
-            _ => {
-                Err(format!("failures are a list ({FORM}), file:PATH, or exponential:mtbf=TIME,... or weibull:mtbf=TIME,shape=NUMBER,..."))
-            }
+            _ => Err(format!(
+                "failures are a list ({FORM}), file:PATH, or exponential:mtbf=TIME,... or weibull:mtbf=TIME,shape=NUMBER,..."
+            )),
         }
     }
 
-    /// Who of a run of `ranks` ranks, `node` of which share a node, fails when.
+    /// Returns who of a run of `ranks` ranks, `node` of which share a node, fails when.
     ///
     /// # Errors
     /// A sentence: a rank that the run has not, a file that cannot be read.
@@ -82,24 +84,39 @@ impl Specification {
 
 fn listed(list: &[Ranks], ranks: u32) -> Result<Plan, String> {
     if let Some(other) = list.iter().find(|part| part.last >= ranks) {
-        return Err(format!("there is no rank {} to fail: the run has the ranks 0 to {}", other.last, ranks - 1));
+        return Err(format!(
+            "there is no rank {} to fail: the run has the ranks 0 to {}",
+            other.last,
+            ranks - 1
+        ));
     }
-    Ok(Plan::new(list.iter().flat_map(|part| (part.first..=part.last).map(|rank| Failure { rank, at: part.at }))))
+    Ok(Plan::new(
+        list.iter().flat_map(|part| (part.first..=part.last).map(|rank| Failure { rank, at: part.at })),
+    ))
 }
 
 fn read(path: &Path) -> Result<Vec<Ranks>, String> {
     let text = engine::text::read(path, engine::text::LIST)
         .map_err(|why| format!("cannot read {}, the list of failures (-xsim-fail): {why}", path.display()))?;
-    let lines = (1..).zip(text.lines()).map(|(number, line)| (number, line.split('#').next().unwrap_or_default().trim()));
+    let lines = (1..)
+        .zip(text.lines())
+        .map(|(number, line)| (number, line.split('#').next().unwrap_or_default().trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty());
-    lines.map(|(number, line)| Ranks::parse(line).map_err(|why| format!("{}: line {number}: {why}", path.display()))).collect()
+    lines
+        .map(|(number, line)| {
+            Ranks::parse(line).map_err(|why| format!("{}: line {number}: {why}", path.display()))
+        })
+        .collect()
 }
 
 impl Ranks {
     fn parse(text: &str) -> Result<Ranks, String> {
-        let (ranks, time) =
-            text.split_once('@').or_else(|| text.split_once(char::is_whitespace)).ok_or(format!("'{text}' is no failure: {FORM}"))?;
-        let (first, last) = engine::text::bounds(ranks).ok_or_else(|| format!("'{ranks}' is no rank and no range of ranks: {FORM}"))?;
+        let (ranks, time) = text
+            .split_once('@')
+            .or_else(|| text.split_once(char::is_whitespace))
+            .ok_or(format!("'{text}' is no failure: {FORM}"))?;
+        let (first, last) = engine::text::bounds(ranks)
+            .ok_or_else(|| format!("'{ranks}' is no rank and no range of ranks: {FORM}"))?;
         if first > last {
             return Err(format!("the range {first}-{last} has no rank: write the lesser one first"));
         }
@@ -116,29 +133,40 @@ impl Draw {
                 Some(("mtbf", value)) => mtbf = Some(long_time(value)?),
                 Some(("shape", value)) if kind == "weibull" => {
                     let value = value.parse::<f64>().ok().filter(|shape| (0.1..=100.0).contains(shape));
-                    shape = Some(value.ok_or("the shape of a Weibull law is a number from 0.1 to 100, such as 0.7")?);
+                    shape = Some(
+                        value.ok_or("the shape of a Weibull law is a number from 0.1 to 100, such as 0.7")?,
+                    );
                 }
                 Some(("per", "rank")) => nodes = false,
                 Some(("per", "node")) => nodes = true,
                 Some(("seed", value)) => {
-                    seed = value.parse().map_err(|_| format!("'{value}' is no seed: write a whole number, such as seed=7"))?
+                    seed = value
+                        .parse()
+                        .map_err(|_| format!("'{value}' is no seed: write a whole number, such as seed=7"))?
                 }
                 _ => {
                     let shape = if kind == "weibull" { "shape=NUMBER, " } else { "" };
-                    return Err(format!("'{part}' is nothing that {kind} has: write mtbf=TIME, {shape}per=rank or per=node, seed=NUMBER"));
+                    return Err(format!(
+                        "'{part}' is nothing that {kind} has: write mtbf=TIME, {shape}per=rank or per=node, seed=NUMBER"
+                    ));
                 }
             }
         }
-        let mtbf = mtbf.ok_or_else(|| format!("{kind} needs the mean time between failures of one rank or node: {kind}:mtbf=5y"))?;
+        let mtbf = mtbf.ok_or_else(|| {
+            format!("{kind} needs the mean time between failures of one rank or node: {kind}:mtbf=5y")
+        })?;
         let law = match (kind, shape) {
             ("weibull", Some(shape)) => Law::Weibull(shape),
-            ("weibull", None) => return Err("weibull needs a shape, such as weibull:mtbf=5y,shape=0.7".to_owned()),
+            ("weibull", None) => {
+                return Err("weibull needs a shape, such as weibull:mtbf=5y,shape=0.7".to_owned());
+            }
             _ => Law::Exponential,
         };
         Ok(Draw { law, mtbf, nodes, seed })
     }
 
-    // A stream of random numbers for each, so that rank 5 fails at one time however many ranks there are. O(ranks), on each process.
+    // A stream of random numbers for each, so that rank 5 fails at one time however many ranks there are.
+    // O(ranks), on each process.
     fn plan(&self, ranks: u32, node: u32) -> Plan {
         let together = if self.nodes { node.max(1) } else { 1 };
         let last = |first: u32| first.saturating_add(together - 1).min(ranks - 1);
@@ -162,7 +190,11 @@ fn long_time(text: &str) -> Result<f64, String> {
         }
     }
     let span: Span = text.parse().map_err(|why: engine::ParseSpanError| format!("{why}, or in h, d or y"))?;
-    if span == Span::ZERO { Err("a mean time between failures is above 0".to_owned()) } else { Ok(span.as_ps() as f64 * 1e-12) }
+    if span == Span::ZERO {
+        Err("a mean time between failures is above 0".to_owned())
+    } else {
+        Ok(span.as_ps() as f64 * 1e-12)
+    }
 }
 
 #[cfg(test)]
@@ -179,7 +211,10 @@ mod tests {
     #[test]
     fn a_list_names_ranks_and_ranges() {
         let plan = plan("3@1.5us, 5-7@2ns", 8, 1);
-        assert_eq!([3, 5, 6, 7].map(|rank| at(&plan, rank)), [Some(1_500_000), Some(2000), Some(2000), Some(2000)]);
+        assert_eq!(
+            [3, 5, 6, 7].map(|rank| at(&plan, rank)),
+            [Some(1_500_000), Some(2000), Some(2000), Some(2000)]
+        );
         assert_eq!((plan.first(), at(&plan, 4)), (Some(Failure { rank: 5, at: Time::from_ps(2000) }), None));
     }
 
@@ -188,7 +223,8 @@ mod tests {
         let nodes = plan("exponential:mtbf=1h,per=node,seed=4", 10, 4);
         assert_eq!((at(&nodes, 0), at(&nodes, 8)), (at(&nodes, 3), at(&nodes, 9)));
         assert_ne!(at(&nodes, 3), at(&nodes, 4));
-        let (few, many) = (plan("exponential:mtbf=1h,seed=4", 10, 4), plan("exponential:mtbf=1h,seed=4", 1000, 4));
+        let (few, many) =
+            (plan("exponential:mtbf=1h,seed=4", 10, 4), plan("exponential:mtbf=1h,seed=4", 1000, 4));
         assert!((0..10).all(|rank| few.of(rank).is_some() && few.of(rank) == many.of(rank)));
         assert_ne!(few.of(0), plan("exponential:mtbf=1h,seed=5", 10, 4).of(0));
     }
@@ -196,8 +232,10 @@ mod tests {
     // The least of n exponential times of mean m is exponential with mean m / n.
     #[test]
     fn many_ranks_fail_sooner() {
-        let firsts =
-            (0..400).map(|seed| plan(&format!("exponential:mtbf=100h,seed={seed}"), 100, 1).first().unwrap().at.as_ps() as f64 * 1e-12);
+        let firsts = (0..400).map(|seed| {
+            plan(&format!("exponential:mtbf=100h,seed={seed}"), 100, 1).first().unwrap().at.as_ps() as f64
+                * 1e-12
+        });
         let mean = firsts.sum::<f64>() / 400.0;
         assert!((mean / 3600.0 - 1.0).abs() < 0.15, "{mean}");
     }
@@ -230,7 +268,13 @@ mod tests {
             let why = Specification::parse(text).unwrap_err();
             assert!(why.contains(part), "{text}: {why}");
         }
-        assert!(Specification::parse("3-8@1s").unwrap().plan(8, 1).unwrap_err().contains("there is no rank 8 to fail"));
+        assert!(
+            Specification::parse("3-8@1s")
+                .unwrap()
+                .plan(8, 1)
+                .unwrap_err()
+                .contains("there is no rank 8 to fail")
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::direction::Direction;
 use crate::exchange::Part;
 use crate::meet::Meet;
 use engine::Time;
+use message::Messages;
 use message::chapter::arrivals::Arrival;
 use objects::error::Failure;
 
@@ -33,6 +34,20 @@ pub(crate) enum Action {
 pub(crate) const WORD: u64 = 8;
 
 impl Action {
+    /// Returns `true` if the message and its answer carry no data of the program.
+    pub(crate) fn is_internal(&self) -> bool {
+        matches!(self, Action::Meet(..) | Action::Advance(_) | Action::Met(_) | Action::Serve(_))
+    }
+
+    /// Counts a message with so many bytes that asks for this or answers.
+    pub(crate) fn count(&self, messages: &mut Messages, bytes: u64) {
+        if self.is_internal() {
+            messages.ranks_mut().profile_mut().internal_message(bytes)
+        } else {
+            messages.ranks_mut().profile_mut().message(bytes)
+        }
+    }
+
     /// Bytes of the message that asks.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
@@ -47,7 +62,7 @@ impl Action {
 }
 
 impl Action {
-    /// Where it is asked, of a file with this home.
+    /// Returns where it is asked, of a file with this home.
     pub(crate) fn place(&self, home: u32) -> u32 {
         if let Action::Part(part) = self { part.rank } else { home }
     }

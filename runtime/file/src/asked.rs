@@ -14,7 +14,7 @@ pub struct Asked {
     pub direction: Direction,
     /// The program's memory.
     pub buffer: Buffer,
-    /// Whether the file's own pointers say where: a sequential file has no others.
+    /// `true` if the file's own pointers say where: a sequential file has no others.
     pub by_shared: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct Transfer {
     pub(crate) named: (usize, usize),
     /// What is written, if a function of the program has converted it.
     pub(crate) converted: Option<Vec<u8>>,
-    /// Whether it has its turn as a whole, so that what is read comes with the answer.
+    /// `true` if it has its turn as a whole, so that what is read comes with the answer.
     pub(crate) atomic: bool,
 }
 
@@ -51,7 +51,7 @@ impl Transfer {
     pub fn convert(&mut self, bytes: Option<Vec<u8>>) {
         self.converted = bytes;
     }
-    /// How far it moves a pointer, in etypes.
+    /// Returns how far it moves a pointer, in etypes.
     pub fn etypes(&self) -> u64 {
         self.etypes
     }
@@ -76,7 +76,8 @@ impl Started {
     }
 }
 
-/// The status of an access to a file: how many bytes of memory it moved, and nothing else (MPI 5.0 section 14.4.1).
+/// The status of an access to a file: how many bytes of memory it moved, and nothing else (MPI 5.0 section
+/// 14.4.1).
 pub(crate) fn status(bytes: u64) -> Status {
     Status { bytes, ..Status::EMPTY }
 }

@@ -1,10 +1,12 @@
-//! Collective buffering in two phases (R. Thakur, W. Gropp, E. Lusk, "Data Sieving and Collective I/O in ROMIO", 1999), on machines with a storage model: some members, the *aggregators*, ask
-//! the servers for all.
+//! Collective buffering in two phases (R. Thakur, W. Gropp, E. Lusk, "Data Sieving and Collective I/O in
+//! ROMIO", 1999), on machines with a storage model: some members, the *aggregators*, ask the servers for all.
 //!
-//! The bytes that all members access together are divided among the aggregators, which go over their parts in rounds of a buffer. In each round every member that may have bytes there
-//! sends them to the aggregator (or asks for them); with the last of these the aggregator asks the servers for all of it at once, and their answer lets it answer the
-//! members (with their bytes, of a read), who go on to the next round. What each aggregator has to wait for the file's home says, where all members meet first.
-//! Times are all that comes of it: data is where it would be without.
+//! The bytes that all members access together are divided among the aggregators, which go over their parts in
+//! rounds of a buffer. In each round every member that may have bytes there sends them to the aggregator (or
+//! asks for them); with the last of these the aggregator asks the servers for all of it at once, and their
+//! answer lets it answer the members (with their bytes, of a read), who go on to the next round. What each
+//! aggregator has to wait for the file's home says, where all members meet first. Times are all that comes of
+//! it: data is where it would be without.
 
 use crate::access::{Access, Action, Answer};
 use crate::direction::Direction;
@@ -22,10 +24,14 @@ use std::collections::BTreeMap;
 /// Marks the index of a round whose aggregator the servers answer, among those of operations.
 pub(crate) const ROUND: u32 = 1 << 31;
 
-/// Whether members' bytes lie between each other's: one begins before the one with the rank below ends.
+/// Returns `true` if members' bytes lie between each other's: one begins before the one with the rank below
+/// ends.
 fn is_interleaved(spans: &[(u64, u64)]) -> bool {
     let mut before = None;
-    spans.iter().filter(|(first, end)| first < end).any(|&(first, end)| before.replace(end).is_some_and(|before| first < before))
+    spans
+        .iter()
+        .filter(|(first, end)| first < end)
+        .any(|&(first, end)| before.replace(end).is_some_and(|before| first < before))
 }
 
 /// The first member on each node, in the order of nodes: who may be an aggregator.
@@ -38,7 +44,8 @@ fn first_on_nodes(messages: &Messages, comm: &Comm) -> Vec<u32> {
 }
 
 impl Files {
-    /// How many nodes the members of a file are on: the aggregators, unless hints say fewer. O(members).
+    /// Returns how many nodes the members of a file are on: the aggregators, unless hints say fewer.
+    /// O(members).
     ///
     /// # Errors
     /// `MPI_ERR_FILE`.
@@ -47,8 +54,15 @@ impl Files {
         Ok(objects.files.comm(&objects.comms, file).map_or(0, |comm| first_on_nodes(messages, comm).len()))
     }
 
-    /// What each member learns at a meeting for a collective access, by the members' parts in the order of ranks; nothing if each asks the servers for itself.
-    pub(crate) fn divide(&self, messages: &Messages, objects: &Objects, file: u32, meets: &[Meet]) -> Vec<Answer> {
+    /// Returns what each member learns at a meeting for a collective access, by the members' parts in the
+    /// order of ranks; nothing if each asks the servers for itself.
+    pub(crate) fn divide(
+        &self,
+        messages: &Messages,
+        objects: &Objects,
+        file: u32,
+        meets: &[Meet],
+    ) -> Vec<Answer> {
         let span = |meet: &Meet| if let Meet::Span(first, end, _) = *meet { (first, end) } else { (0, 0) };
         let spans: Vec<(u64, u64)> = meets.iter().map(span).collect();
         let Some(&Meet::Span(_, _, hints)) = meets.first() else { return Vec::new() };
@@ -58,7 +72,9 @@ impl Files {
             When::Always => some().next().is_some(),
             When::Never => false,
         };
-        let Some(comm) = objects.files.comm(&objects.comms, file).filter(|_| is_wanted) else { return Vec::new() };
+        let Some(comm) = objects.files.comm(&objects.comms, file).filter(|_| is_wanted) else {
+            return Vec::new();
+        };
         let mut ranks = first_on_nodes(messages, comm);
         if hints.nodes != 0 {
             ranks.truncate(hints.nodes as usize);
@@ -66,7 +82,9 @@ impl Files {
         let first = some().map(|span| span.0).min().unwrap_or(0);
         let end = some().map(|span| span.1).max().unwrap_or(0);
         let division = Division::new(first, end, ranks.len() as u32, hints.buffer);
-        let places = |&(first, end): &(u64, u64)| (first < end).then(|| division.aggregator(first)..division.aggregator(end - 1) + 1);
+        let places = |&(first, end): &(u64, u64)| {
+            (first < end).then(|| division.aggregator(first)..division.aggregator(end - 1) + 1)
+        };
         let mut members = vec![0; ranks.len()];
         for span in &spans {
             places(span).into_iter().flatten().for_each(|aggregator| members[aggregator as usize] += 1);
@@ -79,8 +97,16 @@ impl Files {
         spans.iter().map(plan).collect()
     }
 
-    /// An answer to a collective access that is buffered: of the meeting, or of an aggregator. Whether it was one, and is not to be looked at further.
-    pub(crate) fn exchanged(&mut self, messages: &mut Messages, objects: &Objects, index: u32, answer: &Answer, at: Time) -> bool {
+    /// An answer to a collective access that is buffered: of the meeting, or of an aggregator. Whether it was
+    /// one, and is not to be looked at further.
+    pub(crate) fn exchanged(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        answer: &Answer,
+        at: Time,
+    ) -> bool {
         let Some(operation) = self.operations.get_mut(index) else { return false };
         let Some(exchange) = &mut operation.exchange else { return false };
         if answer.failure.is_some() || exchange.plan.is_none() && answer.data.is_empty() {
@@ -90,7 +116,10 @@ impl Files {
         exchange.done = exchange.done.max(at);
         if exchange.plan.is_none() {
             self.learn(messages, objects, index, Plan::take(&answer.data));
-            let Some(Exchange { plan: Some(Plan { first, aggregators, .. }), .. }) = self.exchange(index) else { return true };
+            let Some(Exchange { plan: Some(Plan { first, aggregators, .. }), .. }) = self.exchange(index)
+            else {
+                return true;
+            };
             let places = *first..*first + aggregators.len() as u32;
             places.for_each(|aggregator| self.take_part(messages, objects, index, (aggregator, 0), at));
         } else {
@@ -116,7 +145,11 @@ impl Files {
     fn learn(&mut self, messages: &Messages, objects: &Objects, index: u32, plan: Plan) {
         let operation = &self.operations[index];
         let (file, rank) = (operation.file, operation.rank);
-        let (Some(storage), Some((transfer, from))) = (&messages.wire.storage, &operation.transfer) else { return };
+        let (Some(storage), Some((transfer, from))) =
+            (&messages.fabric().wire().storage, &operation.transfer)
+        else {
+            return;
+        };
         let first = self.first_server(objects, file, storage);
         let mut shares: BTreeMap<(u32, u32), Share> = BTreeMap::new();
         self.part(file, rank).view.pieces(*from, transfer.bytes, &mut |mut at, len| {
@@ -135,16 +168,27 @@ impl Files {
         // The aggregators ask the servers.
         operation.next.clear();
         if let Some(exchange) = &mut operation.exchange {
-            (exchange.open, exchange.shares, exchange.plan) = (plan.aggregators.len() as u32, shares, Some(plan));
+            (exchange.open, exchange.shares, exchange.plan) =
+                (plan.aggregators.len() as u32, shares, Some(plan));
         }
     }
 
     /// The operation's part in a round goes to its aggregator.
-    fn take_part(&mut self, messages: &mut Messages, objects: &Objects, index: u32, (aggregator, round): (u32, u32), at: Time) {
+    fn take_part(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        (aggregator, round): (u32, u32),
+        at: Time,
+    ) {
         let operation = &mut self.operations[index];
         let of = (operation.file, operation.rank);
-        let direction = operation.transfer.as_ref().map_or(Direction::Read, |(transfer, _)| transfer.direction);
-        let Some(Exchange { meeting, plan: Some(plan), shares, .. }) = &mut operation.exchange else { return };
+        let direction =
+            operation.transfer.as_ref().map_or(Direction::Read, |(transfer, _)| transfer.direction);
+        let Some(Exchange { meeting, plan: Some(plan), shares, .. }) = &mut operation.exchange else {
+            return;
+        };
         let (rank, members) = plan.aggregators[(aggregator - plan.first) as usize];
         let Share { bytes, loads } = shares.remove(&(aggregator, round)).unwrap_or_default();
         let loads = (0..).zip(loads).filter(|(_, load)| *load != 0).collect();
@@ -153,7 +197,14 @@ impl Files {
     }
 
     /// A member's part has its turn at the aggregator, which asks the servers with the last.
-    pub(crate) fn aggregate(&mut self, messages: &mut Messages, objects: &Objects, access: Access, part: &Part, at: Time) {
+    pub(crate) fn aggregate(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        access: Access,
+        part: &Part,
+        at: Time,
+    ) {
         let (key, file) = (part.key(access.file), access.file);
         let parts = self.rounds.entry(key).or_default();
         parts.push(access);
@@ -169,7 +220,14 @@ impl Files {
         if loads.is_empty() {
             return self.answer_round(messages, objects, index, at);
         }
-        self.ask(messages, objects, (file, part.rank), Action::Serve(loads.into_iter().collect()), index | ROUND, at);
+        self.ask(
+            messages,
+            objects,
+            (file, part.rank),
+            Action::Serve(loads.into_iter().collect()),
+            index | ROUND,
+            at,
+        );
     }
 
     /// The servers have answered an aggregator, which answers the members of its round.
@@ -183,7 +241,7 @@ impl Files {
 }
 
 impl Access {
-    /// What a part asks of the servers.
+    /// Returns what a part asks of the servers.
     fn loads(&self) -> impl Iterator<Item = (u32, u64)> {
         let loads = if let Action::Part(part) = &self.action { &part.loads[..] } else { &[] };
         loads.iter().copied()

@@ -1,4 +1,5 @@
-//! Files as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of them.
+//! Files as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of
+//! them.
 
 use crate::reading::Reading;
 use crate::state::Files;
@@ -66,7 +67,9 @@ impl Chapter for Files {
         files.sort_unstable();
         for file in files {
             for &number in self.homes[&file].meetings.keys() {
-                if let (Some(name), Some(missing)) = (name(objects, file, number), self.missing(objects, file, number)) {
+                if let (Some(name), Some(missing)) =
+                    (name(objects, file, number), self.missing(objects, file, number))
+                {
                     out.bytes(&name);
                     out.bytes(missing.as_bytes());
                 }
@@ -79,7 +82,7 @@ impl Chapter for Files {
     }
 }
 
-/// What a meeting is called on all processes.
+/// Returns what a meeting is called on all processes.
 fn name(objects: &Objects, file: u32, number: u32) -> Option<Vec<u8>> {
     let mut name = Vec::new();
     name.u32(objects.files.comm(&objects.comms, file)?.context);
@@ -88,7 +91,7 @@ fn name(objects: &Objects, file: u32, number: u32) -> Option<Vec<u8>> {
 }
 
 impl Files {
-    /// Who has not come to a meeting, if this process is its file's home.
+    /// Returns who has not come to a meeting, if this process is its file's home.
     fn missing(&self, objects: &Objects, file: u32, number: u32) -> Option<String> {
         let meeting = self.homes.get(&file)?.meetings.get(&number)?;
         let comm = objects.files.comm(&objects.comms, file)?;

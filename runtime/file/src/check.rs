@@ -23,9 +23,10 @@ pub(crate) fn direction(file: &File, direction: Direction) -> Result {
             ErrorClass::READ_ONLY,
             "the file was opened with MPI_MODE_RDONLY: open it with MPI_MODE_RDWR or MPI_MODE_WRONLY",
         )),
-        Direction::Read if file.amode & MPI_MODE_WRONLY != 0 => {
-            Err(Failure::new(ErrorClass::ACCESS, "the file was opened with MPI_MODE_WRONLY: open it with MPI_MODE_RDWR or MPI_MODE_RDONLY"))
-        }
+        Direction::Read if file.amode & MPI_MODE_WRONLY != 0 => Err(Failure::new(
+            ErrorClass::ACCESS,
+            "the file was opened with MPI_MODE_WRONLY: open it with MPI_MODE_RDWR or MPI_MODE_RDONLY",
+        )),
         _ => Ok(()),
     }
 }
@@ -46,7 +47,8 @@ pub(crate) fn not_negative(what: &str, value: i64) -> Result<u64> {
     u64::try_from(value).map_err(|_| bad_argument(format!("{what} {value} is negative: use 0 or more")))
 }
 
-/// Whether nobody but one rank has the file open.
+/// Returns `true` if nobody but one rank has the file open.
 pub(crate) fn is_alone(objects: &Objects, file: u32) -> bool {
-    objects.files.at(file).owner.is_some() || objects.files.comm(&objects.comms, file).is_some_and(|comm| comm.size() == 1)
+    objects.files.at(file).owner.is_some()
+        || objects.files.comm(&objects.comms, file).is_some_and(|comm| comm.size() == 1)
 }

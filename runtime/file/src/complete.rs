@@ -11,11 +11,18 @@ use engine::Time;
 use message::Messages;
 use message::request::Status;
 use objects::Objects;
-use objects::error::Result;
+use objects::error::{FailureScope, Result};
 
 impl Files {
     /// The answer to an operation is back at its rank's process.
-    pub(crate) fn answered(&mut self, messages: &mut Messages, objects: &Objects, index: u32, answer: Answer, at: Time) {
+    pub(crate) fn answered(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        answer: Answer,
+        at: Time,
+    ) {
         if index & ROUND != 0 {
             return self.answer_round(messages, objects, index & !ROUND, at);
         }
@@ -48,7 +55,9 @@ impl Files {
         // A program that is wrong has closed the file meanwhile: then the host's file is missing too.
         let moved = match self.parts.get(&(file, rank)).map(|part| part.view.clone()) {
             Some(view) if then == Then::Unpack => Ok(transfer::unpack(&view, &transfer.memory, data)),
-            Some(view) => self.host(objects, file).and_then(|host| transfer::load(&host, &view, (from, transfer.bytes), &transfer.memory)),
+            Some(view) => self
+                .host(objects, file)
+                .and_then(|host| transfer::load(&host, &view, (from, transfer.bytes), &transfer.memory)),
             None => self.host(objects, file).map(|_| 0),
         };
         let operation = &mut self.operations[index];
@@ -62,11 +71,17 @@ impl Files {
     ///
     /// # Errors
     /// What it failed with.
-    pub(crate) fn finish_operation(&mut self, messages: &mut Messages, objects: &Objects, index: u32) -> Result<Status> {
-        self.take_broken(messages, index)?;
+    pub(crate) fn finish_operation(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+    ) -> Result<Status> {
+        let scope = self.operations.get(index).map(|operation| FailureScope::File(operation.file));
+        self.take_broken(messages, index).map_err(|failure| failure.within(scope))?;
         self.deliver_operation(objects, index);
         let Some(operation) = self.operations.remove(index) else { return Ok(Status::EMPTY) };
         self.answer = operation.answer.value;
-        operation.answer.failure.map_or(Ok(status(operation.bytes)), Err)
+        operation.answer.failure.map_or(Ok(status(operation.bytes)), |failure| Err(failure.within(scope)))
     }
 }

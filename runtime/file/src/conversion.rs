@@ -1,7 +1,8 @@
 //! Data representations that convert by functions of the program (MPI 5.0 section 14.5.3).
 //!
-//! A function of the program runs with nothing of the simulated MPI borrowed: what a write converts before it begins, what a read converts when its bytes are there, as an errand of the
-//! main loop, and how long predefined datatypes are in the file before anything is computed from that.
+//! A function of the program runs with nothing of the simulated MPI borrowed: what a write converts before it
+//! begins, what a read converts when its bytes are there, as an errand of the main loop, and how long
+//! predefined datatypes are in the file before anything is computed from that.
 
 use objects::datatype::{Constructor, Datatype};
 use objects::error::{ErrorClass, Failure, Result};
@@ -10,7 +11,8 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-/// A conversion function: the program's memory and its datatype's handle, how many of the datatype's elements, and the bytes in the file, which begin with the first of them; its error code.
+/// A conversion function: the program's memory and its datatype's handle, how many of the datatype's
+/// elements, and the bytes in the file, which begin with the first of them; its error code.
 pub type Convert = Rc<dyn Fn(usize, usize, u64, usize) -> i32>;
 /// An extent function: of a predefined datatype's handle the bytes in the file, or the error code.
 pub type Extent = Rc<dyn Fn(usize) -> std::result::Result<i64, i32>>;
@@ -37,13 +39,19 @@ pub struct Conversion {
 
 impl fmt::Debug for Conversion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Conversion").field("name", &self.name).field("extents", &self.extents).finish_non_exhaustive()
+        f.debug_struct("Conversion")
+            .field("name", &self.name)
+            .field("extents", &self.extents)
+            .finish_non_exhaustive()
     }
 }
 
-/// What a function of the program failed with.
+/// Returns what a function of the program failed with.
 pub(crate) fn failed(what: &str, code: i32) -> Box<Failure> {
-    Failure::new(ErrorClass::CONVERSION, format!("the {what} function of the data representation failed with error code {code}"))
+    Failure::new(
+        ErrorClass::CONVERSION,
+        format!("the {what} function of the data representation failed with error code {code}"),
+    )
 }
 
 impl Conversion {
@@ -94,11 +102,16 @@ impl Conversion {
         })
     }
 
-    /// Converts what is written: elements in the program's memory with their datatype's handle, and so many bytes in the file. The world must not be borrowed.
+    /// Converts what is written: elements in the program's memory with their datatype's handle, and so many
+    /// bytes in the file. The world must not be borrowed.
     ///
     /// # Errors
     /// `MPI_ERR_CONVERSION`.
-    pub fn encode(&self, (buffer, datatype): (usize, usize), (elements, bytes): (u64, u64)) -> Result<Option<Vec<u8>>> {
+    pub fn encode(
+        &self,
+        (buffer, datatype): (usize, usize),
+        (elements, bytes): (u64, u64),
+    ) -> Result<Option<Vec<u8>>> {
         let Some(write) = &self.functions.write else { return Ok(None) };
         let mut bytes = vec![0u8; bytes as usize];
         match write(buffer, datatype, elements, bytes.as_mut_ptr() as usize) {

@@ -1,4 +1,5 @@
-//! What a member of a buffered collective access knows: how bytes are divided among aggregators and rounds, and its own part in them.
+//! The knowledge of a member of a buffered collective access: how bytes are divided among aggregators and
+//! rounds, and its own part in them.
 
 use crate::direction::Direction;
 use engine::Time;
@@ -44,7 +45,8 @@ impl Division {
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Plan {
     pub(crate) division: Division,
-    /// The aggregators from `first` on that it has to do with: their world ranks, and how many members have to do with each.
+    /// The aggregators from `first` on that it has to do with: their world ranks, and how many members have
+    /// to do with each.
     pub(crate) first: u32,
     pub(crate) aggregators: Vec<(u32, u32)>,
 }

@@ -15,7 +15,8 @@ pub enum When {
     Never,
 }
 
-/// What hints say of it, by ROMIO's names: `cb_nodes`, `cb_buffer_size`, `romio_cb_read`, `romio_cb_write`. What cannot be understood is as if it were not there (MPI 5.0 section 14.2.8).
+/// A file's hints, by ROMIO's names: `cb_nodes`, `cb_buffer_size`, `romio_cb_read`, `romio_cb_write`.
+/// What cannot be understood is as if it were not there (MPI 5.0 section 14.2.8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hints {
     /// `romio_cb_read` or `romio_cb_write`: `automatic`, `enable`, `disable`.
@@ -35,7 +36,9 @@ impl Default for Hints {
 impl Hints {
     pub(crate) fn of(info: &Info, direction: Direction) -> Hints {
         let text = |key: &str| info.get(key).ok().flatten();
-        let number = |key: &str| text(key).and_then(|value| value.trim().parse::<u64>().ok()).filter(|&number| number > 0);
+        let number = |key: &str| {
+            text(key).and_then(|value| value.trim().parse::<u64>().ok()).filter(|&number| number > 0)
+        };
         let key = if direction == Direction::Read { "romio_cb_read" } else { "romio_cb_write" };
         let when = match text(key) {
             Some("enable") => When::Always,

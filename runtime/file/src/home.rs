@@ -20,7 +20,7 @@ pub(crate) struct Meeting {
 }
 
 impl Meeting {
-    /// Who has come (world ranks).
+    /// Returns who has come (world ranks).
     pub(crate) fn here(&self) -> impl Iterator<Item = u32> {
         self.parts.iter().map(|(access, _)| access.origin)
     }

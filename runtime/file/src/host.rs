@@ -1,4 +1,5 @@
-//! The host's files: opened once a process, read and written at places of their own, so that no pointer of the host's is shared.
+//! The host's files: opened once a process, read and written at places of their own, so that no pointer of
+//! the host's is shared.
 
 use objects::abi::{MPI_MODE_RDONLY, MPI_MODE_WRONLY};
 use objects::error::{ErrorClass, Failure, Result};
@@ -34,12 +35,16 @@ pub(crate) fn failed(what: &str, name: &str, why: &io::Error) -> Box<Failure> {
     Failure::new(class(why), format!("file \"{name}\" cannot be {what}: {why}"))
 }
 
-/// The name that the host knows a file by: without the name of a file system before it, which ROMIO takes (`ufs:`, `nfs:`).
+/// The name that the host knows a file by: without the name of a file system before it, which ROMIO takes
+/// (`ufs:`, `nfs:`).
 pub(crate) fn plain_name(name: &str) -> &str {
-    ["ufs:", "nfs:", "lustre:", "gpfs:", "xfs:"].iter().find_map(|system| name.strip_prefix(system)).unwrap_or(name)
+    ["ufs:", "nfs:", "lustre:", "gpfs:", "xfs:"]
+        .iter()
+        .find_map(|system| name.strip_prefix(system))
+        .unwrap_or(name)
 }
 
-/// How the host opens a file of this access mode.
+/// Returns how the host opens a file of this access mode.
 pub(crate) fn options(amode: i32) -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(amode & MPI_MODE_WRONLY == 0).write(amode & MPI_MODE_RDONLY == 0);

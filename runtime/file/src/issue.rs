@@ -46,8 +46,9 @@ impl Files {
     /// Looks at all that an access is asked for with but its place.
     ///
     /// # Errors
-    /// `MPI_ERR_FILE`, `MPI_ERR_COUNT`, `MPI_ERR_TYPE`, `MPI_ERR_BUFFER`; `MPI_ERR_ACCESS`, `MPI_ERR_READ_ONLY`, `MPI_ERR_UNSUPPORTED_OPERATION` by the access
-    /// mode; `MPI_ERR_IO` for what is no multiple of the etype, or data where the view has none.
+    /// `MPI_ERR_FILE`, `MPI_ERR_COUNT`, `MPI_ERR_TYPE`, `MPI_ERR_BUFFER`; `MPI_ERR_ACCESS`,
+    /// `MPI_ERR_READ_ONLY`, `MPI_ERR_UNSUPPORTED_OPERATION` by the access mode; `MPI_ERR_IO` for what is no
+    /// multiple of the etype, or data where the view has none.
     pub fn prepare(&self, messages: &Messages, objects: &Objects, asked: Asked) -> Result<Transfer> {
         let file = objects.files.index(&objects.comms, asked.file)?;
         let object = objects.files.at(file);
@@ -55,20 +56,24 @@ impl Files {
         if !asked.by_shared {
             check::not_sequential(object)?;
         }
-        let view_of = &self.part(file, messages.current).view;
+        let view_of = &self.part(file, messages.me()).view;
         let extent = p2p::view(objects, asked.buffer)?;
         let (buffer, count, datatype) = asked.buffer;
         let named = (buffer.0, datatype);
-        let datatype = objects.types.usable(messages.current, datatype)?.clone();
+        let datatype = objects.types.usable(messages.me(), datatype)?.clone();
         let memory = Memory { extent, datatype, count: count as u64 };
         let bytes = view_of.representation.in_file_bytes(objects, &memory.datatype, memory.count)?;
         if !bytes.is_multiple_of(view_of.unit) {
-            let text = format!("the access is of {bytes} bytes, which is no multiple of the etype's {}: access whole etypes", view_of.unit);
+            let text = format!(
+                "the access is of {bytes} bytes, which is no multiple of the etype's {}: access whole etypes",
+                view_of.unit
+            );
             return Err(Failure::new(ErrorClass::IO, text));
         }
         if bytes != 0 && view_of.is_empty() {
-            let text =
-                format!("the access is of {bytes} bytes, but the filetype of the view has none: set another view, or access nothing");
+            let text = format!(
+                "the access is of {bytes} bytes, but the filetype of the view has none: set another view, or access nothing"
+            );
             return Err(Failure::new(ErrorClass::IO, text));
         }
         Ok(Transfer {
@@ -84,9 +89,11 @@ impl Files {
         })
     }
 
-    /// The mounted rank's access begins at an offset, in etypes; `collective` where the other members' do too.
+    /// The mounted rank's access begins at an offset, in etypes; `collective` where the other members' do
+    /// too.
     ///
-    /// Data that goes to the file does so now, and what comes from it once all have met: so a collective read finds what was written by a collective write before it.
+    /// Data that goes to the file does so now, and what comes from it once all have met: so a collective read
+    /// finds what was written by a collective write before it.
     ///
     /// # Errors
     /// What the host says, unless others wait for this rank; `MPI_ERR_CONVERSION`.
@@ -98,7 +105,7 @@ impl Files {
         offset: u64,
         collective: bool,
     ) -> Result<Started> {
-        let (file, me) = (transfer.file, messages.current);
+        let (file, me) = (transfer.file, messages.me());
         let part = self.part(file, me);
         let view = part.view.clone();
         let alone = is_alone(objects, file);
@@ -106,12 +113,13 @@ impl Files {
         transfer.atomic = atomic;
         let from = offset.saturating_mul(view.unit);
         let load = self.load_of(messages, objects, file, &view, (from, transfer.bytes));
-        let Plan { mut steps, then, bytes, failure } = self.plan(objects, &view, &transfer, (from, atomic, collective))?;
+        let Plan { mut steps, then, bytes, failure } =
+            self.plan(objects, &view, &transfer, (from, atomic, collective))?;
         // What is asked first is last: all members, then the file's home, then the servers.
         let mut exchange = None;
         steps.splice(0..0, load);
         if collective {
-            let meet = match messages.wire.storage {
+            let meet = match messages.fabric().wire().storage {
                 Some(_) if !atomic => {
                     let hints = Hints::of(&objects.files.info(me, transfer.handle, &[])?, transfer.direction);
                     span(&view, (from, transfer.bytes), hints)
@@ -143,10 +151,22 @@ impl Files {
     }
 
     /// Moves the data of an access now where that is its time, and says what else is to be done for it.
-    fn plan(&mut self, objects: &Objects, view: &View, transfer: &Transfer, (from, atomic, collective): (u64, bool, bool)) -> Result<Plan> {
-        let mut plan = Plan { steps: Vec::new(), then: Then::Nothing, bytes: transfer.memory.extent.bytes, failure: None };
+    fn plan(
+        &mut self,
+        objects: &Objects,
+        view: &View,
+        transfer: &Transfer,
+        (from, atomic, collective): (u64, bool, bool),
+    ) -> Result<Plan> {
+        let mut plan = Plan {
+            steps: Vec::new(),
+            then: Then::Nothing,
+            bytes: transfer.memory.extent.bytes,
+            failure: None,
+        };
         let pieces = || transfer::pieces(view, from, transfer.bytes);
-        let converts = view.representation.conversion().is_some_and(|conversion| conversion.functions.read.is_some());
+        let converts =
+            view.representation.conversion().is_some_and(|conversion| conversion.functions.read.is_some());
         match (transfer.direction, atomic) {
             (Direction::Write, false) => {
                 let store = |host: Rc<Host>| match &transfer.converted {
@@ -155,14 +175,21 @@ impl Files {
                 };
                 plan.failure = self.host(objects, transfer.file).and_then(store).err();
             }
-            (Direction::Write, true) => match transfer.converted.clone().map_or_else(|| transfer::pack(view, &transfer.memory), Ok) {
-                Ok(data) => plan.steps.push(Action::Write(pieces(), data)),
-                Err(failure) => plan.failure = Some(failure),
-            },
+            (Direction::Write, true) => {
+                match transfer.converted.clone().map_or_else(|| transfer::pack(view, &transfer.memory), Ok) {
+                    Ok(data) => plan.steps.push(Action::Write(pieces(), data)),
+                    Err(failure) => plan.failure = Some(failure),
+                }
+            }
             (Direction::Read, false) if converts => plan.then = Then::Convert,
             (Direction::Read, false) if collective => plan.then = Then::Load,
             (Direction::Read, false) => {
-                plan.bytes = transfer::load(&*self.host(objects, transfer.file)?, view, (from, transfer.bytes), &transfer.memory)?
+                plan.bytes = transfer::load(
+                    &*self.host(objects, transfer.file)?,
+                    view,
+                    (from, transfer.bytes),
+                    &transfer.memory,
+                )?
             }
             (Direction::Read, true) => {
                 plan.steps.push(Action::Read(pieces()));
@@ -174,7 +201,7 @@ impl Files {
 
     /// An operation of the mounted rank, with a request.
     pub(crate) fn make_operation(&mut self, messages: &mut Messages, file: u32) -> u32 {
-        let rank = messages.current;
+        let rank = messages.me();
         let (answer, then) = (Answer::default(), Then::Nothing);
         let index = self.operations.insert(Operation {
             file,
@@ -188,7 +215,8 @@ impl Files {
             together: false,
             exchange: None,
         });
-        self.operations[index].request = messages.make_request(rank, Body::Chapter { chapter: CHAPTER, token: [index, 0] });
+        self.operations[index].request =
+            messages.make_request(rank, Body::Chapter { chapter: CHAPTER, token: [index, 0] });
         index
     }
 
@@ -198,7 +226,7 @@ impl Files {
         let operation = &mut self.operations[index];
         operation.bytes = bytes;
         let request = operation.request;
-        messages.requests[request].done = Some(Time::ZERO);
+        messages.requests_mut()[request].done = Some(Time::ZERO);
         handle::of_cold(request)
     }
 }

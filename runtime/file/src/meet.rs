@@ -9,7 +9,8 @@ pub enum Meet {
     Refused,
     /// A collective access, whose data each member moves by itself.
     Access,
-    /// A collective access where files take time: from the first byte that the member accesses to the end of the last (two times 0 for none), and what its hints say of buffering.
+    /// A collective access where files take time: from the first byte that the member accesses to the end of
+    /// the last (two times 0 for none), and what its hints say of buffering.
     Span(u64, u64, Hints),
     /// An access in the order of ranks, of so many etypes: where it begins.
     Ordered(u64),
@@ -28,7 +29,7 @@ pub enum Meet {
 }
 
 impl Meet {
-    /// What must be the same for all members.
+    /// Returns what must be the same for all members.
     pub(crate) fn alike(&self) -> Meet {
         match *self {
             Meet::Ordered(_) => Meet::Ordered(0),

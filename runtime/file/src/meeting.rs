@@ -1,5 +1,6 @@
-//! What all members of a file do together. Each sends its part to the file's home; once all are there it is done, and each is told (one message there, one back). Members
-//! know their meetings by number, so that one may be ahead of others.
+//! Operations that all members of a file do together. Each sends its part to the file's home; once all are
+//! there it is done, and each is told (one message there, one back). Members know their meetings by number,
+//! so that one may be ahead of others.
 
 use crate::access::{Access, Action, Answer};
 use crate::check::{bad_argument, is_alone, other};
@@ -20,12 +21,19 @@ impl Files {
         Action::Meet(part.meetings, meet)
     }
 
-    /// The mounted rank meets the others: the handle of a request to wait for, or what it answers at once to who is alone.
+    /// The mounted rank meets the others: the handle of a request to wait for, or what it answers at once to
+    /// who is alone.
     ///
     /// # Errors
     /// What the meeting fails with.
-    pub fn meet(&mut self, messages: &mut Messages, objects: &Objects, file: u32, meet: Meet) -> Result<std::result::Result<u64, usize>> {
-        let me = messages.current;
+    pub fn meet(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        file: u32,
+        meet: Meet,
+    ) -> Result<std::result::Result<u64, usize>> {
+        let me = messages.me();
         if is_alone(objects, file) {
             let answers = self.hold(objects, file, &[meet]);
             return answers.map(|values| Ok(values.first().copied().unwrap_or_default()));
@@ -38,14 +46,15 @@ impl Files {
         Ok(Err(handle::of_cold(self.operations[index].request)))
     }
 
-    /// The mounted rank's collective call on a file has failed before it met the others, who must not wait for it.
+    /// The mounted rank's collective call on a file has failed before it met the others, who must not wait
+    /// for it.
     #[cold]
     pub fn refuse(&mut self, messages: &mut Messages, objects: &Objects, handle: usize) {
         let Ok(file) = objects.files.index(&objects.comms, handle) else { return };
         if is_alone(objects, file) {
             return;
         }
-        let me = messages.current;
+        let me = messages.me();
         let action = self.part_in(file, me, Meet::Refused);
         let leaves = messages.inject(me);
         // Nobody waits for the answer.
@@ -53,7 +62,14 @@ impl Files {
     }
 
     /// A member's part is at home.
-    pub(crate) fn enter(&mut self, messages: &mut Messages, objects: &Objects, access: Access, number: u32, meet: Meet) {
+    pub(crate) fn enter(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        access: Access,
+        number: u32,
+        meet: Meet,
+    ) {
         let file = access.file;
         let Some(comm) = objects.files.comm(&objects.comms, file) else { return };
         let size = comm.size() as usize;
@@ -63,23 +79,36 @@ impl Files {
             return;
         }
         // It has its turn when the last member's part does.
-        let (last, _) = meeting.parts.iter().max_by_key(|(access, _)| access.turn(0)).expect("a file has members");
+        let (last, _) =
+            meeting.parts.iter().max_by_key(|(access, _)| access.turn(0)).expect("a file has members");
         let met = Access { action: Action::Met(number), ..last.clone() };
         self.wait_for_turn(messages, objects, met);
     }
 
     /// All members' parts are there: what comes of it goes to each.
-    pub(crate) fn met(&mut self, messages: &mut Messages, objects: &Objects, file: u32, number: u32, at: Time) {
-        let Some(meeting) = self.homes.get_mut(&file).and_then(|home| home.meetings.remove(&number)) else { return };
+    pub(crate) fn met(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        file: u32,
+        number: u32,
+        at: Time,
+    ) {
+        let Some(meeting) = self.homes.get_mut(&file).and_then(|home| home.meetings.remove(&number)) else {
+            return;
+        };
         let Some(comm) = objects.files.comm(&objects.comms, file) else { return };
         let mut parts = meeting.parts;
         parts.sort_by_key(|(access, _)| comm.rank(access.origin));
         let meets: Vec<Meet> = parts.iter().map(|(_, meet)| *meet).collect();
         let answers = match meets.iter().position(|meet| *meet == Meet::Refused) {
-            Some(member) => Err(other(format!("the call of rank {member} of the file's group was refused: its own error says why"))),
+            Some(member) => Err(other(format!(
+                "the call of rank {member} of the file's group was refused: its own error says why"
+            ))),
             None => self.hold(objects, file, &meets),
         };
-        let mut plans = if answers.is_ok() { self.divide(messages, objects, file, &meets) } else { Vec::new() };
+        let mut plans =
+            if answers.is_ok() { self.divide(messages, objects, file, &meets) } else { Vec::new() };
         for (member, (access, _)) in parts.into_iter().enumerate() {
             let answer = match &answers {
                 Ok(_) if !plans.is_empty() => std::mem::take(&mut plans[member]),
@@ -90,13 +119,16 @@ impl Files {
         }
     }
 
-    /// What members do together, by their parts in the order of ranks: what each is told, or one for all.
+    /// Returns what members do together, by their parts in the order of ranks: what each is told, or one for
+    /// all.
     fn hold(&mut self, objects: &Objects, file: u32, meets: &[Meet]) -> Result<Vec<u64>> {
         let first = meets[0];
         if let Some(member) = meets.iter().position(|meet| meet.alike() != first.alike()) {
             return Err(Failure::new(
                 ErrorClass::NOT_SAME,
-                format!("rank {member} of the file's group calls something else than rank 0, or with other arguments: all must call alike"),
+                format!(
+                    "rank {member} of the file's group calls something else than rank 0, or with other arguments: all must call alike"
+                ),
             ));
         }
         match first {
@@ -130,7 +162,7 @@ impl Files {
     }
 }
 
-/// Where a pointer at `now` goes, in etypes; the file ends at `end`.
+/// Returns where a pointer at `now` goes, in etypes; the file ends at `end`.
 ///
 /// # Errors
 /// `MPI_ERR_ARG` before the beginning of the view.
@@ -140,6 +172,7 @@ pub(crate) fn seek(offset: i64, whence: i32, now: u64, end: u64) -> Result<u64> 
         MPI_SEEK_CUR => now,
         _ => end,
     };
-    base.checked_add_signed(offset)
-        .ok_or_else(|| bad_argument(format!("offset {offset} from etype {base} is before the beginning of the view")))
+    base.checked_add_signed(offset).ok_or_else(|| {
+        bad_argument(format!("offset {offset} from etype {base} is before the beginning of the view"))
+    })
 }

@@ -1,6 +1,7 @@
 //! Opening, closing and deleting (MPI 5.0 section 14.2).
 //!
-//! The first member creates the file before it tells the others how that went: so a file is created once, whoever is on which process.
+//! The first member creates the file before it tells the others how that went: so a file is created once,
+//! whoever is on which process.
 
 use crate::home::Home;
 use crate::host::{Host, failed, options, plain_name};
@@ -9,10 +10,11 @@ use crate::view::View;
 use message::Messages;
 use objects::Objects;
 use objects::abi::{
-    MPI_MODE_APPEND, MPI_MODE_CREATE, MPI_MODE_DELETE_ON_CLOSE, MPI_MODE_EXCL, MPI_MODE_RDONLY, MPI_MODE_RDWR, MPI_MODE_SEQUENTIAL,
-    MPI_MODE_UNIQUE_OPEN, MPI_MODE_WRONLY,
+    MPI_MODE_APPEND, MPI_MODE_CREATE, MPI_MODE_DELETE_ON_CLOSE, MPI_MODE_EXCL, MPI_MODE_RDONLY,
+    MPI_MODE_RDWR, MPI_MODE_SEQUENTIAL, MPI_MODE_UNIQUE_OPEN, MPI_MODE_WRONLY,
 };
 use objects::error::{ErrorClass, Failure, Result};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -32,8 +34,10 @@ const MODES: i32 = MPI_MODE_APPEND
 /// # Errors
 /// `MPI_ERR_AMODE`.
 pub fn check_mode(amode: i32) -> Result {
-    let wrong = |text: &str| Err(Failure::new(ErrorClass::AMODE, format!("amode {amode} is not allowed: {text}")));
-    let ways = [MPI_MODE_RDONLY, MPI_MODE_RDWR, MPI_MODE_WRONLY].into_iter().filter(|way| amode & way != 0).count();
+    let wrong =
+        |text: &str| Err(Failure::new(ErrorClass::AMODE, format!("amode {amode} is not allowed: {text}")));
+    let ways =
+        [MPI_MODE_RDONLY, MPI_MODE_RDWR, MPI_MODE_WRONLY].into_iter().filter(|way| amode & way != 0).count();
     if amode & !MODES != 0 {
         return wrong("it has bits that are none of MPI_MODE_*");
     }
@@ -49,24 +53,28 @@ pub fn check_mode(amode: i32) -> Result {
     Ok(())
 }
 
-/// What the first member does for all: creates the file if that is asked for, and looks whether it can be opened. Its name on the host.
+/// Returns what the first member does for all: creates the file if that is asked for, and looks whether it
+/// can be opened. Its name on the host, with the directory of a rank that has one of its own: other ranks
+/// open the file too.
 ///
 /// # Errors
-/// `MPI_ERR_AMODE`, and what the host says: `MPI_ERR_NO_SUCH_FILE`, `MPI_ERR_FILE_EXISTS`, `MPI_ERR_ACCESS`, `MPI_ERR_BAD_FILE`, ...
-pub fn create(name: &str, amode: i32) -> Result<&str> {
+/// `MPI_ERR_AMODE`, and what the host says: `MPI_ERR_NO_SUCH_FILE`, `MPI_ERR_FILE_EXISTS`, `MPI_ERR_ACCESS`,
+/// `MPI_ERR_BAD_FILE`, ...
+pub fn create(name: &str, amode: i32) -> Result<Cow<'_, str>> {
     check_mode(amode)?;
-    let name = plain_name(name);
+    let name = rank::process_state::resolve(plain_name(name));
     let mut options = options(amode);
     if amode & MPI_MODE_CREATE != 0 {
         options.create(true).create_new(amode & MPI_MODE_EXCL != 0);
     }
-    let file = options.open(name).map_err(|why| failed("opened", name, &why))?;
+    let file = options.open(&*name).map_err(|why| failed("opened", &name, &why))?;
     match file.metadata() {
-        Ok(about) if about.is_dir() => {
-            Err(Failure::new(ErrorClass::BAD_FILE, format!("\"{name}\" is a directory: give the name of a file")))
-        }
+        Ok(about) if about.is_dir() => Err(Failure::new(
+            ErrorClass::BAD_FILE,
+            format!("\"{name}\" is a directory: give the name of a file"),
+        )),
         Ok(_) => Ok(name),
-        Err(why) => Err(failed("looked at", name, &why)),
+        Err(why) => Err(failed("looked at", &name, &why)),
     }
 }
 
@@ -80,7 +88,7 @@ pub fn delete(name: &str) -> Result {
 }
 
 impl Files {
-    /// What is decided here of a file.
+    /// Returns what is decided here of a file.
     pub(crate) fn home(&mut self, objects: &Objects, file: u32) -> &mut Home {
         if !self.homes.contains_key(&file) {
             let shared = self.end_on_opening(objects, file);
@@ -89,7 +97,8 @@ impl Files {
         self.homes.get_mut(&file).expect("made above")
     }
 
-    /// Where pointers are when a file is opened: at its beginning, with `MPI_MODE_APPEND` at its end (MPI 5.0 section 14.2.1).
+    /// Returns where pointers are when a file is opened: at its beginning, with `MPI_MODE_APPEND` at its end
+    /// (MPI 5.0 section 14.2.1).
     pub(crate) fn end_on_opening(&mut self, objects: &Objects, file: u32) -> u64 {
         let appends = objects.files.alive(file).is_some_and(|object| object.amode & MPI_MODE_APPEND != 0);
         if !appends {
@@ -104,7 +113,10 @@ impl Files {
             return Ok(host.clone());
         }
         let Some(object) = objects.files.alive(file) else {
-            return Err(Failure::new(ErrorClass::FILE, "the file was closed while operations on it were under way"));
+            return Err(Failure::new(
+                ErrorClass::FILE,
+                "the file was closed while operations on it were under way",
+            ));
         };
         let host = Rc::new(Host::open(&object.name, object.amode)?);
         self.hosts.insert(file, host.clone());
@@ -121,7 +133,7 @@ impl Files {
         // One for all: many ranks open a file, and few of them look at it otherwise.
         let view = self.plain.get_or_insert_with(|| Rc::new(View::plain(objects))).clone();
         let pointer = self.end_on_opening(objects, file);
-        self.parts.insert((file, messages.current), Part { pointer, ..Part::new(view) });
+        self.parts.insert((file, messages.me()), Part { pointer, ..Part::new(view) });
         Ok(())
     }
 
@@ -131,7 +143,7 @@ impl Files {
     /// `MPI_ERR_FILE`; `MPI_ERR_OTHER` between the halves of a split collective.
     pub fn may_close(&self, messages: &Messages, objects: &Objects, handle: usize) -> Result<usize> {
         let file = objects.files.index(&objects.comms, handle)?;
-        self.part(file, messages.current).is_not_split()?;
+        self.part(file, messages.me()).is_not_split()?;
         Ok(objects.files.at(file).comm)
     }
 
@@ -140,9 +152,10 @@ impl Files {
     /// # Errors
     /// What the host says of deleting it.
     pub fn give_back(&mut self, messages: &Messages, objects: &Objects, file: u32) -> Result {
-        self.parts.remove(&(file, messages.current));
+        self.parts.remove(&(file, messages.me()));
         let object = objects.files.at(file);
-        let deletes = object.amode & MPI_MODE_DELETE_ON_CLOSE != 0 && object.owner.unwrap_or(object.home) == messages.current;
+        let deletes = object.amode & MPI_MODE_DELETE_ON_CLOSE != 0
+            && object.owner.unwrap_or(object.home) == messages.me();
         if deletes { delete(&object.name) } else { Ok(()) }
     }
 
@@ -159,11 +172,21 @@ mod tests {
 
     #[test]
     fn a_mode_has_one_way_of_access_and_what_goes_with_it() {
-        for good in [MPI_MODE_RDONLY, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL, MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL] {
+        for good in [
+            MPI_MODE_RDONLY,
+            MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL,
+            MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL,
+        ] {
             assert!(check_mode(good).is_ok(), "{good}");
         }
         let both = MPI_MODE_RDONLY | MPI_MODE_WRONLY;
-        for bad in [0, both, MPI_MODE_RDONLY | MPI_MODE_CREATE, MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL, 1 << 20 | MPI_MODE_RDWR] {
+        for bad in [
+            0,
+            both,
+            MPI_MODE_RDONLY | MPI_MODE_CREATE,
+            MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL,
+            1 << 20 | MPI_MODE_RDWR,
+        ] {
             assert_eq!(check_mode(bad).unwrap_err().class, ErrorClass::AMODE, "{bad}");
         }
     }

@@ -31,7 +31,7 @@ pub(crate) struct Operation {
     /// Bytes of memory that were moved.
     pub(crate) bytes: u64,
     pub(crate) answer: Answer,
-    /// Whether all members of the file have a part in it.
+    /// `true` if all members of the file have a part in it.
     pub(crate) together: bool,
     /// Of a collective access that may be buffered.
     pub(crate) exchange: Option<Exchange>,

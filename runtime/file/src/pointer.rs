@@ -10,7 +10,9 @@ use crate::view::{NewView, View};
 use message::Messages;
 use message::handle;
 use objects::Objects;
-use objects::abi::{MPI_DISPLACEMENT_CURRENT, MPI_MODE_RDONLY, MPI_MODE_SEQUENTIAL, MPI_SEEK_CUR, MPI_SEEK_END, MPI_SEEK_SET};
+use objects::abi::{
+    MPI_DISPLACEMENT_CURRENT, MPI_MODE_RDONLY, MPI_MODE_SEQUENTIAL, MPI_SEEK_CUR, MPI_SEEK_END, MPI_SEEK_SET,
+};
 use objects::error::{ErrorClass, Failure, Result};
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -27,18 +29,19 @@ impl Files {
     /// The end of the file as the mounted rank's view has it, in etypes.
     fn end(&mut self, messages: &Messages, objects: &Objects, file: u32) -> Result<u64> {
         let size = self.host(objects, file)?.size()?;
-        Ok(self.part(file, messages.current).view.etypes_before(size))
+        Ok(self.part(file, messages.me()).view.etypes_before(size))
     }
 
     /// The individual pointer, which moves behind what is accessed there.
     pub fn advance(&mut self, messages: &Messages, transfer: &Transfer) -> u64 {
-        let pointer = &mut self.part_mut(transfer.file, messages.current).pointer;
+        let pointer = &mut self.part_mut(transfer.file, messages.me()).pointer;
         let before = *pointer;
         *pointer += transfer.etypes;
         before
     }
 
-    /// Moves the shared pointer by so many etypes: where it was, or the handle of a request to wait for, which answers it.
+    /// Moves the shared pointer by so many etypes: where it was, or the handle of a request to wait for,
+    /// which answers it.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`.
@@ -55,7 +58,7 @@ impl Files {
             *shared += etypes;
             return Ok(before);
         }
-        let me = messages.current;
+        let me = messages.me();
         let index = self.make_operation(messages, file);
         let leaves = messages.inject(me);
         self.ask(messages, objects, (file, me), Action::Advance(etypes), index, leaves);
@@ -70,7 +73,7 @@ impl Files {
         check::not_sequential(objects.files.at(file))
     }
 
-    /// What the operation that the mounted rank finished last answered.
+    /// Returns what the operation that the mounted rank finished last answered.
     pub fn answer_of_last(&self) -> u64 {
         self.answer
     }
@@ -79,21 +82,35 @@ impl Files {
     ///
     /// # Errors
     /// `MPI_ERR_FILE`, `MPI_ERR_ARG`, `MPI_ERR_UNSUPPORTED_OPERATION`.
-    pub fn seek(&mut self, messages: &Messages, objects: &Objects, handle: usize, offset: i64, whence: i32) -> Result {
+    pub fn seek(
+        &mut self,
+        messages: &Messages,
+        objects: &Objects,
+        handle: usize,
+        offset: i64,
+        whence: i32,
+    ) -> Result {
         let file = objects.files.index(&objects.comms, handle)?;
         check::not_sequential(objects.files.at(file))?;
         check_whence(whence)?;
         let end = if whence == MPI_SEEK_END { self.end(messages, objects, file)? } else { 0 };
-        let part = self.part_mut(file, messages.current);
+        let part = self.part_mut(file, messages.me());
         part.pointer = seek(offset, whence, part.pointer, end)?;
         Ok(())
     }
 
-    /// What the mounted rank brings to `MPI_File_seek_shared`.
+    /// Returns what the mounted rank brings to `MPI_File_seek_shared`.
     ///
     /// # Errors
     /// `MPI_ERR_ARG`, `MPI_ERR_UNSUPPORTED_OPERATION`; what the host says.
-    pub fn seek_shared(&mut self, messages: &Messages, objects: &Objects, file: u32, offset: i64, whence: i32) -> Result<crate::Meet> {
+    pub fn seek_shared(
+        &mut self,
+        messages: &Messages,
+        objects: &Objects,
+        file: u32,
+        offset: i64,
+        whence: i32,
+    ) -> Result<crate::Meet> {
         self.may_seek(objects, file)?;
         check_whence(whence)?;
         let end = if whence == MPI_SEEK_END { self.end(messages, objects, file)? } else { 0 };
@@ -107,18 +124,24 @@ impl Files {
     pub fn position(&self, messages: &Messages, objects: &Objects, handle: usize) -> Result<u64> {
         let file = objects.files.index(&objects.comms, handle)?;
         check::not_sequential(objects.files.at(file))?;
-        Ok(self.part(file, messages.current).pointer)
+        Ok(self.part(file, messages.me()).pointer)
     }
 
     /// `MPI_File_get_byte_offset`: the byte of the file at which an etype of the view lies.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`, `MPI_ERR_ARG`, `MPI_ERR_UNSUPPORTED_OPERATION`.
-    pub fn byte_offset(&self, messages: &Messages, objects: &Objects, handle: usize, offset: i64) -> Result<u64> {
+    pub fn byte_offset(
+        &self,
+        messages: &Messages,
+        objects: &Objects,
+        handle: usize,
+        offset: i64,
+    ) -> Result<u64> {
         let file = objects.files.index(&objects.comms, handle)?;
         check::not_sequential(objects.files.at(file))?;
         let offset = not_negative("offset", offset)?;
-        let view = &self.part(file, messages.current).view;
+        let view = &self.part(file, messages.me()).view;
         Ok(view.place(offset.saturating_mul(view.unit)))
     }
 
@@ -128,15 +151,22 @@ impl Files {
     /// `MPI_ERR_FILE`.
     pub fn view(&self, messages: &Messages, objects: &Objects, handle: usize) -> Result<Rc<View>> {
         let file = objects.files.index(&objects.comms, handle)?;
-        Ok(self.part(file, messages.current).view.clone())
+        Ok(self.part(file, messages.me()).view.clone())
     }
 
-    /// The view that `MPI_File_set_view` asks for, without what `MPI_DISPLACEMENT_CURRENT` adds, and what the mounted rank brings to the meeting of all.
+    /// The view that `MPI_File_set_view` asks for, without what `MPI_DISPLACEMENT_CURRENT` adds, and what the
+    /// mounted rank brings to the meeting of all.
     ///
     /// # Errors
     /// `MPI_ERR_TYPE`, `MPI_ERR_ARG`, `MPI_ERR_UNSUPPORTED_DATAREP`, `MPI_ERR_OTHER`.
-    pub fn new_view(&self, messages: &Messages, objects: &Objects, file: u32, new: &NewView) -> Result<(View, crate::Meet)> {
-        let me = messages.current;
+    pub fn new_view(
+        &self,
+        messages: &Messages,
+        objects: &Objects,
+        file: u32,
+        new: &NewView,
+    ) -> Result<(View, crate::Meet)> {
+        let me = messages.me();
         let part = self.part(file, me);
         part.is_not_split()?;
         let object = objects.files.at(file);
@@ -147,7 +177,8 @@ impl Files {
             ));
         }
         let disp = if goes_on { 0 } else { not_negative("disp", new.disp)? };
-        let (etype, filetype) = (objects.types.usable(me, new.etype)?.clone(), objects.types.usable(me, new.filetype)?.clone());
+        let (etype, filetype) =
+            (objects.types.usable(me, new.etype)?.clone(), objects.types.usable(me, new.filetype)?.clone());
         let representation = self.representation(messages, new.datarep)?;
         let writes = object.amode & MPI_MODE_RDONLY == 0;
         let view = View::new(objects, disp, etype, filetype, representation, writes)?;
@@ -157,28 +188,28 @@ impl Files {
         Ok((view, crate::Meet::SetView(hasher.finish())))
     }
 
-    /// The mounted rank has this view now, and its pointers are at its beginning. With `goes_on` that is where the shared pointer, which the meeting answered, was in
-    /// the view before (MPI 5.0 section 14.3).
+    /// The mounted rank has this view now, and its pointers are at its beginning. With `goes_on` that is
+    /// where the shared pointer, which the meeting answered, was in the view before (MPI 5.0 section 14.3).
     pub fn set_view(&mut self, messages: &Messages, file: u32, mut view: View, goes_on: Option<u64>) {
-        let part = self.part_mut(file, messages.current);
+        let part = self.part_mut(file, messages.me());
         if let Some(shared) = goes_on {
             view.disp = part.view.place(shared.saturating_mul(part.view.unit));
         }
         (part.view, part.pointer) = (Rc::new(view), 0);
     }
 
-    /// Whether accesses of the mounted rank are atomic.
+    /// Returns `true` if accesses of the mounted rank are atomic.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`.
     pub fn is_atomic(&self, messages: &Messages, objects: &Objects, handle: usize) -> Result<bool> {
         let file = objects.files.index(&objects.comms, handle)?;
-        Ok(self.part(file, messages.current).atomic)
+        Ok(self.part(file, messages.me()).atomic)
     }
 
     /// Accesses of the mounted rank are atomic from now on, or no more.
     pub fn set_atomic(&mut self, messages: &Messages, file: u32, atomic: bool) {
-        self.part_mut(file, messages.current).atomic = atomic;
+        self.part_mut(file, messages.me()).atomic = atomic;
     }
 
     /// `MPI_File_get_size`.
@@ -198,13 +229,13 @@ impl Files {
         let object = objects.files.at(file);
         check::direction(object, Direction::Write)?;
         check::not_sequential(object)?;
-        self.part(file, messages.current).is_not_split()?;
+        self.part(file, messages.me()).is_not_split()?;
         not_negative("size", size)
     }
 
     /// The mounted rank has begun a split collective.
     pub fn begin_split(&mut self, messages: &Messages, file: u32, name: &'static str, started: Started) {
-        self.part_mut(file, messages.current).split = Some(Split { name, started });
+        self.part_mut(file, messages.me()).split = Some(Split { name, started });
     }
 
     /// Whether the mounted rank may begin a collective access.
@@ -213,19 +244,28 @@ impl Files {
     /// `MPI_ERR_FILE`, `MPI_ERR_OTHER`.
     pub fn is_not_split(&self, messages: &Messages, objects: &Objects, handle: usize) -> Result {
         let file = objects.files.index(&objects.comms, handle)?;
-        self.part(file, messages.current).is_not_split()
+        self.part(file, messages.me()).is_not_split()
     }
 
     /// The mounted rank ends a split collective: how that goes on.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`; `MPI_ERR_OTHER` if it did not begin this one.
-    pub fn end_split(&mut self, messages: &Messages, objects: &Objects, handle: usize, name: &str) -> Result<Started> {
+    pub fn end_split(
+        &mut self,
+        messages: &Messages,
+        objects: &Objects,
+        handle: usize,
+        name: &str,
+    ) -> Result<Started> {
         let file = objects.files.index(&objects.comms, handle)?;
-        let split = &mut self.part_mut(file, messages.current).split;
+        let split = &mut self.part_mut(file, messages.me()).split;
         match split.take_if(|split| split.name == name) {
             Some(split) => Ok(split.started),
-            None => Err(Failure::new(ErrorClass::OTHER, format!("{name}_begin has not begun on this file: call it before {name}_end"))),
+            None => Err(Failure::new(
+                ErrorClass::OTHER,
+                format!("{name}_begin has not begun on this file: call it before {name}_end"),
+            )),
         }
     }
 }

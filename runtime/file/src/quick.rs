@@ -1,8 +1,9 @@
 //! How a blocking write of a few bytes at the shared pointer begins: logs are nothing else.
 //!
-//! What all accesses are, a request, an operation and what that asks one after the other, is as much work as everything else that is done for so few
-//! bytes. So they are kept with what is asked, their rank waits for the answer alone, and the bytes go to the file once their place is known (`short.rs`). When
-//! that is, what it is a message of and who comes first is as it is for all others.
+//! What all accesses are, a request, an operation and what that asks one after the other, is as much work as
+//! everything else that is done for so few bytes. So they are kept with what is asked, their rank waits for
+//! the answer alone, and the bytes go to the file once their place is known (`short.rs`). When that is, what
+//! it is a message of and who comes first is as it is for all others.
 
 use crate::access::{Access, Action, WORD};
 use crate::check::{self, is_alone};
@@ -20,10 +21,11 @@ use rank::memory;
 use smallvec::SmallVec;
 
 impl Files {
-    /// The mounted rank's write begins: its number, for [`Files::end_short`] when the rank is woken; `None`, with nothing done, if it is none of a few bytes
-    /// to successive bytes of the file, or can fail.
+    /// The mounted rank's write begins: its number, for [`Files::end_short`] when the rank is woken; `None`,
+    /// with nothing done, if it is none of a few bytes to successive bytes of the file, or can fail.
     ///
-    /// A process of one rank may have several threads that wait, and ranks that fail may do so in the call: they go the general way.
+    /// A process of one rank may have several threads that wait, and ranks that fail may do so in the call:
+    /// they go the general way.
     pub fn begin_short(
         &mut self,
         messages: &mut Messages,
@@ -31,38 +33,61 @@ impl Files {
         handle: usize,
         (buffer, count, datatype): Buffer,
     ) -> Option<u32> {
-        if messages.by_time() || messages.faults.is_some() || messages.wire.storage.is_some() || messages.local == 1 {
+        if messages.fabric().is_shared()
+            || messages.can_fail()
+            || messages.fabric().wire().storage.is_some()
+            || messages.ranks().local() == 1
+        {
             return None;
         }
         let bytes = objects.types.plain_size(datatype)?.checked_mul(u64::try_from(count).ok()?)?;
         if bytes == 0 || bytes > SHORT as u64 || buffer.0 < FIRST_MEMORY {
             return None;
         }
-        let (me, file) = (messages.current, objects.files.index(&objects.comms, handle).ok()?);
+        let (me, file) = (messages.me(), objects.files.index(&objects.comms, handle).ok()?);
         let part = self.parts.get(&(file, me))?;
         let (disp, unit) = (part.view.successive()?, part.view.unit);
         let object = objects.files.at(file);
         let fits = unit == 1 || bytes.is_multiple_of(unit);
-        if part.atomic || !fits || is_alone(objects, file) || check::direction(object, Direction::Write).is_err() {
+        if part.atomic
+            || !fits
+            || is_alone(objects, file)
+            || check::direction(object, Direction::Write).is_err()
+        {
             return None;
         }
         let mut data = SmallVec::from_elem(0, bytes as usize);
         memory::read(buffer, &mut data);
         // What is longer than the bytes does not divide them.
         let (home, unit, etypes) = (object.home, unit as u32, if unit == 1 { bytes } else { bytes / unit });
-        let index = self.writes.insert(Write { file, rank: me, disp, unit, etypes: etypes as u32, done: Time::ZERO, data });
+        let index = self.writes.insert(Write {
+            file,
+            rank: me,
+            disp,
+            unit,
+            etypes: etypes as u32,
+            done: Time::ZERO,
+            data,
+        });
         let leaves = messages.inject(me);
         let sequence = self.number(messages, me);
-        messages.profile.message(WORD);
+        messages.ranks_mut().profile_mut().internal_message(WORD);
         let arrival = Files::arrival(messages, (me, home), WORD, leaves);
         let number = index | WRITE;
         if messages.is_local(home) {
             self.arrivals.push(messages, home, Arrival { time: arrival, origin: me, sequence, what: number });
         } else {
-            let access = Access { file, origin: me, arrival, sequence, action: Action::Advance(etypes), operation: number };
+            let access = Access {
+                file,
+                origin: me,
+                arrival,
+                sequence,
+                action: Action::Advance(etypes),
+                operation: number,
+            };
             self.tell_access(messages, objects, &access, Way::Arrives(arrival));
         }
-        messages.ranks[me as usize].waiting = 1;
+        messages.ranks_mut()[me].waiting = 1;
         Some(index)
     }
 }

@@ -1,4 +1,5 @@
-//! What functions of the program have to do for accesses to files: reads whose bytes they convert, and datatypes that they are asked about.
+//! Work of the program's own functions for accesses to files: reads whose bytes they convert, and datatypes
+//! that they are asked about.
 
 use crate::access::Answer;
 use crate::asked::Transfer;
@@ -37,7 +38,8 @@ impl Errand for Reading {
     }
 }
 
-/// How many elements and bytes of memory so many bytes in the file are, of a transfer's datatype: whole elements where all are alike, else whole instances.
+/// Returns how many elements and bytes of memory so many bytes in the file are, of a transfer's datatype:
+/// whole elements where all are alike, else whole instances.
 fn elements(transfer: &Transfer, bytes: u64) -> (u64, u64) {
     let datatype = &transfer.memory.datatype;
     let instance = transfer.bytes / transfer.memory.count.max(1);
@@ -51,9 +53,14 @@ impl Files {
     ///
     /// # Errors
     /// `MPI_ERR_FILE`.
-    pub fn conversion_of(&self, messages: &Messages, objects: &Objects, handle: usize) -> Result<Option<Rc<Conversion>>> {
+    pub fn conversion_of(
+        &self,
+        messages: &Messages,
+        objects: &Objects,
+        handle: usize,
+    ) -> Result<Option<Rc<Conversion>>> {
         let file = objects.files.index(&objects.comms, handle)?;
-        Ok(self.part(file, messages.current).view.representation.conversion().cloned())
+        Ok(self.part(file, messages.me()).view.representation.conversion().cloned())
     }
 
     /// The mounted rank's representation of this name, if it converts by functions of the program.
@@ -61,11 +68,17 @@ impl Files {
         self.representation(messages, name).ok()?.conversion().cloned()
     }
 
-    /// Predefined datatypes that the program is to be asked about before these datatypes of the mounted rank are used in the representation; those that are none are
-    /// found later.
-    pub fn unknown(messages: &Messages, objects: &Objects, conversion: &Conversion, datatypes: &[usize]) -> Vec<usize> {
+    /// Predefined datatypes that the program is to be asked about before these datatypes of the mounted rank
+    /// are used in the representation; those that are none are found later.
+    pub fn unknown(
+        messages: &Messages,
+        objects: &Objects,
+        conversion: &Conversion,
+        datatypes: &[usize],
+    ) -> Vec<usize> {
         let mut unknown = Vec::new();
-        for datatype in datatypes.iter().filter_map(|&handle| objects.types.held(messages.current, handle).ok()) {
+        for datatype in datatypes.iter().filter_map(|&handle| objects.types.held(messages.me(), handle).ok())
+        {
             conversion.unknown(datatype, &mut unknown);
         }
         unknown
@@ -82,7 +95,11 @@ impl Files {
     }
 
     /// The next read that is to be converted.
-    pub(crate) fn next_reading(&mut self, messages: &mut Messages, objects: &Objects) -> Option<Box<dyn Errand>> {
+    pub(crate) fn next_reading(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+    ) -> Option<Box<dyn Errand>> {
         while let Some((index, at)) = self.readings.pop_front() {
             match self.reading(objects, index, at) {
                 Ok(Some(reading)) => return Some(Box::new(reading)),
@@ -95,18 +112,34 @@ impl Files {
 
     fn reading(&mut self, objects: &Objects, index: u32, at: Time) -> Result<Option<Reading>> {
         let Some(operation) = self.operations.get_mut(index) else { return Ok(None) };
-        let (file, rank, brought) = (operation.file, operation.rank, std::mem::take(&mut operation.answer.data));
+        let (file, rank, brought) =
+            (operation.file, operation.rank, std::mem::take(&mut operation.answer.data));
         let Some((transfer, from)) = operation.transfer.take() else { return Ok(None) };
         // A program that is wrong has closed the file meanwhile.
         let Some(view) = self.parts.get(&(file, rank)).map(|part| part.view.clone()) else { return Ok(None) };
-        let Some(read) = view.representation.conversion().and_then(|conversion| conversion.functions.read.clone()) else { return Ok(None) };
+        let Some(read) =
+            view.representation.conversion().and_then(|conversion| conversion.functions.read.clone())
+        else {
+            return Ok(None);
+        };
         let bytes = match transfer.atomic {
             true => brought,
-            false => transfer::read(&*self.host(objects, file)?, &transfer::pieces(&view, from, transfer.bytes))?,
+            false => {
+                transfer::read(&*self.host(objects, file)?, &transfer::pieces(&view, from, transfer.bytes))?
+            }
         };
         let (elements, converted) = elements(&transfer, bytes.len() as u64);
         let (buffer, datatype) = transfer.named;
-        Ok(Some(Reading { rank, index, at, read, memory: (buffer, datatype, elements), bytes, converted, code: 0 }))
+        Ok(Some(Reading {
+            rank,
+            index,
+            at,
+            read,
+            memory: (buffer, datatype, elements),
+            bytes,
+            converted,
+            code: 0,
+        }))
     }
 
     /// A read has been converted.

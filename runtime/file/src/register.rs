@@ -9,16 +9,18 @@ use objects::error::{ErrorClass, Failure, Result};
 use std::rc::Rc;
 
 impl Files {
-    /// `MPI_Register_datarep` of the mounted rank (MPI 5.0 section 14.5.3), with `functions` if it gives a conversion function.
+    /// `MPI_Register_datarep` of the mounted rank (MPI 5.0 section 14.5.3), with `functions` if it gives a
+    /// conversion function.
     ///
     /// # Errors
     /// `MPI_ERR_DUP_DATAREP`; `MPI_ERR_ARG` for a name that is none.
     pub fn register(&mut self, messages: &Messages, name: &str, functions: Option<Functions>) -> Result {
         if name.is_empty() || name.len() >= MPI_MAX_DATAREP_STRING as usize {
-            let text = format!("datarep has {} bytes; it may have 1 to {}", name.len(), MPI_MAX_DATAREP_STRING - 1);
+            let text =
+                format!("datarep has {} bytes; it may have 1 to {}", name.len(), MPI_MAX_DATAREP_STRING - 1);
             return Err(Failure::new(ErrorClass::ARG, text));
         }
-        let key = (messages.current, Rc::from(name));
+        let key = (messages.me(), Rc::from(name));
         if Representation::predefined(name).is_some() || self.registered.contains_key(&key) {
             return Err(Failure::new(
                 ErrorClass::DUP_DATAREP,
@@ -42,7 +44,7 @@ impl Files {
         if let Some(predefined) = Representation::predefined(name) {
             return Ok(predefined);
         }
-        let key: (u32, Rc<str>) = (messages.current, name.into());
+        let key: (u32, Rc<str>) = (messages.me(), name.into());
         match self.registered.get(&key) {
             Some(representation) => Ok(representation.clone()),
             None => unsupported(format!(

@@ -1,5 +1,6 @@
-//! Files with members on several processes: what is asked of a home, and its answers, are records in the streams. A file is known by the context of its communicator; the home's
-//! process makes it before all others, so that nothing comes too early.
+//! Files with members on several processes: what is asked of a home, and its answers, are records in the
+//! streams. A file is known by the context of its communicator; the home's process makes it before all
+//! others, so that nothing comes too early.
 
 use crate::CHAPTER;
 use crate::access::{Access, Action, Answer, Pieces};
@@ -133,7 +134,16 @@ fn take_access(file: u32, arrival: Time, from: &mut Take) -> Access {
             let [meeting, aggregator, rank, round, members] = std::array::from_fn(|_| from.u32());
             let direction = if from.u8() != 0 { Direction::Write } else { Direction::Read };
             let (bytes, loads) = (from.u64(), take_loads(from));
-            Action::Part(Box::new(Part { meeting, aggregator, rank, round, members, direction, bytes, loads }))
+            Action::Part(Box::new(Part {
+                meeting,
+                aggregator,
+                rank,
+                round,
+                members,
+                direction,
+                bytes,
+                loads,
+            }))
         }
         _ => Action::Meet(from.u32(), take_meet(from)),
     };
@@ -152,14 +162,21 @@ fn put_answer(answer: &Answer, out: &mut Vec<u8>) {
 
 fn take_answer(from: &mut Take) -> Answer {
     let (value, data) = (from.u64(), from.bytes().to_vec());
-    let failure = (from.u8() != 0).then(|| Failure::new(ErrorClass(from.i32()), String::from_utf8_lossy(from.bytes())));
+    let failure =
+        (from.u8() != 0).then(|| Failure::new(ErrorClass(from.i32()), String::from_utf8_lossy(from.bytes())));
     Answer { value, data, failure }
 }
 
 impl Files {
     /// Something is asked of a home on another process.
     #[cold]
-    pub(crate) fn tell_access(&mut self, messages: &mut Messages, objects: &Objects, access: &Access, way: Way) {
+    pub(crate) fn tell_access(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        access: &Access,
+        way: Way,
+    ) {
         // Servers belong to no file, and their process may not know it.
         let (told, to) = match access.action {
             Action::Serve(_) => (Told::Load, PLACE),
@@ -174,7 +191,14 @@ impl Files {
 
     /// An answer leaves for a rank of another process.
     #[cold]
-    pub(crate) fn tell_answer(&mut self, messages: &mut Messages, (from, to): (u32, u32), operation: u32, answer: &Answer, way: Way) {
+    pub(crate) fn tell_answer(
+        &mut self,
+        messages: &mut Messages,
+        (from, to): (u32, u32),
+        operation: u32,
+        answer: &Answer,
+        way: Way,
+    ) {
         let mut body = Vec::new();
         body.u64(0);
         body.u32(operation);
@@ -219,7 +243,16 @@ mod tests {
             Meet::Span(13, 14, Hints { nodes: 15, ..Hints::default() }),
         ];
         let loads: Box<[(u32, u64)]> = Box::new([(2, 5), (3, 6)]);
-        let part = Part { meeting: 1, aggregator: 2, rank: 3, round: 4, members: 5, direction: Direction::Write, bytes: 11, loads };
+        let part = Part {
+            meeting: 1,
+            aggregator: 2,
+            rank: 3,
+            round: 4,
+            members: 5,
+            direction: Direction::Write,
+            bytes: 11,
+            loads,
+        };
         let actions = [
             Action::Advance(6),
             Action::Read(pieces.clone()),
@@ -228,7 +261,8 @@ mod tests {
             Action::Part(Box::new(part)),
         ];
         for action in actions.into_iter().chain(meets.map(|meet| Action::Meet(12, meet))) {
-            let access = Access { file: 1, origin: 2, arrival: Time::from_ps(3), sequence: 4, action, operation: 5 };
+            let access =
+                Access { file: 1, origin: 2, arrival: Time::from_ps(3), sequence: 4, action, operation: 5 };
             let mut bytes = Vec::new();
             put_access(&access, &mut bytes);
             assert_eq!(take_access(1, access.arrival, &mut Take(&bytes)), access);

@@ -16,7 +16,8 @@ pub enum Representation {
     Internal,
     /// Big-endian, of the standard's sizes.
     External32,
-    /// One that the program has registered without conversion functions, so that values lie as in memory; its name.
+    /// One that the program has registered without conversion functions, so that values lie as in memory; its
+    /// name.
     Registered(Rc<str>),
     /// One that converts by functions of the program.
     Converting(Rc<Conversion>),
@@ -57,13 +58,13 @@ impl Representation {
         if let Representation::Converting(conversion) = self { Some(conversion) } else { None }
     }
 
-    /// Whether bytes of the file are those of memory.
+    /// Returns `true` if bytes of the file are those of memory.
     pub(crate) fn is_plain(&self) -> bool {
         !matches!(self, Representation::External32 | Representation::Converting(_))
     }
 
-    /// A datatype as it lies in the file: predefined types have the file's sizes, and displacements in bytes are the program's own (MPI 5.0 section
-    /// 14.5.1).
+    /// A datatype as it lies in the file: predefined types have the file's sizes, and displacements in bytes
+    /// are the program's own (MPI 5.0 section 14.5.1).
     ///
     /// # Errors
     /// `MPI_ERR_TYPE`, `MPI_ERR_COUNT` for what is no datatype with these sizes.
@@ -80,7 +81,11 @@ impl Representation {
                 return Ok(datatype.clone());
             }
             let byte = objects.types.get(BYTE)?.clone();
-            return Datatype::new(Constructor::Contiguous { count: size as i64, old: byte.into(), large: true });
+            return Datatype::new(Constructor::Contiguous {
+                count: size as i64,
+                old: byte.into(),
+                large: true,
+            });
         };
         Datatype::new(constructor)
     }
@@ -89,7 +94,12 @@ impl Representation {
     ///
     /// # Errors
     /// As [`Representation::in_file`], of one of the program's own.
-    pub(crate) fn in_file_bytes(&self, objects: &Objects, datatype: &Rc<Datatype>, count: u64) -> Result<u64> {
+    pub(crate) fn in_file_bytes(
+        &self,
+        objects: &Objects,
+        datatype: &Rc<Datatype>,
+        count: u64,
+    ) -> Result<u64> {
         let bytes = match self {
             Representation::External32 => datatype.external_size(),
             Representation::Converting(_) => self.in_file(objects, datatype)?.size,
@@ -98,7 +108,8 @@ impl Representation {
         Ok(count.saturating_mul(bytes))
     }
 
-    /// Bytes of memory, packed, as they lie in the file; of a representation that converts where it has no function for that (MPI 5.0 section 14.5.3).
+    /// Bytes of memory, packed, as they lie in the file; of a representation that converts where it has no
+    /// function for that (MPI 5.0 section 14.5.3).
     ///
     /// # Errors
     /// `MPI_ERR_CONVERSION` for a value that the representation cannot hold.
@@ -106,7 +117,8 @@ impl Representation {
         if *self == Representation::External32 { datatype.to_external(count, &packed) } else { Ok(packed) }
     }
 
-    /// Bytes of the file, the first of `count` instances, as those of memory, packed: as many as there is data for.
+    /// Bytes of the file, the first of `count` instances, as those of memory, packed: as many as there is
+    /// data for.
     pub(crate) fn decode(&self, datatype: &Datatype, count: u64, mut bytes: Vec<u8>) -> Vec<u8> {
         if *self != Representation::External32 {
             return bytes;

@@ -40,7 +40,7 @@ impl Files {
         if served {
             return self.ask_servers(messages, objects, access, leaves);
         }
-        messages.profile.message(bytes);
+        access.action.count(messages, bytes);
         let way = match messages.way(origin, home, bytes, leaves) {
             Way::Arrives(_) => Way::Arrives(Files::arrival(messages, (origin, home), bytes, leaves)),
             way => way,
@@ -55,7 +55,13 @@ impl Files {
             }
             Way::Leaves(at, bytes) => {
                 let index = self.accesses.insert(access);
-                messages.launch(origin, home, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] });
+                messages.launch(
+                    origin,
+                    home,
+                    bytes,
+                    at,
+                    Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] },
+                );
             }
         }
     }
@@ -63,17 +69,18 @@ impl Files {
     /// The number of what a rank of the process asks next.
     pub(crate) fn number(&mut self, messages: &Messages, origin: u32) -> u32 {
         if self.asked.is_empty() {
-            self.asked = vec![0; messages.local as usize];
+            self.asked = vec![0; messages.ranks().local() as usize];
         }
-        let asked = &mut self.asked[(origin - messages.first) as usize];
+        let asked = &mut self.asked[(origin - messages.ranks().first()) as usize];
         *asked += 1;
         *asked
     }
 
-    /// When what a rank asks is at home.
-    // What the home's own rank asks is no earlier than what another could: who is decided together must be known by then.
+    /// Returns when what a rank asks is at home.
+    // What the home's own rank asks is no earlier than what another could: who is decided together must be
+    // known by then.
     pub(crate) fn arrival(messages: &Messages, (origin, home): (u32, u32), bytes: u64, leaves: Time) -> Time {
-        leaves + messages.wire.latency(origin, home, bytes).max(messages.lookahead(true))
+        leaves + messages.fabric().latency(origin, home, bytes).max(messages.fabric().lookahead(true))
     }
 
     /// Something asked is at home, or will be at its arrival.
@@ -98,7 +105,8 @@ impl Files {
         self.arrivals.push(messages, rank, self.accesses[index].turn(index));
     }
 
-    /// Nothing comes before the first thing that waits at a home: that has its turn, and what follows before `until`.
+    /// Nothing comes before the first thing that waits at a home: that has its turn, and what follows before
+    /// `until`.
     pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
         let mut next = self.arrivals.take(rank);
         while let Some(turn) = next {
@@ -114,15 +122,21 @@ impl Files {
 
     /// A short write of a rank of the process has its turn: where it goes.
     // What `perform` and `answer` do for the shared pointer, without anything being put together for it.
-    fn place(&mut self, messages: &mut Messages, objects: &Objects, home: u32, Arrival { time, origin, what, .. }: Arrival<u32>) {
+    fn place(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        home: u32,
+        Arrival { time, origin, what, .. }: Arrival<u32>,
+    ) {
         let index = what & !WRITE;
         let write = &self.writes[index];
         let (file, etypes) = (write.file, u64::from(write.etypes));
         let shared = &mut self.home(objects, file).shared;
         let before = *shared;
         *shared += etypes;
-        messages.profile.message(WORD);
-        let back = time + messages.wire.latency(home, origin, WORD);
+        messages.ranks_mut().profile_mut().internal_message(WORD);
+        let back = time + messages.fabric().latency(home, origin, WORD);
         self.placed(messages, objects, index, before, back);
     }
 
@@ -145,34 +159,53 @@ impl Files {
                 *shared += etypes;
                 Answer::of(before)
             }
-            Action::Read(pieces) => match self.host(objects, file).and_then(|host| transfer::read(&host, pieces)) {
-                Ok(data) => Answer { data, ..Answer::default() },
-                Err(failure) => Answer::failed(failure),
-            },
-            Action::Write(pieces, data) => match self.host(objects, file).and_then(|host| transfer::write(&host, pieces, data)) {
-                Ok(()) => Answer::default(),
-                Err(failure) => Answer::failed(failure),
-            },
+            Action::Read(pieces) => {
+                match self.host(objects, file).and_then(|host| transfer::read(&host, pieces)) {
+                    Ok(data) => Answer { data, ..Answer::default() },
+                    Err(failure) => Answer::failed(failure),
+                }
+            }
+            Action::Write(pieces, data) => {
+                match self.host(objects, file).and_then(|host| transfer::write(&host, pieces, data)) {
+                    Ok(()) => Answer::default(),
+                    Err(failure) => Answer::failed(failure),
+                }
+            }
         };
         self.answer(messages, objects, &access, answer, at);
     }
 
     /// An answer leaves home at `at`.
-    pub(crate) fn answer(&mut self, messages: &mut Messages, objects: &Objects, access: &Access, answer: Answer, at: Time) {
+    pub(crate) fn answer(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        access: &Access,
+        answer: Answer,
+        at: Time,
+    ) {
         if access.operation == u32::MAX {
             return;
         }
         let (home, to) = (access.action.place(objects.files.at(access.file).home), access.origin);
         let bytes = answer.bytes(&access.action);
         if bytes != 0 {
-            messages.profile.message(bytes);
+            access.action.count(messages, bytes);
         }
         let way = messages.way(home, to, bytes, at);
         self.give(messages, objects, home, access, answer, way);
     }
 
     /// An answer goes back to its origin.
-    fn give(&mut self, messages: &mut Messages, objects: &Objects, home: u32, access: &Access, answer: Answer, way: Way) {
+    fn give(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        home: u32,
+        access: &Access,
+        answer: Answer,
+        way: Way,
+    ) {
         let &Access { origin, operation, .. } = access;
         if !messages.is_local(origin) {
             return self.tell_answer(messages, (home, origin), operation, &answer, way);
@@ -181,7 +214,13 @@ impl Files {
             Way::Arrives(at) => self.answered(messages, objects, operation, answer, at),
             Way::Leaves(at, bytes) => {
                 let index = self.answers.insert((operation, answer));
-                messages.launch(home, origin, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] });
+                messages.launch(
+                    home,
+                    origin,
+                    bytes,
+                    at,
+                    Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] },
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Short writes at the shared pointer once their place is known: what many ranks write side by side goes to the host's file as one.
+//! Short writes at the shared pointer once their place is known: what many ranks write side by side goes to
+//! the host's file as one.
 
 use crate::state::Files;
 use crate::transfer;
@@ -10,7 +11,14 @@ use objects::error::Result;
 
 impl Files {
     /// A short write has its place, so many etypes from the view's beginning: its rank goes on then.
-    pub(crate) fn placed(&mut self, messages: &mut Messages, objects: &Objects, index: u32, place: u64, at: Time) {
+    pub(crate) fn placed(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        place: u64,
+        at: Time,
+    ) {
         let Some(write) = self.writes.get_mut(index) else { return };
         write.done = at;
         let (file, rank) = (write.file, write.rank);
@@ -22,12 +30,13 @@ impl Files {
         let write = &self.writes[index];
         self.batch.bytes.extend_from_slice(&write.data);
         self.batch.parts.push((index, write.data.len() as u32));
-        messages.ranks[rank as usize].waiting = 0;
-        messages.ready.wake(rank);
+        messages.ranks_mut()[rank].waiting = 0;
+        messages.ready_mut().wake(rank);
     }
 
     /// What has its place goes to the host's file.
-    // Where the host does not take all of it, each write by itself: what it says of one is no other's failure.
+    // Where the host does not take all of it, each write by itself: what it says of one is no other's
+    // failure.
     fn write_batch(&mut self, objects: &Objects) {
         if self.batch.is_empty() {
             return;
@@ -38,7 +47,9 @@ impl Files {
         let (mut at, mut rest) = (batch.at, &batch.bytes[..]);
         for &(index, bytes) in batch.parts.iter().filter(|_| !written) {
             let (head, tail) = rest.split_at(bytes as usize);
-            if let Err(failure) = host.clone().and_then(|host| transfer::write(&host, &[(at, u64::from(bytes))], head)) {
+            if let Err(failure) =
+                host.clone().and_then(|host| transfer::write(&host, &[(at, u64::from(bytes))], head))
+            {
                 batch.failed.insert(index, failure);
             }
             (at, rest) = (at.saturating_add(u64::from(bytes)), tail);
@@ -54,7 +65,7 @@ impl Files {
     pub fn end_short(&mut self, messages: &mut Messages, objects: &Objects, index: u32) -> Result<Status> {
         self.write_batch(objects);
         let write = self.writes.remove(index).expect("its rank has waited for it");
-        messages.advance(messages.current, write.done);
+        messages.advance(messages.me(), write.done);
         let failed = if self.batch.failed.is_empty() { None } else { self.batch.failed.remove(&index) };
         failed.map_or_else(|| Ok(crate::asked::status(write.data.len() as u64)), Err)
     }

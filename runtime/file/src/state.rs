@@ -51,7 +51,10 @@ impl Part {
     pub(crate) fn is_not_split(&self) -> Result {
         match self.split {
             None => Ok(()),
-            Some(split) => Err(other(format!("{}_begin has begun on this file: call {}_end first", split.name, split.name))),
+            Some(split) => Err(other(format!(
+                "{}_begin has begun on this file: call {}_end first",
+                split.name, split.name
+            ))),
         }
     }
 }
@@ -70,7 +73,8 @@ pub struct Files {
     /// What is decided here, by file.
     pub(crate) homes: FxHashMap<u32, Home>,
     pub(crate) operations: Slab<Operation>,
-    /// Blocking writes of a few bytes at shared pointers, and those of them that are on their way to the host's file.
+    /// Blocking writes of a few bytes at shared pointers, and those of them that are on their way to the
+    /// host's file.
     pub(crate) writes: Slab<Write>,
     pub(crate) batch: Batch,
     /// What files are seen through after opening.
@@ -80,7 +84,8 @@ pub struct Files {
     pub(crate) arrivals: Arrivals<u32>,
     /// The file system's servers, at the process that has them, once something was asked of them.
     pub(crate) servers: Option<Servers>,
-    /// Parts in rounds of collective buffering at aggregators of this process, by file, meeting, aggregator and round.
+    /// Parts in rounds of collective buffering at aggregators of this process, by file, meeting, aggregator
+    /// and round.
     pub(crate) rounds: FxHashMap<(u32, u32, u32, u32), Vec<Access>>,
     /// Rounds whose aggregators wait for the servers.
     pub(crate) aggregated: Slab<Vec<Access>>,

@@ -1,4 +1,5 @@
-//! The time that accesses take of the machine's file system, where it has one (docs/files.md). Servers' queues are one thing for all files, so that they have one place: the process of rank 0 of
+//! The time that accesses take of the machine's file system, where it has one (docs/reference/files.md).
+//! Servers' queues are one thing for all files, so that they have one place: the process of rank 0 of
 //! `MPI_COMM_WORLD`, which serves requests in the order of their arrival.
 
 use crate::access::{Access, Action};
@@ -13,11 +14,14 @@ use objects::Objects;
 /// The rank at whose process the servers are.
 pub(crate) const PLACE: u32 = 0;
 
-/// The server on which a file begins: by its name without directories, so that files of one program spread and a run takes the same time wherever its files are.
+/// The server on which a file begins: by its name without directories, so that files of one program spread
+/// and a run takes the same time wherever its files are.
 fn first_server(name: &str, servers: u32) -> u32 {
     let name = name.rsplit('/').next().unwrap_or_default();
     // FNV-1a: fixed for ever, and different for names that differ in a digit.
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     ((hash >> 32) % u64::from(servers)) as u32
 }
 
@@ -26,7 +30,8 @@ impl Files {
         first_server(&objects.files.at(file).name, storage.servers)
     }
 
-    /// What an access to a view's bytes asks of the servers; nothing where files take no time or nothing is accessed.
+    /// Returns what an access to a view's bytes asks of the servers; nothing where files take no time or
+    /// nothing is accessed.
     pub(crate) fn load_of(
         &self,
         messages: &Messages,
@@ -35,7 +40,7 @@ impl Files {
         view: &View,
         (from, bytes): (u64, u64),
     ) -> Option<Action> {
-        let storage = messages.wire.storage.as_ref().filter(|_| bytes != 0)?;
+        let storage = messages.fabric().wire().storage.as_ref().filter(|_| bytes != 0)?;
         let first = self.first_server(objects, file, storage);
         let mut loads = vec![0; storage.servers as usize];
         view.pieces(from, bytes, &mut |at, len| storage.share(first, at, len, &mut loads));
@@ -44,8 +49,16 @@ impl Files {
     }
 
     /// A request goes to the servers, which takes their latency and no message of the network.
-    pub(crate) fn ask_servers(&mut self, messages: &mut Messages, objects: &Objects, mut access: Access, leaves: Time) {
-        let Some(Storage { latency, .. }) = messages.wire.storage else { unreachable!("asked of a machine that has them") };
+    pub(crate) fn ask_servers(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        mut access: Access,
+        leaves: Time,
+    ) {
+        let Some(Storage { latency, .. }) = messages.fabric().wire().storage else {
+            unreachable!("asked of a machine that has them")
+        };
         access.arrival = leaves + latency;
         if messages.is_local(PLACE) {
             self.wait_at(messages, PLACE, access);
@@ -56,7 +69,9 @@ impl Files {
 
     /// A request has its turn at the servers: when its origin knows that all is done.
     pub(crate) fn serve_load(&mut self, messages: &Messages, loads: &[(u32, u64)], at: Time) -> Time {
-        let Some(storage) = &messages.wire.storage else { unreachable!("asked of a machine that has them") };
+        let Some(storage) = &messages.fabric().wire().storage else {
+            unreachable!("asked of a machine that has them")
+        };
         let servers = self.servers.get_or_insert_with(|| Servers::new(storage));
         servers.serve(at, loads) + storage.latency
     }

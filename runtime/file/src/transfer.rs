@@ -10,10 +10,12 @@ use objects::error::Result;
 use rank::memory;
 use std::rc::Rc;
 
-/// Bytes that are moved at a time where they need no conversion: a long access takes no more memory than this.
+/// Bytes that are moved at a time where they need no conversion: a long access takes no more memory than
+/// this.
 const CHUNK: u64 = 4 << 20;
 
-/// Bytes that are moved by way of the stack: records of logs are no longer, and to allocate for them takes as long as all else that is done for one.
+/// Bytes that are moved by way of the stack: records of logs are no longer, and to allocate for them takes as
+/// long as all else that is done for one.
 pub(crate) const SHORT: usize = 512;
 
 /// The program's memory.
@@ -137,7 +139,8 @@ pub(crate) fn store(host: &Host, view: &View, from: u64, memory: &Memory) -> Res
     Ok(memory.extent.bytes)
 }
 
-/// Reads so many bytes from the view's byte `from` on into the program's memory: how many bytes of memory there was data for.
+/// Reads so many bytes from the view's byte `from` on into the program's memory: how many bytes of memory
+/// there was data for.
 ///
 /// # Errors
 /// What the host says.

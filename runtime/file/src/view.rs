@@ -8,7 +8,8 @@ use objects::datatype::predefined::BYTE;
 use objects::error::{ErrorClass, Failure, Result};
 use std::rc::Rc;
 
-/// A view: of the file from `disp` on, tiled with filetypes, the data of these; positions in it are bytes of that data, as they lie in the file.
+/// A view: of the file from `disp` on, tiled with filetypes, the data of these; positions in it are bytes of
+/// that data, as they lie in the file.
 pub struct View {
     /// Bytes of the file before it.
     pub(crate) disp: u64,
@@ -44,11 +45,12 @@ impl View {
         View { disp: 0, etype: byte.clone(), filetype: byte.clone(), representation, unit: 1, tile: byte }
     }
 
-    /// A view of these datatypes, in this representation; `writes` where the file may be written, so that its data may not overlap.
+    /// A view of these datatypes, in this representation; `writes` where the file may be written, so that its
+    /// data may not overlap.
     ///
     /// # Errors
-    /// `MPI_ERR_TYPE` for an etype without data or a filetype that is not made of etypes; `MPI_ERR_IO`, as ROMIO has it, where displacements are negative or
-    /// descend.
+    /// `MPI_ERR_TYPE` for an etype without data or a filetype that is not made of etypes; `MPI_ERR_IO`, as
+    /// ROMIO has it, where displacements are negative or descend.
     pub(crate) fn new(
         objects: &Objects,
         disp: u64,
@@ -57,12 +59,16 @@ impl View {
         representation: Representation,
         writes: bool,
     ) -> Result<View> {
-        let (unit, tile) = (representation.in_file(objects, &etype)?.size, representation.in_file(objects, &filetype)?);
+        let (unit, tile) =
+            (representation.in_file(objects, &etype)?.size, representation.in_file(objects, &filetype)?);
         if unit == 0 {
             return Err(wrong("the etype has no data: give one of at least a byte"));
         }
         if !tile.size.is_multiple_of(unit) {
-            return Err(wrong(format!("the filetype has {} bytes of data, which is no multiple of the etype's {unit}", tile.size)));
+            return Err(wrong(format!(
+                "the filetype has {} bytes of data, which is no multiple of the etype's {unit}",
+                tile.size
+            )));
         }
         for (what, datatype) in [("etype", &etype), ("filetype", &filetype)] {
             let mut order = Order { end: 0, begin: 0, writes, wrong: None };
@@ -78,7 +84,7 @@ impl View {
         Ok(View { disp, etype, filetype, representation, unit, tile })
     }
 
-    /// What `MPI_File_get_view` tells: displacement, etype, filetype, and the representation's name.
+    /// Returns what `MPI_File_get_view` tells: displacement, etype, filetype, and the representation's name.
     pub fn arguments(&self) -> (u64, &Rc<Datatype>, &Rc<Datatype>, &str) {
         (self.disp, &self.etype, &self.filetype, self.representation.name())
     }
@@ -91,7 +97,7 @@ impl View {
         Ok(self.representation.in_file(objects, datatype)?.extent())
     }
 
-    /// Whether the view has any data.
+    /// Returns `true` if the view has any data.
     pub(crate) fn is_empty(&self) -> bool {
         self.tile.size == 0
     }
@@ -102,7 +108,8 @@ impl View {
         (self.tile.contiguous && !self.is_empty() && self.representation.is_plain()).then_some(self.disp)
     }
 
-    /// Calls `f(byte of the file, bytes)` for each piece of the view's bytes `from..from + bytes`, ascending; pieces that touch are one. O(pieces).
+    /// Calls `f(byte of the file, bytes)` for each piece of the view's bytes `from..from + bytes`, ascending;
+    /// pieces that touch are one. O(pieces).
     pub(crate) fn pieces(&self, from: u64, bytes: u64, f: &mut dyn FnMut(u64, u64)) {
         if bytes == 0 || self.is_empty() {
             return;
@@ -122,7 +129,8 @@ impl View {
         first
     }
 
-    /// The first etype that begins at byte `end` of the file or behind: O(log^2) by bisection, as places ascend.
+    /// The first etype that begins at byte `end` of the file or behind: O(log^2) by bisection, as places
+    /// ascend.
     pub(crate) fn etypes_before(&self, end: u64) -> u64 {
         if self.is_empty() || end <= self.disp {
             return 0;
@@ -204,9 +212,16 @@ mod tests {
     }
 
     /// Blocks of etypes with gaps between them, and a hole at the end.
-    fn filetype(objects: &Objects, unit: u64, blocks: &[(i64, i64)], hole: i64) -> (Rc<Datatype>, Rc<Datatype>, Vec<u64>, u64) {
+    fn filetype(
+        objects: &Objects,
+        unit: u64,
+        blocks: &[(i64, i64)],
+        hole: i64,
+    ) -> (Rc<Datatype>, Rc<Datatype>, Vec<u64>, u64) {
         let byte = objects.types.get(BYTE).unwrap().clone();
-        let etype = Datatype::new(Constructor::Contiguous { count: unit as i64, old: byte.into(), large: false }).unwrap();
+        let etype =
+            Datatype::new(Constructor::Contiguous { count: unit as i64, old: byte.into(), large: false })
+                .unwrap();
         let (mut at, mut displacements, mut lengths, mut map) = (0, Vec::new(), Vec::new(), Vec::new());
         for &(gap, length) in blocks {
             at += gap;
@@ -222,7 +237,9 @@ mod tests {
             large: false,
         };
         let old = Datatype::new(indexed).unwrap();
-        let tile = Datatype::new(Constructor::Resized { lb: 0, extent: at + hole, old: old.into(), large: false }).unwrap();
+        let tile =
+            Datatype::new(Constructor::Resized { lb: 0, extent: at + hole, old: old.into(), large: false })
+                .unwrap();
         (etype, tile, map, (at + hole) as u64)
     }
 
@@ -257,16 +274,26 @@ mod tests {
         let objects = objects();
         let byte = objects.types.get(BYTE).unwrap().clone();
         let blocks = |displacements: &[i64]| {
-            let constructor =
-                Constructor::HindexedBlock { blocklength: 4, displacements: displacements.into(), old: byte.clone().into(), large: false };
+            let constructor = Constructor::HindexedBlock {
+                blocklength: 4,
+                displacements: displacements.into(),
+                old: byte.clone().into(),
+                large: false,
+            };
             Datatype::new(constructor).unwrap()
         };
         let int = objects.types.get(objects::datatype::predefined::INT).unwrap().clone();
-        let view = |filetype, writes| View::new(&objects, 0, int.clone(), filetype, Representation::Native, writes).map(|_| ());
-        for (displacements, word) in [(&[-4, 8][..], "negative"), (&[8, 0], "descend"), (&[0, 2], "overlaps")] {
+        let view = |filetype, writes| {
+            View::new(&objects, 0, int.clone(), filetype, Representation::Native, writes).map(|_| ())
+        };
+        for (displacements, word) in [(&[-4, 8][..], "negative"), (&[8, 0], "descend"), (&[0, 2], "overlaps")]
+        {
             let failure = view(blocks(displacements), true).unwrap_err();
             assert!(failure.class == ErrorClass::IO && failure.text.contains(word), "{failure}");
         }
-        assert!(view(blocks(&[0, 2]), false).is_ok() && view(byte.clone(), true).unwrap_err().text.contains("multiple"));
+        assert!(
+            view(blocks(&[0, 2]), false).is_ok()
+                && view(byte.clone(), true).unwrap_err().text.contains("multiple")
+        );
     }
 }

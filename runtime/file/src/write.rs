@@ -31,8 +31,8 @@ pub(crate) struct Write {
 
 /// Bytes whose places are known and which are not in the host's file yet, side by side in one file.
 ///
-/// Who writes them is woken but has not run: the first that does brings all to the file. So nobody who learns that a write is over finds the file
-/// without it.
+/// Who writes them is woken but has not run: the first that does brings all to the file. So nobody who learns
+/// that a write is over finds the file without it.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) file: u32,
@@ -45,13 +45,13 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Whether nothing is to be brought to the file.
+    /// Returns `true` if nothing is to be brought to the file.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// Whether bytes of a file from `at` on are next to those that it has.
+    /// Returns `true` if bytes of a file from `at` on are next to those that it has.
     #[inline]
     pub(crate) fn is_before(&self, file: u32, at: u64) -> bool {
         self.file == file && self.at + self.bytes.len() as u64 == at && self.bytes.len() < MOST

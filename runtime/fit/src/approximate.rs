@@ -1,8 +1,9 @@
 //! A formula in the number of ranks through numbers that were seen.
 //!
-//! As in A. Calotoiu, T. Hoefler, M. Poke, F. Wolf: "Using automated performance modeling to find scalability bugs in complex codes" (SC 2013) a
-//! formula is a constant and one term, a power of the ranks or their logarithm; the simplest that fits is taken, so that what is seen at few rank
-//! counts is not explained by much.
+//! As in A. Calotoiu, T. Hoefler, M. Poke, F. Wolf: "Using automated performance modeling to find scalability
+//! bugs in complex codes" (SC 2013) a formula is a constant and one term, a power of the ranks or their
+//! logarithm; the simplest that fits is taken, so that what is seen at few rank counts is not explained by
+//! much.
 
 /// A formula of Aspen's, and how far it is from what was seen.
 #[derive(Clone, Debug)]
@@ -11,7 +12,7 @@ pub struct Fit {
     pub text: String,
     /// The greatest difference from a number, divided by that.
     pub error: f64,
-    /// Whether the ranks are in it.
+    /// `true` if the ranks are in it.
     pub varies: bool,
     candidate: Candidate,
     whole: bool,
@@ -62,7 +63,7 @@ impl Candidate {
         self.constant + self.term.map_or(0.0, |(_, value)| self.factor * value(ranks))
     }
 
-    /// Whether it falls below nought at some rank count.
+    /// Returns `true` if it falls below nought at some rank count.
     fn crosses_nought(&self) -> bool {
         self.constant * self.factor < 0.0
     }
@@ -85,10 +86,14 @@ impl Candidate {
 
 fn number(value: f64) -> String {
     let digits: f64 = format!("{value:.12e}").parse().unwrap_or(value);
-    if digits == 0.0 || (1e-4..1e15).contains(&digits.abs()) { format!("{digits}") } else { format!("{digits:e}") }
+    if digits == 0.0 || (1e-4..1e15).contains(&digits.abs()) {
+        format!("{digits}")
+    } else {
+        format!("{digits:e}")
+    }
 }
 
-/// How far off a value is, measured by what was seen.
+/// Returns how far off a value is, measured by what was seen.
 fn off(value: f64, seen: f64) -> f64 {
     (value - seen).abs() / if seen == 0.0 { 1.0 } else { seen.abs() }
 }
@@ -97,25 +102,36 @@ fn error(value: impl Fn(f64) -> f64, seen: &[(f64, f64)]) -> f64 {
     seen.iter().map(|&(ranks, seen)| off(value(ranks), seen)).fold(0.0, f64::max)
 }
 
-/// The formulas that so many numbers can tell from others, the simplest first, each with the least sum of squared relative differences.
+/// The formulas that so many numbers can tell from others, the simplest first, each with the least sum of
+/// squared relative differences.
 fn candidates(seen: &[(f64, f64)]) -> Vec<(usize, Candidate)> {
     let weight = |value: f64| if value == 0.0 { 1.0 } else { 1.0 / (value * value) };
-    let sum = |of: &dyn Fn(f64, f64) -> f64| seen.iter().map(|&(ranks, value)| weight(value) * of(ranks, value)).sum::<f64>();
+    let sum = |of: &dyn Fn(f64, f64) -> f64| {
+        seen.iter().map(|&(ranks, value)| weight(value) * of(ranks, value)).sum::<f64>()
+    };
     let (one, values) = (sum(&|_, _| 1.0), sum(&|_, value| value));
     // What does not differ is itself, without the rounding of a mean.
     let constant = if seen.iter().all(|&(_, value)| value == seen[0].1) { seen[0].1 } else { values / one };
     let mut all = vec![(1, Candidate { constant, factor: 0.0, term: None })];
-    for (numbers, term) in
-        [(1, 2), (2, 3)].into_iter().filter(|&(_, least)| seen.len() >= least).flat_map(|(n, _)| TERMS.map(|term| (n, term)))
+    for (numbers, term) in [(1, 2), (2, 3)]
+        .into_iter()
+        .filter(|&(_, least)| seen.len() >= least)
+        .flat_map(|(n, _)| TERMS.map(|term| (n, term)))
     {
         let at = term.1;
-        let (square, first, product) =
-            (sum(&|ranks, _| at(ranks) * at(ranks)), sum(&|ranks, _| at(ranks)), sum(&|ranks, value| at(ranks) * value));
+        let (square, first, product) = (
+            sum(&|ranks, _| at(ranks) * at(ranks)),
+            sum(&|ranks, _| at(ranks)),
+            sum(&|ranks, value| at(ranks) * value),
+        );
         let (constant, factor) = match numbers {
             1 => (0.0, product / square),
             _ => {
                 let determinant = one * square - first * first;
-                ((values * square - first * product) / determinant, (one * product - first * values) / determinant)
+                (
+                    (values * square - first * product) / determinant,
+                    (one * product - first * values) / determinant,
+                )
             }
         };
         if constant.is_finite() && factor.is_finite() {
@@ -125,7 +141,8 @@ fn candidates(seen: &[(f64, f64)]) -> Vec<(usize, Candidate)> {
     all
 }
 
-/// The formula for numbers seen at rank counts. Where `whole`, the numbers are integers, which a formula has to give after rounding.
+/// The formula for numbers seen at rank counts. Where `whole`, the numbers are integers, which a formula has
+/// to give after rounding.
 pub fn fit(seen: &[(f64, f64)], whole: bool) -> Fit {
     let mut best: Option<(usize, f64, Candidate)> = None;
     for (numbers, candidate) in candidates(seen) {

@@ -1,8 +1,9 @@
 //! Formulas that give whole numbers exactly, or none.
 //!
-//! A formula is a constant, a factor of one term, or both (after X. Wu and F. Mueller, "ScalaExtrap: trace-based communication extrapolation for SPMD
-//! programs", PPoPP 2011, who solve linear systems over such terms). It has fewer unknowns than there are numbers, so that each formula that is
-//! found was also tested; and it is computed in fractions, because a value that is nearly whole is wrong.
+//! A formula is a constant, a factor of one term, or both (after X. Wu and F. Mueller, "ScalaExtrap:
+//! trace-based communication extrapolation for SPMD programs", PPoPP 2011, who solve linear systems over such
+//! terms). It has fewer unknowns than there are numbers, so that each formula that is found was also tested;
+//! and it is computed in fractions, because a value that is nearly whole is wrong.
 
 use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub, Zero};
@@ -66,7 +67,8 @@ pub fn root(count: u32, degree: u32) -> Option<u32> {
     (near.saturating_sub(1)..=near + 1).find(|root| root.checked_pow(degree) == Some(count))
 }
 
-/// The values at all counts of the simplest formula that gives `seen` at the first of them. Terms have a value for each count. O(terms).
+/// The values at all counts of the simplest formula that gives `seen` at the first of them. Terms have a
+/// value for each count. O(terms).
 ///
 /// # Errors
 /// Why there is none.
@@ -87,7 +89,9 @@ pub fn exact(terms: &[Term], seen: &[Exact], counts: usize) -> Result<Vec<Exact>
                 None => {}
                 Some(None) => drop(lacking.get_or_insert_with(|| term.name.clone())),
                 Some(Some(values)) => match &found {
-                    Some((other, by)) if *other != values => return Err(Unfit::Ambiguous(by.name.clone(), term.name.clone())),
+                    Some((other, by)) if *other != values => {
+                        return Err(Unfit::Ambiguous(by.name.clone(), term.name.clone()));
+                    }
                     Some(_) => {}
                     None => found = Some((values, term)),
                 },
@@ -103,7 +107,8 @@ pub fn exact(terms: &[Term], seen: &[Exact], counts: usize) -> Result<Vec<Exact>
     Err(Unfit::NoFormula)
 }
 
-/// The values of the formula of this term, if it gives the numbers; of these `None`, if it has none at one of the counts.
+/// The values of the formula of this term, if it gives the numbers; of these `None`, if it has none at one of
+/// the counts.
 fn through(term: &Term, seen: &[Exact], with_constant: bool, counts: usize) -> Option<Option<Vec<Exact>>> {
     let at: Vec<Exact> = term.values[..seen.len()].iter().copied().collect::<Option<_>>()?;
     let (factor, constant) = if with_constant {
@@ -138,7 +143,11 @@ mod tests {
         assert_eq!(of(&[64, 216, 512, 1000], &[7, 7, 7]), Ok(7.into()));
         assert_eq!(of(&[64, 216, 512, 1000], &[3, 5, 7]), Ok(9.into()), "a side less one");
         assert_eq!(of(&[16, 64, 256, 1024], &[4, 6, 8]), Ok(10.into()));
-        assert_eq!(of(&[64, 216, 512, 1000], &[5400, 1600, 675]), Ok(Exact::new(1728, 5)), "what is not whole is told as it is");
+        assert_eq!(
+            of(&[64, 216, 512, 1000], &[5400, 1600, 675]),
+            Ok(Exact::new(1728, 5)),
+            "what is not whole is told as it is"
+        );
     }
 
     #[test]
@@ -150,7 +159,10 @@ mod tests {
 
     #[test]
     fn two_terms_that_part_later_are_ambiguous() {
-        let term = |name: &str, last: i128| Term { name: name.to_owned(), values: whole(&[4, 6, 8, last]).into_iter().map(Some).collect() };
+        let term = |name: &str, last: i128| Term {
+            name: name.to_owned(),
+            values: whole(&[4, 6, 8, last]).into_iter().map(Some).collect(),
+        };
         let both = [term("width", 10), term("height", 12)];
         let found = exact(&both, &whole(&[8, 12, 16]), 4);
         assert_eq!(found, Err(Unfit::Ambiguous("width".to_owned(), "height".to_owned())));
@@ -158,7 +170,10 @@ mod tests {
 
     #[test]
     fn roots_are_whole_or_none() {
-        assert_eq!([1000, 1001, 1, 1 << 30].map(|count| root(count, 3)), [Some(10), None, Some(1), Some(1024)]);
+        assert_eq!(
+            [1000, 1001, 1, 1 << 30].map(|count| root(count, 3)),
+            [Some(10), None, Some(1), Some(1024)]
+        );
         assert_eq!(root(65536, 2), Some(256));
         assert_eq!(root(u32::MAX, 2), None);
     }

@@ -21,7 +21,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Whether all that is communicated is the same in both.
+    /// Returns `true` if all that is communicated is the same in both.
     pub fn is_equal(&self) -> bool {
         [self.messages, self.bytes, self.collectives, self.parts].iter().all(|(run, model)| run == model)
     }

@@ -27,11 +27,13 @@ pub enum Node {
 }
 
 impl Node {
-    /// Whether both do the same, times of computation aside.
+    /// Returns `true` if both do the same, times of computation aside.
     fn is_like(&self, other: &Node) -> bool {
         match (self, other) {
             (Node::Step { what, .. }, Node::Step { what: other, .. }) => what == other,
-            (Node::Loop { count, body }, Node::Loop { count: times, body: other }) => count == times && are_alike(body, other),
+            (Node::Loop { count, body }, Node::Loop { count: times, body: other }) => {
+                count == times && are_alike(body, other)
+            }
             _ => false,
         }
     }
@@ -99,13 +101,18 @@ mod tests {
     use aspen::{Collective, Operation};
 
     fn run(bytes: &[u64]) -> Run {
-        let step = |&bytes: &u64| Step { what: What::Collective(Collective::Bcast, Operation::Sum, bytes), computed: 1.0 };
+        let step = |&bytes: &u64| Step {
+            what: What::Collective(Collective::Bcast, Operation::Sum, bytes),
+            computed: 1.0,
+        };
         Run { ranks: 2, steps: bytes.iter().map(step).collect() }
     }
 
     fn shown(nodes: &[Node]) -> String {
         let one = |node: &Node| match node {
-            Node::Step { what: What::Collective(_, _, bytes), computed, .. } => format!("{bytes}/{computed} "),
+            Node::Step { what: What::Collective(_, _, bytes), computed, .. } => {
+                format!("{bytes}/{computed} ")
+            }
             Node::Step { .. } => String::new(),
             Node::Loop { count, body } => format!("{count}({})", shown(body)),
         };

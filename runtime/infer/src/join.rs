@@ -37,7 +37,7 @@ pub struct Joined {
     pub body: Vec<Common>,
 }
 
-/// What runs have in common.
+/// Returns what runs have in common.
 ///
 /// # Errors
 /// A sentence: they differ by more than numbers.
@@ -54,7 +54,9 @@ fn described(node: Option<&Node>) -> String {
         None => "nothing more".to_owned(),
         Some(Node::Loop { count, body }) => format!("{count} times {}", described(body.first())),
         Some(Node::Step { what: What::Collective(which, ..), .. }) => which.name().to_owned(),
-        Some(Node::Step { what: What::Messages(messages), .. }) => format!("{} messages between pairs", messages.len()),
+        Some(Node::Step { what: What::Messages(messages), .. }) => {
+            format!("{} messages between pairs", messages.len())
+        }
     }
 }
 
@@ -64,9 +66,13 @@ fn together(ranks: &[u32], bodies: &[&[Node]]) -> Result<Vec<Common>, String> {
         .map(|at| {
             let nodes: Option<Vec<&Node>> = bodies.iter().map(|body| body.get(at)).collect();
             nodes.and_then(|nodes| common(ranks, &nodes).transpose()).unwrap_or_else(|| {
-                let has = |(ranks, body): (&u32, &&[Node])| format!("on {ranks} ranks {}", described(body.get(at)));
+                let has =
+                    |(ranks, body): (&u32, &&[Node])| format!("on {ranks} ranks {}", described(body.get(at)));
                 let all: Vec<String> = ranks.iter().zip(bodies).map(has).collect();
-                Err(format!("the traces differ by more than numbers: at one place there are {}", all.join(", ")))
+                Err(format!(
+                    "the traces differ by more than numbers: at one place there are {}",
+                    all.join(", ")
+                ))
             })
         })
         .collect()
@@ -111,7 +117,8 @@ fn doing(ranks: &[u32], whats: &[&What]) -> Option<Doing> {
         messages.push(these);
     }
     // A pattern that all runs have: on few ranks several may fit.
-    let mut fits: Vec<Vec<Fitting>> = ranks.iter().zip(&messages).map(|(&ranks, messages)| fitting(ranks, messages)).collect();
+    let mut fits: Vec<Vec<Fitting>> =
+        ranks.iter().zip(&messages).map(|(&ranks, messages)| fitting(ranks, messages)).collect();
     let others = fits.split_off(1);
     for first in fits.remove(0) {
         let same = |fits: &Vec<Fitting>| fits.iter().find(|fit| fit.pattern == first.pattern).copied();

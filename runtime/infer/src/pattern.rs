@@ -37,7 +37,8 @@ fn candidates() -> Vec<Pattern> {
     all
 }
 
-/// The patterns that make just these messages (source, destination, bytes) of so many ranks. O(patterns * messages).
+/// The patterns that make just these messages (source, destination, bytes) of so many ranks. O(patterns *
+/// messages).
 pub fn fitting(ranks: u32, messages: &[(u32, u32, u64)]) -> Vec<Fitting> {
     let mut wanted: FxHashMap<(u32, u32), Vec<u64>> = FxHashMap::default();
     messages.iter().for_each(|&(from, to, bytes)| wanted.entry((from, to)).or_default().push(bytes));
@@ -45,7 +46,12 @@ pub fn fitting(ranks: u32, messages: &[(u32, u32, u64)]) -> Vec<Fitting> {
     candidates().into_iter().filter_map(fits).collect()
 }
 
-fn fit(ranks: u32, wanted: &FxHashMap<(u32, u32), Vec<u64>>, length: usize, pattern: Pattern) -> Option<Fitting> {
+fn fit(
+    ranks: u32,
+    wanted: &FxHashMap<(u32, u32), Vec<u64>>,
+    length: usize,
+    pattern: Pattern,
+) -> Option<Fitting> {
     let dimensions = pattern.dimensions()?;
     let grid = Grid::new(ranks.into(), dimensions)?;
     // A side of one has no neighbours: that would be a pattern of fewer dimensions, which comes before.
@@ -55,7 +61,9 @@ fn fit(ranks: u32, wanted: &FxHashMap<(u32, u32), Vec<u64>>, length: usize, patt
     let exchange = Exchange::new(&Step { pattern, count: 1, size: 1, times: 1 }, ranks.into()).ok()?;
     // How many axes each direction moves along, from 1.
     let moved: Vec<usize> = match pattern {
-        Pattern::Neighbors(neighbors) => neighbors.directions().iter().map(|step| step.iter().filter(|&&one| one != 0).count()).collect(),
+        Pattern::Neighbors(neighbors) => {
+            neighbors.directions().iter().map(|step| step.iter().filter(|&&one| one != 0).count()).collect()
+        }
         _ => vec![1],
     };
     let mut bytes: [Option<u64>; 3] = [None; 3];
@@ -69,7 +77,10 @@ fn fit(ranks: u32, wanted: &FxHashMap<(u32, u32), Vec<u64>>, length: usize, patt
             let one = *found.first()?;
             let number = used.entry(pair).or_default();
             *number += 1;
-            if *number > found.len() || found.iter().any(|&other| other != one) || *bytes[moved - 1].get_or_insert(one) != one {
+            if *number > found.len()
+                || found.iter().any(|&other| other != one)
+                || *bytes[moved - 1].get_or_insert(one) != one
+            {
                 return None;
             }
             taken += 1;
@@ -81,10 +92,13 @@ fn fit(ranks: u32, wanted: &FxHashMap<(u32, u32), Vec<u64>>, length: usize, patt
     items(pattern, bytes).map(|(count, size)| Fitting { pattern, count, size })
 }
 
-/// Items and bytes of one, from the bytes of messages over faces, edges and corners (of a square: sides and corners).
+/// Items and bytes of one, from the bytes of messages over faces, edges and corners (of a square: sides and
+/// corners).
 fn items(pattern: Pattern, bytes: [Option<u64>; 3]) -> Option<(u64, u64)> {
     let (neighbors, first) = match (pattern, bytes[0]) {
-        (Pattern::Neighbors(neighbors), Some(first)) if neighbors.dimensions > 1 && !neighbors.faces => (neighbors, first),
+        (Pattern::Neighbors(neighbors), Some(first)) if neighbors.dimensions > 1 && !neighbors.faces => {
+            (neighbors, first)
+        }
         (Pattern::Neighbors(Neighbors { nodal: true, .. }), _) | (_, None) => return None,
         (_, Some(first)) => return Some((1, first)),
     };
@@ -106,8 +120,9 @@ mod tests {
     fn messages(pattern: Pattern, count: u64, size: u64, ranks: u32) -> Vec<(u32, u32, u64)> {
         let exchange = Exchange::new(&Step { pattern, count, size, times: 1 }, ranks.into()).unwrap();
         let of = |rank: u32| (0..exchange.len()).map(move |at| (rank, at));
-        let all =
-            (0..ranks).flat_map(of).filter_map(|(rank, at)| exchange.sends(rank.into(), at).map(|one| (rank, one.peer as u32, one.bytes)));
+        let all = (0..ranks).flat_map(of).filter_map(|(rank, at)| {
+            exchange.sends(rank.into(), at).map(|one| (rank, one.peer as u32, one.bytes))
+        });
         all.collect()
     }
 
@@ -121,7 +136,10 @@ mod tests {
             for ranks in [12, 64] {
                 let messages = messages(pattern, count, size, ranks);
                 let found = fitting(ranks, &messages);
-                assert!(found.contains(&Fitting { pattern, count, size }) || ranks == 12, "{pattern} on {ranks}: {found:?}");
+                assert!(
+                    found.contains(&Fitting { pattern, count, size }) || ranks == 12,
+                    "{pattern} on {ranks}: {found:?}"
+                );
             }
         }
     }

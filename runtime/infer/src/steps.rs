@@ -1,8 +1,9 @@
 //! What all ranks of a trace do together, step by step.
 //!
-//! Collective operations are met by all ranks in one order, and so divide a run. What a rank sends and receives between two of them is divided
-//! where it has waited for all that it had started: as a rule that is an exchange, and the same one on all ranks. Where ranks do not agree in that
-//! (a pipeline, a wave) all between two collective operations is one step.
+//! Collective operations are met by all ranks in one order, and so divide a run. What a rank sends and
+//! receives between two of them is divided where it has waited for all that it had started: as a rule that is
+//! an exchange, and the same one on all ranks. Where ranks do not agree in that (a pipeline, a wave) all
+//! between two collective operations is one step.
 
 use aspen::{Collective, Operation};
 use mpi::abi::{MPI_MAX, MPI_MIN, MPI_PROD};
@@ -117,9 +118,20 @@ impl Reading<'_> {
     }
 }
 
-fn parts(trace: &Trace, replay: &mut Replay<'_>, rank: u32, known: &mut FxHashSet<Rc<Part>>) -> Result<Parts, String> {
+fn parts(
+    trace: &Trace,
+    replay: &mut Replay<'_>,
+    rank: u32,
+    known: &mut FxHashSet<Rc<Part>>,
+) -> Result<Parts, String> {
     let mut script = Script::new(replay, rank);
-    let mut reading = Reading { known, parts: Vec::new(), open: FxHashSet::default(), part: Part::default(), computed: 0.0 };
+    let mut reading = Reading {
+        known,
+        parts: Vec::new(),
+        open: FxHashSet::default(),
+        part: Part::default(),
+        computed: 0.0,
+    };
     while let Some((computed, call)) = script.next()? {
         reading.computed += computed.as_seconds();
         if let Err(why) = read(trace, rank, &call, &mut reading) {
@@ -173,7 +185,13 @@ fn read(trace: &Trace, rank: u32, call: &Call, reading: &mut Reading) -> Result<
             world(of.comm)?;
             reading.collective(collective(of)?);
         }
-        Call::Dup(_) | Call::FreeComm(_) | Call::FreeRequest(_) | Call::Local | Call::Probe(_) | Call::Compute(_) | Call::End => {}
+        Call::Dup(_)
+        | Call::FreeComm(_)
+        | Call::FreeRequest(_)
+        | Call::Local
+        | Call::Probe(_)
+        | Call::Compute(_)
+        | Call::End => {}
         Call::Fail(why) => return Err(why.to_string()),
         _ => return Err("Aspen has no words for it".to_owned()),
     }
@@ -217,7 +235,8 @@ fn collective(of: &workload::Collective) -> Result<(Collective, Operation, u64),
     Ok((which, operation, if which == Collective::Barrier { 0 } else { of.bytes }))
 }
 
-/// Whether the ranks have equally many parts, alike in kind, in each of which what is sent is received.
+/// Returns `true` if the ranks have equally many parts, alike in kind, in each of which what is sent is
+/// received.
 fn agree(all: &[Parts]) -> bool {
     let length = all.first().map_or(0, Vec::len);
     if all.iter().any(|parts| parts.len() != length) {
@@ -243,7 +262,8 @@ fn meet(parts: &[&Rc<Part>]) -> bool {
     balance.values().all(|&left| left == 0)
 }
 
-/// All that a rank does between two collective operations as one part, which there is even if it does nothing.
+/// All that a rank does between two collective operations as one part, which there is even if it does
+/// nothing.
 fn merged(parts: &Parts) -> Parts {
     let mut merged: Parts = Vec::new();
     let (mut between, mut computed) = (Part::default(), 0.0);
@@ -296,11 +316,20 @@ fn step<'p>(parts: impl Iterator<Item = &'p Part>) -> Result<What, String> {
         messages.extend(part.sends.iter().map(|&(to, bytes)| (rank, to, bytes)));
         match (of, part.collective) {
             (None, Some(collective)) if rank == 0 => of = Some(collective),
-            (Some((which, operation, bytes)), Some((other, _, more))) if which == other => of = Some((which, operation, bytes.max(more))),
+            (Some((which, operation, bytes)), Some((other, _, more))) if which == other => {
+                of = Some((which, operation, bytes.max(more)))
+            }
             (None, None) => {}
-            _ => return Err(format!("rank {rank} does not meet the others in the same collective operations")),
+            _ => {
+                return Err(format!(
+                    "rank {rank} does not meet the others in the same collective operations"
+                ));
+            }
         }
     }
     messages.sort_unstable();
-    Ok(of.map_or_else(|| What::Messages(messages.into()), |(which, operation, bytes)| What::Collective(which, operation, bytes)))
+    Ok(of.map_or_else(
+        || What::Messages(messages.into()),
+        |(which, operation, bytes)| What::Collective(which, operation, bytes),
+    ))
 }

@@ -54,7 +54,8 @@ enum Kind {
 impl Writing<'_> {
     /// A number in the text: itself if it is the same on any number of ranks, else a parameter of its own.
     fn number(&mut self, kind: Kind, values: &Numbers) -> String {
-        let seen: Vec<(f64, f64)> = self.joined.ranks.iter().map(|&ranks| f64::from(ranks)).zip(values.iter().copied()).collect();
+        let seen: Vec<(f64, f64)> =
+            self.joined.ranks.iter().map(|&ranks| f64::from(ranks)).zip(values.iter().copied()).collect();
         let Fit { text, error, varies, .. } = fit(&seen, !matches!(kind, Kind::Seconds));
         if !varies && error == 0.0 {
             return text;
@@ -66,7 +67,10 @@ impl Writing<'_> {
         let comment = if error > 1e-3 { format!(" // within {:.1} %", error * 100.0) } else { String::new() };
         let _ = writeln!(self.parameters, "  param {name} = {text}{comment}");
         if error > LARGE {
-            self.notes.push(format!("no formula in the number of ranks comes closer to '{name}' than {:.0} %: {values:?}", error * 100.0));
+            self.notes.push(format!(
+                "no formula in the number of ranks comes closer to '{name}' than {:.0} %: {values:?}",
+                error * 100.0
+            ));
         }
         name
     }
@@ -95,13 +99,19 @@ impl Writing<'_> {
     fn doing(&mut self, doing: &Doing) -> String {
         match doing {
             Doing::Collective(which, operation, bytes) => {
-                let bytes = if *which == Collective::Barrier { "0".to_owned() } else { self.number(Kind::Bytes, bytes) };
-                let operation = if which.reduces() { format!(", {}", operation.name()) } else { String::new() };
+                let bytes = if *which == Collective::Barrier {
+                    "0".to_owned()
+                } else {
+                    self.number(Kind::Bytes, bytes)
+                };
+                let operation =
+                    if which.reduces() { format!(", {}", operation.name()) } else { String::new() };
                 format!("comm [{bytes}] as {}{operation}", which.name())
             }
             Doing::Exchange(pattern, counts, sizes) => {
                 let (count, size) = (self.number(Kind::Count, counts), self.number(Kind::Bytes, sizes));
-                let resource = if matches!(pattern, aspen::Pattern::Shift { .. }) { "messages" } else { "comm" };
+                let resource =
+                    if matches!(pattern, aspen::Pattern::Shift { .. }) { "messages" } else { "comm" };
                 format!("{resource} [{count}] of size [{size}] as {pattern}")
             }
             Doing::Open(bytes) => {

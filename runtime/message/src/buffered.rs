@@ -14,16 +14,25 @@ use objects::Objects;
 pub const BSEND_OVERHEAD: u64 = 512;
 
 impl Messages {
-    /// Checks that the buffer which `me` attached for `comm`, or else for the session that it comes from, or else for all communicators, has room for a message
-    /// of `bytes`.
+    /// Checks that the buffer which `me` attached for `comm`, or else for the session that it comes from, or
+    /// else for all communicators, has room for a message of `bytes`.
     ///
     /// # Errors
     /// `MPI_ERR_BUFFER` if none is attached, or it is too small.
-    // Checked and not kept: MPI lets an implementation fail here only if the program's own sum does not fit one
-    // message.
+    // Checked and not kept: MPI lets an implementation fail here only if the program's own sum does not fit
+    // one message.
     pub fn claim_buffer(&self, objects: &Objects, me: u32, comm: usize, bytes: u64) -> Result {
-        let session = || objects.sessions.of_comm(me, comm).and_then(|session| self.buffers.get(&(me, Use::Session(session))));
-        let buffer = self.buffers.get(&(me, Use::Comm(comm))).or_else(session).or_else(|| self.buffers.get(&(me, Use::All)));
+        let session = || {
+            objects
+                .sessions
+                .of_comm(me, comm)
+                .and_then(|session| self.requests.buffer(me, Use::Session(session)))
+        };
+        let buffer = self
+            .requests
+            .buffer(me, Use::Comm(comm))
+            .or_else(session)
+            .or_else(|| self.requests.buffer(me, Use::All));
         let need = bytes.saturating_add(BSEND_OVERHEAD);
         match buffer {
             Some(buffer) if buffer.size >= need => Ok(()),
@@ -36,7 +45,9 @@ impl Messages {
             )),
             None => Err(Failure::new(
                 ErrorClass::BUFFER,
-                format!("a buffered send of {bytes} bytes needs an attached buffer: call MPI_Buffer_attach first"),
+                format!(
+                    "a buffered send of {bytes} bytes needs an attached buffer: call MPI_Buffer_attach first"
+                ),
             )),
         }
     }

@@ -1,7 +1,9 @@
-//! Ranks that have failed and communicators that were revoked, and what becomes of messages by that (docs/failures.md).
+//! Ranks that have failed and communicators that were revoked, and what becomes of messages by that
+//! (docs/reference/failures.md).
 //!
-//! When something has happened is one thing, and from when on a rank reckons with it another: a failure is known to all a delay later, a revocation when
-//! its message has come. Both reach a rank as an alarm, a decision that is made when nothing can come before it (`mpi/alarms.rs`): then what the rank waits for and
+//! When something has happened is one thing, and from when on a rank reckons with it another: a failure is
+//! known to all a delay later, a revocation when its message has come. Both reach a rank as an alarm, a
+//! decision that is made when nothing can come before it (`mpi/alarms.rs`): then what the rank waits for and
 //! cannot get ends with an error.
 
 mod away;
@@ -36,17 +38,35 @@ pub struct Fault {
     pub rank: u32,
 }
 
+/// A receive that has ended with an error.
+#[derive(Clone, Copy)]
+struct FailedReceive {
+    /// The rank that posted it. No other may complete, resume, cancel or free it.
+    owner: u32,
+    /// The number of receives of this process that had ended so before.
+    number: u64,
+    fault: Fault,
+}
+
+/// A send that has ended with an error.
+#[derive(Clone, Copy)]
+struct FailedSend {
+    context: Option<u32>,
+    fault: Fault,
+}
+
 /// A revoked communicator, as one of its ranks sees it.
 #[derive(Clone, Copy)]
 struct Revoked {
     /// When the rank is told.
     at: Time,
-    /// Whether it has been.
+    /// `true` if it has been.
     known: bool,
 }
 
 /// What has failed, and who knows.
-// In a box that programs without failures do not have: what they pay is a question whether it is there, off the plain path.
+// In a box that programs without failures do not have: what they pay is a question whether it is there, off
+// the plain path.
 #[derive(Default)]
 pub struct Faults {
     /// From a failure until all know.
@@ -61,12 +81,16 @@ pub struct Faults {
     alarms: FxHashMap<u32, BTreeSet<Time>>,
     /// By rank and context.
     revoked: FxHashMap<(u32, u32), Revoked>,
-    /// How many of those that have failed a rank has acknowledged in a communicator, by rank and context: the first so many of all.
+    /// Number of failed ranks that a rank has acknowledged in a communicator, by rank and context: the first
+    /// so many of all.
     acknowledged: FxHashMap<(u32, u32), u32>,
-    /// Receives that have ended with an error.
-    receives: FxHashMap<u32, Fault>,
-    /// Sends that have.
-    sends: FxHashMap<u32, Fault>,
+    /// Receives that have ended with an error, by their node.
+    // Contexts are shared by all members of a communicator: only the rank says whose a receive is.
+    receives: FxHashMap<u32, FailedReceive>,
+    /// How many there were.
+    ended_receives: u64,
+    /// Sends that have, by their request.
+    sends: FxHashMap<u32, FailedSend>,
     /// Receives and sends that may end so yet.
     under_way: UnderWay,
     /// Up to when ranks know who has failed.
@@ -81,12 +105,12 @@ impl Faults {
         Faults { delay, ..Faults::default() }
     }
 
-    /// Who has failed, in order.
+    /// Returns who has failed, in order.
     pub fn failed(&self) -> &[Failed] {
         &self.failed
     }
 
-    /// Whether a rank has failed.
+    /// Returns `true` if a rank has failed.
     pub fn has_failed(&self, rank: u32) -> bool {
         self.places.contains_key(&rank)
     }
@@ -96,7 +120,7 @@ impl Faults {
         failed.at + self.delay
     }
 
-    /// When a rank stops that has not yet.
+    /// Returns when a rank stops that has not yet.
     pub fn doom_of(&self, rank: u32) -> Option<Time> {
         self.doomed.get(&rank).copied()
     }
@@ -128,7 +152,8 @@ impl Faults {
     }
 
     /// A rank has stopped.
-    // Processes tell each other of failures that they have decided within one window of time, in any order. Nobody has looked beyond by then.
+    // Processes tell each other of failures that they have decided within one window of time, in any order.
+    // Nobody has looked beyond by then.
     pub fn note_failed(&mut self, failed: Failed) {
         self.doomed.remove(&failed.rank);
         let place = self.failed.partition_point(|other| (other.at, other.rank) < (failed.at, failed.rank));
@@ -144,34 +169,39 @@ impl Faults {
         self.behind.remove(&rank);
     }
 
-    /// An operation of this rank has failed because another rank has or a communicator is revoked: it looks around at its next call.
+    /// An operation of this rank has failed because another rank has or a communicator is revoked: it looks
+    /// around at its next call.
     pub fn falls_behind(&mut self, rank: u32) {
         self.behind.insert(rank);
     }
 
-    /// Whether a rank is to look around.
+    /// Returns `true` if a rank is to look around.
     pub fn is_behind(&self, rank: u32) -> bool {
         self.behind.contains(&rank)
     }
 
-    /// Whether a rank knows of a failure.
-    // By when it has waited for all that may have come before, and not by what is decided: that is the host's to say. Of one instant comes first what is of
-    // the least rank.
+    /// Returns `true` if a rank knows of a failure.
+    // By when it has waited for all that may have come before, and not by what is decided: that is the host's
+    // to say. Of one instant comes first what is of the least rank.
     fn knows(&self, rank: u32, failed: &Failed) -> bool {
         let learned = self.learned.get(&rank);
-        learned.is_some_and(|&learned| self.known(failed) <= learned && (failed.at, failed.rank) < (learned, rank))
+        learned.is_some_and(|&learned| {
+            self.known(failed) <= learned && (failed.at, failed.rank) < (learned, rank)
+        })
     }
 
-    /// How many of those that have failed a rank has acknowledged in a communicator.
+    /// Returns how many of those that have failed a rank has acknowledged in a communicator.
     pub fn acknowledged(&self, rank: u32, context: u32) -> u32 {
         self.acknowledged.get(&(rank, context)).copied().unwrap_or(0)
     }
 
-    /// The members of a group that have failed and are known by `clock` to have, with their places among all that have, in the order of
-    /// these.
+    /// The members of a group that have failed and are known by `clock` to have, with their places among all
+    /// that have, in the order of these.
     pub fn known_in<'a>(&'a self, group: &'a Group, clock: Time) -> impl Iterator<Item = (u32, Failed)> + 'a {
         let known = (0..).zip(&self.failed).take_while(move |(_, failed)| self.known(failed) <= clock);
-        known.map(|(place, &failed)| (place, failed)).filter(|(_, failed)| group.rank_of(failed.rank).is_some())
+        known
+            .map(|(place, &failed)| (place, failed))
+            .filter(|(_, failed)| group.rank_of(failed.rank).is_some())
     }
 
     /// A rank acknowledges the first so many of all that have failed, in a communicator.
@@ -180,13 +210,14 @@ impl Faults {
         *known = count.max(*known);
     }
 
-    /// Whether a rank, which begins a call, knows that a communicator is revoked: by when it has looked around, as [`Faults::knows`].
+    /// Returns `true` if a rank, which begins a call, knows that a communicator is revoked: by when it has
+    /// looked around, as [`Faults::knows`].
     fn knows_revoked(&self, rank: u32, context: u32) -> bool {
         let (revoked, learned) = (self.revoked.get(&(rank, context)), self.learned.get(&rank));
         revoked.is_some_and(|revoked| learned.is_some_and(|&learned| revoked.at <= learned))
     }
 
-    /// Whether a rank has been told that a communicator is revoked.
+    /// Returns `true` if a rank has been told that a communicator is revoked.
     pub fn is_revoked(&self, rank: u32, context: u32) -> bool {
         self.revocation(rank, context).is_some()
     }
@@ -203,7 +234,30 @@ impl Faults {
         new.iter().find(|failed| group.rank_of(failed.rank).is_some()).copied()
     }
 
-    /// Whether a receive has ended with an error.
+    /// Notes that a receive of a rank has ended with an error.
+    fn end_receive(&mut self, receive: u32, owner: u32, fault: Fault) {
+        let number = self.ended_receives;
+        self.ended_receives += 1;
+        self.receives.insert(receive, FailedReceive { owner, number, fault });
+    }
+
+    /// Returns `true` for a receive for any source that has ended until its rank acknowledges a failure.
+    pub fn is_pending(&self, receive: u32) -> bool {
+        self.receives
+            .get(&receive)
+            .is_some_and(|failed| failed.fault.class == ErrorClass::PROC_FAILED_PENDING)
+    }
+
+    /// Forgets that a receive has ended so. Returns `false` for another one.
+    pub fn take_pending(&mut self, receive: u32) -> bool {
+        let is_pending = self.is_pending(receive);
+        if is_pending {
+            self.receives.remove(&receive);
+        }
+        is_pending
+    }
+
+    /// Returns `true` if a receive has ended with an error.
     pub(crate) fn has_ended(&self, receive: u32) -> bool {
         self.receives.contains_key(&receive)
     }
@@ -220,13 +274,16 @@ impl Fault {
         Fault { class: if pending { ErrorClass::PROC_FAILED } else { self.class }, ..self }
     }
 
-    /// What the program is told.
+    /// Returns what the program is told.
     #[cold]
     pub fn failure(&self) -> Box<Failure> {
         let text = match self.class {
             ErrorClass::REVOKED => "the communicator is revoked".to_owned(),
             ErrorClass::PROC_FAILED_PENDING => {
-                format!("rank {} of MPI_COMM_WORLD has failed and may be the source: acknowledge that to go on waiting", self.rank)
+                format!(
+                    "rank {} of MPI_COMM_WORLD has failed and may be the source: acknowledge that to go on waiting",
+                    self.rank
+                )
             }
             _ => format!("rank {} of MPI_COMM_WORLD has failed", self.rank),
         };

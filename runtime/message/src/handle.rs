@@ -15,7 +15,8 @@ pub enum RequestRef {
     Sent,
     /// A receive in the node arena.
     Node(u32),
-    /// A receive in the node arena whose owner is blocked for it (`flag::STATUS_IGNORED`): nobody but that call comes across it.
+    /// A receive in the node arena whose owner is blocked for it (`flag::STATUS_IGNORED`): nobody but that
+    /// call comes across it.
     Ignored(u32),
     /// Any other request, in the request table.
     Cold(u32),
@@ -44,14 +45,15 @@ pub fn of_ignored(index: u32) -> usize {
     encode(index) | 4
 }
 
-/// One of many handles of sends that were complete when they were made, for who tells requests apart; they come again after 2^24.
+/// One of many handles of sends that were complete when they were made, for who tells requests apart; they
+/// come again after 2^24.
 // A kind of its own: nothing is allocated for them either, and 32 bits hold them.
 #[inline]
 pub fn of_sent(number: u32) -> usize {
     encode(number % (1 << 24)) | 12
 }
 
-/// What a request handle names.
+/// Returns what a request handle names.
 #[inline]
 pub fn request(handle: usize) -> RequestRef {
     match handle {

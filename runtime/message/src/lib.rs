@@ -1,37 +1,42 @@
-//! Which message meets which receive, when, and how its bytes get there; requests; who can run; a rank's clock.
+//! Sends, receives and waits: when messages arrive, how their bytes get there, who can run, each rank's
+//! clock.
 //!
-//! Knows MPI's objects and the simulated network, and nothing of collectives, decisions or the order in which those are made.
+//! Knows MPI's objects and the simulated network, and nothing of collectives, decisions or the order in which
+//! those are made.
 
 pub mod batch;
 pub mod buffered;
 pub mod chapter;
-pub mod charging;
-pub mod envelope;
+mod checked_sends;
+pub mod deferred;
+pub mod fabric;
 pub mod faults;
 pub mod flight;
 pub mod handle;
-pub mod held;
-pub mod holding;
-pub mod matching;
+pub mod handshake;
+pub mod meeting;
 pub mod messages;
 pub mod moving;
-pub mod node;
 pub mod p2p;
 pub mod packing;
 pub mod payload;
+pub mod peers;
 pub mod plain;
-pub mod queue;
+pub mod ranks;
 pub mod ready;
 pub mod reference;
 pub mod regions;
 pub mod remote;
 pub mod request;
+mod subscriptions;
+pub mod transit;
 pub mod types;
 pub mod view;
 pub mod volley;
 pub mod waits;
-pub mod wild;
+pub mod watch;
 pub mod wire;
 
+pub use matcher::{envelope, node, queue};
 pub use messages::Messages;
 pub use objects::{datatype, error, group, handles, slab};

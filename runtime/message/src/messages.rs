@@ -1,449 +1,322 @@
 //! Ranks and what passes between them: the state that sends, receives and waits work on.
 
 use crate::batch::Batch;
-use crate::charging::{Compute, Effort};
-use crate::datatype::Datatype;
+use crate::deferred::DeferredMatches;
 use crate::envelope::Envelope;
+use crate::fabric::Fabric;
 use crate::faults::Faults;
-use crate::flight::{Flight, Record};
-use crate::held::HeldMatches;
-use crate::node::Nodes;
-use crate::payload::Pool;
-use crate::queue::{self, Queue, Queues};
+use crate::moving::Payloads;
+use crate::node::NIL;
+use crate::peers::Peers;
+use crate::ranks::{Processor, Ranks};
 use crate::ready::Ready;
 use crate::remote::Remote;
-use crate::remote::block::Block;
-use crate::request::{Request, Status};
-use crate::slab::Slab;
-use crate::types::Types;
-use crate::waits::Waits;
-use crate::wild::Wilds;
+use crate::request::{Body, Requests};
+use crate::watch::Watch;
 use crate::wire::Wire;
-use engine::{EndOfTime, EventQueue, Span, Time};
-use network::Message;
-use observe::Profile;
-use rustc_hash::FxHashMap;
-use std::cell::RefCell;
-use std::collections::BTreeSet;
-use std::rc::Rc;
+use engine::{Span, Time};
+use matcher::{Matcher, Pending};
 
-/// In [`RankState::function`] once that call was a poll in vain.
-// In a word that each call writes anyway, so that a call which is no poll clears it at no cost.
-pub const FAILED_POLL: u16 = 1 << 15;
-
-/// Polls in vain that cost no time, after which a rank that only polls is parked; the others are charged at each so many, so that those
-/// between are asked at the same instant.
-pub const FREE_POLLS: u32 = 64;
-
-/// What so many polls `together` cost a rank that has made `failed_polls` in a row.
-#[inline]
-pub fn failed_poll_cost(failed_polls: u32, together: u32) -> Span {
-    Span::from_ps(u64::from(together) * 1_000.max(u64::from(failed_polls) * 1_000 / 128))
-}
-
-/// Up to so many ranks, what a switch touches is in the cache anyway, and so are the nodes of what a rank waited for.
-pub const CACHED_RANKS: u32 = 4096;
-
-/// Where a rank is in its life with MPI.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[repr(u8)]
-pub enum Phase {
-    /// Before `MPI_Init`.
-    #[default]
-    Before,
-    /// Before `MPI_Init`, but it has opened a session: no stranger to MPI.
-    Opened,
-    /// Between `MPI_Init` and `MPI_Finalize`.
-    Active,
-    /// After `MPI_Finalize`.
-    Finalized,
-    /// Its `main` has ended.
-    Ended,
-}
-
-/// Messages that one rank may send in a row before long queues at its receivers make it step back.
-// A sender that never blocks could otherwise fill memory with messages whose receivers have not run yet; most
-// that send so many at once have receivers that keep up, and are forgiven.
-pub const BURST: u16 = 512;
-
-/// What every rank needs always: one cache line.
-// All that a sender has to see of its receiver is in this line: both queues, whether anybody decides there,
-// what it is blocked for. What only the rank itself needs, or what few ranks have, is kept beside the ranks
-// (`wilds`, `unsettled`, `buffers`, polls).
-#[derive(Clone, Default)]
-#[repr(C, align(64))]
-pub struct RankState {
-    /// Its virtual time.
-    pub clock: Time,
-    /// When its NIC is free again (gap).
-    pub nic_free: Time,
-    /// The latest arrival of what it was blocked for and what was completed without its status being asked for (`flag::STATUS_IGNORED`).
-    pub arrived: Time,
-    /// Receives without a message.
-    pub posted: Queue,
-    /// Messages without a receive.
-    pub unexpected: Queue,
-    /// Completions it is blocked for.
-    // A number and not a list: nobody asks which completions are missing, and each counts one down wherever it
-    // comes from.
-    pub waiting: u32,
-    /// Undecided receives for any source in `posted`.
-    pub wilds: u32,
-    /// Polls and clock readings in a row without its clock moving.
-    pub failed_polls: u32,
-    /// Messages since it last stepped back, or as many as can be counted.
-    pub burst: u16,
-    /// The MPI function it is in, or was last in; with `FAILED_POLL` after a poll that found nothing.
-    pub function: u16,
-    /// Where it is in its life.
-    pub phase: Phase,
-    /// Whether it is blocked in a poll (`Messages::polls`).
-    pub polling: bool,
-    /// Whether it is in `Messages::dirty`.
-    pub dirty: bool,
-}
-
-const _: () = assert!(size_of::<RankState>() == 64, "a rank's state is one cache line, or a million ranks take twice the memory");
-
-impl RankState {
-    /// [`Messages::advance`] of its clock alone: how long it waited, if it did.
-    #[inline(always)]
-    pub fn advance(&mut self, time: Time) -> Option<Span> {
-        (time > self.clock).then(|| {
-            self.failed_polls = 0;
-            time.since(std::mem::replace(&mut self.clock, time))
-        })
-    }
-    /// Counts so many messages that it sends: whether it has sent many in a row.
-    #[inline(always)]
-    pub fn counts_burst(&mut self, messages: u16) -> bool {
-        self.burst = self.burst.saturating_add(messages);
-        self.burst > BURST
-    }
-    /// Whether a message in its queues may have to be decided.
-    #[inline]
-    pub fn watches(&self) -> bool {
-        self.wilds != 0 || self.polling
-    }
-}
+/// Unread messages at a receiver up to which its senders need not step back.
+const MAX_UNREAD: usize = 2048;
 
 /// What communication and computation cost on the simulated machine.
 pub struct Costs {
     /// The network.
     pub wire: Wire,
     /// What computation costs.
-    pub compute: Compute,
-    /// Floating-point operations that a rank's processor does in a second, if that is known.
-    pub flop_rate: Option<f64>,
+    pub processor: Processor,
 }
 
 /// Ranks, their queues and requests, messages under way.
 pub struct Messages {
-    /// Ranks that there are numbers for: those that have started, and those that can be spawned.
-    pub size: u32,
-    /// Ranks that have started, as far as this process knows: those below this number. All of its own that have are among them.
-    // Ranks are spawned in the order of their numbers, so that one number is enough.
-    pub started: u32,
-    /// The mounted rank (world number).
-    pub current: u32,
-    /// This process's ranks, by world number.
-    pub ranks: Block<RankState>,
-    /// This process's ranks: the first of them, and how many.
-    // Again beside `remote`, since each message asks whether its receiver is here.
-    pub first: u32,
-    /// How many ranks this process has.
-    pub local: u32,
-    /// The other native processes, if there are any.
-    pub remote: Option<Box<Remote>>,
-    /// Whether there are so many ranks that what a switch or a message touches has left the cache since it was touched last.
-    pub sweeps: bool,
-    /// Whether so much waits for other processes that senders should step back.
-    pub crowded: bool,
-    /// Whether a rank has sent so many messages in a row that its next send is to ask whether it steps back.
-    // Asked of every send, where the rank's own count would have to be looked up again.
-    pub far_ahead: bool,
+    /// This process's ranks: their clocks and what they spend.
+    pub(crate) ranks: Ranks,
+    /// Messages and receives until they meet (MPI 5.0 section 3.5).
+    pub(crate) matcher: Matcher,
+    /// Bytes that have left their sender and not reached their receiver.
+    pub(crate) payloads: Payloads,
+    /// Requests (MPI 5.0 section 3.7) and attached buffers.
+    pub(crate) requests: Requests,
+    /// The simulated network and what it carries.
+    pub(crate) fabric: Fabric,
+    /// The other native processes.
+    pub(crate) peers: Peers,
+    /// Subscriptions of recorders.
+    pub(crate) watch: Watch,
+    /// Matches of which the senders are not notified.
+    pub(crate) deferred: DeferredMatches,
     /// What the mounted rank started in a row.
-    pub batch: Batch,
-    /// The status of the receive that has just ended.
-    // Kept here, because a status is more than a call can answer in registers, and most programs ignore it.
-    pub latest: Status,
-    /// Whether the mounted rank's call before this one was of the same function.
-    pub again: bool,
-    /// Whether the mounted rank polls, and its call before was a poll in vain.
-    pub polls_again: bool,
-    /// Messages and receives.
-    pub nodes: Nodes,
-    /// Receives that wait for their message, a queue for each rank.
-    pub posted: Queues<queue::Entry>,
-    /// Messages that wait for their receive, a queue for each rank.
-    pub unexpected: Queues<queue::Timed>,
-    /// Of which kinds the open receives for any source are.
-    pub wilds: Wilds,
-    /// Payloads that were copied out of their sender.
-    pub pool: Pool,
-    /// Layouts of receives whose elements do not lie side by side, by `Node::layout`.
-    pub layouts: Slab<(Rc<Datatype>, u64)>,
-    /// Requests that are more than a node.
-    pub requests: Slab<Request>,
-    /// Receives that were freed while active and have their message now: rank and node. Their payload goes into memory that only their rank reaches.
-    pub orphans: Vec<(u32, u32)>,
-    /// Receives with `flag::STATUS_IGNORED` that their ranks have to see all the same, and whose they are.
-    // Nearly always empty, so that ending a wait asks once whether it is: longer messages than their receives,
-    // and payloads that only the rank itself can move.
-    pub unsettled: FxHashMap<u32, u32>,
+    pub(crate) batch: Batch,
     /// Who can run.
-    pub ready: Ready,
-    /// The simulated network.
-    pub wire: Wire,
-    /// Whether message times depend on other messages.
-    pub by_time: bool,
-    /// Whether messages carry bytes. Without, they have a length and no memory at either end, and buffers have no address: nothing is ever written to
-    /// one, so that a receive takes its message as one does whose buffer anybody can reach.
-    pub payloads: bool,
-    /// What a shared network carries, by the number that it was given.
-    pub flights: Slab<Flight>,
-    /// What will be told to other processes when a shared network has delivered it.
-    pub records: Slab<Record>,
-    /// Messages that leave for a shared network, by time of sending; of several processes the first has them all.
-    pub outbox: EventQueue<Message>,
-    /// Messages that were given to a shared network so far: those that leave at one time go in this order.
-    pub launched: u64,
-    /// Messages that a shared network was given here; it wraps round.
-    pub injected: u32,
-    /// How computation is charged.
-    pub compute: Compute,
-    /// Floating-point operations that a rank's processor does in a second, if that is known.
-    pub flop_rate: Option<f64>,
-    /// Buffers that ranks attached, by rank and communicator (`MPI_COMM_NULL` for all).
-    pub buffers: FxHashMap<(u32, crate::buffered::Use), crate::buffered::Attached>,
-    /// What ranks have sent since that is counted ([`Messages::count_sends`]).
-    pub sent: Option<Box<FxHashMap<u32, crate::waits::Sent>>>,
-    /// What the host has computed for the mounted rank.
-    pub clock_host: rank::host::HostClock,
-    /// What the host does for the call that is being served.
-    pub effort: Effort,
-    /// Names of the MPI functions.
-    pub names: &'static [&'static str],
-    /// What was found in the program that works here and that MPI does not promise, if that is asked for (`-xsim-check`).
-    // To be noted where the world is only looked at; a set, so that a loop says it once.
-    pub findings: Option<RefCell<BTreeSet<String>>>,
-    /// Handles of their own that complete sends have been given ([`crate::handle::of_sent`]).
-    pub distinct: u32,
-    /// What messages were sent as, if a recorder wants to know.
-    pub types: Option<Box<Types>>,
-    /// Whether receives may take the plain path: nobody wants to know their types, and no rank can fail.
+    pub(crate) ready: Ready,
+    /// `true` if receives may take the plain path: nobody wants to know their types, and no rank can fail.
     // One question for both, so that neither costs a plain receive anything.
-    pub plain_receives: bool,
-    /// Whether a recorder wants to know of each message when it left or what it was sent as.
-    pub noted: bool,
-    /// Whether receives that a rank is blocked for may be completed without it looking at them again ([`Messages::await_all`]).
-    pub unseen: bool,
+    pub(crate) plain_receives: bool,
+    /// `true` if receives that a rank is blocked for may be completed without it looking at them again
+    /// ([`Messages::await_all`]).
+    pub(crate) unseen: bool,
     /// Who has failed, and what is revoked; none while nothing can be.
-    pub faults: Option<Box<Faults>>,
+    pub(crate) faults: Option<Box<Faults>>,
     /// From a failure until all know.
-    pub detection: Span,
-    /// Whether a sender has waited for its match.
-    pub handshakes: bool,
-    /// Matches of which their senders are not told yet.
-    pub held: HeldMatches,
-    /// Ranks with open decisions to which something happened since these were looked at.
-    pub dirty: Vec<u32>,
-    /// No message earlier than this will come any more.
-    // Written by who decides and read by who matches: that is all that matching knows of decisions.
-    pub safe: Time,
-    /// What is counted for the report.
-    pub profile: Profile,
-    /// Who keeps whom waiting, if a recorder wants to know.
-    pub waits: Option<Box<Waits>>,
+    pub(crate) detection: Span,
 }
 
 impl Messages {
-    /// Of `size` ranks, those of this process; the first `initial` of all can run. `names` are those of the MPI functions.
+    /// Returns the state of those of `size` ranks that this process has. The first `initial` of all can run.
+    /// `names` are those of the MPI functions.
     pub fn new(
         costs: Costs,
         (size, initial): (u32, u32),
         remote: Option<Remote>,
         (names, check): (&'static [&'static str], bool),
     ) -> Messages {
-        let Costs { wire, compute, flop_rate } = costs;
+        let Costs { wire, processor } = costs;
         let (first, local) = remote.as_ref().map_or((0, size), Remote::own);
-        let (sweeps, unseen) = (local > CACHED_RANKS, !wire.has_overheads);
+        let unseen = !wire.has_overheads;
+        let ranks = Ranks::new((size, initial), first..first + local, processor, names);
         let ready = Ready::all(first, initial.saturating_sub(first).min(local));
         Messages {
-            size,
-            started: initial,
-            current: 0,
-            ranks: Block::new(first, local),
-            first,
-            local,
-            sweeps,
-            remote: remote.map(Box::new),
-            crowded: false,
-            far_ahead: false,
-            latest: Status::EMPTY,
+            ready: if ranks.exceed_cache() { ready.looking_ahead() } else { ready },
+            ranks,
+            matcher: Matcher::new(!wire.is_shared()),
+            payloads: Payloads::default(),
+            requests: Requests::default(),
+            fabric: Fabric::new(wire),
+            peers: Peers::new(remote),
+            watch: Watch::new(check),
+            deferred: DeferredMatches::default(),
             batch: Batch::default(),
-            again: false,
-            polls_again: false,
-            nodes: Nodes::new(),
-            posted: Queues::default(),
-            unexpected: Queues::default(),
-            wilds: Wilds::default(),
-            pool: Pool::default(),
-            layouts: Slab::default(),
-            requests: Slab::default(),
-            orphans: Vec::new(),
-            unsettled: FxHashMap::default(),
-            ready: if sweeps { ready.looking_ahead() } else { ready },
-            by_time: wire.is_shared(),
-            payloads: true,
-            wire,
-            flights: Slab::default(),
-            records: Slab::default(),
-            outbox: EventQueue::new(),
-            launched: 0,
-            injected: 0,
-            clock_host: rank::host::HostClock::new().scaled(compute.factor()),
-            compute,
-            flop_rate,
-            buffers: FxHashMap::default(),
-            sent: None,
-            effort: Effort::Unknown,
-            names,
-            findings: check.then(RefCell::default),
-            distinct: 0,
-            types: None,
             plain_receives: true,
-            noted: false,
             unseen,
             faults: None,
             detection: Span::ZERO,
-            handshakes: false,
-            held: HeldMatches::default(),
-            dirty: Vec::new(),
-            safe: Time::ZERO,
-            profile: Profile::new(names.len(), first, local as usize),
-            waits: None,
         }
     }
 
-    /// Something happened to a rank with open decisions: they are looked at again before the next one is made.
-    // A rank that gets a thousand messages is once in the list. Its order has no meaning: it goes into a queue
-    // by time and rank.
-    #[inline]
-    pub fn mark_dirty(&mut self, rank: u32) {
-        let state = &mut self.ranks[rank as usize];
-        if !state.dirty {
-            state.dirty = true;
-            self.dirty.push(rank);
-        }
+    /// Returns the ranks of this process.
+    #[inline(always)]
+    pub fn ranks(&self) -> &Ranks {
+        &self.ranks
     }
-}
+    /// Returns the ranks of this process, to change.
+    #[inline(always)]
+    pub fn ranks_mut(&mut self) -> &mut Ranks {
+        &mut self.ranks
+    }
+    /// Returns the messages and receives that have not met.
+    #[inline(always)]
+    pub fn matcher(&self) -> &Matcher {
+        &self.matcher
+    }
+    /// Returns the messages and receives that have not met, to change.
+    #[inline(always)]
+    pub fn matcher_mut(&mut self) -> &mut Matcher {
+        &mut self.matcher
+    }
+    /// Returns the matcher and the pending queues of a rank.
+    #[inline(always)]
+    pub fn matching(&mut self, rank: u32) -> (&mut Matcher, &mut Pending) {
+        (&mut self.matcher, &mut self.ranks[rank].pending)
+    }
 
-impl Messages {
-    /// The mounted rank (world number).
-    #[inline]
+    /// Returns the simulated network.
+    #[inline(always)]
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+    /// Returns the simulated network, to change.
+    #[inline(always)]
+    pub fn fabric_mut(&mut self) -> &mut Fabric {
+        &mut self.fabric
+    }
+    /// Returns the other processes.
+    #[inline(always)]
+    pub fn peers(&self) -> &Peers {
+        &self.peers
+    }
+    /// Returns the other processes, to change.
+    #[inline(always)]
+    pub fn peers_mut(&mut self) -> &mut Peers {
+        &mut self.peers
+    }
+    /// Returns what recorders subscribed to.
+    #[inline(always)]
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+    /// Returns what recorders subscribed to, to change.
+    #[inline(always)]
+    pub fn watch_mut(&mut self) -> &mut Watch {
+        &mut self.watch
+    }
+    /// Returns the matches of which the senders are not notified.
+    #[inline(always)]
+    pub fn deferred(&self) -> &DeferredMatches {
+        &self.deferred
+    }
+    /// Returns the matches of which the senders are not notified, to change.
+    #[inline(always)]
+    pub fn deferred_mut(&mut self) -> &mut DeferredMatches {
+        &mut self.deferred
+    }
+
+    /// Returns the requests.
+    #[inline(always)]
+    pub fn requests(&self) -> &Requests {
+        &self.requests
+    }
+    /// Returns the requests, to change.
+    #[inline(always)]
+    pub fn requests_mut(&mut self) -> &mut Requests {
+        &mut self.requests
+    }
+    /// Returns the bytes under way.
+    #[inline(always)]
+    pub fn payloads(&self) -> &Payloads {
+        &self.payloads
+    }
+    /// Returns the bytes under way, to change.
+    #[inline(always)]
+    pub fn payloads_mut(&mut self) -> &mut Payloads {
+        &mut self.payloads
+    }
+    /// Returns the ranks that can run.
+    #[inline(always)]
+    pub fn ready(&self) -> &Ready {
+        &self.ready
+    }
+    /// Returns the ranks that can run, to change.
+    #[inline(always)]
+    pub fn ready_mut(&mut self) -> &mut Ready {
+        &mut self.ready
+    }
+    /// Returns what has failed and is revoked; none while nothing can be.
+    #[inline(always)]
+    pub fn faults(&self) -> Option<&Faults> {
+        self.faults.as_deref()
+    }
+    /// Returns what has failed and is revoked, to change.
+    #[inline(always)]
+    pub fn faults_mut(&mut self) -> Option<&mut Faults> {
+        self.faults.as_deref_mut()
+    }
+    /// Returns `true` if ranks can fail or communicators be revoked.
+    #[inline(always)]
+    pub fn can_fail(&self) -> bool {
+        self.faults.is_some()
+    }
+    /// Sets the time from a failure until all know.
+    pub fn set_detection(&mut self, detection: Span) {
+        self.detection = detection;
+    }
+    /// Completes no receive any more without its rank looking at it again.
+    // A handle of what is gone could come to name what another thread receives.
+    pub fn complete_in_sight(&mut self) {
+        self.unseen = false;
+    }
+
+    /// Returns the mounted rank (world number).
+    #[inline(always)]
     pub fn me(&self) -> u32 {
-        self.current
+        self.ranks.me()
     }
-    /// The node of the simulated machine that a rank is on.
-    pub fn node_of(&self, rank: u32) -> u32 {
-        rank / self.wire.node
-    }
-    /// What is known of a request handle, if it is valid.
-    pub fn is_request(&self, handle: usize) -> Option<crate::request::Completion> {
-        self.completion(handle).ok()
-    }
-    /// Ranks that there are numbers for.
-    pub fn size(&self) -> u32 {
-        self.size
-    }
-    /// Ranks of this process that have started.
-    pub fn local_started(&self) -> u32 {
-        self.started.saturating_sub(self.first).min(self.local)
-    }
-    /// A rank's clock.
+    /// Returns a rank's clock.
     #[inline]
     pub fn clock(&self, rank: u32) -> Time {
-        self.ranks[rank as usize].clock
-    }
-    /// The mounted rank does something that works here and that MPI does not promise: says so once, if that is asked for.
-    // The text is made by who has something to say only if somebody listens: calls that note findings are on
-    // hot paths.
-    pub fn note_finding(&self, what: impl FnOnce() -> String) {
-        let Some(findings) = &self.findings else { return };
-        let me = self.me();
-        let what = format!("{}: {}", self.function_of(me), what());
-        if findings.borrow_mut().insert(what.clone()) {
-            eprintln!("xsim: finding: rank {me} at {}: {what}", self.clock(me));
-        }
-    }
-    /// Messages that lie at a rank of this process and that it has not received, with their bytes.
-    pub fn never_received(&self, rank: u32) -> impl Iterator<Item = (Envelope, u64)> + '_ {
-        let lying = self.unexpected.iter(self.ranks[rank as usize].unexpected).map(|message| &self.nodes[message]);
-        lying.map(|node| (Envelope::of(node), node.bytes))
-    }
-    /// Why the run cannot go on beyond the end of virtual time: names the rank of this process whose clock is the greatest, of several the first.
-    pub fn explain(&self, EndOfTime(why): &EndOfTime) -> String {
-        let clocks = (self.first..).zip(self.ranks.iter().map(|rank| rank.clock));
-        let (rank, at) = clocks.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or_default();
-        format!("rank {rank} at {at}: {}: {why}", self.function_of(rank))
-    }
-    /// The greatest clock of all ranks.
-    pub fn latest(&self) -> Time {
-        self.ranks.iter().map(|rank| rank.clock).max().unwrap_or_default()
-    }
-    /// Where a rank is in its life.
-    pub fn phase(&self, rank: u32) -> Phase {
-        self.ranks[rank as usize].phase
-    }
-    /// Moves a rank on in its life.
-    pub fn set_phase(&mut self, rank: u32, phase: Phase) {
-        self.ranks[rank as usize].phase = phase;
-    }
-    /// Messages sent and their bytes.
-    pub fn traffic(&self) -> (u64, u128) {
-        (self.profile.messages(), self.profile.bytes())
-    }
-    /// The name of an MPI function.
-    pub fn function_name(&self, function: u16) -> &'static str {
-        self.names.get(usize::from(function)).copied().unwrap_or("no MPI function yet")
-    }
-    /// The MPI function a rank is in, or was last in.
-    pub fn function_of(&self, rank: u32) -> &'static str {
-        self.function_name(self.ranks[rank as usize].function & !FAILED_POLL)
+        self.ranks.clock(rank)
     }
     /// Moves a rank's clock to `time` if that is later; the difference counts as waiting.
-    // Only forward: what completed before the rank asked costs it nothing, and just the rest counts as waiting.
-    // A clock that moves ends a row of polls, which are all of one instant.
     #[inline(always)]
     pub fn advance(&mut self, rank: u32, time: Time) {
-        if let Some(waited) = self.ranks[rank as usize].advance(time) {
-            self.profile.wait(rank, waited);
+        self.ranks.advance(rank, time);
+    }
+    /// Returns `true` if a world rank is one of this process's.
+    #[inline]
+    pub fn is_local(&self, rank: u32) -> bool {
+        self.ranks.is_local(rank)
+    }
+    /// Notes that something happened to a rank with open decisions.
+    #[inline]
+    pub fn mark_dirty(&mut self, rank: u32) {
+        self.matcher.mark_dirty(rank, &mut self.ranks[rank].pending);
+    }
+    /// Releases a blocked member of a collective at `clock`. Of that `waited` is waiting, all if not given;
+    /// then its NIC is free at the second time.
+    #[inline]
+    pub fn release(&mut self, rank: u32, clock: Time, burden: Option<(Span, Option<Time>)>) {
+        if self.ranks.release(rank, clock, burden) {
+            self.ready.wake(rank);
         }
     }
-}
-
-impl Messages {
-    /// The mounted rank's poll found nothing.
-    // The flag first: charging for the row of polls is rare, and who parks polls asks for the flag alone.
-    #[inline]
-    pub fn failed_poll(&mut self) {
-        let me = self.current;
-        self.ranks[me as usize].function |= FAILED_POLL;
-        self.count_failed_poll(me, FREE_POLLS);
+    /// Returns the node of the simulated machine that a rank is on.
+    pub fn node_of(&self, rank: u32) -> u32 {
+        rank / self.fabric.wire().node
+    }
+    /// Returns the messages of a rank of this process that it has not received, with their bytes.
+    pub fn never_received(&self, rank: u32) -> impl Iterator<Item = (Envelope, u64)> + '_ {
+        let messages = self.matcher.messages(&self.ranks[rank].pending).map(|message| &self.matcher[message]);
+        messages.map(|node| (Envelope::of(node), node.bytes))
+    }
+    /// Returns the number of messages sent and their bytes.
+    pub fn traffic(&self) -> (u64, u128) {
+        (self.ranks.profile().messages(), self.ranks.profile().bytes())
+    }
+    /// Returns `true` if nothing depends on when a receive is posted: what waits for that are synchronous
+    /// senders, and those of messages above an eager limit.
+    #[inline(always)]
+    pub fn posting_is_unseen(&self) -> bool {
+        self.fabric.wire().plain && !self.fabric.has_handshakes()
     }
 
-    /// Counts a poll that found nothing, or a reading of a clock: after many in a row each costs time, which is charged once for so
-    /// many as `together` says.
-    #[inline]
-    pub fn count_failed_poll(&mut self, rank: u32, together: u32) {
-        let failed_polls = self.ranks[rank as usize].failed_polls + 1;
-        if failed_polls > FREE_POLLS && failed_polls.is_multiple_of(together) {
-            // A poll costs the more the longer the row is, so that virtual time goes with the square of it: a
-            // program that polls until a second has passed is there after half a million polls, and one that
-            // polls a few hundred times has lost nanoseconds.
-            self.ranks[rank as usize].clock += failed_poll_cost(failed_polls, together);
+    /// Counts one completion less that a blocked rank waits for, and wakes it after the last.
+    // Each completion that was marked as waited for comes here once, so that the number ends at exactly 0 and
+    // a rank is never woken twice.
+    #[inline(always)]
+    pub(crate) fn count_down(&mut self, rank: u32) {
+        let state = &mut self.ranks[rank];
+        state.waiting -= 1;
+        if state.waiting == 0 {
+            self.ready.wake(rank);
         }
-        self.ranks[rank as usize].failed_polls = failed_polls;
+    }
+
+    /// Returns `true` if a rank of this process is blocked by nothing: it runs, can run, lags or has ended.
+    #[inline]
+    pub fn is_runnable(&self, rank: u32) -> bool {
+        let state = &self.ranks[rank];
+        state.waiting == 0 && !state.pending.is_polling()
+    }
+
+    /// Makes a table request.
+    // Where a rank ever waits for a match the lookahead is shorter (`Fabric::lookahead`), for the rest of the
+    // run.
+    pub fn make_request(&mut self, owner: u32, body: Body) -> u32 {
+        if matches!(body, Body::Synchronous | Body::Away { .. }) {
+            self.fabric.expect_handshakes();
+        }
+        self.requests.make(owner, body)
+    }
+
+    /// Counts messages that the mounted rank sends, the last ones to these. After many in a row it has to let
+    /// its receivers run.
+    #[inline(always)]
+    pub fn count_burst(&mut self, last: &[u32], messages: u16) {
+        if self.ranks.mounted().counts_burst(messages) {
+            self.end_burst(last);
+        }
+    }
+
+    /// Ends a long burst of the mounted rank, the last messages of which went to these. A receiver that reads
+    /// what it gets lets no rank step back.
+    // Looked at only once the burst is long: the receiver's queue may have left the cache.
+    #[inline(never)]
+    pub fn end_burst(&mut self, last: &[u32]) {
+        let reads = |to: u32| to != NIL && self.matcher.message_count(&self.ranks[to].pending) < MAX_UNREAD;
+        if last.iter().any(|&to| reads(to)) {
+            self.ranks.mounted().burst = 0;
+        } else {
+            self.ranks.set_far_ahead(true);
+        }
     }
 }

@@ -1,19 +1,23 @@
-//! How a payload gets from its sender's memory to its receiver's, by way of a node or of the pool where it cannot go straight.
+//! Moves of payloads from the sender's memory to the receiver's, by way of a node or of the pool where it
+//! cannot go straight.
 //!
 //! | | from | to | when |
 //! |---|---|---|---|
-//! | [`Messages::load`] | the sender's memory | the node, or (laid out) the pool | it is sent |
-//! | [`Messages::pack`] | memory | the pool | it must leave its place |
-//! | [`Messages::put`] | wherever it is | the receive's buffer | they meet, or the receiver runs |
-//! | [`Messages::unload`] | wherever it is | the mounted rank's buffer, laid out | the receiver runs |
+//! | [`Payloads::load`] | the sender's memory | the node, or (laid out) the pool | it is sent |
+//! | [`Payloads::pack`] | memory | the pool | it must leave its place |
+//! | [`Payloads::put`] | wherever it is | the receive's buffer | they meet, or the receiver runs |
+//! | [`Payloads::unload`] | wherever it is | the mounted rank's buffer, laid out | the receiver runs |
 //!
-//! Nothing else in this crate moves a message's bytes (`tests/structure.rs` counts): what a payload may do at a place (its rank mounted or not,
-//! its sender gone on or not) is decided by who calls these.
+//! Nothing else in this crate moves a message's bytes (`tests/structure.rs` counts): what a payload may do at
+//! a place (its rank mounted or not, its sender gone on or not) is decided by who calls these.
 
-use crate::messages::Messages;
 use crate::node::{Node, flag};
+use crate::payload::Pool;
 use crate::view::BufferView;
+use objects::datatype::Datatype;
+use objects::slab::Slab;
 use rank::{Addr, memory};
+use std::rc::Rc;
 
 /// Where a payload is that no receive has taken.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +33,7 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// What a node says of it: flags, address, data.
+    /// Returns what a node says of it: flags, address, data.
     #[inline(always)]
     pub fn parts(self) -> (u16, Addr, [u64; 2]) {
         match self {
@@ -55,10 +59,28 @@ impl Payload {
     }
 }
 
-impl Messages {
+/// Datatype and count.
+type Layout = (Rc<Datatype>, u64);
+
+/// Bytes that have left their sender and not reached their receiver.
+pub struct Payloads {
+    /// Payloads that were copied out of their sender.
+    pool: Pool,
+    /// Layouts of receives whose elements do not lie side by side.
+    layouts: Slab<Layout>,
+    carried: bool,
+}
+
+impl Default for Payloads {
+    fn default() -> Payloads {
+        Payloads { pool: Pool::default(), layouts: Slab::default(), carried: true }
+    }
+}
+
+impl Payloads {
     /// A payload of the mounted rank as a message with these flags takes it along.
-    // What is laid out is packed before anybody knows whether its receive is there: to unpack straight from one layout into another would take
-    // the product of both walks, and a pooled buffer is warm by then.
+    // What is laid out is packed before anybody knows whether its receive is there: to unpack straight from
+    // one layout into another would take the product of both walks, and a pooled buffer is warm by then.
     #[inline(always)]
     pub fn load(&mut self, view: &BufferView, flags: u16) -> Payload {
         if view.fits_inline(flags) {
@@ -80,7 +102,8 @@ impl Messages {
         index
     }
 
-    /// Moves a payload to where it shall lie side by side. Its rank need not be mounted, if the memory can be reached without.
+    /// Moves a payload to where it shall lie side by side. Its rank need not be mounted, if the memory can be
+    /// reached without.
     #[inline(always)]
     pub fn put(&self, payload: Payload, to: Addr, bytes: u64) {
         match payload {
@@ -117,13 +140,13 @@ impl Messages {
         }
     }
 
-    /// Moves a message's payload, of any kind, to its receive, whose buffer perhaps only its mounted rank reaches: then it stays where both find
-    /// it. One that is too long is dropped, and the receive knows how long it was (MPI 5.0 section 3.2.4: an error, the buffer undefined).
-    pub(crate) fn take_payload(&mut self, receive: u32, message: u32) {
-        let from = self.nodes[message];
-        let node = &self.nodes[receive];
-        let (room, reachable, to) = (node.bytes, !node.has(flag::LAYOUT | flag::MOUNTED_ONLY), node.buffer);
-        let mut payload = Payload::of(&from);
+    /// Moves a message's payload, of any kind, to its receive, whose buffer perhaps only its mounted rank
+    /// reaches: then it stays where both find it. One that is too long is dropped, and the receive keeps its
+    /// length (MPI 5.0 section 3.2.4: an error, the buffer undefined).
+    pub(crate) fn hand_over(&mut self, from: &Node, receive: &mut Node) {
+        let (room, reachable, to) =
+            (receive.bytes, !receive.has(flag::LAYOUT | flag::MOUNTED_ONLY), receive.buffer);
+        let mut payload = Payload::of(from);
         match payload {
             Payload::Pooled(index) if from.bytes > room => {
                 self.pool.free(index);
@@ -134,13 +157,56 @@ impl Messages {
                 self.put(payload, to, from.bytes);
                 payload = Payload::None;
             }
-            Payload::At(buffer) => payload = Payload::Pooled(self.pack(&BufferView { buffer, layout: None, bytes: from.bytes })),
+            Payload::At(buffer) => {
+                payload = Payload::Pooled(self.pack(&BufferView { buffer, layout: None, bytes: from.bytes }))
+            }
             Payload::None | Payload::Inline(_) | Payload::Pooled(_) => {}
         }
         let (flags, _, data) = payload.parts();
-        let node = &mut self.nodes[receive];
-        node.flags |= flags;
-        node.data = data;
-        node.tell_length(from.bytes);
+        receive.flags |= flags;
+        receive.data = data;
+        receive.tell_length(from.bytes);
+    }
+
+    /// Returns `true` if messages carry bytes. Without, they have a length and no memory at either end.
+    // Buffers have no address then: nothing is ever written to one, so that a receive takes its message as
+    // one does whose buffer is reachable.
+    #[inline(always)]
+    pub fn are_carried(&self) -> bool {
+        self.carried
+    }
+    /// Sets whether messages carry bytes. The run has not begun.
+    pub fn set_carried(&mut self, carried: bool) {
+        self.carried = carried;
+    }
+
+    /// Keeps the layout of a receive whose elements do not lie side by side. Returns its number, for
+    /// `Node::layout`.
+    pub(crate) fn keep_layout(&mut self, layout: Layout) -> u32 {
+        self.layouts.insert(layout)
+    }
+    /// Drops a layout.
+    pub(crate) fn drop_layout(&mut self, number: u32) {
+        self.layouts.remove(number);
+    }
+    /// Returns where a receive's message goes.
+    pub fn receive_view(&self, node: &Node) -> BufferView {
+        let layout = node.has(flag::LAYOUT).then(|| self.layouts[node.layout].clone());
+        BufferView { buffer: node.buffer, layout, bytes: node.bytes }
+    }
+
+    /// Stores bytes. Returns their number.
+    pub fn store(&mut self, bytes: &[u8]) -> u32 {
+        let number = self.pool.alloc(bytes.len());
+        self.pool.get_mut(number).extend_from_slice(bytes);
+        number
+    }
+    /// Returns stored bytes.
+    pub fn stored(&self, number: u32) -> &[u8] {
+        self.pool.get(number)
+    }
+    /// Drops stored bytes.
+    pub fn discard(&mut self, number: u32) {
+        self.pool.free(number);
     }
 }

@@ -1,10 +1,11 @@
-//! Point-to-point communication (MPI 5.0 chapter 3): what sends and receives are given. Plain messages take a way of their own
-//! (`plain.rs`).
+//! Point-to-point communication (MPI 5.0 chapter 3): what sends and receives are given. Plain messages take a
+//! way of their own (`plain.rs`).
 
 pub mod complete;
 pub mod lengths;
 pub mod receive;
 pub mod send;
+pub mod waiting;
 
 use crate::envelope::Pattern;
 use crate::error::{ErrorClass, Failure, Result};
@@ -42,15 +43,17 @@ pub fn bad_tag(tag: i32, any: bool) -> Box<Failure> {
 }
 
 /// Addresses below are no memory: a null pointer, `MPI_IN_PLACE`, and what lies a little behind them.
-// A page, which no system maps there: what is wrong with such a buffer is told with the call, not by a crash in
-// a copy.
+// A page, which no system maps there: what is wrong with such a buffer is told with the call, not by a crash
+// in a copy.
 pub const FIRST_MEMORY: usize = 4096;
 
 /// The failure of a call whose buffer is no memory.
 #[cold]
 pub fn bad_buffer(buffer: Addr, count: u64) -> Box<Failure> {
     let text = match buffer.0 {
-        0 => format!("the buffer is a null pointer, but {count} elements are asked for; pass memory for them, or a count of 0"),
+        0 => format!(
+            "the buffer is a null pointer, but {count} elements are asked for; pass memory for them, or a count of 0"
+        ),
         1 => "MPI_IN_PLACE has no meaning for this buffer; pass memory".to_owned(),
         other => format!("the buffer at address {other:#x} is no memory; pass memory for {count} elements"),
     };
@@ -60,7 +63,8 @@ pub fn bad_buffer(buffer: Addr, count: u64) -> Box<Failure> {
 /// Buffer, count and datatype as a view of memory.
 ///
 /// # Errors
-/// `MPI_ERR_COUNT`, `MPI_ERR_TYPE`; `MPI_ERR_BUFFER` where data would begin at no memory (`MPI_BOTTOM` needs datatypes of absolute addresses).
+/// `MPI_ERR_COUNT`, `MPI_ERR_TYPE`; `MPI_ERR_BUFFER` where data would begin at no memory (`MPI_BOTTOM` needs
+/// datatypes of absolute addresses).
 // `true_lb`: `MPI_BOTTOM` is the null pointer and right with datatypes of absolute addresses, so it is where
 // data begins that counts. An empty message may come from anywhere.
 #[inline(always)]
@@ -79,7 +83,7 @@ pub fn view(objects: &Objects, (buffer, count, datatype): Buffer) -> Result<Buff
     Ok(BufferView { buffer, layout: Some((kind.clone(), count)), bytes })
 }
 
-/// What a receive or probe accepts; `None` from `MPI_PROC_NULL`.
+/// Returns what a receive or probe accepts; `None` from `MPI_PROC_NULL`.
 // A communicator that is none is an error even with `MPI_PROC_NULL`; the named source is checked with the
 // communicator at once.
 #[inline(always)]

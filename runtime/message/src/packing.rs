@@ -1,6 +1,7 @@
 //! Packing and unpacking: the blocks of a datatype copied between the program's memory and contiguous bytes.
 //!
-//! `objects` says where the blocks are and knows no memory; this is the one place where a layout meets addresses.
+//! `objects` says where the blocks are and knows no memory; this is the one place where a layout meets
+//! addresses.
 
 use objects::datatype::Datatype;
 use objects::datatype::layout::Sink;
@@ -121,8 +122,8 @@ impl Sink for Pack<'_> {
 }
 
 /// Copies a block of `len` bytes from each source; small powers of two by one move each.
-// One loop a size: a copy whose length the compiler does not know is a call, and a column of doubles makes one
-// for each 8 bytes.
+// One loop a size: a copy whose length the compiler does not know is a call, and a column of doubles makes
+// one for each 8 bytes.
 #[inline]
 fn gather(sources: impl Iterator<Item = Addr>, len: usize, out: &mut [u8]) {
     macro_rules! moves {
@@ -227,7 +228,8 @@ mod tests {
     use proptest::prelude::*;
     use std::rc::Rc;
 
-    /// The displacement of every byte of data, in packed order, by the blocks alone: without the loops for regular shapes.
+    /// The displacement of every byte of data, in packed order, by the blocks alone: without the loops for
+    /// regular shapes.
     struct Places(Vec<i64>);
 
     impl Sink for Places {
@@ -240,8 +242,19 @@ mod tests {
     fn datatype(length: i64, stride: i64, places: &[i64], regular: bool) -> Rc<Datatype> {
         let old: Old = Types::new().get(CHAR).unwrap().into();
         let constructor = match regular {
-            true => Constructor::Hvector { count: places.len() as i64, blocklength: length, stride, old, large: false },
-            false => Constructor::HindexedBlock { blocklength: length, displacements: places.into(), old, large: false },
+            true => Constructor::Hvector {
+                count: places.len() as i64,
+                blocklength: length,
+                stride,
+                old,
+                large: false,
+            },
+            false => Constructor::HindexedBlock {
+                blocklength: length,
+                displacements: places.into(),
+                old,
+                large: false,
+            },
         };
         Datatype::new(constructor).unwrap()
     }

@@ -33,7 +33,8 @@ impl Pool {
     }
     #[inline(never)]
     fn grow(&mut self, bytes: usize) -> u32 {
-        let buffer = Vec::with_capacity(if bytes <= KEEP { bytes.max(64).next_power_of_two() } else { bytes });
+        let buffer =
+            Vec::with_capacity(if bytes <= KEEP { bytes.max(64).next_power_of_two() } else { bytes });
         match self.hollow.pop() {
             Some(index) => {
                 self.buffers[index as usize] = buffer;

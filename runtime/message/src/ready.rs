@@ -2,7 +2,8 @@
 
 use engine::{EventKey, EventQueue, Time};
 
-/// Ranks that wait their turn where many ranks share the cache: what one of them will touch has so many switches to arrive.
+/// Ranks that wait their turn where many ranks share the cache: what one of them will touch has so many
+/// switches to arrive.
 const UPCOMING: usize = 3;
 
 /// The runnable ranks of a process.
@@ -11,8 +12,9 @@ const UPCOMING: usize = 3;
 /// short, and early ranks finish before late ones start. A sender that ran far ahead of its
 /// receivers is taken only when nobody else can run, the one with the least clock first.
 ///
-/// With very many ranks, what a rank needs is in memory rather than in cache, above all what it needs of itself: then the
-/// last woken do not run at once but after the few that are [upcoming](Ready::upcoming), so that there is time to fetch it.
+/// With very many ranks, what a rank needs is in memory rather than in cache, above all what it needs of
+/// itself: then the last woken do not run at once but after the few that are [upcoming](Ready::upcoming), so
+/// that there is time to fetch it.
 #[derive(Default)]
 pub struct Ready {
     /// Ranks in a row are one entry, so that a sweep over all ranks is a few words.
@@ -58,7 +60,8 @@ impl Ready {
         }
     }
     /// A rank can run but should not, because its receivers lag behind.
-    // By clock, because the one that is behind all others in virtual time is the most likely to be waited for.
+    // By clock, because the one that is behind all others in virtual time is the most likely to be waited
+    // for.
     pub fn lag(&mut self, rank: u32, clock: Time) {
         self.lagging.push(EventKey { time: clock, source: rank, sequence: 0 }, rank);
     }
@@ -107,17 +110,18 @@ impl Ready {
         self.count -= 1;
         Some(rank)
     }
-    /// Who runs after the rank that [`Ready::next_rank`] answered last, the first one first, as far as that is settled.
+    /// Returns who runs after the rank that [`Ready::next_rank`] answered last, the first one first, as far
+    /// as that is settled.
     #[inline]
     pub fn upcoming(&self) -> &[u32] {
         &self.upcoming[..self.coming]
     }
-    /// Whether somebody other than lagging senders can run.
+    /// Returns `true` if somebody other than lagging senders can run.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0 && self.coming == 0
     }
-    /// Whether senders lag.
+    /// Returns `true` if senders lag.
     #[inline]
     pub fn has_lagging(&self) -> bool {
         !self.lagging.is_empty()
@@ -133,7 +137,7 @@ impl Ready {
 }
 
 impl Ready {
-    /// How many ranks other than lagging senders can run.
+    /// Returns how many ranks other than lagging senders can run.
     #[inline]
     pub fn len(&self) -> usize {
         self.count + self.coming

@@ -1,12 +1,12 @@
-//! The memory that operations touch: which of it two of them share (MPI 5.0 sections 3.7.2 and 6.1: what an operation that is not complete writes nobody else may
-//! touch, and what it reads nobody may write).
+//! The memory that operations touch: which of it two of them share (MPI 5.0 sections 3.7.2 and 6.1: what an
+//! operation that is not complete writes nobody else may touch, and what it reads nobody may write).
 //!
 //! Only findings ask (`-xsim-check`); messages know nothing of it.
 
 mod index;
 mod pending;
 
-pub use pending::Pending;
+pub use pending::{Known, Pending};
 
 use objects::datatype::Datatype;
 use objects::datatype::layout::Sink;
@@ -46,8 +46,10 @@ impl Region {
     /// So many elements at an address; `None` if there is no byte, or what the program says is no memory.
     pub fn of(at: usize, elements: u64, datatype: &Rc<Datatype>, touch: Touch) -> Option<Region> {
         let last = i64::try_from(elements.checked_sub(1)?).ok()?.checked_mul(datatype.extent())?;
-        let (low, high) = (datatype.true_lb.checked_add(last.min(0))?, datatype.true_ub.checked_add(last.max(0))?);
-        let shape = (!datatype.contiguous).then(|| Box::new(Shape { at, elements, datatype: datatype.clone() }));
+        let (low, high) =
+            (datatype.true_lb.checked_add(last.min(0))?, datatype.true_ub.checked_add(last.max(0))?);
+        let shape =
+            (!datatype.contiguous).then(|| Box::new(Shape { at, elements, datatype: datatype.clone() }));
         let (first, end) = (at.wrapping_add_signed(low as isize), at.wrapping_add_signed(high as isize));
         (datatype.size != 0 && first < end).then_some(Region { first, end, touch, shape })
     }
@@ -58,8 +60,10 @@ impl Region {
         (first < end).then_some(Region { first, end, touch, shape: None })
     }
 
-    /// Whether both touch a byte that one of them writes. O(1), but where one has gaps and their bounds meet: O(blocks log blocks).
-    // Columns of a matrix lie within each other's bounds, so that bounds alone would accuse every halo exchange.
+    /// Returns `true` if both touch a byte that one of them writes. O(1), but where one has gaps and their
+    /// bounds meet: O(blocks log blocks).
+    // Columns of a matrix lie within each other's bounds, so that bounds alone would accuse every halo
+    // exchange.
     pub fn conflicts(&self, other: &Region) -> bool {
         let apart = self.end <= other.first || other.end <= self.first;
         if apart || self.touch == Touch::Reads && other.touch == Touch::Reads {
@@ -77,7 +81,9 @@ impl Region {
                 self.1.push((first, first + len as usize));
             }
         }
-        let Some(Shape { at, elements, datatype }) = self.shape.as_deref() else { return vec![(self.first, self.end)] };
+        let Some(Shape { at, elements, datatype }) = self.shape.as_deref() else {
+            return vec![(self.first, self.end)];
+        };
         let mut blocks = Blocks(*at, Vec::new());
         datatype.walk(*elements, &mut blocks);
         blocks.1.sort_unstable();
@@ -85,7 +91,7 @@ impl Region {
     }
 }
 
-/// Whether two lists of blocks, each in ascending order, meet. O(both).
+/// Returns `true` if two lists of blocks, each in ascending order, meet. O(both).
 fn meet(one: &[Block], other: &[Block]) -> bool {
     let (mut a, mut b) = (one.iter().peekable(), other.iter().peekable());
     while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
@@ -174,7 +180,7 @@ mod tests {
         }
     }
 
-    /// Whether an operation was made with more kept of it than its region.
+    /// Returns `true` if an operation was made with more kept of it than its region.
     fn kept_of(who: usize) -> bool {
         who % 2 == 1
     }
@@ -214,13 +220,17 @@ mod tests {
     fn columns_meet_rows_and_not_each_other() {
         let mut types = Types::new();
         let double = types.get(predefined::DOUBLE).unwrap().clone();
-        let column = Constructor::Vector { count: 8, blocklength: 1, stride: 8, old: double.into(), large: false };
+        let column =
+            Constructor::Vector { count: 8, blocklength: 1, stride: 8, old: double.into(), large: false };
         let column = types.create(0, column).unwrap();
         let column = types.get(column).unwrap();
         let at = |place: usize| Region::of(4096 + 8 * place, 1, column, Touch::Writes).unwrap();
         assert!(!at(0).conflicts(&at(7)), "they lie within each other's bounds");
         let row = Region::plain(4096 + 8 * 40, 64, Touch::Reads).unwrap();
         assert!(at(3).conflicts(&row));
-        assert!(!Region::plain(4096 + 8, 16, Touch::Writes).unwrap().conflicts(&at(0)), "between two elements of it");
+        assert!(
+            !Region::plain(4096 + 8, 16, Touch::Writes).unwrap().conflicts(&at(0)),
+            "between two elements of it"
+        );
     }
 }

@@ -1,8 +1,9 @@
-//! Many native processes: each has a block of the ranks, and what crosses between them is a record in a stream.
+//! Many native processes: each has a block of the ranks, and what crosses between them is a record in a
+//! stream.
 //!
-//! A process runs its own ranks as if it were alone. What goes to another process's rank is written to that process's stream
-//! (`remote/stream.rs`); what must know of all processes (safe time, deadlock, the end) is agreed on when none of them can go on
-//! (`remote/agree.rs`).
+//! A process runs its own ranks as if it were alone. What goes to another process's rank is written to that
+//! process's stream (`remote/stream.rs`); what must know of all processes (safe time, deadlock, the end) is
+//! agreed on when none of them can go on (`remote/agree.rs`).
 
 pub mod arrivals;
 pub mod block;
@@ -16,35 +17,6 @@ pub use engine::record;
 mod processes;
 
 pub use processes::{Blocks, Remote};
-
-use crate::messages::Messages;
-
-impl Messages {
-    /// Whether a world rank is one of this process's.
-    #[inline]
-    pub fn is_local(&self, rank: u32) -> bool {
-        rank.wrapping_sub(self.first) < self.local
-    }
-    /// The other processes; there are some where a rank is not local.
-    pub fn others(&mut self) -> &mut Remote {
-        self.remote.as_mut().expect("several processes")
-    }
-    /// Sends a control message.
-    pub fn tell(&mut self, process: u32, data: Vec<u8>) {
-        if let Err(why) = self.others().streams.control(process, data) {
-            self.broken(&why);
-        }
-    }
-    /// Gives up: the machine's MPI failed, or another process is not as it should be.
-    pub fn broken(&mut self, why: &str) -> ! {
-        eprintln!("xsim: {why}; the run ends");
-        transport::watch::over();
-        if let Some(remote) = &mut self.remote {
-            remote.streams.abort(1);
-        }
-        std::process::exit(1)
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -7,19 +7,16 @@ pub use persistent::{Starter, Template};
 mod kinds;
 
 pub use kinds::{
-    ANY_SOURCE, ANY_TAG, Awaited, Body, Completion, Generalized, PROC_NULL, ROOT, Request, RequestArray, Round, Status, UNDEFINED,
+    ANY_SOURCE, ANY_TAG, Awaited, Body, Completion, Generalized, PROC_NULL, ROOT, Request, RequestArray,
+    Round, Status, UNDEFINED,
 };
 
-use crate::error::{ErrorClass, Failure, Result};
+use crate::buffered::{self, Attached};
+use crate::error::{ErrorClass, Failure};
 use crate::handle::{self, RequestRef};
-use crate::messages::Messages;
-use crate::node::{Node, State, flag};
-use crate::view::BufferView;
-use engine::Time;
-
-/// Requests of a call beyond which what it will look at is asked for ahead, and how far.
-const MANY: u32 = 64;
-const AHEAD: u32 = 8;
+use objects::slab::Slab;
+use rustc_hash::FxHashMap;
+use std::ops::{Index, IndexMut};
 
 /// The failure of a call that was given a handle which is no active request.
 #[cold]
@@ -35,243 +32,180 @@ pub fn invalid(handle: usize) -> Box<Failure> {
 /// The failure of a call that was given a request twice.
 #[cold]
 pub fn stands_twice(handle: usize) -> Box<Failure> {
-    let text = format!("request handle {handle:#x} stands twice in the array: each request is completed once, so give it once");
+    let text = format!(
+        "request handle {handle:#x} stands twice in the array: each request is completed once, so give it once"
+    );
     Failure::new(ErrorClass::REQUEST, text)
 }
 
-/// Whether a request handle may name this node.
-#[inline]
-fn is_request(node: &Node) -> bool {
-    match node.state {
-        State::Free => false,
-        State::Unexpected | State::Extracted => node.has(flag::OWNED),
-        _ => true,
+/// Requests that are more than a node, and what else is kept of requests.
+pub struct Requests {
+    table: Slab<Request>,
+    /// The status of the receive that has just ended.
+    // Kept here, because a status is more than a call returns in registers, and most programs ignore it.
+    latest: Status,
+    /// Receives that were freed while active and have their message now: rank and node. Their payload goes
+    /// into memory that only their rank reaches.
+    orphans: Vec<(u32, u32)>,
+    /// Receives with `flag::STATUS_IGNORED` that their ranks have to see all the same, and whose they are.
+    // Nearly always empty, so that ending a wait asks once whether it is: longer messages than their
+    // receives, and payloads that only the rank itself can move.
+    unsettled: FxHashMap<u32, u32>,
+    /// Buffers that ranks attached.
+    buffers: FxHashMap<(u32, buffered::Use), Attached>,
+    /// Handles of their own that complete sends have been given ([`handle::of_sent`]).
+    distinct: u32,
+}
+
+impl Default for Requests {
+    fn default() -> Requests {
+        Requests {
+            table: Slab::default(),
+            latest: Status::EMPTY,
+            orphans: Vec::new(),
+            unsettled: FxHashMap::default(),
+            buffers: FxHashMap::default(),
+            distinct: 0,
+        }
     }
 }
 
-impl Messages {
-    /// The receive node behind a handle.
+impl Requests {
+    /// Returns a table request.
     #[inline]
-    pub fn receive_node(&self, index: u32, handle: usize) -> Result<&Node> {
-        match self.nodes.get(index) {
-            Some(node) if is_request(node) => Ok(node),
-            _ => Err(invalid(handle)),
+    pub fn get(&self, index: u32) -> Option<&Request> {
+        self.table.get(index)
+    }
+    /// Returns a table request, to change.
+    #[inline]
+    pub fn get_mut(&mut self, index: u32) -> Option<&mut Request> {
+        self.table.get_mut(index)
+    }
+    /// Takes a table request out.
+    pub fn remove(&mut self, index: u32) -> Option<Request> {
+        self.table.remove(index)
+    }
+    /// Returns all table requests with their indices.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Request)> {
+        self.table.iter()
+    }
+    /// Makes a table request.
+    pub(crate) fn make(&mut self, owner: u32, body: Body) -> u32 {
+        self.table.insert(Request { owner, done: None, waited: false, orphan: false, body })
+    }
+    /// Frees all requests of a rank that will not ask for them any more.
+    pub(crate) fn abandon(&mut self, owner: u32) {
+        for request in self.table.iter_mut().filter(|request| request.owner == owner) {
+            (request.waited, request.orphan) = (false, true);
         }
     }
-
-    /// What is known of the completion of `handle`.
-    // A send that is complete is so since time zero: whatever clock asks has passed it.
-    #[inline]
-    pub fn completion(&self, handle: usize) -> Result<Completion> {
-        match handle::request(handle) {
-            RequestRef::Nothing => Ok(Completion::Null),
-            RequestRef::Sent => Ok(Completion::At(Time::ZERO)),
-            RequestRef::Node(index) => {
-                let node = self.receive_node(index, handle)?;
-                Ok(match node.state {
-                    State::Matched | State::Cancelled => Completion::At(node.arrival),
-                    State::Unexpected | State::Extracted | State::Sent => Completion::At(Time::ZERO),
-                    _ => Completion::Unknown,
-                })
-            }
-            RequestRef::Cold(index) => match self.requests.get(index) {
-                Some(Request { body: Body::Persistent { active, .. }, .. }) => match active {
-                    Some(active) => self.completion(*active),
-                    None => Ok(Completion::Null),
-                },
-                Some(request) if !request.orphan => Ok(request.done.map_or(Completion::Unknown, Completion::At)),
-                _ => Err(invalid(handle)),
-            },
-            RequestRef::Ignored(_) | RequestRef::Invalid => Err(invalid(handle)),
-        }
+    /// Takes the marks of waiting off all requests of a rank. Returns those that had it.
+    pub(crate) fn take_waited(&mut self, owner: u32) -> Vec<u32> {
+        let waited = self.table.iter().filter(|(_, request)| request.owner == owner && request.waited);
+        let waited: Vec<u32> = waited.map(|(index, _)| index).collect();
+        waited.iter().for_each(|&index| self.table[index].waited = false);
+        waited
     }
 
-    /// Another handle of a send that was complete when it was made.
+    /// Returns the status of the receive that has just ended.
+    #[inline(always)]
+    pub fn latest(&self) -> Status {
+        self.latest
+    }
+    /// Keeps the status of the receive that has just ended.
+    #[inline(always)]
+    pub fn set_latest(&mut self, status: Status) {
+        self.latest = status;
+    }
+
+    /// Returns another handle of a send that was complete when it was made.
     #[inline]
     pub fn distinct_sent(&mut self) -> usize {
         self.distinct = self.distinct.wrapping_add(1);
         handle::of_sent(self.distinct)
     }
-
-    /// The request inside a persistent one, or `handle` itself.
+    /// Returns the request inside a persistent one, or `handle` itself.
     pub fn active_part(&self, handle: usize) -> usize {
         match handle::request(handle) {
-            RequestRef::Cold(index) => match self.requests.get(index) {
+            RequestRef::Cold(index) => match self.table.get(index) {
                 Some(Request { body: Body::Persistent { active: Some(active), .. }, .. }) => *active,
                 _ => handle,
             },
             _ => handle,
         }
     }
-
-    /// Whether a handle names a persistent request.
+    /// Returns `true` if a handle names a persistent request.
     pub fn is_persistent(&self, handle: usize) -> bool {
         let RequestRef::Cold(index) = handle::request(handle) else { return false };
-        matches!(self.requests.get(index), Some(Request { body: Body::Persistent { .. }, .. }))
+        matches!(self.table.get(index), Some(Request { body: Body::Persistent { .. }, .. }))
     }
 
-    /// Whether the mounted rank has to wait for a request, which then is marked so.
-    ///
-    /// # Errors
-    /// `MPI_ERR_REQUEST`.
-    #[inline(always)]
-    pub fn await_one(&mut self, handle: usize) -> Result<bool> {
-        let waits = self.completion(handle)? == Completion::Unknown;
-        if waits {
-            let me = self.current;
-            self.ranks[me as usize].waiting = 0;
-            self.await_request(me, handle);
-        }
-        Ok(waits)
+    /// Notes that a receive of `rank` that was freed while active has its message.
+    pub(crate) fn add_orphan(&mut self, rank: u32, receive: u32) {
+        self.orphans.push((rank, receive));
     }
-
-    /// Marks an incomplete request as waited for by the mounted rank.
+    /// Returns `true` if a freed receive has its message.
     #[inline]
-    pub fn await_request(&mut self, rank: u32, handle: usize) {
-        match handle::request(self.active_part(handle)) {
-            RequestRef::Node(index) => self.nodes[index].flags |= flag::WAITED,
-            RequestRef::Cold(index) => self.requests[index].waited = true,
-            _ => return,
-        }
-        self.ranks[rank as usize].waiting += 1;
+    pub fn has_orphans(&self) -> bool {
+        !self.orphans.is_empty()
+    }
+    /// Takes a freed receive that has its message: its rank and node.
+    pub fn next_orphan(&mut self) -> Option<(u32, u32)> {
+        self.orphans.pop()
     }
 
-    /// Marks all incomplete requests of an array as waited for by the mounted rank.
-    ///
-    /// Where no status is `wanted`, plain receives are completed here, or when their messages come ([`flag::STATUS_IGNORED`]), and not
-    /// looked at again: by then their nodes may have left the cache. An error leaves none marked.
-    // Not where receiving costs the rank time (each completion would have to be charged in its order) or a
-    // recorder wants to know whom it waited for ([`Messages::unseen`]). Then all are completed one by one, in the order of the array.
-    pub fn await_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
-        let me = self.current;
-        let ignored = !wanted && self.unseen;
-        let mut awaited = Awaited { waits: false, unread: 0, all_ignored: ignored };
-        self.ranks[me as usize].waiting = 0;
-        let mut receives = 0;
-        // Of a long array the nodes are in no cache near.
-        let ahead = if requests.count > MANY { AHEAD } else { requests.count };
-        for index in 0..requests.count {
-            let handle = requests.get(index);
-            if index + ahead < requests.count
-                && let RequestRef::Node(later) = handle::request(requests.get(index + ahead))
-            {
-                self.nodes.prefetch(later);
-            }
-            // By its value, before anything is looked up: half of a stencil's requests.
-            if handle == handle::REQUEST_SENT {
-                continue;
-            }
-            if let RequestRef::Node(at) = handle::request(handle)
-                && let Some(node) = self.nodes.get_mut(at)
-            {
-                let state = node.state;
-                if state == State::Posted && !node.has(flag::WAITED) {
-                    node.flags |= flag::WAITED;
-                    if ignored && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
-                        node.flags |= flag::STATUS_IGNORED;
-                        requests.set(index, handle::of_ignored(at));
-                    } else {
-                        awaited.all_ignored = false;
-                    }
-                    receives += 1;
-                    continue;
-                }
-                if state == State::Matched || state == State::Sent {
-                    if ignored && self.finish_plain(handle).is_some() {
-                        requests.set(index, handle::REQUEST_NULL);
-                    } else {
-                        awaited.all_ignored = false;
-                    }
-                    continue;
-                }
-                if state == State::Unexpected && node.has(flag::OWNED) {
-                    awaited.unread += self.unread(at);
-                    awaited.all_ignored = false;
-                    continue;
-                }
-            }
-            if handle::request(handle) == RequestRef::Sent {
-                continue;
-            }
-            awaited.all_ignored &= handle == handle::REQUEST_NULL;
-            let failure = match self.completion(handle) {
-                Ok(Completion::Unknown) if self.is_awaited(handle) => stands_twice(handle),
-                Ok(Completion::Unknown) => {
-                    self.await_request(me, handle);
-                    continue;
-                }
-                Ok(_) => continue,
-                Err(failure) => failure,
-            };
-            // As before the call: the program may go on (`MPI_ERRORS_RETURN`) and use the other requests.
-            for marked in 0..index {
-                if let RequestRef::Ignored(at) = handle::request(requests.get(marked)) {
-                    requests.set(marked, handle::of_node(at));
-                }
-                self.forget_request(requests.get(marked));
-            }
-            self.ranks[me as usize].waiting = 0;
-            return Err(failure);
+    /// Notes that `rank` has to see a receive whose status it ignores.
+    pub(crate) fn add_unsettled(&mut self, receive: u32, rank: u32) {
+        self.unsettled.insert(receive, rank);
+    }
+    /// Returns `true` if no rank has to see a receive whose status it ignores.
+    #[inline(always)]
+    pub fn all_settled(&self) -> bool {
+        self.unsettled.is_empty()
+    }
+    /// Returns `true` if `rank` has to see this receive, which then is taken off the list.
+    pub(crate) fn take_unsettled(&mut self, receive: u32, rank: u32) -> bool {
+        let is_own = self.unsettled.get(&receive) == Some(&rank);
+        if is_own {
+            self.unsettled.remove(&receive);
         }
-        if requests.count > MANY {
-            self.nodes.settle();
-        }
-        let waiting = &mut self.ranks[me as usize].waiting;
-        *waiting += receives;
-        awaited.waits = *waiting != 0;
-        Ok(awaited)
+        is_own
+    }
+    /// Takes all receives off the list that `rank` has to see.
+    pub(crate) fn take_all_unsettled(&mut self, rank: u32) -> Vec<u32> {
+        let own: Vec<u32> =
+            self.unsettled.iter().filter(|(_, owner)| **owner == rank).map(|(&node, _)| node).collect();
+        own.iter().for_each(|node| {
+            self.unsettled.remove(node);
+        });
+        own
     }
 
-    fn is_awaited(&self, handle: usize) -> bool {
-        match handle::request(self.active_part(handle)) {
-            RequestRef::Node(index) => self.nodes[index].has(flag::WAITED),
-            RequestRef::Cold(index) => self.requests[index].waited,
-            _ => false,
-        }
+    /// Returns the buffer that a rank attached for this.
+    pub fn buffer(&self, rank: u32, for_: buffered::Use) -> Option<&Attached> {
+        self.buffers.get(&(rank, for_))
     }
-
-    /// Takes back what [`Messages::await_request`] did.
-    fn forget_request(&mut self, handle: usize) {
-        match handle::request(self.active_part(handle)) {
-            RequestRef::Node(index) => self.nodes[index].flags &= !(flag::WAITED | flag::STATUS_IGNORED),
-            RequestRef::Cold(index) => self.requests[index].waited = false,
-            _ => {}
-        }
+    /// Attaches a buffer.
+    pub fn attach(&mut self, rank: u32, for_: buffered::Use, buffer: Attached) {
+        self.buffers.insert((rank, for_), buffer);
     }
-
-    /// What `rank` is blocked for, as handles, is awaited no more: whoever asks for it looks at each again. None is completed unseen
-    /// ([`Messages::unseen`]). O(nodes + requests that there ever were).
-    // Found and not kept: only ranks of which several threads are blocked ask, and all others would pay for a list.
-    pub fn take_awaited(&mut self, rank: u32) -> Vec<usize> {
-        let mut awaited = Vec::new();
-        for index in 0..self.nodes.len() {
-            let node = &mut self.nodes[index];
-            if node.state == State::Free || !node.has(flag::WAITED) {
-                continue;
-            }
-            node.flags &= !flag::WAITED;
-            awaited.push(handle::of_node(index));
-        }
-        let waited = self.requests.iter().filter(|(_, request)| request.owner == rank && request.waited);
-        let waited: Vec<u32> = waited.map(|(index, _)| index).collect();
-        for index in waited {
-            self.requests[index].waited = false;
-            awaited.push(handle::of_cold(index));
-        }
-        awaited
+    /// Detaches a buffer.
+    pub fn detach(&mut self, rank: u32, for_: buffered::Use) -> Option<Attached> {
+        self.buffers.remove(&(rank, for_))
     }
+}
 
-    /// Makes a table request.
-    // Where anybody ever waits for a match the lookahead is shorter (`Messages::lookahead`), for the rest of
-    // the run.
-    pub fn make_request(&mut self, owner: u32, body: Body) -> u32 {
-        self.handshakes |= matches!(body, Body::Synchronous | Body::Away { .. });
-        self.requests.insert(Request { owner, done: None, waited: false, orphan: false, body })
+impl Index<u32> for Requests {
+    type Output = Request;
+    #[inline]
+    fn index(&self, index: u32) -> &Request {
+        &self.table[index]
     }
+}
 
-    /// Where a receive node's payload goes.
-    pub fn receive_view(&self, node: &Node) -> BufferView {
-        let layout = node.has(flag::LAYOUT).then(|| self.layouts[node.layout].clone());
-        BufferView { buffer: node.buffer, layout, bytes: node.bytes }
+impl IndexMut<u32> for Requests {
+    #[inline]
+    fn index_mut(&mut self, index: u32) -> &mut Request {
+        &mut self.table[index]
     }
 }

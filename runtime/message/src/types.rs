@@ -1,20 +1,25 @@
-//! Whether messages are received with the type signatures that they were sent with (MPI 5.0 section 3.3.1), found out while a recorder wants to know
-//! (`-xsim-check`).
+//! Comparison of the type signatures with which messages are sent and received (MPI 5.0 section 3.3.1), made
+//! while a recorder wants to know (`-xsim-check`).
 //!
-//! Nothing of it changes a virtual time: messages go as they would, but each brings along what it was sent as. While nobody wants to know there
-//! is nothing of it, and the branches that ask are those of [`crate::waits`].
+//! Nothing of it changes a virtual time: messages go as they would, but each brings along what it was sent
+//! as. While nobody wants to know there is nothing of it, and the branches that ask are those of
+//! [`crate::waits`].
 
 mod comparing;
 pub mod members;
+pub(crate) mod sends;
 
 use members::Members;
 use objects::Objects;
 use objects::datatype::{Datatype, Signature, predefined};
 use observe::recorder::Finding;
 use rustc_hash::FxHashMap;
+use sends::Sends;
+pub use sends::SentMessage;
 
-/// What the elements of a buffer are: of a datatype whose elements are all alike one of these, else one instance.
-// Elements where that is possible: then any number of bytes is a whole number of them, and a receive with room left over can be compared.
+/// A unit of a buffer's elements: of a datatype whose elements are all alike one of these, else one instance.
+// Elements where that is possible: then any number of bytes is a whole number of them, and a receive with
+// room left over can be compared.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Unit {
     signature: Signature,
@@ -34,7 +39,8 @@ impl Unit {
         Unit { signature, size, name }
     }
 
-    /// Whether `bytes` sent as these may be received as those; what holds no whole number of them cannot be told.
+    /// Returns `true` if `bytes` sent as these may be received as those; what holds no whole number of them
+    /// cannot be told.
     fn matches(&self, other: &Unit, bytes: u64) -> bool {
         if self.signature == other.signature || self.size == 0 || other.size == 0 {
             return true;
@@ -63,6 +69,8 @@ struct Use {
     unit: u32,
     rank: u32,
     site: u32,
+    /// The number of a message.
+    number: u32,
     function: u16,
 }
 
@@ -82,10 +90,17 @@ pub struct Types {
     /// Where the call is made that is under way.
     site: u32,
     members: Members,
+    sends: Sends,
     found: Vec<Finding>,
 }
 
 impl Types {
+    /// Notes the receiver of the next message.
+    #[inline]
+    pub(crate) fn send_to(&mut self, to: u32) {
+        self.sends.send_to(to);
+    }
+
     fn number(&mut self, unit: Unit) -> u32 {
         let units = &mut self.units;
         *self.numbers.entry(unit).or_insert_with(|| {
@@ -143,12 +158,17 @@ mod tests {
     fn elements_that_are_alike_match_in_any_number() {
         let mut types = Datatypes::new();
         let int = types.get(INT).unwrap().clone();
-        let four = types.create(0, Constructor::Contiguous { count: 4, old: int.into(), large: false }).unwrap();
-        let (int, four, float, byte) = (unit(&types, INT), unit(&types, four), unit(&types, FLOAT), unit(&types, BYTE));
+        let four =
+            types.create(0, Constructor::Contiguous { count: 4, old: int.into(), large: false }).unwrap();
+        let (int, four, float, byte) =
+            (unit(&types, INT), unit(&types, four), unit(&types, FLOAT), unit(&types, BYTE));
         assert!(int.matches(&four, 12) && four.matches(&int, 4), "three of four, one of four");
         assert!(!int.matches(&float, 12) && !float.matches(&four, 16));
         assert!(byte.matches(&float, 12) && int.matches(&byte, 12), "bytes match anything");
-        assert_eq!((int.called().as_str(), four.called().as_str()), ("MPI_INT", "a datatype of MPI_Type_contiguous"));
+        assert_eq!(
+            (int.called().as_str(), four.called().as_str()),
+            ("MPI_INT", "a datatype of MPI_Type_contiguous")
+        );
     }
 
     #[test]

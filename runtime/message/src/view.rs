@@ -21,11 +21,13 @@ impl BufferView {
     pub fn none() -> BufferView {
         BufferView::length(0)
     }
-    /// A payload of so many bytes that nobody has, in a run without payloads ([`Messages::payloads`](crate::messages::Messages::payloads)).
+    /// A payload of so many bytes that nobody has, in a run without payloads
+    /// ([`Messages::payloads`](crate::messages::Messages::payloads)).
     pub fn length(bytes: u64) -> BufferView {
         BufferView { buffer: Addr::NULL, layout: None, bytes }
     }
-    /// Whether there is memory behind it. Data at the null pointer has a layout of absolute addresses (`MPI_BOTTOM`).
+    /// Returns `true` if there is memory behind it. Data at the null pointer has a layout of absolute
+    /// addresses (`MPI_BOTTOM`).
     // Two questions in one word: a run without payloads has neither.
     #[inline(always)]
     pub fn has_memory(&self) -> bool {
@@ -34,9 +36,12 @@ impl BufferView {
     /// So many equal parts of bytes that lie side by side.
     pub fn parts(&self, count: usize) -> Vec<BufferView> {
         let bytes = self.bytes / count.max(1) as u64;
-        (0..count as i64).map(|index| BufferView { buffer: self.buffer.offset(index * bytes as i64), layout: None, bytes }).collect()
+        (0..count as i64)
+            .map(|index| BufferView { buffer: self.buffer.offset(index * bytes as i64), layout: None, bytes })
+            .collect()
     }
-    /// Whether a node can hold it beside these flags: a sender that waits for the match has its request where the payload would be.
+    /// Returns `true` if a node can hold it beside these flags: a sender that waits for the match has its
+    /// request where the payload would be.
     #[inline(always)]
     pub fn fits_inline(&self, flags: u16) -> bool {
         self.bytes <= INLINE_BYTES

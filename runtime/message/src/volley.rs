@@ -1,28 +1,35 @@
-//! The volley: messages that a rank without a program sends and receives one after the other before it waits for all of them.
+//! The volley: messages that a rank without a program sends and receives one after the other before it waits
+//! for all of them.
 //!
-//! A program's messages are requests until it waits for them: it may do anything else between. Of a rank without a program it is known ahead that it
-//! does not. So nothing is kept of a message that meets its other half at once, neither a node nor a request; what is left when all are started is
-//! what the rank is blocked for, and has been marked so from the beginning ([`flag::STATUS_IGNORED`]).
+//! A program's messages are requests until it waits for them: it may do anything else between. Of a rank
+//! without a program it is known ahead that it does not. So nothing is kept of a message that meets its other
+//! half at once, neither a node nor a request; what is left when all are started is what the rank is blocked
+//! for, and has been marked so from the beginning ([`flag::STATUS_IGNORED`]).
 //!
-//! Only in runs without payloads, and of messages that are plain (`plain.rs`), whose time is known when they are sent. Everything here does what these calls do
-//! one by one.
+//! Only in runs without payloads, and of messages that are plain (`plain.rs`), whose time is known when they
+//! are sent. Everything here does what these calls do one by one.
 
-use crate::envelope::{Envelope, Transit};
+use crate::envelope::Envelope;
 use crate::messages::Messages;
 use crate::moving::Payload;
 use crate::node::{NIL, flag};
+use crate::transit::Transit;
 use engine::Time;
-use rank::{Addr, memory};
+use rank::Addr;
 
 /// How many messages it has at most: those of a row are asked for ahead, and stay in the nearest cache.
 pub const MOST: usize = 64;
 
 impl Messages {
-    /// Whether the mounted rank's messages can go in volleys: nobody wants to know of them, and nothing of the rank is undecided.
+    /// Returns `true` if the mounted rank's messages can go in volleys: nobody wants to know of them, and
+    /// nothing of the rank is undecided.
     #[inline(always)]
     pub fn fires_volleys(&self) -> bool {
-        let state = &self.ranks[self.current as usize];
-        let anybody = self.payloads || self.lets_others_run() || self.held.cancels || state.watches();
+        let state = &self.ranks[self.ranks.me()];
+        let anybody = self.payloads.are_carried()
+            || self.lets_others_run()
+            || self.deferred.cancels()
+            || state.pending.is_watched();
         self.sends_plainly() && self.receives_plainly() && self.unseen && !anybody
     }
 
@@ -32,14 +39,14 @@ impl Messages {
     pub fn begin_volley(&mut self) {
         self.flush_batch();
         // One more than it waits for: it is not woken before it waits.
-        self.ranks[self.current as usize].waiting = 1;
+        self.ranks.mounted().waiting = 1;
     }
 
     /// Messages will be sent to these ranks, counted from the `first`.
     #[inline(always)]
     pub fn approach_ranks(&self, first: u32, others: &[u32]) {
         for &other in others {
-            memory::prefetch(&self.ranks[(first + other) as usize]);
+            self.ranks.prefetch(first + other);
         }
     }
 
@@ -47,28 +54,30 @@ impl Messages {
     #[inline(always)]
     pub fn approach_receives(&self, first: u32, others: &[u32]) {
         for &other in others {
-            self.posted.prefetch(self.ranks[(first + other) as usize].posted, &self.nodes);
+            self.matcher.prefetch_receives(&self.ranks[first + other].pending);
         }
     }
 
-    /// [`Messages::approach_receives`] has been asked for these: where nodes are seldom in the cache, now for that which this message will meet; `to` is none for
-    /// one that the mounted rank receives.
+    /// [`Messages::approach_receives`] has been asked for these: where nodes are seldom in the cache, now for
+    /// that which this message will meet; `to` is none for one that the mounted rank receives.
     #[inline(always)]
     pub fn approach_other(&self, to: Option<u32>, envelope: &Envelope) {
-        self.approach_node(self.current, to.unwrap_or(NIL), envelope.key);
+        self.approach_node(self.ranks.me(), to.unwrap_or(NIL), envelope.key);
     }
 
     /// Receives a message of the volley, or posts the receive. `number` is that of its request.
     #[inline(always)]
     pub fn volley_receive(&mut self, envelope: &Envelope, room: u64, number: u32) {
-        let me = self.current;
-        let Some(found) = self.unexpected.first_like(self.ranks[me as usize].unexpected, envelope, &self.nodes) else {
+        let me = self.ranks.me();
+        let Some(found) = self.matcher.find_exact(&self.ranks[me].pending, envelope) else {
             let index = self.blocked_receive_node(envelope, room, number);
-            return self.await_message(me, index, |state| state.waiting += 1);
+            let state = self.ranks.mounted();
+            state.waiting += 1;
+            return self.matcher.append_receive(&mut state.pending, index);
         };
         match self.receive_at_once(found, (Addr::NULL, room)) {
             Some((arrival, _)) => {
-                let arrived = &mut self.ranks[me as usize].arrived;
+                let arrived = &mut self.ranks[me].arrived;
                 *arrived = arrival.max(*arrived);
             }
             None => self.volley_receive_any(envelope, room, number),
@@ -79,20 +88,20 @@ impl Messages {
     #[cold]
     #[inline(never)]
     fn volley_receive_any(&mut self, envelope: &Envelope, room: u64, number: u32) {
-        let me = self.current;
+        let me = self.ranks.me();
         let index = self.blocked_receive_node(envelope, room, number);
-        self.ranks[me as usize].waiting += 1;
+        self.ranks[me].waiting += 1;
         self.post(me, index, false);
     }
 
     /// Sends a message of the volley, which leaves at `at`, to a rank of this process.
     #[inline(always)]
     pub fn volley_send(&mut self, to: u32, envelope: &Envelope, bytes: u64, at: Time) {
-        let arrival = at + self.wire.latency(self.current, to, bytes);
-        self.profile.message(bytes);
-        match self.match_posted(to, envelope) {
+        let arrival = at + self.fabric.latency(self.ranks.me(), to, bytes);
+        self.ranks.profile_mut().message(bytes);
+        match self.matcher.take_posted(&mut self.ranks[to].pending, envelope) {
             Some(receive) => {
-                let node = &mut self.nodes[receive];
+                let node = &mut self.matcher[receive];
                 (node.source, node.tag) = (envelope.source, envelope.tag);
                 node.flags &= !flag::ANY_TAG;
                 node.tell_length(bytes);
@@ -102,25 +111,24 @@ impl Messages {
         }
     }
 
-    /// The volley is over, with so many sends: whether the mounted rank is blocked now, and whether it has sent many in a row. If it is not blocked, its clock is
-    /// to be moved as when it is resumed.
+    /// The volley is over, with so many sends: whether the mounted rank is blocked now, and whether it has
+    /// sent many in a row. If it is not blocked, its clock is to be moved as when it is resumed.
     #[inline(always)]
     pub fn end_volley(&mut self, sent: u16) -> (bool, bool) {
-        let state = &mut self.ranks[self.current as usize];
+        let state = self.ranks.mounted();
         state.waiting -= 1;
         (state.waiting != 0, state.counts_burst(sent))
     }
 
-    /// Receives of the mounted rank's volley that it has to see all the same, and their numbers, by these: messages that were too long.
+    /// Receives of the mounted rank's volley that it has to see all the same, and their numbers, by these:
+    /// messages that were too long.
     #[cold]
     pub fn unsettled_of_volley(&mut self) -> Vec<(u32, u32)> {
-        let me = self.current;
-        let own = self.unsettled.iter().filter(|(_, owner)| **owner == me);
-        let mut nodes: Vec<(u32, u32)> = own.map(|(&node, _)| (self.nodes[node].layout, node)).collect();
+        let me = self.ranks.me();
+        let own = self.requests.take_all_unsettled(me);
+        let mut nodes: Vec<(u32, u32)> =
+            own.into_iter().map(|node| (self.matcher[node].layout, node)).collect();
         nodes.sort_unstable();
-        for (_, node) in &nodes {
-            self.unsettled.remove(node);
-        }
         nodes
     }
 }

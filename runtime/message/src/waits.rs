@@ -1,19 +1,22 @@
-//! Who keeps whom waiting, found out while a recorder wants to know (`-xsim-profile`): when each message left and who sent it, when the receive
-//! was posted that a sender waited for, when the members of a collective entered it.
+//! Records of who keeps whom waiting, made while a recorder wants to know (`-xsim-profile`): when each
+//! message left and who sent it, when the receive was posted that a sender waited for, when the members of a
+//! collective entered it.
 //!
-//! Nothing of it changes a virtual time. While nobody wants to know, [`Messages::waits`] is empty, and the way of a message has three branches
-//! that are never taken; while somebody does, plain messages take a way of their own (`Messages::send_noted`) and no receive is completed by whoever sends (`flag::STATUS_IGNORED`).
+//! Nothing of it changes a virtual time. While nobody wants to know, [`Watch`] has none of it, and the way of
+//! a message has three branches that are never taken; while somebody does, plain messages take a way of their
+//! own (`plain.rs`) and no receive is completed by whoever sends (`flag::STATUS_IGNORED`).
 
 pub(crate) mod gatherings;
 
-use crate::messages::Messages;
 use crate::remote::block::Block;
 use crate::remote::record::{Put, Take};
+use crate::watch::Watch;
 use engine::Time;
 use gatherings::Gatherings;
 use observe::Traffic;
 use observe::waiting::{Cause, Entries, Received, Side};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// When somebody acted, and who: a message left its sender, a receive was posted.
 #[derive(Clone, Copy, Default)]
@@ -40,7 +43,7 @@ impl Met {
         }
     }
 
-    /// What another process has put.
+    /// Returns what another process has put.
     pub fn take(record: &mut Take) -> Met {
         let mut act = || Act { at: Time::from_ps(record.u64()), rank: record.u32() };
         Met { posted: act(), follows: act() }
@@ -51,21 +54,25 @@ impl Met {
 pub struct Waits {
     /// The message that is about to be delivered.
     sending: Act,
-    /// When the messages left, by their nodes, or those of the receives that have them. Of others there is what was there before.
+    /// When the messages left, by their nodes, or those of the receives that have them. Of others there is
+    /// what was there before.
     // Beside the nodes, which have no room for it: a message costs 16 bytes more only while somebody wants to
     // know.
     departures: Vec<Act>,
     /// Receives that senders of this process waited for, by the senders' requests.
     receives: FxHashMap<u32, Met>,
-    /// Receives that were posted after the message above the eager limit had asked for them, by their nodes: it left because of that.
+    /// Receives that were posted after the message above the eager limit had asked for them, by their nodes:
+    /// it left because of that.
     held_up: FxHashMap<u32, Act>,
     /// Of each rank's call under way.
     calls: Block<Found>,
     /// What the ranks of this process have sent.
-    pub traffic: Traffic,
+    traffic: Traffic,
+    /// The ranks of this process.
+    own: Range<u32>,
     gatherings: Gatherings,
-    /// What the call under way of each rank has received, of those ranks that somebody listens to for it. By rank, because a call that waits for several
-    /// messages lets others run between them.
+    /// The messages that the call under way of each rank has received, of those ranks that somebody listens
+    /// to for it. By rank, because a call that waits for several messages lets others run between them.
     received: Option<Block<Option<Vec<Received>>>>,
 }
 
@@ -89,6 +96,12 @@ struct Found {
     oldest: Time,
     /// The number of the kind of collective that it has entered; 0: none.
     collective: u32,
+}
+
+/// What is found out of a call while another is made within it.
+pub struct Covered {
+    found: Found,
+    received: Vec<Received>,
 }
 
 impl Default for Found {
@@ -122,83 +135,94 @@ pub struct Sent {
     pub bytes: u64,
 }
 
-impl Messages {
-    /// From now on it is found out who keeps whom waiting; the run has not begun.
-    pub fn find_out_waits(&mut self) {
-        // Sends it off the plain path at its first question, which so needs no question about recorders.
-        self.wire.plain = false;
-        if let Some(shared) = self.wire.shared() {
-            shared.keep_series();
-        }
-        self.unseen = false;
+impl Watch {
+    /// Finds out from now on who keeps whom waiting, for these of `size` ranks. The run has not begun.
+    pub(crate) fn follow_waits(&mut self, own: Range<u32>, size: u32) {
         self.noted = true;
         self.waits = Some(Box::new(Waits {
             sending: Act::default(),
             departures: Vec::new(),
             receives: FxHashMap::default(),
             held_up: FxHashMap::default(),
-            calls: Block::new(self.first, self.local),
-            traffic: Traffic::of(self.size),
+            calls: Block::new(own.start, own.end - own.start),
+            traffic: Traffic::of(size),
             gatherings: Gatherings::default(),
             received: None,
+            own,
         }));
     }
 
-    /// From now on it is kept which messages these ranks receive; behind [`Messages::find_out_waits`].
-    pub fn find_out_messages(&mut self, wants: impl Fn(u32) -> bool) {
-        let mut received = Block::new(self.first, self.local);
-        for rank in (self.first..self.first + self.local).filter(|&rank| wants(rank)) {
-            received[rank as usize] = Some(Vec::new());
-        }
-        if let Some(waits) = &mut self.waits {
-            waits.received = Some(received);
-        }
+    /// Returns `true` if it is found out who keeps whom waiting.
+    #[inline]
+    pub fn follows_waits(&self) -> bool {
+        self.waits.is_some()
     }
 
-    /// What the call of a rank of this process has received; `None` if nobody listens to the rank for it.
+    /// Returns what the ranks of this process have sent, if it is found out who keeps whom waiting.
+    pub fn traffic(&self) -> Option<&Traffic> {
+        self.waits.as_ref().map(|waits| &waits.traffic)
+    }
+
+    /// Keeps from now on which messages these ranks receive. Waits are followed already.
+    pub fn follow_messages(&mut self, wants: impl Fn(u32) -> bool) {
+        let Some(waits) = &mut self.waits else { return };
+        let mut received = Block::new(waits.own.start, waits.own.end - waits.own.start);
+        for rank in waits.own.clone().filter(|&rank| wants(rank)) {
+            received[rank as usize] = Some(Vec::new());
+        }
+        waits.received = Some(received);
+    }
+
+    /// Returns what the call of a rank of this process has received; `None` if nobody listens to the rank for
+    /// it.
     pub fn take_received(&mut self, rank: u32) -> Option<std::vec::Drain<'_, Received>> {
         let received = self.waits.as_mut()?.received.as_mut()?;
         received[rank as usize].as_mut().map(|received| received.drain(..))
     }
 
-    /// From now on it is counted what each rank sends: messages take the general way, on which there is time for it.
-    pub fn count_sends(&mut self) {
-        self.wire.plain = false;
+    /// Counts from now on what each rank sends.
+    pub(crate) fn count_sends(&mut self) {
         self.sent.get_or_insert_default();
     }
 
-    /// What a rank has sent since its messages are counted.
+    /// Returns `true` if it is counted what each rank sends.
+    pub fn counts_sends(&self) -> bool {
+        self.sent.is_some()
+    }
+
+    /// Returns what a rank has sent since its messages are counted.
     pub fn sent_by(&self, rank: u32) -> Sent {
         self.sent.as_ref().and_then(|sent| sent.get(&rank)).copied().unwrap_or_default()
     }
 
-    /// The mounted rank sends a message, which leaves at its clock.
+    /// Notes that rank `me` sends a message, which leaves at `clock`.
     #[inline]
-    pub fn note_sending(&mut self, to: u32, bytes: u64) {
+    pub fn note_sending(&mut self, (me, clock): (u32, Time), to: u32, bytes: u64) {
+        if let Some(types) = &mut self.types {
+            types.send_to(to);
+        }
         if self.sent.is_some() || self.waits.is_some() {
-            self.keep_sending(to, bytes);
+            self.keep_sending((me, clock), to, bytes);
         }
     }
 
     #[inline(never)]
-    fn keep_sending(&mut self, to: u32, bytes: u64) {
-        let me = self.current;
+    fn keep_sending(&mut self, (me, clock): (u32, Time), to: u32, bytes: u64) {
         if let Some(sent) = &mut self.sent {
             let sent = sent.entry(me).or_default();
             sent.messages += 1;
             sent.bytes += bytes;
         }
         let Some(waits) = &mut self.waits else { return };
-        waits.sending = Act { at: self.ranks[me as usize].clock, rank: me };
+        waits.sending = Act { at: clock, rank: me };
         waits.traffic.add(me, to, bytes);
     }
 
-    /// A message of a rank elsewhere reaches this process; it takes `bytes` of payload to the receiver, or none to ask for it. Its time is that of its arrival, or where it
-    /// is `under_way` in a shared network that at which it left.
-    pub(crate) fn note_sent_away(&mut self, from: u32, to: u32, bytes: u64, time: Time, under_way: bool) {
-        let Some(waits) = &mut self.waits else { return };
-        let left = time.as_ps() - if under_way { 0 } else { self.wire.latency(from, to, bytes).as_ps() };
-        waits.sending = Act { at: Time::from_ps(left), rank: from };
+    /// Notes that a message of a rank elsewhere reaches this process, which left at `left`.
+    pub(crate) fn note_sent_away(&mut self, from: u32, left: impl FnOnce() -> Time) {
+        if let Some(waits) = &mut self.waits {
+            waits.sending = Act { at: left(), rank: from };
+        }
     }
 
     /// The message that is being delivered is in this node, or has met the receive in it.
@@ -254,20 +278,38 @@ impl Messages {
         let act = waits.departures.get(node as usize).copied().unwrap_or_default();
         // Empty without an eager limit: no hashing then.
         let follows = if waits.held_up.is_empty() { act } else { waits.held_up.remove(&node).unwrap_or(act) };
-        waits.note(rank, Cause { side: Side::Sender, at, acted: act.at, by: act.rank, follows: (follows.at, follows.rank) });
+        waits.note(
+            rank,
+            Cause {
+                side: Side::Sender,
+                at,
+                acted: act.at,
+                by: act.rank,
+                follows: (follows.at, follows.rank),
+            },
+        );
         let oldest = &mut waits.calls[rank as usize].oldest;
         *oldest = act.at.min(*oldest);
         if at > act.at {
             waits.traffic.under_way.add(act.at, at.since(act.at), bytes);
         }
-        if let Some(received) = waits.received.as_mut().and_then(|received| received[rank as usize].as_mut()) {
+        if let Some(received) = waits.received.as_mut().and_then(|received| received[rank as usize].as_mut())
+        {
             received.push(Received { from: act.rank, sent: act.at, arrived: at, bytes, tag });
         }
     }
 
-    /// The receive of `to` in the node `receive`, which the sender of `request` waits for, was posted then: after the message asked for it, or before (`late`). Above the
-    /// eager limit the payload `waits` for it too.
-    pub(crate) fn note_meeting(&mut self, request: u32, receive: u32, posted: (Time, u32), late: bool, waits_too: bool) {
+    /// The receive of `to` in the node `receive`, which the sender of `request` waits for, was posted then:
+    /// after the message asked for it, or before (`late`). Above the eager limit the payload `waits` for it
+    /// too.
+    pub(crate) fn note_meeting(
+        &mut self,
+        request: u32,
+        receive: u32,
+        posted: (Time, u32),
+        late: bool,
+        waits_too: bool,
+    ) {
         let Some(waits) = &mut self.waits else { return };
         let posted = Act { at: posted.0, rank: posted.1 };
         let sent = waits.departures.get(receive as usize).copied().unwrap_or_default();
@@ -284,52 +326,73 @@ impl Messages {
         }
     }
 
-    /// Who received what a request has sent, and when that receive was posted; forgotten here. Nothing but zeros while nobody wants to know.
+    /// Returns who received what a request has sent, and when that receive was posted; forgotten here.
+    /// Nothing but zeros while nobody wants to know.
     pub(crate) fn receive_of(&mut self, request: u32) -> Met {
         self.waits.as_mut().and_then(|waits| waits.receives.remove(&request)).unwrap_or_default()
     }
 
     /// The mounted rank goes on at the match of what its request has sent.
     #[inline]
-    pub fn note_match_of(&mut self, request: u32, at: Time) {
+    pub fn note_match_of(&mut self, me: u32, request: u32, at: Time) {
         if self.waits.is_some() {
             let Met { posted, follows } = self.receive_of(request);
-            let me = self.current;
             if let Some(waits) = &mut self.waits {
                 let follows = (follows.at, follows.rank);
-                waits.note(me, Cause { side: Side::Receiver, at, acted: posted.at, by: posted.rank, follows });
+                waits
+                    .note(me, Cause { side: Side::Receiver, at, acted: posted.at, by: posted.rank, follows });
             }
         }
     }
 
     /// The mounted rank begins a call.
-    pub fn begin_waiting(&mut self) {
+    pub fn begin_call(&mut self, me: u32) {
         if let Some(waits) = &mut self.waits {
-            waits.calls[self.current as usize] = Found::default();
+            waits.calls[me as usize] = Found::default();
         }
     }
 
-    /// The mounted rank goes on because of what is no message of its own: an answer, a lock, the end of an epoch.
-    pub fn note_cause(&mut self, cause: Cause) {
+    /// The mounted rank begins a call within another. Returns what is found out of that one, for
+    /// [`Watch::end_call_within`].
+    pub fn begin_call_within(&mut self, me: u32) -> Option<Box<Covered>> {
+        let (me, waits) = (me as usize, self.waits.as_mut()?);
+        let found = std::mem::take(&mut waits.calls[me]);
+        let received = waits.received.as_mut().and_then(|received| received[me].as_mut()).map(std::mem::take);
+        Some(Box::new(Covered { found, received: received.unwrap_or_default() }))
+    }
+
+    /// The mounted rank's call within another is over, and was told of.
+    pub fn end_call_within(&mut self, me: u32, Covered { found, received }: Covered) {
+        let (me, Some(waits)) = (me as usize, self.waits.as_mut()) else { return };
+        waits.calls[me] = found;
+        if let Some(within) = waits.received.as_mut().and_then(|within| within[me].as_mut()) {
+            *within = received;
+        }
+    }
+
+    /// The mounted rank goes on because of what is no message of its own: an answer, a lock, the end of an
+    /// epoch.
+    pub fn note_cause(&mut self, me: u32, cause: Cause) {
         if let Some(waits) = &mut self.waits {
-            waits.note(self.current, cause);
+            waits.note(me, cause);
         }
     }
 
     /// The mounted rank has entered a collective of the kind with this number; 0: of none.
     #[inline]
-    pub fn note_collective(&mut self, number: u32) {
+    pub fn note_collective(&mut self, me: u32, number: u32) {
         if number != 0
             && let Some(waits) = &mut self.waits
         {
-            waits.calls[self.current as usize].collective = number;
+            waits.calls[me as usize].collective = number;
         }
     }
 
-    /// What is known of the mounted rank's call, which was entered at `entered` and returns; `None` while nobody wants to know.
+    /// Returns what is known of the mounted rank's call, which was entered at `entered` and returns; `None`
+    /// while nobody wants to know.
     #[inline]
-    pub fn found_out(&self, entered: Time) -> Option<FoundOut> {
-        let found = &self.waits.as_ref()?.calls[self.current as usize];
+    pub fn found_out(&self, me: u32, entered: Time) -> Option<FoundOut> {
+        let found = &self.waits.as_ref()?.calls[me as usize];
         Some(FoundOut {
             cause: found.cause.filter(|cause| cause.at > entered),
             oldest: Some(found.oldest).filter(|&at| at != Time::MAX),
@@ -337,7 +400,7 @@ impl Messages {
         })
     }
 
-    /// Whether [`Messages::gathered`] has any.
+    /// Returns `true` if [`Watch::gathered`] has any.
     #[inline]
     pub fn has_gathered(&self) -> bool {
         self.waits.as_ref().is_some_and(|waits| waits.gatherings.has_complete())

@@ -8,19 +8,21 @@ pub struct Wire {
     /// None where process 0 has it for all ([`Wire::leave_to_process_0`]).
     network: Option<Network>,
     /// The formula's, asked before the network is.
-    // On the default machine all endpoints are equally far apart: one multiplication in line, where asking the
-    // network would be a placement, a table and a call.
+    // On the default machine all endpoints are equally far apart: one multiplication in line, where asking
+    // the network would be a placement, a table and a call.
     uniform: Option<Uniform>,
     placement: Placement,
     /// Costs on the ranks' own time.
     pub overheads: Overheads,
-    /// Whether any overhead is not zero.
+    /// `true` if any overhead is not zero.
     pub has_overheads: bool,
-    /// Whether messages share the network, so that times depend on other messages.
+    /// `true` if messages share the network, so that times depend on other messages.
     shared: bool,
-    /// Whether a message costs nobody anything but the time it is under way, which is known when it is sent.
+    /// `true` if a message costs nobody anything but the time it is under way, which is known when it is
+    /// sent.
     straight: bool,
-    /// Whether messages may take the plain path: those that are `straight`, of which nobody wants to know and by which no rank can be missed.
+    /// `true` if messages may take the plain path: those that are `straight`, of which nobody wants to know
+    /// and by which no rank can be missed.
     // One question for all of it, which so costs a plain message nothing.
     pub plain: bool,
     /// A lower bound on what the network takes for any message between two ranks.
@@ -40,7 +42,19 @@ impl Wire {
         let straight = !has_overheads && network.formula().is_some();
         let uniform = network.formula().and_then(Formula::uniform);
         let shared = network.shared().is_some();
-        Wire { network: Some(network), uniform, placement, shared, has_overheads, straight, plain: straight, overheads, way, storage, node }
+        Wire {
+            network: Some(network),
+            uniform,
+            placement,
+            shared,
+            has_overheads,
+            straight,
+            plain: straight,
+            overheads,
+            way,
+            storage,
+            node,
+        }
     }
     /// Of several processes this one has nothing of a network that messages share: process 0 has it.
     pub fn leave_to_process_0(&mut self) {
@@ -48,21 +62,22 @@ impl Wire {
             self.network = None;
         }
     }
-    /// Whether another process has the network.
+    /// Returns `true` if another process has the network.
     #[inline]
     pub fn is_elsewhere(&self) -> bool {
         self.network.is_none()
     }
-    /// Whether a message costs nobody anything but the time it is under way, which is known when it is sent, whoever wants to know of it.
+    /// Returns `true` if a message costs nobody anything but the time it is under way, which is known when it
+    /// is sent, whoever wants to know of it.
     pub fn is_straight(&self) -> bool {
         self.straight
     }
-    /// Where a rank is attached.
+    /// Returns where a rank is attached.
     #[inline]
     pub fn endpoint(&self, rank: u32) -> Endpoint {
         self.placement.endpoint(rank)
     }
-    /// How long `bytes` take by the formula; on a shared network the lookahead, a lower bound.
+    /// Returns how long `bytes` take by the formula; on a shared network the lookahead, a lower bound.
     #[inline(always)]
     pub fn latency(&self, from: u32, to: u32, bytes: u64) -> Span {
         match &self.uniform {
@@ -71,7 +86,8 @@ impl Wire {
             None => self.latency_by_place(from, to, bytes),
         }
     }
-    /// How long a message of the simulator's own takes from processor to processor, both overheads in it: one that no call of the program sends.
+    /// Returns how long a message of the simulator's own takes from processor to processor, both overheads in
+    /// it: one that no call of the program sends.
     pub fn way(&self, from: u32, to: u32, bytes: u64) -> Span {
         self.overheads.send + self.latency(from, to, bytes) + self.overheads.receive
     }
@@ -82,7 +98,12 @@ impl Wire {
             Some(Network::Shared(_)) | None => self.lookahead(),
         }
     }
-    /// How far apart any two endpoints are, if all are equally far by a formula.
+    /// Returns what a receiver's processor spends on a message, if any overhead is not zero.
+    #[inline(always)]
+    pub fn receive_overhead(&self) -> Option<Span> {
+        self.has_overheads.then_some(self.overheads.receive)
+    }
+    /// Returns how far apart any two endpoints are, if all are equally far by a formula.
     #[inline]
     pub fn uniform(&self) -> Option<&Uniform> {
         self.uniform.as_ref()
@@ -97,7 +118,7 @@ impl Wire {
     pub fn way_back(&self) -> Span {
         self.way
     }
-    /// Whether messages share the network, so that times depend on other messages.
+    /// Returns `true` if messages share the network, so that times depend on other messages.
     pub fn is_shared(&self) -> bool {
         self.shared
     }
@@ -112,13 +133,14 @@ impl Wire {
     pub fn stuck(&self) -> Option<String> {
         self.shared_here().and_then(Shared::stuck)
     }
-    /// What the packets and links of a shared network did up to `end`, and where each of so many ranks sits in it.
+    /// Returns what the packets and links of a shared network did up to `end`, and where each of so many
+    /// ranks sits in it.
     pub fn report(&self, end: Time, ranks: u32) -> Option<network::NetworkReport> {
         let mut report = self.shared_here()?.report(end);
         report.map = report.map(ranks, |rank| self.endpoint(rank).0 / report.places);
         Some(report)
     }
-    /// How busy the links of a shared network were up to `end`, if that was kept.
+    /// Returns how busy the links of a shared network were up to `end`, if that was kept.
     pub fn link_series(&self, end: Time) -> Option<network::LinkSeries> {
         self.shared_here()?.series(end)
     }

@@ -1,7 +1,9 @@
-//! What ranks get to know of failures and revocations, and when: decisions that are made as receives for any source are.
+//! Alarms: what ranks get to know of failures and revocations, and when. They are decisions that are made as
+//! receives for any source are.
 //!
-//! A failure happens when nothing can come before it, to a rank that is blocked or has got to that time. Everybody knows a delay later: each rank then ends with
-//! an error what it waits for and cannot get. So a rank that runs on without waiting for anything hears of it when it waits, as it would of a message.
+//! A failure happens when nothing can come before it, to a rank that is blocked or has got to that time.
+//! Everybody knows a delay later: each rank then ends with an error what it waits for and cannot get. So a
+//! rank that runs on without waiting for anything hears of it when it waits, as it would of a message.
 
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
@@ -12,13 +14,13 @@ use message::faults::Failed;
 impl World {
     /// A rank looks at what it has to at `at`: it stops, or gets to know of others.
     pub(crate) fn ring(&mut self, rank: u32, at: Time) {
-        let Some(faults) = &mut self.messages.faults else { return };
+        let Some(faults) = self.messages.faults_mut() else { return };
         let doom = faults.doom_of(rank).filter(|&doom| doom <= at);
         faults.take_alarms(rank, at);
         if let Some(doom) = doom {
             return self.rank_fails(Failed { rank, at: doom });
         }
-        if self.messages.phase(rank) == Phase::Ended {
+        if self.messages.ranks()[rank].phase == Phase::Ended {
             return;
         }
         let World { messages, chapters, objects, .. } = self;
@@ -43,13 +45,13 @@ impl World {
     /// A rank has failed: nobody wakes it any more, and all others get to know.
     fn rank_fails(&mut self, failed: Failed) {
         let Failed { rank, at } = failed;
-        if self.messages.phase(rank) != Phase::Ended {
+        if self.messages.ranks()[rank].phase != Phase::Ended {
             self.run.ended += 1;
         }
-        self.messages.set_phase(rank, Phase::Ended);
+        self.messages.ranks_mut()[rank].phase = Phase::Ended;
         self.order.polls.remove(&rank);
         self.order.histories.remove(&rank);
-        if let Some(faults) = &mut self.messages.faults {
+        if let Some(faults) = self.messages.faults_mut() {
             faults.forget(rank);
         }
         self.note_failed(failed);
@@ -63,30 +65,31 @@ impl World {
     fn note_failed(&mut self, failed: Failed) {
         self.run.limit = self.run.limit.min(failed.at);
         let messages = &mut self.messages;
-        let Some(faults) = &mut messages.faults else { return };
+        let Some(faults) = messages.faults_mut() else { return };
         faults.note_failed(failed);
         let known = faults.known(&failed);
-        for other in messages.first..messages.first + messages.local_started() {
-            if messages.phase(other) != Phase::Ended {
+        for other in messages.ranks().own_started() {
+            if messages.ranks()[other].phase != Phase::Ended {
                 messages.alarm(other, known);
             }
         }
     }
 
-    /// Tells the other processes that a rank of this one has failed, and which collective calls it had entered by then.
+    /// Tells the other processes that a rank of this one has failed, and which collective calls it had
+    /// entered by then.
     // Nobody acts because of it before it is known. The stream brings before it all that the rank had sent.
     fn tell_failed(&mut self, failed: Failed) {
         let World { messages, chapters, objects, .. } = self;
-        if messages.remote.is_none() {
+        if !messages.peers().exist() {
             return;
         }
-        let Some(faults) = &messages.faults else { return };
+        let Some(faults) = messages.faults() else { return };
         let known = faults.known(&failed);
         let mut body = Vec::new();
         body.u32(failed.rank);
         body.u64(failed.at.as_ps());
         chapters.collectives.put_entered(messages, objects, failed.rank, &mut body);
-        let remote = messages.others();
+        let remote = messages.peers_mut().others();
         for process in (0..remote.streams.processes()).filter(|&process| process != remote.me) {
             remote.streams.begin(process, Kind::Failed, known, body.len()).extend_from_slice(&body);
             remote.streams.end();
@@ -102,12 +105,15 @@ impl World {
         chapters.failures.failed(messages, objects, failed.rank);
     }
 
-    /// Who has failed while the others went on, in a sentence.
+    /// Returns who has failed while the others went on, in a sentence.
     pub(crate) fn failed_ranks(&self) -> Option<String> {
-        let failed = self.messages.faults.as_ref()?.failed();
+        let failed = self.messages.faults()?.failed();
         let first = failed.first()?;
         let ranks = if failed.len() == 1 { "1 rank has" } else { &format!("{} ranks have", failed.len()) };
-        Some(format!("{ranks} failed, the first of them rank {} at {}; the others went on", first.rank, first.at))
+        Some(format!(
+            "{ranks} failed, the first of them rank {} at {}; the others went on",
+            first.rank, first.at
+        ))
     }
 
     /// The mounted rank ends without having finalized MPI: to the others it has failed.

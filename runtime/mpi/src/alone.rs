@@ -1,4 +1,5 @@
-//! One rank a process: the rank is the process itself, on its own stack, and everything else is done inside its blocking calls.
+//! One rank a process: the rank is the process itself, on its own stack, and everything else is done inside
+//! its blocking calls.
 
 pub use crate::order::threads::Door;
 use crate::progress::{Ending, Left, drive};
@@ -8,7 +9,10 @@ use crate::world::{Mpi, Phase, Setup, World};
 
 /// The process as its one rank, which has called the main loop from its own stack.
 // There is no stack to switch to: running the rank means to return from the loop, which it has called.
-struct Process;
+struct Process {
+    /// The door that knows where its only thread has called.
+    door: Option<&'static dyn Door>,
+}
 
 impl Runner for Process {
     fn resume(&mut self, _: u32) -> Outcome {
@@ -18,34 +22,40 @@ impl Runner for Process {
     fn mounted(&mut self, _: u32, call: impl FnOnce()) {
         call();
     }
+    fn call_site(&mut self, _: u32) -> Option<String> {
+        self.door?.call_site()
+    }
 }
 
 impl Mpi {
-    /// The state of a process that is one rank; `setup` has as many ranks as processes, of which some may be started while the run goes on: such a process waits here until its
-    /// rank begins. Its threads come in through `door`; without one it has one thread.
+    /// The state of a process that is one rank; `setup` has as many ranks as processes, of which some may be
+    /// started while the run goes on: such a process waits here until its rank begins. Its threads come in
+    /// through `door`; without one it has one thread.
     pub fn alone(setup: Setup, over: Over, door: Option<&'static dyn Door>) -> Mpi {
         let mpi = Mpi::new(setup);
         mpi.alone.set(Some(over));
+        mpi.guard();
         {
             let mut world = mpi.world();
             world.order.threads.door = door;
             // A handle of what is gone could come to name what another thread receives.
-            world.messages.unseen = false;
-            if let Some(remote) = &mut world.messages.remote {
+            world.messages.complete_in_sight();
+            if let Some(remote) = world.messages.peers_mut().remote_mut() {
                 // The rank may compute for long after a send: what it sent must not wait for its next call.
                 remote.streams.send_at_once();
             }
-            if world.messages.local_started() == 0 {
+            if world.messages.ranks().local_started() == 0 {
                 world.join();
             }
-            world.messages.clock_host = rank::host::HostClock::of_process().scaled(world.messages.compute.factor());
-            let me = world.messages.ready.next_rank().expect("one rank a process, and it has not begun");
+            world.messages.ranks_mut().measure_process();
+            let me =
+                world.messages.ready_mut().next_rank().expect("one rank a process, and it has not begun");
             world.mount(me);
         }
         mpi
     }
 
-    /// Whether this process is one rank.
+    /// Returns `true` if this process is one rank.
     #[inline]
     pub fn is_alone(&self) -> bool {
         self.alone.get().is_some()
@@ -62,12 +72,12 @@ impl Mpi {
         self.wait_beside(over, door);
     }
 
-    /// Blocks the rank, of which no thread but this one has called: as far as what it waits for has not happened when another calls,
-    /// [`Mpi::wait_beside`] that one.
+    /// Blocks the rank, of which no thread but this one has called: as far as what it waits for has not
+    /// happened when another calls, [`Mpi::wait_beside`] that one.
     fn wait_first(&self, over: Over) {
         let mut ending = Ending::default();
         match self.serve(&mut ending) {
-            Left::Outside => self.world().messages.takes_a_while(),
+            Left::Outside => self.world().messages.ranks_mut().mark_varying(),
             Left::Over => self.run_is_over(over, ending),
             Left::Aside(_) => {
                 let door = self.world().order.threads.door;
@@ -86,7 +96,13 @@ impl Mpi {
     /// Does what there is to do, until the rank can go on or the run is over.
     // No progress line: the terminal is the program's own.
     pub(crate) fn serve(&self, ending: &mut Ending) -> Left {
-        drive(self, &mut Process, ending, &mut |_| {})
+        let door = {
+            let threads = &self.world().order.threads;
+            // Of several threads the one that drives is not the one that the report is about.
+            threads.door.filter(|_| !threads.several())
+        };
+        let mut process = Process { door };
+        drive(self, &mut process, ending, &mut |_| {})
     }
 
     /// The rank has ended, with this exit status: does its part until all ranks of the run have.
@@ -95,7 +111,7 @@ impl Mpi {
         {
             let mut world = self.world();
             let me = world.messages.me();
-            let began = world.messages.phase(me) != Phase::Before;
+            let began = world.messages.ranks()[me].phase != Phase::Before;
             // Threads that are left are the process's own affair.
             world.order.threads.door = None;
             world.rank_ended(me, status, &mut ending);

@@ -1,9 +1,10 @@
 //! Calls: what a program asks for, as begin and end, on the parts of the world.
 //!
-//! What a blocked rank has on its stack is what a rank costs, and who resumes a rank has to know where its call goes on. So there is one
-//! convention: `begin(arguments) -> Option<Wait>` does what can be done at once and arranges to be woken; the generated entry point blocks; and
-//! `end(wait, results)` does the rest. `Wait` is one word. Both are functions of their own, generated from the call's row, so that nothing of the
-//! first half is on the stack during the wait.
+//! What a blocked rank has on its stack is what a rank costs, and who resumes a rank has to know where its
+//! call goes on. So there is one convention: `begin(arguments) -> Option<Wait>` does what can be done at once
+//! and arranges to be woken; the generated entry point blocks; and `end(wait, results)` does the rest. `Wait`
+//! is one word. Both are functions of their own, generated from the call's row, so that nothing of the first
+//! half is on the stack during the wait.
 //!
 //! | calls | the word | the second half |
 //! |---|---|---|
@@ -13,10 +14,11 @@
 //! | collectives | instance and member (`Ticket`), and whether there is a result | `Mpi::end_collective`: the result goes to `recvbuf` |
 //! | collectives with lists of blocks | instance and member | reads its arguments again (`Mode::Leaving`) |
 //!
-//! What still waits within its first half: a send that waits for its match (`MPI_Ssend`, rendezvous; ranks without a stack use `Mpi::begin_pause` and
-//! `end_send`) and both halves of an `MPI_Sendrecv` with one, calls that make communicators (`begin_comm_dup`, `begin_comm_split` and `end_comm` do
-//! not), a collective's result that is not side by side or of a size of its own, polls that sleep, and who steps back because too much waits for its
-//! receivers.
+//! What still waits within its first half: a send that waits for its match (`MPI_Ssend`, rendezvous; ranks
+//! without a stack use `Mpi::begin_pause` and `end_send`) and both halves of an `MPI_Sendrecv` with one,
+//! calls that make communicators (`begin_comm_dup`, `begin_comm_split` and `end_comm` do not), a collective's
+//! result that is not side by side or of a size of its own, polls that sleep, and who steps back because too
+//! much waits for its receivers.
 
 pub(crate) mod abort;
 pub(crate) mod arrivals;

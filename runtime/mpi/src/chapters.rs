@@ -1,4 +1,5 @@
-//! The chapters of MPI beside messages: here is listed what there is. A new one is a crate, a field and a line each where this file says so.
+//! The chapters of MPI beside messages: here is listed what there is. A new one is a crate, a field and a
+//! line each where this file says so.
 
 use crate::collective::Collectives;
 use crate::messages::Messages;
@@ -34,8 +35,8 @@ pub struct Chapters {
 const COUNT: usize = 6;
 
 impl Chapters {
-    /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop over clocks, `start_up` how long a spawned rank takes
-    /// to begin.
+    /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop
+    /// over clocks, `start_up` how long a spawned rank takes to begin.
     pub(crate) fn new(batch: bool, policy: Policy, start_up: Span) -> Chapters {
         Chapters {
             collectives: Collectives::new(batch, policy),
@@ -71,7 +72,7 @@ impl Chapters {
         ]
     }
 
-    /// Whether something of any of them can go on now.
+    /// Returns `true` if something of any of them can go on now.
     // Each by itself and not through `all`: asked at every switch.
     #[inline(always)]
     pub(crate) fn has_work(&self) -> bool {
@@ -103,14 +104,19 @@ impl Chapters {
     /// Goes on with each as far as it can; what needs functions of the program then, and whose that is.
     // In the order of the list. It does not matter for any time; the first with an errand has it done before
     // the others are asked again.
-    pub(crate) fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<(ChapterId, Box<dyn Errand>)> {
+    pub(crate) fn work(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+    ) -> Option<(ChapterId, Box<dyn Errand>)> {
         self.all_mut().into_iter().find_map(|(id, chapter)| {
             let errand = if chapter.has_work() { chapter.work(messages, objects) } else { None };
             errand.map(|errand| (id, errand))
         })
     }
 
-    /// The first open thing of a rank among all that wait for time: whose it is, when, and because of which rank.
+    /// The first open thing of a rank among all that wait for time: whose it is, when, and because of which
+    /// rank.
     // Each by itself and not through `all`: asked at every decision.
     #[inline(always)]
     pub(crate) fn first_open(&self, rank: u32) -> Option<(ChapterId, Time, u32)> {
@@ -124,15 +130,18 @@ impl Chapters {
         open.min_by_key(|&(id, time, source)| (time, source, id.0))
     }
 
-    /// Whether operations are held back that could begin.
+    /// Returns `true` if operations are held back that could begin.
     pub(crate) fn holds(&self) -> bool {
         self.all().iter().any(|(_, chapter)| chapter.holds())
     }
 
-    /// What is held back begins, because nothing else can run, on all processes if that is `agreed`; false if nothing was.
+    /// Returns what is held back begins, because nothing else can run, on all processes if that is `agreed`;
+    /// false if nothing was.
     // All of them, even after one had something: `fold` and not `any`, which would stop.
     pub(crate) fn start_held(&mut self, messages: &mut Messages, objects: &Objects, agreed: bool) -> bool {
-        self.all_mut().into_iter().fold(false, |any, (_, chapter)| chapter.start_held(messages, objects, agreed) || any)
+        self.all_mut()
+            .into_iter()
+            .fold(false, |any, (_, chapter)| chapter.start_held(messages, objects, agreed) || any)
     }
 
     /// The mounted rank asks whether these requests are complete.
@@ -140,7 +149,7 @@ impl Chapters {
         self.all_mut().into_iter().for_each(|(_, chapter)| chapter.asked(messages, objects, requests));
     }
 
-    /// Whether something under way needs a communicator (its index) that its members have freed.
+    /// Returns `true` if something under way needs a communicator (its index) that its members have freed.
     pub(crate) fn need_comm(&self, comm: u32) -> bool {
         self.all().iter().any(|(_, chapter)| chapter.needs_comm(comm))
     }

@@ -23,7 +23,10 @@ impl crate::world::World {
     /// Forgets the communicators that all members of this process have freed and nothing under way needs.
     pub(crate) fn forget_freed(&mut self) {
         let crate::world::World { objects, messages, chapters, .. } = self;
-        for index in objects.comms.remove_freed(|index, comm| chapters.need_comm(index) || messages.needs_context(comm.context)) {
+        for index in objects
+            .comms
+            .remove_freed(|index, comm| chapters.need_comm(index) || messages.needs_context(comm.context))
+        {
             chapters.forget_comm(index);
         }
     }

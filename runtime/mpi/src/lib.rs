@@ -1,5 +1,5 @@
-//! The door to MPI: calls, collectives under way, decisions and their order, on the crates `message` and `objects`. `progress` owns the main loop.
-//! Knows nothing of the C ABI.
+//! The door to MPI: calls, collectives under way, decisions and their order, on the crates `message` and
+//! `objects`. `progress` owns the main loop. Knows nothing of the C ABI.
 
 mod alarms;
 pub mod alone;
@@ -12,8 +12,9 @@ mod order;
 mod profiled;
 pub mod progress;
 pub mod remote;
-mod run;
+pub mod run;
 pub mod runner;
+mod safety;
 pub mod sampling;
 mod sharing;
 mod threads;
@@ -29,10 +30,13 @@ pub use ::rma;
 pub use ::schedule;
 pub use call::file as files;
 pub use message::{
-    batch, buffered, charging, envelope, flight, handle, matching, messages, node, p2p, packing, queue, ready, reference, regions, request,
-    types, view, volley, waits, wire,
+    batch, buffered, envelope, flight, handle, meeting, messages, node, p2p, packing, queue, ranks, ready,
+    reference, regions, request, transit, types, view, volley, waits, wire,
 };
 pub use objects::file as file_object;
-pub use objects::{Objects, abi, attribute, datatype, errhandler, error, group, handles, info, op, session, slab, topology, win};
+pub use objects::{
+    Objects, abi, attribute, datatype, errhandler, error, group, handles, info, op, session, slab, topology,
+    win,
+};
 pub use undecided::Found;
 pub use world::{Mpi, Setup, World};

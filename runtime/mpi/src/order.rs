@@ -19,12 +19,13 @@ use threads::Threads;
 pub(crate) struct Order {
     /// What ranks are blocked in that ask.
     // A map, because few ranks are blocked in a question at a time; the bit that says so is in the rank's own
-    // line (`RankState::polling`).
+    // line (`Process::polling`).
     pub(crate) polls: FxHashMap<u32, Poll>,
     /// What ranks asked in vain that do nothing but ask.
     pub(crate) histories: FxHashMap<u32, PollHistory>,
     pub(crate) decisions: Decisions,
-    /// Of the call under way that asks about an array of requests: whose it is, where the array is, and how many null handles that begins with.
+    /// The call under way that asks about an array of requests: whose it is, where the array is, and how many
+    /// null handles that begins with.
     pub(crate) nulls: (u32, Addr, u32),
     /// Behind which place of a long array each rank found a request complete last, of ranks that wait so.
     pub(crate) found: FxHashMap<u32, u32>,

@@ -1,4 +1,5 @@
-//! What a profile has of the run as a whole: how busy links were, and how long other algorithms would have taken for its collectives.
+//! The part of a profile that is about the whole run: how busy links were, and how long other algorithms
+//! would have taken for its collectives.
 
 use crate::World;
 use engine::Time;
@@ -16,24 +17,27 @@ const KINDS: usize = 100;
 impl World {
     /// The profile with what is known when the run is over.
     pub fn complete(&self, mut profile: CallProfile) -> CallProfile {
-        let links = self.messages.wire.link_series(self.end_of_run());
-        profile.series.links = links.map(|links| LinkUse { bin_ps: links.bin_ps, mean: links.mean, most: links.most });
+        let links = self.messages.fabric().wire().link_series(self.end_of_run());
+        profile.series.links =
+            links.map(|links| LinkUse { bin_ps: links.bin_ps, mean: links.mean, most: links.most });
         self.compare_algorithms(&mut profile);
         profile
     }
 
-    /// What packets and links did in all of the run, on the process that has a network of packets. O(links + ranks).
+    /// Returns what packets and links did in all of the run, on the process that has a network of packets.
+    /// O(links + ranks).
     pub fn network_report(&self) -> Option<network::NetworkReport> {
-        self.messages.wire.report(self.end_of_run(), self.messages.size)
+        self.messages.fabric().wire().report(self.end_of_run(), self.messages.ranks().size())
     }
 
     /// The greatest clock of all ranks, on process 0 and when the run is over.
     fn end_of_run(&self) -> Time {
-        self.run.end.max(self.messages.latest())
+        self.run.end.max(self.messages.ranks().latest())
     }
 
-    /// Finds out how long the algorithms of its collectives take whose members enter at one time. Kinds come in the order of the profile, those
-    /// that took most first, until all messages that may be looked at have been.
+    /// Finds out how long the algorithms of its collectives take whose members enter at one time. Kinds come
+    /// in the order of the profile, those that took most first, until all messages that may be looked at have
+    /// been.
     fn compare_algorithms(&self, profile: &mut CallProfile) {
         let (messages, collectives) = (&self.messages, &self.chapters.collectives);
         let mut left = LOOKS;
@@ -44,8 +48,12 @@ impl World {
             if cost.time_ps == 0 && cost.kind.algorithm == "local" {
                 continue;
             }
-            if messages.wire.is_shared() || cost.kind.irregular {
-                cost.unknown = Some(if messages.wire.is_shared() { Unknown::Shared } else { Unknown::Blocks });
+            if messages.fabric().wire().is_shared() || cost.kind.irregular {
+                cost.unknown = Some(if messages.fabric().wire().is_shared() {
+                    Unknown::Shared
+                } else {
+                    Unknown::Blocks
+                });
                 continue;
             }
             // Of one kind that is called from several places, once.

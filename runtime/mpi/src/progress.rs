@@ -1,6 +1,7 @@
 //! The main loop: who runs next, what is decided, how a run ends.
 
-pub use crate::run::Ending;
+use crate::order::question::Question;
+pub use crate::run::{Cause, Ending};
 use crate::runner::{Outcome, Runner};
 use crate::world::{Mpi, Phase, World};
 use engine::Time;
@@ -19,13 +20,15 @@ pub(crate) enum Next {
     Aside(Duration),
 }
 
-/// Ticks of the processor, some tenths of a millisecond, after which other processes get what is there for them.
+/// Ticks of the processor, some tenths of a millisecond, after which other processes get what is there for
+/// them.
 // Looking costs microseconds: at each switch it would be most of the work.
 const PATIENCE: u64 = 500_000;
 
 /// Runs all ranks to their end. `tick` is called now and then with the world, for a progress display.
 pub fn run<R: Runner>(mpi: &Mpi, ranks: &mut R, tick: &mut dyn FnMut(&World)) -> Ending {
     let mut ending = Ending::default();
+    rank::stop::begin(!mpi.world().messages.peers().exist(), transport::watch::ENDS_WITH);
     drive(mpi, ranks, &mut ending, tick);
     mpi.world().end(ending)
 }
@@ -43,12 +46,17 @@ pub(crate) enum Left {
 
 /// Does what there is to do until the run is over or a rank goes on outside the loop.
 // The world is borrowed for one question at a time, since each answer lets code run that borrows it.
-pub(crate) fn drive<R: Runner>(mpi: &Mpi, ranks: &mut R, ending: &mut Ending, tick: &mut dyn FnMut(&World)) -> Left {
+pub(crate) fn drive<R: Runner>(
+    mpi: &Mpi,
+    ranks: &mut R,
+    ending: &mut Ending,
+    tick: &mut dyn FnMut(&World),
+) -> Left {
     let mut switches = 0u32;
     let world = mpi.world();
-    let (first, sweeps) = (world.messages.first, world.messages.sweeps);
+    let (first, sweeps) = (world.messages.ranks().first(), world.messages.ranks().exceed_cache());
     drop(world);
-    let several = mpi.world().messages.remote.is_some();
+    let several = mpi.world().messages.peers().exist();
     let mut looked = rank::host::ticks();
     loop {
         let next = mpi.world().next();
@@ -57,7 +65,19 @@ pub(crate) fn drive<R: Runner>(mpi: &Mpi, ranks: &mut R, ending: &mut Ending, ti
                 if sweeps {
                     approach(&mpi.world(), ranks);
                 }
-                match ranks.resume(rank - first) {
+                if let Some(signal) = rank::stop::requested() {
+                    if !several {
+                        ending.stopped = Some(signal);
+                        return Left::Over;
+                    }
+                    mpi.world().stop_by(signal);
+                }
+                let outcome = ranks.resume(rank - first);
+                // What a rank that was stopped leaves with is no status of its own.
+                if several && let Some(signal) = rank::stop::requested() {
+                    mpi.world().stop_by(signal);
+                }
+                match outcome {
                     Outcome::Blocked => {}
                     Outcome::Finished { status } => {
                         // Its memory is still there: nobody was mounted since.
@@ -94,10 +114,22 @@ pub(crate) fn drive<R: Runner>(mpi: &Mpi, ranks: &mut R, ending: &mut Ending, ti
                     let _ = mpi.world().reap(|world| world.messages.finish_receive(index));
                 });
             }
-            Next::Done => return Left::Over,
+            Next::Done => {
+                ending.stopped = if several {
+                    mpi.world().run.abort.as_ref().and_then(|abort| abort.signal)
+                } else {
+                    rank::stop::requested()
+                };
+                return Left::Over;
+            }
             Next::Aside(at_most) => return Left::Aside(at_most),
+            // A rank that a signal has stopped never goes on.
+            Next::Deadlock if rank::stop::requested().is_some() => {
+                ending.stopped = rank::stop::requested();
+                return Left::Over;
+            }
             Next::Deadlock => {
-                ending.deadlocked(&mut mpi.world());
+                ending.deadlocked(&mut mpi.world(), &mut |rank| ranks.call_site(rank - first));
                 return Left::Over;
             }
         }
@@ -110,19 +142,20 @@ pub(crate) fn drive<R: Runner>(mpi: &Mpi, ranks: &mut R, ending: &mut Ending, ti
 #[inline(always)]
 fn approach<R: Runner>(world: &World, ranks: &mut R) {
     let messages = &world.messages;
-    let upcoming = messages.ready.upcoming();
+    let upcoming = messages.ready().upcoming();
     if let (Some(&last), Some(&before)) = (upcoming.last(), upcoming.get(upcoming.len().saturating_sub(2))) {
-        rank::memory::prefetch(&messages.ranks[last as usize]);
-        ranks.prefetch(before - messages.first, last - messages.first);
+        rank::memory::prefetch(&messages.ranks()[last]);
+        ranks.prefetch(before - messages.ranks().first(), last - messages.ranks().first());
     }
 }
 
 impl Ending {
-    /// Nothing can go on.
-    pub(crate) fn deadlocked(&mut self, world: &mut World) {
+    /// Nothing can go on. `site` returns where the program makes the call that a rank is in.
+    pub(crate) fn deadlocked(&mut self, world: &mut World, site: &mut dyn FnMut(u32) -> Option<String>) {
         // Of several processes all tell what they know, whatever the one with the network says of that.
-        let report = crate::deadlock::report(world);
-        match world.messages.wire.stuck() {
+        let report = crate::deadlock::report(world, site);
+        self.cause.get_or_insert(Cause::Deadlock);
+        match world.messages.fabric().wire().stuck() {
             // The program is not to blame: who waits for whom would not help.
             Some(why) => self.messages.push(why),
             None => self.messages.extend(report),
@@ -132,10 +165,11 @@ impl Ending {
 }
 
 impl World {
-    /// What the user is told at the end; of several processes, process 0 tells it.
+    /// Returns what the user is told at the end; of several processes, process 0 tells it.
     pub(crate) fn end(&mut self, mut ending: Ending) -> Ending {
         ending.left = (self.run.left, self.run.left_first);
-        if self.messages.remote.is_some() {
+        ending.helped = self.run.helped.filter(|_| self.messages.peers().exist());
+        if self.messages.peers().exist() {
             match self.gather_endings(ending) {
                 Some(together) => ending = together,
                 None => return Ending::default(),
@@ -149,19 +183,27 @@ impl World {
             ending.status = abort.status;
             ending.messages.extend(abort.sentence());
         }
+        ending.messages.extend(ending.helped.map(crate::run::uncharged));
+        if let Some(signal) = ending.stopped {
+            ending.status = 128 + signal;
+            ending.cause = Some(Cause::Signal);
+            let (name, at) = (rank::stop::name(signal), self.latest().max(self.run.end));
+            ending.messages.push(format!(
+                "{name} stopped the run at virtual time {at}: what is reported and recorded ends there"
+            ));
+        }
         ending.messages.extend(self.failed_ranks());
         let (left, first) = ending.left;
-        if left > 0 && self.run.abort.is_none() {
+        if left > 0 && self.run.abort.is_none() && ending.stopped.is_none() {
             ending.messages.push(format!(
                 "{left} rank{} ended without calling MPI_Finalize (the first is rank {first}); every rank that calls MPI_Init must call MPI_Finalize before it exits, and MPI_Session_finalize for each session",
                 if left == 1 { "" } else { "s" }
             ));
             ending.status = if ending.status == 0 { 1 } else { ending.status };
         }
-        if ending.strangers == self.messages.started {
+        if ending.strangers == self.messages.ranks().started() {
             ending.without_mpi = Some(ending.status);
             if ending.status == 0 {
-                ending.status = 1;
                 ending.messages.push(
                     "the program ended without calling MPI_Init on any rank, so nothing was simulated; is it an MPI program?".to_owned(),
                 );
@@ -175,9 +217,9 @@ impl World {
     /// Makes `rank` the one whose calls are served.
     #[inline]
     pub(crate) fn mount(&mut self, rank: u32) {
-        self.messages.current = rank;
+        self.messages.ranks_mut().mount(rank);
         self.objects.comms.mount(rank);
-        self.messages.takes_a_while();
+        self.messages.ranks_mut().mark_varying();
     }
 
     // The order of questions, from what costs nothing to what must be certain that nothing else can happen:
@@ -196,13 +238,13 @@ impl World {
         }
     }
 
-    /// What there is to do without anything being decided: the first of these questions.
+    /// Returns what there is to do without anything being decided: the first of these questions.
     #[inline(always)]
     fn at_hand(&mut self) -> Option<Next> {
         if let Some(errand) = self.next_errand() {
             return Some(errand);
         }
-        let rank = self.messages.ready.next_rank()?;
+        let rank = self.messages.ready_mut().next_rank()?;
         self.mount(rank);
         Some(Next::Run(rank))
     }
@@ -215,23 +257,25 @@ impl World {
                 return next;
             }
             self.refresh();
-            if !self.messages.ready.is_empty() {
+            if !self.messages.ready().is_empty() {
                 continue;
             }
-            if self.messages.remote.is_some() {
+            if self.messages.peers().exist() {
                 match self.wait_for_others() {
                     Some(next) => return next,
                     None => continue,
                 }
             }
-            if self.run.ended == self.messages.started {
+            if self.run.ended == self.messages.ranks().started() {
                 return Next::Done;
             }
             if self.chapters.start_held(&mut self.messages, &self.objects, false) {
                 continue;
             }
-            let lagging = self.messages.ready.least_lagging().unwrap_or(Time::MAX);
-            let (leaving, event) = self.messages.network_times();
+            let lagging =
+                self.messages.ready_mut().least_lagging().into_iter().chain(self.messages.least_unmatched());
+            let lagging = lagging.min().unwrap_or(Time::MAX);
+            let (leaving, event) = self.messages.fabric_mut().next_times();
             // Whatever is open before the least of these can be decided; at or after it, something may still
             // come between.
             let other = lagging.min(leaving).min(event);
@@ -250,21 +294,48 @@ impl World {
                 }
                 return Next::Deadlock;
             }
-            // At a tie a rank goes before the network, and a message that leaves before one that arrives: both
-            // can still add to that instant.
+            // At a tie a rank goes before the network, and a message that leaves before one that arrives:
+            // both can still add to that instant.
             if lagging <= leaving && lagging <= event {
-                let rank = self.messages.ready.next_lagging().expect("its clock was found");
-                self.messages.ready.wake(rank);
+                self.wake_lagging();
             } else {
                 self.network_goes_on((leaving, event), lagging);
             }
         }
     }
 
-    /// What is to be done for ranks before any of them runs.
+    /// A lagging rank goes on, or a sender that waits for a receive (`-xsim-check`).
+    // Whoever lags may still receive what others wait for.
+    #[inline]
+    fn wake_lagging(&mut self) {
+        match self.messages.ready_mut().next_lagging() {
+            Some(rank) => self.messages.ready_mut().wake(rank),
+            None => self.release_senders(),
+        }
+    }
+
+    /// Senders that wait for a receive go on: all with a finding if without buffers nothing could happen any
+    /// more, else the first.
+    // What is open may be decided otherwise by what the first of them does: it goes on as in a run without
+    // findings.
+    #[cold]
+    fn release_senders(&mut self) {
+        let is_certain = self.run.abort.is_none()
+            && self.order.decisions.queue.first().is_none()
+            && !self.order.threads.outside()
+            && self.order.polls.values().all(|poll| poll.question().is_some_and(Question::waits_for_others));
+        if is_certain {
+            let waits = crate::deadlock::waits(self);
+            self.messages.report_senders(&waits);
+        } else {
+            self.messages.release_sender();
+        }
+    }
+
+    /// Returns what is to be done for ranks before any of them runs.
     #[inline(always)]
     fn next_errand(&mut self) -> Option<Next> {
-        if self.chapters.has_work() || !self.messages.orphans.is_empty() { self.errand() } else { None }
+        if self.chapters.has_work() || self.messages.requests().has_orphans() { self.errand() } else { None }
     }
 
     // Not inlined: few switches have one, and all would save its registers.
@@ -273,21 +344,21 @@ impl World {
         if let Some((chapter, errand)) = self.chapters.work(&mut self.messages, &self.objects) {
             return Some(Next::Errand(chapter, errand));
         }
-        self.messages.orphans.pop().map(|(rank, index)| Next::Unload(rank, index))
+        self.messages.requests_mut().next_orphan().map(|(rank, index)| Next::Unload(rank, index))
     }
 
     /// The mounted rank has left its `main`, or the process.
     // What it started last is done first: its messages leave as if it had gone on.
     pub(crate) fn rank_ended(&mut self, rank: u32, status: i32, ending: &mut Ending) {
         self.messages.flush_batch();
-        let phase = self.messages.phase(rank);
+        let phase = self.messages.ranks()[rank].phase;
         self.run.ended += 1;
-        self.messages.set_phase(rank, Phase::Ended);
+        self.messages.ranks_mut()[rank].phase = Phase::Ended;
         let left = phase == Phase::Active || self.objects.sessions.any(rank);
         if left && self.ends_as_failed(rank) {
             return;
         }
-        if let Some(faults) = &mut self.messages.faults {
+        if let Some(faults) = self.messages.faults_mut() {
             faults.forget(rank);
         }
         if left && self.run.abort.is_none() {

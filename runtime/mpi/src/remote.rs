@@ -1,4 +1,5 @@
-//! Many native processes: what is agreed on, and how they end. What crosses between ranks is the messages' part.
+//! Many native processes: what is agreed on, and how they end. What crosses between ranks is the messages'
+//! part.
 
 pub(crate) mod agree;
 pub(crate) mod arbiter;

@@ -1,13 +1,14 @@
 //! What the main loop drives: the ranks of this process, whatever they are.
 //!
-//! Ranks are programs on stacks of their own (`rank::Ranks`), the process itself ([`crate::alone`]), or state machines without a
-//! stack (the crate `workload`). The loop is compiled for each of them: a switch goes through no table of functions.
+//! Ranks are programs on stacks of their own (`rank::Ranks`), the process itself ([`crate::alone`]), or state
+//! machines without a stack (the crate `workload`). The loop is compiled for each of them: a switch goes
+//! through no table of functions.
 
 use rank::Ranks;
 
 /// What became of a rank that was let run.
-// No "yielded": who is not blocked and has not ended runs on. What wakes a rank is with messages and chapters,
-// never with the runner.
+// No "yielded": who is not blocked and has not ended runs on. What wakes a rank is with messages and
+// chapters, never with the runner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// It waits for something that its call has arranged to wake it.
@@ -26,12 +27,22 @@ pub trait Runner {
     /// Lets a rank run until it blocks or ends. Nobody borrows the world meanwhile.
     fn resume(&mut self, rank: u32) -> Outcome;
 
-    /// Calls a function of the program, or what touches the program's memory, for a rank that does not run now.
-    // No answer and no failure: what the call does is the caller's, and a rank without memory runs it as it is.
+    /// Calls a function of the program, or what touches the program's memory, for a rank that does not run
+    /// now.
+    // No answer and no failure: what the call does is the caller's, and a rank without memory runs it as it
+    // is.
     fn mounted(&mut self, rank: u32, call: impl FnOnce());
 
-    /// `rank` is one of the next to run, and `later` runs some switches behind it: what resuming the first will touch may be fetched,
-    /// and of the other where that is. Asked for only where there are so many ranks that these have left the cache.
+    /// Returns where the program makes the call that a rank is blocked in: file, line and function. Returns
+    /// `None` if that is not known.
+    fn call_site(&mut self, rank: u32) -> Option<String> {
+        let _ = rank;
+        None
+    }
+
+    /// `rank` is one of the next to run, and `later` runs some switches behind it: what resuming the first
+    /// will touch may be fetched, and of the other where that is. Asked for only where there are so many
+    /// ranks that these have left the cache.
     #[inline(always)]
     fn prefetch(&mut self, rank: u32, later: u32) {
         let _ = (rank, later);

@@ -44,8 +44,10 @@ impl Account {
     fn is(&self, enough: Enough) -> bool {
         let count = self.count as f64;
         // One sample has no spread.
-        let error = if self.count < 2 { f64::INFINITY } else { (self.squares / (count - 1.0) / count).sqrt() };
-        self.count >= enough.count.max(1) && (enough.precision <= 0.0 || error <= enough.precision * self.mean)
+        let error =
+            if self.count < 2 { f64::INFINITY } else { (self.squares / (count - 1.0) / count).sqrt() };
+        self.count >= enough.count.max(1)
+            && (enough.precision <= 0.0 || error <= enough.precision * self.mean)
     }
 }
 
@@ -69,7 +71,7 @@ impl Samples {
         self.places.insert((file.to_owned(), line), place);
         place
     }
-    /// What a block is to be charged instead of running, once it has run often enough.
+    /// Returns what a block is to be charged instead of running, once it has run often enough.
     pub fn cost(&self, block: Block, enough: Enough) -> Option<Span> {
         let account = self.accounts.get(&block)?;
         account.is(enough).then(|| Span::from_ps(account.mean.round() as u64))

@@ -1,4 +1,5 @@
-//! A network that messages share goes on: what leaves for it, what it delivers, and how far it may go before ranks do.
+//! A network that messages share goes on: what leaves for it, what it delivers, and how far it may go before
+//! ranks do.
 
 use crate::world::World;
 use engine::Time;
@@ -9,18 +10,20 @@ use network::Delivered;
 const MESSAGES_AHEAD: usize = 8;
 
 impl World {
-    /// The next thing happens in the network, which messages leave for and which has its next event at these times; no rank acts before `ranks`.
-    /// Answers whether it delivered something.
+    /// The next thing happens in the network, which messages leave for and which has its next event at these
+    /// times; no rank acts before `ranks`. Answers whether it delivered something.
     // At a tie a message that leaves goes before one that arrives: both can still add to that instant.
     pub(crate) fn network_goes_on(&mut self, (leaving, event): (Time, Time), ranks: Time) -> bool {
         if leaving <= event { self.inject_until(event.min(ranks)) } else { self.advance_network(event) }
     }
 
-    /// On the process that has the network, when no rank of any process can go on: it does, until it delivers something. Decisions before `until` are made first.
-    // Who gets something may act: all processes agree again then. Its own steps between two deliveries concern nobody, and would be an agreement each.
+    /// On the process that has the network, when no rank of any process can go on: it does, until it delivers
+    /// something. Decisions before `until` are made first.
+    // Who gets something may act: all processes agree again then. Its own steps between two deliveries
+    // concern nobody, and would be an agreement each.
     pub(crate) fn network_goes_on_until(&mut self, until: Time) {
         loop {
-            let times = self.messages.network_times();
+            let times = self.messages.fabric_mut().next_times();
             let next = times.0.min(times.1);
             if next == Time::MAX || next > until || self.network_goes_on(times, Time::MAX) {
                 return;
@@ -33,15 +36,10 @@ impl World {
     // instant complete.
     fn inject_until(&mut self, until: Time) -> bool {
         let mut landed = false;
-        while let Some((at, message)) = self.messages.next_leaving(until) {
-            let Some(network) = self.messages.wire.shared() else { break };
-            if self.messages.sweeps
-                && let Some(ahead) = self.messages.outbox.upcoming(MESSAGES_AHEAD)
-            {
-                network.prefetch(ahead);
-            }
-            if let Some(arrival) = network.send(at, &message) {
-                self.land(message.id as u32, arrival);
+        let ahead = self.messages.ranks().exceed_cache().then_some(MESSAGES_AHEAD);
+        while let Some((flight, arrival)) = self.messages.fabric_mut().inject_next(until, ahead) {
+            if let Some(arrival) = arrival {
+                self.land(flight, arrival);
                 landed = true;
             }
         }
@@ -51,11 +49,11 @@ impl World {
     // All deliveries up to then at once: a switch between two of them would find nothing else to do.
     fn advance_network(&mut self, until: Time) -> bool {
         let mut delivered = Vec::new();
-        if let Some(network) = self.messages.wire.shared() {
+        if let Some(network) = self.messages.fabric_mut().wire_mut().shared() {
             network.advance(until, &mut delivered);
         }
         for (place, delivery) in delivered.iter().enumerate() {
-            if self.messages.sweeps {
+            if self.messages.ranks().exceed_cache() {
                 self.approach_flights(&delivered[place..]);
             }
             self.land(delivery.id as u32, delivery.at);
@@ -68,13 +66,13 @@ impl World {
     fn approach_flights(&self, delivered: &[Delivered]) {
         let flight = |ahead: usize| delivered.get(ahead).map(|delivery| delivery.id as u32);
         if let Some(flight) = flight(2 * MESSAGES_AHEAD) {
-            self.messages.flights.prefetch(flight);
+            self.messages.fabric().prefetch_flight(flight);
         }
         if let Some(Flight::Received { to, receive: node, .. } | Flight::Unexpected { to, message: node }) =
-            flight(MESSAGES_AHEAD).and_then(|flight| self.messages.flights.get(flight))
+            flight(MESSAGES_AHEAD).and_then(|flight| self.messages.fabric().flight(flight))
         {
-            rank::memory::prefetch(&self.messages.ranks[*to as usize]);
-            self.messages.nodes.prefetch(*node);
+            self.messages.ranks().prefetch(*to);
+            self.messages.matcher().prefetch(*node);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Threads that call MPI at once, where a process is one rank (`MPI_THREAD_MULTIPLE`; MPI 5.0 section 11.6).
 //!
-//! One thread at a time is inside. All share the rank's clock. One that is blocked sets aside what it waits for, and one of the blocked threads does the
-//! rank's work, as a process with one thread does within its wait: it lets others in when they knock, and instead of sleeping. What the threads find in which
-//! order is the host's to say, as on any machine; a process in which one thread calls goes none of these ways.
+//! One thread at a time is inside. All share the rank's clock. One that is blocked sets aside what it waits
+//! for, and one of the blocked threads does the rank's work, as a process with one thread does within its
+//! wait: it lets others in when they knock, and instead of sleeping. What the threads find in which order is
+//! the host's to say, as on any machine; a process in which one thread calls goes none of these ways.
 
 use crate::order::question::{Open, Poll};
 use crate::order::threads::{Blocked, Door, Need};
 use crate::progress::Left;
-use crate::request::Completion;
 use crate::run::{Ending, Over};
 use crate::world::{Mpi, World};
 
@@ -22,7 +22,8 @@ enum Turn {
 }
 
 impl Mpi {
-    /// Blocks the calling thread until what it waits for has happened, while others may be in MPI. Nothing has woken the rank since the thread's call has begun its wait.
+    /// Blocks the calling thread until what it waits for has happened, while others may be in MPI. Nothing
+    /// has woken the rank since the thread's call has begun its wait.
     #[cold]
     pub(crate) fn wait_beside(&self, over: Over, door: &'static dyn Door) {
         let thread = door.me();
@@ -48,7 +49,7 @@ impl Mpi {
                 Left::Over => self.run_is_over(over, ending),
             }
         }
-        self.world().messages.takes_a_while();
+        self.world().messages.ranks_mut().mark_varying();
         door.goes_on();
     }
 
@@ -64,23 +65,25 @@ impl Mpi {
 }
 
 impl World {
-    /// What the mounted rank is blocked for is what the thread waits for: afterwards the rank is blocked for nothing.
+    /// Sets aside what the mounted rank is blocked for as what the thread waits for: afterwards the rank is
+    /// blocked for nothing.
     fn set_aside(&mut self, thread: usize) {
-        let me = self.messages.current;
+        let me = self.messages.me();
         let need = self.take_need(me);
-        let function = self.messages.ranks[me as usize].function;
+        let function = self.messages.ranks()[me].function;
         self.order.threads.blocked.push(Blocked { thread, function, need, decided: None });
     }
 
     fn take_need(&mut self, me: u32) -> Need {
-        let state = &mut self.messages.ranks[me as usize];
-        if std::mem::take(&mut state.polling) {
+        let state = &mut self.messages.ranks_mut()[me];
+        if state.pending.is_polling() {
+            state.pending.set_polling(false);
             self.messages.mark_dirty(me);
             return match self.order.polls.remove(&me) {
                 Some(Poll::Once(asked)) => Need::Answer(asked),
                 // Its thread polls, and "no" is an answer: it may do something else then, and so may others.
                 _ => {
-                    self.messages.ranks[me as usize].failed_polls = 0;
+                    self.messages.ranks_mut()[me].failed_polls = 0;
                     Need::Nothing
                 }
             };
@@ -100,86 +103,46 @@ impl World {
         }
     }
 
-    /// Who of the blocked threads goes on: the one that asks, if it can. It is blocked no more then.
+    /// Returns who of the blocked threads goes on: the one that asks, if it can. It is blocked no more then.
     fn turn(&mut self, thread: usize) -> Turn {
-        let me = self.messages.current;
+        let me = self.messages.me();
         let is_over = |blocked: &&Blocked| self.open_need(me, blocked) == Open::Final;
-        let mut can = self.order.threads.blocked.iter().filter(is_over).map(|blocked| blocked.thread).peekable();
+        let mut can =
+            self.order.threads.blocked.iter().filter(is_over).map(|blocked| blocked.thread).peekable();
         let Some(&first) = can.peek() else { return Turn::Nobody };
         if !can.any(|can| can == thread) {
             return Turn::Of(first);
         }
         let blocked = &mut self.order.threads.blocked;
-        let Some(place) = blocked.iter().position(|blocked| blocked.thread == thread) else { return Turn::Nobody };
-        self.messages.ranks[me as usize].function = blocked.remove(place).function;
+        let Some(place) = blocked.iter().position(|blocked| blocked.thread == thread) else {
+            return Turn::Nobody;
+        };
+        self.messages.ranks_mut()[me].function = blocked.remove(place).function;
         Turn::Mine
     }
 
-    /// When a thread can go on, as far as is known.
-    fn open_need(&self, rank: u32, blocked: &Blocked) -> Open {
-        let open = match &blocked.need {
-            Need::Requests(handles) => {
-                let complete = handles.iter().all(|&handle| self.messages.completion(handle) != Ok(Completion::Unknown));
-                if complete { Open::Final } else { Open::Never }
-            }
-            // A poll that was decided is answered as of now: asked anew at each instant to which others move the clock, it might never be.
-            Need::Answer(asked) if asked.question.is_poll() && blocked.decided.is_some() => Open::Final,
-            Need::Answer(asked) => self.open_once(rank, &asked.question),
-            &Need::Member(instance, member) if self.chapters.collectives.is_member_through(instance, member) => Open::Final,
-            Need::Nothing | Need::Wake(true) => Open::Final,
-            Need::Member(..) | Need::Wake(false) => Open::Never,
-        };
-        match open {
-            Open::At(time) if blocked.decided.is_some_and(|decided| time <= decided) => Open::Final,
-            open => open,
-        }
-    }
-
-    /// When the first of the blocked threads can go on.
-    pub(crate) fn open_threads(&self, rank: u32) -> Open {
-        let mut first = Open::Never;
-        for blocked in &self.order.threads.blocked {
-            first = match (self.open_need(rank, blocked), first) {
-                (Open::Final, _) => return Open::Final,
-                (Open::At(time), Open::At(least)) => Open::At(time.min(least)),
-                (Open::At(time), _) => Open::At(time),
-                (_, first) => first,
-            };
-        }
-        first
-    }
-
-    /// The rank's poll is answered: the threads that can go on first may.
-    pub(crate) fn answer_threads(&mut self, rank: u32) {
-        let Open::At(first) = self.open_threads(rank) else { return };
-        let opens: Vec<bool> = self.order.threads.blocked.iter().map(|blocked| self.open_need(rank, blocked) == Open::At(first)).collect();
-        for (blocked, opens) in self.order.threads.blocked.iter_mut().zip(opens) {
-            if opens {
-                blocked.decided = Some(first);
-            }
-        }
-    }
-
     /// The mounted rank is blocked until one of its threads can go on.
-    // Members of collectives are woken as a rank with one thread is, by a number that is not 0; whom it was for is looked up.
+    // Members of collectives are woken as a rank with one thread is, by a number that is not 0; whom it was
+    // for is looked up.
     fn block_for_threads(&mut self) {
-        let me = self.messages.current;
+        let me = self.messages.me();
         self.messages.flush_batch();
         self.order.polls.insert(me, Poll::Threads);
-        let state = &mut self.messages.ranks[me as usize];
-        state.polling = true;
+        let state = &mut self.messages.ranks_mut()[me];
+        state.pending.set_polling(true);
         state.waiting = self.order.threads.blocked.iter().any(|blocked| blocked.member().is_some()).into();
         self.messages.mark_dirty(me);
     }
 
     /// The rank goes on, `woken` or because somebody is to be let in.
     fn unblock_for_threads(&mut self, woken: bool) {
-        let me = self.messages.current;
+        let me = self.messages.me();
         self.order.polls.remove(&me);
-        let state = &mut self.messages.ranks[me as usize];
-        (state.polling, state.waiting) = (false, 0);
+        let state = &mut self.messages.ranks_mut()[me];
+        state.pending.set_polling(false);
+        state.waiting = 0;
         // Woken for a member and for an answer, it is woken twice; nobody else is here.
-        while self.messages.ready.next_rank().is_some() {}
+        while self.messages.ready_mut().next_rank().is_some() {}
         self.messages.mark_dirty(me);
         if woken {
             for blocked in &mut self.order.threads.blocked {

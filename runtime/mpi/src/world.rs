@@ -1,9 +1,10 @@
 //! All state of a process's ranks, and the door to it.
 
 use crate::chapters::Chapters;
-use crate::charging::Compute;
 use crate::messages::{Costs, Messages};
 use crate::order::Order;
+use crate::ranks::Processor;
+use crate::ranks::effort::Compute;
 use crate::remote::Remote;
 use crate::run::Run;
 use crate::wire::Wire;
@@ -11,7 +12,7 @@ use objects::Objects;
 use objects::comm::Comms;
 use std::cell::{Cell, RefCell, RefMut};
 
-pub use crate::messages::{Phase, RankState};
+pub use crate::ranks::{Phase, Process};
 pub use crate::run::Abort;
 
 /// What a run needs to begin.
@@ -20,7 +21,8 @@ pub struct Setup {
     pub ranks: u32,
     /// The first of these, which the run begins with; the others can be spawned.
     pub initial: u32,
-    /// Ranks of each `MPI_COMM_WORLD`, in order, if the run begins with several that do not know of each other; else none.
+    /// Ranks of each `MPI_COMM_WORLD`, in order, if the run begins with several that do not know of each
+    /// other; else none.
     pub worlds: Vec<u32>,
     /// From when ranks are spawned until they run.
     pub start_up: engine::Span,
@@ -34,11 +36,11 @@ pub struct Setup {
     pub policy: schedule::choose::Policy,
     /// Function names by id, for messages and the profile.
     pub names: &'static [&'static str],
-    /// Whether collectives whose members are all here may run in one loop over clocks.
+    /// `true` if collectives whose members are all here may run in one loop over clocks.
     pub batch: bool,
     /// The contents of `MPI_INFO_ENV`.
     pub environment: crate::info::Info,
-    /// Whether what works here and MPI does not promise is told (`-xsim-check`).
+    /// `true` if what works here and MPI does not promise is told (`-xsim-check`).
     pub check: bool,
     /// The other native processes, if there are any.
     pub remote: Option<Remote>,
@@ -46,9 +48,9 @@ pub struct Setup {
     pub failures: failure::Plan,
     /// Whether the others go on when a rank fails, and get to know so much later.
     pub tolerance: Option<engine::Span>,
-    /// Whether messages carry bytes ([`Messages::payloads`]): alike in all processes.
+    /// `true` if messages carry bytes ([`Messages::payloads`]): alike in all processes.
     pub payloads: bool,
-    /// Whether ranks may cancel receives ([`message::held`]).
+    /// `true` if ranks may cancel receives ([`message::deferred`]).
     pub cancels: bool,
 }
 
@@ -77,7 +79,8 @@ impl Setup {
     }
 }
 
-/// All state of a process's ranks, in parts that know only those before them: objects, messages, other chapters of MPI, order.
+/// All state of a process's ranks, in parts that know only those before them: objects, messages, other
+/// chapters of MPI, order.
 // Without methods that change more than one part, but for what decides, completes and drives: a part that
 // cannot see another cannot depend on it by accident.
 pub struct World {
@@ -97,11 +100,13 @@ pub struct World {
 ///
 /// Every operation borrows the world for a short while and never across a switch of ranks, so
 /// that callbacks of the program and other ranks may come in at each of those points.
-// One cell around all and not one a part: a call borrows once, and what it does to one part is never seen half
-// done by another.
+// One cell around all and not one a part: a call borrows once, and what it does to one part is never seen
+// half done by another.
 pub struct Mpi {
     /// With one rank a process: what is done when the run is over while that rank waits.
     pub(crate) alone: Cell<Option<crate::run::Over>>,
+    /// `true` if a thread that calls may be another than the ranks' own.
+    guarded: Cell<bool>,
     world: RefCell<World>,
 }
 
@@ -109,11 +114,12 @@ impl Mpi {
     /// A world of ranks that have not started.
     pub fn new(setup: Setup) -> Mpi {
         let (first, local) = setup.remote.as_ref().map_or((0, setup.ranks), Remote::own);
-        // Contexts that each process hands out by itself must differ from all others': each has a series of its
-        // own, as wide as there are processes.
+        // Contexts that each process hands out by itself must differ from all others': each has a series of
+        // its own, as wide as there are processes.
         let stride = setup.remote.as_ref().map_or((0, 1), |remote| (remote.me, remote.blocks.processes()));
         assert!(setup.worlds.is_empty() || setup.worlds.iter().sum::<u32>() == setup.initial);
-        let mut comms = Comms::new(setup.worlds.first().copied().unwrap_or(setup.initial), (first, local), stride);
+        let mut comms =
+            Comms::new(setup.worlds.first().copied().unwrap_or(setup.initial), (first, local), stride);
         comms.begin_worlds(setup.worlds.get(1..).unwrap_or_default());
         let mut world = World {
             objects: Objects::new(comms, setup.environment),
@@ -121,18 +127,32 @@ impl Mpi {
             order: Order::new(stride.1, setup.remote.as_ref().map_or(1, |remote| remote.streams.at_start())),
             run: Run::new(setup.failures, setup.tolerance.is_some()),
             messages: Messages::new(
-                Costs { wire: setup.wire, compute: setup.compute, flop_rate: setup.flop_rate },
+                Costs {
+                    wire: setup.wire,
+                    processor: Processor { compute: setup.compute, flop_rate: setup.flop_rate },
+                },
                 (setup.ranks, setup.initial),
                 setup.remote,
                 (setup.names, setup.check),
             ),
         };
-        world.messages.payloads = setup.payloads;
-        world.messages.held.cancels = setup.cancels;
+        world.messages.payloads_mut().set_carried(setup.payloads);
+        world.messages.deferred_mut().set_cancels(setup.cancels);
         if let Some(delay) = setup.tolerance {
             world.tolerate(delay);
         }
-        Mpi { alone: Cell::new(None), world: RefCell::new(world) }
+        Mpi { alone: Cell::new(None), guarded: Cell::new(false), world: RefCell::new(world) }
+    }
+
+    /// Returns `true` if threads are told apart: each process is one rank, or a rank has started a thread.
+    #[inline]
+    pub fn is_guarded(&self) -> bool {
+        self.guarded.get()
+    }
+
+    /// Has threads told apart from now on. Returns `true` the first time.
+    pub fn guard(&self) -> bool {
+        !self.guarded.replace(true)
     }
 
     /// The state, until the guard is dropped.
@@ -151,7 +171,10 @@ impl Mpi {
     // Always: a return behind a switch is one that the processor predicts wrongly (about 12 ns).
     #[inline(always)]
     pub fn block(&self) {
-        debug_assert!(self.world().messages.batch.is_empty(), "a rank has finished what it started before it blocks");
+        debug_assert!(
+            self.world().messages.has_no_batch(),
+            "a rank has finished what it started before it blocks"
+        );
         match self.alone.get() {
             Some(over) => self.wait_alone(over),
             None => rank::suspend(),
@@ -160,12 +183,21 @@ impl Mpi {
 }
 
 impl World {
-    /// Whether somebody aborted the run.
+    /// The mounted rank starts a thread: returns `true` if work of threads beside its own should take time,
+    /// and takes none.
+    pub fn note_helper(&mut self) -> bool {
+        let measured = matches!(self.messages.ranks().compute(), Compute::Measured { .. });
+        if measured {
+            self.run.helped.get_or_insert(self.messages.me());
+        }
+        measured
+    }
+    /// Returns `true` if somebody aborted the run.
     #[inline]
     pub fn is_aborting(&self) -> bool {
         self.run.abort.is_some()
     }
-    /// How many ranks have ended.
+    /// Returns how many ranks have ended.
     pub fn ended(&self) -> u32 {
         self.run.ended
     }

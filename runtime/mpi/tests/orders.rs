@@ -1,5 +1,5 @@
-//! The library against a model of the order rules, with programs of a few ranks drawn at random: what each call answers and when, on one process
-//! and on several.
+//! The library against a model of the order rules, with programs of a few ranks drawn at random: what each
+//! call answers and when, on one process and on several.
 
 #[path = "orders/channels.rs"]
 mod channels;
@@ -20,7 +20,8 @@ use proptest::prelude::*;
 /// With lookahead and without; times that coincide, and long messages that arrive after later short ones.
 const MACHINES: [&str; 4] = ["star:l=5ps,b=8Tbps", "star:l=0,b=8Tbps", "star:l=0,b=inf", "star:l=1us,b=inf"];
 
-/// What the model says, which must not depend on who runs first, nor on whether anybody runs ahead where messages take time.
+/// Returns what the model says, which must not depend on who runs first, nor on whether anybody runs ahead
+/// where messages take time.
 fn expected(program: &Program, machine: &str) -> Outcome {
     let ranks = program.len() as u32;
     let wire = Wire::new(Machine::parse(machine).unwrap().build(ranks).unwrap(), 1);
@@ -28,9 +29,17 @@ fn expected(program: &Program, machine: &str) -> Outcome {
     let ascending: Vec<u32> = (0..ranks).collect();
     let descending: Vec<u32> = (0..ranks).rev().collect();
     let outcome = model::run(program, &latency, Pace::Ahead, &ascending);
-    assert_eq!(model::run(program, &latency, Pace::Ahead, &descending), outcome, "the rules leave something open");
+    assert_eq!(
+        model::run(program, &latency, Pace::Ahead, &descending),
+        outcome,
+        "the rules leave something open"
+    );
     if wire.lookahead() != Span::ZERO {
-        assert_eq!(model::run(program, &latency, Pace::Together, &ascending), outcome, "running ahead is seen");
+        assert_eq!(
+            model::run(program, &latency, Pace::Together, &ascending),
+            outcome,
+            "running ahead is seen"
+        );
     }
     outcome
 }
@@ -41,19 +50,25 @@ fn agrees(program: &Program, machine: &str, processes: u32, cancels: bool) {
     assert_eq!(found, expected, "{machine} on {processes} processes, matches held: {cancels}");
 }
 
-/// A rank that waits for the first of two goes on when that is there, after what else is decided at that instant, whether or not it is known
-/// by then when the second will come.
+/// A rank that waits for the first of two goes on when that is there, after what else is decided at that
+/// instant, whether or not it is known by then when the second will come.
 #[test]
 fn an_answer_does_not_rest_on_what_arrives_later() {
     let message = |to, tag| Op::Send { to, tag, bytes: 0, synchronous: false };
     let (one, any) = (Op::Post { from: Some(1), tag: Some(0) }, Op::Post { from: None, tag: Some(1) });
-    let waits = vec![one, one, any, Op::WaitAny(2), message(0, 1), Op::WaitAny(usize::MAX), Op::WaitAny(usize::MAX)];
+    let waits =
+        vec![one, one, any, Op::WaitAny(2), message(0, 1), Op::WaitAny(usize::MAX), Op::WaitAny(usize::MAX)];
     // Whoever sends the second may run ahead, or wait itself for something at that later time.
-    for between in [vec![Op::Compute(1_000)], vec![Op::Compute(1_000), Op::Iprobe { from: None, tag: None }]] {
+    for between in [vec![Op::Compute(1_000)], vec![Op::Compute(1_000), Op::Iprobe { from: None, tag: None }]]
+    {
         let sends = [vec![message(0, 0)], between, vec![message(0, 0)]].concat();
         let program = vec![waits.clone(), sends, vec![message(0, 1)]];
         let machine = "star:l=5ps,b=inf";
-        assert_eq!(expected(&program, machine)[0][5].seen, Some((2, 1)), "the rank's own message is sent after the other was met");
+        assert_eq!(
+            expected(&program, machine)[0][5].seen,
+            Some((2, 1)),
+            "the rank's own message is sent after the other was met"
+        );
         (1..=3).for_each(|processes| agrees(&program, machine, processes, false));
     }
 }

@@ -1,11 +1,11 @@
-//! Which request a wait or a test for any of many completes, beside a pass over all of them from the place behind the one that the rank found last: whatever the program
-//! puts into which place between its calls.
+//! Waits and tests for any of many requests, held beside a pass over all of them from the place behind the
+//! one that the rank found last: whatever the program puts into which place between its calls.
 
 use engine::{Span, Time};
-use mpi::charging::Course;
 use mpi::handle::{COMM_WORLD, REQUEST_NULL};
 use mpi::p2p::{Buffer, Peer, SendMode};
 use mpi::progress;
+use mpi::ranks::effort::Course;
 use mpi::request::{Completion, Generalized, RequestArray, Template, UNDEFINED};
 use mpi::runner::{Outcome, Runner};
 use mpi::wire::Wire;
@@ -24,7 +24,8 @@ enum Op {
     /// A receive in this place, if it is free, and later its message.
     Post(usize),
     Send(usize),
-    /// A send that is complete, a generalized request that is or is not yet, a persistent one that is not started.
+    /// A send that is complete, a generalized request that is or is not yet, a persistent one that is not
+    /// started.
     Isend(usize),
     Generalized(usize, bool),
     Persistent(usize),
@@ -90,15 +91,18 @@ impl Alone<'_> {
         self.mpi.world().messages.clock(0)
     }
 
-    /// What a pass over all of the first `many` requests finds, in its order: the place, and when. `None` if none is known to complete.
+    /// Returns what a pass over all of the first `many` requests finds, in its order: the place, and when.
+    /// `None` if none is known to complete.
     fn pass(&self, many: usize) -> Option<(usize, Time)> {
         let from = if many > FEW && self.behind < many { self.behind } else { 0 };
         let world = self.mpi.world();
         let clock = world.messages.clock(0);
-        let known = (from..many).chain(0..from).filter_map(|place| match world.messages.is_request(self.handles[place]) {
-            Some(Completion::At(time)) => Some((place, time.max(clock))),
-            Some(_) => None,
-            None => panic!("place {place} has a handle that is none"),
+        let known = (from..many).chain(0..from).filter_map(|place| {
+            match world.messages.completion(self.handles[place]).ok() {
+                Some(Completion::At(time)) => Some((place, time.max(clock))),
+                Some(_) => None,
+                None => panic!("place {place} has a handle that is none"),
+            }
         });
         known.reduce(|first, other| if other.1 < first.1 { other } else { first })
     }
@@ -133,28 +137,38 @@ impl Alone<'_> {
                 }
             }
             Op::Isend(place) => self.put(place, |rank| {
-                let handle = mpi.isend(SendMode::Standard, rank.buffer(place), Self::myself(1_000_000)).unwrap();
+                let handle =
+                    mpi.isend(SendMode::Standard, rank.buffer(place), Self::myself(1_000_000)).unwrap();
                 rank.lasting.push(handle);
                 handle
             }),
             Op::Generalized(place, done) => self.put(place, |_| {
-                let handle = mpi.generalized(Generalized { query: Rc::new(|_| 0), free: Rc::new(|| 0), cancel: Rc::new(|_| 0) });
+                let handle = mpi.generalized(Generalized {
+                    query: Rc::new(|_| 0),
+                    free: Rc::new(|| 0),
+                    cancel: Rc::new(|_| 0),
+                });
                 if done {
                     mpi.complete_generalized(handle).unwrap();
                 }
                 handle
             }),
             Op::Persistent(place) => self.put(place, |rank| {
-                let handle = mpi.persistent(Template::Receive { buffer: rank.buffer(place), from: Self::myself(2_000_000) });
+                let handle = mpi.persistent(Template::Receive {
+                    buffer: rank.buffer(place),
+                    from: Self::myself(2_000_000),
+                });
                 rank.lasting.push(handle);
                 handle
             }),
             Op::Swap(one, other) => self.handles.swap(one, other),
-            Op::Copy(one, other) if self.handles[other] == REQUEST_NULL && self.lasting.contains(&self.handles[one]) => {
+            Op::Copy(one, other)
+                if self.handles[other] == REQUEST_NULL && self.lasting.contains(&self.handles[one]) =>
+            {
                 self.handles[other] = self.handles[one];
             }
             Op::Copy(..) => {}
-            Op::Compute(time) => mpi.world().messages.compute(0, Span::from_ps(time)),
+            Op::Compute(time) => mpi.world().messages.ranks_mut().charge(0, Span::from_ps(time)),
             // One that waits for what nobody does would wait for ever.
             Op::WaitAny(many) => {
                 let Some((place, time)) = self.pass(many) else { return true };
@@ -166,9 +180,12 @@ impl Alone<'_> {
             }
             Op::TestAny(many) => {
                 let clock = self.clock();
-                let place = self.pass(many).filter(|&(_, time)| time <= clock).map_or(UNDEFINED, |(place, _)| place as i32);
+                let place = self
+                    .pass(many)
+                    .filter(|&(_, time)| time <= clock)
+                    .map_or(UNDEFINED, |(place, _)| place as i32);
                 self.expected.push((place, clock));
-                mpi.world().messages.enter_poll();
+                mpi.world().messages.ranks_mut().enter_poll();
                 if mpi.begin_test_any(self.array(many)) {
                     return false;
                 }
@@ -195,7 +212,7 @@ impl Alone<'_> {
 
 impl Runner for Alone<'_> {
     fn resume(&mut self, _: u32) -> Outcome {
-        self.mpi.world().messages.set_phase(0, Phase::Active);
+        self.mpi.world().messages.ranks_mut()[0].phase = Phase::Active;
         while let Some(&op) = self.ops.get(self.next) {
             if std::mem::take(&mut self.blocked) {
                 self.end(op);
@@ -205,7 +222,7 @@ impl Runner for Alone<'_> {
             }
             self.next += 1;
         }
-        self.mpi.world().messages.set_phase(0, Phase::Finalized);
+        self.mpi.world().messages.ranks_mut()[0].phase = Phase::Finalized;
         Outcome::Finished { status: 0 }
     }
 

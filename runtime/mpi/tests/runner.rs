@@ -46,15 +46,18 @@ impl Runner for Ring<'_> {
         let (to, from) = (self.peer(rank, 1), self.peer(rank, -1));
         let place = &mut self.places[rank as usize];
         if place.rounds == 0 && place.expected.is_none() {
-            self.mpi.world().messages.set_phase(rank, Phase::Active);
+            self.mpi.world().messages.ranks_mut()[rank].phase = Phase::Active;
             place.token = u64::from(rank);
         }
         loop {
             if let Some(expected) = place.expected.take() {
                 self.mpi.end_receive(expected).expect("the message has come");
             } else {
-                self.mpi.send(SendMode::Standard, Ring::buffer(&mut place.token), to).expect("the ranks exist");
-                place.expected = self.mpi.begin_receive(Ring::buffer(&mut place.arrived), from).expect("the ranks exist");
+                self.mpi
+                    .send(SendMode::Standard, Ring::buffer(&mut place.token), to)
+                    .expect("the ranks exist");
+                place.expected =
+                    self.mpi.begin_receive(Ring::buffer(&mut place.arrived), from).expect("the ranks exist");
                 if place.expected.is_some() {
                     return Outcome::Blocked;
                 }
@@ -62,7 +65,7 @@ impl Runner for Ring<'_> {
             place.token = place.arrived;
             place.rounds += 1;
             if place.rounds == self.rounds {
-                self.mpi.world().messages.set_phase(rank, Phase::Finalized);
+                self.mpi.world().messages.ranks_mut()[rank].phase = Phase::Finalized;
                 return Outcome::Finished { status: 0 };
             }
         }
@@ -73,14 +76,15 @@ impl Runner for Ring<'_> {
     }
 }
 
-/// Lets a ring of so many ranks run, of which `silent` blocks for ever: how that ends, who has whose token, the latest clock.
+/// Lets a ring of so many ranks run, of which `silent` blocks for ever: how that ends, who has whose token,
+/// the latest clock.
 fn ring(ranks: u32, rounds: u32) -> (Ending, Vec<u64>, u64) {
     let built = Machine::parse("star:l=1us,b=8Gbps").unwrap().build(ranks).unwrap();
     let mpi = Mpi::new(Setup::new(ranks, Wire::new(built, 1), &["MPI_Send"]));
     let mut ring = Ring { mpi: &mpi, places: vec![Place::default(); ranks as usize], rounds };
     let ending = progress::run(&mpi, &mut ring, &mut |_| {});
     let tokens = ring.places.iter().map(|place| place.token).collect();
-    let latest = mpi.world().messages.latest().as_ps();
+    let latest = mpi.world().messages.ranks().latest().as_ps();
     (ending, tokens, latest)
 }
 
@@ -103,9 +107,10 @@ fn a_rank_without_a_stack_that_waits_for_ever_is_a_deadlock() {
     struct Waits<'a>(&'a Mpi, u64);
     impl Runner for Waits<'_> {
         fn resume(&mut self, rank: u32) -> Outcome {
-            self.0.world().messages.set_phase(rank, Phase::Active);
+            self.0.world().messages.ranks_mut()[rank].phase = Phase::Active;
             let buffer = (Addr(std::ptr::from_mut(&mut self.1) as usize), 8, BYTE);
-            let expected = self.0.begin_receive(buffer, (1 - rank as i32, TAG, COMM_WORLD)).expect("the ranks exist");
+            let expected =
+                self.0.begin_receive(buffer, (1 - rank as i32, TAG, COMM_WORLD)).expect("the ranks exist");
             assert!(expected.is_some(), "nobody sends");
             Outcome::Blocked
         }

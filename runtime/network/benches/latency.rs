@@ -24,18 +24,25 @@ const NETWORKS: [(&str, u32); 14] = [
 /// Nanoseconds that this thread has run: other programs on the host do not count.
 fn cpu_time() -> u64 {
     let fields = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    fields.split(' ').next().and_then(|field| field.parse().ok()).expect("Linux says how long a thread has run")
+    fields
+        .split(' ')
+        .next()
+        .and_then(|field| field.parse().ok())
+        .expect("Linux says how long a thread has run")
 }
 
 /// Nanoseconds of processor time a call.
 fn measure(specification: &str, ranks: u32, near: bool) -> f64 {
-    let built = Machine::parse(specification).and_then(|machine| machine.build(ranks)).expect("the networks above are right");
+    let built = Machine::parse(specification)
+        .and_then(|machine| machine.build(ranks))
+        .expect("the networks above are right");
     let network = built.network.formula().expect("the networks above are formulas");
     let mut state = 1u64;
     let mut pairs = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let source = (state >> 33) as u32 % ranks;
-        let other = if near { (source + 1 + (state >> 20) as u32 % 8) % ranks } else { (state >> 13) as u32 % ranks };
+        let other =
+            if near { (source + 1 + (state >> 20) as u32 % 8) % ranks } else { (state >> 13) as u32 % ranks };
         (Endpoint(source), Endpoint(other), state & 0xffff)
     };
     let pairs: Vec<_> = (0..1 << 14).map(|_| pairs()).collect();

@@ -66,7 +66,9 @@ impl WayHops {
 impl Analytic {
     /// `levels` from the outermost in, at least one, their sizes' product below 2^32.
     pub(crate) fn new(levels: Vec<AnalyticLevel>) -> Result<Analytic, String> {
-        let crossing = |level: &AnalyticLevel| u128::from(level.topology.hop_bound()) * 2 * u128::from(level.latency.as_ps());
+        let crossing = |level: &AnalyticLevel| {
+            u128::from(level.topology.hop_bound()) * 2 * u128::from(level.latency.as_ps())
+        };
         if levels.iter().map(crossing).sum::<u128>() > LONGEST_WAY {
             return Err("its link latencies add up to more than 2^62 picoseconds (53 days) from one end to the other; lower l".to_owned());
         }
@@ -75,9 +77,16 @@ impl Analytic {
         let own = Serialization::new(bandwidths[bandwidths.len() - 1]);
         bandwidths.sort_by(|a, b| a.is_below(*b).cmp(&b.is_below(*a)).reverse());
         let uniform = match &levels[..] {
-            [AnalyticLevel { topology: topology @ (AnyTopology::Star(_) | AnyTopology::None(_)), latency, bandwidth }] => {
-                Some(Uniform { latency: *latency * topology.hop_bound(), line: Serialization::new(*bandwidth) })
-            }
+            [
+                AnalyticLevel {
+                    topology: topology @ (AnyTopology::Star(_) | AnyTopology::None(_)),
+                    latency,
+                    bandwidth,
+                },
+            ] => Some(Uniform {
+                latency: *latency * topology.hop_bound(),
+                line: Serialization::new(*bandwidth),
+            }),
             _ => None,
         };
         let lines = bandwidths.iter().copied().map(Serialization::new).collect();
@@ -119,7 +128,12 @@ impl Analytic {
 
     /// Tells `cross` each level that a message crosses, innermost first, and its hops there.
     #[inline]
-    fn cross_levels<'a>(&'a self, mut source: u32, mut destination: u32, mut cross: impl FnMut(&'a Level, u32)) {
+    fn cross_levels<'a>(
+        &'a self,
+        mut source: u32,
+        mut destination: u32,
+        mut cross: impl FnMut(&'a Level, u32),
+    ) {
         for level in &self.inner {
             let (from, to);
             (source, from) = level.size.split(source);
@@ -135,6 +149,13 @@ impl Analytic {
     /// The latency of the way from an endpoint out through the gateways of all levels.
     pub(crate) fn outwards(&self, source: Endpoint) -> Span {
         self.through_gateways(source, |topology, place| topology.hops_out(place))
+    }
+
+    /// Returns the least latency of the way from any endpoint out through the gateways of all levels.
+    /// O(levels).
+    pub(crate) fn least_outwards(&self) -> Span {
+        let levels = self.inner.iter().chain([&self.outermost]);
+        Span::from_ps(levels.map(|level| u64::from(level.topology.least_hops_out()) * level.latency).sum())
     }
 
     /// The latency of the way in through the gateways of all levels to an endpoint.
@@ -154,15 +175,22 @@ impl Analytic {
 
     /// The topologies, outermost first.
     pub(crate) fn topologies(&self) -> impl DoubleEndedIterator<Item = &AnyTopology> + ExactSizeIterator {
-        let level = |index: usize| index.checked_sub(1).map_or(&self.outermost, |index| &self.inner[self.inner.len() - 1 - index]);
+        let level = |index: usize| {
+            index.checked_sub(1).map_or(&self.outermost, |index| &self.inner[self.inner.len() - 1 - index])
+        };
         (0..self.inner.len() + 1).map(move |index| &level(index).topology)
     }
 
     /// The latency of a way with given hops in each level; `None` beyond 2^64 ps.
     pub(crate) fn latency_over(&self, hops: &WayHops, bytes: u64) -> Option<Span> {
-        let levels = [&self.outermost].into_iter().chain(self.inner.iter().rev()).zip(&hops.0).filter(|&(_, &hops)| hops > 0);
+        let levels = [&self.outermost]
+            .into_iter()
+            .chain(self.inner.iter().rev())
+            .zip(&hops.0)
+            .filter(|&(_, &hops)| hops > 0);
         let way = levels.clone().map(|(level, &hops)| u64::from(hops) * level.latency).sum();
-        let line = levels.map(|(level, _)| level.line).min().map_or(&self.own, |line| &self.lines[line as usize]);
+        let line =
+            levels.map(|(level, _)| level.line).min().map_or(&self.own, |line| &self.lines[line as usize]);
         Span::from_ps(way).checked_add(line.checked_time(bytes)?)
     }
 

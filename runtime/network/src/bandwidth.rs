@@ -58,10 +58,11 @@ impl Bandwidth {
 
     /// `gigabits` x 10^9 bits per second.
     pub fn from_gbps(gigabits: u32) -> Bandwidth {
-        Bandwidth::from_fraction(u128::from(gigabits.max(1)) * 1_000_000_000, 1).expect("a 32-bit number of Gbps fits")
+        Bandwidth::from_fraction(u128::from(gigabits.max(1)) * 1_000_000_000, 1)
+            .expect("a 32-bit number of Gbps fits")
     }
 
-    /// Whether bytes take no time.
+    /// Returns `true` if bytes take no time.
     pub fn is_infinite(self) -> bool {
         self.seconds == 0
     }
@@ -78,7 +79,7 @@ impl Bandwidth {
         (picoseconds / common, u128::from(self.bits) / common)
     }
 
-    /// Whether this is the narrower of the two.
+    /// Returns `true` if this is the narrower of the two.
     pub(crate) fn is_below(self, other: Bandwidth) -> bool {
         u128::from(self.bits) * u128::from(other.seconds) < u128::from(other.bits) * u128::from(self.seconds)
     }
@@ -107,7 +108,9 @@ impl FromStr for Bandwidth {
 
     fn from_str(text: &str) -> Result<Bandwidth, ParseBandwidthError> {
         let error = |why: &str| {
-            ParseBandwidthError(format!("'{text}' is not a bandwidth: {why} (write for example 100Gbps, 8.8Gbps, 0.1bps, 12.5GB/s or inf)"))
+            ParseBandwidthError(format!(
+                "'{text}' is not a bandwidth: {why} (write for example 100Gbps, 8.8Gbps, 0.1bps, 12.5GB/s or inf)"
+            ))
         };
         if text == "inf" {
             return Ok(Bandwidth::INFINITE);
@@ -115,9 +118,12 @@ impl FromStr for Bandwidth {
         let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
         let (number, unit) = (&text[..split], text[split..].trim_start());
         let digits = number.len();
-        let (number, decimals) = decimal(number).ok_or_else(|| error("it does not start with a decimal number"))?;
+        let (number, decimals) =
+            decimal(number).ok_or_else(|| error("it does not start with a decimal number"))?;
         let Some(&(_, scale)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-            return Err(error("the unit is not one of bps, kbps, Mbps, Gbps, Tbps, B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s"));
+            return Err(error(
+                "the unit is not one of bps, kbps, Mbps, Gbps, Tbps, B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s",
+            ));
         };
         if !unit.ends_with("bps") && digits > MOST_BYTE_DIGITS {
             return Err(error("it has too many digits"));
@@ -126,7 +132,8 @@ impl FromStr for Bandwidth {
             return Err(error("zero bandwidth would never deliver a byte"));
         }
         let seconds = 10u128.pow(decimals);
-        Bandwidth::from_fraction(number * u128::from(scale), seconds).ok_or_else(|| error("it is too small, too large or too fine"))
+        Bandwidth::from_fraction(number * u128::from(scale), seconds)
+            .ok_or_else(|| error("it is too small, too large or too fine"))
     }
 }
 
@@ -147,7 +154,8 @@ impl fmt::Display for Bandwidth {
             return f.write_str("inf");
         }
         let (bits, seconds) = (u128::from(self.bits), u128::from(self.seconds));
-        let &(unit, scale) = UNITS[..5].iter().find(|&&(_, scale)| bits >= u128::from(scale) * seconds).unwrap_or(&UNITS[4]);
+        let &(unit, scale) =
+            UNITS[..5].iter().find(|&&(_, scale)| bits >= u128::from(scale) * seconds).unwrap_or(&UNITS[4]);
         let below = u128::from(scale) * seconds;
         let (whole, mut rest) = (bits / below, bits % below);
         let mut fraction = String::new();
@@ -285,7 +293,8 @@ mod tests {
     #[test]
     fn a_message_beyond_213_days_is_an_error() {
         let line = Serialization::new("1bps".parse().unwrap());
-        let EndOfTime(why) = *std::panic::catch_unwind(|| line.time(u64::MAX)).unwrap_err().downcast().unwrap();
+        let EndOfTime(why) =
+            *std::panic::catch_unwind(|| line.time(u64::MAX)).unwrap_err().downcast().unwrap();
         assert!(why.contains("213 days") && why.contains("raise the network's bandwidth"), "{why}");
     }
 

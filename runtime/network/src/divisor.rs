@@ -1,11 +1,12 @@
 //! Division of a 32-bit number by a fixed divisor as one multiplication.
 
-/// A divisor known when the network is built, so that coordinates cost a multiplication each instead of a division.
+/// A divisor known when the network is built, so that coordinates cost a multiplication each instead of a
+/// division.
 ///
-/// The quotient is floor((x + 1) * m / 2^64) with m = floor((2^64 - 1) / d) = (2^64 - 1 - e) / d, where
-/// 0 <= e < d. That product is (x + 1) / d less (x + 1) * (1 + e) / (d * 2^64), which is positive and at most 1 / d,
-/// since x + 1 and 1 + e are at most 2^32. For x = q * d + r, (x + 1) / d is q + (r + 1) / d, hence at most q + 1: what is
-/// left is at least q and below q + 1.
+/// The quotient is floor((x + 1) * m / 2^64) with m = floor((2^64 - 1) / d) = (2^64 - 1 - e) / d, where 0 <=
+/// e < d. That product is (x + 1) / d less (x + 1) * (1 + e) / (d * 2^64), which is positive and at most 1 /
+/// d, since x + 1 and 1 + e are at most 2^32. For x = q * d + r, (x + 1) / d is q + (r + 1) / d, hence at
+/// most q + 1: what is left is at least q and below q + 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Divisor {
     magic: u64,

@@ -24,8 +24,8 @@ use engine::{Span, Time};
 use file::Described;
 
 impl Overheads {
-    /// When a message leaves an interface that is free at `free` and whose processor begins to send at `clock`: after the overhead, `gap`
-    /// after the one before.
+    /// Returns when a message leaves an interface that is free at `free` and whose processor begins to send
+    /// at `clock`: after the overhead, `gap` after the one before.
     #[inline]
     pub fn leave(&self, free: &mut Time, clock: Time) -> Time {
         let start = clock.max(*free) + self.send;
@@ -79,7 +79,7 @@ pub struct Built {
 
 impl Machine {
     /// Reads a preset's name, the path of a machine file (ending in `.toml`), or a network
-    /// specification such as `star:l=1us,b=1Gbps` (docs/network.md has the grammar).
+    /// specification such as `star:l=1us,b=1Gbps` (docs/reference/machines.md has the grammar).
     ///
     /// Errors point at the character of the specification, or name the file and what is wrong in it.
     pub fn parse(text: &str) -> Result<Machine, MachineError> {
@@ -93,7 +93,7 @@ impl Machine {
         }
         let misspelt = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_');
         Machine::specified(text)
-            .map_err(|error| if misspelt { error.or("the name of a preset, or the path of a machine file ending in .toml") } else { error })
+            .map_err(|error| if misspelt { error.or(&presets_or_file(text)) } else { error })
     }
 
     fn specified(text: &str) -> Result<Machine, MachineError> {
@@ -117,20 +117,22 @@ impl Machine {
         Ok(self.built(network, specification, placement, ranks_per_node))
     }
 
-    /// Builds the machine for several jobs of so many ranks each, whose ranks are numbered one job's behind the other's. How the machine itself
-    /// would place ranks does not count.
+    /// Builds the machine for several jobs of so many ranks each, whose ranks are numbered one job's behind
+    /// the other's. How the machine itself would place ranks does not count.
     ///
     /// # Errors
     /// As [`Machine::build`]; a share that does not fit.
     pub fn build_shared(&self, jobs: &[(Share, u32)]) -> Result<Built, MachineError> {
         let needed = share::needed(jobs)?;
-        let too_small = |why| MachineError::new(format!("{why}; the jobs' endpoints go up to {}", i64::from(needed) - 1));
+        let too_small =
+            |why| MachineError::new(format!("{why}; the jobs' endpoints go up to {}", i64::from(needed) - 1));
         let (network, specification, _) = self.build_network(needed).map_err(too_small)?;
         let placement = Placement::Table(share::endpoints(jobs, network.endpoints())?.into());
         Ok(self.built(network, specification, placement, 1))
     }
 
-    /// The network with room for so many ranks, its specification, and how many of its endpoints are a place of the outermost level.
+    /// The network with room for so many ranks, its specification, and how many of its endpoints are a place
+    /// of the outermost level.
     fn build_network(&self, ranks: u32) -> Result<(Network, String, u32), MachineError> {
         if ranks == 0 {
             return Err(MachineError::new("a machine cannot be built for 0 ranks; ask for at least 1"));
@@ -147,11 +149,37 @@ impl Machine {
         })
     }
 
-    fn built(&self, network: Network, specification: String, placement: Placement, ranks_per_node: u32) -> Built {
+    fn built(
+        &self,
+        network: Network,
+        specification: String,
+        placement: Placement,
+        ranks_per_node: u32,
+    ) -> Built {
         let Machine { processor_factor, flop_rate, overheads, .. } = *self;
         let storage = self.storage.clone();
-        Built { network, placement, processor_factor, flop_rate, overheads, storage, specification, ranks_per_node }
+        Built {
+            network,
+            placement,
+            processor_factor,
+            flop_rate,
+            overheads,
+            storage,
+            specification,
+            ranks_per_node,
+        }
     }
+}
+
+/// Returns what a word that is no topology could have been.
+fn presets_or_file(word: &str) -> String {
+    let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+    let meant = crate::spec::nearest(word, names.iter().copied())
+        .map_or_else(String::new, |meant| format!(", '{meant}' perhaps,"));
+    format!(
+        "the name of a preset ({}){meant} or the path of a machine file ending in .toml",
+        names.join(", ")
+    )
 }
 
 impl std::fmt::Display for Machine {
@@ -159,8 +187,11 @@ impl std::fmt::Display for Machine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Overheads { send, receive, gap, eager_limit } = self.overheads;
         let spans = [("o_send", send), ("o_recv", receive), ("gap", gap)];
-        let mut rank: Vec<String> =
-            spans.iter().filter(|(_, span)| *span != Span::ZERO).map(|(name, span)| format!("{name}={span}")).collect();
+        let mut rank: Vec<String> = spans
+            .iter()
+            .filter(|(_, span)| *span != Span::ZERO)
+            .map(|(name, span)| format!("{name}={span}"))
+            .collect();
         rank.extend(eager_limit.map(|bytes| format!("eager={bytes}")));
         if self.placement != PlacementRule::Block {
             rank.push(format!("place={}", self.placement));
@@ -178,11 +209,23 @@ impl std::fmt::Display for Machine {
 }
 
 /// Builds a packet network with room for `ranks` ranks, and says how many places each of its endpoints has.
-fn packet(network: &PacketSpec, inside: &[LevelSpec], ranks: u32) -> Result<(Box<dyn Shared + Send>, u32), MachineError> {
+fn packet(
+    network: &PacketSpec,
+    inside: &[LevelSpec],
+    ranks: u32,
+) -> Result<(Box<dyn Shared + Send>, u32), MachineError> {
     if inside.is_empty() {
-        return Ok((Box::new(network.build(u64::from(ranks))?), 1));
+        return Ok((network.interfaces(u64::from(ranks))?, 1));
     }
     let node = crate::spec::build(inside, None)?.network;
     let size = u32::try_from(node.endpoints()).expect("sizes are 32-bit");
-    Ok((Box::new(Nodes::new(network.build(u64::from(ranks.div_ceil(size)))?, node)), size))
+    let outer = network.interfaces(u64::from(ranks.div_ceil(size)))?;
+    let endpoints = outer.endpoints().saturating_mul(u64::from(size));
+    if endpoints > u64::from(u32::MAX) {
+        return Err(MachineError::new(format!(
+            "{} nodes of {size} endpoints each are more than the 2^32 - 1 endpoints that are possible; make the nodes or the packet network smaller",
+            outer.endpoints()
+        )));
+    }
+    Ok((Box::new(Nodes::new(outer, node)), size))
 }

@@ -1,4 +1,5 @@
-//! What a network is to its user: a formula, which answers for each message by itself, or shared by messages, which delay each other.
+//! The interface of a network to its user: a formula, which answers for each message by itself, or shared by
+//! messages, which delay each other.
 
 use crate::bandwidth::Serialization;
 use crate::message::{Delivered, Endpoint, Message};
@@ -9,11 +10,12 @@ use engine::{Span, Time};
 ///
 /// It has no state, so that it may be asked in any order, by any number of native processes.
 pub trait Formula {
-    /// How many endpoints there are.
+    /// Returns how many endpoints there are.
     fn endpoints(&self) -> u64;
-    /// A lower bound on the time that any message to `to` from another endpoint takes; may be zero. Endpoint 0 has the least of all.
+    /// A lower bound on the time that any message to `to` from another endpoint takes; may be zero. Endpoint
+    /// 0 has the least of all.
     fn lookahead(&self, to: Endpoint) -> Span;
-    /// How long a message of `bytes` takes; both endpoints must be below `endpoints()`.
+    /// Returns how long a message of `bytes` takes; both endpoints must be below `endpoints()`.
     ///
     /// Unwinds with [`engine::EndOfTime`] beyond 2^64 ps (213 days), as clocks do.
     fn latency(&self, source: Endpoint, destination: Endpoint, bytes: u64) -> Span;
@@ -33,7 +35,7 @@ pub struct Uniform {
 }
 
 impl Uniform {
-    /// How long a message takes; `own` says whether it goes to the endpoint it comes from.
+    /// Returns how long a message takes; `own` says whether it goes to the endpoint it comes from.
     #[inline(always)]
     pub fn latency(&self, own: bool, bytes: u64) -> Span {
         let hops = if own { Span::ZERO } else { self.latency };
@@ -43,12 +45,13 @@ impl Uniform {
 
 /// A network on which messages share links and buffers, so that one may delay another.
 pub trait Shared {
-    /// How many endpoints there are.
+    /// Returns how many endpoints there are.
     fn endpoints(&self) -> u64;
     /// A lower bound on the time that any message to `to` from another endpoint takes; may be zero.
     fn lookahead(&self, to: Endpoint) -> Span;
-    /// Gives a message to the network at `at`; times must not lie before what `advance` has reached, nor decrease from call to call for one source. The
-    /// arrival, if the message shares nothing with any other; else `advance` tells it.
+    /// Gives a message to the network at `at`; times must not lie before what `advance` has reached, nor
+    /// decrease from call to call for one source. The arrival, if the message shares nothing with any other;
+    /// else `advance` tells it.
     fn send(&mut self, at: Time, message: &Message) -> Option<Time>;
     /// The message will be sent soon: asks for what that needs. O(1).
     fn prefetch(&self, _message: &Message) {}
@@ -56,15 +59,23 @@ pub trait Shared {
     fn next_event(&self) -> Option<Time>;
     /// Carries it through all events at or before `until`; appends deliveries in (time, id) order.
     fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>);
-    /// Why nothing will ever be delivered again though messages are under way, as a sentence; `None` while something can happen, and
-    /// where nothing is under way.
+    /// Why nothing will ever be delivered again though messages are under way, as a sentence; `None` while
+    /// something can happen, and where nothing is under way.
     fn stuck(&self) -> Option<String>;
     /// From now on it keeps how busy its links were when.
     fn keep_series(&mut self);
-    /// How busy they were up to `end`; `None` if that was not to be kept.
+    /// Returns how busy they were up to `end`; `None` if that was not to be kept.
     fn series(&self, end: Time) -> Option<LinkSeries>;
-    /// What its packets and links did up to `end`.
+    /// Returns what its packets and links did up to `end`.
     fn report(&self, end: Time) -> NetworkReport;
+}
+
+/// A shared network whose interfaces may serve pairs of ranks in turn, where several ranks have one
+/// interface.
+pub(crate) trait Interfaces: Shared {
+    /// Takes a message of a pair of ranks; see [`Shared::send`]. The message never arrives before `advance`
+    /// says so.
+    fn send_of_pair(&mut self, at: Time, message: &Message, pair: u64);
 }
 
 /// A network of one kind or the other: no caller can take one for the other.
@@ -76,7 +87,7 @@ pub enum Network {
 }
 
 impl Network {
-    /// How many endpoints there are.
+    /// Returns how many endpoints there are.
     pub fn endpoints(&self) -> u64 {
         match self {
             Network::Formula(network) => network.endpoints(),

@@ -1,14 +1,15 @@
 //! Packets between nodes and the formula inside them: a packet network whose every endpoint is a node of
 //! analytic levels.
 //!
-//! A message inside a node takes the formula's time and is answered at once. One between nodes takes the latency of
-//! its hops to the source's gateways, then the packet network, then the latency of the hops from the
-//! destination's gateways. Its bytes take the packet network's time alone: the levels inside are taken to be no narrower.
+//! A message inside a node takes the formula's time and is answered at once. One between nodes takes the
+//! latency of its hops to the source's gateways, then the packet network, then the latency of the hops from
+//! the destination's gateways. Its bytes take the packet network's time alone: the levels inside are taken to
+//! be no narrower.
 
 use crate::analytic::Analytic;
 use crate::divisor::Divisor;
 use crate::message::{Delivered, Endpoint, Message};
-use crate::model::{Formula, Shared};
+use crate::model::{Formula, Interfaces, Shared};
 use crate::packet::{LinkSeries, NetworkReport};
 use engine::{Span, Time};
 use rustc_hash::FxHashMap;
@@ -18,12 +19,12 @@ use std::collections::BinaryHeap;
 
 /// A packet network of analytic nodes. Endpoint `node * size + place` is at `place` in the node at the
 /// packet network's endpoint `node`.
-pub(crate) struct Nodes<Outer> {
-    outer: Outer,
+pub(crate) struct Nodes {
+    outer: Box<dyn Interfaces + Send>,
     inside: Analytic,
     size: Divisor,
     /// Messages on their way to the packet network: by time, then in the order of their sending.
-    leaving: BTreeMap<(Time, u64), Message>,
+    leaving: BTreeMap<(Time, u64), Leaving>,
     sent: u64,
     /// The way from the gateways of the messages in the packet network, where it takes time.
     inwards: FxHashMap<u64, Span>,
@@ -35,16 +36,33 @@ pub(crate) struct Nodes<Outer> {
     lost: u64,
 }
 
-impl<Outer: Shared> Nodes<Outer> {
+/// A message between nodes, and the pair of ranks that it takes turns as in its node's interface.
+struct Leaving {
+    message: Message,
+    flow: u64,
+}
+
+impl Nodes {
     /// `inside` is one node.
-    pub(crate) fn new(outer: Outer, inside: Analytic) -> Nodes<Outer> {
+    pub(crate) fn new(outer: Box<dyn Interfaces + Send>, inside: Analytic) -> Nodes {
         let size = u32::try_from(inside.endpoints()).expect("sizes are 32-bit");
-        let least_out = (0..size).map(|place| inside.outwards(Endpoint(place))).min().unwrap_or(Span::ZERO);
+        let least_out = inside.least_outwards();
         let (leaving, inwards, entering) = Default::default();
-        Nodes { outer, inside, size: Divisor::new(size), leaving, sent: 0, inwards, entering, least_out, lost: 0 }
+        Nodes {
+            outer,
+            inside,
+            size: Divisor::new(size),
+            leaving,
+            sent: 0,
+            inwards,
+            entering,
+            least_out,
+            lost: 0,
+        }
     }
 
-    /// Whether the next thing to happen at or before `until` is a message that enters the packet network.
+    /// Returns `true` if the next thing to happen at or before `until` is a message that enters the packet
+    /// network.
     fn inject(&mut self, until: Time) -> bool {
         let Some(entry) = self.leaving.first_entry() else { return false };
         let at = entry.key().0;
@@ -52,10 +70,8 @@ impl<Outer: Shared> Nodes<Outer> {
         if at > until || self.outer.next_event().is_some_and(|event| event < at) {
             return false;
         }
-        let message = entry.remove();
-        if let Some(arrival) = self.outer.send(at, &message) {
-            self.enter(Delivered { id: message.id, at: arrival });
-        }
+        let Leaving { message, flow } = entry.remove();
+        self.outer.send_of_pair(at, &message, flow);
         true
     }
 
@@ -68,7 +84,7 @@ impl<Outer: Shared> Nodes<Outer> {
     }
 }
 
-impl<Outer: Shared> Shared for Nodes<Outer> {
+impl Shared for Nodes {
     fn endpoints(&self) -> u64 {
         self.outer.endpoints() * self.inside.endpoints()
     }
@@ -77,14 +93,17 @@ impl<Outer: Shared> Shared for Nodes<Outer> {
         let (node, place) = self.size.split(to.0);
         let between = (self.outer.endpoints() > 1).then(|| {
             let outer = self.outer.lookahead(Endpoint(node)).as_ps();
-            Span::from_ps(outer.saturating_add((self.least_out + self.inside.inwards(Endpoint(place))).as_ps()))
+            Span::from_ps(
+                outer.saturating_add((self.least_out + self.inside.inwards(Endpoint(place))).as_ps()),
+            )
         });
         let within = (self.inside.endpoints() > 1).then(|| self.inside.lookahead(Endpoint(place)));
         between.into_iter().chain(within).min().unwrap_or(Span::ZERO)
     }
 
     fn send(&mut self, at: Time, message: &Message) -> Option<Time> {
-        let ((from, source), (to, destination)) = (self.size.split(message.source.0), self.size.split(message.destination.0));
+        let ((from, source), (to, destination)) =
+            (self.size.split(message.source.0), self.size.split(message.destination.0));
         if from == to {
             return Some(at + self.inside.latency(Endpoint(source), Endpoint(destination), message.bytes));
         }
@@ -97,7 +116,9 @@ impl<Outer: Shared> Shared for Nodes<Outer> {
             self.lost += 1;
             return None;
         }
-        self.leaving.insert((leaves, self.sent), Message { source: Endpoint(from), destination: Endpoint(to), ..*message });
+        let flow = u64::from(message.source.0) << 32 | u64::from(message.destination.0);
+        let message = Message { source: Endpoint(from), destination: Endpoint(to), ..*message };
+        self.leaving.insert((leaves, self.sent), Leaving { message, flow });
         self.sent += 1;
         None
     }
@@ -162,13 +183,17 @@ mod tests {
     use proptest::prelude::*;
 
     fn machine(specification: &str, ranks: u32) -> Box<dyn Shared> {
-        match Machine::parse(specification).and_then(|machine| machine.build(ranks)).unwrap_or_else(|error| panic!("{error}")).network {
+        match Machine::parse(specification)
+            .and_then(|machine| machine.build(ranks))
+            .unwrap_or_else(|error| panic!("{error}"))
+            .network
+        {
             Network::Shared(network) => network,
             Network::Formula(_) => panic!("{specification} is a packet network"),
         }
     }
 
-    /// When each message arrives, asked for at every event in turn.
+    /// Returns when each message arrives, asked for at every event in turn.
     fn arrivals(network: &mut dyn Shared, messages: &[(Time, u32, u32, u64)]) -> Vec<Time> {
         let mut arrivals = vec![Time::MAX; messages.len()];
         let mut delivered = Vec::new();
@@ -179,7 +204,13 @@ mod tests {
                 && at <= event
             {
                 waiting.next();
-                let message = Message { source: Endpoint(source), destination: Endpoint(destination), bytes, id, class: 0 };
+                let message = Message {
+                    source: Endpoint(source),
+                    destination: Endpoint(destination),
+                    bytes,
+                    id,
+                    class: 0,
+                };
                 if let Some(arrival) = network.send(at, &message) {
                     delivered.push(Delivered { id, at: arrival });
                 }
@@ -187,26 +218,40 @@ mod tests {
                 return arrivals;
             } else {
                 network.advance(event, &mut delivered);
-                assert!(delivered.is_sorted_by_key(|delivered| (delivered.at, delivered.id)), "{delivered:?}");
+                assert!(
+                    delivered.is_sorted_by_key(|delivered| (delivered.at, delivered.id)),
+                    "{delivered:?}"
+                );
                 assert!(delivered.iter().all(|delivered| delivered.at <= event));
             }
             for Delivered { id, at } in delivered.drain(..) {
-                assert_eq!(std::mem::replace(&mut arrivals[id as usize], at), Time::MAX, "{id} arrived twice");
+                assert_eq!(
+                    std::mem::replace(&mut arrivals[id as usize], at),
+                    Time::MAX,
+                    "{id} arrived twice"
+                );
             }
         }
+    }
+
+    /// Returns the tree of the tests at the flow level.
+    fn flows() -> String {
+        TREE.replace("level=packet", "level=flow")
     }
 
     const TREE: &str = "fattree:m=4,n=2,l=10ns,b=100Gbps,router=90ns,level=packet";
 
     #[test]
-    fn a_message_takes_the_formula_inside_and_packets_between() {
-        let mut bare = machine(TREE, 8);
-        let mut nodes = machine(&format!("{TREE}/star:4,l=1us,b=200Gbps"), 32);
-        assert_eq!(nodes.endpoints(), 32);
-        let at = Time::from_ps(5_000);
-        let between = arrivals(&mut *bare, &[(at, 0, 7, 1000)])[0];
-        let found = arrivals(&mut *nodes, &[(at, 1, 30, 1000), (at, 1, 2, 1000)]);
-        assert_eq!(found, [between + Span::from_ns(2_000), at + Span::from_ps(2_000_000 + 40_000)]);
+    fn a_message_takes_the_formula_inside_and_packets_or_flows_between() {
+        for tree in [TREE.to_owned(), flows()] {
+            let mut bare = machine(&tree, 8);
+            let mut nodes = machine(&format!("{tree}/star:4,l=1us,b=200Gbps"), 32);
+            assert_eq!(nodes.endpoints(), 32);
+            let at = Time::from_ps(5_000);
+            let between = arrivals(&mut *bare, &[(at, 0, 7, 10_000)])[0];
+            let found = arrivals(&mut *nodes, &[(at, 1, 30, 10_000), (at, 1, 2, 10_000)]);
+            assert_eq!(found, [between + Span::from_ns(2_000), at + Span::from_ps(2_000_000 + 400_000)]);
+        }
     }
 
     #[test]
@@ -214,7 +259,11 @@ mod tests {
         let mut nodes = machine(&format!("{TREE}/mesh:4,l=1us,b=100Gbps"), 32);
         let far_then_near = [(Time::ZERO, 3, 4, 0), (Time::from_ps(10), 0, 4, 0)];
         let found = arrivals(&mut *nodes, &far_then_near);
-        assert_eq!(found[0].since(found[1]), Span::from_ps(3_000_000 - 10), "the second leaves its node first");
+        assert_eq!(
+            found[0].since(found[1]),
+            Span::from_ps(3_000_000 - 10),
+            "the second leaves its node first"
+        );
     }
 
     #[test]
@@ -238,20 +287,74 @@ mod tests {
         assert!(error.contains("too few"), "{error}");
     }
 
+    #[test]
+    fn large_nodes_are_built_without_looking_at_each_endpoint() {
+        let started = std::time::Instant::now();
+        for node in [
+            "star:2147483648",
+            "ring:4294967295",
+            "torus:65536x32768",
+            "mesh:4294967295x1",
+            "tree:2147483648",
+            "star:65536/ring:32768",
+        ] {
+            let nodes = machine(&format!("star:level=packet,b=1Gbps/{node},l=1ns"), 64);
+            assert!(
+                nodes.endpoints() >= 1 << 31 && nodes.lookahead(Endpoint(3)) <= Span::from_ns(2),
+                "{node}"
+            );
+        }
+        // Of a few microseconds each; one that visited its endpoints would take seconds.
+        assert!(started.elapsed() < std::time::Duration::from_secs(1), "{:?}", started.elapsed());
+        let error = Machine::parse("star:n=4,level=packet/star:2147483648")
+            .unwrap()
+            .build(64)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("4 nodes of 2147483648 endpoints each are more than the 2^32 - 1"), "{error}");
+    }
+
+    #[test]
+    fn the_least_way_out_is_that_of_the_best_endpoint() {
+        for node in [
+            "star:5,l=3ns",
+            "mesh:3x4,l=1ns/star:2,l=7ns",
+            "tree:9,l=2ns",
+            "ring:6,dir=1,l=5ns",
+            "torus:3x3,l=4ns/none:2",
+        ] {
+            let inside = crate::spec::build(&levels(node), None).unwrap().network;
+            let ways = (0..inside.endpoints() as u32).map(|place| inside.outwards(Endpoint(place)));
+            assert_eq!(Some(inside.least_outwards()), ways.min(), "{node}");
+        }
+    }
+
+    fn levels(specification: &str) -> Vec<crate::LevelSpec> {
+        match Machine::parse(specification).unwrap_or_else(|error| panic!("{error}")).network {
+            crate::NetworkSpec::Levels(levels) => levels,
+            crate::NetworkSpec::Packet { .. } => panic!("{specification} has a formula"),
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn nodes_without_latency_are_the_packet_network(messages in prop::collection::vec((0u64..5_000_000, 0u32..32, 0u32..32, 0u64..20_000), 1..60)) {
             let mut messages: Vec<_> = messages.into_iter().filter(|m| m.1 / 4 != m.2 / 4).map(|m| (Time::from_ps(m.0), m.1, m.2, m.3)).collect();
             messages.sort();
+            // In turn, pairs of ranks are served differently from pairs of nodes.
+            let tree = TREE.replace("level", "nicq=fifo,level");
             let bare: Vec<_> = messages.iter().map(|m| (m.0, m.1 / 4, m.2 / 4, m.3)).collect();
-            let expected = arrivals(&mut *machine(TREE, 8), &bare);
-            prop_assert_eq!(arrivals(&mut *machine(&format!("{TREE}/star:4,l=0,b=inf"), 32), &messages), expected);
+            let expected = arrivals(&mut *machine(&tree, 8), &bare);
+            prop_assert_eq!(arrivals(&mut *machine(&format!("{tree}/star:4,l=0,b=inf"), 32), &messages), expected);
+            let expected = arrivals(&mut *machine(&flows(), 8), &bare);
+            prop_assert_eq!(arrivals(&mut *machine(&format!("{}/star:4,l=0,b=inf", flows()), 32), &messages), expected);
         }
 
         #[test]
-        fn lookahead_is_a_lower_bound(messages in prop::collection::vec((0u64..5_000_000, 0u32..32, 0u32..32, 0u64..20_000), 1..60), inside in 0..3usize) {
-            let mut network = machine(&format!("{TREE}/{}", ["star:4,l=1us,b=100Gbps", "mesh:2x2,l=3ns,b=inf", "ring:4,dir=1,l=0,b=inf"][inside]), 32);
+        fn lookahead_is_a_lower_bound(messages in prop::collection::vec((0u64..5_000_000, 0u32..32, 0u32..32, 0u64..20_000), 1..60), inside in 0..3usize, is_flow: bool) {
+            let tree = if is_flow { flows() } else { TREE.to_owned() };
+            let mut network = machine(&format!("{tree}/{}", ["star:4,l=1us,b=100Gbps", "mesh:2x2,l=3ns,b=inf", "ring:4,dir=1,l=0,b=inf"][inside]), 32);
             let mut messages: Vec<_> = messages.into_iter().filter(|m| m.1 != m.2).map(|m| (Time::from_ps(m.0), m.1, m.2, m.3)).collect();
             messages.sort();
             for (arrival, message) in arrivals(&mut *network, &messages).into_iter().zip(&messages) {

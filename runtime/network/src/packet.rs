@@ -1,16 +1,19 @@
-//! The packet level: messages cut into packets that move through routers with buffers, credits and virtual channels.
+//! The packet level: messages cut into packets that move through routers with buffers, credits and virtual
+//! channels.
 //!
-//! `parse` reads a specification, `PacketSpec::build` makes a network for ranks; the module `traffic` drives one by
-//! synthetic patterns, on several threads. The model is described in `docs/packet.md`.
+//! `parse` reads a specification, `PacketSpec::build` makes a network for ranks; the module `traffic` drives
+//! one by synthetic patterns, on several threads. The model is described in `docs/reference/packets.md`.
 //!
-//! One event is enough for each router that a packet passes without waiting: when its head can be routed, the output's link and credit
-//! are taken if they are free, and the event at the next router follows. Only an output with waiting packets is woken, when its
-//! link or a credit becomes free. Credits on their way back are notes with a time and not events.
+//! One event is enough for each router that a packet passes without waiting: when its head can be routed, the
+//! output's link and credit are taken if they are free, and the event at the next router follows. Only an
+//! output with waiting packets is woken, when its link or a credit becomes free. Credits on their way back
+//! are notes with a time and not events.
 
 mod arriving;
 mod event;
 mod fabric;
 mod failures;
+mod flow;
 mod histogram;
 mod load;
 mod network;
@@ -34,10 +37,13 @@ mod usage;
 
 pub use crate::spec::parse_packet as parse;
 pub(crate) use fabric::Fabric;
+pub(crate) use flow::FlowNetwork;
 pub use histogram::Histogram;
 pub use network::PacketNetwork;
 pub use over_time::LinkSeries;
-pub use report::{Busy, Cell, JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, Map, MessageReport, NetworkReport};
+pub use report::{
+    Busy, Cell, JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, Map, MessageReport, NetworkReport,
+};
 pub use spec::{COMMON_KEYS, PacketSpec, parse_bytes, topologies};
 pub use statistics::{JobStatistics, Statistics};
 pub(crate) use topology::Neighbor;

@@ -103,11 +103,17 @@ impl fmt::Display for MachineReport {
 pub fn machine_report(machine: &Machine, ranks: Option<u32>) -> Result<MachineReport, MachineError> {
     match &machine.network {
         NetworkSpec::Levels(levels) => Ok(MachineReport::Formula(topology_report(machine, levels, ranks)?)),
-        NetworkSpec::Packet { network, inside } => Ok(MachineReport::Packets(packets::report(machine, network, inside, ranks)?)),
+        NetworkSpec::Packet { network, inside } => {
+            Ok(MachineReport::Packets(packets::report(machine, network, inside, ranks)?))
+        }
     }
 }
 
-fn topology_report(machine: &Machine, levels: &[LevelSpec], ranks: Option<u32>) -> Result<TopologyReport, MachineError> {
+fn topology_report(
+    machine: &Machine,
+    levels: &[LevelSpec],
+    ranks: Option<u32>,
+) -> Result<TopologyReport, MachineError> {
     let built = spec::build(levels, ranks)?;
     let network = &built.network;
     let statistics: Vec<_> = network.topologies().map(|topology| topology.statistics()).collect();
@@ -152,7 +158,10 @@ fn topology_report(machine: &Machine, levels: &[LevelSpec], ranks: Option<u32>) 
         average_hops: average_hops(network, &statistics),
         method: method.unwrap_or_else(|| "exact".to_owned()),
         levels,
-        latencies: distances.into_iter().map(|(distance, hops)| latencies(network, distance, &hops)).collect(),
+        latencies: distances
+            .into_iter()
+            .map(|(distance, hops)| latencies(network, distance, &hops))
+            .collect(),
     })
 }
 
@@ -174,16 +183,23 @@ fn average_hops(network: &Analytic, statistics: &[Statistics]) -> f64 {
 fn distances(network: &Analytic, statistics: &[Statistics]) -> Vec<(String, WayHops)> {
     let topologies: Vec<_> = network.topologies().collect();
     let mut found = vec![("to itself".to_owned(), WayHops(vec![0; topologies.len()]))];
-    for (meet, topology) in topologies.iter().enumerate().rev().filter(|(_, topology)| topology.endpoints() > 1) {
+    for (meet, topology) in
+        topologies.iter().enumerate().rev().filter(|(_, topology)| topology.endpoints() > 1)
+    {
         let way = |hops: u32, gateways: fn(&Statistics) -> u32| {
             let inner = statistics[meet + 1..].iter().map(gateways);
             WayHops(std::iter::repeat_n(0, meet).chain([hops]).chain(inner).collect())
         };
         let nearest = way(topology.nearest(0), |level| level.to_gateway.least + level.from_gateway.least);
-        let farthest = way(statistics[meet].diameter, |level| level.to_gateway.greatest + level.from_gateway.greatest);
+        let farthest =
+            way(statistics[meet].diameter, |level| level.to_gateway.greatest + level.from_gateway.greatest);
         let place = if topologies.len() > 1 { format!("in level {}, ", meet + 1) } else { String::new() };
         if nearest == farthest {
-            let each = if place.is_empty() { "to another".to_owned() } else { place.trim_end_matches(", ").to_owned() };
+            let each = if place.is_empty() {
+                "to another".to_owned()
+            } else {
+                place.trim_end_matches(", ").to_owned()
+            };
             found.push((each, nearest));
         } else {
             found.push((format!("{place}nearest"), nearest));
@@ -195,7 +211,11 @@ fn distances(network: &Analytic, statistics: &[Statistics]) -> Vec<(String, WayH
 
 fn latencies(network: &Analytic, distance: String, hops: &WayHops) -> DistanceReport {
     let latency = |bytes| network.latency_over(hops, bytes).map(Span::as_ps);
-    DistanceReport { distance, hops: hops.total(), latencies: SIZES.iter().map(|&bytes| (bytes, latency(bytes))).collect() }
+    DistanceReport {
+        distance,
+        hops: hops.total(),
+        latencies: SIZES.iter().map(|&bytes| (bytes, latency(bytes))).collect(),
+    }
 }
 
 /// Bytes as people say them.
@@ -205,10 +225,13 @@ fn size(bytes: u64) -> String {
     format!("{} {unit}", bytes / scale)
 }
 
-/// Rows of cells in columns as wide as their widest cell; the first column to the left, the rest to the right.
+/// Rows of cells in columns as wide as their widest cell; the first column to the left, the rest to the
+/// right.
 fn table(f: &mut fmt::Formatter<'_>, rows: &[Vec<String>]) -> fmt::Result {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     for row in rows {
         let mut line = String::new();
@@ -238,24 +261,39 @@ impl fmt::Display for TopologyReport {
             writeln!(f, "note       {}", level.remark)?;
         }
         writeln!(f)?;
-        let titles = ["level", "instances", "endpoints", "links", "diameter", "average", "to gateway"].map(str::to_owned);
+        let titles = ["level", "instances", "endpoints", "links", "diameter", "average", "to gateway"]
+            .map(str::to_owned);
         let row = |(number, level): (usize, &LevelReport)| {
-            let LevelReport { specification, instances, endpoints, links, diameter, average_hops, gateway_hops, .. } = level;
+            let LevelReport {
+                specification,
+                instances,
+                endpoints,
+                links,
+                diameter,
+                average_hops,
+                gateway_hops,
+                ..
+            } = level;
             let counts = [instances, endpoints, links].map(u64::to_string);
             let hops = [diameter.to_string(), format!("{average_hops:.3}"), format!("{gateway_hops}")];
             [format!("{number} {specification}")].into_iter().chain(counts).chain(hops).collect()
         };
-        let rows: Vec<Vec<String>> = [titles.to_vec()].into_iter().chain((1..).zip(&self.levels).map(row)).collect();
+        let rows: Vec<Vec<String>> =
+            [titles.to_vec()].into_iter().chain((1..).zip(&self.levels).map(row)).collect();
         table(f, &rows)?;
         writeln!(f)?;
         let column = |cell: &dyn Fn(&DistanceReport) -> String, title: &str| {
             [title.to_owned()].into_iter().chain(self.latencies.iter().map(cell)).collect::<Vec<String>>()
         };
-        let mut rows =
-            vec![column(&|latency| latency.distance.clone(), "latency"), column(&|latency| format!("{} hops", latency.hops), "")];
+        let mut rows = vec![
+            column(&|latency| latency.distance.clone(), "latency"),
+            column(&|latency| format!("{} hops", latency.hops), ""),
+        ];
         for (index, &bytes) in SIZES.iter().enumerate() {
             let cell = |latency: &DistanceReport| {
-                latency.latencies[index].1.map_or("over 213 days".to_owned(), |ps| Span::from_ps(ps).to_string())
+                latency.latencies[index]
+                    .1
+                    .map_or("over 213 days".to_owned(), |ps| Span::from_ps(ps).to_string())
             };
             rows.push(column(&cell, &size(bytes)));
         }
@@ -272,7 +310,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn report(specification: &str, ranks: Option<u32>) -> TopologyReport {
-        match machine_report(&Machine::parse(specification).unwrap(), ranks).unwrap_or_else(|error| panic!("{error}")) {
+        match machine_report(&Machine::parse(specification).unwrap(), ranks)
+            .unwrap_or_else(|error| panic!("{error}"))
+        {
             MachineReport::Formula(report) => report,
             MachineReport::Packets(_) => panic!("it does not say level=packet"),
         }
@@ -283,7 +323,11 @@ mod tests {
         let report = report("torus:8x8x8,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps", None);
         assert_eq!((report.endpoints, report.diameter, report.links), (1024, 14, 3 * 512 + 512 * 2));
         assert_eq!(report.levels[1].instances, 512);
-        let table: Vec<_> = report.latencies.iter().map(|l| (l.distance.as_str(), l.hops, l.latencies[0].1.unwrap())).collect();
+        let table: Vec<_> = report
+            .latencies
+            .iter()
+            .map(|l| (l.distance.as_str(), l.hops, l.latencies[0].1.unwrap()))
+            .collect();
         assert_eq!(
             table,
             [

@@ -1,11 +1,14 @@
 //! A network specification: its levels, how it is written, and the network it stands for.
 
+mod nearest;
 mod parse;
 mod size;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
 
+pub(crate) use nearest::did_you_mean;
+pub use nearest::nearest;
 pub(crate) use parse::{Host, RANK, Reader, STORAGE, bytes, parse};
 pub use parse::{flop_rate, parse_packet};
 
@@ -59,7 +62,9 @@ pub struct LevelSpec {
 
 impl PartialEq for LevelSpec {
     fn eq(&self, other: &LevelSpec) -> bool {
-        let parts = |level: &LevelSpec| (level.row.name, level.size.clone(), level.options.clone(), level.latency, level.bandwidth);
+        let parts = |level: &LevelSpec| {
+            (level.row.name, level.size.clone(), level.options.clone(), level.latency, level.bandwidth)
+        };
         parts(self) == parts(other)
     }
 }
@@ -111,14 +116,16 @@ pub(crate) fn build(levels: &[LevelSpec], ranks: Option<u32>) -> Result<BuiltLev
     let mut sized = levels.to_vec();
     let mut parts = Vec::with_capacity(levels.len());
     for (level, sides) in sized.iter_mut().zip(&sides) {
-        let topology = (level.row.build)(sides, &level.options)
-            .map_err(|why| MachineError::new(format!("the level '{level}' of the network cannot be built: {why}")))?;
+        let topology = (level.row.build)(sides, &level.options).map_err(|why| {
+            MachineError::new(format!("the level '{level}' of the network cannot be built: {why}"))
+        })?;
         level.size = Size::Sides(sides.iter().copied().map(Some).collect());
         parts.push(AnalyticLevel { topology, latency: level.latency, bandwidth: level.bandwidth });
     }
     let specification = join(&sized);
     let group = parts[1..].iter().map(|part| part.topology.endpoints()).product::<u64>();
     let group = u32::try_from(group).expect("sizes are 32-bit");
-    let network = Analytic::new(parts).map_err(|why| MachineError::new(format!("the network '{specification}' cannot be built: {why}")))?;
+    let network = Analytic::new(parts)
+        .map_err(|why| MachineError::new(format!("the network '{specification}' cannot be built: {why}")))?;
     Ok(BuiltLevels { network, specification, specification_levels: sized, group })
 }

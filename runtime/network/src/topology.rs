@@ -27,7 +27,7 @@ pub(crate) trait Topology: Sized {
     /// Builds it with the given sides (one number unless `SIZING` is `Sides`), each at least 1, their
     /// product below 2^32. The error is a sentence about the size or an option.
     fn build(sides: &[u32], options: &Options) -> Result<Self, String>;
-    /// How many endpoints there are.
+    /// Returns how many endpoints there are.
     fn endpoints(&self) -> u64;
     /// Links on a shortest path; 0 if the two are the same.
     fn hops(&self, source: u32, destination: u32) -> u32;
@@ -151,9 +151,10 @@ impl fmt::Display for Value {
         match self {
             Value::Number(n) => write!(f, "{n}"),
             Value::Bits(bits) => bits.iter().try_for_each(|&bit| f.write_str(if bit { "1" } else { "0" })),
-            Value::PerDimension(numbers) => {
-                numbers.iter().enumerate().try_for_each(|(i, n)| write!(f, "{}{n}", if i == 0 { "" } else { "x" }))
-            }
+            Value::PerDimension(numbers) => numbers
+                .iter()
+                .enumerate()
+                .try_for_each(|(i, n)| write!(f, "{}{n}", if i == 0 { "" } else { "x" })),
             Value::Word(word) => f.write_str(word),
         }
     }
@@ -265,7 +266,11 @@ pub(crate) mod brute {
     }
 
     impl Graph {
-        pub(crate) fn undirected(nodes: usize, gateway: usize, links: impl IntoIterator<Item = (usize, usize)>) -> Graph {
+        pub(crate) fn undirected(
+            nodes: usize,
+            gateway: usize,
+            links: impl IntoIterator<Item = (usize, usize)>,
+        ) -> Graph {
             Graph { nodes, gateway, edges: links.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]).collect() }
         }
 
@@ -321,13 +326,22 @@ pub(crate) mod brute {
         );
         assert_eq!(found.to_gateway.least, topology.least_hops_out(), "{what}");
         for (range, values) in [(found.to_gateway, to), (found.from_gateway, from)] {
-            assert_eq!((range.least, range.greatest), (*values.iter().min().unwrap(), *values.iter().max().unwrap()), "{what}: gateway");
+            assert_eq!(
+                (range.least, range.greatest),
+                (*values.iter().min().unwrap(), *values.iter().max().unwrap()),
+                "{what}: gateway"
+            );
             let mean = values.iter().map(|&v| f64::from(v)).sum::<f64>() / n as f64;
-            assert!((range.average - mean).abs() < 1e-9, "{what}: gateway average {} is not {mean}", range.average);
+            assert!(
+                (range.average - mean).abs() < 1e-9,
+                "{what}: gateway average {} is not {mean}",
+                range.average
+            );
             assert!(topology.hop_bound() >= u64::from(range.greatest));
         }
         assert!(topology.hop_bound() >= u64::from(diameter), "{what}: hop bound");
-        let mut links: Vec<_> = graph.edges.iter().map(|&(a, b)| (a.min(b), a.max(b))).filter(|(a, b)| a != b).collect();
+        let mut links: Vec<_> =
+            graph.edges.iter().map(|&(a, b)| (a.min(b), a.max(b))).filter(|(a, b)| a != b).collect();
         links.sort_unstable();
         links.dedup();
         assert_eq!(topology.links(), links.len() as u64, "{what}: links");

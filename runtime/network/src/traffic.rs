@@ -1,7 +1,7 @@
 //! Synthetic traffic on a packet network: patterns, arrival processes, jobs, sweeps and their reports.
 //!
-//! Every endpoint sends messages by a [`Pattern`] with exponential or equal gaps. The same seed gives the same messages, and the
-//! same bytes in the report's `simulated` part, on any number of threads.
+//! Every endpoint sends messages by a [`Pattern`] with exponential or equal gaps. The same seed gives the
+//! same messages, and the same bytes in the report's `simulated` part, on any number of threads.
 
 mod generator;
 mod pattern;
@@ -11,16 +11,20 @@ mod sweep;
 
 use crate::bandwidth::Bandwidth;
 use crate::machine::MachineError;
-use crate::packet::run::{Progress, Stopped, run as run_shards};
-use crate::packet::shard::{Partition, Shard, build};
-use crate::packet::{Fabric, PacketSpec, Statistics};
+use crate::message::{Endpoint, Message};
+use crate::model::Shared;
+use crate::packet::report::each_link;
+use crate::packet::run::{Progress, Stopped, run as run_shards, thread_seconds};
+use crate::packet::shard::{Feed, Partition, Shard, build};
+use crate::packet::{Fabric, FlowNetwork, PacketSpec, Statistics};
 pub use crate::packet::{JobReport, LinkEnd, LinkReport};
-use engine::Span;
+use engine::{Span, Time};
 use generator::Generator;
 use pattern::Destinations;
 pub use pattern::Pattern;
 pub(crate) use pattern::shuffled;
 pub use plot::{heat_map, latency_load};
+use report::Found;
 pub use report::{HostReport, Report, SimulatedReport};
 use std::sync::Arc;
 use std::time::Instant;
@@ -135,7 +139,13 @@ impl Traffic {
         let fabric = Arc::new(self.spec.fabric(None)?);
         let endpoints = fabric.topology.endpoints();
         let jobs = if self.jobs.is_empty() {
-            vec![Job { name: "all".to_owned(), first: 0, count: endpoints, pattern: self.pattern.clone(), class: 0 }]
+            vec![Job {
+                name: "all".to_owned(),
+                first: 0,
+                count: endpoints,
+                pattern: self.pattern.clone(),
+                class: 0,
+            }]
         } else {
             self.jobs.clone()
         };
@@ -153,6 +163,9 @@ impl Traffic {
         if self.threads == 0 || self.threads > 256 {
             return Err(format!("--threads {} is not between 1 and 256", self.threads).into());
         }
+        if self.threads > 1 && self.spec.flow_min().is_some() {
+            return Err("level=flow runs on one thread; leave --threads out".to_owned().into());
+        }
         if self.threads > 1 && fabric.switching.wormhole.is_some() {
             return Err("switching=wormhole runs on one thread; leave --threads out".to_owned().into());
         }
@@ -166,7 +179,8 @@ impl Traffic {
         let payload = u64::from(fabric.switching.payload);
         let full = self.size / payload;
         let rest = (self.size % payload) as u32;
-        let smallest = if self.size == 0 || rest > 0 { fabric.switching.wire(rest) } else { fabric.switching.packet() };
+        let smallest =
+            if self.size == 0 || rest > 0 { fabric.switching.wire(rest) } else { fabric.switching.packet() };
         let wire = full * u64::from(fabric.switching.packet())
             + if self.size == 0 || rest > 0 { u64::from(fabric.switching.wire(rest)) } else { 0 };
         let link = &fabric.links[fabric.injection_link(0) as usize];
@@ -175,7 +189,10 @@ impl Traffic {
             Pace::Interval(span) => span.as_ps() as f64,
             Pace::Rate(rate) if rate > 0.0 && rate <= 1.0 => sending / rate,
             Pace::Rate(rate) => {
-                return Err(format!("--rate {rate} is not above 0 and at most 1, the share of the bandwidth into the network").into());
+                return Err(format!(
+                    "--rate {rate} is not above 0 and at most 1, the share of the bandwidth into the network"
+                )
+                .into());
             }
         };
         let duration = interval * self.packets as f64;
@@ -197,10 +214,11 @@ impl Traffic {
             }
             Arc::new(job_of)
         });
-        // A message without bytes is a packet.
-        let packets = self.size.div_ceil(payload).max(1);
-        let packets =
-            u32::try_from(packets).map_err(|_| format!("--size {} makes more than 2^32 packets of a message; raise packet=", self.size))?;
+        // A message without bytes is a packet, and so is a flow.
+        let packets = if self.spec.flow_min().is_some() { 1 } else { self.size.div_ceil(payload).max(1) };
+        let packets = u32::try_from(packets).map_err(|_| {
+            format!("--size {} makes more than 2^32 packets of a message; raise packet=", self.size)
+        })?;
         let statistics = Statistics::new(jobs.len(), job_of, from, window).with_messages(packets);
         let mut works: Vec<bool> = (0..endpoints).map(|endpoint| fabric.topology.works(endpoint)).collect();
         if works.iter().all(|&works| works) {
@@ -208,9 +226,22 @@ impl Traffic {
         }
         // An interface sends ahead what it has credit for.
         let ahead = u64::from(fabric.switching.buffer) * u64::from(fabric.switching.lanes);
-        let last = fabric.last_event(ahead).ok_or_else(|| fabric.too_slow())?;
-        let destinations = jobs.iter().map(|job| self.destinations(job, &fabric).map(Arc::new)).collect::<Result<_, _>>()?;
-        Ok(Prepared { fabric, jobs, interval, smallest, last, statistics, destinations, works: Arc::new(works) })
+        let last = match self.spec.flow_min() {
+            Some(_) => u64::MAX,
+            None => fabric.last_event(ahead).ok_or_else(|| fabric.too_slow())?,
+        };
+        let destinations =
+            jobs.iter().map(|job| self.destinations(job, &fabric).map(Arc::new)).collect::<Result<_, _>>()?;
+        Ok(Prepared {
+            fabric,
+            jobs,
+            interval,
+            smallest,
+            last,
+            statistics,
+            destinations,
+            works: Arc::new(works),
+        })
     }
 
     fn destinations(&self, job: &Job, fabric: &Fabric) -> Result<Destinations, String> {
@@ -218,8 +249,12 @@ impl Traffic {
         Destinations::new(job.pattern.clone(), job.count, self.grid.as_deref(), self.seed, group)
     }
 
-    /// Runs it. `progress` is told the simulated picoseconds and the packets delivered so far by one of the threads.
+    /// Runs it. `progress` is told the simulated picoseconds and the packets delivered so far by one of the
+    /// threads.
     pub fn run(&self, progress: Progress<'_>) -> Result<Report, TrafficError> {
+        if let Some(flow_min) = self.spec.flow_min() {
+            return self.run_flows(flow_min, progress);
+        }
         let started = Instant::now();
         let prepared = self.prepare()?;
         let fabric = &prepared.fabric;
@@ -229,14 +264,67 @@ impl Traffic {
         let built = Instant::now();
         let cpu_s = run_shards(&mut shards, fabric.lookahead(prepared.smallest), prepared.last, progress)?;
         let host = HostReport::new(threads, started, built, cpu_s, shards.iter().map(|s| s.events).sum());
-        Ok(Report::new(self, &prepared, &shards, host))
+        let mut statistics = prepared.statistics.clone();
+        shards.iter().for_each(|shard| statistics.merge(&shard.statistics));
+        let each_link = each_link(&shards, statistics.total().last_arrival);
+        let messages_left_out =
+            shards.iter().filter_map(|shard| shard.feed.as_ref()).map(|feed| feed.left_out()).sum();
+        Ok(Report::new(self, &prepared, Found { statistics, each_link, messages_left_out }, host))
     }
 
-    /// The shards with their traffic. Each is built by a thread of its own, so that no two have small things side by side in memory: what
-    /// one processor writes others would wait for.
+    /// Runs it at the flow level, on one thread.
+    fn run_flows(&self, flow_min: u64, progress: Progress<'_>) -> Result<Report, TrafficError> {
+        let started = Instant::now();
+        let prepared = self.prepare()?;
+        let all = Partition::new(&prepared.fabric, 1).endpoints.pop().unwrap_or_default();
+        let mut feed = Generator::new(self, &prepared, &all);
+        let mut network = FlowNetwork::new(prepared.fabric.clone(), flow_min, prepared.statistics.clone());
+        let built = Instant::now();
+        let cpu = thread_seconds();
+        let (mut offers, mut delivered, mut events, mut id) = (Vec::new(), Vec::new(), 0u64, 0u64);
+        loop {
+            let next = feed.next();
+            let until = network.next_event().map_or(u64::MAX, Time::as_ps);
+            if next.min(until) == u64::MAX {
+                break;
+            }
+            if next > until {
+                network.advance(Time::from_ps(until), &mut delivered);
+                events += 1;
+                if events.is_multiple_of(1 << 16) {
+                    progress(until, network.statistics.jobs[0].packets);
+                }
+                delivered.clear();
+                continue;
+            }
+            while feed.next() == next {
+                feed.take(&mut offers);
+            }
+            offers.sort_unstable_by_key(|offer| (offer.time, offer.interface));
+            for offer in offers.drain(..) {
+                let source = Endpoint(all[offer.interface as usize]);
+                let destination = Endpoint(offer.destination);
+                let message = Message { source, destination, bytes: offer.bytes, id, class: 0 };
+                network.send(Time::from_ps(offer.time), &message);
+                id += 1;
+            }
+        }
+        if let Some(sentence) = network.stuck() {
+            return Err(TrafficError::Input(sentence));
+        }
+        let host = HostReport::new(1, started, built, thread_seconds() - cpu, events);
+        let statistics = network.statistics.clone();
+        let each_link = network.each_link(statistics.total().last_arrival);
+        let found = Found { statistics, each_link, messages_left_out: feed.left_out() };
+        Ok(Report::new(self, &prepared, found, host))
+    }
+
+    /// The shards with their traffic. Each is built by a thread of its own, so that no two have small things
+    /// side by side in memory: what one processor writes others would wait for.
     fn shards(&self, prepared: &Prepared, partition: &Partition) -> Result<Vec<Shard>, String> {
         let shard = |me: usize| {
-            let mut shard = build(&prepared.fabric, partition, me, self.bucket(prepared), &prepared.statistics);
+            let mut shard =
+                build(&prepared.fabric, partition, me, self.bucket(prepared), &prepared.statistics);
             shard.feed = Some(Box::new(Generator::new(self, prepared, &partition.endpoints[me])));
             Ok(shard)
         };
@@ -246,12 +334,15 @@ impl Traffic {
         }
         std::thread::scope(|scope| {
             let builders: Vec<_> = (0..count).map(|me| scope.spawn(move || shard(me))).collect();
-            let built = builders.into_iter().map(|builder| builder.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let built = builders
+                .into_iter()
+                .map(|builder| builder.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             built.collect()
         })
     }
 
-    /// log2 of a bucket's picoseconds: some ten events in a bucket, which are sorted quickly, and hardly an empty one.
+    /// log2 of a bucket's picoseconds: some ten events in a bucket, which are sorted quickly, and hardly an
+    /// empty one.
     fn bucket(&self, prepared: &Prepared) -> u32 {
         let endpoints: u32 = prepared.jobs.iter().map(|job| job.count).sum();
         let events = f64::from(endpoints.max(1)) * 6.0 / prepared.interval.max(1.0);
@@ -268,7 +359,10 @@ fn check_jobs(jobs: &[Job], endpoints: u32, classes: u8) -> Result<(), String> {
     sorted.sort_by_key(|job| job.first);
     for pair in sorted.windows(2) {
         if pair[0].first + pair[0].count > pair[1].first {
-            return Err(format!("jobs {} and {} share endpoints; give each its own", pair[0].name, pair[1].name));
+            return Err(format!(
+                "jobs {} and {} share endpoints; give each its own",
+                pair[0].name, pair[1].name
+            ));
         }
     }
     for job in jobs {
@@ -282,16 +376,14 @@ fn check_jobs(jobs: &[Job], endpoints: u32, classes: u8) -> Result<(), String> {
             ));
         }
         if job.class >= classes {
-            return Err(format!("job {} is of traffic class {}, but the network has {classes}; raise classes=", job.name, job.class));
+            return Err(format!(
+                "job {} is of traffic class {}, but the network has {classes}; raise classes=",
+                job.name, job.class
+            ));
         }
     }
     if jobs.len() > 1000 {
         return Err("there are more than 1000 jobs".to_owned());
     }
     Ok(())
-}
-
-/// The shards and what they stand for, for reports.
-fn parts(shards: &[Shard]) -> impl Iterator<Item = &Shard> {
-    shards.iter()
 }

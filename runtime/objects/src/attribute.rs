@@ -71,9 +71,22 @@ impl Predefined {
     /// The predefined attribute of a key, if it is one.
     pub fn from_key(key: i32) -> Option<Predefined> {
         use Predefined::*;
-        [TagUb, Io, Host, WtimeIsGlobal, Appnum, LastUsedCode, UniverseSize, WinBase, WinDispUnit, WinSize, WinCreateFlavor, WinModel]
-            .into_iter()
-            .find(|&predefined| predefined as i32 == key)
+        [
+            TagUb,
+            Io,
+            Host,
+            WtimeIsGlobal,
+            Appnum,
+            LastUsedCode,
+            UniverseSize,
+            WinBase,
+            WinDispUnit,
+            WinSize,
+            WinCreateFlavor,
+            WinModel,
+        ]
+        .into_iter()
+        .find(|&predefined| predefined as i32 == key)
     }
 }
 
@@ -108,14 +121,15 @@ impl Value {
     pub fn integer(value: i64) -> Value {
         Value::Integer(Rc::new(Cell::new(value)))
     }
-    /// What C reads: the pointer, or one to the integer. Its lower half is the `int` that the deprecated calls of Fortran set.
+    /// Returns what C reads: the pointer, or one to the integer. Its lower half is the `int` that the
+    /// deprecated calls of Fortran set.
     pub fn in_c(&self) -> usize {
         match self {
             Value::Pointer(pointer) => *pointer,
             Value::Integer(place) => place.as_ptr() as usize,
         }
     }
-    /// What Fortran reads: the integer, or the pointer as one.
+    /// Returns what Fortran reads: the integer, or the pointer as one.
     pub fn in_fortran(&self) -> i64 {
         match self {
             Value::Pointer(pointer) => *pointer as i64,
@@ -172,7 +186,9 @@ impl Attributes {
     pub fn create_key(&mut self, rank: u32, keyval: Keyval) -> Result<i32> {
         let mut hasher = FxHasher::default();
         keyval.hash(&mut hasher);
-        self.keys.intern(rank, hasher.finish(), |have| *have == keyval, || Ok(Rc::new(keyval))).map(|key| key as i32)
+        self.keys
+            .intern(rank, hasher.finish(), |have| *have == keyval, || Ok(Rc::new(keyval)))
+            .map(|key| key as i32)
     }
 
     /// `MPI_*_free_keyval`; attributes with the key stay until they are deleted.
@@ -184,25 +200,35 @@ impl Attributes {
             Ok(_) => self.keys.release(rank, key as usize).map(|_| ()),
             // While an attribute keeps the key in use, freeing it again is no error either.
             // O(attributes), and only for a key that is none any more.
-            Err(_) if self.values.iter().any(|(place, list)| place.2 == rank && list.iter().any(|attribute| attribute.key == key)) => {
+            Err(_)
+                if self.values.iter().any(|(place, list)| {
+                    place.2 == rank && list.iter().any(|attribute| attribute.key == key)
+                }) =>
+            {
                 Ok(())
             }
             Err(failure) => Err(failure),
         }
     }
 
-    /// What a key was made with.
+    /// Returns what a key was made with.
     ///
     /// # Errors
     /// `MPI_ERR_KEYVAL` for a key that is unknown, freed, predefined, or of another kind of object.
     pub fn key(&self, rank: u32, object: Object, key: i32) -> Result<&Rc<Keyval>> {
         if Predefined::from_key(key).is_some() {
-            return Err(Failure::new(ErrorClass::KEYVAL, format!("{key} is the key of a predefined attribute, which cannot be changed")));
+            return Err(Failure::new(
+                ErrorClass::KEYVAL,
+                format!("{key} is the key of a predefined attribute, which cannot be changed"),
+            ));
         }
         let keyval = self.keys.held(rank, key as u32 as usize)?;
         if keyval.object != object {
             let (have, want) = (keyval.object.noun(), object.noun());
-            return Err(Failure::new(ErrorClass::KEYVAL, format!("attribute key {key} is for a {have}; pass one made for a {want}")));
+            return Err(Failure::new(
+                ErrorClass::KEYVAL,
+                format!("attribute key {key} is for a {have}; pass one made for a {want}"),
+            ));
         }
         Ok(keyval)
     }
@@ -214,11 +240,17 @@ impl Attributes {
     /// As for [`key`](Self::key).
     // Whether the key exists is asked second: an attribute that is there proves that it did.
     pub fn get(&self, place: Place, key: i32) -> Result<Option<&Attribute>> {
-        let found = self.values.get(&place).and_then(|list| list.iter().find(|attribute| attribute.key == key));
+        let found =
+            self.values.get(&place).and_then(|list| list.iter().find(|attribute| attribute.key == key));
         if found.is_none() {
             self.key(place.2, place.0, key)?;
         }
         Ok(found)
+    }
+
+    /// Returns an attribute of an object as it is set, whether its key is freed or not.
+    pub fn find(&self, place: Place, key: i32) -> Option<&Attribute> {
+        self.values.get(&place)?.iter().find(|attribute| attribute.key == key)
     }
 
     /// Sets an attribute. A value that was set before must have been deleted by its function
@@ -253,7 +285,7 @@ impl Attributes {
         }
     }
 
-    /// Whether no object of any rank has one.
+    /// Returns `true` if no object of any rank has one.
     #[inline]
     pub fn are_none(&self) -> bool {
         self.values.is_empty()
@@ -285,7 +317,10 @@ mod tests {
         attributes.set(place, a, Value::Pointer(10)).unwrap();
         attributes.set(place, b, Value::Pointer(20)).unwrap();
         attributes.set(place, a, Value::Pointer(30)).unwrap();
-        assert_eq!(attributes.list(place).iter().map(|x| (x.key, x.value.in_c())).collect::<Vec<_>>(), [(b, 20), (a, 30)]);
+        assert_eq!(
+            attributes.list(place).iter().map(|x| (x.key, x.value.in_c())).collect::<Vec<_>>(),
+            [(b, 20), (a, 30)]
+        );
         assert!(attributes.get((Object::Comm, 7, 1), a).unwrap().is_none());
         attributes.remove(place, b);
         assert!(attributes.get(place, b).unwrap().is_none());
@@ -321,9 +356,17 @@ mod tests {
     fn keys_fit_one_kind_of_object() {
         let mut attributes = Attributes::new();
         let key = attributes.create_key(0, keyval(Object::Win)).unwrap();
-        assert!(attributes.set((Object::Comm, 0, 0), key, Value::integer(1)).unwrap_err().text.contains("window"));
+        assert!(
+            attributes.set((Object::Comm, 0, 0), key, Value::integer(1)).unwrap_err().text.contains("window")
+        );
         assert_eq!(attributes.get((Object::Comm, 0, 0), 0).unwrap_err().class, ErrorClass::KEYVAL);
-        assert!(attributes.set((Object::Comm, 0, 0), 501, Value::integer(1)).unwrap_err().text.contains("predefined"));
+        assert!(
+            attributes
+                .set((Object::Comm, 0, 0), 501, Value::integer(1))
+                .unwrap_err()
+                .text
+                .contains("predefined")
+        );
         assert!(attributes.key(0, Object::Comm, -5).is_err());
     }
 }

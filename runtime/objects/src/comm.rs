@@ -29,7 +29,7 @@ pub struct Comm {
     pub topology: Option<Rc<Topology>>,
     /// Index of the object through which the other side of an intercommunicator sees it.
     pub twin: Option<u32>,
-    /// Whether it is MPI_COMM_SELF or a duplicate: one member, whoever asks.
+    /// `true` if it is MPI_COMM_SELF or a duplicate: one member, whoever asks.
     pub is_self: bool,
     /// Members of the (local) group that are on this process.
     pub local: u32,
@@ -69,7 +69,7 @@ impl Comm {
     pub fn peers(&self) -> u32 {
         self.remote.as_ref().map_or_else(|| self.size(), |remote| remote.size())
     }
-    /// Whether it is an intercommunicator.
+    /// Returns `true` if it is an intercommunicator.
     pub fn is_inter(&self) -> bool {
         self.remote.is_some()
     }
@@ -77,7 +77,11 @@ impl Comm {
     #[inline]
     pub fn peer(&self, rank: i32, me: u32, what: &str) -> Result<u32> {
         self.check_peer(rank, what)?;
-        Ok(if self.is_self { me } else { self.remote.as_ref().unwrap_or(&self.group).world_rank(rank as u32) })
+        Ok(if self.is_self {
+            me
+        } else {
+            self.remote.as_ref().unwrap_or(&self.group).world_rank(rank as u32)
+        })
     }
     #[inline]
     fn check_peer(&self, rank: i32, what: &str) -> Result {
@@ -91,7 +95,11 @@ impl Comm {
         let whose = if self.is_inter() { "the remote group" } else { "the communicator" };
         Failure::new(
             ErrorClass::RANK,
-            format!("{what} {rank} is not a rank of {whose}, which has {} (0 to {})", self.peers(), i64::from(self.peers()) - 1),
+            format!(
+                "{what} {rank} is not a rank of {whose}, which has {} (0 to {})",
+                self.peers(),
+                i64::from(self.peers()) - 1
+            ),
         )
     }
     /// Members of a collective: both groups of an intercommunicator.
@@ -128,7 +136,8 @@ pub struct Comms {
     names: Names,
     /// By index: the communicator in whose context leaders meet.
     bridges: FxHashMap<u32, usize>,
-    /// Communicators that all members of this process have freed and something under way may still need; lists of what goes together.
+    /// Communicators that all members of this process have freed and something under way may still need;
+    /// lists of what goes together.
     freed: Vec<Vec<u32>>,
     /// The mounted rank, for whom a communicator that it freed is none any more.
     pub current: u32,
@@ -136,10 +145,14 @@ pub struct Comms {
 }
 
 impl Comms {
-    /// `MPI_COMM_WORLD` of the first `ranks`, and `MPI_COMM_SELF`, on process `process` of `processes` with the ranks `own`.
+    /// `MPI_COMM_WORLD` of the first `ranks`, and `MPI_COMM_SELF`, on process `process` of `processes` with
+    /// the ranks `own`.
     pub fn new(ranks: u32, own: (u32, u32), (process, processes): (u32, u32)) -> Comms {
         let mut slab = Slab::default();
-        slab.insert(Comm { local: ranks.saturating_sub(own.0).min(own.1), ..Comm::new(0, Group::world(ranks)) });
+        slab.insert(Comm {
+            local: ranks.saturating_sub(own.0).min(own.1),
+            ..Comm::new(0, Group::world(ranks))
+        });
         slab.insert(Comm { is_self: true, ..Comm::new(1, Group::of_one(0)) });
         Comms {
             slab,
@@ -167,7 +180,8 @@ impl Comms {
             self.enter_world(rank);
         }
     }
-    /// One side's half of an intercommunicator in a context that both sides have agreed on: made by the side that comes first on this process, taken over by the other.
+    /// One side's half of an intercommunicator in a context that both sides have agreed on: made by the side
+    /// that comes first on this process, taken over by the other.
     pub fn make_side(&mut self, local: Rc<Group>, remote: Rc<Group>, context: u32) -> usize {
         if let Some(twin) = self.twins.remove(&context) {
             return twin;
@@ -190,7 +204,11 @@ impl Comms {
             COMM_WORLD => Ok(self.world),
             COMM_SELF => Ok(1),
             _ => match handle::decode(handle) {
-                Some(index) if self.slab.get(index).is_some_and(|comm| !comm.released.contains(self.current)) => Ok(index),
+                Some(index)
+                    if self.slab.get(index).is_some_and(|comm| !comm.released.contains(self.current)) =>
+                {
+                    Ok(index)
+                }
                 _ => Err(Self::invalid(handle)),
             },
         }
@@ -230,11 +248,19 @@ impl Comms {
             _ => handle::encode(index),
         }
     }
-    /// A new communicator's handle; all its members on this process use this one object. `MPI_COMM_NULL` if it has none here.
-    pub fn make(&mut self, group: Rc<Group>, remote: Option<Rc<Group>>, topology: Option<Rc<Topology>>) -> usize {
+    /// A new communicator's handle; all its members on this process use this one object. `MPI_COMM_NULL` if
+    /// it has none here.
+    pub fn make(
+        &mut self,
+        group: Rc<Group>,
+        remote: Option<Rc<Group>>,
+        topology: Option<Rc<Topology>>,
+    ) -> usize {
         let (first, count) = self.own;
         // Counted once here, so that collectives need not ask where members are.
-        let here = |group: &Rc<Group>| if self.stride == 1 { group.size() } else { group.members_between(first, count) };
+        let here = |group: &Rc<Group>| {
+            if self.stride == 1 { group.size() } else { group.members_between(first, count) }
+        };
         let (local, remote_local) = (here(&group), remote.as_ref().map_or(0, here));
         if local + remote_local == 0 && group.size() > 0 {
             // Processes with members take a context now, and all must go on with the same ones.
@@ -292,7 +318,8 @@ impl Comms {
             return Ok(*bridge);
         }
         let comm = &self.slab[index];
-        let (group, remote, context, is_self) = (comm.group.clone(), comm.remote.clone(), comm.context, comm.is_self);
+        let (group, remote, context, is_self) =
+            (comm.group.clone(), comm.remote.clone(), comm.context, comm.is_self);
         let at = self.insert(group, remote, None);
         let bridge = Comms::handle(at);
         // The same context for both sides of an intercommunicator: derived from the original one.
@@ -320,10 +347,16 @@ impl Comms {
     }
     /// The communicator of `rank` with this context (for reports).
     pub fn by_context(&self, context: u32, rank: u32) -> Option<&Comm> {
-        self.slab.iter().map(|(_, comm)| comm).find(|comm| comm.context == context && (comm.is_self || comm.group.rank_of(rank).is_some()))
+        self.index_of_context(context, rank).map(|index| &self.slab[index])
     }
-    /// One member frees it. Whether it was the last one of this process: then object and index, and both sides of an intercommunicator, go with the
-    /// next [`Comms::remove_freed`] that may take them; O(1).
+    /// Returns the index of the communicator of `rank` with this context. O(communicators).
+    pub fn index_of_context(&self, context: u32, rank: u32) -> Option<u32> {
+        let is_of =
+            |comm: &Comm| comm.context == context && (comm.is_self || comm.group.rank_of(rank).is_some());
+        self.slab.iter().find(|(_, comm)| is_of(comm)).map(|(index, _)| index)
+    }
+    /// One member frees it. Whether it was the last one of this process: then object and index, and both
+    /// sides of an intercommunicator, go with the next [`Comms::remove_freed`] that may take them; O(1).
     ///
     /// # Errors
     /// `MPI_ERR_COMM` for a predefined communicator, and for one that the mounted rank does not have.
@@ -340,22 +373,29 @@ impl Comms {
         comm.released.insert(self.current);
         // The two sides of an intercommunicator share what is kept of their collectives: they go together.
         let sides: Vec<u32> = std::iter::once(index).chain(comm.twin).collect();
-        let last = sides.iter().all(|&side| self.slab[side].released.len() >= self.slab[side].local.min(self.slab[side].size()));
+        let last = sides
+            .iter()
+            .all(|&side| self.slab[side].released.len() >= self.slab[side].local.min(self.slab[side].size()));
         if last {
-            let bridges = sides.iter().filter_map(|side| self.bridges.remove(side).and_then(handle::decode)).collect::<Vec<u32>>();
+            let bridges = sides
+                .iter()
+                .filter_map(|side| self.bridges.remove(side).and_then(handle::decode))
+                .collect::<Vec<u32>>();
             self.freed.push([sides, bridges].concat());
         }
         Ok(last)
     }
-    /// Removes what all members of this process have freed and nothing needs any more (`needs` is told index and communicator): the indices that are free
-    /// from now on. O(communicators that are freed and still needed).
-    // Who frees a communicator may have left a call on it with an error, or not have completed it yet: the members elsewhere still get from its agents
-    // what they wait for.
+    /// Removes what all members of this process have freed and nothing needs any more (`needs` is told index
+    /// and communicator): the indices that are free from now on. O(communicators that are freed and still
+    /// needed).
+    // Who frees a communicator may have left a call on it with an error, or not have completed it yet: the
+    // members elsewhere still get from its agents what they wait for.
     pub fn remove_freed(&mut self, needs: impl Fn(u32, &Comm) -> bool) -> Vec<u32> {
         let slab = &self.slab;
-        let (kept, gone): (Vec<Vec<u32>>, Vec<Vec<u32>>) = std::mem::take(&mut self.freed)
-            .into_iter()
-            .partition(|together| together.iter().any(|&index| slab.get(index).is_some_and(|comm| needs(index, comm))));
+        let (kept, gone): (Vec<Vec<u32>>, Vec<Vec<u32>>) =
+            std::mem::take(&mut self.freed).into_iter().partition(|together| {
+                together.iter().any(|&index| slab.get(index).is_some_and(|comm| needs(index, comm)))
+            });
         self.freed = kept;
         let gone = gone.concat();
         for &index in &gone {
@@ -432,7 +472,10 @@ mod tests {
         let sides = [one, other].map(|handle| comms.index(handle).unwrap());
         assert_eq!(comms.at(sides[0]).context, comms.at(sides[1]).context);
         assert_eq!((comms.twin(sides[0]), comms.twin(sides[1])), (Some(sides[1]), Some(sides[0])));
-        assert_eq!((comms.at(sides[0]).peers(), comms.at(sides[1]).peers(), comms.at(sides[0]).members()), (1, 2, 3));
+        assert_eq!(
+            (comms.at(sides[0]).peers(), comms.at(sides[1]).peers(), comms.at(sides[0]).members()),
+            (1, 2, 3)
+        );
         for (me, handle) in [(2, other), (0, one)] {
             comms.current = me;
             assert!(!comms.release(handle).unwrap());

@@ -32,8 +32,8 @@ use layout::Layout;
 use std::rc::Rc;
 
 /// A datatype: immutable, shared by every rank that built the same one.
-// Everything that a call asks is computed when the type is made: sending looks at `contiguous` and `size`, and
-// walks nothing.
+// Everything that a call asks is computed when the type is made: sending looks at `contiguous` and `size`,
+// and walks nothing.
 #[derive(Debug)]
 pub struct Datatype {
     /// Bytes of data in one instance, without gaps.
@@ -46,9 +46,9 @@ pub struct Datatype {
     pub true_lb: i64,
     /// One past the highest byte that is data.
     pub true_ub: i64,
-    /// Whether any count of instances is one block at offset 0: the path without a layout.
-    // Any count of them, so that extent and size are equal as well: then a buffer is an address and a number of
-    // bytes.
+    /// `true` if any count of instances is one block at offset 0: the path without a layout.
+    // Any count of them, so that extent and size are equal as well: then a buffer is an address and a number
+    // of bytes.
     pub contiguous: bool,
     /// Basic elements in one instance.
     pub element_count: u64,
@@ -74,19 +74,20 @@ impl Datatype {
         self.true_ub - self.true_lb
     }
 
-    /// Whether this is a predefined type.
+    /// Returns `true` if this is a predefined type.
     pub fn is_predefined(&self) -> bool {
         matches!(self.constructor, Constructor::Named(_))
     }
 
-    /// Gives every block of `count` instances to `sink`, in type-map order, as displacements from the first instance; neighbours are
-    /// merged where the layout shows them.
+    /// Gives every block of `count` instances to `sink`, in type-map order, as displacements from the first
+    /// instance; neighbours are merged where the layout shows them.
     #[inline]
     pub fn walk(&self, count: u64, sink: &mut impl layout::Sink) {
         self.layout.walk_many(count, self.extent(), sink);
     }
 
-    /// [`walk`](Self::walk) over the blocks that hold the packed bytes `range` alone, of as many instances as that takes.
+    /// [`walk`](Self::walk) over the blocks that hold the packed bytes `range` alone, of as many instances as
+    /// that takes.
     #[inline]
     pub fn walk_range(&self, range: std::ops::Range<u64>, sink: &mut impl layout::Sink) {
         self.layout.walk_many_range(self.extent(), range, sink);

@@ -56,7 +56,11 @@ impl Default for Errhandlers {
 impl Errhandlers {
     /// The predefined handlers, set on nothing.
     pub fn new() -> Errhandlers {
-        let mut table = Shared::new(Naming { noun: "error handler", class: ErrorClass::ERRHANDLER, null: ERRHANDLER_NULL });
+        let mut table = Shared::new(Naming {
+            noun: "error handler",
+            class: ErrorClass::ERRHANDLER,
+            null: ERRHANDLER_NULL,
+        });
         let (fatal, return_) = (Rc::new(Errhandler::AreFatal), Rc::new(Errhandler::Return));
         table.predefine(ERRORS_ARE_FATAL, fatal.clone());
         table.predefine(ERRORS_ABORT, Rc::new(Errhandler::Abort));
@@ -70,7 +74,10 @@ impl Errhandlers {
     /// `MPI_ERR_ARG` for a null function.
     pub fn create(&mut self, rank: u32, object: Object, function: usize, convention: u8) -> Result<usize> {
         if function == 0 {
-            return Err(Failure::new(ErrorClass::ARG, "the error handler function is a null pointer; pass a function"));
+            return Err(Failure::new(
+                ErrorClass::ARG,
+                "the error handler function is a null pointer; pass a function",
+            ));
         }
         self.intern(rank, Rc::new(Errhandler::User { object, function, convention }))
     }
@@ -100,7 +107,10 @@ impl Errhandlers {
             && object != place.0
         {
             let (have, want) = (object.noun(), place.0.noun());
-            return Err(Failure::new(ErrorClass::ARG, format!("the error handler was made for a {have}; pass one made for a {want}")));
+            return Err(Failure::new(
+                ErrorClass::ARG,
+                format!("the error handler was made for a {have}; pass one made for a {want}"),
+            ));
         }
         // With its handle, which MPI_*_get_errhandler must return while the program has it.
         self.set.insert(place, (handle, handler));
@@ -116,7 +126,7 @@ impl Errhandlers {
         }
     }
 
-    /// Whether the program has set a handler on the object.
+    /// Returns `true` if the program has set a handler on the object.
     pub fn is_set(&self, place: Place) -> bool {
         self.set.contains_key(&place)
     }
@@ -129,7 +139,9 @@ impl Errhandlers {
             None => Ok(ERRORS_ARE_FATAL),
             Some((handle, handler)) => match self.table.held(place.2, handle) {
                 // A freed handle's number may be another handler's by now: the object decides.
-                Ok(have) if Rc::ptr_eq(have, &handler) => self.table.share_again(place.2, handle).map(|()| handle),
+                Ok(have) if Rc::ptr_eq(have, &handler) => {
+                    self.table.share_again(place.2, handle).map(|()| handle)
+                }
                 _ => self.intern(place.2, handler),
             },
         }
@@ -182,7 +194,10 @@ mod tests {
         assert!(handlers.free(3, handle).is_err());
         let child = (Object::Comm, 1, 3);
         handlers.inherit(WORLD, child);
-        assert_eq!(**handlers.of(child), Errhandler::User { object: Object::Comm, function: 0xf00, convention: 0 });
+        assert_eq!(
+            **handlers.of(child),
+            Errhandler::User { object: Object::Comm, function: 0xf00, convention: 0 }
+        );
         let again = handlers.get(child).unwrap();
         handlers.free(3, again).unwrap();
         handlers.forget(child);

@@ -24,16 +24,38 @@ pub struct Failure {
     pub class: ErrorClass,
     /// What was wrong, which argument, what to do.
     pub text: String,
-    /// Whether the rank had entered the collective that failed; one that fails before was refused.
+    /// `true` if the rank had entered the collective that failed; one that fails before was refused.
     // A call that failed before entering must still count for the others (`collective::refused`).
     pub entered: bool,
+    /// The object on which the failed operation works, where a request stands for it.
+    pub scope: Option<FailureScope>,
+}
+
+/// The object on which the operation of a request works. A call that names only requests hands the failure to
+/// this object's error handler (MPI 5.0 section 9.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FailureScope {
+    /// The communicator of the rank with this context.
+    Context(u32),
+    /// The communicator at this index.
+    Comm(u32),
+    /// The window at this index.
+    Win(u32),
+    /// The file at this index.
+    File(u32),
 }
 
 impl Failure {
     /// A boxed failure, ready for `Err`.
     #[cold]
     pub fn new(class: ErrorClass, text: impl Into<String>) -> Box<Failure> {
-        Box::new(Failure { class, text: text.into(), entered: false })
+        Box::new(Failure { class, text: text.into(), entered: false, scope: None })
+    }
+
+    /// Sets the object on which the failed operation works. The first one that is set stays.
+    pub fn within(mut self: Box<Failure>, scope: impl Into<Option<FailureScope>>) -> Box<Failure> {
+        self.scope = self.scope.or(scope.into());
+        self
     }
 
     /// Of a collective that the rank had entered.

@@ -1,4 +1,5 @@
-//! Files (MPI 5.0 chapter 14): one shared object a process, whatever the number of its members. What is done with them is another crate's.
+//! Files (MPI 5.0 chapter 14): one shared object a process, whatever the number of its members. What is done
+//! with them is another crate's.
 
 use crate::abi;
 use crate::error::ErrorClass;
@@ -19,7 +20,8 @@ pub struct File {
     pub name: Rc<str>,
     /// The rank (world number) whose process decides what has an order: that of the first member.
     pub home: u32,
-    /// The one rank (world number) whose it is, if it was opened on a communicator that every rank has for itself.
+    /// The one rank (world number) whose it is, if it was opened on a communicator that every rank has for
+    /// itself.
     pub owner: Option<u32>,
 }
 
@@ -30,7 +32,8 @@ impl OfGroup for File {
     fn owner(&self) -> Option<u32> {
         self.owner
     }
-    const NAMING: (ErrorClass, usize, &'static str, &'static str) = (ErrorClass::FILE, FILE_NULL, "MPI_FILE_NULL", "file");
+    const NAMING: (ErrorClass, usize, &'static str, &'static str) =
+        (ErrorClass::FILE, FILE_NULL, "MPI_FILE_NULL", "file");
 }
 
 /// All files that a process's ranks have open.

@@ -95,8 +95,8 @@ impl Group {
     }
 
     /// The world ranks in this order; all different.
-    // Looked at once, so that whatever is regular is a few words however it was made, and equal groups have one
-    // form.
+    // Looked at once, so that whatever is regular is a few words however it was made, and equal groups have
+    // one form.
     pub fn from_ranks(ranks: Vec<u32>) -> Rc<Group> {
         let size = ranks.len() as u32;
         match progression(&ranks) {
@@ -111,7 +111,8 @@ impl Group {
         match progression(&table[start as usize..][..size as usize]) {
             Some((first, stride)) => Group::range(first, stride, size),
             None => {
-                let members = Members::Table { table, start, inverse: OnceCell::new(), hash: OnceCell::new() };
+                let members =
+                    Members::Table { table, start, inverse: OnceCell::new(), hash: OnceCell::new() };
                 Rc::new(Group { members, size })
             }
         }
@@ -125,16 +126,18 @@ impl Group {
         }
     }
 
-    /// Whether all members are in `other`; O(1) for consecutive ranks, so that a million ranks may ask.
+    /// Returns `true` if all members are in `other`; O(1) for consecutive ranks, so that a million ranks may
+    /// ask.
     pub fn is_within(&self, other: &Group) -> bool {
         let consecutive = |group: &Group| matches!(group.members, Members::Range { stride: 1, .. });
         if self.size > 0 && consecutive(self) && consecutive(other) {
-            return other.rank_of(self.world_rank(0)).is_some() && other.rank_of(self.world_rank(self.size - 1)).is_some();
+            return other.rank_of(self.world_rank(0)).is_some()
+                && other.rank_of(self.world_rank(self.size - 1)).is_some();
         }
         (0..self.size).all(|rank| other.rank_of(self.world_rank(rank)).is_some())
     }
 
-    /// How many members there are.
+    /// Returns how many members there are.
     #[inline]
     pub fn size(&self) -> u32 {
         self.size
@@ -182,9 +185,10 @@ impl Group {
                 let table = self.table();
                 match inverse.get_or_init(|| invert(table)) {
                     Inverse::Ascending => table.binary_search(&world_rank).ok().map(|rank| rank as u32),
-                    Inverse::Dense { least, ranks } => {
-                        ranks.get(world_rank.checked_sub(*least)? as usize).copied().filter(|&rank| rank != u32::MAX)
-                    }
+                    Inverse::Dense { least, ranks } => ranks
+                        .get(world_rank.checked_sub(*least)? as usize)
+                        .copied()
+                        .filter(|&rank| rank != u32::MAX),
                     Inverse::Sparse(ranks) => ranks.get(&world_rank).copied(),
                 }
             }
@@ -204,12 +208,16 @@ impl Group {
         }
     }
 
-    /// How many members are among the `count` world ranks from `first` on; O(1) for neighbouring ranks, else O(size).
+    /// Returns how many members are among the `count` world ranks from `first` on; O(1) for neighbouring
+    /// ranks, else O(size).
     pub fn members_between(&self, first: u32, count: u32) -> u32 {
         let end = u64::from(first) + u64::from(count);
         match self.as_range() {
             Some((start, 1)) => {
-                let (from, to) = (u64::from(start).max(first.into()), (u64::from(start) + u64::from(self.size())).min(end));
+                let (from, to) = (
+                    u64::from(start).max(first.into()),
+                    (u64::from(start) + u64::from(self.size())).min(end),
+                );
                 to.saturating_sub(from) as u32
             }
             _ => self.iter().filter(|&rank| rank >= first && u64::from(rank) < end).count() as u32,
@@ -223,7 +231,7 @@ impl Group {
         }
     }
 
-    /// Whether both have the same members in the same order.
+    /// Returns `true` if both have the same members in the same order.
     // O(1) for ranges, and O(size) for tables: the hash was compared before, so that few are.
     pub fn same(&self, other: &Group) -> bool {
         if self.size != other.size || std::ptr::eq(self, other) {
@@ -231,7 +239,9 @@ impl Group {
         }
         // Regular members always become ranges, so the forms agree where the groups do.
         match (&self.members, &other.members) {
-            (Members::Range { first: a, stride: x }, Members::Range { first: b, stride: y }) => a == b && x == y,
+            (Members::Range { first: a, stride: x }, Members::Range { first: b, stride: y }) => {
+                a == b && x == y
+            }
             (Members::Table { .. }, Members::Table { .. }) => self.table() == other.table(),
             _ => false,
         }
@@ -268,9 +278,10 @@ impl Group {
     pub fn check(&self, rank: i32) -> Result<u32> {
         match u32::try_from(rank) {
             Ok(rank) if rank < self.size => Ok(rank),
-            _ => {
-                Err(Failure::new(ErrorClass::RANK, format!("rank {rank} is not in a group of {}; ranks are from 0 to size - 1", self.size)))
-            }
+            _ => Err(Failure::new(
+                ErrorClass::RANK,
+                format!("rank {rank} is not in a group of {}; ranks are from 0 to size - 1", self.size),
+            )),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Handle tables of the objects that programs make: [`Shared`] by the ranks that make them alike, or [`Owned`] by one;
-//! and [`Grouped`], of objects that a group of ranks makes together.
+//! Handle tables of the objects that programs make: [`Shared`] by the ranks that make them alike, or
+//! [`Owned`] by one; and [`Grouped`], of objects that a group of ranks makes together.
 
 mod grouped;
 mod names;
@@ -45,7 +45,9 @@ fn invalid(Naming { noun, class, null }: Naming, handle: usize) -> Box<Failure> 
         if handle == null {
             format!("the {noun} is the null handle; pass a valid {noun}")
         } else {
-            format!("{handle:#x} is not a valid {noun}: it was never created, it is freed already, or another rank made it")
+            format!(
+                "{handle:#x} is not a valid {noun}: it was never created, it is freed already, or another rank made it"
+            )
         },
     )
 }

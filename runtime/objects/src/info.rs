@@ -41,7 +41,11 @@ impl Info {
         if value.len() >= MAX_INFO_VAL {
             return Err(Failure::new(
                 ErrorClass::INFO_VALUE,
-                format!("the value of info key \"{key}\" has {} bytes; it may have up to {}", value.len(), MAX_INFO_VAL - 1),
+                format!(
+                    "the value of info key \"{key}\" has {} bytes; it may have up to {}",
+                    value.len(),
+                    MAX_INFO_VAL - 1
+                ),
             ));
         }
         match self.pairs.iter_mut().find(|pair| &*pair.0 == key) {
@@ -71,7 +75,10 @@ impl Info {
                 self.pairs.remove(at);
                 Ok(())
             }
-            None => Err(Failure::new(ErrorClass::INFO_NOKEY, format!("the info object has no key \"{key}\"; nothing to delete"))),
+            None => Err(Failure::new(
+                ErrorClass::INFO_NOKEY,
+                format!("the info object has no key \"{key}\"; nothing to delete"),
+            )),
         }
     }
 
@@ -80,7 +87,7 @@ impl Info {
         self.pairs.len()
     }
 
-    /// Whether no key is set.
+    /// Returns `true` if no key is set.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
@@ -90,9 +97,17 @@ impl Info {
     /// # Errors
     /// `MPI_ERR_ARG` for an index that is not below the number of keys.
     pub fn nth_key(&self, index: i32) -> Result<&str> {
-        usize::try_from(index).ok().and_then(|index| self.pairs.get(index)).map(|pair| &*pair.0).ok_or_else(|| {
-            Failure::new(ErrorClass::ARG, format!("n is {index}; it must be from 0 to the number of keys, {}, less 1", self.pairs.len()))
-        })
+        usize::try_from(index).ok().and_then(|index| self.pairs.get(index)).map(|pair| &*pair.0).ok_or_else(
+            || {
+                Failure::new(
+                    ErrorClass::ARG,
+                    format!(
+                        "n is {index}; it must be from 0 to the number of keys, {}, less 1",
+                        self.pairs.len()
+                    ),
+                )
+            },
+        )
     }
 
     /// All pairs in order.
@@ -116,7 +131,10 @@ impl Default for Infos {
 impl Infos {
     /// A table with the contents of `MPI_INFO_ENV`.
     pub fn new(env: Info) -> Infos {
-        Infos { table: Owned::new(Naming { noun: "info object", class: ErrorClass::INFO, null: INFO_NULL }), env }
+        Infos {
+            table: Owned::new(Naming { noun: "info object", class: ErrorClass::INFO, null: INFO_NULL }),
+            env,
+        }
     }
 
     /// Sets the contents of `MPI_INFO_ENV`.
@@ -155,7 +173,7 @@ impl Infos {
         self.table.remove(rank, handle).map(|_| ())
     }
 
-    /// How many info objects are live.
+    /// Returns how many info objects are live.
     pub fn live(&self) -> usize {
         self.table.live()
     }
@@ -180,7 +198,10 @@ mod tests {
             info.set(key, value).unwrap();
         }
         assert_eq!(info.iter().collect::<Vec<_>>(), [("b", "3"), ("a", "2")]);
-        assert_eq!((info.nth_key(1).unwrap(), info.get("b").unwrap(), info.get("c").unwrap()), ("a", Some("3"), None));
+        assert_eq!(
+            (info.nth_key(1).unwrap(), info.get("b").unwrap(), info.get("c").unwrap()),
+            ("a", Some("3"), None)
+        );
         info.delete("b").unwrap();
         assert_eq!(info.delete("b").unwrap_err().class, ErrorClass::INFO_NOKEY);
         assert_eq!(info.nth_key(1).unwrap_err().class, ErrorClass::ARG);

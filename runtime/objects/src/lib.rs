@@ -1,5 +1,6 @@
-//! MPI's opaque objects as values: error classes, handles, groups, communicators, datatypes, operations, topologies, info, attributes, error
-//! handlers; and the constants of the ABI, typed once. Knows nothing of messages, ranks that run, memory of the program, or virtual time.
+//! MPI's opaque objects as values: error classes, handles, groups, communicators, datatypes, operations,
+//! topologies, info, attributes, error handlers; and the constants of the ABI, typed once. Knows nothing of
+//! messages, ranks that run, memory of the program, or virtual time.
 
 pub mod abi;
 pub mod attribute;
@@ -15,7 +16,7 @@ pub mod info;
 pub mod op;
 mod registry;
 pub mod session;
-pub mod slab;
+pub use engine::slab;
 pub mod topology;
 mod wide;
 pub mod win;

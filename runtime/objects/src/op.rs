@@ -58,7 +58,8 @@ impl Predefined {
         self as usize
     }
 
-    /// Whether it takes elements that MPI defines it not for: arithmetic and logic on characters and bytes, as other implementations allow.
+    /// Returns `true` if it takes elements that MPI defines it not for: arithmetic and logic on characters
+    /// and bytes, as other implementations allow.
     pub fn is_lenient_on(self, element: Element) -> bool {
         let bits = matches!(self, Predefined::Band | Predefined::Bor | Predefined::Bxor);
         match element {
@@ -69,7 +70,8 @@ impl Predefined {
         }
     }
 
-    /// What one element of `datatype` is to this operation, and how to combine packed buffers of them.
+    /// Returns what one element of `datatype` is to this operation, and how to combine packed buffers of
+    /// them.
     ///
     /// # Errors
     /// `MPI_ERR_OP` where the table of MPI 5.0 section 6.9.2 has no such combination; `type_name`
@@ -87,14 +89,19 @@ impl Predefined {
         };
         kernel(self, element).map(|kernel| (element, kernel)).ok_or_else(|| {
             let way_out = match element {
-                Element::One(_) if matches!(self, Predefined::Maxloc | Predefined::Minloc) => "use a pair type such as MPI_DOUBLE_INT",
+                Element::One(_) if matches!(self, Predefined::Maxloc | Predefined::Minloc) => {
+                    "use a pair type such as MPI_DOUBLE_INT"
+                }
                 _ => "use another operation or make one with MPI_Op_create",
             };
             let noun = match element {
                 Element::One(kind) => kind.noun(),
                 Element::Pair(..) => "pairs",
             };
-            Failure::new(ErrorClass::OP, format!("{} is not defined for {noun} of type {}; {way_out}", self.name(), type_name()))
+            Failure::new(
+                ErrorClass::OP,
+                format!("{} is not defined for {noun} of type {}; {way_out}", self.name(), type_name()),
+            )
         })
     }
 }
@@ -106,13 +113,13 @@ pub type UserFunction = Rc<dyn Fn(usize, usize, i64, usize)>;
 
 /// An operation of `MPI_Op_create`; it runs only while the rank that gave it is mounted.
 pub struct User {
-    /// Whether the program declared it commutative.
+    /// `true` if the program declared it commutative.
     pub commute: bool,
     /// The function's address, by which equal operations of several ranks are found.
-    // By address and not by the closure: ranks of one image pass the same function, and share one operation for
-    // it.
+    // By address and not by the closure: ranks of one image pass the same function, and share one operation
+    // for it.
     pub function: usize,
-    /// Whether it came through `MPI_Op_create_c`, and takes an `MPI_Count *`.
+    /// `true` if it came through `MPI_Op_create_c`, and takes an `MPI_Count *`.
     pub large: bool,
     /// Calls the function.
     pub call: UserFunction,

@@ -13,8 +13,8 @@ use crate::session::Sessions;
 use crate::win::Wins;
 
 /// The objects of a process's ranks, by kind: shared by the ranks that made them alike.
-// One struct and not one global each: a process may have several worlds (tests do), and what a call changes is
-// in its arguments.
+// One struct and not one global each: a process may have several worlds (tests do), and what a call changes
+// is in its arguments.
 pub struct Objects {
     /// Communicators.
     pub comms: Comms,
@@ -58,19 +58,23 @@ impl Objects {
         }
     }
 
-    /// Whether ranks of the process may have memory, or parts of files, that others reach without a call of theirs.
+    /// Returns `true` if ranks of the process may have memory, or parts of files, that others reach without a
+    /// call of theirs.
     pub fn have_targets(&self) -> bool {
         !self.wins.is_empty() || !self.files.is_empty()
     }
 
-    /// The pair type of a [`Constructor::ValueIndex`], where `MPI_MAXLOC` is defined for it; one handle for all ranks and all time.
+    /// The pair type of a [`Constructor::ValueIndex`], where `MPI_MAXLOC` is defined for it; one handle for
+    /// all ranks and all time.
     ///
     /// # Errors
     /// What [`Datatype::new`] fails with.
     pub fn pair(&mut self, constructor: Constructor) -> Result<Option<usize>> {
         // Here and not at the types: they know of no operation.
         match Datatype::new(constructor.clone())?.element {
-            Some(element @ Element::Pair(_, index)) if index.is_integer() && op::kernel(Predefined::Maxloc, element).is_some() => {
+            Some(element @ Element::Pair(_, index))
+                if index.is_integer() && op::kernel(Predefined::Maxloc, element).is_some() =>
+            {
                 self.types.permanent(constructor).map(Some)
             }
             _ => Ok(None),

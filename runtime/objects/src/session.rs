@@ -1,9 +1,10 @@
 //! Sessions (MPI 5.0 section 11.3): a rank's own handles to MPI, and what was derived from each.
 //!
-//! The runtime behind all of them is one, so a session holds no more than what it was asked for. Which groups and communicators come from it matters to one thing alone, the
-//! buffer that is attached to a session, and is kept for those ranks only that have opened sessions.
-//! While one is open, calls are allowed outside the time between `MPI_Init` and `MPI_Finalize` (`cabi/edge.rs`, on the path that such calls took before to their refusal, so
-//! that others pay nothing).
+//! The runtime behind all of them is one, so a session holds no more than what it was asked for. Which groups
+//! and communicators come from it matters to one thing alone, the buffer that is attached to a session, and
+//! is kept for those ranks only that have opened sessions. While one is open, calls are allowed outside the
+//! time between `MPI_Init` and `MPI_Finalize` (`cabi/edge.rs`, on the path that such calls took before to
+//! their refusal, so that others pay nothing).
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;
@@ -15,7 +16,8 @@ use std::rc::Rc;
 /// `MPI_SESSION_NULL`
 pub const SESSION_NULL: usize = crate::abi::MPI_SESSION_NULL;
 
-/// The process sets that there are, in the order of `MPI_Session_get_nth_pset`: the two that MPI 5.0 section 11.3.2 asks for.
+/// The process sets that there are, in the order of `MPI_Session_get_nth_pset`: the two that MPI 5.0 section
+/// 11.3.2 asks for.
 pub const PROCESS_SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
 
 /// A session of one rank.
@@ -31,8 +33,8 @@ struct Session {
 pub struct Sessions {
     slab: Slab<Session>,
     /// Sessions that a rank has open, for those that have any.
-    // A count beside the sessions themselves: whether a rank has any is asked on each call that it makes before
-    // MPI_Init, and must not walk them.
+    // A count beside the sessions themselves: whether a rank has any is asked on each call that it makes
+    // before MPI_Init, and must not walk them.
     open: FxHashMap<u32, u32>,
     /// Handles of groups and of communicators, each with its rank, that were derived from a session.
     groups: FxHashMap<(u32, usize), usize>,
@@ -47,7 +49,8 @@ impl Sessions {
     }
 
     fn get(&self, rank: u32, handle: usize) -> Result<&Session> {
-        // The handles of all ranks are places in one slab: another rank's session would be found under its number.
+        // The handles of all ranks are places in one slab: another rank's session would be found under its
+        // number.
         let found = handle::decode(handle).and_then(|index| self.slab.get(index));
         found.filter(|session| session.owner == rank).ok_or_else(|| {
             let why = if handle == SESSION_NULL {
@@ -67,7 +70,7 @@ impl Sessions {
         self.get(rank, handle).map(|_| ())
     }
 
-    /// What the rank may do with threads.
+    /// Returns what the rank may do with threads.
     ///
     /// # Errors
     /// `MPI_ERR_SESSION`.
@@ -75,7 +78,8 @@ impl Sessions {
         self.get(rank, handle).map(|session| session.threads)
     }
 
-    /// Whether the rank has any session open, so that it may call MPI outside the time between `MPI_Init` and `MPI_Finalize`.
+    /// Returns `true` if the rank has any session open, so that it may call MPI outside the time between
+    /// `MPI_Init` and `MPI_Finalize`.
     pub fn any(&self, rank: u32) -> bool {
         self.open.contains_key(&rank)
     }

@@ -20,7 +20,8 @@ use std::rc::Rc;
 pub const NOBODY: u32 = u32::MAX;
 
 /// The topology of a communicator, in its own ranks.
-// Whole on every process: a neighbourhood collective then knows all members' neighbours without asking anybody.
+// Whole on every process: a neighbourhood collective then knows all members' neighbours without asking
+// anybody.
 #[derive(Debug)]
 pub enum Topology {
     /// `MPI_CART`
@@ -57,7 +58,7 @@ impl Topology {
         }
     }
 
-    /// How many sources and destinations.
+    /// Returns how many sources and destinations.
     pub fn degrees(&self, me: u32) -> (usize, usize) {
         match self {
             Topology::Cart(cart) => (2 * cart.ndims(), 2 * cart.ndims()),
@@ -67,8 +68,8 @@ impl Topology {
     }
 
     /// The sources alone, in place of what `list` has.
-    // Into the caller's list: the time plane asks once for each member, and an allocation each would be most of
-    // its work.
+    // Into the caller's list: the time plane asks once for each member, and an allocation each would be most
+    // of its work.
     pub fn sources(&self, me: u32, list: &mut Vec<u32>) {
         list.clear();
         match self {
@@ -94,7 +95,10 @@ impl Topology {
     /// # Errors
     /// `MPI_ERR_RANK` for an edge to a rank that is not in the communicator, `MPI_ERR_ARG` where
     /// some ranks gave weights and others did not.
-    pub fn distributed<P: Into<Part>>(size: u32, parts: impl Iterator<Item = (u32, P)>) -> crate::error::Result<Topology> {
+    pub fn distributed<P: Into<Part>>(
+        size: u32,
+        parts: impl Iterator<Item = (u32, P)>,
+    ) -> crate::error::Result<Topology> {
         Edges::new(size, parts.map(|(rank, part)| (rank, part.into()))).map(Topology::DistGraph)
     }
 }

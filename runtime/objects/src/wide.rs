@@ -73,7 +73,8 @@ impl Unpacked {
                 let below = (MIN_EXPONENT - exponent).max(0);
                 let significand = jam(significand, below as u32);
                 let drop = TOP + 1 - bits;
-                let (kept, lost, half) = (significand >> drop, significand & ((1 << drop) - 1), 1 << (drop - 1));
+                let (kept, lost, half) =
+                    (significand >> drop, significand & ((1 << drop) - 1), 1 << (drop - 1));
                 let mut rounded = kept + u128::from(lost > half || (lost == half && kept & 1 == 1));
                 let mut exponent = exponent + below;
                 if rounded >> bits != 0 {
@@ -106,7 +107,10 @@ impl Unpacked {
             (Zero { .. }, _) => other,
             (_, Zero { .. }) => self,
             (Finite { exponent: a, .. }, Finite { exponent: b, .. }) if a < b => other.add(self),
-            (Finite { negative: a, exponent, significand: x }, Finite { negative: b, exponent: lesser, significand: y }) => {
+            (
+                Finite { negative: a, exponent, significand: x },
+                Finite { negative: b, exponent: lesser, significand: y },
+            ) => {
                 let y = jam(y, (exponent - lesser) as u32);
                 if a == b {
                     normalise(a, exponent, x + y)
@@ -147,7 +151,9 @@ impl Unpacked {
             _ => Some(match (self.negative(), other.negative()) {
                 (false, false) => magnitude(self).cmp(&magnitude(other)),
                 (true, true) => magnitude(other).cmp(&magnitude(self)),
-                (false, true) if matches!(self, Zero { .. }) && matches!(other, Zero { .. }) => Ordering::Equal,
+                (false, true) if matches!(self, Zero { .. }) && matches!(other, Zero { .. }) => {
+                    Ordering::Equal
+                }
                 (false, true) => Ordering::Greater,
                 (true, false) => Ordering::Less,
             }),
@@ -254,7 +260,10 @@ impl F128 {
     }
     fn pack(value: Unpacked) -> F128 {
         let (negative, biased, significand) = value.round(113);
-        F128((significand & ((1 << 112) - 1) | (biased as u128) << 112 | u128::from(negative) << 127).to_le_bytes())
+        F128(
+            (significand & ((1 << 112) - 1) | (biased as u128) << 112 | u128::from(negative) << 127)
+                .to_le_bytes(),
+        )
     }
 }
 impl Neg for F128 {
@@ -345,7 +354,9 @@ macro_rules! complex {
         impl $name {
             /// From its bytes in memory.
             pub fn from_ne_bytes(bytes: [u8; 2 * size_of::<$part>()]) -> $name {
-                let part = |chunk: Option<&[u8; size_of::<$part>()]>| <$part>::from_ne_bytes(*chunk.expect("half of the bytes"));
+                let part = |chunk: Option<&[u8; size_of::<$part>()]>| {
+                    <$part>::from_ne_bytes(*chunk.expect("half of the bytes"))
+                };
                 $name(part(bytes.first_chunk()), part(bytes.last_chunk()))
             }
             /// Its bytes in memory.
@@ -385,11 +396,16 @@ mod tests {
     /// An `f64` as the wider types hold it, built from the definition of binary64.
     fn unpack(value: f64) -> Unpacked {
         let bits = value.to_bits();
-        let (negative, biased, fraction) = (bits >> 63 != 0, (bits >> 52 & 0x7ff) as i32, u128::from(bits & ((1 << 52) - 1)));
+        let (negative, biased, fraction) =
+            (bits >> 63 != 0, (bits >> 52 & 0x7ff) as i32, u128::from(bits & ((1 << 52) - 1)));
         match biased {
             0x7ff if fraction != 0 => Nan,
             0x7ff => Infinite { negative },
-            _ => normalise(negative, biased.max(1) - 1023, (fraction | u128::from(biased != 0) << 52) << (TOP - 52)),
+            _ => normalise(
+                negative,
+                biased.max(1) - 1023,
+                (fraction | u128::from(biased != 0) << 52) << (TOP - 52),
+            ),
         }
     }
     /// The nearest `f64` whose exponent is that of a normal number.

@@ -1,4 +1,5 @@
-//! Windows (MPI 5.0 chapter 12): one shared object a process, whatever the number of its members. What is done with them is another crate's.
+//! Windows (MPI 5.0 chapter 12): one shared object a process, whatever the number of its members. What is
+//! done with them is another crate's.
 
 use crate::abi;
 use crate::error::ErrorClass;
@@ -45,7 +46,11 @@ impl Units {
     /// Of these, by member.
     pub fn of(units: impl Iterator<Item = i64> + Clone) -> Units {
         let first = units.clone().next().unwrap_or(1);
-        if units.clone().all(|unit| unit == first) { Units::Same(first) } else { Units::Each(units.collect()) }
+        if units.clone().all(|unit| unit == first) {
+            Units::Same(first)
+        } else {
+            Units::Each(units.collect())
+        }
     }
     /// A member's.
     #[inline]
@@ -57,7 +62,8 @@ impl Units {
     }
 }
 
-/// A window: 16 bytes a member beyond the memory that the members give, and no more as long as nobody says anything of its own about it.
+/// A window: 16 bytes a member beyond the memory that the members give, and no more as long as nobody says
+/// anything of its own about it.
 // Bases and sizes of all members are on every process: an origin finds out whether an access is in bounds
 // without asking the target.
 #[derive(Debug)]
@@ -70,7 +76,8 @@ pub struct Win {
     pub exposed: Box<[Exposed]>,
     /// By member.
     pub units: Units,
-    /// The one rank (world number) whose it is, if it was made on a communicator that every rank has for itself.
+    /// The one rank (world number) whose it is, if it was made on a communicator that every rank has for
+    /// itself.
     pub owner: Option<u32>,
 }
 
@@ -81,7 +88,8 @@ impl OfGroup for Win {
     fn owner(&self) -> Option<u32> {
         self.owner
     }
-    const NAMING: (ErrorClass, usize, &'static str, &'static str) = (ErrorClass::WIN, WIN_NULL, "MPI_WIN_NULL", "window");
+    const NAMING: (ErrorClass, usize, &'static str, &'static str) =
+        (ErrorClass::WIN, WIN_NULL, "MPI_WIN_NULL", "window");
 }
 
 /// All windows of a process, and their names.

@@ -1,4 +1,5 @@
-//! Amounts over virtual time, in a fixed number of equal stretches: these are doubled whenever the run gets longer than they reach.
+//! Amounts over virtual time, in a fixed number of equal stretches: these are doubled whenever the run gets
+//! longer than they reach.
 
 use engine::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -37,7 +38,8 @@ impl Bins {
             return;
         }
         for bin in first..=last {
-            let (begin, end) = ((bin << self.width).max(from), ((u128::from(bin) + 1) << self.width).min(until.into()));
+            let (begin, end) =
+                ((bin << self.width).max(from), ((u128::from(bin) + 1) << self.width).min(until.into()));
             self.sums[bin as usize] += (end - u128::from(begin)) * amount;
         }
     }
@@ -118,7 +120,9 @@ mod tests {
         stays.iter().for_each(|&(from, span, amount)| add(&mut whole, from, span, amount));
         for cut in 0..=stays.len() {
             let mut parts = [Bins::default(), Bins::default()];
-            stays.iter().enumerate().for_each(|(at, &(from, span, amount))| add(&mut parts[usize::from(at >= cut)], from, span, amount));
+            stays.iter().enumerate().for_each(|(at, &(from, span, amount))| {
+                add(&mut parts[usize::from(at >= cut)], from, span, amount)
+            });
             let [mut all, other] = parts;
             all.add_all(&other);
             assert_eq!(all, whole, "cut at {cut}");

@@ -1,4 +1,5 @@
-//! Where the time of a run went, call site by call site (`-xsim-profile`, docs/report.md): what the report has of it. Times are picoseconds.
+//! The profile in the report: the time of a run, call site by call site (`-xsim-profile`,
+//! docs/reference/report.md). Times are picoseconds.
 
 use crate::collective::CollectiveCost;
 use crate::report::Spread;
@@ -39,12 +40,14 @@ pub struct SiteCost {
     pub time: Moments,
     /// Waiting within them.
     pub wait: Moments,
-    /// Calls by duration: those of less than 2^n ps and at least half of that, for each n that has any; 0 took no time.
+    /// Calls by duration: those of less than 2^n ps and at least half of that, for each n that has any; 0
+    /// took no time.
     pub histogram: Vec<(u32, u64)>,
     /// Waiting by its reason; what is missing to all waiting is messages under way.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub states: BTreeMap<WaitState, Lost>,
-    /// These calls by the callers of their place, those that took most first; nothing if nobody asked for them.
+    /// These calls by the callers of their place, those that took most first; nothing if nobody asked for
+    /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<ChainCost>,
 }
@@ -104,7 +107,8 @@ pub struct Lost {
     pub max_by: u32,
 }
 
-/// What ranks did, in equal stretches of virtual time from its beginning. Of each, the times of all ranks together.
+/// Times of what ranks did, in equal stretches of virtual time from its beginning. Of each, the times of all
+/// ranks together.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Series {
     /// The length of a stretch.
@@ -115,7 +119,8 @@ pub struct Series {
     pub mpi_ps: Vec<u128>,
     /// Waiting.
     pub wait_ps: Vec<u128>,
-    /// Bytes of point-to-point messages under way, in the mean of the stretch: from sending to arrival, above the eager limit from asking.
+    /// Bytes of point-to-point messages under way, in the mean of the stretch: from sending to arrival, above
+    /// the eager limit from asking.
     #[serde(default)]
     pub under_way_bytes: Vec<u128>,
     /// How busy the links of a network of packets were.
@@ -123,7 +128,8 @@ pub struct Series {
     pub links: Option<LinkUse>,
 }
 
-/// How busy links were, in equal stretches of virtual time from its beginning; in ten-thousandths of each, the last of which ends with the run.
+/// The use of links, in equal stretches of virtual time from its beginning; in ten-thousandths of each, the
+/// last of which ends with the run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct LinkUse {
     /// The length of a stretch.
@@ -134,7 +140,8 @@ pub struct LinkUse {
     pub most: Vec<u16>,
 }
 
-/// A region of the program: what ranks did between its beginnings and its ends. Ranks that were never there count as well, with nought.
+/// A region of the program: what ranks did between its beginnings and its ends. Ranks that were never there
+/// count as well, with nought.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RegionCost {
     /// What the program calls it.

@@ -1,5 +1,6 @@
-//! What of a program MPI does not promise to work (`check/faults.rs`), and what ranks leave behind when they finalize MPI: objects that were not freed,
-//! requests that were not completed, messages that nobody received.
+//! What of a program MPI does not promise to work (`check/faults.rs`), and what ranks leave behind when they
+//! finalize MPI: objects that were not freed, requests that were not completed, messages that nobody
+//! received.
 
 mod faults;
 
@@ -28,7 +29,12 @@ struct Tally {
 impl Tally {
     /// One more, of a rank that is no lower than those before.
     fn add(&mut self, rank: u32) {
-        self.add_all(&Tally { count: 1, ranks: u64::from(self.count == 0 || self.last != rank), first: rank, last: rank });
+        self.add_all(&Tally {
+            count: 1,
+            ranks: u64::from(self.count == 0 || self.last != rank),
+            first: rank,
+            last: rank,
+        });
     }
     fn add_all(&mut self, other: &Tally) {
         self.first = if self.count == 0 { other.first } else { self.first.min(other.first) };
@@ -50,7 +56,8 @@ struct Part {
     sites: Vec<(u32, String)>,
 }
 
-/// Tells at the end of the run what was found (`-xsim-check`), folded by the place in the program: memory by sites and not by ranks.
+/// Tells at the end of the run what was found (`-xsim-check`), folded by the place in the program: memory by
+/// sites and not by ranks.
 #[derive(Default)]
 pub struct Check {
     symbols: Symbols,
@@ -61,14 +68,18 @@ pub struct Check {
     faults: Faults,
 }
 
-/// What an object is called in a sentence, and how a program gets rid of it.
+/// Returns what an object is called in a sentence, and how a program gets rid of it.
 fn words(class: Class) -> (&'static str, &'static str, &'static str) {
     let freed = "was never freed";
     match class {
         Class::Comm => ("a communicator", freed, "MPI_Comm_free"),
         Class::Datatype => ("a datatype", freed, "MPI_Type_free"),
         Class::Op => ("an operation", freed, "MPI_Op_free"),
-        Class::Request => ("a request", "was never completed, or not freed if it is persistent", "MPI_Wait or MPI_Request_free"),
+        Class::Request => (
+            "a request",
+            "was never completed, or not freed if it is persistent",
+            "MPI_Wait or MPI_Request_free",
+        ),
         Class::Group => ("a group", freed, "MPI_Group_free"),
         Class::Info => ("an info object", freed, "MPI_Info_free"),
         Class::Errhandler => ("an error handler", freed, "MPI_Errhandler_free"),
@@ -76,11 +87,16 @@ fn words(class: Class) -> (&'static str, &'static str, &'static str) {
         Class::File => ("a file", "was never closed", "MPI_File_close"),
         Class::Session => ("a session", "was never finalized", "MPI_Session_finalize"),
         Class::Message => ("a probed message", "was never received", "MPI_Mrecv"),
-        Class::Tool => ("a handle of the tool interface", freed, "the function of its kind, such as MPI_T_cvar_handle_free"),
+        Class::Tool => (
+            "a handle of the tool interface",
+            freed,
+            "the function of its kind, such as MPI_T_cvar_handle_free",
+        ),
     }
 }
 
-/// Whether the objects that a function gives are the standard's own, which nobody frees (MPI 5.0 sections 11.10.4, 19.1.5).
+/// Returns `true` if the objects that a function gives are the standard's own, which nobody frees (MPI 5.0
+/// sections 11.10.4, 19.1.5).
 fn gives_predefined(function: &str) -> bool {
     function == "MPI_Comm_get_parent" || function.starts_with("MPI_Type_create_f90_")
 }
@@ -98,7 +114,10 @@ fn object_sentence((class, function, site): &Made, tally: &Tally) -> String {
 }
 
 fn message_sentence((rank, source, tag, bytes): Message, tally: &Tally) -> String {
-    let from = source.map_or_else(|| "a rank of a communicator that was freed".to_owned(), |source| format!("rank {source}"));
+    let from = source.map_or_else(
+        || "a rank of a communicator that was freed".to_owned(),
+        |source| format!("rank {source}"),
+    );
     let all = on_ranks(tally);
     format!(
         "rank {rank} never received a message of {bytes} bytes with tag {tag} from {from} ({all}): post a receive for it, or do not send it"
@@ -137,8 +156,12 @@ impl Check {
             least = least.into_iter().chain(part.least).min();
         }
         let messages = least.map(|message| message_sentence(message, &messages));
-        let faults = faults.iter().map(|(fault, tally)| format!("{fault} ({}): {}", on_ranks(tally), fault.way()));
-        faults.chain(objects.iter().map(|(made, tally)| object_sentence(made, tally))).chain(messages).collect()
+        let faults =
+            faults.iter().map(|(fault, tally)| format!("{fault} ({}): {}", on_ranks(tally), fault.way()));
+        faults
+            .chain(objects.iter().map(|(made, tally)| object_sentence(made, tally)))
+            .chain(messages)
+            .collect()
     }
 }
 
@@ -177,7 +200,10 @@ impl Recorder for Check {
             Leftover::Object { function, .. } if gives_predefined(function) => {}
             Leftover::Object { class, function, site } => {
                 let site = self.sites.get(&site).map_or("an unknown place", String::as_str);
-                self.objects.entry((class as usize, function.to_owned(), site.to_owned())).or_default().add(rank);
+                self.objects
+                    .entry((class as usize, function.to_owned(), site.to_owned()))
+                    .or_default()
+                    .add(rank);
             }
             Leftover::Message { source, tag, bytes } => {
                 self.messages.add(rank);
@@ -192,10 +218,17 @@ impl Recorder for Check {
     }
 
     fn merge(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
-        let read = |part: &Vec<u8>| serde_json::from_slice(part).map_err(|why| format!("a process's findings cannot be read: {why}"));
+        let read = |part: &Vec<u8>| {
+            serde_json::from_slice(part).map_err(|why| format!("a process's findings cannot be read: {why}"))
+        };
         let parts: Vec<Part> = parts.iter().map(read).collect::<Result<_, _>>()?;
+        if parts.len() > 1 {
+            engine::stderr::line(format_args!(
+                "xsim: -xsim-check looks for sends that need a buffer in runs of one process"
+            ));
+        }
         for sentence in Check::sentences(parts) {
-            eprintln!("xsim: finding: {sentence}");
+            engine::stderr::line(format_args!("xsim: finding: {sentence}"));
         }
         Ok(())
     }
@@ -207,9 +240,13 @@ mod tests {
 
     fn left(check: &mut Check, rank: u32, comms: u32, message: Option<u64>) {
         for _ in 0..comms {
-            check.left_over(rank, &Leftover::Object { class: Class::Comm, function: "MPI_Comm_dup", site: 0 });
+            check
+                .left_over(rank, &Leftover::Object { class: Class::Comm, function: "MPI_Comm_dup", site: 0 });
         }
-        check.left_over(rank, &Leftover::Object { class: Class::Datatype, function: "MPI_Type_create_f90_real", site: 0 });
+        check.left_over(
+            rank,
+            &Leftover::Object { class: Class::Datatype, function: "MPI_Type_create_f90_real", site: 0 },
+        );
         if let Some(bytes) = message {
             check.left_over(rank, &Leftover::Message { source: Some(9), tag: 5, bytes });
         }
@@ -220,7 +257,8 @@ mod tests {
         let of = |split: &[(u32, u32)]| {
             let part = |&(first, end): &(u32, u32)| {
                 let mut check = Check::default();
-                (first..end).for_each(|rank| left(&mut check, rank, rank % 3, (rank > 2).then_some(u64::from(rank))));
+                (first..end)
+                    .for_each(|rank| left(&mut check, rank, rank % 3, (rank > 2).then_some(u64::from(rank))));
                 check.take_part()
             };
             Check::sentences(split.iter().map(part).collect())

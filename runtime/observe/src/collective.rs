@@ -1,10 +1,12 @@
-//! Which algorithms collective calls took, and how long others would have taken: what recorders are told, and what the report has.
+//! Algorithms that collective calls took, and how long others would have taken: what recorders are told, and
+//! what the report has.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Collective calls that took the same algorithm among as many members with about as many bytes.
-// Sizes fall into powers of two, so that a program whose messages are all differently long has no more kinds than there are bits.
+// Sizes fall into powers of two, so that a program whose messages are all differently long has no more kinds
+// than there are bits.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct CollectiveKind {
     /// Which collective, as `-xsim-coll` calls it.
@@ -13,16 +15,16 @@ pub struct CollectiveKind {
     pub algorithm: String,
     /// Members.
     pub members: u32,
-    /// Whether blocks may differ from member to member.
+    /// `true` if blocks may differ from member to member.
     pub irregular: bool,
-    /// Whether the operation commutes, if it is a reduction.
+    /// `true` if the operation commutes, if it is a reduction.
     pub commutative: bool,
     /// How many bits the bytes have that the decision tables look at.
     pub size_bits: u32,
 }
 
-/// One of the calls of a kind, from which the others' times follow: of those with most bytes that of the communicator whose ranks are the lowest, then that
-/// with the lowest root.
+/// One of the calls of a kind, from which the others' times follow: of those with most bytes that of the
+/// communicator whose ranks are the lowest, then that with the lowest root.
 // A total order, so that the example does not depend on which process has seen which call first.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Example {
@@ -34,20 +36,23 @@ pub struct Example {
     pub root: u32,
     /// Bytes of an element.
     pub element: u64,
-    /// Whether the operation is one of MPI's own.
+    /// `true` if the operation is one of MPI's own.
     pub predefined: bool,
 }
 
 impl Example {
     /// Its members in `MPI_COMM_WORLD`, in their order.
     pub fn members(&self) -> impl Iterator<Item = u32> + '_ {
-        let run = |&(first, stride, count): &(u32, i64, u32)| (0..i64::from(count)).map(move |at| (i64::from(first) + stride * at) as u32);
+        let run = |&(first, stride, count): &(u32, i64, u32)| {
+            (0..i64::from(count)).map(move |at| (i64::from(first) + stride * at) as u32)
+        };
         self.ranks.iter().flat_map(run)
     }
 
-    /// Whether this one stands for both.
+    /// Returns `true` if this one stands for both.
     fn leads(&self, other: &Example) -> bool {
-        let key = |example: &Example| (u64::MAX - example.bytes, example.root, example.element, example.predefined);
+        let key =
+            |example: &Example| (u64::MAX - example.bytes, example.root, example.element, example.predefined);
         (key(self).0, &self.ranks, key(self)) <= (key(other).0, &other.ranks, key(other))
     }
 }
@@ -86,11 +91,13 @@ pub struct CollectiveCost {
     pub most_bytes: u64,
     /// Calls, one for each member.
     pub calls: u64,
-    /// Their time from entry to return; of those that do not block the rest is in the calls that complete them.
+    /// Their time from entry to return; of those that do not block the rest is in the calls that complete
+    /// them.
     pub time_ps: u128,
     /// Waiting within it.
     pub wait_ps: u128,
-    /// How long one takes by each algorithm whose members enter at one time, this one's too; nothing where it was not found out.
+    /// The time that one takes by each algorithm whose members enter at one time, this one's too; nothing
+    /// where it was not found out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub takes_ps: BTreeMap<String, u64>,
     /// Why some or all of that is not known.

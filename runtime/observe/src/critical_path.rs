@@ -1,5 +1,6 @@
-//! What a run's time depends on (`-xsim-critical-path`, docs/report.md): the chain of computation and messages that ends last, and at which places
-//! time is lost because of which others. Times are picoseconds.
+//! The critical path of a run (`-xsim-critical-path`, docs/explanation/wait-states.md): the chain of
+//! computation and messages that ends last, and at which places time is lost because of which others. Times
+//! are picoseconds.
 
 use crate::waiting::WaitState;
 use serde::{Deserialize, Serialize};
@@ -15,13 +16,14 @@ pub struct CriticalPath {
     pub sites: Vec<PathSite>,
     /// How many ranks it passes.
     pub ranks: u64,
-    /// The ranks that have most of it, at most [`CriticalPath::RANKS`], those first; of equal ones the lowest.
+    /// The ranks that have most of it, at most [`CriticalPath::RANKS`], those first; of equal ones the
+    /// lowest.
     pub by_rank: Vec<PathRank>,
     /// Where time is lost and because of which place, what is lost most first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delays: Vec<Delay>,
-    /// What is lost because of each place, where late ranks that were waiting in turn hand it on to whom they waited for; the greatest first. Together they are
-    /// all that is lost.
+    /// The time that is lost because of each place, where late ranks that were waiting in turn hand it on to
+    /// whom they waited for; the greatest first. Together they are all that is lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub costs: Vec<DelayCost>,
 }
@@ -88,7 +90,8 @@ pub struct Delay {
     pub calls: u64,
     /// All that they lost.
     pub lost_ps: u128,
-    /// The part of it during which the late rank computed, directly before its call; in the rest it was in MPI itself, or did what led to earlier calls.
+    /// The part of it during which the late rank computed, directly before its call; in the rest it was in
+    /// MPI itself, or did what led to earlier calls.
     pub compute_ps: u128,
 }
 

@@ -1,11 +1,13 @@
-//! What a run cost: the profile that the running simulation adds to, and the report made of it. What its calls were: recorders listen.
-//! Others report to it; it knows nothing but virtual time.
+//! The cost of a run: the profile that the running simulation adds to, and the report made of it. What its
+//! calls were: recorders listen. Others report to it; it knows nothing but virtual time.
 
 mod bins;
 pub mod call_profile;
 mod check;
 pub mod collective;
+pub mod contribution;
 pub mod critical_path;
+pub mod intervals;
 pub mod log;
 mod part;
 mod profile;
@@ -20,12 +22,14 @@ pub use bins::Bins;
 pub use call_profile::CallProfile;
 pub use check::Check;
 pub use collective::{CollectiveCost, CollectiveKind};
+pub use contribution::Contribution;
 pub use critical_path::CriticalPath;
+pub use intervals::{Intervals, LongIntervals};
 pub use log::{Log, RankList};
 pub use part::{Part, Sum};
 pub use profile::{FunctionTally, Profile, RankTally};
 pub use recorder::Recorder;
-pub use report::{FunctionCost, Host, Job, Report, Simulated, Spread};
+pub use report::{EarlyEnd, EndCause, FunctionCost, Host, Job, Report, Simulated, Spread};
 pub use symbols::Symbols;
 pub use traffic::Traffic;
 pub use waiting::WaitState;

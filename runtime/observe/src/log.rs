@@ -1,8 +1,9 @@
 //! The log: a line of text for each call, in the order of virtual time.
 //!
-//! Each process appends the lines of its ranks to a part, `FILE.part0`; at the end the parts become `FILE`, ordered by entry, then
-//! rank, and a rank's calls of one instant as they returned. So the file is the same byte for byte on any number of processes. Of a run
-//! that did not come to its end (a crash) the parts are left.
+//! Each process appends the lines of its ranks to a part, `FILE.part0`; at the end the parts become `FILE`,
+//! ordered by entry, then rank, and a rank's calls of one instant as they returned. So the file is the same
+//! byte for byte on any number of processes. Of a run that did not come to its end (a crash) the parts are
+//! left.
 
 use crate::recorder::{Call, Class, Left, Matched, Object, Recorder, Status, Value};
 use engine::{Span, Time};
@@ -35,9 +36,11 @@ impl RankList {
     pub fn parse(text: &str) -> Result<RankList, String> {
         let range = |part: &str| engine::text::bounds(part).filter(|(first, last)| first <= last);
         let ranges: Option<Vec<_>> = text.split(',').map(range).collect();
-        ranges.map(RankList).ok_or_else(|| "write ranks and ranges of ranks with commas between them, such as 0-3,7".to_owned())
+        ranges.map(RankList).ok_or_else(|| {
+            "write ranks and ranges of ranks with commas between them, such as 0-3,7".to_owned()
+        })
     }
-    /// Whether `rank` is in; O(number of ranges).
+    /// Returns `true` if `rank` is in; O(number of ranges).
     pub fn contains(&self, rank: u32) -> bool {
         self.0.iter().any(|&(first, last)| (first..=last).contains(&rank))
     }
@@ -215,8 +218,9 @@ fn index(file: &File, part: u32, places: &mut Vec<Place>) -> io::Result<()> {
         if length == 0 {
             return Ok(());
         }
-        let (rank, at) =
-            key(&line).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a line does not begin with rank and time"))?;
+        let (rank, at) = key(&line).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidData, "a line does not begin with rank and time")
+        })?;
         places.push(Place { at, rank, part, offset, length });
         offset += length as u64;
     }

@@ -1,5 +1,6 @@
 //! One process's part of a report, and how the parts come together.
 
+use crate::intervals::LongIntervals;
 use crate::report::{FunctionCost, Spread};
 use engine::Span;
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,12 @@ impl Sum {
     pub fn of(first: u32, spans: impl IntoIterator<Item = Span>) -> Sum {
         let mut all = Sum::default();
         for (rank, span) in (u64::from(first)..).zip(spans) {
-            all = all.with(&Sum { least: (span.as_ps(), rank), most: (span.as_ps(), rank), sum: span.as_ps().into(), count: 1 });
+            all = all.with(&Sum {
+                least: (span.as_ps(), rank),
+                most: (span.as_ps(), rank),
+                sum: span.as_ps().into(),
+                count: 1,
+            });
         }
         all
     }
@@ -36,7 +42,7 @@ impl Sum {
             count: self.count + other.count,
         }
     }
-    /// How many ranks they are.
+    /// Returns how many ranks they are.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -54,10 +60,14 @@ impl Sum {
 pub struct Part {
     /// The latest clock, in picoseconds.
     pub latest_ps: u64,
-    /// Messages.
+    /// Messages of the program.
     pub messages: u64,
     /// Their bytes.
     pub bytes: u128,
+    /// Messages of MPI's own.
+    pub internal_messages: u64,
+    /// Their bytes.
+    pub internal_bytes: u128,
     /// Functions.
     pub functions: BTreeMap<String, FunctionCost>,
     /// Compute time.
@@ -70,6 +80,8 @@ pub struct Part {
     pub rss: u64,
     /// Switches to a rank.
     pub switches: u64,
+    /// Measured computation that stands out.
+    pub long_intervals: Vec<LongIntervals>,
 }
 
 impl Part {
@@ -78,6 +90,8 @@ impl Part {
         self.latest_ps = self.latest_ps.max(other.latest_ps);
         self.messages += other.messages;
         self.bytes += other.bytes;
+        self.internal_messages += other.internal_messages;
+        self.internal_bytes += other.internal_bytes;
         for (name, cost) in &other.functions {
             let sum = self.functions.entry(name.clone()).or_insert(FunctionCost { calls: 0, time_ps: 0 });
             sum.calls += cost.calls;
@@ -88,6 +102,16 @@ impl Part {
         self.cpu_s += other.cpu_s;
         self.rss += other.rss;
         self.switches += other.switches;
+        for long in &other.long_intervals {
+            match self
+                .long_intervals
+                .iter_mut()
+                .find(|known| (&known.from, &known.to) == (&long.from, &long.to))
+            {
+                Some(known) => known.add(long),
+                None => self.long_intervals.push(long.clone()),
+            }
+        }
     }
     /// As one line of text, for other processes.
     pub fn to_text(&self) -> String {
@@ -98,7 +122,8 @@ impl Part {
     /// # Errors
     /// A sentence, if the text is something else.
     pub fn from_text(text: &str) -> Result<Part, String> {
-        serde_json::from_str(text).map_err(|why| format!("a process's part of the report cannot be read: {why}"))
+        serde_json::from_str(text)
+            .map_err(|why| format!("a process's part of the report cannot be read: {why}"))
     }
 }
 

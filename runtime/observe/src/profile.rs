@@ -1,5 +1,6 @@
 //! Accumulators on the path of every MPI call: a few additions, no allocation, no branch on the rank.
 
+use crate::intervals::Intervals;
 use crate::part::Sum;
 use crate::report::FunctionCost;
 use engine::Span;
@@ -30,12 +31,15 @@ pub struct RankTally {
 pub struct Profile {
     functions: Box<[FunctionTally]>,
     first: u32,
-    /// Picoseconds by rank. Plain numbers, which the allocator gives zeroed without touching them, and apart from each
-    /// other: a run without computation never has memory for the first.
+    /// Picoseconds by rank. Plain numbers, which the allocator gives zeroed without touching them, and apart
+    /// from each other: a run without computation never has memory for the first.
     compute: Vec<u64>,
     wait: Vec<u64>,
     messages: u64,
     bytes: u128,
+    internal: (u64, u128),
+    /// How long measured intervals of computation are.
+    pub intervals: Intervals,
 }
 
 #[inline]
@@ -53,6 +57,8 @@ impl Profile {
             wait: vec![0; ranks],
             messages: 0,
             bytes: 0,
+            internal: (0, 0),
+            intervals: Intervals::default(),
         }
     }
 
@@ -90,6 +96,26 @@ impl Profile {
         self.bytes += bytes;
     }
 
+    /// Notes that of the messages that are counted so many, with so many bytes in all, are MPI's own and none
+    /// of the program.
+    #[inline]
+    pub fn internal(&mut self, messages: u64, bytes: u128) {
+        self.internal.0 += messages;
+        self.internal.1 += bytes;
+    }
+
+    /// One message of MPI's own with so many bytes entered the network.
+    #[inline]
+    pub fn internal_message(&mut self, bytes: u64) {
+        self.message(bytes);
+        self.internal(1, bytes.into());
+    }
+
+    /// Returns the messages of MPI's own so far, and their bytes.
+    pub fn internal_traffic(&self) -> (u64, u128) {
+        self.internal
+    }
+
     /// `rank` computed for `span`.
     #[inline]
     pub fn compute(&mut self, rank: u32, span: Span) {
@@ -120,7 +146,7 @@ impl Profile {
         RankTally { compute: span(&self.compute), wait: span(&self.wait) }
     }
 
-    /// How long a rank of this process has waited in MPI calls so far.
+    /// Returns how long a rank of this process has waited in MPI calls so far.
     #[inline]
     pub fn waited(&self, rank: u32) -> Span {
         Span::from_ps(self.wait[rank.wrapping_sub(self.first) as usize])
@@ -134,7 +160,11 @@ impl Profile {
     /// The functions that were called, by name; `names[i]` names function `i`.
     pub fn functions(&self, names: &[&str]) -> BTreeMap<String, FunctionCost> {
         let called = self.functions.iter().zip(names).filter(|(tally, _)| tally.calls > 0);
-        called.map(|(tally, name)| ((*name).to_owned(), FunctionCost { calls: tally.calls, time_ps: tally.time_ps })).collect()
+        called
+            .map(|(tally, name)| {
+                ((*name).to_owned(), FunctionCost { calls: tally.calls, time_ps: tally.time_ps })
+            })
+            .collect()
     }
 
     /// Compute time over the first `ranks`.
@@ -166,7 +196,10 @@ mod tests {
         let mut profile = Profile::new(3, 0, 1);
         profile.call(2, Span::from_ps(7));
         let functions = profile.functions(&["MPI_A", "MPI_B", "MPI_C"]);
-        assert_eq!(functions.into_iter().collect::<Vec<_>>(), [("MPI_C".to_owned(), FunctionCost { calls: 1, time_ps: 7 })]);
+        assert_eq!(
+            functions.into_iter().collect::<Vec<_>>(),
+            [("MPI_C".to_owned(), FunctionCost { calls: 1, time_ps: 7 })]
+        );
     }
 
     #[test]
@@ -176,6 +209,9 @@ mod tests {
         profile.wait(11, Span::from_ps(7));
         profile.wait(12, Span::from_ps(1));
         let tally = |compute, wait| RankTally { compute: Span::from_ps(compute), wait: Span::from_ps(wait) };
-        assert_eq!([profile.rank(10), profile.rank(11), profile.rank(12)], [tally(0, 0), tally(5, 7), tally(0, 1)]);
+        assert_eq!(
+            [profile.rank(10), profile.rank(11), profile.rank(12)],
+            [tally(0, 0), tally(5, 7), tally(0, 1)]
+        );
     }
 }

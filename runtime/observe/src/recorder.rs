@@ -1,8 +1,10 @@
-//! The seam through which a run's calls are listened to. Traces, timelines, profiles and logs are recorders, each one file.
+//! The seam through which a run's calls are listened to. Traces, timelines, profiles and logs are recorders,
+//! each one file.
 //!
-//! Who makes the calls (the C boundary, or ranks without a program) reads the arguments, names the objects and tells the recorders;
-//! these know nothing of handles and addresses. All of it is in a rank's own order; ranks come in the order in which the host runs
-//! them, which differs from one number of native processes to another, so that a file of several ranks is put in order at the end.
+//! Who makes the calls (the C boundary, or ranks without a program) reads the arguments, names the objects
+//! and tells the recorders; these know nothing of handles and addresses. All of it is in a rank's own order;
+//! ranks come in the order in which the host runs them, which differs from one number of native processes to
+//! another, so that a file of several ranks is put in order at the end.
 
 use crate::call_profile::CallProfile;
 use crate::collective::{CollectiveKind, Seen};
@@ -22,7 +24,8 @@ pub struct Call<'a> {
     pub function: u16,
     /// Its name: `MPI_Send`.
     pub name: &'static str,
-    /// Where the program made it: a number that [`Recorder::site`] has explained; 0: nobody asked, or it is not known.
+    /// The place in the program that made it: a number that [`Recorder::site`] has explained; 0: nobody
+    /// asked, or it is not known.
     pub site: u32,
     /// The rank's clock on entry, after what it computed before.
     pub entered: Time,
@@ -55,7 +58,7 @@ pub struct Argument {
     pub name: &'static str,
     /// What it says.
     pub value: Value,
-    /// Whether the call alone says it.
+    /// `true` if the call alone says it.
     pub result: bool,
 }
 
@@ -77,8 +80,8 @@ pub enum Object {
     Made {
         /// Counts the objects of a kind that a rank has seen, from 1 in the order in which it saw them.
         number: u32,
-        /// The least number from 1 that no other object of the kind had when this one was seen: it comes again once the object is gone, so
-        /// that the turns of a loop look alike.
+        /// The least number from 1 that no other object of the kind had when this one was seen: it comes
+        /// again once the object is gone, so that the turns of a loop look alike.
         slot: u32,
     },
 }
@@ -94,7 +97,8 @@ pub struct Member {
     pub leaders: (u32, u32),
 }
 
-/// How far the rank `to` is behind `from`, round `peers` ranks: the shorter way, forwards if both are as long; O(1).
+/// Returns how far the rank `to` is behind `from`, round `peers` ranks: the shorter way, forwards if both are
+/// as long; O(1).
 pub fn distance(from: u32, to: u32, peers: u32) -> i32 {
     let ahead = if to >= from { to - from } else { to + (peers - from) };
     if ahead > peers / 2 { (i64::from(ahead) - i64::from(peers)) as i32 } else { ahead as i32 }
@@ -109,7 +113,7 @@ pub struct Status {
     pub tag: i32,
     /// Payload, in bytes.
     pub bytes: i64,
-    /// Whether the operation was cancelled.
+    /// `true` if the operation was cancelled.
     pub cancelled: bool,
 }
 
@@ -148,7 +152,7 @@ impl Class {
         Class::Tool,
     ];
 
-    /// What an object of the class is called where it is shown by its number: `request#1`.
+    /// Returns what an object of the class is called where it is shown by its number: `request#1`.
     pub const fn name(self) -> &'static str {
         match self {
             Class::Comm => "comm",
@@ -220,8 +224,8 @@ pub enum Value {
     List(Vec<Value>),
 }
 
-/// A receive that has learned its message. Messages of one source, tag and communicator are received in the order in which they were
-/// sent, so that this tells which send it was.
+/// A receive that has learned its message. Messages of one source, tag and communicator are received in the
+/// order in which they were sent, so that this tells which send it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Matched {
     /// The receive's request; `None` for a blocking one.
@@ -282,12 +286,13 @@ pub enum Touch {
 /// Something in the program that MPI does not promise to work.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Finding {
-    /// A call touches memory that an operation touches which is not complete, or that it touches itself with another buffer; one of both writes it
-    /// (MPI 5.0 sections 3.7.2, 6.1).
+    /// A call touches memory that an operation touches which is not complete, or that it touches itself with
+    /// another buffer; one of both writes it (MPI 5.0 sections 3.7.2, 6.1).
     Overlap {
         /// The call, and what it does.
         call: (Party, Touch),
-        /// The operation that was started before, and what it does; `None` if the call itself has both buffers.
+        /// The operation that was started before, and what it does; `None` if the call itself has both
+        /// buffers.
         pending: Option<(Party, Touch)>,
     },
     /// A message is received with another type signature than it was sent with (MPI 5.0 section 3.3.1).
@@ -297,18 +302,41 @@ pub enum Finding {
         /// The send.
         send: (Party, String),
     },
-    /// A member of a collective call has another type signature than the one that all are compared with (MPI 5.0 section 6.1).
+    /// A member of a collective call has another type signature than the one that all are compared with (MPI
+    /// 5.0 section 6.1).
     Collective {
         /// The member's call, and how often it has which datatype.
         member: (Party, String),
         /// The root's, or rank 0's of the communicator.
         first: (Party, String),
     },
+    /// Memory that an operation under way touches was written or freed before the operation was complete (MPI
+    /// 5.0 section 3.7.2).
+    Disturbed {
+        /// The operation, and what it does.
+        operation: (Party, Touch),
+        /// Freed, else written.
+        freed: bool,
+    },
+    /// A call is given a request that was completed before, such as a copy of its handle (MPI 5.0 section
+    /// 3.7.3).
+    Stale {
+        /// The call.
+        call: Party,
+    },
+    /// A standard send returns only because its message is buffered (MPI 5.0 section 3.5).
+    Unbuffered {
+        /// The send.
+        send: Party,
+        /// The operations that ranks would wait for if no message were buffered.
+        waits: String,
+    },
 }
 
-/// A successful call in words, which tell it apart from others: calls with equal words are of one function and site, and their arguments are
-/// equal but for buffers and addresses, and for ranks above 0 that are no roots: these are as far ([`distance`]) from the caller in the
-/// call's communicator (the world where there is none).
+/// A successful call in words, which tell it apart from others: calls with equal words are of one function
+/// and site, and their arguments are equal but for buffers and addresses, and for ranks above 0 that are no
+/// roots: these are as far ([`distance`]) from the caller in the call's communicator (the world where there
+/// is none).
 #[derive(Clone, Copy, Debug)]
 pub struct Brief<'a> {
     /// The rank, in `MPI_COMM_WORLD`.
@@ -328,20 +356,24 @@ pub enum Region<'a> {
     Begin(&'a str),
     /// It leaves the one of this name, which is the last that it went into.
     End(&'a str),
-    /// `MPI_Pcontrol` with this level, which holds until the next; 1 is the normal one (MPI 5.0 section 15.2.4).
+    /// `MPI_Pcontrol` with this level, which holds until the next; 1 is the normal one (MPI 5.0 section
+    /// 15.2.4).
     Level(i32),
 }
 
 /// Listens to the calls of a process's ranks. Virtual times do not depend on whether anybody listens.
 pub trait Recorder {
-    /// Whether it listens to this rank; asked once a call. Where another recorder does, it is told all the same.
+    /// Returns `true` if it listens to this rank; asked once a call. Where another recorder does, it is told
+    /// all the same.
     fn wants(&self, rank: u32) -> bool;
-    /// Whether it is to be told of calls by [`Recorder::call`], [`Recorder::recognize`] and [`Recorder::unfinished`]. If no recorder is, arguments are not read.
+    /// Returns `true` if it is to be told of calls by [`Recorder::call`], [`Recorder::recognize`] and
+    /// [`Recorder::unfinished`]. If no recorder is, arguments are not read.
     fn wants_calls(&self) -> bool {
         true
     }
-    /// Whether it is to be told by [`Recorder::returned`], [`Recorder::gathered`] and [`Recorder::traffic`] what calls waited for. To find that out
-    /// takes its time of the host at each message.
+    /// Returns `true` if it is to be told by [`Recorder::returned`], [`Recorder::gathered`] and
+    /// [`Recorder::traffic`] what calls waited for. To find that out takes its time of the host at each
+    /// message.
     fn wants_waits(&self) -> bool {
         false
     }
@@ -349,46 +381,56 @@ pub trait Recorder {
     fn returned(&mut self, _call: &Returned) {}
     /// A call had not returned when the run ended: what it did up to then.
     fn unreturned(&mut self, _call: &Returned) {}
-    /// Whether it is to be told by [`Recorder::received`] of the messages of the ranks that it wants; only one that wants waits may.
+    /// Returns `true` if it is to be told by [`Recorder::received`] of the messages of the ranks that it
+    /// wants; only one that wants waits may.
     fn wants_messages(&self) -> bool {
         false
     }
-    /// A message was received in the call that is told of next ([`Recorder::returned`] or [`Recorder::unreturned`]).
+    /// A message was received in the call that is told of next ([`Recorder::returned`] or
+    /// [`Recorder::unreturned`]).
     fn received(&mut self, _message: &Received) {}
-    /// All members of the collective `id` have entered it: when they did. Told before or after the calls of these members return.
+    /// All members of the collective `id` have entered it: when they did. Told before or after the calls of
+    /// these members return.
     fn gathered(&mut self, _id: (u32, u32), _entries: &Entries) {}
-    /// A rank's clock at the end of the run, of each rank of this process; told before [`Recorder::end`] to who wants waits.
+    /// A rank's clock at the end of the run, of each rank of this process; told before [`Recorder::end`] to
+    /// who wants waits.
     fn finished(&mut self, _rank: u32, _at: Time) {}
     /// All that the ranks of this process have sent; told before [`Recorder::end`].
     fn traffic(&mut self, _traffic: &Traffic) {}
-    /// Which kinds of collectives the calls of this process were ([`Returned::collective`]), from number 1 on; told before [`Recorder::end`] to who wants waits.
+    /// Tells the kinds of collectives that the calls of this process were ([`Returned::collective`]), from
+    /// number 1 on; told before [`Recorder::end`] to who wants waits.
     fn collectives(&mut self, _kinds: &[(CollectiveKind, Seen)]) {}
     /// A call has returned. Calls from within callbacks come before the call that the callback was for.
     fn call(&mut self, call: &Call, left: &Left);
-    /// Whether it knows calls again by their words, and wants nothing of calls that have not returned. If all recorders do,
-    /// [`Recorder::recognize`] is asked first.
+    /// Returns `true` if it knows calls again by their words, and wants nothing of calls that have not
+    /// returned. If all recorders do, [`Recorder::recognize`] is asked first.
     fn recognizes(&self) -> bool {
         false
     }
-    /// A call has returned, and that is all if the answer is true: else [`Recorder::call`] tells of the same call next.
+    /// A call has returned, and that is all if the answer is true: else [`Recorder::call`] tells of the same
+    /// call next.
     fn recognize(&mut self, _call: &Brief, _left: &Left) -> bool {
         false
     }
-    /// A call had not returned when the run ended, or was left by an exception: [`Recorder::call`] was not told of it.
+    /// A call had not returned when the run ended, or was left by an exception: [`Recorder::call`] was not
+    /// told of it.
     fn unfinished(&mut self, call: &Call);
-    /// Whether it is to be told by [`Recorder::matched`].
+    /// Returns `true` if it is to be told by [`Recorder::matched`].
     fn wants_matches(&self) -> bool {
         false
     }
     /// A receive has learned its message, in the call that is told of next.
     fn matched(&mut self, _rank: u32, _matched: &Matched) {}
-    /// Whether it is to be told by [`Recorder::left_over`] and [`Recorder::found`]. To find that out takes its time of the host at each call.
+    /// Returns `true` if it is to be told by [`Recorder::left_over`] and [`Recorder::found`]. To find that
+    /// out takes its time of the host at each call.
     fn wants_findings(&self) -> bool {
         false
     }
-    /// A finding, of a rank of this process: of a message or a collective call that of the receiver or member.
+    /// A finding, of a rank of this process: of a message or a collective call that of the receiver or
+    /// member.
     fn found(&mut self, _finding: &Finding) {}
-    /// A rank that has finalized MPI has left this behind. Told before [`Recorder::end`], ranks in their order.
+    /// A rank that has finalized MPI has left this behind. Told before [`Recorder::end`], ranks in their
+    /// order.
     fn left_over(&mut self, _rank: u32, _what: &Leftover) {}
     /// The rank computed for `span` from `from` on, outside MPI.
     fn computed(&mut self, _rank: u32, _from: Time, _span: Span) {}
@@ -398,21 +440,23 @@ pub trait Recorder {
     fn region(&mut self, _rank: u32, _at: Time, _region: Region) -> bool {
         true
     }
-    /// Whether calls are to have their [`Call::site`].
+    /// Returns `true` if calls are to have their [`Call::site`].
     fn wants_sites(&self) -> bool {
         false
     }
     /// Calls with site `number` are made here: where they return to. Told before the first of them.
     fn site(&mut self, _number: u32, _place: &Place) {}
-    /// Calls with site `number` are made at a place of this name, which is in no program that runs: calls of a trace. Told before the first of them.
+    /// Calls with site `number` are made at a place of this name, which is in no program that runs: calls of
+    /// a trace. Told before the first of them.
     fn named_site(&mut self, _number: u32, _name: &str) {}
-    /// How many callers of a site are to be told by [`Recorder::chain`]; only one that wants sites may ask for any. To find them out takes
-    /// its time of the host at each call.
+    /// Returns how many callers of a site are to be told by [`Recorder::chain`]; only one that wants sites
+    /// may ask for any. To find them out takes its time of the host at each call.
     fn wants_chains(&self) -> u32 {
         0
     }
-    /// Calls with this chain come from where these frames return to, innermost first: those behind the frame of the site, fewer if the
-    /// rank began there. Told before the first of them; a chain is of one function and site.
+    /// Calls with this chain come from where these frames return to, innermost first: those behind the frame
+    /// of the site, fewer if the rank began there. Told before the first of them; a chain is of one function
+    /// and site.
     fn chain(&mut self, _number: u32, _places: &[Place]) {}
     /// All calls of this process have been told of.
     ///
@@ -421,15 +465,17 @@ pub trait Recorder {
     fn end(&mut self) -> Result<(), String> {
         Ok(())
     }
-    /// What the first process is to know of this one when it brings the parts together; asked after [`Recorder::end`].
+    /// Returns what the first process is to know of this one when it brings the parts together; asked after
+    /// [`Recorder::end`].
     fn part(&mut self) -> Vec<u8> {
         Vec::new()
     }
-    /// What it found out for the report of the run, on the first process, after [`Recorder::merge`].
+    /// Returns what it found out for the report of the run, on the first process, after [`Recorder::merge`].
     fn profile(&mut self) -> Option<CallProfile> {
         None
     }
-    /// What the run's time depends on, if it found that out, on the first process, after [`Recorder::merge`].
+    /// Returns what the run's time depends on, if it found that out, on the first process, after
+    /// [`Recorder::merge`].
     fn critical_path(&mut self) -> Option<CriticalPath> {
         None
     }

@@ -2,6 +2,7 @@
 
 use crate::call_profile::CallProfile;
 use crate::critical_path::CriticalPath;
+use crate::intervals::LongIntervals;
 use engine::{Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter};
@@ -32,12 +33,22 @@ pub struct Simulated {
     pub ranks: u64,
     /// The latest clock of any rank at its end.
     pub virtual_time_ps: u64,
-    /// Messages that entered the network, those inside collectives included.
+    /// Messages of the program that entered the network, those inside collectives included.
     pub messages: u64,
     /// Their payload bytes.
     pub bytes: u128,
+    /// Messages of MPI's own: what members agree on when they make communicators, windows and files, or after
+    /// a failure, synchronisation of windows, and what is asked of a file's home.
+    #[serde(default)]
+    pub internal_messages: u64,
+    /// Their bytes.
+    #[serde(default)]
+    pub internal_bytes: u128,
     /// MPI functions that were called, by name.
     pub functions: BTreeMap<String, FunctionCost>,
+    /// Why the run ended before its program did, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early_end: Option<EarlyEnd>,
     /// Compute time over ranks.
     pub compute: Spread,
     /// Time in MPI calls that waited, over ranks.
@@ -51,9 +62,41 @@ pub struct Simulated {
     /// What the time depended on, with `-xsim-critical-path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critical_path: Option<CriticalPath>,
-    /// What packets, messages and links did, on a network that has packets (docs/packet.md).
+    /// The report of packets, messages and links, on a network that has them (docs/reference/packets.md).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<serde_json::Value>,
+}
+
+/// Why a run ended before its program did.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct EarlyEnd {
+    /// The kind of end.
+    pub cause: EndCause,
+    /// The sentences about it on standard error.
+    pub sentences: Vec<String>,
+}
+
+/// A cause that ended a run before its program did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndCause {
+    /// No rank could go on.
+    Deadlock,
+    /// A signal.
+    Signal,
+    /// An error, an abort, a failure of a rank, or an exit status other than 0.
+    Failure,
+}
+
+impl EndCause {
+    /// Returns what the run did, as a heading.
+    pub fn verdict(self) -> &'static str {
+        match self {
+            EndCause::Deadlock => "This run deadlocked",
+            EndCause::Signal => "This run was stopped by a signal",
+            EndCause::Failure => "This run failed",
+        }
+    }
 }
 
 /// One of several jobs that had the machine at once.
@@ -116,6 +159,9 @@ pub struct Host {
     pub context_switches: u64,
     /// The options that were given, by name.
     pub options: BTreeMap<String, String>,
+    /// Measured computation that took a hundred times the median of its kind, most time first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub long_intervals: Vec<LongIntervals>,
 }
 
 impl Spread {
@@ -147,7 +193,8 @@ impl Simulated {
 }
 
 impl Report {
-    /// The form that this library writes and reads. It changes when a field gets another meaning or is no more.
+    /// The form that this library writes and reads. It changes when a field gets another meaning or is no
+    /// more.
     pub const VERSION: u32 = 1;
 
     /// The report as indented JSON with a final newline; keys always come in the same order.
@@ -164,11 +211,13 @@ impl Report {
     /// # Errors
     /// A sentence with the file's name if it cannot be written.
     pub fn write(&self, path: &std::path::Path) -> Result<(), String> {
-        std::fs::write(path, self.to_json()).map_err(|why| format!("cannot write the report to {}: {why}", path.display()))
+        std::fs::write(path, self.to_json())
+            .map_err(|why| format!("cannot write the report to {}: {why}", path.display()))
     }
 }
 
-/// Indented JSON with a line for each field, and arrays of plain values on the line of theirs: they may be long.
+/// Indented JSON with a line for each field, and arrays of plain values on the line of theirs: they may be
+/// long.
 #[derive(Default)]
 struct Lines(PrettyFormatter<'static>);
 
@@ -202,12 +251,18 @@ mod tests {
             jobs: Vec::new(),
             profile: None,
             critical_path: None,
+            early_end: Some(EarlyEnd {
+                cause: EndCause::Deadlock,
+                sentences: vec!["nothing can wake them".into()],
+            }),
             program: "ring".into(),
             machine: "star:l=0.5us,b=100Gbps".into(),
             ranks: 5,
             virtual_time_ps: u64::MAX,
             messages: 5,
             bytes: u128::from(u64::MAX) + 1,
+            internal_messages: 3,
+            internal_bytes: u128::MAX,
             functions,
             compute: spread,
             wait: Spread::default(),
@@ -219,6 +274,7 @@ mod tests {
             peak_rss_bytes: 4096,
             context_switches: 3,
             options: [("np".to_owned(), "5".to_owned())].into(),
+            long_intervals: vec![LongIntervals { max_rank: 4, ..LongIntervals::default() }],
         };
         Report { version: Report::VERSION, simulated, host }
     }

@@ -1,6 +1,8 @@
-//! The requests of one rank that are under way, by number: the least that no other had when it began ([`Object::Made`](crate::recorder::Object::Made)).
+//! The requests of one rank that are under way, by number: the least that no other had when it began
+//! ([`Object::Made`](crate::recorder::Object::Made)).
 //!
-//! Most ranks have a dozen, which are looked for one by one: of a million ranks each keeps four bytes of a request.
+//! Most ranks have a dozen, which are looked for one by one: of a million ranks each keeps four bytes of a
+//! request.
 
 use rustc_hash::FxHashMap;
 
@@ -70,8 +72,10 @@ impl Slots {
                 handles.push(wanted);
                 return handles.len() as u32;
             }
-            let handles: Vec<Option<usize>> = handles.iter().map(|&known| known.checked_sub(1).map(|handle| handle as usize)).collect();
-            let numbers = (1..).zip(&handles).filter_map(|(number, handle)| Some(((*handle)?, number))).collect();
+            let handles: Vec<Option<usize>> =
+                handles.iter().map(|&known| known.checked_sub(1).map(|handle| handle as usize)).collect();
+            let numbers =
+                (1..).zip(&handles).filter_map(|(number, handle)| Some(((*handle)?, number))).collect();
             *self = Slots::Many(Box::new(Many { handles, numbers, least: 0 }));
         }
         let Slots::Many(many) = self else { unreachable!("there are many") };
@@ -118,7 +122,10 @@ impl Many {
         if let Some(&number) = self.numbers.get(&handle) {
             return number;
         }
-        let free = self.handles[self.least..].iter().position(Option::is_none).map_or(self.handles.len(), |place| self.least + place);
+        let free = self.handles[self.least..]
+            .iter()
+            .position(Option::is_none)
+            .map_or(self.handles.len(), |place| self.least + place);
         if free == self.handles.len() {
             self.handles.push(None);
         }
@@ -182,7 +189,9 @@ mod tests {
                     model.free(handle);
                 }
             }
-            assert!((1..=model.0.len() as u32).all(|number| slots.handle(number) == model.0[number as usize - 1]));
+            assert!(
+                (1..=model.0.len() as u32).all(|number| slots.handle(number) == model.0[number as usize - 1])
+            );
             assert_eq!(slots.handle(model.0.len() as u32 + 100), None);
         }
     }

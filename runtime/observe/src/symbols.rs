@@ -1,5 +1,5 @@
-//! Names of call sites: `file:line function`, from a program's debug information; without that the function and where in it, from its
-//! symbols; else the file and the address.
+//! Names of call sites: `file:line function`, from a program's debug information; without that the function
+//! and where in it, from its symbols; else the file and the address.
 
 use crate::recorder::Place;
 use addr2line::Loader;
@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 /// What the system adds to the name of a program whose file is gone.
 const DELETED: &str = " (deleted)";
 
-/// Where a file can be read: a program that `xsim run` has compiled is gone from its directory by the time it runs.
+/// Returns where a file can be read: a program that `xsim run` has compiled is gone from its directory by the
+/// time it runs.
 fn readable(file: &Path) -> &Path {
     if file.to_string_lossy().ends_with(DELETED) { Path::new("/proc/self/exe") } else { file }
 }
@@ -21,14 +22,17 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// The name of the place that a call returns to. Paths of sources are left out: a name does not depend on where a program was built.
+    /// The name of the place that a call returns to. Paths of sources are left out: a name does not depend on
+    /// where a program was built.
     pub fn name(&mut self, place: &Place) -> String {
         self.names(place).swap_remove(0)
     }
 
-    /// The place that a call returns to, and where the functions are called that the compiler has put into each other there, innermost first.
+    /// The place that a call returns to, and where the functions are called that the compiler has put into
+    /// each other there, innermost first.
     pub fn names(&mut self, place: &Place) -> Vec<String> {
-        let loader = self.files.entry(place.file.clone()).or_insert_with(|| Loader::new(readable(&place.file)).ok());
+        let loader =
+            self.files.entry(place.file.clone()).or_insert_with(|| Loader::new(readable(&place.file)).ok());
         let file = place.file.file_name().unwrap_or_default().to_string_lossy();
         let file = file.strip_suffix(DELETED).unwrap_or(&file);
         let Some(loader) = loader else { return vec![format!("{file}+{:#x}", place.address)] };
@@ -38,7 +42,9 @@ impl Symbols {
         let mut unnamed = None;
         if let Ok(mut frames) = loader.find_frames(at) {
             while let Ok(Some(frame)) = frames.next() {
-                let function = frame.function.and_then(|function| function.demangle().ok().map(std::borrow::Cow::into_owned));
+                let function = frame
+                    .function
+                    .and_then(|function| function.demangle().ok().map(std::borrow::Cow::into_owned));
                 let line = frame.location.and_then(|location| {
                     let source = location.file?.rsplit('/').next()?.to_owned();
                     Some(format!("{source}:{}", location.line?))

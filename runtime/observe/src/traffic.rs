@@ -32,7 +32,11 @@ pub struct Matrix {
 impl Traffic {
     /// Of so many ranks, which have sent nothing.
     pub fn of(ranks: u32) -> Traffic {
-        Traffic { fold: ranks.div_ceil(BLOCKS).max(1).next_power_of_two().ilog2(), cells: FxHashMap::default(), under_way: Bins::default() }
+        Traffic {
+            fold: ranks.div_ceil(BLOCKS).max(1).next_power_of_two().ilog2(),
+            cells: FxHashMap::default(),
+            under_way: Bins::default(),
+        }
     }
 
     /// A message with so many bytes; O(1), amortized.
@@ -46,8 +50,8 @@ impl Traffic {
         }
     }
 
-    /// With what ranks of other processes sent. How far it is folded in the end depends on the whole alone: more pairs than
-    /// are kept in a part are more in the whole as well.
+    /// With what ranks of other processes sent. How far it is folded in the end depends on the whole alone:
+    /// more pairs than are kept in a part are more in the whole as well.
     pub fn add_all(&mut self, other: &Matrix) {
         let fold = (other.ranks_per_block.max(1) as u32).ilog2();
         self.refold(fold.max(self.fold));
@@ -84,7 +88,9 @@ impl Traffic {
 
     /// As a report has it.
     pub fn matrix(&self) -> Matrix {
-        let cell = |(&key, &(messages, bytes)): (&u64, &(u64, u128))| ((key >> 32) as u32, key as u32, messages, bytes);
+        let cell = |(&key, &(messages, bytes)): (&u64, &(u64, u128))| {
+            ((key >> 32) as u32, key as u32, messages, bytes)
+        };
         let mut cells: Vec<_> = self.cells.iter().map(cell).collect();
         cells.sort_unstable();
         Matrix { ranks_per_block: 1 << self.fold, cells }

@@ -1,5 +1,6 @@
-//! What calls waited for: what recorders are told of it, and the wait states that follow. The definitions are Scalasca's (Geimer et al.,
-//! "The Scalasca performance toolset architecture", Concurrency and Computation 22(6), 2010, and its pattern reference).
+//! Waits of calls: what recorders are told of it, and the wait states that follow. The definitions are
+//! Scalasca's (Geimer et al., "The Scalasca performance toolset architecture", Concurrency and Computation
+//! 22(6), 2010, and its pattern reference).
 
 use engine::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -16,9 +17,11 @@ pub struct Returned {
     pub name: &'static str,
     /// Where the program made it, as [`Call::site`](crate::recorder::Call::site).
     pub site: u32,
-    /// Through which callers, function and site included: a number that [`Recorder::chain`](crate::Recorder::chain) has explained; 0: nobody asked.
+    /// Through which callers, function and site included: a number that
+    /// [`Recorder::chain`](crate::Recorder::chain) has explained; 0: nobody asked.
     pub chain: u32,
-    /// Whether it was made within another call, by a function of the program that this one called: its time is a part of that call's.
+    /// `true` if it was made within another call, by a function of the program that this one called: its time
+    /// is a part of that call's.
     pub inner: bool,
     /// The rank's clock on entry and on return.
     pub entered: Time,
@@ -34,8 +37,9 @@ pub struct Returned {
     pub oldest: Option<Time>,
     /// Which blocking collective it was, if it was one whose members wait for each other.
     pub gathering: Option<Gathering>,
-    /// The kind of the collective that it entered, blocking or not: a number that [`Recorder::collectives`](crate::Recorder::collectives) will explain; 0: it
-    /// entered none. Of several (`MPI_Startall`) the last.
+    /// The kind of the collective that it entered, blocking or not: a number that
+    /// [`Recorder::collectives`](crate::Recorder::collectives) will explain; 0: it entered none. Of several
+    /// (`MPI_Startall`) the last.
     pub collective: u32,
 }
 
@@ -54,8 +58,8 @@ pub struct Received {
     pub tag: i32,
 }
 
-/// Whose act a wait ended with: the last one that the call waited for. Of several at one time it is the one that acted last, then the
-/// one with the lowest rank.
+/// Whose act a wait ended with: the last one that the call waited for. Of several at one time it is the one
+/// that acted last, then the one with the lowest rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cause {
     /// Which side kept the other waiting.
@@ -66,14 +70,16 @@ pub struct Cause {
     pub acted: Time,
     /// Who that was, in `MPI_COMM_WORLD`.
     pub by: u32,
-    /// When which rank did what it all depended on: messages took the rest, up to `at`. The act above, but where it met one of the other side that
-    /// came later: a message above the eager limit leaves when its receive is posted.
+    /// When which rank did what it all depended on: messages took the rest, up to `at`. The act above, but
+    /// where it met one of the other side that came later: a message above the eager limit leaves when its
+    /// receive is posted.
     pub follows: (Time, u32),
 }
 
 impl Cause {
     /// The greatest of several is the cause of a wait.
-    // At a tie the one who acted last kept the others waiting; of several then the least rank, so that the host's order is not seen.
+    // At a tie the one who acted last kept the others waiting; of several then the least rank, so that the
+    // host's order is not seen.
     pub fn order(&self) -> (Time, Time, Reverse<u32>) {
         (self.at, self.acted, Reverse(self.by))
     }
@@ -105,7 +111,7 @@ pub struct Gathering {
     pub members: u32,
     /// Who waits for whom in it.
     pub rule: Rule,
-    /// Whether the rank is its root.
+    /// `true` if the rank is its root.
     pub is_root: bool,
 }
 
@@ -137,19 +143,28 @@ pub struct Entries {
 
 impl Entries {
     /// Nobody has entered.
-    pub const NONE: Entries = Entries { last: (Time::ZERO, u32::MAX), root: (Time::ZERO, 0), first: (Time::MAX, u32::MAX) };
+    pub const NONE: Entries =
+        Entries { last: (Time::ZERO, u32::MAX), root: (Time::ZERO, 0), first: (Time::MAX, u32::MAX) };
 
     /// With those of other members.
     #[must_use]
     pub fn with(self, other: &Entries) -> Entries {
         let later = |a: (Time, u32), b: (Time, u32)| if (b.0, !b.1) > (a.0, !a.1) { b } else { a };
-        Entries { last: later(self.last, other.last), root: later(self.root, other.root), first: self.first.min(other.first) }
+        Entries {
+            last: later(self.last, other.last),
+            root: later(self.root, other.root),
+            first: self.first.min(other.first),
+        }
     }
 
     /// Of one member.
     pub fn of(rank: u32, at: Time, is_root: bool) -> Entries {
         let own = (at, rank);
-        Entries { last: own, root: if is_root { own } else { Entries::NONE.root }, first: if is_root { Entries::NONE.first } else { own } }
+        Entries {
+            last: own,
+            root: if is_root { own } else { Entries::NONE.root },
+            first: if is_root { Entries::NONE.first } else { own },
+        }
     }
 }
 
@@ -197,7 +212,7 @@ impl WaitState {
         WaitState::LockContention,
     ];
 
-    /// What people call it.
+    /// Returns what people call it.
     pub const fn name(self) -> &'static str {
         match self {
             WaitState::LateSender => "late sender",
@@ -214,7 +229,7 @@ impl WaitState {
         }
     }
 
-    /// What it is called where it is the cause of a loss.
+    /// Returns what it is called where it is the cause of a loss.
     pub const fn plural(self) -> &'static str {
         match self {
             WaitState::LateSender => "late senders",
@@ -231,29 +246,38 @@ impl WaitState {
         }
     }
 
-    /// What it means, in a sentence.
+    /// Returns what it means, in a sentence.
     pub const fn meaning(self) -> &'static str {
         match self {
             WaitState::LateSender => "A receive waited for a message that had not been sent yet.",
             WaitState::WrongOrder => {
                 "A receive waited for a message that had not been sent yet, while one that had been sent before was received later."
             }
-            WaitState::LateReceiver => "A send waited for its receive to be posted (synchronous sends, messages above the eager limit).",
+            WaitState::LateReceiver => {
+                "A send waited for its receive to be posted (synchronous sends, messages above the eager limit)."
+            }
             WaitState::WaitAtBarrier => "A rank waited in a barrier for the last one to enter.",
-            WaitState::WaitAtNxn => "A rank waited in a collective of all with all for the last one to enter.",
+            WaitState::WaitAtNxn => {
+                "A rank waited in a collective of all with all for the last one to enter."
+            }
             WaitState::LateBroadcast => "A rank waited for the root of a broadcast or scatter to enter.",
-            WaitState::EarlyReduce => "The root of a reduction or gather waited for the first of the others to enter.",
+            WaitState::EarlyReduce => {
+                "The root of a reduction or gather waited for the first of the others to enter."
+            }
             WaitState::LatePost => "MPI_Win_start waited for a target to call MPI_Win_post.",
             WaitState::EarlyWait => "MPI_Win_wait waited for the last origin to call MPI_Win_complete.",
             WaitState::WaitAtFence => "A rank waited in MPI_Win_fence for the last one to enter.",
-            WaitState::LockContention => "A rank waited for another to give back the lock of a target's memory.",
+            WaitState::LockContention => {
+                "A rank waited for another to give back the lock of a target's memory."
+            }
         }
     }
 }
 
 impl Returned {
-    /// What the call lost to whoever acted late, a member of its collective aside: the part of its wait before that one acted. Of a late sender it is not
-    /// known here whether the messages came in wrong order: that shows later.
+    /// Returns what the call lost to whoever acted late, a member of its collective aside: the part of its
+    /// wait before that one acted. Of a late sender it is not known here whether the messages came in wrong
+    /// order: that shows later.
     pub fn lost_to_partner(&self) -> Option<(WaitState, Span, u32)> {
         let Cause { side, acted, by, .. } = self.cause?;
         let state = match side {
@@ -267,7 +291,7 @@ impl Returned {
         self.lost(state, (acted, by))
     }
 
-    /// What the member lost in its collective to who entered late, when all `entries` are known.
+    /// Returns what the member lost in its collective to who entered late, when all `entries` are known.
     pub fn lost_in_gathering(&self, entries: &Entries) -> Option<(WaitState, Span, u32)> {
         let Gathering { rule, is_root, .. } = self.gathering?;
         match (rule, is_root) {
@@ -321,8 +345,15 @@ mod tests {
             })
         };
         let call = returned(100, 50);
-        assert_eq!(Returned { cause: cause(130), ..call }.lost_to_partner(), Some((WaitState::LateSender, Span::from_ps(30), 3)));
-        assert_eq!(Returned { cause: cause(90), ..call }.lost_to_partner(), None, "it was sent before the receive was posted");
+        assert_eq!(
+            Returned { cause: cause(130), ..call }.lost_to_partner(),
+            Some((WaitState::LateSender, Span::from_ps(30), 3))
+        );
+        assert_eq!(
+            Returned { cause: cause(90), ..call }.lost_to_partner(),
+            None,
+            "it was sent before the receive was posted"
+        );
         assert_eq!(call.lost_to_partner(), None);
     }
 

@@ -6,7 +6,8 @@ use std::io::Read;
 
 /// What stands behind the last record of a chunk, and fills it.
 const END_OF_CHUNK: u8 = 0;
-/// Bytes before the first record: the kind, the order of bytes, the numbers of the first and of the last event.
+/// Bytes before the first record: the kind, the order of bytes, the numbers of the first and of the last
+/// event.
 pub const HEAD: usize = 18;
 /// Where the last of these is.
 pub const LAST: u64 = 10;
@@ -38,7 +39,7 @@ impl<R: Read> Chunks<R> {
         Chunks { from, length, chunk: Vec::new(), base: 0, at: 0, is_big: false, is_over: false }
     }
 
-    /// Where the next byte is in the file.
+    /// Returns where the next byte is in the file.
     pub fn position(&self) -> u64 {
         self.base + self.at as u64
     }
@@ -48,8 +49,8 @@ impl<R: Read> Chunks<R> {
     }
 
     /// The kind of the next record; `None` behind the last one.
-    // Only the header says where a chunk ends: what is behind the last record is filled with zeros to the length that the anchor file tells, so that
-    // a chunk that is too short is the end of a file that was cut.
+    // Only the header says where a chunk ends: what is behind the last record is filled with zeros to the
+    // length that the anchor file tells, so that a chunk that is too short is the end of a file that was cut.
     #[inline]
     pub fn kind(&mut self) -> Result<Option<u8>> {
         loop {

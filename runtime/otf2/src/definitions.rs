@@ -6,7 +6,8 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// Kinds of records in the file of all (`otf2_global_definitions.h`); those of locations have the same numbers but for two.
+/// Kinds of records in the file of all (`otf2_global_definitions.h`); those of locations have the same
+/// numbers but for two.
 pub(crate) mod kind {
     pub const CLOCK_PROPERTIES: u8 = 5;
     pub const STRING: u8 = 10;
@@ -60,7 +61,7 @@ pub struct Comm {
     group: u32,
     /// The one that it was made from; [`NONE`](crate::numbers::NONE) where that is not known.
     pub parent: u32,
-    /// Whether events say when ranks get it ([`crate::Event::CommCreate`]).
+    /// `true` if events say when ranks get it ([`crate::Event::CommCreate`]).
     pub has_events: bool,
 }
 
@@ -100,7 +101,10 @@ impl Definitions {
             chunks.take(|take| all.record(kind, &mut take.record()?))?;
         }
         if all.ticks == 0 {
-            return Err(Malformed { at: chunks.position(), why: "nothing says how many ticks of the clock a second has".to_owned() });
+            return Err(Malformed {
+                at: chunks.position(),
+                why: "nothing says how many ticks of the clock a second has".to_owned(),
+            });
         }
         Ok(all)
     }
@@ -145,9 +149,14 @@ impl Definitions {
         self.regions.iter().filter_map(|(&region, name)| Some((region, self.strings.get(name)?.as_str())))
     }
 
-    /// The locations that are ranks of MPI, in the order of these: those of a group that says so, else the first that runs code of each process.
+    /// The locations that are ranks of MPI, in the order of these: those of a group that says so, else the
+    /// first that runs code of each process.
     pub fn ranks(&self) -> Vec<u64> {
-        let mut named: Vec<_> = self.groups.iter().filter(|(_, group)| group.kind == COMM_LOCATIONS && group.paradigm == MPI).collect();
+        let mut named: Vec<_> = self
+            .groups
+            .iter()
+            .filter(|(_, group)| group.kind == COMM_LOCATIONS && group.paradigm == MPI)
+            .collect();
         named.sort_unstable_by_key(|(number, _)| **number);
         if let Some((_, group)) = named.first() {
             return group.members.clone();
@@ -162,12 +171,13 @@ impl Definitions {
         ranks
     }
 
-    /// What a communicator is called.
+    /// Returns what a communicator is called.
     pub fn name(&self, comm: &Comm) -> &str {
         self.strings.get(&comm.name).map_or("", String::as_str)
     }
 
-    /// The members of a communicator of MPI, if the definitions say who they are. `ranks` has the rank of each location.
+    /// The members of a communicator of MPI, if the definitions say who they are. `ranks` has the rank of
+    /// each location.
     pub fn members(&self, comm: &Comm, ranks: &FxHashMap<u64, u32>) -> Option<Members> {
         let group = self.groups.get(&comm.group).filter(|group| group.paradigm == MPI)?;
         match group.kind {
@@ -175,7 +185,8 @@ impl Definitions {
             COMM_GROUP | COMM_LOCATIONS => {
                 let are_locations = group.kind == COMM_LOCATIONS || group.flags & GLOBAL_MEMBERS != 0;
                 let rank = |&member: &u64| {
-                    let rank = if are_locations { ranks.get(&member).copied() } else { u32::try_from(member).ok() };
+                    let rank =
+                        if are_locations { ranks.get(&member).copied() } else { u32::try_from(member).ok() };
                     rank.filter(|&rank| (rank as usize) < ranks.len())
                 };
                 group.members.iter().map(rank).collect::<Option<Vec<u32>>>().map(Members::Listed)
@@ -266,7 +277,8 @@ impl Local {
         if self.comms.is_empty() { comm } else { self.comms.get(&comm).copied().unwrap_or(comm) }
     }
 
-    /// A time on the clock of all: between two instants at which a clock was compared with that of the others, the difference is interpolated.
+    /// A time on the clock of all: between two instants at which a clock was compared with that of the
+    /// others, the difference is interpolated.
     #[inline]
     pub fn time(&self, time: u64) -> u64 {
         let at = |(_, offset): (u64, i64)| time.saturating_add_signed(offset);
@@ -298,9 +310,18 @@ mod tests {
     #[test]
     fn counts_that_lie_are_refused() {
         let group_of = |bytes: &[u8]| group(&mut Take::new(bytes, 0, false)).unwrap_err().why;
-        assert!(group_of(&[0xff, 5, 4, 0xfe, 0xff, 0xff, 0xff, 0]).contains("a group of 4294967294 members in 1 bytes"));
+        assert!(
+            group_of(&[0xff, 5, 4, 0xfe, 0xff, 0xff, 0xff, 0])
+                .contains("a group of 4294967294 members in 1 bytes")
+        );
         assert!(group_of(&[0, 5, 0]).contains("before 1.2"));
         let mut local = Local::default();
-        assert!(local.mapping(&mut Take::new(&[3, 1, 200, 1, 0], 0, false)).unwrap_err().why.contains("200 numbers"));
+        assert!(
+            local
+                .mapping(&mut Take::new(&[3, 1, 200, 1, 0], 0, false))
+                .unwrap_err()
+                .why
+                .contains("200 numbers")
+        );
     }
 }

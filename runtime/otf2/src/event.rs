@@ -136,11 +136,18 @@ fn message(take: &mut Take) -> Result<Message> {
 }
 
 fn collective(take: &mut Take) -> Result<Collective> {
-    Ok(Collective { operation: take.byte()?, comm: take.u32()?, root: take.u32()?, sent: take.u64()?, received: take.u64()? })
+    Ok(Collective {
+        operation: take.byte()?,
+        comm: take.u32()?,
+        root: take.u32()?,
+        sent: take.u64()?,
+        received: take.u64()?,
+    })
 }
 
 impl Event {
-    /// The event of a record of this kind. Records of kinds that later versions may add are passed over by their lengths.
+    /// The event of a record of this kind. Records of kinds that later versions may add are passed over by
+    /// their lengths.
     #[inline]
     pub(crate) fn take(kind: u8, take: &mut Take) -> Result<Event> {
         Ok(match kind {
@@ -163,11 +170,15 @@ impl Event {
                     kind::MPI_COLLECTIVE_BEGIN => Event::CollectiveBegin,
                     kind::MPI_COLLECTIVE_END => Event::CollectiveEnd(collective(record)?),
                     kind::NON_BLOCKING_COLLECTIVE_REQUEST => Event::IcollectiveRequest(record.u64()?),
-                    kind::NON_BLOCKING_COLLECTIVE_COMPLETE => Event::IcollectiveComplete(collective(record)?, record.u64()?),
+                    kind::NON_BLOCKING_COLLECTIVE_COMPLETE => {
+                        Event::IcollectiveComplete(collective(record)?, record.u64()?)
+                    }
                     kind::MEASUREMENT_ON_OFF => Event::Measurement(record.byte()? == ON),
                     kind::COMM_CREATE => Event::CommCreate(record.u32()?),
                     kind::COMM_DESTROY => Event::CommDestroy(record.u32()?),
-                    kind::MPI_PROBE | kind::MPI_MRECV | kind::MPI_IMRECV_REQUEST | kind::MPI_IMRECV => Event::Matched,
+                    kind::MPI_PROBE | kind::MPI_MRECV | kind::MPI_IMRECV_REQUEST | kind::MPI_IMRECV => {
+                        Event::Matched
+                    }
                     kind if kind::RMA.contains(&kind) => Event::Rma,
                     _ => Event::Other,
                 }
@@ -175,7 +186,8 @@ impl Event {
         })
     }
 
-    /// Appends its record. Events that say nothing ([`Event::Rma`], [`Event::Matched`], [`Event::Other`]) have none.
+    /// Appends its record. Events that say nothing ([`Event::Rma`], [`Event::Matched`], [`Event::Other`])
+    /// have none.
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
         let mut one = |kind: u8, number: u64| {
             out.push(kind);
@@ -200,13 +212,21 @@ impl Event {
                 out.number(request);
             }),
             Event::CollectiveBegin => out.record(kind::MPI_COLLECTIVE_BEGIN, |_| {}),
-            Event::CollectiveEnd(collective) => out.record(kind::MPI_COLLECTIVE_END, |out| collective.put(out)),
-            Event::IcollectiveRequest(request) => out.record(kind::NON_BLOCKING_COLLECTIVE_REQUEST, |out| out.number(request)),
-            Event::IcollectiveComplete(collective, request) => out.record(kind::NON_BLOCKING_COLLECTIVE_COMPLETE, |out| {
-                collective.put(out);
-                out.number(request);
-            }),
-            Event::Measurement(on) => out.record(kind::MEASUREMENT_ON_OFF, |out| out.push(if on { ON } else { OFF })),
+            Event::CollectiveEnd(collective) => {
+                out.record(kind::MPI_COLLECTIVE_END, |out| collective.put(out))
+            }
+            Event::IcollectiveRequest(request) => {
+                out.record(kind::NON_BLOCKING_COLLECTIVE_REQUEST, |out| out.number(request))
+            }
+            Event::IcollectiveComplete(collective, request) => {
+                out.record(kind::NON_BLOCKING_COLLECTIVE_COMPLETE, |out| {
+                    collective.put(out);
+                    out.number(request);
+                })
+            }
+            Event::Measurement(on) => {
+                out.record(kind::MEASUREMENT_ON_OFF, |out| out.push(if on { ON } else { OFF }))
+            }
             Event::CommCreate(comm) => out.record(kind::COMM_CREATE, |out| out.short(comm)),
             Event::CommDestroy(comm) => out.record(kind::COMM_DESTROY, |out| out.short(comm)),
             Event::Rma | Event::Matched | Event::Other => {}
@@ -242,7 +262,8 @@ mod tests {
     #[test]
     fn what_is_put_is_taken() {
         let message = Message { peer: 3, comm: 1, tag: 70_000, bytes: 1 << 33 };
-        let collective = Collective { operation: operation::BCAST, comm: 0, root: NONE, sent: 4, received: 0 };
+        let collective =
+            Collective { operation: operation::BCAST, comm: 0, root: NONE, sent: 4, received: 0 };
         let all = [
             Event::Enter(193),
             Event::Leave(0),
@@ -275,7 +296,8 @@ mod tests {
 
     #[test]
     fn records_are_those_of_the_library() {
-        // As the library has written them in an archive of Score-P: into region 193, and 16384 bytes to rank 1 with tag 10.
+        // As the library has written them in an archive of Score-P: into region 193, and 16384 bytes to rank
+        // 1 with tag 10.
         let bytes = [0x0c, 1, 0xc1, 0x0e, 8, 1, 1, 0, 1, 0x0a, 2, 0, 0x40];
         let mut put = Vec::new();
         Event::Enter(193).put(&mut put);

@@ -1,7 +1,8 @@
 //! Numbers and texts as files have them.
 //!
-//! Most numbers are a byte that says how many bytes follow, least first, without the zeros at the end: 0 is one byte, and so is the
-//! greatest of all (0xff), which means that there is none. Times and lengths of long records stand in full.
+//! Most numbers are a byte that says how many bytes follow, least first, without the zeros at the end: 0 is
+//! one byte, and so is the greatest of all (0xff), which means that there is none. Times and lengths of long
+//! records stand in full.
 
 /// What is wrong with a file, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,7 +32,7 @@ pub struct Take<'a> {
     at: usize,
     /// Where the first byte is in its file.
     base: u64,
-    /// Whether the machine that wrote the file had the greatest byte first.
+    /// `true` if the machine that wrote the file had the greatest byte first.
     is_big: bool,
 }
 
@@ -147,12 +148,15 @@ impl<'a> Take<'a> {
     /// If it has no end.
     pub fn text(&mut self) -> Result<String> {
         let rest = &self.bytes[self.at..];
-        let Some(length) = rest.iter().position(|&byte| byte == 0) else { return self.wrong("a text without an end") };
+        let Some(length) = rest.iter().position(|&byte| byte == 0) else {
+            return self.wrong("a text without an end");
+        };
         self.at += length + 1;
         Ok(String::from_utf8_lossy(&rest[..length]).into_owned())
     }
 
-    /// The contents of a record, behind the byte that says of what kind: its length is a byte, or 0xff and eight bytes.
+    /// The contents of a record, behind the byte that says of what kind: its length is a byte, or 0xff and
+    /// eight bytes.
     ///
     /// # Errors
     /// If it is longer than what is left.
@@ -253,7 +257,9 @@ mod tests {
         assert_eq!(error.to_string(), "byte 100: a number of 5 bytes, where 4 are the most");
         let error = Take::new(&[3, 1], 7, false).u64().unwrap_err();
         assert_eq!(error.to_string(), "byte 8: 3 bytes should follow, and there are 1");
-        let error = Take::new(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], 0, false).record().unwrap_err();
+        let error = Take::new(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], 0, false)
+            .record()
+            .unwrap_err();
         assert_eq!(error.at, 9);
         assert!(Take::new(b"no end", 0, false).text().is_err());
     }

@@ -25,8 +25,8 @@ pub enum File {
 pub enum Files<'a> {
     /// On disk; this is the anchor file.
     Disk(PathBuf),
-    /// In memory, one behind the other, each with its length before it as four bytes, least first: anchor, definitions, and for locations
-    /// from 0 definitions and events. What is not there is empty.
+    /// In memory, one behind the other, each with its length before it as four bytes, least first: anchor,
+    /// definitions, and for locations from 0 definitions and events. What is not there is empty.
     Memory(&'a [u8]),
 }
 
@@ -36,7 +36,7 @@ impl Files<'_> {
         Files::Disk(anchor.to_owned())
     }
 
-    /// What a file is called.
+    /// Returns what a file is called.
     pub fn name(&self, file: File) -> String {
         match self {
             Files::Disk(anchor) => path(anchor, file).display().to_string(),
@@ -100,7 +100,8 @@ impl<'a> Archive<'a> {
         let read = files.open(File::Anchor).and_then(|file| file.take(ANCHOR).read_to_end(&mut anchor));
         read.map_err(|why| unreadable(&files, File::Anchor, &why))?;
         let anchor = Anchor::read(&anchor).map_err(|why| format!("{}: {why}", files.name(File::Anchor)))?;
-        let file = files.open(File::Definitions).map_err(|why| unreadable(&files, File::Definitions, &why))?;
+        let file =
+            files.open(File::Definitions).map_err(|why| unreadable(&files, File::Definitions, &why))?;
         let definitions = Definitions::read(file, anchor.definitions);
         let definitions = definitions.map_err(|why| format!("{}: {why}", files.name(File::Definitions)))?;
         Ok(Archive { files, anchor, definitions })
@@ -114,7 +115,8 @@ impl<'a> Archive<'a> {
         let file = File::Local(location);
         // A location whose numbers are those of all needs no file, and old writers make none.
         let local = match self.files.open(file) {
-            Ok(from) => Local::read(from, self.anchor.definitions).map_err(|why| format!("{}: {why}", self.files.name(file)))?,
+            Ok(from) => Local::read(from, self.anchor.definitions)
+                .map_err(|why| format!("{}: {why}", self.files.name(file)))?,
             Err(why) if why.kind() == io::ErrorKind::NotFound => Local::default(),
             Err(why) => return Err(unreadable(&self.files, file, &why)),
         };
@@ -123,7 +125,7 @@ impl<'a> Archive<'a> {
         Ok(Events { chunks: Chunks::new(from, self.anchor.events), local, time: 0 })
     }
 
-    /// What the file with a location's events is called.
+    /// Returns what the file with a location's events is called.
     pub fn name(&self, location: u64) -> String {
         self.files.name(File::Events(location))
     }
@@ -137,7 +139,8 @@ fn unreadable(files: &Files, file: File, why: &io::Error) -> String {
 const TIMESTAMP: u8 = 5;
 /// What else is told of the next event.
 const ATTRIBUTES: u8 = 6;
-/// Behind what was written when the buffers of the location were full; nothing says that the rank did anything.
+/// Behind what was written when the buffers of the location were full; nothing says that the rank did
+/// anything.
 const BUFFER_FLUSH: u8 = 10;
 
 /// The events of a location, in the order of time.
@@ -148,8 +151,8 @@ pub struct Events<'a> {
 }
 
 impl Events<'_> {
-    /// The next event, with its time in ticks and the byte of the file where it stands; `None` behind the last. Numbers are those of the
-    /// definitions of all.
+    /// The next event, with its time in ticks and the byte of the file where it stands; `None` behind the
+    /// last. Numbers are those of the definitions of all.
     ///
     /// # Errors
     /// The byte, and what is wrong there.
@@ -162,7 +165,11 @@ impl Events<'_> {
                 TIMESTAMP => {
                     let time = self.chunks.take(|take| {
                         let time = take.full()?;
-                        if time < self.time { take.wrong(format!("time goes back from {} to {time}", self.time)) } else { Ok(time) }
+                        if time < self.time {
+                            take.wrong(format!("time goes back from {} to {time}", self.time))
+                        } else {
+                            Ok(time)
+                        }
                     })?;
                     self.time = time;
                 }
@@ -177,7 +184,8 @@ impl Events<'_> {
 
     fn meant(&self, event: Event) -> Event {
         let message = |message: Message| Message { comm: self.local.comm(message.comm), ..message };
-        let collective = |collective: Collective| Collective { comm: self.local.comm(collective.comm), ..collective };
+        let collective =
+            |collective: Collective| Collective { comm: self.local.comm(collective.comm), ..collective };
         match event {
             Event::Enter(region) => Event::Enter(self.local.region(region)),
             Event::Leave(region) => Event::Leave(self.local.region(region)),

@@ -33,7 +33,7 @@ pub struct Communicator {
     pub members: Option<Vec<u32>>,
     /// The number of the one that it was made from.
     pub parent: Option<u32>,
-    /// Whether events say when ranks get it.
+    /// `true` if events say when ranks get it.
     pub has_events: bool,
 }
 
@@ -63,7 +63,8 @@ struct Location {
     time: u64,
 }
 
-/// Makes the directory of an archive with this anchor file, beside it and without its ending, where there is none.
+/// Makes the directory of an archive with this anchor file, beside it and without its ending, where there is
+/// none.
 ///
 /// # Errors
 /// What the system says, or a sentence: the name has no ending, or a file has that of the directory.
@@ -73,7 +74,10 @@ pub fn prepare(anchor: &Path) -> io::Result<PathBuf> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name of an archive ends in .otf2"));
     }
     if directory.exists() && !directory.is_dir() {
-        let why = format!("its files go to the directory {}, and a file is there; choose another name", directory.display());
+        let why = format!(
+            "its files go to the directory {}, and a file is there; choose another name",
+            directory.display()
+        );
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
     }
     fs::create_dir_all(&directory)?;
@@ -103,14 +107,18 @@ impl Writer {
         for file in fs::read_dir(&directory)? {
             let file = file?.path();
             let is_of_archive = file.extension().is_some_and(|suffix| suffix == "evt" || suffix == "def")
-                && file.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| stem.parse::<u64>().is_ok());
+                && file
+                    .file_stem()
+                    .and_then(|stem| stem.to_str())
+                    .is_some_and(|stem| stem.parse::<u64>().is_ok());
             if is_of_archive {
                 fs::remove_file(file)?;
             }
         }
         let locations: Vec<Location> = vec![Location::default(); contents.ranks.len()];
         let most = (BUFFERS / locations.len().max(1)).clamp(256, CHUNK);
-        let mut writer = Writer { anchor: anchor.to_owned(), contents, locations, most, record: Vec::new(), last: 0 };
+        let mut writer =
+            Writer { anchor: anchor.to_owned(), contents, locations, most, record: Vec::new(), last: 0 };
         for place in 0..writer.locations.len() {
             fs::File::create(path(anchor, File::Events(place as u64)))?;
             writer.begin(place);
@@ -124,7 +132,7 @@ impl Writer {
         location.used = HEAD;
     }
 
-    /// What a rank does next, at a time not before that of the event before.
+    /// Returns what a rank does next, at a time not before that of the event before.
     ///
     /// # Errors
     /// What the system says of the file.
@@ -207,7 +215,10 @@ impl Writer {
         let longest = records.all.iter().map(Vec::len).max().unwrap_or(0);
         let chunk = (longest + HEAD + END.len()).next_power_of_two().max(CHUNKS.0);
         if chunk > CHUNKS.1 {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "OTF2 has no room for a communicator of that many ranks"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "OTF2 has no room for a communicator of that many ranks",
+            ));
         }
         let mut file: Vec<u8> = Vec::new();
         let (mut begin, mut number) = (0, 0u64);
@@ -248,7 +259,9 @@ impl Records {
             out.number(u64::MAX);
         });
         let [machine, class] = ["simulated machine", "machine"].map(|text| records.string(text));
-        records.put(kind::SYSTEM_TREE_NODE, |out| [0, machine, class, NONE].into_iter().for_each(|number| out.short(number)));
+        records.put(kind::SYSTEM_TREE_NODE, |out| {
+            [0, machine, class, NONE].into_iter().for_each(|number| out.short(number))
+        });
         for (place, (name, location)) in (0u32..).zip(contents.ranks.iter().zip(locations)) {
             let name = records.string(name);
             records.put(kind::LOCATION_GROUP, |out| {
@@ -328,7 +341,9 @@ impl Records {
                 }
             };
             self.put(kind::COMM, |out| {
-                [place, name, group, communicator.parent.unwrap_or(NONE)].into_iter().for_each(|number| out.short(number));
+                [place, name, group, communicator.parent.unwrap_or(NONE)]
+                    .into_iter()
+                    .for_each(|number| out.short(number));
                 out.short(communicator.has_events.into());
             });
         }

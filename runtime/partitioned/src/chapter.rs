@@ -1,4 +1,5 @@
-//! Partitioned communication as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of it.
+//! Partitioned communication as a chapter of MPI: what the main loop, requests, other processes and a
+//! deadlock's report ask of it.
 
 use crate::end::{End, NIL};
 use crate::part::Part;
@@ -56,11 +57,15 @@ impl Chapter for Partitioned {
         self.settle(number);
     }
     fn reach(&mut self, messages: &mut Messages, [number, word]: Words, done: Time) {
-        let me = messages.current;
-        let overhead = messages.wire.overheads.receive;
+        let me = messages.me();
+        let overhead = messages.fabric().wire().overheads.receive;
         let look = match Token::of(word) {
-            Token::Receive if messages.wire.has_overheads && !self.broken.contains_key(&number) => None,
-            Token::Look(partition) if messages.wire.has_overheads => Some(partition),
+            Token::Receive
+                if messages.fabric().wire().has_overheads && !self.broken.contains_key(&number) =>
+            {
+                None
+            }
+            Token::Look(partition) if messages.fabric().wire().has_overheads => Some(partition),
             _ => return messages.advance(me, done),
         };
         let clock = self.clock_after(number, look, overhead, messages.clock(me));
@@ -101,7 +106,10 @@ impl Chapter for Partitioned {
         let [number, _] = token?;
         let text = match self.ends.get(number)? {
             End::Send(sender) => {
-                format!("{} of the {} partitions of its send were not made ready with MPI_Pready", sender.left, sender.common.partitions)
+                format!(
+                    "{} of the {} partitions of its send were not made ready with MPI_Pready",
+                    sender.left, sender.common.partitions
+                )
             }
             End::Receive(receiver) => {
                 let channel = receiver.common.channel;

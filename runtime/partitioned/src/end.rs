@@ -36,14 +36,15 @@ pub(crate) struct Sender {
     pub(crate) left: u32,
 }
 
-/// The buffer of a receive. What has come is kept by the round ([`crate::round::Round`]), which may begin before the receive is started.
+/// The buffer of a receive. What has come is kept by the round ([`crate::round::Round`]), which may begin
+/// before the receive is started.
 pub(crate) struct Receiver {
     pub(crate) common: Common,
     pub(crate) view: BufferView,
     /// When it was started last.
     pub(crate) started: Time,
-    /// The requests by which `MPI_Parrived` asks for partitions. Each stays until the answer is yes or the operation is complete, because what a rank
-    /// asks over and over is recognized by its handle.
+    /// The requests by which `MPI_Parrived` asks for partitions. Each stays until the answer is yes or the
+    /// operation is complete, because what a rank asks over and over is recognized by its handle.
     pub(crate) looks: FxHashMap<u32, u32>,
 }
 

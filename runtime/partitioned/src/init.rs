@@ -8,7 +8,7 @@ use message::Messages;
 use message::p2p::{Buffer, Peer, bad_tag, view};
 use message::request::{ANY_SOURCE, ANY_TAG, PROC_NULL};
 use objects::Objects;
-use objects::error::{ErrorClass, Failure, Result};
+use objects::error::{ErrorClass, Failure, FailureScope, Result};
 use rustc_hash::FxHashMap;
 
 /// What `MPI_Psend_init` and `MPI_Precv_init` are given.
@@ -26,8 +26,8 @@ impl Partitioned {
     /// `MPI_Psend_init` of the mounted rank: by what its persistent request knows it.
     ///
     /// # Errors
-    /// `MPI_ERR_ARG` for a negative number of partitions, `MPI_ERR_TAG`, `MPI_ERR_RANK`, `MPI_ERR_COMM`, `MPI_ERR_COUNT`, `MPI_ERR_TYPE`,
-    /// `MPI_ERR_BUFFER`.
+    /// `MPI_ERR_ARG` for a negative number of partitions, `MPI_ERR_TAG`, `MPI_ERR_RANK`, `MPI_ERR_COMM`,
+    /// `MPI_ERR_COUNT`, `MPI_ERR_TYPE`, `MPI_ERR_BUFFER`.
     pub fn init_send(&mut self, messages: &Messages, objects: &Objects, init: Init) -> Result<u32> {
         let (partitions, elements) = whole(init)?;
         let (rank, tag, comm) = init.peer;
@@ -37,7 +37,7 @@ impl Partitioned {
         let (buffer, count, handle) = init.buffer;
         // The whole buffer at once: a partition that is no memory is told here and not when it is ready.
         view(objects, (buffer, elements, handle))?;
-        let datatype = objects.types.usable(messages.current, handle)?.clone();
+        let datatype = objects.types.usable(messages.me(), handle)?.clone();
         let bytes = datatype.bytes(count as u64)?;
         let nobody = rank == PROC_NULL;
         let (context, source, to) = match nobody {
@@ -80,9 +80,15 @@ impl Partitioned {
             true => objects.comms.get(comm)?.context,
             false => objects.comms.context_from(comm, rank)?,
         };
-        let channel = self.next(Channel { context, source: rank as u32, to: messages.current, tag, number: 0 }, true);
+        let channel =
+            self.next(Channel { context, source: rank as u32, to: messages.me(), tag, number: 0 }, true);
         let common = Common { channel, nobody, partitions, request: NIL, round: 0 };
-        let number = self.ends.insert(End::Receive(Receiver { common, view, started: Time::ZERO, looks: FxHashMap::default() }));
+        let number = self.ends.insert(End::Receive(Receiver {
+            common,
+            view,
+            started: Time::ZERO,
+            looks: FxHashMap::default(),
+        }));
         self.receivers.insert(channel, number);
         Ok(number)
     }
@@ -98,14 +104,19 @@ impl Partitioned {
     /// Whether the persistent request of an end may be freed.
     ///
     /// # Errors
-    /// `MPI_ERR_REQUEST` while it is active and not complete: nobody could make its partitions ready or see them any more.
+    /// `MPI_ERR_REQUEST` while it is active and not complete: nobody could make its partitions ready or see
+    /// them any more.
     pub(crate) fn may_free_end(&self, messages: &Messages, number: u32) -> Result {
         let Some(end) = self.ends.get(number) else { return Ok(()) };
         let request = end.common().request;
-        if request == NIL || messages.requests.get(request).is_none_or(|request| request.done.is_some()) {
+        if request == NIL || messages.requests().get(request).is_none_or(|request| request.done.is_some()) {
             return Ok(());
         }
-        Err(Failure::new(ErrorClass::REQUEST, "the partitioned operation is active: complete it before its request is freed"))
+        let failure = Failure::new(
+            ErrorClass::REQUEST,
+            "the partitioned operation is active: complete it before its request is freed",
+        );
+        Err(failure.within(FailureScope::Context(end.common().channel.context)))
     }
 
     /// The persistent request of an end is no more.
@@ -119,12 +130,18 @@ impl Partitioned {
 /// Partitions, and the elements of all of them.
 fn whole(init: Init) -> Result<(u32, i64)> {
     let Ok(partitions) = u32::try_from(init.partitions) else {
-        return Err(Failure::new(ErrorClass::ARG, format!("partitions {} is negative: use 1 or more", init.partitions)));
+        return Err(Failure::new(
+            ErrorClass::ARG,
+            format!("partitions {} is negative: use 1 or more", init.partitions),
+        ));
     };
     let Some(elements) = init.buffer.1.checked_mul(i64::from(partitions)) else {
         return Err(Failure::new(
             ErrorClass::COUNT,
-            format!("{partitions} partitions of {} elements are more than can be counted: use fewer or smaller ones", init.buffer.1),
+            format!(
+                "{partitions} partitions of {} elements are more than can be counted: use fewer or smaller ones",
+                init.buffer.1
+            ),
         ));
     };
     Ok((partitions, elements))

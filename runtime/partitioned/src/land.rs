@@ -35,7 +35,8 @@ fn place(view: &BufferView, offset: u64, data: &[u8]) {
     }
 }
 
-/// Whether bytes can be placed while the receiver is not mounted. Of buffers that do not lie side by side nobody knows the span.
+/// Returns `true` if bytes can be placed while the receiver is not mounted. Of buffers that do not lie side
+/// by side nobody knows the span.
 fn is_reachable(view: &BufferView) -> bool {
     view.layout.is_none() && rank::is_addressable_unmounted(view.buffer, view.bytes as usize)
 }
@@ -49,7 +50,11 @@ impl Partitioned {
         let offset = u64::from(part.index) * part.bytes;
         let number = self.receivers.get(&part.channel).copied();
         let receiver = number.and_then(|number| match &self.ends[number] {
-            End::Receive(receiver) if receiver.common.request != NIL && receiver.common.round == part.round => Some(receiver),
+            End::Receive(receiver)
+                if receiver.common.request != NIL && receiver.common.round == part.round =>
+            {
+                Some(receiver)
+            }
             _ => None,
         });
         let Some(receiver) = receiver else {
@@ -61,7 +66,9 @@ impl Partitioned {
         } else {
             round.staged.push((offset, part.data));
         }
-        if let Some(at) = round.complete().filter(|_| number.is_none_or(|number| !self.broken.contains_key(&number))) {
+        if let Some(at) =
+            round.complete().filter(|_| number.is_none_or(|number| !self.broken.contains_key(&number)))
+        {
             messages.finish_request(receiver.common.request, at);
         }
         let looks = receiver.looks.iter().filter_map(|(&partition, &request)| {
@@ -70,7 +77,7 @@ impl Partitioned {
         });
         // Each wakes the same rank at most: their order is nobody's to see.
         for (request, at) in looks.collect::<Vec<_>>() {
-            if messages.requests[request].done.is_none() {
+            if messages.requests()[request].done.is_none() {
                 messages.finish_request(request, at);
             }
         }
@@ -80,7 +87,9 @@ impl Partitioned {
     pub(crate) fn started(&mut self, messages: &mut Messages, number: u32) {
         self.settle(number);
         let End::Receive(receiver) = &self.ends[number] else { return };
-        if let Some(at) = self.rounds.get(&(receiver.common.channel, receiver.common.round)).and_then(Round::complete) {
+        if let Some(at) =
+            self.rounds.get(&(receiver.common.channel, receiver.common.round)).and_then(Round::complete)
+        {
             messages.finish_request(receiver.common.request, at);
         }
     }
@@ -88,26 +97,33 @@ impl Partitioned {
     /// Puts what waits for the mounted rank in its place.
     pub(crate) fn settle(&mut self, number: u32) {
         let Some(End::Receive(receiver)) = self.ends.get(number) else { return };
-        let Some(round) = self.rounds.get_mut(&(receiver.common.channel, receiver.common.round)) else { return };
+        let Some(round) = self.rounds.get_mut(&(receiver.common.channel, receiver.common.round)) else {
+            return;
+        };
         for (offset, data) in std::mem::take(&mut round.staged) {
             place(&receiver.view, offset, &data);
         }
     }
 
-    /// `MPI_Parrived` of the mounted rank: the handle of the request that is complete when the partition has come; none if the operation is not active,
-    /// so that nothing is missing.
+    /// `MPI_Parrived` of the mounted rank: the handle of the request that is complete when the partition has
+    /// come; none if the operation is not active, so that nothing is missing.
     ///
     /// # Errors
-    /// `MPI_ERR_REQUEST` if the request is of no partitioned receive, `MPI_ERR_ARG` if there is no such partition.
+    /// `MPI_ERR_REQUEST` if the request is of no partitioned receive, `MPI_ERR_ARG` if there is no such
+    /// partition.
     pub fn ask(&mut self, messages: &mut Messages, request: usize, partition: i32) -> Result<Option<usize>> {
-        let found = end_of(messages, request).and_then(|number| self.ends.get(number).map(|end| (number, end)));
+        let found =
+            end_of(messages, request).and_then(|number| self.ends.get(number).map(|end| (number, end)));
         let Some((number, End::Receive(receiver))) = found else {
             return Err(Failure::new(ErrorClass::REQUEST, "the request is not one of MPI_Precv_init"));
         };
         let partitions = receiver.common.partitions;
-        let Some(partition) = u32::try_from(partition).ok().filter(|&partition| partition < partitions) else {
-            let text =
-                format!("partition {partition} is none of the receive's, which has {partitions} (0 to {})", i64::from(partitions) - 1);
+        let Some(partition) = u32::try_from(partition).ok().filter(|&partition| partition < partitions)
+        else {
+            let text = format!(
+                "partition {partition} is none of the receive's, which has {partitions} (0 to {})",
+                i64::from(partitions) - 1
+            );
             return Err(Failure::new(ErrorClass::ARG, text));
         };
         let Receiver { common, looks, .. } = receiver;
@@ -118,19 +134,29 @@ impl Partitioned {
             return Ok(Some(handle::of_cold(look)));
         }
         let (first, length) = receiver.bytes_of(partition);
-        let there = self.rounds.get(&(common.channel, common.round)).and_then(|round| round.there(first, length));
+        let there =
+            self.rounds.get(&(common.channel, common.round)).and_then(|round| round.there(first, length));
         let token = [number, Token::Look(partition).word()];
-        let look = messages.make_request(messages.current, Body::Chapter { chapter: CHAPTER, token });
-        messages.requests[look].done = there;
+        let look = messages.make_request(messages.me(), Body::Chapter { chapter: CHAPTER, token });
+        messages.requests_mut()[look].done = there;
         let End::Receive(receiver) = &mut self.ends[number] else { unreachable!("asked above") };
         receiver.looks.insert(partition, look);
         Ok(Some(handle::of_cold(look)))
     }
 
-    /// The clock of the mounted rank when it has taken what it is told of: the whole of the operation, or one partition.
-    pub(crate) fn clock_after(&mut self, number: u32, look: Option<u32>, overhead: Span, clock: Time) -> Time {
+    /// The clock of the mounted rank when it has taken what it is told of: the whole of the operation, or one
+    /// partition.
+    pub(crate) fn clock_after(
+        &mut self,
+        number: u32,
+        look: Option<u32>,
+        overhead: Span,
+        clock: Time,
+    ) -> Time {
         let Some(End::Receive(receiver)) = self.ends.get(number) else { return clock };
-        let Some(round) = self.rounds.get_mut(&(receiver.common.channel, receiver.common.round)) else { return clock };
+        let Some(round) = self.rounds.get_mut(&(receiver.common.channel, receiver.common.round)) else {
+            return clock;
+        };
         let (first, length) = look.map_or((0, round.total()), |partition| receiver.bytes_of(partition));
         round.look(first, length, overhead, clock)
     }
@@ -147,7 +173,7 @@ impl Partitioned {
     pub(crate) fn end_round(&mut self, messages: &mut Messages, number: u32) -> u64 {
         let Some(End::Receive(receiver)) = self.ends.get_mut(number) else { return 0 };
         for look in std::mem::take(&mut receiver.looks).into_values() {
-            messages.requests.remove(look);
+            messages.requests_mut().remove(look);
         }
         let common = &mut receiver.common;
         let round = self.rounds.remove(&(common.channel, common.round));

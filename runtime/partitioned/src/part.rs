@@ -47,7 +47,15 @@ mod tests {
     #[test]
     fn a_part_survives_its_way() {
         let channel = Channel { context: 3, source: 7, to: 9, tag: -1, number: 2 };
-        let part = Part { channel, round: 4, index: 1, parts: 6, bytes: 3, arrival: Time::from_ps(77), data: vec![1, 2, 3] };
+        let part = Part {
+            channel,
+            round: 4,
+            index: 1,
+            parts: 6,
+            bytes: 3,
+            arrival: Time::from_ps(77),
+            data: vec![1, 2, 3],
+        };
         assert_eq!(Part::of(Take(&part.record())), part);
     }
 }

@@ -19,7 +19,7 @@ use objects::error::{ErrorClass, Failure, Result};
 /// The end that a persistent request is of, whether it is active or not.
 pub(crate) fn end_of(messages: &Messages, request: usize) -> Option<u32> {
     let handle::RequestRef::Cold(index) = handle::request(request) else { return None };
-    match messages.requests.get(index) {
+    match messages.requests().get(index) {
         Some(Request { body: Body::Persistent { template, .. }, .. }) => match &**template {
             Template::Chapter { chapter, number, .. } if *chapter == CHAPTER => Some(*number),
             _ => None,
@@ -32,12 +32,13 @@ impl Partitioned {
     /// `MPI_Start` of the mounted rank: the handle of the active operation's request.
     pub fn start(&mut self, messages: &mut Messages, objects: &Objects, number: u32) -> usize {
         messages.flush_batch();
-        let me = messages.current;
+        let me = messages.me();
         let token = match self.ends[number] {
             End::Send(_) => Token::Send,
             End::Receive(_) => Token::Receive,
         };
-        let request = messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [number, token.word()] });
+        let request =
+            messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [number, token.word()] });
         let end = &mut self.ends[number];
         end.common_mut().request = request;
         let nobody = end.common().nobody;
@@ -58,7 +59,7 @@ impl Partitioned {
             End::Receive(receiver) => {
                 receiver.started = messages.clock(me);
                 self.started(messages, number);
-                if messages.faults.is_some() {
+                if messages.can_fail() {
                     self.look_at_started(messages, objects, number);
                 }
             }
@@ -69,9 +70,14 @@ impl Partitioned {
     /// `MPI_Pready` and its kin of the mounted rank.
     ///
     /// # Errors
-    /// `MPI_ERR_REQUEST` if the request is no active partitioned send; `MPI_ERR_ARG` if there is no such partition, or it is ready already. Nothing is
-    /// sent then, not even what is right of `partitions`.
-    pub fn ready(&mut self, messages: &mut Messages, request: usize, partitions: impl Iterator<Item = i32> + Clone) -> Result {
+    /// `MPI_ERR_REQUEST` if the request is no active partitioned send; `MPI_ERR_ARG` if there is no such
+    /// partition, or it is ready already. Nothing is sent then, not even what is right of `partitions`.
+    pub fn ready(
+        &mut self,
+        messages: &mut Messages,
+        request: usize,
+        partitions: impl Iterator<Item = i32> + Clone,
+    ) -> Result {
         let number = self.active_send(messages, request)?;
         let End::Send(sender) = &mut self.ends[number] else { unreachable!("asked above") };
         // Marked one by one, so that one which is given twice is found, and taken back if one is wrong.
@@ -94,7 +100,9 @@ impl Partitioned {
         let wrong = |text: &str| Failure::new(ErrorClass::REQUEST, text);
         match end_of(messages, request).and_then(|number| self.ends.get(number).map(|end| (number, end))) {
             Some((number, End::Send(sender))) if sender.common.request != NIL => Ok(number),
-            Some((_, End::Send(_))) => Err(wrong("the partitioned send is not active: call MPI_Start before its partitions are ready")),
+            Some((_, End::Send(_))) => Err(wrong(
+                "the partitioned send is not active: call MPI_Start before its partitions are ready",
+            )),
             Some((_, End::Receive(_))) => Err(wrong(
                 "the request is of a partitioned receive; partitions of sends are made ready, those of receives are asked for with MPI_Parrived",
             )),
@@ -111,20 +119,28 @@ impl Partitioned {
         }
         if left == 0 {
             // The bytes are out of the buffer, as those of a standard send are.
-            messages.finish_request(request, messages.clock(messages.current));
+            messages.finish_request(request, messages.clock(messages.me()));
         }
     }
 
     /// A partition leaves.
     fn send(&mut self, messages: &mut Messages, number: u32, index: u32) {
         let End::Send(sender) = &self.ends[number] else { return };
-        let (me, to, bytes) = (messages.current, sender.common.channel.to, sender.bytes);
+        let (me, to, bytes) = (messages.me(), sender.common.channel.to, sender.bytes);
         let leaves = messages.inject(me);
-        messages.profile.message(bytes);
+        messages.ranks_mut().profile_mut().message(bytes);
         messages.note_sending(to, bytes);
         let parts = sender.common.partitions.max(1);
         let data = packed(sender, index);
-        let mut part = Part { channel: sender.common.channel, round: sender.common.round, index, parts, bytes, arrival: Time::MAX, data };
+        let mut part = Part {
+            channel: sender.common.channel,
+            round: sender.common.round,
+            index,
+            parts,
+            bytes,
+            arrival: Time::MAX,
+            data,
+        };
         let way = messages.way(me, to, bytes, leaves);
         if !messages.is_local(to) {
             return messages.send_on_way(me, to, Kind::Chapter(CHAPTER, 0), way, part.record());
@@ -136,7 +152,13 @@ impl Partitioned {
             }
             Way::Leaves(at, bytes) => {
                 let flying = self.flying.insert(part);
-                messages.launch(me, to, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [flying, 0, 0, 0] });
+                messages.launch(
+                    me,
+                    to,
+                    bytes,
+                    at,
+                    Flight::Chapter { chapter: CHAPTER, words: [flying, 0, 0, 0] },
+                );
             }
         }
     }
@@ -148,7 +170,8 @@ fn packed(sender: &Sender, index: u32) -> Vec<u8> {
         return Vec::new();
     }
     let mut data = vec![0; sender.bytes as usize];
-    // From its own position on: where elements overlap or lie backwards, a partition begins where packing the whole buffer would get to.
+    // From its own position on: where elements overlap or lie backwards, a partition begins where packing the
+    // whole buffer would get to.
     sender.datatype.pack_at(sender.buffer, u64::from(index) * sender.bytes, &mut data);
     data
 }
@@ -157,11 +180,16 @@ fn packed(sender: &Sender, index: u32) -> Vec<u8> {
 fn check(sender: &Sender, partition: i32) -> Result {
     let Some(&ready) = usize::try_from(partition).ok().and_then(|at| sender.ready.get(at)) else {
         let last = i64::from(sender.common.partitions) - 1;
-        let text = format!("partition {partition} is none of the send's, which has {} (0 to {last})", sender.common.partitions);
+        let text = format!(
+            "partition {partition} is none of the send's, which has {} (0 to {last})",
+            sender.common.partitions
+        );
         return Err(Failure::new(ErrorClass::ARG, text));
     };
     if ready {
-        let text = format!("partition {partition} is ready already: each is made ready once between MPI_Start and the completion");
+        let text = format!(
+            "partition {partition} is ready already: each is made ready once between MPI_Start and the completion"
+        );
         return Err(Failure::new(ErrorClass::ARG, text));
     }
     Ok(())

@@ -6,7 +6,8 @@ use engine::{Span, Time};
 /// The messages of one operation, each a partition of the sender's.
 #[derive(Default)]
 pub(crate) struct Round {
-    /// When each came; [`Time::MAX`] if it has not. Empty before the first came, which tells how many there are.
+    /// When each came; [`Time::MAX`] if it has not. Empty before the first came, which tells how many there
+    /// are.
     times: Vec<Time>,
     /// Whose overhead the receiver has paid.
     paid: Vec<bool>,
@@ -14,7 +15,8 @@ pub(crate) struct Round {
     left: usize,
     /// Bytes of each.
     bytes: u64,
-    /// What could not be put in its place yet: the receive is not started, or its memory is reached only while its rank is mounted.
+    /// Data that could not be put in their place yet: the receive is not started, or its memory is reached
+    /// only while its rank is mounted.
     pub(crate) staged: Vec<(u64, Vec<u8>)>,
 }
 
@@ -36,17 +38,18 @@ impl Round {
         self.bytes * self.times.len() as u64
     }
 
-    /// How many messages have not come, of how many; nothing before the first.
+    /// Returns how many messages have not come, of how many; nothing before the first.
     pub(crate) fn missing(&self) -> Option<(usize, usize)> {
         (!self.times.is_empty()).then_some((self.left, self.times.len()))
     }
 
-    /// When the last message came, if all have.
+    /// Returns when the last message came, if all have.
     pub(crate) fn complete(&self) -> Option<Time> {
         if self.times.is_empty() || self.left != 0 { None } else { self.times.iter().copied().max() }
     }
 
-    /// The messages that bring `length` bytes from `first` on. Where there are no bytes to tell by, all of them.
+    /// The messages that bring `length` bytes from `first` on. Where there are no bytes to tell by, all of
+    /// them.
     fn overlapping(&self, first: u64, length: u64) -> std::ops::Range<usize> {
         if self.bytes == 0 || length == 0 {
             return 0..self.times.len();
@@ -55,7 +58,8 @@ impl Round {
         bound(first / self.bytes)..bound((first + length).div_ceil(self.bytes))
     }
 
-    /// When these bytes of the receiver's buffer were there; of those behind the end of what is sent when everything was.
+    /// Returns when these bytes of the receiver's buffer were there; of those behind the end of what is sent
+    /// when everything was.
     pub(crate) fn there(&self, first: u64, length: u64) -> Option<Time> {
         if self.times.is_empty() {
             return None;
@@ -67,10 +71,11 @@ impl Round {
         self.times[parts].iter().copied().max().filter(|&latest| latest != Time::MAX)
     }
 
-    /// The clock of a receiver who looks at these bytes, which are there: each message that it has not paid for yet costs it `overhead`, in the order in
-    /// which they came.
+    /// The clock of a receiver who looks at these bytes, which are there: each message that it has not paid
+    /// for yet costs it `overhead`, in the order in which they came.
     pub(crate) fn look(&mut self, first: u64, length: u64, overhead: Span, clock: Time) -> Time {
-        let mut parts: Vec<usize> = self.overlapping(first, length).filter(|&part| !self.paid[part]).collect();
+        let mut parts: Vec<usize> =
+            self.overlapping(first, length).filter(|&part| !self.paid[part]).collect();
         parts.sort_by_key(|&part| (self.times[part], part));
         parts.into_iter().fold(clock, |clock, part| {
             self.paid[part] = true;
@@ -89,7 +94,15 @@ mod tests {
         let mut round = Round::default();
         for (index, &time) in times.iter().enumerate().filter(|(_, time)| **time != u64::MAX) {
             let (index, parts) = (index as u32, times.len() as u32);
-            round.arrived(&Part { channel, round: 0, index, parts, bytes, arrival: Time::from_ps(time), data: Vec::new() });
+            round.arrived(&Part {
+                channel,
+                round: 0,
+                index,
+                parts,
+                bytes,
+                arrival: Time::from_ps(time),
+                data: Vec::new(),
+            });
         }
         round
     }

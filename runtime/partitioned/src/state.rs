@@ -16,7 +16,8 @@ pub struct Partitioned {
     pub(crate) ends: Slab<End>,
     /// Receives that have been initialized and not freed.
     pub(crate) receivers: FxHashMap<Channel, u32>,
-    /// Initializations so far: by channel with number 0, and whether it is the receiving end. O(envelopes ever used): an end that is freed still counts.
+    /// Initializations so far: by channel with number 0, and whether it is the receiving end. O(envelopes
+    /// ever used): an end that is freed still counts.
     pub(crate) initialized: FxHashMap<(Channel, bool), u32>,
     /// Operations of which something has come and that are not complete, by channel and operation.
     pub(crate) rounds: FxHashMap<(Channel, u32), Round>,

@@ -1,12 +1,16 @@
-//! Curves and maps as SVG and PNG: what is drawn is said by whoever draws (`xsim sweep`, `xsim calibrate`), how it looks is said here.
+//! Curves and maps as SVG and PNG: what is drawn is said by whoever draws (`xsim sweep`, `xsim calibrate`),
+//! how it looks is said here.
 
+mod label;
 mod map;
 
+use label::{LETTER_WIDTH, fitted};
 pub use map::{Map, draw_map};
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::register_font;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::path::Path;
 
 const SIZE: (u32, u32) = (960, 640);
@@ -68,9 +72,11 @@ pub fn draw(chart: &Chart, path: &Path) -> Result<(), String> {
     if points().next().is_none() || points().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
         return Err(cannot("there is no point, or one that is no number".to_owned()));
     }
+    // The list of names stands below the chart, where it covers no line.
+    let size = (SIZE.0, SIZE.1 + SeriesNames::of(chart).height());
     match open(path)? {
-        true => on(chart, &BitMapBackend::new(path, SIZE).into_drawing_area()),
-        false => on(chart, &SVGBackend::new(path, SIZE).into_drawing_area()),
+        true => on(chart, &BitMapBackend::new(path, size).into_drawing_area()),
+        false => on(chart, &SVGBackend::new(path, size).into_drawing_area()),
     }
     .map_err(cannot)
 }
@@ -86,7 +92,8 @@ fn open(path: &Path) -> Result<bool, String> {
 
 /// From where to where an axis goes, with room at both ends, and whether it is logarithmic.
 fn range(values: impl Iterator<Item = f64>) -> (std::ops::Range<f64>, bool) {
-    let (least, most) = values.fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(value), most.max(value)));
+    let (least, most) =
+        values.fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(value), most.max(value)));
     if least > 0.0 && most / least > RATIO {
         let room = (most / least).powf(0.04);
         return (least / room..most * room, true);
@@ -96,7 +103,60 @@ fn range(values: impl Iterator<Item = f64>) -> (std::ops::Range<f64>, bool) {
     (least - room..most + room, false)
 }
 
+/// The list of the series' names: texts of one width in columns.
+struct SeriesNames {
+    /// Names and colours.
+    names: Vec<(String, RGBColor)>,
+    /// Letters of a column.
+    letters: usize,
+    columns: usize,
+}
+
+impl SeriesNames {
+    /// Room for a line in a series' colour, and between columns.
+    const SAMPLE: i32 = 48;
+    const LINE: i32 = 20;
+
+    fn of(chart: &Chart) -> SeriesNames {
+        let named =
+            chart.series.iter().zip(COLOURS.iter().cycle()).filter(|(series, _)| !series.name.is_empty());
+        let most = ((SIZE.0 as i32 - SeriesNames::SAMPLE) / LETTER_WIDTH) as usize;
+        let names: Vec<_> =
+            named.map(|(series, colour)| (fitted(&series.name, most, 1).concat(), *colour)).collect();
+        let letters = names.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        let columns = SIZE.0 as usize / (letters * LETTER_WIDTH as usize + SeriesNames::SAMPLE as usize);
+        SeriesNames { letters, columns: columns.max(1), names }
+    }
+
+    fn height(&self) -> u32 {
+        match self.names.len().div_ceil(self.columns) {
+            0 => 0,
+            rows => rows as u32 * SeriesNames::LINE as u32 + 12,
+        }
+    }
+
+    fn draw<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        area.fill(&WHITE)?;
+        for (index, (name, colour)) in self.names.iter().enumerate() {
+            let (column, row) = ((index % self.columns) as i32, (index / self.columns) as i32);
+            let (x, y) = (
+                16 + column * (self.letters as i32 * LETTER_WIDTH + SeriesNames::SAMPLE),
+                row * SeriesNames::LINE + 8,
+            );
+            area.draw(&PathElement::new([(x, y), (x + 20, y)], colour.stroke_width(2)))?;
+            let style = ("sans-serif", 15).into_font().color(&BLACK).pos(Pos::new(HPos::Left, VPos::Center));
+            area.draw(&Text::new(name.clone(), (x + 28, y), style))?;
+        }
+        Ok(())
+    }
+}
+
 fn on<B: DrawingBackend>(chart: &Chart, area: &DrawingArea<B, Shift>) -> Result<(), String> {
+    let (whole, (area, below)) = (area, area.split_vertically(SIZE.1));
+    let area = &area;
     let points = || chart.series.iter().flat_map(|series| &series.points);
     let ((x, is_x_log), (y, is_y_log)) = (range(points().map(|at| at.0)), range(points().map(|at| at.1)));
     match (is_x_log, is_y_log) {
@@ -105,15 +165,26 @@ fn on<B: DrawingBackend>(chart: &Chart, area: &DrawingArea<B, Shift>) -> Result<
         (false, true) => axes(chart, area, x, y.log_scale()),
         (true, true) => axes(chart, area, x.log_scale(), y.log_scale()),
     }
+    .and_then(|()| SeriesNames::of(chart).draw(&below))
+    .and_then(|()| whole.present())
     .map_err(|why| why.to_string())
 }
 
 fn label(value: f64) -> String {
     let rounded = format!("{value:.3e}").parse::<f64>().unwrap_or(value);
-    if rounded != 0.0 && !(0.001..100_000.0).contains(&rounded.abs()) { format!("{rounded:e}") } else { format!("{rounded}") }
+    if rounded != 0.0 && !(0.001..100_000.0).contains(&rounded.abs()) {
+        format!("{rounded:e}")
+    } else {
+        format!("{rounded}")
+    }
 }
 
-fn axes<B, X, Y>(chart: &Chart, area: &DrawingArea<B, Shift>, x: X, y: Y) -> Result<(), DrawingAreaErrorKind<B::ErrorType>>
+fn axes<B, X, Y>(
+    chart: &Chart,
+    area: &DrawingArea<B, Shift>,
+    x: X,
+    y: Y,
+) -> Result<(), DrawingAreaErrorKind<B::ErrorType>>
 where
     B: DrawingBackend,
     X: AsRangedCoord<Value = f64>,
@@ -141,19 +212,10 @@ where
         if series.mark != Mark::Curve {
             context.draw_series(series.points.iter().map(|&at| Circle::new(at, 4, colour.filled())))?;
         }
-        // Points alone get a line of no length, whose entry in the legend they share.
         let line = if series.mark == Mark::Points { &[] } else { series.points.as_slice() };
-        let drawn = context.draw_series(LineSeries::new(line.iter().copied(), colour.stroke_width(2)))?;
-        if !series.name.is_empty() {
-            drawn.label(&series.name).legend(move |(a, b)| PathElement::new([(a, b), (a + 20, b)], colour.stroke_width(2)));
-        }
+        context.draw_series(LineSeries::new(line.iter().copied(), colour.stroke_width(2)))?;
     }
-    if chart.series.iter().any(|series| !series.name.is_empty()) {
-        let mut labels = context.configure_series_labels();
-        labels.position(SeriesLabelPosition::UpperLeft).label_font(("sans-serif", 15));
-        labels.background_style(WHITE.mix(0.85)).border_style(RGBColor(200, 200, 200)).draw()?;
-    }
-    area.present()
+    Ok(())
 }
 
 #[cfg(test)]
@@ -162,7 +224,8 @@ mod tests {
 
     fn chart(points: &[(f64, f64)]) -> Chart {
         let series = |mark, name: &str| Series { name: name.to_owned(), mark, points: points.to_vec() };
-        let series = vec![series(Mark::Line, "line"), series(Mark::Points, "points"), series(Mark::Curve, "")];
+        let series =
+            vec![series(Mark::Line, "line"), series(Mark::Points, "points"), series(Mark::Curve, "")];
         Chart { title: "title".to_owned(), x: "x [s]".to_owned(), y: "y [B]".to_owned(), series }
     }
 
@@ -179,6 +242,33 @@ mod tests {
         }
     }
 
+    /// Names stand below the axes, in lines that end inside the picture, however long they are.
+    #[test]
+    fn names_of_series_cover_no_line() {
+        let mut long = chart(&[(1.0, 2.0), (3.0, 4.0)]);
+        long.series = (0..9)
+            .map(|at| Series {
+                name: format!("{}={at}", "machine:a=1,".repeat(20)),
+                ..long.series[0].clone()
+            })
+            .collect();
+        let path = std::env::temp_dir().join(format!("xsim-plot-{}-names.svg", std::process::id()));
+        draw(&long, &path).unwrap();
+        let svg = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let names: Vec<&str> = svg.split("<text ").filter(|text| text.contains("machine:")).collect();
+        let y = |text: &str| {
+            text.split_once(" y=\"").unwrap().1.split('"').next().unwrap().parse::<u32>().unwrap()
+        };
+        assert!(names.len() == 9 && names.iter().all(|text| y(text) >= SIZE.1), "{names:?}");
+        let shown = names[8].split_once('>').unwrap().1.split('<').next().unwrap().trim();
+        assert!(
+            shown.ends_with("=8") && shown.chars().count() as i32 * LETTER_WIDTH <= SIZE.0 as i32,
+            "{shown}"
+        );
+        assert!(svg.contains(&format!("height=\"{}\"", SIZE.1 + SeriesNames::of(&long).height())), "{svg}");
+    }
+
     #[test]
     fn an_axis_is_logarithmic_where_values_differ_much() {
         assert_eq!(range([1.0, 10.0].into_iter()), (0.64..10.36, false));
@@ -192,6 +282,10 @@ mod tests {
     fn what_cannot_be_drawn_is_a_sentence() {
         assert!(draw(&chart(&[]), "a.svg".as_ref()).unwrap_err().contains("there is no point"));
         assert!(draw(&chart(&[(1.0, f64::NAN)]), "a.svg".as_ref()).unwrap_err().contains("no number"));
-        assert!(draw(&chart(&[(1.0, 1.0)]), "/nonexistent/a.svg".as_ref()).unwrap_err().contains("/nonexistent/a.svg"));
+        assert!(
+            draw(&chart(&[(1.0, 1.0)]), "/nonexistent/a.svg".as_ref())
+                .unwrap_err()
+                .contains("/nonexistent/a.svg")
+        );
     }
 }

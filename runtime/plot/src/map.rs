@@ -1,19 +1,27 @@
 //! Maps: a number for each pair of two things, as shades of one colour with the number in them.
 
+use super::label::{LETTER_WIDTH, fitted};
 use super::{SIZE, open};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::path::Path;
 
-/// The least and the greatest value: one hue, so that it reads in grey and with every kind of colour blindness.
+/// The least and the greatest value: one hue, so that it reads in grey and with every kind of colour
+/// blindness.
 const LIGHT: [f64; 3] = [237.0, 243.0, 250.0];
 const DARK: [f64; 3] = [8.0, 48.0, 107.0];
-/// Room for what the axes are called and for the names along them.
-const LEFT: i32 = 170;
-const RIGHT: i32 = 24;
+/// Room above for the title and what goes down.
 const ABOVE: i32 = 48;
-const BELOW: i32 = 72;
+/// Room for the names of rows: at least, and at most.
+const LEFT: (i32, i32) = (90, 340);
+/// Room for the scale, its bar and the bar's distance from the map.
+const RIGHT: i32 = 130;
+const BAR: (i32, i32) = (16, 18);
+/// Lines of a column's name, their height, and room below them.
+const COLUMN_LINES: usize = 4;
+const LINE: i32 = 16;
+const BELOW: i32 = 56;
 /// Cells narrower or lower than this show no text.
 const LEGIBLE: (i32, i32) = (54, 16);
 
@@ -56,7 +64,8 @@ fn share(value: f64, least: f64, most: f64) -> f64 {
 }
 
 fn shade(share: f64) -> RGBColor {
-    let [red, green, blue] = std::array::from_fn(|at| (LIGHT[at] + (DARK[at] - LIGHT[at]) * share).round() as u8);
+    let [red, green, blue] =
+        std::array::from_fn(|at| (LIGHT[at] + (DARK[at] - LIGHT[at]) * share).round() as u8);
     RGBColor(red, green, blue)
 }
 
@@ -64,15 +73,29 @@ fn on<B: DrawingBackend>(map: &Map, area: &DrawingArea<B, Shift>) -> Result<(), 
     paint(map, area).map_err(|why| why.to_string())
 }
 
-fn paint<B: DrawingBackend>(map: &Map, area: &DrawingArea<B, Shift>) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+fn paint<B: DrawingBackend>(
+    map: &Map,
+    area: &DrawingArea<B, Shift>,
+) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
     area.fill(&WHITE)?;
-    let (width, height) = (SIZE.0 as i32 - LEFT - RIGHT, SIZE.1 as i32 - ABOVE - BELOW);
     let (columns, rows) = (map.columns.len().max(1) as i32, map.rows.len().max(1) as i32);
-    let (x, y) = (|at: i32| LEFT + width * at / columns, |at: i32| ABOVE + height * at / rows);
+    let longest = map.rows.iter().map(|name| name.chars().count()).max().unwrap_or(0) as i32;
+    let left = (longest * LETTER_WIDTH + 16).clamp(LEFT.0, LEFT.1);
+    let width = SIZE.0 as i32 - left - RIGHT;
+    // Of names that do not fit beside each other every second, fourth, ... stands there.
+    let every = |count: i32, room: i32, each: i32| (each * count / room + 1).max(1) as usize;
+    let column_step = every(columns, width, LEGIBLE.0);
+    let letters = width / columns * column_step as i32 / LETTER_WIDTH - 1;
+    let names: Vec<Vec<String>> =
+        map.columns.iter().map(|name| fitted(name, letters as usize, COLUMN_LINES)).collect();
+    let lines = names.iter().map(Vec::len).max().unwrap_or(1) as i32;
+    let height = SIZE.1 as i32 - ABOVE - BELOW - lines * LINE;
+    let (x, y) = (|at: i32| left + width * at / columns, |at: i32| ABOVE + height * at / rows);
     let values = || map.cells.iter().flatten().flatten().map(|cell| cell.0).filter(|&value| value > 0.0);
     let (least, most) = (values().fold(f64::MAX, f64::min), values().fold(f64::MIN, f64::max));
-    let style =
-        |size: i32, colour: &RGBColor, across: HPos, down: VPos| ("sans-serif", size).into_font().color(colour).pos(Pos::new(across, down));
+    let style = |size: i32, colour: &RGBColor, across: HPos, down: VPos| {
+        ("sans-serif", size).into_font().color(colour).pos(Pos::new(across, down))
+    };
     let middle = |colour: &RGBColor| style(14, colour, HPos::Center, VPos::Center);
     for (row, cells) in (0..).zip(&map.cells) {
         for (column, cell) in (0..).zip(cells) {
@@ -92,18 +115,48 @@ fn paint<B: DrawingBackend>(map: &Map, area: &DrawingArea<B, Shift>) -> Result<(
             }
         }
     }
-    // Of names that do not fit beside each other every second, fourth, ... stands there.
-    let every = |count: i32, room: i32, each: i32| (0..count).step_by((each * count / room + 1).max(1) as usize);
-    for column in every(columns, width, LEGIBLE.0) {
-        let at = ((x(column) + x(column + 1)) / 2, ABOVE + height + 8);
-        area.draw(&Text::new(map.columns[column as usize].clone(), at, style(14, &BLACK, HPos::Center, VPos::Top)))?;
+    for (column, name) in (0..).zip(&names).step_by(column_step) {
+        for (line, text) in (0..).zip(name) {
+            let at = ((x(column) + x(column + 1)) / 2, ABOVE + height + 8 + line * LINE);
+            area.draw(&Text::new(text.clone(), at, style(14, &BLACK, HPos::Center, VPos::Top)))?;
+        }
     }
-    for row in every(rows, height, LEGIBLE.1) {
-        let at = (LEFT - 8, (y(row) + y(row + 1)) / 2);
-        area.draw(&Text::new(map.rows[row as usize].clone(), at, style(14, &BLACK, HPos::Right, VPos::Center)))?;
+    let row_step = every(rows, height, LEGIBLE.1);
+    let row_lines = (height / rows * row_step as i32 / LINE).max(1) as usize;
+    for (row, name) in (0..).zip(&map.rows).step_by(row_step) {
+        let name = fitted(name, ((left - 16) / LETTER_WIDTH) as usize, row_lines);
+        let top = (y(row) + y(row + 1)) / 2 - (name.len() as i32 - 1) * LINE / 2;
+        for (line, text) in (0..).zip(&name) {
+            area.draw(&Text::new(
+                text.clone(),
+                (left - 8, top + line * LINE),
+                style(14, &BLACK, HPos::Right, VPos::Center),
+            ))?;
+        }
     }
-    area.draw(&Text::new(map.title.clone(), (LEFT + width / 2, 14), style(18, &BLACK, HPos::Center, VPos::Top)))?;
-    area.draw(&Text::new(map.x.clone(), (LEFT + width / 2, SIZE.1 as i32 - 30), style(16, &BLACK, HPos::Center, VPos::Top)))?;
+    // The scale: the greatest value at the top.
+    let bar = (left + width + BAR.1, left + width + BAR.1 + BAR.0);
+    for at in 0..height {
+        let colour = shade(1.0 - f64::from(at) / f64::from(height));
+        area.draw(&Rectangle::new([(bar.0, ABOVE + at), (bar.1, ABOVE + at + 1)], colour.filled()))?;
+    }
+    let text_of = |value: f64| {
+        map.cells.iter().flatten().flatten().find(|cell| cell.0 == value).map(|cell| cell.1.clone())
+    };
+    for (value, at) in [(most, ABOVE + 8), (least, ABOVE + height - 8)] {
+        let text = text_of(value).unwrap_or_default();
+        area.draw(&Text::new(text, (bar.1 + 6, at), style(14, &BLACK, HPos::Left, VPos::Center)))?;
+    }
+    area.draw(&Text::new(
+        map.title.clone(),
+        (left + width / 2, 14),
+        style(18, &BLACK, HPos::Center, VPos::Top),
+    ))?;
+    area.draw(&Text::new(
+        map.x.clone(),
+        (left + width / 2, SIZE.1 as i32 - 30),
+        style(16, &BLACK, HPos::Center, VPos::Top),
+    ))?;
     area.draw(&Text::new(map.y.clone(), (14, ABOVE - 26), style(16, &BLACK, HPos::Left, VPos::Top)))?;
     area.present()
 }
@@ -138,9 +191,34 @@ mod tests {
         assert!(why.contains("there is no value"), "{why}");
     }
 
+    /// The scale repeats the least and the greatest value beside the map.
+    #[test]
+    fn a_map_has_a_scale_and_names_of_any_length() {
+        let path = std::env::temp_dir().join(format!("xsim-map-scale-{}.svg", std::process::id()));
+        let mut long = map(&[&[Some(1.0), Some(10.0)], &[Some(100.0), None]]);
+        long.rows = vec!["machine:a=1,".repeat(40) + "first", "machine:a=1,".repeat(40) + "second"];
+        long.columns = long.rows.clone();
+        draw_map(&long, &path).unwrap();
+        let svg = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let texts: Vec<&str> = svg
+            .split("<text ")
+            .skip(1)
+            .filter_map(|text| text.split_once('>')?.1.split('<').next())
+            .map(str::trim)
+            .collect();
+        let count = |wanted: &str| texts.iter().filter(|&&text| text == wanted).count();
+        assert_eq!((count("1 s"), count("10 s"), count("100 s")), (2, 1, 2), "{texts:?}");
+        assert!(texts.iter().all(|text| text.chars().count() <= 60), "{texts:?}");
+        assert_eq!(texts.iter().filter(|text| text.ends_with("first")).count(), 2, "{texts:?}");
+    }
+
     #[test]
     fn shades_are_logarithmic_and_one_value_has_the_lightest() {
-        assert_eq!([share(1.0, 1.0, 100.0), share(10.0, 1.0, 100.0), share(100.0, 1.0, 100.0)], [0.0, 0.5, 1.0]);
+        assert_eq!(
+            [share(1.0, 1.0, 100.0), share(10.0, 1.0, 100.0), share(100.0, 1.0, 100.0)],
+            [0.0, 0.5, 1.0]
+        );
         assert_eq!(share(5.0, 5.0, 5.0), 0.0);
     }
 }

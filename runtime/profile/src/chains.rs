@@ -1,5 +1,5 @@
-//! Calls by the callers of the place that they are made from: of each chain its calls and their time, so that memory grows with the chains that
-//! there are and not with calls or ranks.
+//! Calls by the callers of the place that they are made from: of each chain its calls and their time, so that
+//! memory grows with the chains that there are and not with calls or ranks.
 
 use observe::Symbols;
 use observe::call_profile::ChainCost;
@@ -27,7 +27,8 @@ pub struct Chains {
     tallies: Vec<u32>,
 }
 
-/// The chains of one site and function, by the names of their callers: that is how those of several processes meet, and clones and copies of code.
+/// The chains of one site and function, by the names of their callers: that is how those of several processes
+/// meet, and clones and copies of code.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Part(Vec<(Vec<String>, Cost)>);
 
@@ -55,19 +56,25 @@ impl Chains {
     /// The chains of which there were calls, by their tallies, of which there are so many.
     pub fn by_tally(&self, tallies: usize) -> Vec<Vec<u32>> {
         let mut all = vec![Vec::new(); tallies];
-        for ((number, &tally), _) in (0..).zip(&self.tallies).zip(&self.costs).filter(|(_, cost)| cost.calls > 0) {
+        for ((number, &tally), _) in
+            (0..).zip(&self.tallies).zip(&self.costs).filter(|(_, cost)| cost.calls > 0)
+        {
             all[tally as usize].push(number);
         }
         all
     }
 
-    /// These chains of one tally; `site` is the name of its place, with those of the functions that the compiler has put around it. Nothing behind `main` is the
-    /// program's: where a process is one rank the system's start would follow.
+    /// These chains of one tally; `site` is the name of its place, with those of the functions that the
+    /// compiler has put around it. Nothing behind `main` is the program's: where a process is one rank the
+    /// system's start would follow.
     pub fn part(&self, numbers: &[u32], site: &[String]) -> Part {
         let chains = numbers.iter().map(|number| {
             let all: Vec<&String> = site.iter().chain(self.names.get(number).into_iter().flatten()).collect();
             let main = all.iter().position(|name| is_main(name)).unwrap_or(all.len());
-            (all.into_iter().take(main.saturating_add(1)).skip(1).cloned().collect(), self.costs[*number as usize])
+            (
+                all.into_iter().take(main.saturating_add(1)).skip(1).cloned().collect(),
+                self.costs[*number as usize],
+            )
         });
         Part(chains.collect())
     }
@@ -98,7 +105,7 @@ impl Part {
     }
 }
 
-/// Whether a name is that of `main`, with debug information or without.
+/// Returns `true` if a name is that of `main`, with debug information or without.
 fn is_main(name: &str) -> bool {
     name.rsplit(' ').next().is_some_and(|function| function == "main" || function.starts_with("main+0x"))
 }
@@ -110,14 +117,19 @@ mod tests {
     #[test]
     fn main_is_told_by_its_name() {
         assert!(is_main("app.c:12 main") && is_main("app main+0x40"));
-        assert!(!is_main("main.c:12 remain") && !is_main("app.c:3 main_loop") && !is_main("app.f90:3 MAIN__"));
+        assert!(
+            !is_main("main.c:12 remain") && !is_main("app.c:3 main_loop") && !is_main("app.f90:3 MAIN__")
+        );
     }
 
     #[test]
     fn chains_of_one_name_are_one() {
-        let part = |name: &str, calls, time_ps| Part(vec![(vec![name.to_owned()], Cost { calls, time_ps, wait_ps: 0 })]);
+        let part = |name: &str, calls, time_ps| {
+            Part(vec![(vec![name.to_owned()], Cost { calls, time_ps, wait_ps: 0 })])
+        };
         let all = Part::report(&[part("a", 1, 5), part("b", 1, 7), part("a", 2, 6)]);
-        let told: Vec<_> = all.iter().map(|cost| (cost.chain[0].as_str(), cost.calls, cost.time_ps)).collect();
+        let told: Vec<_> =
+            all.iter().map(|cost| (cost.chain[0].as_str(), cost.calls, cost.time_ps)).collect();
         assert_eq!(told, [("a", 3, 11), ("b", 1, 7)]);
     }
 }

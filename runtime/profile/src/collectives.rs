@@ -81,8 +81,8 @@ impl All {
     }
 
     /// As a report has them, those that took most first.
-    // A process knows of a kind what it has seen of it anywhere. So what all know of it is put together before it is said of each place, whichever processes
-    // have called from there.
+    // A process knows of a kind what it has seen of it anywhere. So what all know of it is put together
+    // before it is said of each place, whichever processes have called from there.
     pub fn report(self) -> Vec<CollectiveCost> {
         let mut kinds: BTreeMap<CollectiveKind, Seen> = BTreeMap::new();
         for ((.., kind), (seen, _)) in &self.0 {

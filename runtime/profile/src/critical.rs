@@ -1,8 +1,9 @@
 //! The critical path of a run, and who delays whom (`-xsim-critical-path`).
 //!
-//! While the run goes on each process appends what its ranks' calls did to a file, a step of 81 bytes for a call; in the end the first process goes
-//! through these files from the last instant to the first. A path needs to be known from its end, so that nothing can be folded before: what is kept in
-//! memory is some steps of each rank that wait to be written in one piece, and where the last such piece of the rank is.
+//! While the run goes on each process appends what its ranks' calls did to a file, a step of 81 bytes for a
+//! call; in the end the first process goes through these files from the last instant to the first. A path
+//! needs to be known from its end, so that nothing can be folded before: what is kept in memory is some steps
+//! of each rank that wait to be written in one piece, and where the last such piece of the rank is.
 
 mod costs;
 mod delays;
@@ -59,13 +60,15 @@ fn file_of(path: &Path, process: u32) -> PathBuf {
 }
 
 impl Critical {
-    /// Of the ranks `own`, which are this process's; its steps go to a file beside `report` until the path is known.
+    /// Creates the recorder of the ranks `own`, which are this process's; its steps go to a file beside
+    /// `report` until the path is known.
     ///
     /// # Errors
     /// A sentence, if that file cannot be made.
     pub fn create(report: &Path, process: u32, own: Range<u32>) -> Result<Critical, String> {
         // The program may go to another directory.
-        let path = std::path::absolute(report).map_err(|why| format!("cannot find the directory of {}: {why}", report.display()))?;
+        let path = std::path::absolute(report)
+            .map_err(|why| format!("cannot find the directory of {}: {why}", report.display()))?;
         let file = file_of(&path, process);
         let writer = Writer::create(&file, own.clone()).map_err(|why| cannot(&file, &why))?;
         Ok(Critical {
@@ -111,8 +114,9 @@ impl Critical {
 }
 
 /// What a member of a collective call waited for, now that all entries are known.
-// The last to enter in a call of all with all, and at the root of one that collects: they need everybody's data. Where a root gives, the root.
-// Who waits within a tree for a member that is neither is not known here: that counts as messages under way.
+// The last to enter in a call of all with all, and at the root of one that collects: they need everybody's
+// data. Where a root gives, the root. Who waits within a tree for a member that is neither is not known here:
+// that counts as messages under way.
 fn settle(step: &mut Step, call: &Returned, entries: &Entries) {
     if let Some((state, lost, by)) = call.lost_in_gathering(entries) {
         let (acted, _) = match state {
@@ -209,18 +213,20 @@ impl Recorder for Critical {
             (self.sites.get(&site).map_or("unknown", String::as_str).to_owned(), function.to_owned())
         };
         let names = self.places.met().iter().map(name).collect();
-        let part = Part { own: self.own.clone(), names, table: self.writer.table(), latest: self.writer.latest() };
+        let part =
+            Part { own: self.own.clone(), names, table: self.writer.table(), latest: self.writer.latest() };
         serde_json::to_vec(&part).expect("plain data always has a JSON form")
     }
 
     fn merge(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
         let mut read = Vec::new();
         for part in &parts {
-            let part: Part =
-                serde_json::from_slice(part).map_err(|why| format!("a process's part of the critical path cannot be read: {why}"))?;
+            let part: Part = serde_json::from_slice(part)
+                .map_err(|why| format!("a process's part of the critical path cannot be read: {why}"))?;
             read.push(part);
         }
-        let files: Vec<PathBuf> = (0..read.len() as u32).map(|process| file_of(&self.path, process)).collect();
+        let files: Vec<PathBuf> =
+            (0..read.len() as u32).map(|process| file_of(&self.path, process)).collect();
         let found = analyse(&files, &read);
         // Whatever came of it: nobody else reads them.
         files.iter().for_each(|file| drop(std::fs::remove_file(file)));
@@ -247,7 +253,8 @@ fn analyse(files: &[PathBuf], parts: &[Part]) -> io::Result<CriticalPath> {
         });
         reader.add(file, part.own.clone(), part.table, places.collect())?;
     }
-    let latest = parts.iter().map(|part| part.latest).max_by_key(|&(at, rank)| (at, !rank)).unwrap_or((0, NOBODY));
+    let latest =
+        parts.iter().map(|part| part.latest).max_by_key(|&(at, rank)| (at, !rank)).unwrap_or((0, NOBODY));
     let mut path = walk::walk(&mut reader, latest, &names)?;
     (path.delays, path.costs) = delays::delays(&mut reader, &names)?;
     Ok(path)

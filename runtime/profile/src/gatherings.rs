@@ -1,5 +1,5 @@
-//! Collective calls until it is known how long each member waited for the last one, the root or the first: some members return before others have
-//! entered.
+//! Collective calls until it is known how long each member waited for the last one, the root or the first:
+//! some members return before others have entered.
 
 use observe::waiting::{Entries, Returned};
 use rustc_hash::FxHashMap;
@@ -42,7 +42,12 @@ impl Gatherings {
     }
 
     /// When the members of one entered: `tell` is told of those that have returned already.
-    pub fn gathered(&mut self, id: (u32, u32), entries: &Entries, mut tell: impl FnMut(u32, &Returned, &Entries)) {
+    pub fn gathered(
+        &mut self,
+        id: (u32, u32),
+        entries: &Entries,
+        mut tell: impl FnMut(u32, &Returned, &Entries),
+    ) {
         let open = self.open.entry(id).or_default();
         for (tally, call) in std::mem::take(&mut open.waiting) {
             tell(tally, &call, entries);

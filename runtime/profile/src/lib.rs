@@ -1,5 +1,6 @@
-//! Where the time of a run goes, call site by call site (`-xsim-profile`, docs/report.md): folded while the run goes on, so that memory grows with
-//! the number of call sites and, by a few words each, with the ranks, and not with their product or with time.
+//! Profiles of a run's time, call site by call site (`-xsim-profile`, docs/reference/report.md): folded while
+//! the run goes on, so that memory grows with the number of call sites and, by a few words each, with the
+//! ranks, and not with their product or with time.
 
 mod chains;
 mod collectives;
@@ -116,7 +117,10 @@ impl Profiler {
         match call.lost_to_partner() {
             Some((WaitState::LateSender, lost, by)) => {
                 let sent = call.cause.map_or(call.entered, |cause| cause.acted);
-                order.waited(call.rank, place, sent, (lost, by)).into_iter().for_each(|settled| lose_settled(tallies, settled));
+                order
+                    .waited(call.rank, place, sent, (lost, by))
+                    .into_iter()
+                    .for_each(|settled| lose_settled(tallies, settled));
             }
             Some((state, lost, by)) => tallies[place as usize].lose(state, lost, call.rank, by),
             None => {}
@@ -172,7 +176,9 @@ impl Recorder for Profiler {
         }
         if call.gathering.is_some() {
             let tallies = &mut self.tallies;
-            self.gatherings.returned(place, call, |place, call, entries| lose(&mut tallies[place as usize], call, entries));
+            self.gatherings.returned(place, call, |place, call, entries| {
+                lose(&mut tallies[place as usize], call, entries)
+            });
         }
         if !call.inner && call.left > call.entered {
             let took = call.left.since(call.entered);
@@ -184,7 +190,8 @@ impl Recorder for Profiler {
 
     fn gathered(&mut self, id: (u32, u32), entries: &Entries) {
         let tallies = &mut self.tallies;
-        self.gatherings.gathered(id, entries, |place, call, entries| lose(&mut tallies[place as usize], call, entries));
+        self.gatherings
+            .gathered(id, entries, |place, call, entries| lose(&mut tallies[place as usize], call, entries));
     }
 
     fn computed(&mut self, rank: u32, from: Time, span: Span) {
@@ -216,7 +223,13 @@ impl Recorder for Profiler {
         let tallies = of_places.enumerate().map(|(place, ((&(site, function), tally), chains))| {
             let names = self.sites.get(&site).map_or(&[][..], Vec::as_slice);
             let name = names.first().map_or("unknown", String::as_str);
-            (name.to_owned(), function.to_owned(), tally, self.chains.part(chains, names), self.collectives.part(place))
+            (
+                name.to_owned(),
+                function.to_owned(),
+                tally,
+                self.chains.part(chains, names),
+                self.collectives.part(place),
+            )
         });
         let part = Part {
             tallies: tallies.collect(),
@@ -230,13 +243,15 @@ impl Recorder for Profiler {
     }
 
     fn merge(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
-        // By name: what is one site in the source has another number on each process, and several where the compiler has copied it.
+        // By name: what is one site in the source has another number on each process, and several where the
+        // compiler has copied it.
         let mut tallies: BTreeMap<(String, String), (Tally, Vec<chains::Part>)> = BTreeMap::new();
-        let (mut series, mut load, mut traffic) = (Series::default(), Blocks::default(), Traffic::of(self.ranks));
+        let (mut series, mut load, mut traffic) =
+            (Series::default(), Blocks::default(), Traffic::of(self.ranks));
         let (mut regions, mut collectives) = (Vec::new(), collectives::All::default());
         for part in &parts {
-            let part: Part =
-                serde_json::from_slice(part).map_err(|why| format!("a process's part of the profile cannot be read: {why}"))?;
+            let part: Part = serde_json::from_slice(part)
+                .map_err(|why| format!("a process's part of the profile cannot be read: {why}"))?;
             for (site, function, tally, chains, kinds) in part.tallies {
                 collectives.add((&site, &function), kinds);
                 let (all, all_chains) = tallies.entry((site, function)).or_default();
@@ -249,9 +264,8 @@ impl Recorder for Profiler {
             traffic.under_way.add_all(&part.under_way);
             regions.push(part.regions);
         }
-        let cost = |((site, function), (tally, chains)): ((String, String), (Tally, Vec<chains::Part>))| SiteCost {
-            callers: chains::Part::report(&chains),
-            ..tally.cost(site, function)
+        let cost = |((site, function), (tally, chains)): ((String, String), (Tally, Vec<chains::Part>))| {
+            SiteCost { callers: chains::Part::report(&chains), ..tally.cost(site, function) }
         };
         let mut sites: Vec<_> = tallies.into_iter().map(cost).collect();
         sites.sort_by_key(|cost| Reverse((cost.time.sum_ps, cost.time.count)));

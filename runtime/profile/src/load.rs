@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 /// Blocks that a report has at most.
 const BLOCKS: u32 = 512;
 
-/// Picoseconds of a process's ranks, by what they did: tables of plain numbers, which cost nothing until they are touched.
+/// Picoseconds of a process's ranks, by what they did: tables of plain numbers, which cost nothing until they
+/// are touched.
 pub struct Load {
     first: u32,
     /// Ranks of a block, in the whole run.
@@ -30,7 +31,11 @@ pub struct Blocks {
 impl Load {
     /// Of `count` ranks from `first` on, of `ranks` in the run.
     pub fn new(first: u32, count: u32, ranks: u32) -> Load {
-        Load { first, block: ranks.div_ceil(BLOCKS).max(1), times: std::array::from_fn(|_| vec![0; count as usize]) }
+        Load {
+            first,
+            block: ranks.div_ceil(BLOCKS).max(1),
+            times: std::array::from_fn(|_| vec![0; count as usize]),
+        }
     }
 
     /// A rank did this for so long; O(1).
@@ -51,8 +56,12 @@ impl Load {
             let number = from / self.block;
             let until = ((number + 1).saturating_mul(self.block)).min(self.first + count);
             let here = (from - self.first) as usize..(until - self.first) as usize;
-            blocks
-                .push((number, std::array::from_fn(|at| Sum::of(from, self.times[at][here.clone()].iter().map(|&ps| Span::from_ps(ps))))));
+            blocks.push((
+                number,
+                std::array::from_fn(|at| {
+                    Sum::of(from, self.times[at][here.clone()].iter().map(|&ps| Span::from_ps(ps)))
+                }),
+            ));
             from = until;
         }
         Blocks { block: self.block, blocks }
@@ -65,7 +74,9 @@ impl Blocks {
         self.block = other.block;
         for (number, sums) in &other.blocks {
             match self.blocks.last_mut() {
-                Some((last, own)) if last == number => (0..3).for_each(|at| own[at] = own[at].with(&sums[at])),
+                Some((last, own)) if last == number => {
+                    (0..3).for_each(|at| own[at] = own[at].with(&sums[at]))
+                }
                 _ => self.blocks.push((*number, *sums)),
             }
         }
@@ -101,6 +112,9 @@ mod tests {
         assert_eq!(parts, of(0, 1500));
         let report = parts.report();
         assert_eq!((report.len(), report[1].first_rank, report[1].ranks), (500, 3, 3));
-        assert_eq!((report[1].wait.min_ps, report[1].wait.mean_ps, report[1].wait.max_ps, report[1].wait.max_rank), (3, 4, 5, 5));
+        assert_eq!(
+            (report[1].wait.min_ps, report[1].wait.mean_ps, report[1].wait.max_ps, report[1].wait.max_rank),
+            (3, 4, 5, 5)
+        );
     }
 }

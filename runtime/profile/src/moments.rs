@@ -1,4 +1,5 @@
-//! Lengths of time, added up so that the order in which they come makes no difference: sums and sums of squares are exact.
+//! Lengths of time, added up so that the order in which they come makes no difference: sums and sums of
+//! squares are exact.
 
 use engine::Span;
 use ethnum::U256;
@@ -71,7 +72,8 @@ impl Sums {
 
     /// The standard deviation: the root of `(n sum(x^2) - sum(x)^2) / n^2`, rounded to a picosecond.
     ///
-    /// The difference is exact where it fits in 256 bits, which it does up to 2^64 calls of 2^32 s; only its root is rounded.
+    /// The difference is exact where it fits in 256 bits, which it does up to 2^64 calls of 2^32 s; only its
+    /// root is rounded.
     fn deviation(&self) -> u64 {
         let count = U256::from(self.count);
         let whole = self.squares.saturating_mul(count);

@@ -1,12 +1,14 @@
-//! Late senders that turn out to be messages in wrong order (Scalasca's "late sender, wrong order"): while a rank waited for a message it had not received one
-//! that had left before. That shows when it receives that one, so that late senders are kept until then.
+//! Late senders that turn out to be messages in wrong order (Scalasca's "late sender, wrong order"): while a
+//! rank waited for a message it had not received one that had left before. That shows when it receives that
+//! one, so that late senders are kept until then.
 
 use engine::{Span, Time};
 use observe::waiting::WaitState;
 
 /// Late senders of a rank that are kept.
-// A bound, as whether an older message still comes is not known before the run ends, and a rank may wait millions of times. What is received in another order than
-// it was sent in is rarely received more than some calls later.
+// A bound, as whether an older message still comes is not known before the run ends, and a rank may wait
+// millions of times. What is received in another order than it was sent in is rarely received more than some
+// calls later.
 const KEPT: usize = 4;
 
 /// A call that waited for a late sender; of none `lost_ps` is 0.
@@ -51,7 +53,8 @@ impl Order {
         Order { first, late: Vec::new() }
     }
 
-    /// A call of a rank has received a message that left at `sent`, and none that left before: `tell` is told of the waits for later ones. O(1).
+    /// A call of a rank has received a message that left at `sent`, and none that left before: `tell` is told
+    /// of the waits for later ones. O(1).
     #[inline]
     pub fn received(&mut self, rank: u32, sent: Time, mut tell: impl FnMut(Settled)) {
         let Some(late) = self.late.get_mut((rank - self.first) as usize) else { return };
@@ -61,7 +64,8 @@ impl Order {
         }
     }
 
-    /// A call of a rank lost `lost` to rank `by`, whose message left at `sent`: the one that is no longer kept because of that, if there is any. O(1).
+    /// A call of a rank lost `lost` to rank `by`, whose message left at `sent`: the one that is no longer
+    /// kept because of that, if there is any. O(1).
     pub fn waited(&mut self, rank: u32, place: u32, sent: Time, (lost, by): (Span, u32)) -> Option<Settled> {
         let at = (rank - self.first) as usize;
         if self.late.len() <= at {
@@ -77,7 +81,9 @@ impl Order {
     /// All that are kept, at the end of the run: nothing older came.
     pub fn end(&mut self) -> impl Iterator<Item = Settled> {
         let ranks = (self.first..).zip(std::mem::take(&mut self.late));
-        ranks.flat_map(|(rank, late)| late.into_iter().filter_map(move |late| late.settled(WaitState::LateSender, rank)))
+        ranks.flat_map(|(rank, late)| {
+            late.into_iter().filter_map(move |late| late.settled(WaitState::LateSender, rank))
+        })
     }
 }
 
@@ -85,7 +91,8 @@ impl Order {
 mod tests {
     use super::*;
 
-    /// What waits of rank 7 at the places 0, 1, ... for messages sent at these times turn out to be, once one sent at `older` was received.
+    /// Returns what waits of rank 7 at the places 0, 1, ... for messages sent at these times turn out to be,
+    /// once one sent at `older` was received.
     fn settled(waits: &[u64], older: u64) -> Vec<(u32, WaitState)> {
         let mut order = Order::new(7);
         let mut all = Vec::new();
@@ -102,7 +109,11 @@ mod tests {
     fn waits_for_what_was_sent_later_than_what_is_received_later_were_in_wrong_order() {
         use WaitState::{LateSender, WrongOrder};
         assert_eq!(settled(&[50, 20], 10), [(1, WrongOrder), (0, WrongOrder)]);
-        assert_eq!(settled(&[50, 20], 20), [(0, WrongOrder), (1, LateSender)], "two that left at once have no order");
+        assert_eq!(
+            settled(&[50, 20], 20),
+            [(0, WrongOrder), (1, LateSender)],
+            "two that left at once have no order"
+        );
         assert_eq!(settled(&[50, 20], 60), [(1, LateSender), (0, LateSender)]);
         assert_eq!(settled(&[50; 5], 10)[0], (0, LateSender), "four are kept");
         Order::new(7).received(8, Time::ZERO, |_| panic!("nobody waited"));

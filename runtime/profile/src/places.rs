@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 #[derive(Default)]
 pub struct Places {
     numbers: FxHashMap<(u32, u16), u32>,
-    /// By the number of a site, the function that was called from there last, and its place: the same one but where a pointer is called, so that
-    /// calls are rarely hashed.
+    /// By the number of a site, the function that was called from there last, and its place: the same one but
+    /// where a pointer is called, so that calls are rarely hashed.
     latest: Vec<(u16, u32)>,
     /// Site and function, by place.
     met: Vec<(u32, &'static str)>,

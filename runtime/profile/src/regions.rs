@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Picoseconds of a process's ranks by region and by what they did: three words a rank and region, so that the rank that takes longest is known.
+/// Picoseconds of a process's ranks by region and by what they did: three words a rank and region, so that
+/// the rank that takes longest is known.
 pub struct Regions {
     first: u32,
     count: u32,
@@ -28,7 +29,8 @@ pub struct Regions {
 struct Caller {
     level: Option<usize>,
     open: Vec<usize>,
-    /// Up to when its time is counted. Computation is told of at the call behind it, and a region may end before.
+    /// Up to when its time is counted. Computation is told of at the call behind it, and a region may end
+    /// before.
     counted: Time,
 }
 
@@ -122,8 +124,15 @@ impl Regions {
     /// Added up over ranks; O(ranks regions).
     pub fn part(&mut self) -> Part {
         let sums = |times: &[[u64; 3]]| -> [Sum; 4] {
-            let of = |time: &dyn Fn(&[u64; 3]) -> u64| Sum::of(self.first, times.iter().map(|times| Span::from_ps(time(times))));
-            [of(&|times| times.iter().sum()), of(&|times| times[0]), of(&|times| times[1]), of(&|times| times[2])]
+            let of = |time: &dyn Fn(&[u64; 3]) -> u64| {
+                Sum::of(self.first, times.iter().map(|times| Span::from_ps(time(times))))
+            };
+            [
+                of(&|times| times.iter().sum()),
+                of(&|times| times[0]),
+                of(&|times| times[1]),
+                of(&|times| times[2]),
+            ]
         };
         let regions = self.regions.iter().filter(|(_, visits, _)| *visits > 0);
         Part {
@@ -135,9 +144,11 @@ impl Regions {
 }
 
 impl Part {
-    /// What each region cost in a run whose processes, in the order of their ranks, have these parts; the longest first.
+    /// Returns what each region cost in a run whose processes, in the order of their ranks, have these parts;
+    /// the longest first.
     pub fn report(parts: &[Part]) -> Vec<RegionCost> {
-        let names: BTreeMap<&String, ()> = parts.iter().flat_map(|part| part.regions.keys()).map(|name| (name, ())).collect();
+        let names: BTreeMap<&String, ()> =
+            parts.iter().flat_map(|part| part.regions.keys()).map(|name| (name, ())).collect();
         let cost = |name: &String| {
             let (mut visits, mut all) = (0, [Sum::default(); 4]);
             for part in parts {
@@ -182,10 +193,18 @@ mod tests {
         assert!(regions.change(4, at(46), Region::End("outer")));
         did(&mut regions, Doing::Compute, 4, 40, 60);
         let costs = Part::report(&[regions.part()]);
-        let told: Vec<_> =
-            costs.iter().map(|cost| (cost.name.as_str(), cost.visits, cost.compute.max_ps, cost.mpi.max_ps, cost.wait.max_ps)).collect();
+        let told: Vec<_> = costs
+            .iter()
+            .map(|cost| {
+                (cost.name.as_str(), cost.visits, cost.compute.max_ps, cost.mpi.max_ps, cost.wait.max_ps)
+            })
+            .collect();
         assert_eq!(told, [("outer", 1, 21, 1, 9), ("inner", 1, 15, 1, 9)]);
-        assert_eq!((costs[0].time.max_ps, costs[0].time.min_ps, costs[0].time.max_rank), (31, 0, 4), "rank 5 was not there");
+        assert_eq!(
+            (costs[0].time.max_ps, costs[0].time.min_ps, costs[0].time.max_rank),
+            (31, 0, 4),
+            "rank 5 was not there"
+        );
     }
 
     #[test]
@@ -198,8 +217,18 @@ mod tests {
         assert!(regions.change(0, at(9), Region::Begin("a")));
         assert!(regions.change(0, at(9), Region::Begin("a")));
         did(&mut regions, Doing::Compute, 0, 0, 10);
-        let told: Vec<_> = Part::report(&[regions.part()]).into_iter().map(|cost| (cost.name, cost.visits, cost.time.max_ps)).collect();
-        assert_eq!(told, [("MPI_Pcontrol 3".to_owned(), 1, 5), ("MPI_Pcontrol 0".to_owned(), 1, 1), ("a".to_owned(), 2, 1)]);
+        let told: Vec<_> = Part::report(&[regions.part()])
+            .into_iter()
+            .map(|cost| (cost.name, cost.visits, cost.time.max_ps))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("MPI_Pcontrol 3".to_owned(), 1, 5),
+                ("MPI_Pcontrol 0".to_owned(), 1, 1),
+                ("a".to_owned(), 2, 1)
+            ]
+        );
     }
 
     #[test]

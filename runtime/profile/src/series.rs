@@ -37,7 +37,9 @@ impl Series {
         let width = self.0.iter().map(Bins::width).max().unwrap_or(0).max(under_way.width());
         self.0.iter_mut().chain([&mut under_way]).for_each(|bins| bins.widen(width));
         let length = self.0.iter().chain([&under_way]).map(|bins| bins.used().len()).max().unwrap_or(0);
-        let of = |bins: &Bins| -> Vec<u128> { bins.used().iter().copied().chain(std::iter::repeat(0)).take(length).collect() };
+        let of = |bins: &Bins| -> Vec<u128> {
+            bins.used().iter().copied().chain(std::iter::repeat(0)).take(length).collect()
+        };
         let [compute_ps, mpi_ps, wait_ps] = [0, 1, 2].map(|doing| of(&self.0[doing]));
         let under_way_bytes = of(&under_way).into_iter().map(|sum| sum >> width).collect();
         call_profile::Series { bin_ps: 1 << width, compute_ps, mpi_ps, wait_ps, under_way_bytes, links: None }
@@ -57,7 +59,10 @@ mod tests {
         under_way.add(Time::from_ps(2), Span::from_ps(6), 100);
         let report = series.report(under_way);
         assert_eq!((report.bin_ps, report.wait_ps.len(), report.compute_ps.len()), (4, 257, 257));
-        assert_eq!((report.wait_ps[0], report.wait_ps[1], report.mpi_ps[0], report.compute_ps[0]), (1, 4, 2, 0));
+        assert_eq!(
+            (report.wait_ps[0], report.wait_ps[1], report.mpi_ps[0], report.compute_ps[0]),
+            (1, 4, 2, 0)
+        );
         assert_eq!(report.under_way_bytes[..3], [50, 100, 0]);
     }
 }

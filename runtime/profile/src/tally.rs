@@ -24,7 +24,13 @@ pub struct Tally {
 impl Default for Tally {
     fn default() -> Tally {
         let (time, wait) = (Sums::default(), Sums::default());
-        Tally { bytes: 0, time, wait, histogram: vec![0; BUCKETS], lost: [Lost::default(); WaitState::ALL.len()] }
+        Tally {
+            bytes: 0,
+            time,
+            wait,
+            histogram: vec![0; BUCKETS],
+            lost: [Lost::default(); WaitState::ALL.len()],
+        }
     }
 }
 
@@ -41,7 +47,8 @@ impl Tally {
 
     /// A call of `rank` lost time waiting for rank `by`.
     pub fn lose(&mut self, state: WaitState, span: Span, rank: u32, by: u32) {
-        let one = Lost { calls: 1, sum_ps: span.as_ps().into(), max_ps: span.as_ps(), max_rank: rank, max_by: by };
+        let one =
+            Lost { calls: 1, sum_ps: span.as_ps().into(), max_ps: span.as_ps(), max_rank: rank, max_by: by };
         add(&mut self.lost[state as usize], &one);
     }
 
@@ -63,7 +70,11 @@ impl Tally {
             bytes: self.bytes,
             time: self.time.moments(),
             wait: self.wait.moments(),
-            histogram: (0..).zip(&self.histogram).filter(|(_, calls)| **calls > 0).map(|(bits, &calls)| (bits, calls)).collect(),
+            histogram: (0..)
+                .zip(&self.histogram)
+                .filter(|(_, calls)| **calls > 0)
+                .map(|(bits, &calls)| (bits, calls))
+                .collect(),
             states: states.map(|(&state, &lost)| (state, lost)).collect(),
             callers: Vec::new(),
         }

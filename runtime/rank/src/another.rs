@@ -1,7 +1,9 @@
 //! Programs that are spawned beside the one that the process was started with, each with its own image.
 //!
-//! A copy of the file is loaded as a library is (`executable`), so that all that the process has of the C library, of other libraries and of the simulator is the program's too. Its entry point is
-//! run until it asks the C library to begin: what it says then is where `main` is, as for the first program. Nothing else of its code runs before its ranks do.
+//! A copy of the file is loaded as a library is (`executable`), so that all that the process has of the C
+//! library, of other libraries and of the simulator is the program's too. Its entry point is run until it
+//! asks the C library to begin: what it says then is where `main` is, as for the first program. Nothing else
+//! of its code runs before its ranks do.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -12,7 +14,7 @@ use std::path::Path;
 use crate::config::{Config, GlobalsMode};
 use crate::executable;
 use crate::globals::choice::{self, Globals};
-use crate::globals::{Private, Swapped, add_swapped};
+use crate::globals::{Private, Swapped, add_swapped, late};
 use crate::image::Image;
 use crate::libc_state;
 use crate::lifecycle::Life;
@@ -29,10 +31,11 @@ const ENTRY_STACK: usize = 64 << 10;
 /// A program whose ranks may start.
 pub(crate) struct Another {
     pub(crate) globals: Globals,
-    /// Whether libraries of its own came with it.
+    /// `true` if libraries of its own came with it.
     pub(crate) has_libraries: bool,
     pub(crate) life: Life,
-    /// With the first of them: the libraries that the first program has, where its ranks have clones of these.
+    /// With the first of them: the libraries that the first program has, where its ranks have clones of
+    /// these.
     pub(crate) left_behind: Option<Box<Swapped>>,
 }
 
@@ -102,7 +105,8 @@ fn bring_in(path: &Path, common: &Common) -> Result<(Another, String), String> {
     let entry = executable::prepare(&mut bytes)?;
     let name = in_memory(&bytes).map_err(|why| format!("cannot be copied to memory: {why}"))?;
     let before = Image::all();
-    let is_new = |image: &Image| before.iter().all(|known| known.bias != image.bias || known.name != image.name);
+    let is_new =
+        |image: &Image| before.iter().all(|known| known.bias != image.bias || known.name != image.name);
     open(&name).map_err(|why| format!("cannot be loaded: {why}"))?;
     let mut new: Vec<Image> = Image::all().into_iter().filter(|image| is_new(image)).collect();
     let is_it = |image: &Image| image.name.as_bytes() == name.as_bytes();
@@ -114,10 +118,12 @@ fn bring_in(path: &Path, common: &Common) -> Result<(Another, String), String> {
         ));
     }
     let is_own = |library: &Image| library.is_own(&common.config.globals_libraries);
-    // As if the first program had needed them: what stands before the C++ and Fortran runtimes looks for these there.
+    // As if the first program had needed them: what stands before the C++ and Fortran runtimes looks for
+    // these there.
     new.iter().filter(|library| !is_own(library)).for_each(show);
     running::find_thread_state();
-    let (main, init) = begin(image.bias + entry).ok_or("does not begin as a program of the C library does")?;
+    let (main, init) =
+        begin(image.bias + entry).ok_or("does not begin as a program of the C library does")?;
     let copies = libc_state::fresh_copies(&image);
     let mut images = vec![image];
     images.extend(new.into_iter().filter(is_own));
@@ -133,7 +139,9 @@ fn bring_in(path: &Path, common: &Common) -> Result<(Another, String), String> {
     // SAFETY: what the entry point gave as its `main`.
     let main = unsafe { std::mem::transmute::<usize, Main>(main) };
     let (destructors, has_libraries) = (images[0].destructors(), images.len() > 1);
-    let life = Life::new(main, common.environment as *mut *mut _, (constructors, destructors), images, &globals).with_copies(copies);
+    let life =
+        Life::new(main, common.environment as *mut *mut _, (constructors, destructors), images, &globals)
+            .with_copies(copies);
     Ok((Another { globals, has_libraries, life, left_behind }, name.to_string_lossy().into_owned()))
 }
 
@@ -144,7 +152,8 @@ fn leave_behind(common: &Common) -> Result<Swapped, String> {
     Swapped::new(private, common.config.ranks)
 }
 
-/// A file that only this process has, by the name under which it can be opened for as long as the process lives.
+/// A file that only this process has, by the name under which it can be opened for as long as the process
+/// lives.
 fn in_memory(bytes: &[u8]) -> std::io::Result<CString> {
     // SAFETY: a valid name.
     let descriptor = unsafe { libc::memfd_create(c"xsim-program".as_ptr(), libc::MFD_CLOEXEC) };
@@ -160,13 +169,18 @@ fn in_memory(bytes: &[u8]) -> std::io::Result<CString> {
 
 /// Has the loader load it; all that it needs of others is looked up now.
 fn open(name: &CStr) -> Result<(), String> {
-    // SAFETY: the file's constructors are hidden from the loader; those of libraries that come with it run as with any library.
+    // SAFETY: the file's constructors are hidden from the loader; those of libraries that come with it run as
+    // with any library.
     unsafe {
-        if !libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL).is_null() {
+        if !late::real_dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL).is_null() {
             return Ok(());
         }
         let why = libc::dlerror();
-        Err(if why.is_null() { "no reason given".into() } else { CStr::from_ptr(why).to_string_lossy().into_owned() })
+        Err(if why.is_null() {
+            "no reason given".into()
+        } else {
+            CStr::from_ptr(why).to_string_lossy().into_owned()
+        })
     }
 }
 
@@ -176,7 +190,8 @@ fn show(library: &Image) {
     unsafe { libc::dlopen(library.file().as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY | libc::RTLD_GLOBAL) };
 }
 
-/// A variable that the program has a copy of, while what was loaded before has and uses another: more than a pointer or number, which is its own.
+/// A variable that the program has a copy of, while what was loaded before has and uses another: more than a
+/// pointer or number, which is its own.
 fn kept_twice(image: &Image, before: &[Image]) -> Option<String> {
     image.borrowed().into_iter().find_map(|(range, name)| {
         // SAFETY: looks up a symbol by a valid name, in what every library sees.
@@ -186,7 +201,8 @@ fn kept_twice(image: &Image, before: &[Image]) -> Option<String> {
     })
 }
 
-/// Runs an entry point until it has said where `main` is, and the function that runs its constructors, if it has such (0 if not).
+/// Runs an entry point until it has said where `main` is, and the function that runs its constructors, if it
+/// has such (0 if not).
 fn begin(entry: usize) -> Option<(usize, usize)> {
     // SAFETY: looks up a symbol by a valid name.
     let called = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__libc_start_main".as_ptr()) } as usize;
@@ -197,8 +213,8 @@ fn begin(entry: usize) -> Option<(usize, usize)> {
     }
     let mut stack = vec![0u128; ENTRY_STACK / size_of::<u128>()];
     state(|state| (state.probing, state.begun) = (true, None));
-    // SAFETY: an entry point, of which `begun` gets hold on a stack of its own. A rank that runs now has where its scheduler is
-    // put back, and its errno is its own.
+    // SAFETY: an entry point, of which `begun` gets hold on a stack of its own. A rank that runs now has
+    // where its scheduler is put back, and its errno is its own.
     unsafe {
         let (home, kept) = (now::home(), *now::home());
         let entry = std::mem::transmute::<usize, extern "C" fn() -> !>(entry);
@@ -211,7 +227,8 @@ fn begin(entry: usize) -> Option<(usize, usize)> {
     })
 }
 
-/// An entry point asks the C library to begin: does not return if that is another program's, of which nothing else is to run.
+/// An entry point asks the C library to begin: does not return if that is another program's, of which nothing
+/// else is to run.
 pub fn begun(main: Main, init: Option<Constructor>) {
     let probing = state(|state| {
         if state.probing {

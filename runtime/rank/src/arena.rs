@@ -1,12 +1,13 @@
 //! Compact storage for what parked ranks leave behind: saved stacks and globals.
 //!
-//! One reserved mapping with huge pages, cut into records of whole units, with a free list for
-//! each size. Records are named by a 32-bit number of units, so a rank keeps 4 bytes. The lists are threaded through the free
-//! records themselves.
+//! One reserved mapping with huge pages, cut into records of whole units, with a free list for each size.
+//! Records are named by a 32-bit number of units, so a rank keeps 4 bytes. The lists are threaded through the
+//! free records themselves.
 //!
-//! What ranks park grows as they go on, all of them alike: each gives a record back and takes a larger one. So small records lie
-//! in segments, and a segment whose last record was given back serves all sizes again. Large records that were given back are
-//! joined to their neighbours once they are a good part of all, and serve all large sizes again.
+//! Parked records grow as ranks go on, all of them alike: each gives one back and takes a larger one.
+//! So small records lie in segments, and a segment whose last record was given back serves all sizes again.
+//! Large records that were given back are joined to their neighbours once they are a good part of all, and
+//! serve all large sizes again.
 
 use std::collections::BTreeSet;
 
@@ -85,14 +86,17 @@ fn units(class: u32) -> u32 {
 }
 
 impl Arena {
-    /// Reserves (does not commit) room for records of `bytes` altogether, at most 2^32 units of `unit` bytes (a power of two, at
-    /// least 16).
+    /// Reserves (does not commit) room for records of `bytes` altogether, at most 2^32 units of `unit` bytes
+    /// (a power of two, at least 16).
     pub(crate) fn new(bytes: usize, unit: usize) -> Result<Arena, String> {
         // With as much again there is a hole for the largest record between any others.
         let bytes = bytes.saturating_mul(2).clamp(1 << 20, unit << 32).next_multiple_of(LARGE_PAGE);
         // Little of it is ever used, so less will do.
         let (base, bytes) = reserve_up_to(bytes, LEAST).map_err(|bytes| {
-            format!("cannot reserve {} MiB for parked ranks; run fewer ranks or raise the address-space limit", bytes >> 20)
+            format!(
+                "cannot reserve {} MiB for parked ranks; run fewer ranks or raise the address-space limit",
+                bytes >> 20
+            )
         })?;
         // SAFETY: advice on our own mapping; a refusal only costs speed.
         unsafe { libc::madvise(base as *mut libc::c_void, bytes, libc::MADV_HUGEPAGE) };
@@ -207,7 +211,8 @@ impl Arena {
 
     /// Makes holes of all large records on free lists, each as long as it can be.
     fn join(&mut self) {
-        let mut parts: Vec<(u32, u32)> = std::mem::take(&mut self.holes).into_iter().map(|(len, start)| (start, len)).collect();
+        let mut parts: Vec<(u32, u32)> =
+            std::mem::take(&mut self.holes).into_iter().map(|(len, start)| (start, len)).collect();
         for class in self::class(SMALL).0 + 1..self.free.len() {
             while self.free[class] != 0 {
                 let record = self.free[class];
@@ -362,7 +367,11 @@ mod tests {
                 *record = arena.take(*bytes);
                 let mut live: Vec<_> = records.iter().filter(|r| r.0 != 0).collect();
                 live.sort_unstable();
-                assert!(live.windows(2).all(|pair| arena.address(pair[0].0) + pair[0].1 <= arena.address(pair[1].0)), "step {step}");
+                assert!(
+                    live.windows(2)
+                        .all(|pair| arena.address(pair[0].0) + pair[0].1 <= arena.address(pair[1].0)),
+                    "step {step}"
+                );
             }
             assert!(arena.used() < RECORDS * most * 2, "{}", arena.used());
         }

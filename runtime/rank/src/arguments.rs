@@ -48,7 +48,11 @@ impl Arguments {
         // SAFETY: as above, and behind the pointers there is room for the text.
         unsafe {
             pointers.add(self.places.len()).write(std::ptr::null_mut());
-            std::ptr::copy_nonoverlapping(self.text.as_ptr(), pointers.add(self.places.len() + 1).cast(), self.text.len());
+            std::ptr::copy_nonoverlapping(
+                self.text.as_ptr(),
+                pointers.add(self.places.len() + 1).cast(),
+                self.text.len(),
+            );
         }
         pointers
     }

@@ -2,7 +2,7 @@
 
 use engine::{Span, Time};
 
-use crate::{hooks, now};
+use crate::{helpers, hooks, now};
 
 /// The wall clock at the simulated program's start: 2026-01-01T00:00:00Z, in seconds of Unix time.
 pub const EPOCH: i64 = 1_767_225_600;
@@ -12,8 +12,27 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// The running rank's virtual time; `None` if the call does not come from a rank.
 #[inline]
 pub fn now() -> Option<Time> {
+    if let Some(time) = beside() {
+        return Some(time);
+    }
     now::current()?;
-    hooks::get().map(|hooks| (hooks.now)())
+    let time = (hooks::get()?.now)();
+    publish(time);
+    Some(time)
+}
+
+/// Returns the clock of a thread that a rank started; `None` on the thread that runs ranks. It is the rank's
+/// clock when the rank last read it, plus the host's time since.
+pub fn beside() -> Option<Time> {
+    helpers::owner().map(|rank| Time::from_ps(helpers::clock_ns(rank).saturating_mul(PS_PER_NS)))
+}
+
+/// The running rank has read its clock.
+#[inline]
+pub fn publish(time: Time) {
+    if now::has_helpers() {
+        helpers::publish(time.as_ps() / PS_PER_NS);
+    }
 }
 
 /// Virtual time since the start as whole nanoseconds.
@@ -31,9 +50,10 @@ pub fn read(clock: libc::clockid_t) -> Option<libc::timespec> {
     Some(libc::timespec { tv_sec: epoch + (ns / NS_PER_S) as i64, tv_nsec: (ns % NS_PER_S) as i64 })
 }
 
-/// Lets the running rank sleep in virtual time. False if the call does not come from a rank.
+/// Lets the running rank sleep in virtual time. False if the call does not come from a rank, or from a thread
+/// that it started.
 pub fn sleep(ns: u64) -> bool {
-    if now::current().is_none() {
+    if helpers::caller().is_none() {
         return false;
     }
     if let Some(hooks) = hooks::get() {
@@ -48,7 +68,7 @@ pub fn length(time: &libc::timespec) -> Option<u64> {
     (ns < NS_PER_S).then(|| seconds.saturating_mul(NS_PER_S).saturating_add(ns))
 }
 
-/// How long a rank that asked to sleep until an absolute time has to sleep.
+/// Returns how long a rank that asked to sleep until an absolute time has to sleep.
 pub fn until(clock: libc::clockid_t, time: &libc::timespec) -> Option<u64> {
     let now = read(clock)?;
     Some(length(time)?.saturating_sub(length(&now)?))

@@ -10,10 +10,10 @@ pub enum StackMode {
         /// Bytes of a rank's slot; `None`: the more the fewer there are.
         bytes: Option<usize>,
     },
-    /// One stack of this many bytes for all; a blocked rank keeps a copy of its live part.
+    /// One stack for all; a blocked rank keeps a copy of its live part.
     Shared {
-        /// Bytes of the one stack.
-        bytes: usize,
+        /// Bytes of the one stack; `None`: what the system gives a program, within limits.
+        bytes: Option<usize>,
     },
     /// Chosen by the number of ranks.
     Auto,
@@ -49,7 +49,7 @@ pub struct Config {
     pub globals: GlobalsMode,
     /// A rank that makes no MPI call for this long is named; zero never.
     pub watchdog: Duration,
-    /// Whether memory that a rank allocates reads as zeros.
+    /// `true` if memory that a rank allocates reads as zeros.
     pub clear_heap: bool,
     /// Parts of file names of libraries whose globals are private as well, besides those outside
     /// the system's directories.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use crate::reserve::reserve;
 use crate::text::Text;
-use crate::{now, output, stack, stdio, symbols};
+use crate::{now, output, signals, stack, stdio, symbols};
 
 const SIGNALS: [(i32, &str, &str); 5] = [
     (libc::SIGSEGV, "SIGSEGV", "used memory that it does not have"),
@@ -23,8 +23,15 @@ const STACK: usize = 128 << 10;
 const FRAMES: usize = 40;
 
 static FIRST: AtomicUsize = AtomicUsize::new(0);
-static STACK_SIZE: AtomicUsize = AtomicUsize::new(0);
 static REPORTING: AtomicBool = AtomicBool::new(false);
+/// What is called with the exit status before the process ends, a `fn(i32)`; 0 for nothing.
+static LAST_WORDS: AtomicUsize = AtomicUsize::new(0);
+
+/// Has this called with the exit status when the process ends by a crash. It does only what a signal handler
+/// may do.
+pub fn set_last_words(say: fn(i32)) {
+    LAST_WORDS.store(say as usize, Relaxed);
+}
 
 /// Installs the handlers. `first` is the global number of local rank 0.
 pub(crate) fn begin(first: u32) {
@@ -44,14 +51,20 @@ pub fn take_signals() {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = report as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-            libc::sigaction(signal, &action, std::ptr::null_mut());
+            signals::real_sigaction(signal, &action, std::ptr::null_mut());
         }
     }
+    signals::forget(SIGNALS.iter().map(|&(signal, ..)| signal));
 }
 
-/// Says how large ranks' stacks are, for the report of an overflow.
-pub(crate) fn set_stack_size(bytes: usize) {
-    STACK_SIZE.store(bytes, Relaxed);
+/// Returns `true` if a crash with this signal is reported here.
+pub(crate) fn reports(signal: i32) -> bool {
+    SIGNALS.iter().any(|&(known, ..)| known == signal)
+}
+
+/// Returns `true` for the handler that reports crashes.
+pub(crate) fn is_report(handler: usize) -> bool {
+    handler == report as *const () as usize
 }
 
 /// The number by which the user knows a rank of this process.
@@ -60,12 +73,21 @@ pub(crate) fn global(rank: u32) -> usize {
 }
 
 fn end(signal: i32) -> ! {
+    let words = LAST_WORDS.swap(0, Relaxed);
+    if words != 0 {
+        // SAFETY: a function of this type, by `set_last_words`.
+        unsafe { std::mem::transmute::<usize, fn(i32)>(words)(128 + signal) };
+    }
     // SAFETY: ends the process; past any interposed `_exit`.
     unsafe { libc::syscall(libc::SYS_exit_group, 128 + signal) };
     unreachable!("exit_group returned")
 }
 
-unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
+/// Reports a crash and ends the process.
+///
+/// # Safety
+/// As a handler with SA_SIGINFO.
+pub(crate) unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     if REPORTING.swap(true, Relaxed) {
         output::write_fully(2, b"xsim: and crashed again while reporting it\n");
         end(signal);
@@ -78,7 +100,8 @@ unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, context: *m
     output::pour_all();
     // SAFETY: the kernel passes both to a handler with SA_SIGINFO.
     let (address, pointer) = unsafe { ((*info).si_addr() as usize, stack_pointer(context)) };
-    let (_, name, what) = SIGNALS.iter().find(|s| s.0 == signal).copied().unwrap_or((signal, "a signal", "was stopped"));
+    let (_, name, what) =
+        SIGNALS.iter().find(|s| s.0 == signal).copied().unwrap_or((signal, "a signal", "was stopped"));
     let mut text = Text::new();
     let _ = match rank.or(served) {
         Some(rank) => write!(text, "xsim: rank {} ", global(rank)),
@@ -88,7 +111,7 @@ unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, context: *m
     let overflow = memory && rank.is_some() && stack::overflowed(address, pointer);
     let jumped = memory && address == instruction(context);
     let _ = if overflow {
-        let size = STACK_SIZE.load(Relaxed) >> 10;
+        let size = stack::bytes() >> 10;
         write!(text, "needs more stack than its {size} KiB (stack overflow, {name} at {address:#x})")
     } else if jumped {
         write!(text, "called a function at address {address:#x}, where there is no code ({name})")
@@ -106,13 +129,13 @@ unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, context: *m
     let _ = writeln!(text);
     text.say();
     if overflow {
-        let _ = writeln!(text, "xsim: raise it with -xsim-stack SIZE, or look for recursion without end or large local arrays");
-        text.say();
+        say_how_to_raise(&mut text);
     }
     if jumped {
         let _ = writeln!(text, "xsim: it was called from");
         text.say();
-        // SAFETY: a call has put the address behind it on the stack before it got nowhere; nothing returns to this context.
+        // SAFETY: a call has put the address behind it on the stack before it got nowhere; nothing returns to
+        // this context.
         unsafe { step_back(context) };
     }
     backtrace(context);
@@ -121,6 +144,40 @@ unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, context: *m
         text.say();
     }
     end(signal)
+}
+
+/// Writes what helps against a stack overflow.
+fn say_how_to_raise(text: &mut Text) {
+    let _ = writeln!(
+        text,
+        "xsim: raise it with -xsim-stack SIZE, or look for recursion without end or large local arrays"
+    );
+    text.say();
+}
+
+/// Ends the process as a crash of `rank` whose stack pointer has left its stack without a fault.
+///
+/// A frame larger than the stack and the gap below it has memory of another rank.
+pub(crate) fn stack_overflow(rank: u32) -> ! {
+    REPORTING.store(true, Relaxed);
+    stdio::pour(rank);
+    output::pour_all();
+    let mut text = Text::new();
+    let _ = write!(
+        text,
+        "xsim: rank {} needs more stack than its {} KiB (stack overflow)",
+        global(rank),
+        stack::bytes() >> 10
+    );
+    if let Some(call) = now::last_call() {
+        let _ = write!(text, ", in {call}");
+    }
+    let _ = writeln!(text);
+    text.say();
+    say_how_to_raise(&mut text);
+    let _ = writeln!(text, "xsim: the run ends here; all ranks of this process stop");
+    text.say();
+    end(libc::SIGSEGV)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -133,10 +190,12 @@ unsafe fn stack_pointer(_: *mut c_void) -> usize {
     0
 }
 
-/// Makes the context of a call that led to no code that of the caller. The unwinder reads the code at the place where it begins.
+/// Makes the context of a call that led to no code that of the caller. The unwinder reads the code at the
+/// place where it begins.
 #[cfg(target_arch = "x86_64")]
 unsafe fn step_back(context: *mut c_void) {
-    // SAFETY: the caller passes the context that the kernel gave to a handler, of a call that has just been made.
+    // SAFETY: the caller passes the context that the kernel gave to a handler, of a call that has just been
+    // made.
     unsafe {
         let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
         let stack = registers[libc::REG_RSP as usize];
@@ -159,7 +218,10 @@ fn instruction(_: *mut c_void) -> usize {
 
 // The unwinder that C++ and Rust already use (Itanium C++ ABI: Exception handling, level I).
 unsafe extern "C" {
-    fn _Unwind_Backtrace(each: unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32, argument: *mut c_void) -> i32;
+    fn _Unwind_Backtrace(
+        each: unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32,
+        argument: *mut c_void,
+    ) -> i32;
     fn _Unwind_GetIP(context: *mut c_void) -> usize;
 }
 

@@ -1,8 +1,10 @@
-//! Where a debugger finds the ranks: a table in memory whose meaning does not depend on this library's debug information.
+//! A table in memory in which a debugger finds the ranks: its meaning does not depend on this library's debug
+//! information.
 //!
-//! `cli/debug.py` reads it. A rank that does not run is a place, that is, a slot and a depth: its stack pointer is so far below the slot's top, and
-//! there lie the address at which it goes on and the registers that a switch (`stack/switch.rs`) keeps (the address, `rbx`, `rbp`; two
-//! instructions of one byte at that address take the registers back).
+//! `cli/debug.py` reads it. A rank that does not run is a place, that is, a slot and a depth: its stack
+//! pointer is so far below the slot's top, and there lie the address at which it goes on and the registers
+//! that a switch (`stack/switch.rs`) keeps (the address, `rbx`, `rbp`; two instructions of one byte at that
+//! address take the registers back).
 
 use crate::now;
 use crate::ranks::Place;
@@ -21,7 +23,8 @@ pub struct View {
     /// The first rank's number among those of all processes, and how many this process has.
     first: AtomicU64,
     count: AtomicU64,
-    /// The address of their places, 8 bytes each: the slot (all ones: has not begun; one less: has ended), and the depth in units of 8 bytes.
+    /// The address of their places, 8 bytes each: the slot (all ones: has not begun; one less: has ended),
+    /// and the depth in units of 8 bytes.
     places: AtomicU64,
     /// The slots: where the first begins (zero where ranks share one stack), and how far apart they are.
     arena: AtomicU64,

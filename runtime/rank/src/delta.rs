@@ -1,7 +1,8 @@
 //! Saving memory as its difference from a template of the same length.
 //!
-//! Ranks blocked in the same place have nearly the same stack: return addresses, saved registers and most locals agree,
-//! and what differs are ranks and counters, half a word each. So a difference is made of lanes of four bytes:
+//! Ranks blocked in the same place have nearly the same stack: return addresses, saved registers and most
+//! locals agree, and what differs are ranks and counters, half a word each. So a difference is made of lanes
+//! of four bytes:
 //!
 //! ```text
 //!   template  which lines differ   which lanes of each such line   the lanes
@@ -28,7 +29,8 @@ pub(crate) const ALL: Lines = [u16::MAX; GROUPS];
 /// How memory differs from a template.
 pub(crate) struct Found {
     pub(crate) dirty: Lines,
-    /// The lanes of each line that differs; one more, since the next one is written before it is known to differ.
+    /// The lanes of each line that differs; one more, since the next one is written before it is known to
+    /// differ.
     masks: [u16; MOST + 1],
     /// Lines and lanes that differ.
     count: usize,
@@ -45,14 +47,15 @@ impl Found {
     pub(crate) fn bytes(&self) -> usize {
         header(self.groups, self.count) + 4 * self.lanes
     }
-    /// Whether nothing differs.
+    /// Returns `true` if nothing differs.
     #[inline]
     pub(crate) fn is_nothing(&self) -> bool {
         self.count == 0
     }
     /// The lines that differ, each with its lanes that do.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, u16)> {
-        let lines = (0..self.groups).flat_map(|group| set(self.dirty[group]).map(move |line| group * GROUP + line));
+        let lines =
+            (0..self.groups).flat_map(|group| set(self.dirty[group]).map(move |line| group * GROUP + line));
         lines.zip(self.masks.iter().copied())
     }
 }
@@ -64,12 +67,22 @@ fn header(groups: usize, count: usize) -> usize {
 }
 
 /// Finds how `lines` lines at `memory` differ from `template` in the lanes that `own` has for each line.
-pub(crate) type Compare = unsafe fn(memory: *const u32, template: *const u32, own: *const u16, lines: usize, found: &mut Found);
-/// Writes the difference that was found of the lines at `memory` to `to`, which has that many bytes; it begins with `head`.
+pub(crate) type Compare =
+    unsafe fn(memory: *const u32, template: *const u32, own: *const u16, lines: usize, found: &mut Found);
+/// Writes the difference that was found of the lines at `memory` to `to`, which has that many bytes; it
+/// begins with `head`.
 pub(crate) type Keep = unsafe fn(memory: *const u32, found: &Found, head: u16, to: *mut u8);
-/// Rebuilds the lanes `own` of `lines` lines at `memory` from `template` and a difference, behind which [`BEYOND`] more bytes are
-/// readable. Lines that neither differ in it nor are in `left` are as in the template already.
-pub(crate) type Rebuild = unsafe fn(memory: *mut u32, template: *const u32, own: *const u16, lines: usize, from: *const u8, left: &Lines);
+/// Rebuilds the lanes `own` of `lines` lines at `memory` from `template` and a difference, behind which
+/// [`BEYOND`] more bytes are readable. Lines that neither differ in it nor are in `left` are as in the
+/// template already.
+pub(crate) type Rebuild = unsafe fn(
+    memory: *mut u32,
+    template: *const u32,
+    own: *const u16,
+    lines: usize,
+    from: *const u8,
+    left: &Lines,
+);
 
 /// The means to make differences and to use them.
 #[derive(Clone, Copy)]
@@ -84,11 +97,19 @@ const fn plain<const WHOLE: bool>() -> Kernels {
     Kernels { compare: compare_plain::<WHOLE>, keep: keep_plain, rebuild: rebuild_plain::<WHOLE> }
 }
 
-/// The fastest that this processor has; with `WHOLE` for memory all of whose lanes count, so that nobody looks at `own`.
+/// The fastest that this processor has; with `WHOLE` for memory all of whose lanes count, so that nobody
+/// looks at `own`.
 pub(crate) fn kernels<const WHOLE: bool>() -> Kernels {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi1") {
-        return Kernels { compare: compare_avx512::<WHOLE>, keep: keep_avx512, rebuild: rebuild_avx512::<WHOLE> };
+    if is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("popcnt")
+        && is_x86_feature_detected!("bmi1")
+    {
+        return Kernels {
+            compare: compare_avx512::<WHOLE>,
+            keep: keep_avx512,
+            rebuild: rebuild_avx512::<WHOLE>,
+        };
     }
     plain::<WHOLE>()
 }
@@ -96,7 +117,7 @@ pub(crate) fn kernels<const WHOLE: bool>() -> Kernels {
 /// Bytes behind a difference that are read with it.
 pub(crate) const BEYOND: usize = LINE;
 
-/// What a difference begins with.
+/// Returns what a difference begins with.
 ///
 /// # Safety
 /// A difference at `from`.
@@ -116,7 +137,8 @@ fn set(mut bits: u16) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Both kinds of kernels are these with other ways to treat a line; this `differ` answers the lanes that differ.
+/// Both kinds of kernels are these with other ways to treat a line; this `differ` answers the lanes that
+/// differ.
 ///
 /// # Safety
 /// As [`Compare`]: `lines` lines readable at both addresses, as many numbers at `own`.
@@ -155,8 +177,12 @@ unsafe fn compare_by<const WHOLE: bool>(
 /// # Safety
 /// As [`Keep`]: what was found of the lines at `memory`, as many writable bytes at `to`.
 #[inline(always)]
-unsafe fn keep_by((memory, found, head, to): (*const u32, &Found, u16, *mut u8), put: impl Fn(*const u32, u16, *mut u32)) {
-    // SAFETY: the difference has a number for each group, a mask for each bit of those and a lane for each bit of the masks.
+unsafe fn keep_by(
+    (memory, found, head, to): (*const u32, &Found, u16, *mut u8),
+    put: impl Fn(*const u32, u16, *mut u32),
+) {
+    // SAFETY: the difference has a number for each group, a mask for each bit of those and a lane for each
+    // bit of the masks.
     unsafe {
         to.cast::<u16>().write(head);
         let mut masks = to.add(2 + 2 * found.groups).cast::<u16>();
@@ -181,8 +207,8 @@ unsafe fn keep_by((memory, found, head, to): (*const u32, &Found, u16, *mut u8),
 /// `put` writes the given lanes of a line: the template's, but those of the mask from the difference.
 ///
 /// # Safety
-/// As [`Rebuild`]: `lines` lines readable at `template` and writable at `memory`, as many numbers at `own`; `from` was written by
-/// a [`Keep`] for as many lines.
+/// As [`Rebuild`]: `lines` lines readable at `template` and writable at `memory`, as many numbers at `own`;
+/// `from` was written by a [`Keep`] for as many lines.
 #[inline(always)]
 unsafe fn rebuild_by<const WHOLE: bool>(
     (memory, template, own, lines): (*mut u32, *const u32, *const u16, usize),
@@ -190,7 +216,8 @@ unsafe fn rebuild_by<const WHOLE: bool>(
     put: impl Fn(*mut u32, *const u32, u16, u16, *const u32),
 ) {
     let groups = lines.div_ceil(GROUP);
-    // SAFETY: the difference has a number for each group, a mask for each bit of those and a lane for each bit of the masks.
+    // SAFETY: the difference has a number for each group, a mask for each bit of those and a lane for each
+    // bit of the masks.
     unsafe {
         let bits_of = |group: usize| from.add(2).cast::<u16>().add(group).read();
         let mut count = bits_of(0).count_ones() as usize;
@@ -202,7 +229,8 @@ unsafe fn rebuild_by<const WHOLE: bool>(
         for group in 0..groups {
             let bits = bits_of(group);
             let here = lines - group * GROUP;
-            let wanted = (bits | *left.get_unchecked(group)) & if here < GROUP { (1 << here) - 1 } else { u16::MAX };
+            let wanted =
+                (bits | *left.get_unchecked(group)) & if here < GROUP { (1 << here) - 1 } else { u16::MAX };
             for line in set(wanted) {
                 // Read always, of use only if the line differs: no branch to predict.
                 let differs = bits >> line & 1;
@@ -219,10 +247,18 @@ unsafe fn rebuild_by<const WHOLE: bool>(
 
 /// # Safety
 /// As [`Compare`].
-unsafe fn compare_plain<const WHOLE: bool>(memory: *const u32, template: *const u32, own: *const u16, lines: usize, found: &mut Found) {
+unsafe fn compare_plain<const WHOLE: bool>(
+    memory: *const u32,
+    template: *const u32,
+    own: *const u16,
+    lines: usize,
+    found: &mut Found,
+) {
     // SAFETY: lines are LANES numbers (the contract).
     let differ = |now: *const u32, then: *const u32| unsafe {
-        (0..LANES).fold(0u16, |mask, lane| mask | u16::from(now.add(lane).read_unaligned() != then.add(lane).read_unaligned()) << lane)
+        (0..LANES).fold(0u16, |mask, lane| {
+            mask | u16::from(now.add(lane).read_unaligned() != then.add(lane).read_unaligned()) << lane
+        })
     };
     // SAFETY: the contract.
     unsafe { compare_by::<WHOLE>((memory, template, own, lines), found, differ) }
@@ -279,7 +315,13 @@ unsafe fn rebuild_plain<const WHOLE: bool>(
 /// As [`Compare`], on a processor with AVX-512F.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt,bmi1")]
-unsafe fn compare_avx512<const WHOLE: bool>(memory: *const u32, template: *const u32, own: *const u16, lines: usize, found: &mut Found) {
+unsafe fn compare_avx512<const WHOLE: bool>(
+    memory: *const u32,
+    template: *const u32,
+    own: *const u16,
+    lines: usize,
+    found: &mut Found,
+) {
     use std::arch::x86_64::*;
     // SAFETY: inside the lines (the contract).
     let differ = |now: *const u32, then: *const u32| unsafe {
@@ -343,7 +385,10 @@ mod tests {
         let mut record = vec![0xdead_beef_u32; (found.bytes() + BEYOND) / 4];
         // SAFETY: what was found of this memory, and as many bytes.
         unsafe { (kernels.keep)(memory.as_ptr(), &found, 5, record.as_mut_ptr().cast()) };
-        assert!(record[found.bytes() / 4..].iter().all(|&word| word == 0xdead_beef), "nothing is written beyond the difference");
+        assert!(
+            record[found.bytes() / 4..].iter().all(|&word| word == 0xdead_beef),
+            "nothing is written beyond the difference"
+        );
         (record, found.dirty)
     }
 
@@ -352,18 +397,29 @@ mod tests {
         let mut random = crate::lines::random_words(7);
         for round in 0..300 {
             let lines = 1 + random() as usize % if round % 10 == 0 { MOST } else { 40 };
-            let own: Vec<u16> =
-                (0..lines).map(|_| if random().is_multiple_of(4) && round % 3 == 0 { random() as u16 } else { u16::MAX }).collect();
+            let own: Vec<u16> = (0..lines)
+                .map(
+                    |_| if random().is_multiple_of(4) && round % 3 == 0 { random() as u16 } else { u16::MAX },
+                )
+                .collect();
             let whole = own.iter().all(|&own| own == u16::MAX);
-            let all = if whole { [plain::<true>(), kernels::<true>()] } else { [plain::<false>(), kernels::<false>()] };
+            let all = if whole {
+                [plain::<true>(), kernels::<true>()]
+            } else {
+                [plain::<false>(), kernels::<false>()]
+            };
             let is_own = |lane: usize| own[lane / LANES] >> (lane % LANES) & 1 != 0;
             let template: Vec<u32> = (0..lines * LANES).map(|_| random()).collect();
             let mut like = |odds: u32| -> Vec<u32> {
-                template.iter().map(|&w| if random() % 64 < odds % 5 * (odds % 5) * 4 { random() } else { w }).collect()
+                template
+                    .iter()
+                    .map(|&w| if random() % 64 < odds % 5 * (odds % 5) * 4 { random() } else { w })
+                    .collect()
             };
             let (memory, before) = (like(round), like(round / 2));
             for make in &all {
-                let ((record, _), (_, left)) = (difference(make, &memory, &template, &own), difference(make, &before, &template, &own));
+                let ((record, _), (_, left)) =
+                    (difference(make, &memory, &template, &own), difference(make, &before, &template, &own));
                 for use_it in &all {
                     // From anything, and from memory that differs from the template in known lines.
                     for (start, left) in [(vec![0u32; lines * LANES], ALL), (before.clone(), left)] {

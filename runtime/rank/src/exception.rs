@@ -1,10 +1,12 @@
 //! C++ exceptions that functions of the program throw while MPI calls them.
 //!
-//! What throws is called by code that has to leave something in order: a scheduler on its own stack, a call that keeps a record for
-//! each rank. So an exception is taken at the function that threw it, goes on as a value, and is thrown again where the program's own call of
-//! MPI returns. Rust's `catch_unwind` cannot: it ends the process at an exception that is not Rust's.
+//! What throws is called by code that has to leave something in order: a scheduler on its own stack, a call
+//! that keeps a record for each rank. So an exception is taken at the function that threw it, goes on as a
+//! value, and is thrown again where the program's own call of MPI returns. Rust's `catch_unwind` cannot: it
+//! ends the process at an exception that is not Rust's.
 //!
-//! Source: Itanium C++ ABI, exception handling, level I (the unwinder) and section 2.2 (what a C++ exception is to other languages).
+//! Source: Itanium C++ ABI, exception handling, level I (the unwinder) and section 2.2 (what a C++ exception
+//! is to other languages).
 
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
@@ -12,7 +14,8 @@ use std::ptr::NonNull;
 
 use crate::now;
 
-/// An exception of another language that was thrown and not yet caught by the program. Dropped, it is deleted as its language says.
+/// An exception of another language that was thrown and not yet caught by the program. Dropped, it is deleted
+/// as its language says.
 #[derive(Debug)]
 pub struct Thrown(NonNull<c_void>);
 
@@ -52,8 +55,15 @@ unsafe extern "C-unwind" {
 
 type Personality = unsafe extern "C" fn(c_int, c_int, u64, *mut c_void, *mut c_void) -> c_int;
 
-/// Whom the unwinder asks at a frame of [`catching`]: it catches all but Rust's panics and what ends a thread.
-unsafe extern "C" fn personality(_: c_int, actions: c_int, class: u64, exception: *mut c_void, context: *mut c_void) -> c_int {
+/// Whom the unwinder asks at a frame of [`catching`]: it catches all but Rust's panics and what ends a
+/// thread.
+unsafe extern "C" fn personality(
+    _: c_int,
+    actions: c_int,
+    class: u64,
+    exception: *mut c_void,
+    context: *mut c_void,
+) -> c_int {
     if RUST.contains(&class) || actions & FORCED != 0 {
         return CONTINUE_UNWIND;
     }
@@ -63,7 +73,8 @@ unsafe extern "C" fn personality(_: c_int, actions: c_int, class: u64, exception
     if actions & HANDLER_FRAME == 0 {
         return CONTINUE_UNWIND;
     }
-    // SAFETY: the unwinder's context of the frame, which goes on as if what it called had returned the exception.
+    // SAFETY: the unwinder's context of the frame, which goes on as if what it called had returned the
+    // exception.
     unsafe {
         _Unwind_SetGR(context, RAX, exception as usize);
         _Unwind_SetIP(context, _Unwind_GetIP(context));
@@ -75,7 +86,10 @@ static PERSONALITY: Personality = personality;
 
 /// Calls `call(data)`, which answers null; answers null, or the exception that it left with.
 #[unsafe(naked)]
-unsafe extern "C-unwind" fn catching(call: unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void, data: *mut c_void) -> *mut c_void {
+unsafe extern "C-unwind" fn catching(
+    call: unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void,
+    data: *mut c_void,
+) -> *mut c_void {
     naked_asm!(
         ".cfi_startproc",
         // 0x9b: where a pointer to it is, relative to here.
@@ -96,7 +110,8 @@ unsafe extern "C-unwind" fn catching(call: unsafe extern "C-unwind" fn(*mut c_vo
     )
 }
 
-/// Calls `f`: its result, or the exception that it left with. Panics of Rust pass. O(1) where nothing is thrown: two calls.
+/// Calls `f`: its result, or the exception that it left with. Panics of Rust pass. O(1) where nothing is
+/// thrown: two calls.
 ///
 /// # Errors
 /// The exception.
@@ -111,7 +126,9 @@ pub fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Thrown> {
         call.result = call.function.take().map(|function| function());
         std::ptr::null_mut()
     }
-    fn runner<F: FnOnce() -> R, R>(_: &Call<F, R>) -> unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void {
+    fn runner<F: FnOnce() -> R, R>(
+        _: &Call<F, R>,
+    ) -> unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void {
         run::<F, R>
     }
     let mut call = Call { function: Some(f), result: None };
@@ -134,14 +151,16 @@ impl Thrown {
         self.count(1);
         let exception = self.0.as_ptr();
         std::mem::forget(self);
-        // SAFETY: an exception that nobody is handling, thrown as if anew. It returns only if no frame catches it.
+        // SAFETY: an exception that nobody is handling, thrown as if anew. It returns only if no frame
+        // catches it.
         unsafe {
             _Unwind_RaiseException(exception);
             terminate(exception)
         }
     }
 
-    /// What C++ knows of exceptions that are thrown and not caught belongs to the rank that runs; this one leaves or joins those.
+    /// What C++ knows of exceptions that are thrown and not caught belongs to the rank that runs; this one
+    /// leaves or joins those.
     fn count(&self, by: i32) {
         // SAFETY: every exception begins so.
         let class = unsafe { (*self.0.cast::<Header>().as_ptr()).class };

@@ -1,7 +1,9 @@
 //! An executable's bytes, changed so that the loader takes it beside the program that runs.
 //!
-//! The loader refuses to load an executable into a process (`DF_1_PIE`), though a position-independent one is nothing but a shared library with an entry point. And it would run the
-//! constructors and destructors, which are the ranks' to run. So a copy is loaded in which the flag is clear and those tags of the dynamic section have other numbers ([`MOVED`]), which the loader passes over.
+//! The loader refuses to load an executable into a process (`DF_1_PIE`), though a position-independent one is
+//! nothing but a shared library with an entry point. And it would run the constructors and destructors, which
+//! are the ranks' to run. So a copy is loaded in which the flag is clear and those tags of the dynamic
+//! section have other numbers ([`MOVED`]), which the loader passes over.
 
 use std::collections::HashMap;
 
@@ -40,7 +42,13 @@ fn segments(bytes: &[u8]) -> Option<Vec<Segment>> {
     let segment = |k: u64| {
         let at = usize::try_from(table.checked_add(k * size)?).ok()?;
         let word = |offset| number(bytes, at.checked_add(offset)?, 8);
-        Some(Segment { kind: number(bytes, at, 4)? as u32, offset: word(8)?, address: word(16)?, file: word(32)?, memory: word(40)? })
+        Some(Segment {
+            kind: number(bytes, at, 4)? as u32,
+            offset: word(8)?,
+            address: word(16)?,
+            file: word(32)?,
+            memory: word(40)?,
+        })
     };
     (0..count).map(segment).collect()
 }
@@ -54,7 +62,9 @@ pub(crate) fn prepare(bytes: &mut [u8]) -> Result<usize, String> {
     let is_elf = bytes.starts_with(b"\x7fELF\x02\x01") && number(bytes, 0x12, 2) == Some(X86_64);
     let segments = if is_elf { segments(bytes) } else { None };
     let Some(segments) = segments else {
-        return Err("is no program for x86-64 Linux (a script cannot share a process with other ranks)".into());
+        return Err(
+            "is no program for x86-64 Linux (a script cannot share a process with other ranks)".into()
+        );
     };
     let of_kind = |kind| segments.iter().find(|segment| segment.kind == kind);
     if of_kind(PT_INTERP).is_none() {
@@ -87,7 +97,8 @@ fn change(bytes: &mut [u8], segments: &[Segment]) -> Option<Result<(), String>> 
         }
     }
     let strings = entries.get(&DT_STRTAB)?.1;
-    let home = segments.iter().find(|s| s.kind == PT_LOAD && (s.address..s.address + s.file).contains(&strings))?;
+    let home =
+        segments.iter().find(|s| s.kind == PT_LOAD && (s.address..s.address + s.file).contains(&strings))?;
     let strings = usize::try_from(strings - home.address + home.offset).ok()?;
     let mut is_ours = false;
     let mut moved: Vec<usize> = LIVES.iter().filter_map(|tag| entries.get(tag)).map(|&(at, _)| at).collect();
@@ -99,7 +110,9 @@ fn change(bytes: &mut [u8], segments: &[Segment]) -> Option<Result<(), String>> 
             moved.push(at);
         } else if name.starts_with(b"libmpi.so") || name.starts_with(b"libmpich.so") {
             let name = String::from_utf8_lossy(name);
-            return Some(Err(format!("is linked with {name}, another MPI: build it with xsim's compiler wrapper (xsim cc)")));
+            return Some(Err(format!(
+                "is linked with {name}, another MPI: build it with xsim's compiler wrapper (xsim cc)"
+            )));
         }
         is_ours |= name == STANDARD || name.starts_with(b"libxsim.so");
     }

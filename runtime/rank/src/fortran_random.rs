@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
+use crate::helpers;
 use crate::next::Next;
-use crate::now;
 use crate::single::Single;
 
 /// gfortran's descriptor of a default-integer array of one dimension (libgfortran.h, since GCC 8).
@@ -94,7 +94,7 @@ fn first(rank: u32) -> Vec<i32> {
 /// To be called before libgfortran uses its random state: makes it the running rank's.
 #[inline]
 pub fn mount() {
-    let Some(rank) = now::current() else { return };
+    let Some(rank) = helpers::caller() else { return };
     // SAFETY: the simulating thread; a copy of a field.
     if unsafe { STATES.with(|states| states.owner) } != Some(rank) {
         exchange(rank);
@@ -119,7 +119,7 @@ fn exchange(rank: u32) {
 /// `random_seed()` without arguments, which would seed from the system: the rank's first state again.
 /// False outside ranks.
 pub fn reseed() -> bool {
-    let Some(rank) = now::current() else { return false };
+    let Some(rank) = helpers::caller() else { return false };
     mount();
     put(first(rank));
     true

@@ -4,6 +4,8 @@ pub(crate) mod choice;
 pub(crate) mod clone;
 pub(crate) mod copy;
 pub(crate) mod early;
+pub(crate) mod late;
+pub(crate) mod streams;
 mod touched;
 mod whole;
 
@@ -35,37 +37,69 @@ impl Private {
     /// The writable data and thread-local blocks of the program and of its own libraries.
     pub(crate) fn of(images: &[Image]) -> Private {
         let mut private = Private { regions: Vec::new(), common: Vec::new() };
+        let streams = streams::of(images);
+        let is_stream = |range: &Range<usize>, name| streams::is_stream(name) && streams.contains(range);
         for image in images {
-            for (file, zero) in image.writable() {
-                // The rest of the last line is the segment's as well: memory comes in pages.
-                let end = zero.end.next_multiple_of(LINE);
-                private.regions.push(Region { range: file.start..end, zero: zero.start });
-            }
-            if let Some(block) = image.thread_local() {
-                private.regions.push(Region { zero: block.end, range: block });
-            }
+            private.add_image(image);
             for (range, name) in image.borrowed() {
                 // What a spawned program has of this kind is its alone (`another`).
-                if images[0].is_first() && !images[1..].iter().any(|library| library.defines(name)) {
+                if images[0].is_first()
+                    && !is_stream(&range, name)
+                    && !images[1..].iter().any(|library| library.defines(name))
+                {
                     private.common.push(range);
                     continue;
                 }
                 // What the program borrows from a library of its own is private like the rest, and
                 // has its initial value in the zero part.
-                if let Some(region) = private.regions.iter_mut().find(|region| region.range.contains(&range.start)) {
+                if let Some(region) =
+                    private.regions.iter_mut().find(|region| region.range.contains(&range.start))
+                {
                     region.zero = region.zero.max(range.end);
                 }
             }
-            private.common.extend(image.linkage());
         }
+        private.add_streams(streams);
         private.common.sort_by_key(|r| r.start);
         private
     }
 
-    /// Only the thread-local blocks.
-    pub(crate) fn thread_local(images: &[Image]) -> Private {
+    /// The writable data and thread-local blocks of libraries that are loaded late.
+    fn of_late(images: &[Image]) -> Private {
+        let mut private = Private { regions: Vec::new(), common: Vec::new() };
+        images.iter().for_each(|image| private.add_image(image));
+        private.common.sort_by_key(|r| r.start);
+        private
+    }
+
+    fn add_image(&mut self, image: &Image) {
+        for (file, zero) in image.writable() {
+            // The rest of the last line is the segment's as well: memory comes in pages.
+            let end = zero.end.next_multiple_of(LINE);
+            self.regions.push(Region { range: file.start..end, zero: zero.start });
+        }
+        if let Some(block) = image.thread_local() {
+            self.regions.push(Region { zero: block.end, range: block });
+        }
+        self.common.extend(image.linkage());
+    }
+
+    /// Only what clones do not have: the thread-local blocks, and the C++ library's streams.
+    pub(crate) fn beside_clones(images: &[Image]) -> Private {
         let blocks = images.iter().filter_map(Image::thread_local);
-        Private { regions: blocks.map(|block| Region { zero: block.end, range: block }).collect(), common: Vec::new() }
+        let regions = blocks.map(|block| Region { zero: block.end, range: block }).collect();
+        let mut private = Private { regions, common: Vec::new() };
+        private.add_streams(streams::of(images));
+        private
+    }
+
+    /// Adds the streams that are not in data of the program.
+    fn add_streams(&mut self, streams: Vec<Range<usize>>) {
+        for range in streams {
+            if !self.regions.iter().any(|region| region.range.contains(&range.start)) {
+                self.regions.push(Region { zero: range.end, range });
+            }
+        }
     }
 
     /// Takes the named variables out: all ranks share them. Returns the names that the program does not have.
@@ -84,7 +118,10 @@ impl Private {
     fn cut(&mut self, hole: Range<usize>) {
         let regions = std::mem::take(&mut self.regions);
         for region in regions {
-            for part in [region.range.start..region.range.end.min(hole.start), region.range.start.max(hole.end)..region.range.end] {
+            for part in [
+                region.range.start..region.range.end.min(hole.start),
+                region.range.start.max(hole.end)..region.range.end,
+            ] {
                 if part.start < part.end {
                     self.regions.push(Region { zero: region.zero.clamp(part.start, part.end), range: part });
                 }
@@ -95,7 +132,8 @@ impl Private {
     /// Common variables, as far as they are inside the regions.
     pub(crate) fn shared_parts(&self) -> impl Iterator<Item = Range<usize>> {
         self.regions.iter().flat_map(|region| {
-            let parts = self.common.iter().map(|c| c.start.max(region.range.start)..c.end.min(region.range.end));
+            let parts =
+                self.common.iter().map(|c| c.start.max(region.range.start)..c.end.min(region.range.end));
             parts.filter(|part| part.start < part.end)
         })
     }
@@ -170,8 +208,13 @@ impl Swapped {
 
 /// The program and those of its libraries that each rank has for itself.
 pub(crate) fn own_images(program: &Program, named: &[String]) -> Vec<Image> {
+    // SAFETY: looks up a symbol by a valid name.
+    let allocator = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"free".as_ptr()) } as usize;
     let mut images = vec![program.image.clone()];
-    images.extend(program.libraries.iter().filter(|library| library.is_own(named)).cloned());
+    // A library with an allocator serves the process: what it gave before the ranks began, it takes back
+    // after they have ended.
+    let is_own = |library: &&Image| library.is_own(named) && !library.contains(allocator);
+    images.extend(program.libraries.iter().filter(is_own).cloned());
     images
 }
 
@@ -198,7 +241,7 @@ pub(crate) fn add_swapped(ranges: Vec<Range<usize>>) {
     SWAPPED.store(Box::leak(Box::new(Exchanged { span: start..end, ranges })), Relaxed);
 }
 
-/// Whether `start..start + len` touches memory that is swapped between ranks.
+/// Returns `true` if `start..start + len` touches memory that is swapped between ranks.
 #[inline]
 pub(crate) fn is_swapped(start: usize, len: usize) -> bool {
     let touches = |range: &Range<usize>| start < range.end && range.start < start.saturating_add(len);

@@ -1,12 +1,15 @@
 //! A table that grows in its place, on large pages.
 //!
-//! A vector that doubles copies what it has, holds both copies for a while, and lies on small pages, where looking up the page of an
-//! entry costs more than the entry once there are millions.
+//! A vector that doubles copies what it has, holds both copies for a while, and lies on small pages, where
+//! looking up the page of an entry costs more than the entry once there are millions.
+//!
+//! Its pages are made present as it grows, on time that no rank is charged for: entries are written within
+//! calls that are too brief to be measured.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use crate::reserve::{LARGE_PAGE, reserve_up_to};
+use crate::reserve::{LARGE_PAGE, make_present, reserve_up_to};
 
 /// Bytes at the beginning that lie on small pages, all that a small run needs.
 const SMALL: usize = 64 << 10;
@@ -17,7 +20,9 @@ const MOST: usize = 1 << 32;
 pub struct Growing<T: Copy> {
     first: NonNull<T>,
     length: usize,
+    /// Entries whose pages are present, and entries that fit.
     room: usize,
+    capacity: usize,
     /// What was reserved.
     mapping: (usize, usize),
 }
@@ -26,7 +31,7 @@ impl<T: Copy> Growing<T> {
     /// None.
     pub const fn new() -> Growing<T> {
         const { assert!(size_of::<T>() > 0 && SMALL.is_multiple_of(align_of::<T>())) };
-        Growing { first: NonNull::dangling(), length: 0, room: 0, mapping: (0, 0) }
+        Growing { first: NonNull::dangling(), length: 0, room: 0, capacity: 0, mapping: (0, 0) }
     }
 
     /// Appends one.
@@ -36,7 +41,7 @@ impl<T: Copy> Growing<T> {
     #[inline]
     pub fn push(&mut self, entry: T) {
         if self.length == self.room {
-            self.reserve();
+            self.make_room();
         }
         // SAFETY: below `room`, all of which is mapped.
         unsafe { self.first.add(self.length).write(entry) };
@@ -53,11 +58,32 @@ impl<T: Copy> Growing<T> {
         }
     }
 
-    /// Reserves memory, which takes none before it is written.
+    /// Makes the next entries' pages present: the small ones at the beginning, and one large page after the
+    /// other.
     #[cold]
+    fn make_room(&mut self) {
+        if self.capacity == 0 {
+            self.reserve();
+            self.room = self.capacity.min(SMALL / size_of::<T>()).max(1);
+            return;
+        }
+        assert!(
+            self.room < self.capacity,
+            "a table has {} entries, and there is no room for more",
+            self.length
+        );
+        let (first, end) = (self.first.as_ptr() as usize, self.mapping.0 + self.mapping.1);
+        let from = (first + self.room * size_of::<T>()) / LARGE_PAGE * LARGE_PAGE;
+        let to = (first + (self.room + 1) * size_of::<T>()).next_multiple_of(LARGE_PAGE).min(end);
+        // A refusal leaves the pages to whoever touches them first.
+        make_present(from.max(first)..to);
+        self.room = self.capacity.min((to - first) / size_of::<T>());
+    }
+
+    /// Reserves memory, which takes none before it is written.
     fn reserve(&mut self) {
-        assert!(self.room == 0, "a table has {} entries, and there is no room for more", self.length);
-        let Ok((base, bytes)) = reserve_up_to(MOST * size_of::<T>() + 2 * LARGE_PAGE, SMALL * size_of::<T>()) else {
+        let Ok((base, bytes)) = reserve_up_to(MOST * size_of::<T>() + 2 * LARGE_PAGE, SMALL * size_of::<T>())
+        else {
             panic!("memory for tables of messages cannot be reserved: {}", std::io::Error::last_os_error())
         };
         let large = (base + SMALL).next_multiple_of(LARGE_PAGE);
@@ -65,7 +91,7 @@ impl<T: Copy> Growing<T> {
         unsafe { libc::madvise(large as *mut libc::c_void, base + bytes - large, libc::MADV_HUGEPAGE) };
         self.first = NonNull::new((large - SMALL) as *mut T).expect("a mapping is not at null");
         self.mapping = (base, bytes);
-        self.room = MOST.min((base + bytes - (large - SMALL)) / size_of::<T>());
+        self.capacity = MOST.min((base + bytes - (large - SMALL)) / size_of::<T>());
     }
 }
 
@@ -94,7 +120,7 @@ impl<T: Copy> DerefMut for Growing<T> {
 
 impl<T: Copy> Drop for Growing<T> {
     fn drop(&mut self) {
-        if self.room != 0 {
+        if self.capacity != 0 {
             // SAFETY: what `reserve` mapped, to which no reference is left.
             unsafe { libc::munmap(self.mapping.0 as *mut libc::c_void, self.mapping.1) };
         }

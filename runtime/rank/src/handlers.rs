@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
 
-use crate::now;
-use crate::single::Single;
+use crate::{helpers, now};
 
 /// A function to call at the end of a rank.
 #[derive(Clone, Copy)]
@@ -28,34 +28,35 @@ pub enum At {
     QuickExit,
 }
 
-/// Whether any rank has registered one.
+/// `true` if any rank has registered one.
 static ANY: AtomicBool = AtomicBool::new(false);
 
 type Table = HashMap<(u32, At), Vec<Handler>>;
-static HANDLERS: Single<Option<Table>> = Single::new(None);
+static HANDLERS: Mutex<Option<Table>> = Mutex::new(None);
 
-/// Registers a handler of the running rank; false if no rank is running.
+fn with<R>(f: impl FnOnce(&mut Option<Table>) -> R) -> R {
+    f(&mut HANDLERS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Registers a handler of the rank that calls, also from a thread that it started; false if no rank is
+/// running.
 pub(crate) fn register(at: At, handler: Handler) -> bool {
-    let Some(rank) = now::current() else { return false };
+    let Some(rank) = helpers::owner().or_else(now::current) else { return false };
     ANY.store(true, Relaxed);
-    // SAFETY: the simulating thread; the closure only pushes to a list.
-    unsafe { HANDLERS.with(|table| table.get_or_insert_default().entry((rank, at)).or_default().push(handler)) };
+    with(|table| table.get_or_insert_default().entry((rank, at)).or_default().push(handler));
     true
 }
 
 fn pop(rank: u32, at: At) -> Option<Handler> {
-    // SAFETY: the simulating thread; the closure only pops from a list.
-    unsafe {
-        HANDLERS.with(|table| {
-            let table = table.as_mut()?;
-            let list = table.get_mut(&(rank, at))?;
-            let handler = list.pop();
-            if list.is_empty() {
-                table.remove(&(rank, at));
-            }
-            handler
-        })
-    }
+    with(|table| {
+        let table = table.as_mut()?;
+        let list = table.get_mut(&(rank, at))?;
+        let handler = list.pop();
+        if list.is_empty() {
+            table.remove(&(rank, at));
+        }
+        handler
+    })
 }
 
 /// Runs and removes the rank's handlers of one kind, the last registered first. Handlers may

@@ -7,10 +7,12 @@ use engine::{Span, Time};
 
 use crate::Program;
 
-/// The table. Every function but `declines` and `start` is called on the stack of the rank that [`crate::current`] names.
+/// The table. Every function but `declines` and `start` is called on the stack of the rank that
+/// [`crate::current`] names.
 #[derive(Clone, Copy)]
 pub struct Hooks {
-    /// The program was started with these arguments: whether it runs as it is, without ranks. What is not meant for it is taken out then.
+    /// The program was started with these arguments: whether it runs as it is, without ranks. What is not
+    /// meant for it is taken out then.
     pub declines: fn(&mut Vec<OsString>) -> bool,
     /// The program was started: assemble and run the simulation. Returns the process's exit status.
     pub start: fn(Program) -> i32,
@@ -23,6 +25,11 @@ pub struct Hooks {
     /// The running rank has left `main` or called `exit`, its handlers have run, and it will not
     /// be resumed again. Called for every rank, finalized or not.
     pub exited: fn(status: i32),
+    /// The running rank starts a thread.
+    pub helped: fn(),
+    /// The running rank kills itself with `SIGKILL`: ends it, or the run. May return where the process is to
+    /// be killed.
+    pub killed: fn(),
 }
 
 static HOOKS: OnceLock<Hooks> = OnceLock::new();

@@ -4,12 +4,18 @@
 //! from the counter; a long one is checked against CPU time, so that what other processes used
 //! while this one was preempted is not billed to the rank.
 //!
-//! A call is left at one reading and the next one entered at another. Of calls that are brief, which all take some ten nanoseconds, one
-//! in seventeen of each function is measured; the others are taken to last as long as those did on the average.
+//! A call is left at one reading and the next one entered at another. Of calls that are brief, which all take
+//! some ten nanoseconds, one in seventeen of each function is measured; the others are taken to last as long
+//! as those did on the average.
 //!
-//! A processor reads its counter while a hundred nanoseconds of earlier work go on beside it, which would be the call's time instead of
-//! the rank's. So the reading waits for that work, unless the call is likely to be brief and is not measured: where a call is left
-//! without a reading, what it began beside the rank's work is part of the next interval.
+//! A processor reads its counter while a hundred nanoseconds of earlier work go on beside it, which would be
+//! the call's time instead of the rank's. So the reading waits for that work, unless the call is likely to be
+//! brief and is not measured: where a call is left without a reading, what it began beside the rank's work is
+//! part of the next interval.
+
+mod excluded;
+
+pub use excluded::exclude;
 
 use engine::Span;
 
@@ -19,7 +25,8 @@ const LONG_NS: u64 = 50_000;
 /// Where an interval begins that has not begun: no reading comes up to it.
 const PAUSED: u64 = u64::MAX / 2;
 
-/// Of so many brief calls of a function one is measured: a prime, since programs repeat themselves after round numbers of calls.
+/// The number of brief calls of a function of which one is measured: a prime, since programs repeat
+/// themselves after round numbers of calls.
 const EACH: u8 = 17;
 /// So many are measured first, and the least of them taken.
 const FIRST: u8 = 8;
@@ -62,8 +69,8 @@ pub struct HostClock {
     reading: u64,
     /// By function.
     means: [Mean; PLACES],
-    /// Ticks by which the last brief call was taken to last longer than until the next began: no interval is less than nothing, so
-    /// the next one has to make up for them.
+    /// Ticks by which the last brief call was taken to last longer than until the next began: no interval is
+    /// less than nothing, so the next one has to make up for them.
     ahead: u64,
     /// CPU time when it was last read, and the counter then.
     cpu_ns: u64,
@@ -74,7 +81,8 @@ pub struct HostClock {
     cpu: libc::clockid_t,
 }
 
-/// The host's time in nanoseconds, whoever asks and from whatever beginning: the C library's clocks are those of the rank that runs.
+/// The host's time in nanoseconds, whoever asks and from whatever beginning: the C library's clocks are those
+/// of the rank that runs.
 pub fn now_ns() -> u64 {
     kernel_ns(libc::CLOCK_MONOTONIC)
 }
@@ -116,7 +124,8 @@ impl HostClock {
         HostClock::with(libc::CLOCK_THREAD_CPUTIME_ID)
     }
 
-    /// For intervals in which any thread of the process may compute: the lesser of wall time and all threads' CPU time.
+    /// For intervals in which any thread of the process may compute: the lesser of wall time and all threads'
+    /// CPU time.
     pub fn of_process() -> HostClock {
         HostClock::with(libc::CLOCK_PROCESS_CPUTIME_ID)
     }
@@ -130,7 +139,11 @@ impl HostClock {
         let t1 = ticks();
         let scale = (u128::from(n1 - n0) << 32) / u128::from((t1 - t0).max(1));
         // The least of some tries: nothing came between.
-        let reading = (0..64).map(|_| (ticks(), ticks(), ticks())).map(|(a, _, c)| c.saturating_sub(a) / 2).min().unwrap_or(0);
+        let reading = (0..64)
+            .map(|_| (ticks(), ticks(), ticks()))
+            .map(|(a, _, c)| c.saturating_sub(a) / 2)
+            .min()
+            .unwrap_or(0);
         let (started, stale) = (t1, (t1 - t0) / 2);
         let (means, cpu_ns) = ([Mean::default(); PLACES], kernel_ns(cpu));
         let clock = HostClock {
@@ -196,7 +209,8 @@ impl HostClock {
         self.start();
     }
 
-    /// Whether how long brief calls of `function` take is known, and the next of them need not be measured.
+    /// Returns `true` if how long brief calls of `function` take is known, and the next of them need not be
+    /// measured.
     #[inline]
     pub fn knows(&self, function: u16) -> bool {
         self.means[usize::from(function) % PLACES].left != 0
@@ -258,6 +272,11 @@ impl HostClock {
         self.stop_at(if waits { ticks_when_done() } else { ticks() })
     }
 
+    /// The call that ended the interval begins only now: the simulator was busy with the interval.
+    pub fn entered_later(&mut self) {
+        self.stopped = ticks();
+    }
+
     #[inline]
     fn stop_at(&mut self, now: u64) -> Span {
         self.stopped = now;
@@ -265,7 +284,11 @@ impl HostClock {
             self.ahead = if self.started == PAUSED { 0 } else { (self.started - now).min(MOST_AHEAD) };
             return Span::ZERO;
         };
-        if took <= self.short { Span::from_ps((took * self.virtual_scale) >> SCALE_BITS) } else { self.checked(now, took) }
+        if took <= self.short {
+            Span::from_ps((took * self.virtual_scale) >> SCALE_BITS)
+        } else {
+            self.checked(now, took)
+        }
     }
 
     /// The CPU clock was last read at most `stale` before the interval began, and the thread is
@@ -276,7 +299,9 @@ impl HostClock {
         let used = cpu.saturating_sub(self.cpu_ns);
         let before = self.ns(self.started.saturating_sub(self.cpu_at));
         (self.cpu_ns, self.cpu_at) = (cpu, now);
-        let span = Span::from_ns(self.ns(took).min(used.saturating_sub(before)));
+        let (excluded, excluded_cpu) = excluded::between(self.started, now);
+        let took = self.ns(took.saturating_sub(excluded));
+        let span = Span::from_ns(took.min(used.saturating_sub(before).saturating_sub(excluded_cpu)));
         if self.factor == 1.0 { span } else { Span::from_ps((span.as_ps() as f64 * self.factor) as u64) }
     }
 }
@@ -303,6 +328,24 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(20));
         let slept = clock.stop().as_ps() / 1000;
         assert!(slept < 5_000_000, "{slept} ns");
+    }
+
+    #[test]
+    fn work_of_the_simulator_within_an_interval_is_not_the_ranks() {
+        let mut clock = HostClock::new();
+        let spin = || {
+            let begun = kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+            while kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID) - begun < 5_000_000 {}
+        };
+        clock.start();
+        (0..3).for_each(|_| exclude(spin));
+        let of_simulator = clock.stop().as_ps() / 1000;
+        assert!(of_simulator < 2_000_000, "{of_simulator} ns");
+        // What was excluded before is not taken off the next one.
+        clock.start();
+        spin();
+        let of_rank = clock.stop().as_ps() / 1000;
+        assert!((4_000_000..20_000_000).contains(&of_rank), "{of_rank} ns");
     }
 
     #[test]

@@ -86,6 +86,18 @@ pub(crate) struct Image {
     headers: Vec<Header>,
     /// The image's thread-local block of this thread, or 0.
     tls: usize,
+    /// By which number the loader knows the image's thread-local storage.
+    tls_module: usize,
+}
+
+/// What `__tls_get_addr` takes (ELF Handling For Thread-Local Storage, section 3.4.2).
+#[repr(C)]
+struct TlsIndex {
+    module: usize,
+    offset: usize,
+}
+unsafe extern "C" {
+    fn __tls_get_addr(index: *const TlsIndex) -> *mut c_void;
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -99,31 +111,49 @@ struct Header {
 
 /// Directories whose libraries belong to the system: shared by all ranks.
 const SYSTEM: [&str; 6] = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/", "/opt/"];
-/// How the file names of libraries begin that belong to no rank wherever they are: the simulator, what it runs on, the loader.
-// An MPI's own and not all that begin as they do: a profiler (`libmpiP.so`) keeps what it counts for each rank.
-const COMMON: [&str; 7] = ["libxsim", "libmpi.", "libmpi_", "libmpich", "libmpicxx", "libmpifort", "ld-linux"];
+/// Beginnings of the file names of libraries that belong to no rank wherever they are: the simulator, what it
+/// runs on, the loader.
+// An MPI's own and not all that begin as they do: a profiler (`libmpiP.so`) keeps what it counts for each
+// rank.
+const COMMON: [&str; 7] =
+    ["libxsim", "libmpi.", "libmpi_", "libmpich", "libmpicxx", "libmpifort", "ld-linux"];
 
 impl Image {
-    /// Whether a library is the program's own: outside the system's directories, or its file name
+    /// Returns `true` if a library is the program's own: outside the system's directories, or its file name
     /// contains one of `named`; never the simulator.
     pub(crate) fn is_own(&self, named: &[String]) -> bool {
         let me = Image::is_own as *const () as usize;
-        let file = self.name.rsplit('/').next().unwrap_or_default();
+        let file = self.file_name();
         let is_named = named.iter().any(|name| file.contains(name.as_str()));
         let is_system = !self.name.contains('/')
             || SYSTEM.iter().any(|directory| self.name.starts_with(directory))
-            || COMMON.iter().any(|known| file.starts_with(known));
+            || self.is_common();
         (is_named || !is_system) && !self.contains(me)
     }
 
-    /// Whether this is the program that the process was started with.
+    /// Returns the name of its file, without directories.
+    pub(crate) fn file_name(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Returns `true` if a library belongs to no rank wherever it is: the simulator, the MPI that it runs on,
+    /// the loader.
+    pub(crate) fn is_common(&self) -> bool {
+        COMMON.iter().any(|known| self.file_name().starts_with(known))
+    }
+
+    /// Returns `true` if this is the program that the process was started with.
     pub(crate) fn is_first(&self) -> bool {
         self.name.is_empty()
     }
 
     /// The file that it is in.
     pub(crate) fn file(&self) -> CString {
-        if self.is_first() { c"/proc/self/exe".to_owned() } else { CString::new(self.name.as_str()).unwrap_or_default() }
+        if self.is_first() {
+            c"/proc/self/exe".to_owned()
+        } else {
+            CString::new(self.name.as_str()).unwrap_or_default()
+        }
     }
 
     /// Every loaded image; the program is the first.
@@ -158,10 +188,10 @@ impl Image {
                 bytes: h.p_memsz as usize,
             })
             .collect();
-        Image { name, bias, headers, tls: info.dlpi_tls_data as usize }
+        Image { name, bias, headers, tls: info.dlpi_tls_data as usize, tls_module: info.dlpi_tls_modid }
     }
 
-    /// Whether the image holds `address`.
+    /// Returns `true` if the image holds `address`.
     pub(crate) fn contains(&self, address: usize) -> bool {
         self.loads().any(|h| (h.address..h.address + h.bytes).contains(&address))
     }
@@ -179,7 +209,9 @@ impl Image {
 
     /// All loaded segments.
     pub(crate) fn segments(&self) -> Vec<Segment> {
-        self.loads().map(|h| Segment { file: h.address..h.address + h.file_bytes, end: h.address + h.bytes }).collect()
+        self.loads()
+            .map(|h| Segment { file: h.address..h.address + h.file_bytes, end: h.address + h.bytes })
+            .collect()
     }
 
     /// Initial values of thread-local variables in the image, and this thread's block.
@@ -213,6 +245,15 @@ impl Image {
     pub(crate) fn thread_local(&self) -> Option<Range<usize>> {
         let header = self.headers.iter().find(|h| h.kind == libc::PT_TLS)?;
         (self.tls != 0 && header.bytes != 0).then(|| self.tls..self.tls + header.bytes)
+    }
+
+    /// Makes this thread's block for an image that was loaded after the thread began, which the loader makes
+    /// at first use.
+    pub(crate) fn allocate_thread_local(&mut self) {
+        if self.tls == 0 && self.tls_module != 0 {
+            // SAFETY: a module that is loaded, whose block begins at offset 0.
+            self.tls = unsafe { __tls_get_addr(&TlsIndex { module: self.tls_module, offset: 0 }) } as usize;
+        }
     }
 
     /// The value of a dynamic tag, also if it is hidden from the loader.
@@ -271,13 +312,17 @@ impl Image {
             if map.is_null() || *map != self.bias {
                 return;
             }
-            let (Some(dynamic), entries) = (self.headers.iter().find(|h| h.kind == libc::PT_DYNAMIC), [DT_FINI, DT_FINI_ARRAY]) else {
+            let (Some(dynamic), entries) =
+                (self.headers.iter().find(|h| h.kind == libc::PT_DYNAMIC), [DT_FINI, DT_FINI_ARRAY])
+            else {
                 return;
             };
             for tag in entries {
                 let place = map.add(INFO + tag);
                 let entry = *place;
-                if (dynamic.address..dynamic.address + dynamic.bytes).contains(&entry) && *(entry as *const usize) == tag {
+                if (dynamic.address..dynamic.address + dynamic.bytes).contains(&entry)
+                    && *(entry as *const usize) == tag
+                {
                     *place = 0;
                 }
             }
@@ -289,14 +334,18 @@ impl Image {
         let table = |start, bytes| match (self.pointer(start), self.tag(bytes)) {
             // SAFETY: the dynamic section of a loaded image states the table's place and size, and
             // images stay loaded.
-            (Some(at), Some(len)) => unsafe { std::slice::from_raw_parts(at as *const Rela, len / size_of::<Rela>()) },
+            (Some(at), Some(len)) => unsafe {
+                std::slice::from_raw_parts(at as *const Rela, len / size_of::<Rela>())
+            },
             _ => &[],
         };
         [table(DT_RELA, DT_RELASZ), table(DT_JMPREL, DT_PLTRELSZ)]
     }
 
     fn symbol_name(&self, relocation: &Rela) -> &'static CStr {
-        let (Some(symbols), Some(strings)) = (self.pointer(DT_SYMTAB), self.pointer(DT_STRTAB)) else { return c"" };
+        let (Some(symbols), Some(strings)) = (self.pointer(DT_SYMTAB), self.pointer(DT_STRTAB)) else {
+            return c"";
+        };
         // SAFETY: a relocation names an entry of the image's own symbol table, which names a C string
         // in its string table; both stay loaded.
         unsafe {
@@ -305,17 +354,56 @@ impl Image {
         }
     }
 
-    /// Whether the image refers to a function or variable of another with one of these names, underscores at their ends and capitals aside.
+    /// Returns `true` if the image refers to a function or variable of another with one of these names,
+    /// underscores at their ends and capitals aside.
     pub(crate) fn refers_to(&self, names: &[&str]) -> bool {
-        self.relocations().into_iter().flatten().any(|relocation| {
-            matches!(relocation.kind(), R_X86_64_JUMP_SLOT | R_X86_64_GLOB_DAT | R_X86_64_64) && {
-                let mut found = self.symbol_name(relocation).to_bytes();
-                while let [b'_', rest @ ..] | [rest @ .., b'_'] = found {
-                    found = rest;
-                }
-                names.iter().any(|name| found.eq_ignore_ascii_case(name.as_bytes()))
+        self.refers(|mut found| {
+            while let [b'_', rest @ ..] | [rest @ .., b'_'] = found {
+                found = rest;
             }
+            names.iter().any(|name| found.eq_ignore_ascii_case(name.as_bytes()))
         })
+    }
+
+    /// Returns `true` if the image refers to a variable of exactly this name, or has a copy of it.
+    pub(crate) fn refers_to_exactly(&self, name: &CStr) -> bool {
+        let kinds = [R_X86_64_GLOB_DAT, R_X86_64_64, R_X86_64_COPY];
+        self.relocations()[0]
+            .iter()
+            .any(|relocation| kinds.contains(&relocation.kind()) && self.symbol_name(relocation) == name)
+    }
+
+    /// Returns `true` if the image refers to a function or variable of another of which `is_meant` is true.
+    fn refers(&self, is_meant: impl Fn(&[u8]) -> bool) -> bool {
+        self.relocations().into_iter().flatten().any(|relocation| {
+            let named = matches!(relocation.kind(), R_X86_64_JUMP_SLOT | R_X86_64_GLOB_DAT | R_X86_64_64);
+            named && is_meant(self.symbol_name(relocation).to_bytes())
+        })
+    }
+
+    /// Returns `true` if the image starts threads: with OpenMP (GCC's and LLVM's entry points), pthreads,
+    /// C11, or C++.
+    pub(crate) fn starts_threads(&self) -> bool {
+        const STARTS: [&[u8]; 5] = [
+            b"GOMP_parallel",
+            b"__kmpc_fork_call",
+            b"pthread_create",
+            b"thrd_create",
+            b"_ZNSt6thread15_M_start_thread",
+        ];
+        self.refers(|name| STARTS.iter().any(|start| name.starts_with(start)))
+    }
+
+    /// A function or variable that this library, or one that it needs, defines.
+    pub(crate) fn symbol(&self, name: &CStr) -> Option<usize> {
+        let path = CString::new(self.name.as_str()).ok()?;
+        // SAFETY: asks for a library that is loaded, by a valid path, and looks up a symbol in it.
+        unsafe {
+            let handle = libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
+            let found =
+                if handle.is_null() { std::ptr::null_mut() } else { libc::dlsym(handle, name.as_ptr()) };
+            (!found.is_null()).then_some(found as usize)
+        }
     }
 
     /// Every word that the loader relocated to an address.
@@ -334,8 +422,8 @@ impl Image {
         slots
     }
 
-    /// Relative relocations in the packed form (generic ABI, DT_RELR): an even entry is an address, an odd one
-    /// says which of the 63 words behind the last are relocated too.
+    /// Relative relocations in the packed form (generic ABI, DT_RELR): an even entry is an address, an odd
+    /// one says which of the 63 words behind the last are relocated too.
     fn packed_relative(&self) -> Vec<usize> {
         let mut found = Vec::new();
         let mut next = 0;
@@ -374,24 +462,23 @@ impl Image {
         list
     }
 
-    /// Where copies of `getopt`'s variables are in this image (0 where there is none): those that [`crate::libc_state`] knows, in its order.
+    /// Returns where copies of `getopt`'s variables are in this image (0 where there is none): those that
+    /// [`crate::libc_state`] knows, in its order.
     pub(crate) fn copies(&self, names: [&CStr; 4]) -> [usize; 4] {
         let borrowed = self.borrowed();
-        names.map(|wanted| borrowed.iter().find(|(_, name)| *name == wanted).map_or(0, |(range, _)| range.start))
+        names.map(|wanted| {
+            borrowed.iter().find(|(_, name)| *name == wanted).map_or(0, |(range, _)| range.start)
+        })
     }
 
-    /// Whether this library defines the variable, even if another image's copy is the one in use.
+    /// Returns `true` if this library defines the variable, even if another image's copy is the one in use.
     pub(crate) fn defines(&self, name: &CStr) -> bool {
-        let Ok(path) = CString::new(self.name.as_str()) else { return false };
-        // SAFETY: asks for a library that is loaded, by a valid path, and looks up a symbol in it.
-        unsafe {
-            let handle = libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
-            !handle.is_null() && self.contains(libc::dlsym(handle, name.as_ptr()) as usize)
-        }
+        self.symbol(name).is_some_and(|found| self.contains(found))
     }
 }
 
-/// Whether the program, or a library that is loaded by now, refers to one of these functions, underscores at their ends and capitals aside; the simulator does not count.
+/// Returns `true` if the program, or a library that is loaded by now, refers to one of these functions,
+/// underscores at their ends and capitals aside; the simulator does not count.
 pub fn is_any_called(names: &[&str]) -> bool {
     let me = is_any_called as *const () as usize;
     Image::all().iter().any(|image| !image.contains(me) && image.refers_to(names))

@@ -6,10 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 use crate::globals::clone;
 use crate::image::Image;
-use crate::now;
+use crate::{helpers, now};
 
-/// Whether the state in place differs from a fresh process's.
-static USED: AtomicBool = AtomicBool::new(false);
 static PARSING: AtomicBool = AtomicBool::new(false);
 static TOKEN: AtomicUsize = AtomicUsize::new(0);
 static INDEX: AtomicPtr<i32> = AtomicPtr::new(std::ptr::null_mut());
@@ -17,7 +15,8 @@ static ARGUMENT: AtomicPtr<usize> = AtomicPtr::new(std::ptr::null_mut());
 static ERROR: AtomicPtr<i32> = AtomicPtr::new(std::ptr::null_mut());
 static OPTION: AtomicPtr<i32> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Where the program of the rank in place has its copies of `getopt`'s variables, if it was loaded late; else 0.
+/// The addresses of the copies of `getopt`'s variables that the program of the rank in place has, if it was
+/// loaded late; else 0.
 static COPIES: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 
 /// The rank in place is of a program that has these copies.
@@ -28,7 +27,8 @@ pub(crate) fn use_copies(copies: &[usize; 4]) {
 /// `getopt`'s variables, in the order of [`fresh_copies`].
 const VARIABLES: [&CStr; 4] = [c"optind", c"optarg", c"opterr", c"optopt"];
 
-/// Where a program that was loaded late has copies of `getopt`'s variables, which get the values of a fresh process.
+/// Returns where a program that was loaded late has copies of `getopt`'s variables, which get the values of a
+/// fresh process.
 pub(crate) fn fresh_copies(image: &Image) -> [usize; 4] {
     let [index, argument, error, option] = image.copies(VARIABLES);
     set(&AtomicPtr::new(index as *mut i32), FRESH.index);
@@ -83,14 +83,19 @@ fn set<T>(place: &AtomicPtr<T>, value: T) {
     }
 }
 
-/// Whether the state in place differs from a fresh process's.
+/// Returns `true` if the state in place differs from a fresh process's.
 #[inline]
-pub(crate) fn is_used() -> bool {
-    USED.load(Relaxed)
+fn is_used() -> bool {
+    now::uses_libc_state()
 }
 
 impl State {
-    /// What a rank has that used none of it.
+    /// Returns `true` if the rank used some of it.
+    pub(crate) fn is_used(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Returns what a rank has that used none of it.
     pub(crate) fn fresh() -> State {
         State(None)
     }
@@ -121,7 +126,7 @@ impl Used {
     }
 
     fn put(&self, used: bool) {
-        USED.store(used, Relaxed);
+        now::use_libc_state(used);
         PARSING.store(self.parsing, Relaxed);
         TOKEN.store(self.token, Relaxed);
         set(&INDEX, self.index);
@@ -136,13 +141,15 @@ pub(crate) fn reset() {
     FRESH.put(false);
 }
 
-/// A clone of the program that holds a library's variable reads its own, and so does a program that was loaded late: brings the two together.
+/// A clone of the program that holds a library's variable reads its own, and so does a program that was
+/// loaded late: brings the two together.
 fn exchange(to_clone: bool) {
     fn one<T: Copy>(place: &AtomicPtr<T>, copy: usize, to_clone: bool) {
         let library = place.load(Relaxed);
         let program = clone::in_place(if copy == 0 { library as usize } else { copy }) as *mut T;
         if !library.is_null() && program != library {
-            // SAFETY: the library's variable and the one that the running rank's program, or its clone, has for it.
+            // SAFETY: the library's variable and the one that the running rank's program, or its clone, has
+            // for it.
             unsafe { if to_clone { *program = *library } else { *library = *program } }
         }
     }
@@ -155,30 +162,30 @@ fn exchange(to_clone: bool) {
 
 /// To be called after each `getopt` of a rank.
 pub fn after_getopt() {
-    if now::current().is_some() {
+    if helpers::caller().is_some() {
         exchange(true);
     }
 }
 
 /// To be called before each `getopt` of a rank: makes the C library begin anew for the first one.
 pub fn before_getopt() {
-    if now::current().is_none() {
+    if helpers::caller().is_none() {
         return;
     }
     exchange(false);
     if PARSING.swap(true, Relaxed) {
         return;
     }
-    USED.store(true, Relaxed);
+    now::use_libc_state(true);
     if get(&INDEX, 0) == 1 {
         // glibc takes 0 as "begin again, also inside a cluster of options", then counts from 1.
         set(&INDEX, 0);
     }
 }
 
-/// Where the running rank's `strtok` goes on; `None` outside ranks.
+/// Returns where the running rank's `strtok` goes on; `None` outside ranks.
 pub fn token() -> Option<*mut *mut c_char> {
-    now::current()?;
-    USED.store(true, Relaxed);
+    helpers::caller()?;
+    now::use_libc_state(true);
     Some(TOKEN.as_ptr().cast())
 }

@@ -3,12 +3,13 @@
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
 
+pub use crate::caller::rank_calls;
 use crate::globals::choice::Globals;
-use crate::globals::{clone, early};
+use crate::globals::{clone, early, late};
 pub use crate::handlers::{At, Handler};
 use crate::image::Image;
 use crate::program::{Constructor, Main};
-use crate::{fortran_units, handlers, hooks, libc_state, now, running};
+use crate::{caller, fortran_units, handlers, hooks, libc_state, now, running, threads};
 
 pub mod start;
 
@@ -20,12 +21,10 @@ pub(crate) struct Life {
     destructors: Vec<usize>,
     /// With globals shared by all ranks, the first constructs and nobody destroys.
     private_globals: bool,
-    /// Whether these are constructed, and not yet destroyed.
+    /// `true` if these are constructed, and not yet destroyed.
     constructed: AtomicBool,
     /// The program and its own libraries: whose handlers are a rank's.
     images: Vec<Image>,
-    /// The process that runs the ranks: a fork of it is not.
-    process: i32,
     /// Where a program that was loaded late has its copies of `getopt`'s variables.
     copies: [usize; 4],
 }
@@ -48,13 +47,11 @@ impl Life {
             private_globals: !matches!(globals, Globals::Shared),
             constructed: AtomicBool::new(false),
             images,
-            // SAFETY: getpid has no precondition.
-            process: unsafe { libc::getpid() },
             copies: [0; 4],
         }
     }
 
-    /// Whether the program has libraries that its ranks have for themselves.
+    /// Returns `true` if the program has libraries that its ranks have for themselves.
     pub(crate) fn has_libraries(&self) -> bool {
         self.images.len() > 1
     }
@@ -73,9 +70,11 @@ static ARGUMENTS: AtomicUsize = AtomicUsize::new(0);
 static COUNT: AtomicI32 = AtomicI32::new(0);
 static CONSTRUCTING_FOR_ALL: AtomicBool = AtomicBool::new(false);
 
-/// Sets what ranks run, also until others are put in place. It is never freed: suspended ranks may end the process.
+/// Sets what ranks run, also until others are put in place. It is never freed: suspended ranks may end the
+/// process.
 pub(crate) fn set(life: Life) -> &'static Life {
     let life = Box::leak(Box::new(life));
+    caller::begin();
     put(life);
     life
 }
@@ -91,12 +90,6 @@ fn life() -> &'static Life {
     unsafe { &*(LIFE.load(Relaxed) as *const Life) }
 }
 
-/// Whether a call comes from a running rank of this process, not from a fork of it.
-pub fn rank_calls() -> bool {
-    // SAFETY: getpid has no precondition; the call goes past any cached number.
-    now::current().is_some() && unsafe { libc::syscall(libc::SYS_getpid) } == i64::from(life().process)
-}
-
 /// Registers a handler of the running rank. False if the process should keep it: no rank is
 /// running, or `dso` (the handle that the compiler passes; 0 is the program) is a system library.
 pub fn register(at: At, handler: Handler, dso: usize) -> bool {
@@ -106,8 +99,18 @@ pub fn register(at: At, handler: Handler, dso: usize) -> bool {
     if now::current().is_none() || CONSTRUCTING_FOR_ALL.load(Relaxed) {
         return false;
     }
+    if at == At::ThreadEnd && threads::owner().is_some() {
+        return false;
+    }
     let dso = clone::original(dso);
-    (dso == 0 || life().images.iter().any(|image| image.contains(dso))) && handlers::register(at, handler)
+    (dso == 0 || life().images.iter().any(|image| image.contains(dso)) || late::contains(dso))
+        && handlers::register(at, handler)
+}
+
+/// Returns `true` for code of the program or of a library of its own, in whichever clone.
+pub(crate) fn is_in_program(address: usize) -> bool {
+    let address = clone::original(address);
+    life().images.iter().any(|image| image.contains(address))
 }
 
 /// Says where the next rank to start finds its `argv`, and how many arguments that has.
@@ -144,7 +147,13 @@ pub(crate) extern "C" fn entry() -> ! {
         for &constructor in &life.constructors {
             // SAFETY: a constructor of the program, by its own dynamic section, called once for
             // this rank's globals, which are in place.
-            unsafe { std::mem::transmute::<usize, Constructor>(clone::in_place(constructor))(count, argv, life.environment) };
+            unsafe {
+                std::mem::transmute::<usize, Constructor>(clone::in_place(constructor))(
+                    count,
+                    argv,
+                    life.environment,
+                )
+            };
         }
         CONSTRUCTING_FOR_ALL.store(false, Relaxed);
     }
@@ -156,8 +165,20 @@ pub(crate) extern "C" fn entry() -> ! {
     leave(status, true)
 }
 
+/// Ends the process if a thread that a rank started wants the rank to end: the rank's own stack cannot be
+/// left from there.
+fn refuse_helper(status: i32) {
+    if threads::owner().is_some() {
+        threads::end_process(&format!(
+            "a thread that the rank started called exit({status}): let the thread that runs main call it, or run one rank a process \
+             (mpirun -np N PROGRAM -xsim-one-rank)"
+        ));
+    }
+}
+
 /// Ends the running rank; with `handlers`, as `exit` does, else as `_exit` does.
 pub fn leave(status: i32, handlers: bool) -> ! {
+    refuse_helper(status);
     let rank = now::current().expect("only a running rank leaves");
     if handlers {
         handlers::run(rank, At::ThreadEnd, status);
@@ -167,9 +188,10 @@ pub fn leave(status: i32, handlers: bool) -> ! {
             destroy(life);
         }
     }
-    // After a runtime error, the unit of the statement that failed is still locked; libgfortran closes it at the process's end.
+    // After a runtime error, the unit of the statement that failed is still locked; libgfortran closes it at
+    // the process's end.
     if status != RUNTIME_ERROR {
-        fortran_units::close(&fortran_units::end(rank));
+        fortran_units::close_all(&fortran_units::end(rank));
     }
     if let Some(hooks) = hooks::get() {
         (hooks.exited)(status);
@@ -179,6 +201,7 @@ pub fn leave(status: i32, handlers: bool) -> ! {
 
 /// `quick_exit`: only the handlers of `at_quick_exit`.
 pub fn leave_quickly(status: i32) -> ! {
+    refuse_helper(status);
     let rank = now::current().expect("only a running rank leaves");
     handlers::run(rank, At::QuickExit, status);
     leave(status, false)

@@ -41,7 +41,9 @@ unsafe fn differ_scalar(a: *const u8, b: *const u8, lines: usize) -> u64 {
         for word in 0..LINE / 8 {
             let at = line * LINE + word * 8;
             // SAFETY: inside the lines (the caller's contract).
-            difference |= unsafe { a.add(at).cast::<u64>().read_unaligned() ^ b.add(at).cast::<u64>().read_unaligned() };
+            difference |= unsafe {
+                a.add(at).cast::<u64>().read_unaligned() ^ b.add(at).cast::<u64>().read_unaligned()
+            };
         }
         found |= u64::from(difference != 0) << line;
     }
@@ -130,7 +132,9 @@ unsafe fn copy_avx512(from: *const u8, to: *mut u8, lines: usize) {
     use std::arch::x86_64::*;
     for line in 0..lines {
         // SAFETY: inside the lines (the caller's contract).
-        unsafe { _mm512_storeu_si512(to.add(line * LINE).cast(), _mm512_loadu_si512(from.add(line * LINE).cast())) }
+        unsafe {
+            _mm512_storeu_si512(to.add(line * LINE).cast(), _mm512_loadu_si512(from.add(line * LINE).cast()))
+        }
     }
 }
 
@@ -170,8 +174,10 @@ unsafe fn exchange_avx512(live: *mut u8, keep: *mut u8, load: *const u8, lines: 
     }
 }
 
-/// Whether `lines` lines at `memory` agree with `template` in the bits that `fixed` has; both of these begin where a line does.
-pub(crate) type Fits = unsafe fn(memory: *const Line, template: *const Line, fixed: *const Line, lines: usize) -> bool;
+/// A function that says whether `lines` lines at `memory` agree with `template` in the bits that `fixed` has;
+/// both of these begin where a line does.
+pub(crate) type Fits =
+    unsafe fn(memory: *const Line, template: *const Line, fixed: *const Line, lines: usize) -> bool;
 
 /// The fastest that this processor has.
 pub(crate) fn fits() -> Fits {
@@ -225,8 +231,15 @@ unsafe fn fits_avx512(memory: *const Line, template: *const Line, fixed: *const 
     for line in 0..lines {
         // SAFETY: inside the lines (the contract).
         unsafe {
-            let other = _mm512_xor_si512(_mm512_loadu_si512(memory.add(line).cast()), _mm512_load_si512(template.add(line).cast()));
-            differs = _mm512_ternarylogic_epi32::<OR_AND>(differs, other, _mm512_load_si512(fixed.add(line).cast()));
+            let other = _mm512_xor_si512(
+                _mm512_loadu_si512(memory.add(line).cast()),
+                _mm512_load_si512(template.add(line).cast()),
+            );
+            differs = _mm512_ternarylogic_epi32::<OR_AND>(
+                differs,
+                other,
+                _mm512_load_si512(fixed.add(line).cast()),
+            );
         }
     }
     _mm512_test_epi32_mask(differs, differs) == 0
@@ -270,13 +283,19 @@ mod tests {
     fn every_exchange_keeps_one_and_puts_the_other() {
         for kernel in [exchange_plain as Exchange, exchange()] {
             for lines in [0, 1, 7] {
-                let (mut live, mut keep, load) = (vec![1u8; 7 * LINE + 1], vec![2u8; 7 * LINE], vec![3u8; 7 * LINE]);
+                let (mut live, mut keep, load) =
+                    (vec![1u8; 7 * LINE + 1], vec![2u8; 7 * LINE], vec![3u8; 7 * LINE]);
                 // SAFETY: seven lines at each, the first from its second byte on.
                 unsafe { kernel(live.as_mut_ptr().add(1), keep.as_mut_ptr(), load.as_ptr(), lines) };
                 assert!(
-                    live[0] == 1 && live[1..1 + lines * LINE].iter().all(|&b| b == 3) && live[1 + lines * LINE..].iter().all(|&b| b == 1)
+                    live[0] == 1
+                        && live[1..1 + lines * LINE].iter().all(|&b| b == 3)
+                        && live[1 + lines * LINE..].iter().all(|&b| b == 1)
                 );
-                assert!(keep[..lines * LINE].iter().all(|&b| b == 1) && keep[lines * LINE..].iter().all(|&b| b == 2));
+                assert!(
+                    keep[..lines * LINE].iter().all(|&b| b == 1)
+                        && keep[lines * LINE..].iter().all(|&b| b == 2)
+                );
             }
         }
     }

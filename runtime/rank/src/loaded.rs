@@ -24,7 +24,7 @@ fn known<R>(f: impl FnOnce(&mut Vec<Known>) -> R) -> R {
     unsafe { KNOWN.with(f) }
 }
 
-/// How many there are.
+/// Returns how many there are.
 #[inline]
 pub fn count() -> u8 {
     COUNT.load(Relaxed)
@@ -48,9 +48,10 @@ pub(crate) fn name_of(loaded: &str, write: impl FnOnce(&str)) -> bool {
     known(|known| known.iter().find(|known| known.loaded == loaded).map(|known| write(&known.name))).is_some()
 }
 
-/// Where one of them has a symbol of its own, or of a library that it needs; 0 if there is none.
+/// Returns where one of them has a symbol of its own, or of a library that it needs; 0 if there is none.
 pub fn symbol(number: u8, name: &CStr) -> usize {
-    let loaded = known(|known| CString::new(known[usize::from(number) - 1].loaded.as_str()).unwrap_or_default());
+    let loaded =
+        known(|known| CString::new(known[usize::from(number) - 1].loaded.as_str()).unwrap_or_default());
     // SAFETY: asks for a program that is loaded, and looks up a symbol in it.
     unsafe {
         let handle = libc::dlopen(loaded.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);

@@ -19,7 +19,7 @@ impl Addr {
     pub fn offset(self, bytes: i64) -> Addr {
         Addr(self.0.wrapping_add_signed(bytes as isize))
     }
-    /// Whether this is the null pointer.
+    /// Returns `true` if this is the null pointer.
     #[inline]
     pub fn is_null(self) -> bool {
         self.0 == 0

@@ -15,6 +15,24 @@ impl Next {
         Next { name, found: AtomicUsize::new(0) }
     }
 
+    /// Returns `true` if a library behind this one defines the symbol.
+    pub fn exists(&self) -> bool {
+        // SAFETY: a valid C string; looking up a symbol has no other precondition.
+        unsafe { !libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()).is_null() }
+    }
+
+    /// Returns the function's address, as [`Next::get`] does.
+    ///
+    /// # Panics
+    /// If no library behind this one defines it.
+    #[inline]
+    pub fn address(&self) -> usize {
+        match self.found.load(Relaxed) {
+            0 => self.look_up(),
+            found => found,
+        }
+    }
+
     /// The function as a pointer of type `F`.
     ///
     /// # Safety

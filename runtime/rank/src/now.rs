@@ -1,6 +1,6 @@
 //! Who runs now, and what a switch of ranks touches.
 
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 /// The rank that is mounted while the scheduler calls one of its functions.
 static SERVED: AtomicU32 = AtomicU32::new(NOBODY);
@@ -26,7 +26,19 @@ struct Now {
     /// The thread's C++ exception state (16 bytes), or null without a C++ runtime.
     exceptions: AtomicPtr<[usize; 2]>,
     status: AtomicI32,
+    /// The state beside errno and exceptions that a rank takes along when it blocks: [`LIBC`], [`TEAMS`],
+    /// [`HELPERS`], [`PRIVATE`].
+    extras: AtomicU8,
 }
+
+/// The C library's state in place differs from a fresh process's.
+const LIBC: u8 = 1;
+/// An OpenMP runtime is loaded.
+const TEAMS: u8 = 2;
+/// Ranks have started threads.
+const HELPERS: u8 = 4;
+/// A rank has process state of its own (`process_state`).
+const PRIVATE: u8 = 8;
 
 static NOW: Now = Now {
     rank: AtomicU32::new(NOBODY),
@@ -38,6 +50,7 @@ static NOW: Now = Now {
     errno: AtomicPtr::new(std::ptr::null_mut()),
     exceptions: AtomicPtr::new(std::ptr::null_mut()),
     status: AtomicI32::new(0),
+    extras: AtomicU8::new(0),
 };
 
 /// The rank (local number) that is mounted and running its own code now, if any.
@@ -47,9 +60,14 @@ pub fn current() -> Option<u32> {
     (rank != NOBODY).then_some(rank)
 }
 
-/// Where the number of the rank that runs is, for debuggers.
+/// Returns where the number of the rank that runs is, for debuggers.
 pub(crate) fn number() -> usize {
     NOW.rank.as_ptr() as usize
+}
+
+/// Returns `true` once a rank has had a stack of its own in this process.
+pub(crate) fn is_any_started() -> bool {
+    NOW.base.load(Relaxed) != 0
 }
 
 /// The rank for which the scheduler calls a function of the program now, if any.
@@ -71,24 +89,40 @@ pub(crate) fn mount(rank: u32, limit: usize, base: usize) {
     NOW.rank.store(rank, Relaxed);
 }
 
-/// Nobody runs any more; the exit status if the rank that did has finished.
+/// Values of `finished`: the rank has ended; it has changed something that concerns its scheduler.
+const ENDED: u32 = 1;
+const CHANGED: u32 = 2;
+
+/// Has the scheduler notice, when the running rank gives the processor back, what that rank has changed for
+/// it.
+pub(crate) fn notice() {
+    NOW.finished.store(CHANGED, Relaxed);
+}
+
+/// Nobody runs any more. Returns `true` if the rank that did has ended or given notice: see [`take_end`].
 #[inline(always)]
-pub(crate) fn unmount() -> Option<i32> {
+pub(crate) fn unmount() -> bool {
     NOW.rank.store(NOBODY, Relaxed);
-    if NOW.finished.load(Relaxed) == 0 {
-        return None;
-    }
-    NOW.finished.store(0, Relaxed);
-    Some(NOW.status.load(Relaxed))
+    NOW.finished.load(Relaxed) != 0
+}
+
+/// Returns the exit status of the rank that ran, if it has ended.
+pub(crate) fn take_end() -> Option<i32> {
+    (NOW.finished.swap(0, Relaxed) == ENDED).then(|| NOW.status.load(Relaxed))
+}
+
+/// Returns `true` if the running rank has ended and only hands the processor back.
+pub(crate) fn is_ending() -> bool {
+    NOW.finished.load(Relaxed) != 0
 }
 
 /// The rank has ended with this status.
 pub(crate) fn end(status: i32) {
     NOW.status.store(status, Relaxed);
-    NOW.finished.store(1, Relaxed);
+    NOW.finished.store(ENDED, Relaxed);
 }
 
-/// Where a switch keeps the pointer to the scheduler's stack.
+/// Returns where a switch keeps the pointer to the scheduler's stack.
 #[inline(always)]
 pub(crate) fn home() -> *mut usize {
     NOW.home.as_ptr()
@@ -115,7 +149,7 @@ pub(crate) fn mark() {
     NOW.call.fetch_or(STALE, Relaxed);
 }
 
-/// Whether an MPI call or a switch between ranks happened since [`mark`].
+/// Returns `true` if an MPI call or a switch between ranks happened since [`mark`].
 pub(crate) fn called_since_mark() -> bool {
     NOW.call.load(Relaxed) & STALE == 0
 }
@@ -127,7 +161,7 @@ pub fn last_call() -> Option<&'static str> {
     unsafe { name.as_ref() }.copied()
 }
 
-/// What [`note_call`] was given last, to be given to [`set_call`] when the rank goes on.
+/// Returns what [`note_call`] was given last, to be given to [`set_call`] when the rank goes on.
 #[inline(always)]
 pub(crate) fn call() -> usize {
     NOW.call.load(Relaxed) & !STALE
@@ -139,10 +173,70 @@ pub(crate) fn set_call(call: usize) {
     NOW.call.store(call, Relaxed);
 }
 
+/// Returns `true` if a rank that blocks may have to take more along than errno and the state of exceptions.
+#[inline(always)]
+pub(crate) fn has_extras() -> bool {
+    NOW.extras.load(Relaxed) != 0
+}
+
+/// Returns `true` if the C library's state in place differs from a fresh process's.
+#[inline]
+pub(crate) fn uses_libc_state() -> bool {
+    NOW.extras.load(Relaxed) & LIBC != 0
+}
+
+/// Notes whether the C library's state in place differs from a fresh process's.
+pub(crate) fn use_libc_state(used: bool) {
+    if used {
+        NOW.extras.fetch_or(LIBC, Relaxed);
+    } else if uses_libc_state() {
+        NOW.extras.fetch_and(!LIBC, Relaxed);
+    }
+}
+
+/// Notes that an OpenMP runtime is loaded.
+pub(crate) fn set_teams() {
+    NOW.extras.fetch_or(TEAMS, Relaxed);
+}
+
+/// Returns `true` if an OpenMP runtime is loaded.
+pub(crate) fn has_teams() -> bool {
+    NOW.extras.load(Relaxed) & TEAMS != 0
+}
+
+/// Notes that a rank has started a thread.
+pub(crate) fn set_helpers() {
+    NOW.extras.fetch_or(HELPERS, Relaxed);
+}
+
+/// Returns `true` if a rank has started a thread.
+#[inline]
+pub(crate) fn has_helpers() -> bool {
+    NOW.extras.load(Relaxed) & HELPERS != 0
+}
+
+/// Notes that a rank has process state of its own.
+pub(crate) fn mark_private() {
+    NOW.extras.fetch_or(PRIVATE, Relaxed);
+}
+
+/// Returns `true` if a rank has process state of its own.
+#[inline]
+pub(crate) fn has_private() -> bool {
+    NOW.extras.load(Relaxed) & PRIVATE != 0
+}
+
 /// Where the thread's errno is, and its C++ exception state (null without a C++ runtime).
 pub(crate) fn set_thread_state(errno: *mut i32, exceptions: *mut [usize; 2]) {
     NOW.errno.store(errno, Relaxed);
     NOW.exceptions.store(exceptions, Relaxed);
+}
+
+/// Returns `true` on the thread that runs ranks.
+#[inline]
+pub(crate) fn is_simulating_thread() -> bool {
+    // SAFETY: always returns the address of the calling thread's errno.
+    NOW.errno.load(Relaxed) == unsafe { libc::__errno_location() }
 }
 
 /// The thread's errno.

@@ -17,10 +17,25 @@ pub enum Stream {
     Error = 2,
 }
 
+/// Where a rank's stream goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// The lines of a stream of the process.
+    Lines(Stream),
+    /// A file of the rank's own, by a descriptor that nobody else knows.
+    File(i32),
+    /// Nowhere: the rank has closed it.
+    Closed,
+}
+
 /// Gathered output is written when it reaches this many bytes.
 const ENOUGH: usize = 64 << 10;
 /// ... or when it is this old, in ticks of the time stamp counter (about 50 ms).
 const OLD: u64 = 100_000_000;
+
+/// A line that a rank has begun is written unfinished when it reaches this many bytes: other ranks' lines may
+/// follow inside it.
+const MAX_BEGUN: usize = 1 << 20;
 
 #[derive(Default)]
 struct Sink {
@@ -33,13 +48,21 @@ struct Sink {
 struct Lines {
     sinks: [Sink; 2],
     begun: BTreeMap<(u32, Stream), Vec<u8>>,
-    /// Ranks that reopened a stream on a file of their own.
-    redirected: BTreeMap<(u32, Stream), i32>,
+    /// Of ranks that closed a stream, or put something else in its place.
+    redirected: BTreeMap<(u32, Stream), Target>,
     /// Several ranks print: an unfinished last line gets its end.
     many: bool,
 }
 
-/// Whether a progress line stands on the terminal.
+/// `true` if standard output took less than ranks printed.
+static IS_LOST: AtomicBool = AtomicBool::new(false);
+
+/// Returns `true` if standard output took less than ranks printed.
+pub fn is_lost() -> bool {
+    IS_LOST.load(Relaxed)
+}
+
+/// `true` if a progress line stands on the terminal.
 static LINE_DRAWN: AtomicBool = AtomicBool::new(false);
 
 /// Says whether a progress line stands on the terminal: output of ranks takes it away first.
@@ -90,11 +113,31 @@ pub(crate) fn write_fully(descriptor: i32, mut bytes: &[u8]) -> bool {
 
 impl Lines {
     fn add(&mut self, rank: u32, stream: Stream, bytes: &[u8]) {
-        if let Some(&descriptor) = self.redirected.get(&(rank, stream)) {
-            write_fully(descriptor, bytes);
-            return;
+        let stream = match self.target(rank, stream) {
+            Target::Lines(stream) => stream,
+            Target::File(descriptor) => {
+                write_fully(descriptor, bytes);
+                return;
+            }
+            Target::Closed => return,
+        };
+        self.add_line(rank, stream, bytes);
+    }
+
+    fn target(&self, rank: u32, stream: Stream) -> Target {
+        if self.redirected.is_empty() {
+            return Target::Lines(stream);
         }
-        let end = if self.many { bytes.iter().rposition(|&b| b == b'\n').map_or(0, |k| k + 1) } else { bytes.len() };
+        self.redirected.get(&(rank, stream)).copied().unwrap_or(Target::Lines(stream))
+    }
+
+    /// Adds what goes to the lines of a stream of the process.
+    fn add_line(&mut self, rank: u32, stream: Stream, bytes: &[u8]) {
+        let end = if self.many {
+            bytes.iter().rposition(|&b| b == b'\n').map_or(0, |k| k + 1)
+        } else {
+            bytes.len()
+        };
         let (whole, begun) = bytes.split_at(end);
         let sink = &mut self.sinks[stream as usize - 1];
         if !whole.is_empty() {
@@ -110,7 +153,12 @@ impl Lines {
             }
         }
         if !begun.is_empty() {
-            self.begun.entry((rank, stream)).or_default().extend_from_slice(begun);
+            let line = self.begun.entry((rank, stream)).or_default();
+            line.extend_from_slice(begun);
+            if line.len() >= MAX_BEGUN {
+                sink.gathered.append(line);
+                sink.write(stream);
+            }
         }
     }
 
@@ -122,12 +170,9 @@ impl Lines {
         for stream in [Stream::Out, Stream::Error] {
             if let Some(mut last) = self.begun.remove(&(rank, stream)) {
                 last.push(b'\n');
-                self.add(rank, stream, &last);
+                self.add_line(rank, stream, &last);
             }
-            if let Some(descriptor) = self.redirected.remove(&(rank, stream)) {
-                // SAFETY: opened for this rank, and nobody else knows it.
-                unsafe { libc::close(descriptor) };
-            }
+            self.redirected.remove(&(rank, stream)).into_iter().for_each(close);
         }
     }
 }
@@ -140,7 +185,11 @@ impl Sink {
         if !self.failed && !write_fully(stream as i32, &self.gathered) {
             self.failed = true;
             if stream == Stream::Out {
-                write_fully(2, b"xsim: standard output takes no more data; what ranks print from here on is lost\n");
+                IS_LOST.store(true, Relaxed);
+                write_fully(
+                    2,
+                    b"xsim: standard output takes no more data; what ranks print from here on is lost\n",
+                );
             }
         }
         self.gathered.clear();
@@ -174,14 +223,34 @@ pub(crate) fn end(rank: u32) {
     with(|lines| lines.end(rank));
 }
 
-/// From here on the rank's stream goes to a descriptor of its own.
-pub(crate) fn redirect(rank: u32, stream: Stream, descriptor: i32) {
+/// Sends the rank's stream elsewhere from here on.
+pub(crate) fn redirect(rank: u32, stream: Stream, target: Target) {
     with(|lines| {
-        if let Some(old) = lines.redirected.insert((rank, stream), descriptor) {
-            // SAFETY: opened for this rank, and nobody else knows it.
-            unsafe { libc::close(old) };
-        }
+        let last = match target {
+            Target::Lines(usual) if usual == stream => lines.redirected.remove(&(rank, stream)),
+            _ => lines.redirected.insert((rank, stream), target),
+        };
+        last.into_iter().for_each(close);
     });
+}
+
+/// Returns where the rank's stream goes.
+pub(crate) fn target(rank: u32, stream: Stream) -> Target {
+    let mut found = Target::Lines(stream);
+    with(|lines| found = lines.target(rank, stream));
+    found
+}
+
+/// Adds what a rank writes to a stream of the process through a descriptor that it made of it.
+pub(crate) fn add_line(rank: u32, stream: Stream, bytes: &[u8]) {
+    with(|lines| lines.add_line(rank, stream, bytes));
+}
+
+fn close(target: Target) {
+    if let Target::File(descriptor) = target {
+        // SAFETY: opened for one rank, and no other code knows it. By number, since `close` is interposed.
+        unsafe { libc::syscall(libc::SYS_close, descriptor) };
+    }
 }
 
 /// Writes out complete lines, so that what the simulator prints itself comes after them.

@@ -28,9 +28,15 @@ impl Program {
     /// # Safety
     /// To be called once, from the interposed `__libc_start_main` with what it was given: `argv` is the
     /// kernel's null-terminated array with the environment behind it, and no code of the program has run.
-    pub unsafe fn capture(main: Main, argc: i32, argv: *mut *mut c_char, init: Option<Constructor>) -> Program {
+    pub unsafe fn capture(
+        main: Main,
+        argc: i32,
+        argv: *mut *mut c_char,
+        init: Option<Constructor>,
+    ) -> Program {
         // SAFETY: the kernel's layout: argc strings, a null pointer, then the environment.
-        let strings = (0..argc as usize).map(|k| unsafe { CStr::from_ptr(*argv.add(k)) }.to_owned()).collect();
+        let strings =
+            (0..argc as usize).map(|k| unsafe { CStr::from_ptr(*argv.add(k)) }.to_owned()).collect();
         // SAFETY: as above.
         let environment = unsafe { argv.add(argc as usize + 1) };
         let mut images = Image::all();
@@ -66,7 +72,7 @@ impl Program {
         unsafe { (self.main)(count, argv, environment) }
     }
 
-    /// Whether the program is position-independent (linked with `-pie`, the compilers' default).
+    /// Returns `true` if the program is position-independent (linked with `-pie`, the compilers' default).
     pub fn is_position_independent(&self) -> bool {
         self.image.bias != 0
     }

@@ -1,18 +1,19 @@
 //! Ranks of several programs in one process: whose globals are put in place for whom.
 //!
-//! Each program has its globals for itself, all numbered as the process's ranks are, of which it knows its own alone. To put a rank in place is to put it in place in its program's; what
-//! other programs' ranks left in theirs stays there. A library of the user's that several programs need is loaded once, with the first of them, and its data is among that program's; so a rank is put in
-//! place in these, too.
+//! Each program has its globals for itself, all numbered as the process's ranks are, of which it knows its
+//! own alone. To put a rank in place is to put it in place in its program's; what other programs' ranks left
+//! in theirs stays there. A library of the user's that several programs need is loaded once, with the first
+//! of them, and its data is among that program's; so a rank is put in place in these, too.
 
 use crate::another::{self, Another};
-use crate::globals::Swapped;
 use crate::globals::choice::Globals;
+use crate::globals::{Swapped, late, streams};
 use crate::lifecycle::{self, Life};
 
 /// One program, beside the first.
 struct Member {
     globals: Globals,
-    /// Whether programs that came later may need its libraries.
+    /// `true` if programs that came later may need its libraries.
     has_libraries: bool,
     life: &'static Life,
 }
@@ -23,7 +24,8 @@ pub(crate) struct Programs {
     of: Vec<u8>,
     members: Vec<Member>,
     first: &'static Life,
-    /// Data of those libraries if the first program's ranks have clones of them, and leave the original to others.
+    /// Data of those libraries if the first program's ranks have clones of them, and leave the original to
+    /// others.
     left_behind: Option<Box<Swapped>>,
 }
 
@@ -36,7 +38,8 @@ impl Programs {
     /// A rank is of this program from now on.
     pub(crate) fn assign(&mut self, rank: u32, program: u8) {
         while self.members.len() < usize::from(program) {
-            let Another { globals, has_libraries, life, left_behind } = *another::take(self.members.len() as u8 + 1);
+            let Another { globals, has_libraries, life, left_behind } =
+                *another::take(self.members.len() as u8 + 1);
             self.left_behind = self.left_behind.take().or(left_behind);
             let has_libraries = has_libraries && matches!(globals, Globals::Copied(_));
             self.members.push(Member { globals, has_libraries, life: lifecycle::set(life) });
@@ -45,16 +48,22 @@ impl Programs {
     }
 
     /// Does `act` on all globals of which a rank has its own, and says whose life it leads.
-    fn with(&mut self, rank: u32, first: &mut Globals, act: impl Fn(&mut Globals), among: impl Fn(&mut Swapped)) {
+    fn with(
+        &mut self,
+        rank: u32,
+        first: &mut Globals,
+        act: impl Fn(&mut Globals),
+        among: impl Fn(&mut Swapped),
+    ) {
         let program = usize::from(self.of[rank as usize]);
         if program == 0 {
             lifecycle::put(self.first);
             return act(first);
         }
-        if let Globals::Copied(copied) = first
-            && self.first.has_libraries()
-        {
-            among(copied);
+        match first {
+            Globals::Copied(copied) if self.first.has_libraries() || streams::are_private() => among(copied),
+            Globals::Cloned(_, Some(copied)) if streams::are_private() => among(copied),
+            _ => {}
         }
         if let Some(left) = &mut self.left_behind {
             among(left);
@@ -73,16 +82,19 @@ impl Programs {
     #[cold]
     pub(crate) fn mount(&mut self, rank: u32, first: &mut Globals) {
         self.with(rank, first, |globals| globals.mount(rank), |copied| copied.mount(rank));
+        late::mount(rank);
     }
 
     /// The rank begins.
     pub(crate) fn start(&mut self, rank: u32, first: &mut Globals) {
         self.with(rank, first, |globals| globals.start(rank), |copied| copied.mount(rank));
+        late::mount(rank);
     }
 
     /// The rank (in place) has ended.
     pub(crate) fn ended(&mut self, rank: u32, first: &mut Globals) {
         self.with(rank, first, |globals| globals.ended(rank), |copied| copied.ended(rank));
+        late::ended(rank);
     }
 
     /// All ranks have ended.
@@ -93,6 +105,8 @@ impl Programs {
     /// Bytes that parked ranks keep of the globals of these programs.
     pub(crate) fn saved_bytes(&self) -> usize {
         let left = self.left_behind.as_ref().map_or(0, |left| left.saved_bytes());
-        self.members.iter().map(|member| member.globals.saved_bytes()).sum::<usize>() + left
+        self.members.iter().map(|member| member.globals.saved_bytes()).sum::<usize>()
+            + left
+            + late::saved_bytes()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::now;
+use crate::helpers;
 use crate::single::Single;
 
 /// glibc's `struct random_data` and `struct drand48_data`, opaque, and the table `random` begins with.
@@ -40,18 +40,19 @@ struct All {
 
 static ALL: Single<All> = Single::new(All { last: None, ranks: None });
 
-/// The running rank's generators, made at first use; `None` outside ranks.
+/// The running rank's generators, made at first use; `None` outside ranks and on threads that they started.
 ///
 /// The pointer is valid until the rank ends.
 #[inline]
 pub fn generators() -> Option<*mut Generators> {
-    let rank = now::current()?;
+    let rank = helpers::caller()?;
     // SAFETY: the simulating thread; the closure only looks up and inserts. Boxes do not move.
     unsafe {
         ALL.with(|all| match all.last {
             Some((last, found)) if last == rank => Some(found),
             _ => {
-                let found: *mut Generators = &mut **all.ranks.get_or_insert_default().entry(rank).or_insert_with(Generators::new);
+                let found: *mut Generators =
+                    &mut **all.ranks.get_or_insert_default().entry(rank).or_insert_with(Generators::new);
                 all.last = Some((rank, found));
                 Some(found)
             }

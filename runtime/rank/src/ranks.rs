@@ -4,7 +4,7 @@ use crate::another::{self, Common};
 use crate::arguments::Arguments;
 use crate::config::{Config, GlobalsMode, StackMode};
 use crate::globals::choice::{self, Globals};
-use crate::globals::{self, early};
+use crate::globals::{self, early, late};
 use crate::image::Image;
 use crate::lifecycle::{self, Life};
 use crate::memory::Addr;
@@ -15,8 +15,11 @@ use crate::programs::Programs;
 use crate::running;
 use crate::stack::own::OwnStacks;
 use crate::stack::shared::SharedStack;
-use crate::stack::switch;
-use crate::{crash, debug, fortran_random, output, random, spawned, stdio, watchdog};
+use crate::stack::switch::Suspended;
+use crate::stack::{self, switch};
+use crate::{
+    crash, debug, fortran_random, helpers, output, process_state, random, sanitizer, spawned, stdio, watchdog,
+};
 
 /// What became of a rank that was resumed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,15 +33,21 @@ pub enum Outcome {
     },
 }
 
-/// Bytes of an own stack when nothing else is said and there are many. Larger ones lie so far apart that finding their pages takes
-/// longer: up to half as long again for a switch among 1,024 ranks.
-const DEFAULT_SLOT: usize = 256 << 10;
-/// Bytes of the shared stack, and of an own one among few, when nothing else is said: what the system gives a program.
+/// Bytes of a stack when nothing else is said: what the system gives a program.
 const DEFAULT_WHOLE: usize = 8 << 20;
-/// Up to this many ranks, an own stack is as large as the system's.
-const MOST_WHOLE: u32 = 128;
+/// Up to this many ranks, an own stack is as large as the system's. With more it lies so far from the next
+/// that finding its pages takes longer: half as long again for a message at 2,000 ranks.
+const MOST_WHOLE: u32 = 1024;
+/// Bytes of an own stack with more ranks, up to [`MOST_OWN`].
+const DEFAULT_PART: usize = 2 << 20;
+/// Bytes of an own stack with more than [`MOST_OWN`] ranks: eight share a page of the page table.
+const DEFAULT_SLOT: usize = 256 << 10;
 /// Up to this many ranks, stacks of their own are faster and their memory does not matter.
 const MOST_OWN: u32 = 4096;
+/// Where the system's limit on stacks is raised, all own stacks have this many bytes at most, and each has
+/// [`MAX_RAISED`].
+const MAX_RAISED_SUM: usize = 1 << 40;
+const MAX_RAISED: usize = 16 << 30;
 
 /// A rank's place: 8 bytes.
 #[derive(Clone, Copy)]
@@ -73,6 +82,8 @@ pub struct Ranks {
     left: u32,
     /// The rank that may read standard input.
     reader: Option<u32>,
+    /// AddressSanitizer is in the program.
+    is_sanitized: bool,
 }
 
 impl Ranks {
@@ -82,6 +93,7 @@ impl Ranks {
     /// A sentence, if the stacks or globals asked for cannot be had.
     pub fn new(program: Program, config: Config) -> Result<Ranks, String> {
         running::find_thread_state();
+        process_state::begin();
         let (stacks, limit, top, mut explanation) = choose_stacks(&config)?;
         let bytes = program.arguments.bytes();
         let images = globals::own_images(&program, &config.globals_libraries);
@@ -98,12 +110,24 @@ impl Ranks {
         if let Stacks::Shared(shared) = &stacks {
             let (limit, top) = shared.bounds();
             swapped.push(limit..top);
+            if config.ranks > 1 {
+                helpers::note_moved(helpers::STACK);
+            }
         }
         globals::add_swapped(swapped);
         let cloned = if matches!(globals, Globals::Cloned(..)) { images[1..].to_vec() } else { Vec::new() };
         another::allow(Common { config: config.clone(), environment: program.environment as usize, cloned });
-        let life = lifecycle::set(Life::new(program.main, program.environment, (constructors, destructors), images, &globals));
+        let life = lifecycle::set(Life::new(
+            program.main,
+            program.environment,
+            (constructors, destructors),
+            images,
+            &globals,
+        ));
         let reader = (config.first == 0 && config.ranks > 0).then_some(0);
+        if !shared {
+            late::begin(&config.globals_libraries, config.ranks, config.first == 0);
+        }
         stdio::begin(config.total, reader);
         crash::begin(config.first);
         watchdog::begin(config.watchdog);
@@ -126,6 +150,7 @@ impl Ranks {
             switches: 0,
             left: config.ranks - config.spare,
             reader,
+            is_sanitized: sanitizer::is_present(),
         })
     }
 
@@ -134,19 +159,20 @@ impl Ranks {
         self.places.len() as u32
     }
 
-    /// Whether this process has no ranks.
+    /// Returns `true` if this process has no ranks.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// What was chosen for globals and stacks, and why.
+    /// Returns what was chosen for globals and stacks, and why.
     pub fn explanation(&self) -> &str {
         &self.explanation
     }
 
     /// Bytes that parked ranks keep: saved globals and parts of the shared stack.
     pub fn saved_bytes(&self) -> usize {
-        let globals = self.globals.saved_bytes() + self.programs.as_ref().map_or(0, |programs| programs.saved_bytes());
+        let globals =
+            self.globals.saved_bytes() + self.programs.as_ref().map_or(0, |programs| programs.saved_bytes());
         let stacks = match &self.stacks {
             Stacks::Own(_) => 0,
             Stacks::Shared(shared) => shared.saved_bytes(),
@@ -154,7 +180,7 @@ impl Ranks {
         globals + stacks
     }
 
-    /// How often a rank was resumed.
+    /// Returns how often a rank was resumed.
     pub fn switches(&self) -> u64 {
         self.switches
     }
@@ -199,7 +225,9 @@ impl Ranks {
         if Some(rank) == self.reader {
             stdio::swap_input();
         }
-        if let Some(status) = now::unmount() {
+        if now::unmount()
+            && let Some(status) = self.take_end()
+        {
             self.ended(rank);
             return Outcome::Finished { status };
         }
@@ -211,14 +239,33 @@ impl Ranks {
         Outcome::Blocked
     }
 
+    /// Takes note of what the rank that ran has changed; returns its exit status if it has ended.
+    #[cold]
+    fn take_end(&mut self) -> Option<i32> {
+        if late::is_any() {
+            let ranks = self.places.len() as u32;
+            self.programs.get_or_insert_with(|| Box::new(Programs::new(ranks, self.life)));
+        }
+        now::take_end()
+    }
+
     #[cold]
     fn ended(&mut self, rank: u32) {
         output::end(rank);
         random::end(rank);
         fortran_random::end(rank);
+        process_state::end(rank);
         let place = std::mem::replace(&mut self.places[rank as usize], Place { stack: GONE, depth: 0 });
         match &mut self.stacks {
-            Stacks::Own(own) => own.give_back(place.stack),
+            // Helpers that the rank left behind may use its stack.
+            Stacks::Own(_) if helpers::has_own(rank) => {}
+            Stacks::Own(own) => {
+                if self.is_sanitized {
+                    let (limit, top) = own.bounds(place.stack);
+                    sanitizer::unmark(limit..top);
+                }
+                own.give_back(place.stack);
+            }
             Stacks::Shared(shared) => shared.ended(place),
         }
         match &mut self.programs {
@@ -238,7 +285,9 @@ impl Ranks {
         let given = spawned::given(rank);
         if let Some(program) = given.as_ref().map(|given| given.program).filter(|&program| program != 0) {
             let ranks = self.places.len() as u32;
-            self.programs.get_or_insert_with(|| Box::new(Programs::new(ranks, self.life))).assign(rank, program);
+            self.programs
+                .get_or_insert_with(|| Box::new(Programs::new(ranks, self.life)))
+                .assign(rank, program);
         }
         match &mut self.programs {
             None => self.globals.start(rank),
@@ -261,8 +310,13 @@ impl Ranks {
         // Above a shared stack's base is room for what all ranks have alike, and only for that.
         let above = self.above != 0 && given.is_none();
         let arguments = given.as_ref().map_or(&self.arguments, |given| &given.arguments);
-        let argv = if above { top - self.above } else { Vec::leak(vec![0u64; arguments.bytes() / 8]).as_mut_ptr() as usize };
-        // SAFETY: enough free bytes at the top of an empty stack, or of a fresh allocation, both aligned to 8.
+        let argv = if above {
+            top - self.above
+        } else {
+            Vec::leak(vec![0u64; arguments.bytes() / 8]).as_mut_ptr() as usize
+        };
+        // SAFETY: enough free bytes at the top of an empty stack, or of a fresh allocation, both aligned to
+        // 8.
         lifecycle::set_arguments(unsafe { arguments.write(argv) }, arguments.count());
         now::mount(rank, limit, top - self.above);
         if Some(rank) == self.reader {
@@ -295,6 +349,27 @@ impl Ranks {
         now::serve(now::NOBODY);
         stdio::drain(rank);
         result
+    }
+
+    /// Returns where a rank is suspended, with its stack in place but not its globals. Returns `None` if it
+    /// has not begun or has ended.
+    pub fn suspended_at(&mut self, rank: u32) -> Option<Suspended> {
+        let place = self.places[rank as usize];
+        if place.stack >= GONE {
+            return None;
+        }
+        let (pointer, top) = match &mut self.stacks {
+            Stacks::Own(own) => {
+                let (_, top) = own.bounds(place.stack);
+                (top - place.depth as usize * 8, top)
+            }
+            Stacks::Shared(shared) => {
+                shared.mount(rank, &mut self.places);
+                (shared.pointer(place), shared.bounds().1)
+            }
+        };
+        // SAFETY: this rank's stack is in place, suspended at this depth below its top.
+        Some(unsafe { switch::suspended(pointer, top) })
     }
 
     /// Brings into the cache where [`Ranks::prefetch`] looks.
@@ -332,28 +407,75 @@ impl Ranks {
     }
 }
 
+/// Returns the system's limit on a program's stack (`ulimit -s`) if it is larger than the usual 8 MiB.
+fn raised_limit() -> Option<usize> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes one rlimit.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) } == 0;
+    let bytes = if limit.rlim_cur == libc::RLIM_INFINITY { usize::MAX } else { limit.rlim_cur as usize };
+    (known && bytes > DEFAULT_WHOLE).then_some(bytes)
+}
+
+/// Returns stacks of their own for the ranks.
+fn own_stacks(config: &Config, bytes: Option<usize>) -> Result<(OwnStacks, String), String> {
+    let ranks = config.ranks.max(1);
+    if let Some(bytes) = bytes {
+        return Ok((OwnStacks::new(ranks, bytes)?, format!("each rank has a stack of {} KiB", bytes >> 10)));
+    }
+    if let Some(limit) = raised_limit() {
+        let bytes = limit.min(MAX_RAISED).min(MAX_RAISED_SUM / ranks as usize) & !4095;
+        if bytes > DEFAULT_WHOLE
+            && let Ok(stacks) = OwnStacks::new(ranks, bytes)
+        {
+            return Ok((
+                stacks,
+                format!("each rank has a stack of {} KiB, since ulimit -s is raised", bytes >> 10),
+            ));
+        }
+    }
+    let bytes = if ranks <= MOST_WHOLE {
+        DEFAULT_WHOLE
+    } else if ranks <= MOST_OWN {
+        DEFAULT_PART
+    } else {
+        DEFAULT_SLOT
+    };
+    Ok((OwnStacks::new(ranks, bytes)?, format!("each rank has a stack of {} KiB", bytes >> 10)))
+}
+
 /// The stacks that `config` asks for, the bounds of one that is free now, and why.
 fn choose_stacks(config: &Config) -> Result<(Stacks, usize, usize, String), String> {
-    let shared = |bytes: usize| {
-        crate::crash::set_stack_size(bytes);
-        let shared = SharedStack::new(bytes, config.ranks)?;
+    let shared = |bytes: Option<usize>| {
+        let usual = || raised_limit().unwrap_or(DEFAULT_WHOLE).min(stack::shared::MOST);
+        let shared = SharedStack::new(bytes.unwrap_or_else(usual), config.ranks)?;
         let (limit, top) = shared.bounds();
         Ok::<_, String>((Stacks::Shared(Box::new(shared)), limit, top))
     };
     let own = |bytes: Option<usize>| {
-        let bytes = bytes.unwrap_or(if config.ranks <= MOST_WHOLE { DEFAULT_WHOLE } else { DEFAULT_SLOT });
-        crate::crash::set_stack_size(bytes);
-        let mut own = OwnStacks::new(config.ranks.max(1), bytes)?;
+        let (mut own, explanation) = own_stacks(config, bytes)?;
         let slot = own.take();
         let (limit, top) = own.bounds(slot);
         own.give_back(slot);
-        Ok::<_, String>(((Stacks::Own(own), limit, top), format!("each rank has a stack of {} KiB", bytes >> 10)))
+        Ok::<_, String>(((Stacks::Own(own), limit, top), explanation))
     };
+    if let Some(why) = sanitizer::refusal() {
+        return Err(why.to_owned());
+    }
     let ((stacks, limit, top), explanation) = match config.stack {
+        StackMode::Shared { .. } if sanitizer::is_present() => {
+            return Err(
+                "AddressSanitizer cannot follow ranks on one stack; give each its own (-xsim-stack-mode own)"
+                    .to_owned(),
+            );
+        }
+        StackMode::Auto if sanitizer::is_present() => {
+            let (stacks, explanation) = own(None)?;
+            (stacks, format!("{explanation}, since AddressSanitizer is in the program"))
+        }
         StackMode::Own { bytes } => own(bytes)?,
         StackMode::Shared { bytes } => (shared(bytes)?, "all ranks run on one stack".to_owned()),
         StackMode::Auto if config.ranks > MOST_OWN => {
-            (shared(DEFAULT_WHOLE)?, format!("all ranks run on one stack, since there are more than {MOST_OWN}"))
+            (shared(None)?, format!("all ranks run on one stack, since there are more than {MOST_OWN}"))
         }
         StackMode::Auto => {
             let (stacks, explanation) = own(None)?;
@@ -363,8 +485,8 @@ fn choose_stacks(config: &Config) -> Result<(Stacks, usize, usize, String), Stri
     Ok((stacks, limit, top, explanation))
 }
 
-/// Whether memory of a parked rank at this address can be reached without mounting it: true for
-/// the heap, false for swapped globals and for the shared stack.
+/// Returns `true` if memory of a parked rank at this address can be reached without mounting it: true for the
+/// heap, false for swapped globals and for the shared stack.
 #[inline]
 pub fn is_addressable_unmounted(addr: Addr, len: usize) -> bool {
     !globals::is_swapped(addr.0, len)

@@ -1,12 +1,16 @@
 //! How the rank that runs now blocks and ends, seen from its own stack.
 
+use crate::crash;
 use crate::libc_state;
 use crate::now::{self, current};
-use crate::stack::switch;
+use crate::process_state;
+use crate::stack::{self, switch};
+use crate::{teams, threads};
 
 /// Finds the thread's `errno` and C++ exception state, once, before the first rank runs.
 pub(crate) fn find_thread_state() {
     libc_state::find();
+    teams::find();
     // SAFETY: `dlsym` with a valid name; a null result means that no C++ runtime is loaded.
     let globals = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_get_globals".as_ptr()) };
     let exceptions = if globals.is_null() {
@@ -34,21 +38,38 @@ struct ThreadState {
 struct Rare {
     exceptions: [usize; 2],
     libc: libc_state::State,
+    team: Option<Vec<u8>>,
 }
 
 impl Rare {
     #[cold]
     #[inline(never)]
     fn save(exceptions: [usize; 2]) -> Option<Box<Rare>> {
-        Some(Box::new(Rare { exceptions, libc: libc_state::State::save() }))
+        if now::has_helpers() {
+            threads::check_block();
+        }
+        if now::has_private() || process_state::floats_differ() {
+            process_state::leave();
+        }
+        let team = if now::has_teams() { teams::save() } else { None };
+        let libc = libc_state::State::save();
+        (exceptions != [0; 2] || team.is_some() || libc.is_used())
+            .then(|| Box::new(Rare { exceptions, libc, team }))
     }
 
     #[cold]
     #[inline(never)]
     fn restore(rare: Option<Box<Rare>>) {
-        let rare = rare.map_or(Rare { exceptions: [0; 2], libc: libc_state::State::fresh() }, |rare| *rare);
+        let fresh = || Rare { exceptions: [0; 2], libc: libc_state::State::fresh(), team: None };
+        let rare = rare.map_or_else(fresh, |rare| *rare);
         rare.libc.restore();
+        if now::has_teams() {
+            teams::restore(rare.team);
+        }
         now::set_exceptions(rare.exceptions);
+        if now::has_private() {
+            process_state::enter();
+        }
     }
 }
 
@@ -56,15 +77,19 @@ impl ThreadState {
     #[inline(always)]
     fn save() -> ThreadState {
         let exceptions = now::exceptions();
-        let is_rare = exceptions != [0; 2] || libc_state::is_used();
-        ThreadState { call: now::call(), rare: if is_rare { Rare::save(exceptions) } else { None }, errno: now::errno() }
+        let is_rare = exceptions != [0; 2] || now::has_extras() | process_state::floats_differ();
+        ThreadState {
+            call: now::call(),
+            rare: if is_rare { Rare::save(exceptions) } else { None },
+            errno: now::errno(),
+        }
     }
 
     #[inline(always)]
     fn restore(&mut self) {
         now::set_call(self.call);
         now::set_errno(self.errno);
-        if self.rare.is_some() || now::exceptions() != [0; 2] || libc_state::is_used() {
+        if self.rare.is_some() || now::exceptions() != [0; 2] || now::has_extras() {
             Rare::restore(self.rare.take());
         }
     }
@@ -72,9 +97,9 @@ impl ThreadState {
 
 /// Blocks the running rank: returns when the scheduler resumes it.
 ///
-/// # Panics
-/// If no rank is running, or if the caller is on a stack of its own (a user-level thread of the
-/// program, another thread): only the rank's own stack can be suspended.
+/// Ends the process with a sentence if no rank is running, or if the caller is on a stack of its own (a
+/// user-level thread of the program, another thread): only the rank's own stack can be suspended. Ends the
+/// run with a sentence if another thread of the rank uses memory that would leave its address.
 // Always, as for `Ranks::resume`.
 #[inline(always)]
 pub fn suspend() {
@@ -94,31 +119,44 @@ fn is_on_stack(address: usize) -> bool {
     address.wrapping_sub(limit) < base.wrapping_sub(limit)
 }
 
+/// What to do where a thread that a rank started calls MPI.
+pub const FUNNELED: &str = "ranks of one process have MPI_THREAD_FUNNELED, so make MPI calls from the thread that runs main, or run one rank \
+                            a process (mpirun -np N PROGRAM -xsim-one-rank)";
+
 #[cold]
 #[inline(never)]
 fn refuse() -> ! {
-    panic!("{}", cannot_suspend().unwrap_or("a rank is suspended while nothing speaks against it"))
-}
-
-/// Why [`suspend`] would panic now, as a sentence for the user; `None` if it can suspend.
-pub fn cannot_suspend() -> Option<&'static str> {
-    if current().is_none() {
-        return Some("a blocking call was made while no rank is running; make it from main or from what main calls");
-    }
     let here = 0u8;
-    if !is_on_stack(&raw const here as usize) {
-        return Some(
-            "a blocking call was made on a stack that is not the rank's own (another thread, or a coroutine of the program); \
-             make MPI calls from the thread and stack that run main",
-        );
+    if let (Some(rank), None) = (current(), threads::owner())
+        && stack::has_left(&raw const here as usize)
+    {
+        crash::stack_overflow(rank);
     }
-    None
+    let call = now::last_call().unwrap_or("MPI");
+    let why = match (current(), threads::owner()) {
+        (_, Some(_)) => format!("{call} was called by a thread that the rank started: {FUNNELED}"),
+        (Some(_), None) => format!(
+            "{call} blocks on a stack of the program's own (a coroutine, as of makecontext): make calls that block on the stack that main runs on"
+        ),
+        (None, None) => {
+            format!(
+                "{call} blocks in a function that MPI calls, where no rank can wait: make the call from main or from what main calls"
+            )
+        }
+    };
+    threads::end_process(&why)
 }
 
 /// First thing on a new rank's stack.
 pub(crate) fn entered() {
     now::set_call(0);
     libc_state::reset();
+    if now::has_teams() {
+        teams::begin();
+    }
+    if now::has_private() {
+        process_state::enter();
+    }
     now::set_errno(0);
     now::set_exceptions([0; 2]);
 }

@@ -1,7 +1,9 @@
-//! What saved memory of one kind has in common: a template, and the lanes of four bytes in which it may differ from that.
+//! The shape that saved memory of one kind has in common: a template, and the lanes of four bytes in which it
+//! may differ from that.
 //!
-//! Ranks that block in the same place differ in the same few words. A shape names these once for all of them: whether memory is
-//! of that shape is seen in one pass of a few instructions a line, and keeping it or putting it in place copies so many words.
+//! Ranks that block in the same place differ in the same few words. A shape names these once for all of them:
+//! whether memory is of that shape is seen in one pass of a few instructions a line, and keeping it or
+//! putting it in place copies so many words.
 //!
 //! ```text
 //!   head  shape   the lanes
@@ -45,7 +47,8 @@ pub(crate) struct Step {
     value: u64,
 }
 
-/// Eight bytes of which some are kept. They are written as a whole: what is read soon after comes from the one store.
+/// Eight bytes of which some are kept. They are written as a whole: what is read soon after comes from the
+/// one store.
 #[derive(Clone, Copy)]
 struct Word {
     /// Where it is, in bytes.
@@ -59,20 +62,30 @@ struct Word {
 }
 
 impl Shape {
-    /// With the lanes that `masks` has for each line; `own` are the lanes that count at all, or nothing if all do.
+    /// With the lanes that `masks` has for each line; `own` are the lanes that count at all, or nothing if
+    /// all do.
     pub(crate) fn new(template: u16, masks: Box<[u16]>, own: &[u16]) -> Shape {
         let is_set = |mask: u16, lane: usize| mask >> lane & 1 != 0;
         let fixed = |(line, &mask): (usize, &u16)| {
-            Line(std::array::from_fn(|lane| if is_set(own_lanes(own, line) & !mask, lane) { u32::MAX } else { 0 }))
+            Line(std::array::from_fn(
+                |lane| if is_set(own_lanes(own, line) & !mask, lane) { u32::MAX } else { 0 },
+            ))
         };
-        let lanes: Box<[u16]> =
-            (0..masks.len() * LANES).filter(|lane| is_set(masks[lane / LANES], lane % LANES)).map(|lane| lane as u16).collect();
+        let lanes: Box<[u16]> = (0..masks.len() * LANES)
+            .filter(|lane| is_set(masks[lane / LANES], lane % LANES))
+            .map(|lane| lane as u16)
+            .collect();
         let mut words: Vec<Word> = Vec::new();
         for (index, lane) in lanes.iter().enumerate() {
             let (at, half) = (lane / 2 * 8, 0xffff_ffff << (lane % 2 * 32));
             match words.last_mut() {
                 Some(word) if word.at == at => word.stays &= !half,
-                _ => words.push(Word { at, from: index as u16 * 4, shift: u32::from(lane % 2) * 32, stays: !half }),
+                _ => words.push(Word {
+                    at,
+                    from: index as u16 * 4,
+                    shift: u32::from(lane % 2) * 32,
+                    stays: !half,
+                }),
             }
         }
         let mut dirty = [0; delta::GROUPS];
@@ -83,13 +96,14 @@ impl Shape {
         Shape { template, users: 0, dirty, fixed, lanes, words: words.into(), masks, changes: Vec::new() }
     }
 
-    /// How memory of this shape, and so of the first template, becomes as the second.
+    /// Returns how memory of this shape, and so of the first template, becomes as the second.
     pub(crate) fn change_to(&self, [own_template, template]: [&[Line]; 2], own: &[u16]) -> Box<[Step]> {
         let mut steps = Vec::new();
         for (line, &mask) in self.masks.iter().enumerate() {
             let [before, after] = [own_template, template].map(|template| template[line].0);
             let changes = |lane: usize| {
-                (own_lanes(own, line) & mask) >> lane & 1 != 0 || own_lanes(own, line) >> lane & 1 != 0 && before[lane] != after[lane]
+                (own_lanes(own, line) & mask) >> lane & 1 != 0
+                    || own_lanes(own, line) >> lane & 1 != 0 && before[lane] != after[lane]
             };
             for lane in (0..LANES).step_by(2) {
                 let half = |lane: usize| if changes(lane) { u32::MAX } else { 0 };
@@ -104,7 +118,7 @@ impl Shape {
         steps.into()
     }
 
-    /// Whether another change can be learnt.
+    /// Returns `true` if another change can be learnt.
     pub(crate) fn can_learn(&self) -> bool {
         self.changes.len() < CHANGES
     }
@@ -133,7 +147,8 @@ impl Shape {
         true
     }
 
-    /// The lanes of each line in which this shape's memory may differ, or memory that differs in what was found.
+    /// The lanes of each line in which this shape's memory may differ, or memory that differs in what was
+    /// found.
     pub(crate) fn with(masks: Option<&Shape>, found: &Found, lines: usize) -> Box<[u16]> {
         let mut masks: Box<[u16]> = masks.map_or_else(|| vec![0; lines].into(), |shape| shape.masks.clone());
         for (line, mask) in found.lines() {
@@ -153,12 +168,12 @@ impl Shape {
         4 + 4 * self.lanes.len()
     }
 
-    /// Whether memory that differs in what was found is of this shape.
+    /// Returns `true` if memory that differs in what was found is of this shape.
     pub(crate) fn has(&self, found: &Found) -> bool {
         found.lines().all(|(line, mask)| mask & !self.masks[line] == 0)
     }
 
-    /// Whether memory is of this shape.
+    /// Returns `true` if memory is of this shape.
     ///
     /// # Safety
     /// As many lines as the shape has at both addresses.
@@ -168,7 +183,7 @@ impl Shape {
         unsafe { fits(memory.cast(), template, self.fixed.as_ptr(), self.fixed.len()) }
     }
 
-    /// Whether memory of this shape is as the template.
+    /// Returns `true` if memory of this shape is as the template.
     ///
     /// # Safety
     /// As many lines as the shape has at both addresses.
@@ -176,7 +191,9 @@ impl Shape {
     pub(crate) unsafe fn is_template(&self, memory: *const u32, template: *const Line) -> bool {
         let template = template.cast::<u32>();
         // SAFETY: lanes are inside the lines (the contract).
-        self.lanes.iter().all(|&lane| unsafe { memory.add(lane as usize).read_unaligned() == *template.add(lane as usize) })
+        self.lanes.iter().all(|&lane| unsafe {
+            memory.add(lane as usize).read_unaligned() == *template.add(lane as usize)
+        })
     }
 
     /// Writes the record of memory of this shape, which begins with `head`.
@@ -199,11 +216,13 @@ impl Shape {
     /// Puts the lanes of a record in place.
     ///
     /// # Safety
-    /// As many lines as the shape has; `record` was kept with this shape, and [`delta::BEYOND`] bytes behind it are readable.
+    /// As many lines as the shape has; `record` was kept with this shape, and [`delta::BEYOND`] bytes behind
+    /// it are readable.
     #[inline]
     pub(crate) unsafe fn put(&self, memory: *mut u32, record: *const u8) {
         for word in &self.words {
-            // SAFETY: words are inside the lines; at most four bytes are read behind the record (the contract).
+            // SAFETY: words are inside the lines; at most four bytes are read behind the record (the
+            // contract).
             unsafe {
                 let value = record.add(4 + word.from as usize).cast::<u64>().read_unaligned() << word.shift;
                 replace(memory, word.at, word.stays, value & !word.stays);
@@ -241,7 +260,8 @@ mod tests {
         for round in 0..200 {
             let lines = 1 + random() as usize % 20;
             let sparse = |random: &mut dyn FnMut() -> u32| (random() & random() & random()) as u16;
-            let own: Box<[u16]> = if round % 2 == 0 { [].into() } else { (0..lines).map(|_| !sparse(&mut random)).collect() };
+            let own: Box<[u16]> =
+                if round % 2 == 0 { [].into() } else { (0..lines).map(|_| !sparse(&mut random)).collect() };
             let counts = |line: usize| own_lanes(&own, line);
             let masks: Box<[u16]> = (0..lines).map(|line| sparse(&mut random) & counts(line)).collect();
             let template: Vec<Line> = (0..lines).map(|_| Line(std::array::from_fn(|_| random()))).collect();
@@ -261,7 +281,10 @@ mod tests {
                 shape.keep(memory.as_ptr().cast(), 5, record.as_mut_ptr().cast());
                 shape.put(again.as_mut_ptr().cast(), record.as_ptr().cast());
             }
-            assert!(record[shape.bytes() / 4..].iter().all(|&word| word == 0xdead_beef), "nothing is written behind the record");
+            assert!(
+                record[shape.bytes() / 4..].iter().all(|&word| word == 0xdead_beef),
+                "nothing is written behind the record"
+            );
             for (line, lane) in (0..lines).flat_map(|line| (0..LANES).map(move |lane| (line, lane))) {
                 let right = if foreign(line, lane) { &template } else { &memory };
                 assert_eq!(again[line].0[lane], right[line].0[lane], "line {line}, lane {lane}");
@@ -273,7 +296,8 @@ mod tests {
                     let before = std::mem::replace(&mut memory[line].0[lane], !template[line].0[lane]);
                     let may = foreign(line, lane) || masks[line] >> lane & 1 != 0;
                     // SAFETY: as many lines each.
-                    assert_eq!(unsafe { shape.fits(fits, memory.as_ptr().cast(), template.as_ptr()) }, may, "line {line}, lane {lane}");
+                    let found = unsafe { shape.fits(fits, memory.as_ptr().cast(), template.as_ptr()) };
+                    assert_eq!(found, may, "line {line}, lane {lane}");
                     memory[line].0[lane] = before;
                 }
             }

@@ -1,4 +1,4 @@
-//! What ranks are given that start later than the program did: which program they run, and with which arguments.
+//! Settings of ranks that start later than the program did: which program they run, and with which arguments.
 
 use crate::arguments::Arguments;
 use crate::single::Single;
@@ -19,7 +19,8 @@ pub(crate) struct Given {
 // Kept for ever: there are as many as calls that spawned, and a rank may start long after it was spawned.
 static GIVEN: Single<BTreeMap<u32, (u32, Given)>> = Single::new(BTreeMap::new());
 
-/// Ranks of this process, numbered from its first, will start this program (0, or as [`crate::another::load`] says) with these arguments, its name first.
+/// Ranks of this process, numbered from its first, will start this program (0, or as [`crate::another::load`]
+/// says) with these arguments, its name first.
 pub fn give(ranks: Range<u32>, program: u8, arguments: &[Box<[u8]>]) {
     let strings = arguments.iter().map(|text| CString::new(&**text).unwrap_or_default()).collect();
     let what = Given { arguments: Rc::new(Arguments::new(strings)), program };
@@ -27,7 +28,7 @@ pub fn give(ranks: Range<u32>, program: u8, arguments: &[Box<[u8]>]) {
     unsafe { GIVEN.with(|given| given.insert(ranks.start, (ranks.end, what))) };
 }
 
-/// What a rank was given; nothing to those that the program began with.
+/// Returns what a rank was given; nothing to those that the program began with.
 pub(crate) fn given(rank: u32) -> Option<Given> {
     // SAFETY: as above.
     unsafe {

@@ -1,10 +1,11 @@
 //! The C library's `stdin`, `stdout` and `stderr`, shared by all ranks in turn.
 //!
-//! The program, libstdc++ and libgfortran hold the addresses of glibc's three stream objects, so
-//! the objects stay. `stdout` and `stderr` get a large buffer; when a rank hands back the processor,
-//! what it left in the buffer is moved to its lines (`output`). Should the buffer fill up before
-//! that, glibc writes to the stream's descriptor: a memory file, read back at the same moment.
-//! `stdin` reads from descriptor 0 while global rank 0 runs and from /dev/null while others do.
+//! The program, libstdc++ and libgfortran hold the addresses of glibc's three stream objects, so the objects
+//! stay. `stdout` and `stderr` get a large buffer; when a rank hands back the processor, what it left in the
+//! buffer is moved to its lines (`output`). Should the buffer fill up before that, glibc writes to the
+//! stream's descriptor: a memory file, read back at the same moment. Functions that print empty a buffer that
+//! has become long first ([`relieve`]), so that only a single call can fill it. `stdin` reads from descriptor
+//! 0 while global rank 0 runs and from /dev/null while others do.
 //!
 //! The fields used here are at offsets that glibc's ABI has kept since 2.1 (`bits/types/struct_FILE.h`).
 
@@ -12,8 +13,11 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
+use crate::caller::caller;
+use crate::helpers;
 use crate::now;
-use crate::output::{self, Stream};
+use crate::output::{self, Stream, Target};
+use crate::own_streams;
 use crate::reserve::reserve;
 use crate::single::Single;
 
@@ -40,7 +44,8 @@ pub struct File {
     mode: i32,
 }
 
-const _: () = assert!(std::mem::offset_of!(File, write) == 40 && std::mem::offset_of!(File, descriptor) == 112);
+const _: () =
+    assert!(std::mem::offset_of!(File, write) == 40 && std::mem::offset_of!(File, descriptor) == 112);
 const _: () = assert!(std::mem::offset_of!(File, offset) == 144 && std::mem::offset_of!(File, mode) == 192);
 
 /// `_IO_EOF_SEEN | _IO_ERR_SEEN`.
@@ -48,9 +53,109 @@ const ENDED: i32 = 0x30;
 /// Buffers are reserved, and touched only as far as a rank prints between two calls.
 const BUFFER: usize = 4 << 20;
 
+/// A stream with so many bytes is emptied before the program prints more.
+const FULL: usize = 64 << 10;
+
 static OUT: AtomicPtr<File> = AtomicPtr::new(null_mut());
 static ERROR: AtomicPtr<File> = AtomicPtr::new(null_mut());
 static IN: AtomicPtr<File> = AtomicPtr::new(null_mut());
+
+/// The number of variables that name a stream.
+pub(crate) const VARIABLES: usize = 3;
+
+/// The addresses of the variables `stdin`, `stdout` and `stderr`; until they are found, the pointers to their
+/// objects, which are equal to them.
+static PLACES: [AtomicPtr<usize>; VARIABLES] = [
+    AtomicPtr::new(IN.as_ptr().cast()),
+    AtomicPtr::new(OUT.as_ptr().cast()),
+    AtomicPtr::new(ERROR.as_ptr().cast()),
+];
+
+/// Their objects, in the same order.
+fn objects() -> [*mut File; VARIABLES] {
+    [IN.load(Relaxed), OUT.load(Relaxed), ERROR.load(Relaxed)]
+}
+
+/// Returns the bits in which the variables differ from their objects' addresses: none, unless a rank assigned
+/// one.
+#[inline(always)]
+fn differences() -> usize {
+    // SAFETY: the C library's variables, or ours.
+    let [input, out, error] =
+        unsafe { [*PLACES[0].load(Relaxed), *PLACES[1].load(Relaxed), *PLACES[2].load(Relaxed)] };
+    (IN.load(Relaxed) as usize ^ input)
+        | (OUT.load(Relaxed) as usize ^ out)
+        | (ERROR.load(Relaxed) as usize ^ error)
+}
+
+/// Puts the streams' own objects into the variables; returns what was in them instead, 0 where nothing else
+/// was.
+pub(crate) fn take_variables() -> [usize; VARIABLES] {
+    let mut taken = [0; VARIABLES];
+    for ((place, file), taken) in PLACES.iter().zip(objects()).zip(&mut taken) {
+        // SAFETY: the C library's variable, on the simulating thread.
+        let value = unsafe { std::mem::replace(&mut *place.load(Relaxed), file as usize) };
+        *taken = if value == file as usize { 0 } else { value };
+    }
+    taken
+}
+
+/// Puts a rank's values into the variables, where there are such.
+pub(crate) fn put_variables(own: &[usize; VARIABLES]) {
+    for (place, &value) in PLACES.iter().zip(own).filter(|&(_, &value)| value != 0) {
+        // SAFETY: as in `take_variables`.
+        unsafe { *place.load(Relaxed) = value };
+    }
+}
+
+/// What `stdin` looks like to one of those that share its object.
+#[derive(Clone, Copy)]
+pub(crate) struct Shown {
+    flags: i32,
+    read: [usize; 3],
+    buffer: usize,
+    buffer_end: usize,
+    descriptor: i32,
+    offset: i64,
+}
+
+impl Shown {
+    /// Returns an input of which nothing has been read.
+    pub(crate) fn fresh(descriptor: i32, buffer: std::ops::Range<usize>) -> Shown {
+        Shown {
+            flags: 0,
+            read: [buffer.start; 3],
+            buffer: buffer.start,
+            buffer_end: buffer.end,
+            descriptor,
+            offset: -1,
+        }
+    }
+}
+
+/// Puts an input behind `stdin`; returns the one that was there.
+pub(crate) fn show_input(new: &Shown) -> Shown {
+    let file = IN.load(Relaxed);
+    if file.is_null() {
+        return *new;
+    }
+    // SAFETY: the simulating thread; glibc's stdin, from which nobody reads now.
+    unsafe {
+        let File { flags, read, buffer, buffer_end, descriptor, offset, .. } = &mut *file;
+        let last = Shown {
+            flags: *flags & ENDED,
+            read: *read,
+            buffer: *buffer,
+            buffer_end: *buffer_end,
+            descriptor: *descriptor,
+            offset: *offset,
+        };
+        *flags = *flags & !ENDED | new.flags;
+        (*read, *buffer, *buffer_end) = (new.read, new.buffer, new.buffer_end);
+        (*descriptor, *offset) = (new.descriptor, new.offset);
+        last
+    }
+}
 
 /// What `stdin` looks like to the rank that is not running: rank 0, or all others.
 struct Input {
@@ -59,6 +164,13 @@ struct Input {
     null: i32,
 }
 static INPUT: Single<Input> = Single::new(Input { reader: None, other: (0, [0; 3], 0), null: -1 });
+
+unsafe extern "C" {
+    fn flockfile(file: *mut File);
+    fn ftrylockfile(file: *mut File) -> i32;
+    fn funlockfile(file: *mut File);
+    fn fwrite(bytes: *const c_void, size: usize, count: usize, file: *mut File) -> usize;
+}
 
 /// `fflush`.
 type Flush = unsafe extern "C" fn(*mut File) -> i32;
@@ -85,12 +197,18 @@ pub(crate) fn begin(ranks: u32, reader: Option<u32>) {
     if file.is_null() {
         return;
     }
-    // SAFETY: opens a device; the path is a C string.
-    let null = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    let null = null_device();
     if null < 0 {
         return;
     }
     IN.store(file, Relaxed);
+    for ((name, place), file) in [c"stdin", c"stdout", c"stderr"].into_iter().zip(&PLACES).zip(objects()) {
+        let at: *mut usize = object(name).cast();
+        // SAFETY: looked up by its name: the C library's variable.
+        if !at.is_null() && unsafe { *at } == file as usize {
+            place.store(at, Relaxed);
+        }
+    }
     // SAFETY: the simulating thread; plain assignments to the static and to glibc's stream, which
     // nobody reads from now.
     unsafe {
@@ -138,19 +256,26 @@ pub(crate) fn finish() {
     output::flush_all();
 }
 
-/// Whether the stream holds output of the running rank.
+/// Returns `true` if the stream holds output of the running rank.
 ///
 /// # Safety
 /// `file` is null or a stream that `take_over` changed.
 #[inline]
 unsafe fn holds(file: *const File) -> bool {
     // SAFETY: the caller's contract.
-    !file.is_null() && unsafe { ((*file).write ^ (*file).write_base) | (*file).offset as usize | usize::from((*file).mode > 0) != 0 }
+    !file.is_null()
+        && unsafe {
+            ((*file).write ^ (*file).write_base) | (*file).offset as usize | usize::from((*file).mode > 0)
+                != 0
+        }
 }
 
 /// Moves what the rank printed from the streams to its lines. Cheap if it printed nothing.
 #[inline]
 pub(crate) fn drain(rank: u32) {
+    if differences() != 0 {
+        own_streams::take_assigned(rank);
+    }
     for (place, stream) in [(&OUT, Stream::Out), (&ERROR, Stream::Error)] {
         let file = place.load(Relaxed);
         // SAFETY: only `begin` sets these.
@@ -160,7 +285,42 @@ pub(crate) fn drain(rank: u32) {
     }
 }
 
-/// How many bytes glibc has written to the stream's memory file.
+/// Moves what the running rank printed from the streams to its lines, if it is much. To be called before each
+/// function that prints: a rank that neither blocks nor flushes takes no more memory than another.
+///
+/// Threads of the program leave that to the thread that runs ranks.
+#[inline]
+pub fn relieve() {
+    for (place, stream) in [(&OUT, Stream::Out), (&ERROR, Stream::Error)] {
+        let file = place.load(Relaxed);
+        if file.is_null() {
+            continue;
+        }
+        // SAFETY: only `begin` sets these; two fields are read, which another thread may be changing: what is
+        // seen then is one or the other.
+        let is_much = unsafe { (*file).write.wrapping_sub((*file).write_base) >= FULL || (*file).offset > 0 };
+        if is_much {
+            relieve_stream(file, stream);
+        }
+    }
+}
+
+#[cold]
+fn relieve_stream(file: *mut File, stream: Stream) {
+    let Some(rank) = now::current() else { return };
+    if !now::is_simulating_thread() {
+        return;
+    }
+    // SAFETY: glibc's functions with its own stream; a stream in use by another thread is left alone.
+    unsafe {
+        if ftrylockfile(file) == 0 {
+            drain_stream(rank, file, stream);
+            funlockfile(file);
+        }
+    }
+}
+
+/// Returns how many bytes glibc has written to the stream's memory file.
 ///
 /// The file is asked: a flush of glibc's own, as in `error` and a failed `assert`, which no interposed
 /// `fflush` sees, writes and leaves an `offset` of -1 behind ("not known").
@@ -174,6 +334,19 @@ unsafe fn spilled(file: *const File) -> i64 {
 
 #[cold]
 fn drain_stream(rank: u32, file: *mut File, stream: Stream) {
+    let shared = now::has_helpers();
+    if shared {
+        // SAFETY: glibc's function with its own stream: threads that ranks started may print to it.
+        unsafe { flockfile(file) };
+    }
+    drain_locked(rank, file, stream);
+    if shared {
+        // SAFETY: locked above.
+        unsafe { funlockfile(file) };
+    }
+}
+
+fn drain_locked(rank: u32, file: *mut File, stream: Stream) {
     // SAFETY: a stream that `take_over` changed, and no other function uses it now: its buffer from
     // `write_base` to `write` holds bytes, its descriptor is our memory file of `offset` bytes.
     unsafe {
@@ -182,9 +355,16 @@ fn drain_stream(rank: u32, file: *mut File, stream: Stream) {
             FLUSH.get::<Flush>()(file);
         }
         if (*file).offset != 0 {
-            let mut bytes = vec![0; spilled(file) as usize];
-            let got = libc::pread((*file).descriptor, bytes.as_mut_ptr().cast(), bytes.len(), 0);
-            output::add(rank, stream, &bytes[..got.max(0) as usize]);
+            let (mut at, end) = (0, spilled(file));
+            let mut piece = vec![0u8; FULL.min(end as usize)];
+            while at < end {
+                let got = libc::pread((*file).descriptor, piece.as_mut_ptr().cast(), piece.len(), at);
+                if got <= 0 {
+                    break;
+                }
+                output::add(rank, stream, &piece[..got as usize]);
+                at += got as i64;
+            }
             libc::ftruncate((*file).descriptor, 0);
             libc::lseek((*file).descriptor, 0, libc::SEEK_SET);
         }
@@ -255,14 +435,21 @@ fn gathered(file: *const File) -> Option<(u32, Stream)> {
     }
 }
 
-/// Whether `file` is one of the three standard streams of a running rank: closing it or changing
+/// Returns `true` if `file` is one of the three standard streams of a running rank: closing it or changing
 /// its buffer has no effect.
 pub fn is_kept(file: *const File) -> bool {
-    now::current().is_some() && !file.is_null() && [&OUT, &ERROR, &IN].iter().any(|place| std::ptr::eq(place.load(Relaxed), file))
+    now::current().is_some()
+        && !file.is_null()
+        && [&OUT, &ERROR, &IN].iter().any(|place| std::ptr::eq(place.load(Relaxed), file))
 }
 
 /// `fflush`: true if it is done.
 pub fn flush(file: *mut File) -> bool {
+    // What a thread that a rank started has printed stays in the stream until the ranks' thread takes it from
+    // there.
+    if helpers::owner().is_some() {
+        return gathered(file).is_some();
+    }
     if let Some((rank, stream)) = gathered(file) {
         drain_stream(rank, file, stream);
         return true;
@@ -286,8 +473,32 @@ pub fn descriptor(file: *const File) -> Option<i32> {
 pub fn reopen(file: *mut File, descriptor: i32) -> bool {
     let Some((rank, stream)) = gathered(file) else { return false };
     drain_stream(rank, file, stream);
-    output::redirect(rank, stream, descriptor);
+    output::redirect(rank, stream, Target::File(descriptor));
     true
+}
+
+/// `fclose` of a standard stream: the calling rank has it no longer, the others keep it. False outside ranks.
+pub fn close(file: *mut File) -> bool {
+    let Some(rank) = caller() else { return false };
+    match gathered(file) {
+        Some((_, stream)) => {
+            drain_stream(rank, file, stream);
+            output::redirect(rank, stream, Target::Closed);
+            true
+        }
+        None => close_input(),
+    }
+}
+
+/// Gives the calling rank an input that is at its end.
+pub(crate) fn close_input() -> bool {
+    own_streams::set_input(null_device())
+}
+
+/// Opens a device that has no input.
+fn null_device() -> i32 {
+    // SAFETY: opens a device; the path is a C string.
+    unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) }
 }
 
 /// `write` to a descriptor by the running rank: true if it went to the rank's lines. Outside ranks,
@@ -300,6 +511,10 @@ pub fn write(descriptor: i32, bytes: &[u8]) -> bool {
     };
     if file.is_null() {
         return false;
+    }
+    if helpers::owner().is_some() {
+        // SAFETY: glibc's function, which locks its own stream; the bytes are readable.
+        return unsafe { fwrite(bytes.as_ptr().cast(), 1, bytes.len(), file) } == bytes.len();
     }
     let Some(rank) = now::current() else {
         output::flush();
@@ -314,7 +529,20 @@ pub fn write(descriptor: i32, bytes: &[u8]) -> bool {
     true
 }
 
-/// Whether the running rank finds standard input at its end: every rank but global rank 0.
+/// Moves what the calling rank printed through the C library's stream for `descriptor` to its lines.
+pub(crate) fn drain_descriptor(rank: u32, descriptor: i32) {
+    let (file, stream) = match descriptor {
+        1 => (OUT.load(Relaxed), Stream::Out),
+        2 => (ERROR.load(Relaxed), Stream::Error),
+        _ => return,
+    };
+    // SAFETY: only `begin` sets these.
+    if unsafe { holds(file) } {
+        drain_stream(rank, file, stream);
+    }
+}
+
+/// Returns `true` if the running rank finds standard input at its end: every rank but global rank 0.
 pub fn input_is_empty(descriptor: i32) -> bool {
     // SAFETY: the simulating thread; reads two fields.
     let (reader, null) = unsafe { INPUT.with(|input| (input.reader, input.null)) };

@@ -50,7 +50,14 @@ impl Mapped {
             }
             let len = libc::lseek(descriptor, 0, libc::SEEK_END);
             let base = if len > 64 {
-                libc::mmap(std::ptr::null_mut(), len as usize, libc::PROT_READ, libc::MAP_PRIVATE, descriptor, 0)
+                libc::mmap(
+                    std::ptr::null_mut(),
+                    len as usize,
+                    libc::PROT_READ,
+                    libc::MAP_PRIVATE,
+                    descriptor,
+                    0,
+                )
             } else {
                 libc::MAP_FAILED
             };
@@ -65,13 +72,18 @@ impl Mapped {
 
     fn bytes(&self, offset: usize, len: usize) -> Option<&[u8]> {
         // SAFETY: inside the mapping, which lives as long as `self`.
-        (offset.checked_add(len)? <= self.len).then(|| unsafe { std::slice::from_raw_parts((self.base + offset) as *const u8, len) })
+        (offset.checked_add(len)? <= self.len)
+            .then(|| unsafe { std::slice::from_raw_parts((self.base + offset) as *const u8, len) })
     }
 
     fn table<T>(&self, offset: usize, count: usize) -> Option<&[T]> {
         let bytes = self.bytes(offset, count.checked_mul(size_of::<T>())?)?;
         // SAFETY: `T` is one of the two plain structures above; alignment is checked.
-        bytes.as_ptr().cast::<T>().is_aligned().then(|| unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), count) })
+        bytes
+            .as_ptr()
+            .cast::<T>()
+            .is_aligned()
+            .then(|| unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), count) })
     }
 
     fn number(&self, offset: usize, len: usize) -> Option<usize> {
@@ -84,7 +96,8 @@ impl Mapped {
         let table = sections.iter().find(|s| s.kind == SHT_SYMTAB)?;
         let strings = sections.get(table.link as usize)?;
         let strings = self.bytes(strings.offset as usize, strings.size as usize)?;
-        let symbols: &[Symbol] = self.table(table.offset as usize, table.size as usize / size_of::<Symbol>())?;
+        let symbols: &[Symbol] =
+            self.table(table.offset as usize, table.size as usize / size_of::<Symbol>())?;
         for symbol in symbols.iter().filter(|s| s.section != 0) {
             let name = strings.get(symbol.name as usize..)?;
             let end = name.iter().position(|&b| b == 0)?;
@@ -142,7 +155,9 @@ pub(crate) fn describe(address: usize, exact: bool, text: &mut Text) -> bool {
         return false;
     };
     // SAFETY: dladdr gives C strings, or null for the symbol.
-    let (path, symbol) = unsafe { (CStr::from_ptr(info.dli_fname), (!info.dli_sname.is_null()).then(|| CStr::from_ptr(info.dli_sname))) };
+    let (path, symbol) = unsafe {
+        (CStr::from_ptr(info.dli_fname), (!info.dli_sname.is_null()).then(|| CStr::from_ptr(info.dli_sname)))
+    };
     let base = info.dli_fbase as usize;
     let (mut named, mut is_main) = (false, false);
     let mapped = Mapped::open(path).or_else(|| Mapped::open(c"/proc/self/exe"));

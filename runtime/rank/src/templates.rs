@@ -1,9 +1,9 @@
 //! The memory that saved memory is a difference from: stacks, and globals.
 //!
-//! For each length there are a few: ranks that wait in different places, or in different rounds of a loop, can have stacks of
-//! one length. When the usual one fits badly another is tried, or the stack at hand becomes one; one that no saved stack
-//! refers to any more is used again. What differs from a template is mostly in the same few lanes: these make a shape, and only
-//! memory of no shape is compared lane by lane.
+//! For each length there are a few: ranks that wait in different places, or in different rounds of a loop,
+//! can have stacks of one length. When the usual one fits badly another is tried, or the stack at hand
+//! becomes one; one that no saved stack refers to any more is used again. What differs from a template is
+//! mostly in the same few lanes: these make a shape, and only memory of no shape is compared lane by lane.
 
 mod length;
 mod search;
@@ -96,7 +96,7 @@ impl Templates {
         self.known = 0;
     }
 
-    /// Whether the memory found last, which is at `live`, is as the first template.
+    /// Returns `true` if the memory found last, which is at `live`, is as the first template.
     ///
     /// # Safety
     /// It is as it was found.
@@ -203,10 +203,12 @@ impl Templates {
         (unsafe { delta::head_of(record) } & !SHAPED) >> MARK
     }
 
-    /// Puts saved memory in place, where it has not changed since something was found there last or that was forgotten.
+    /// Puts saved memory in place, where it has not changed since something was found there last or that was
+    /// forgotten.
     ///
     /// # Safety
-    /// `record` was kept with this number of lines, which are writable at `live`, and [`delta::BEYOND`] bytes behind it are readable.
+    /// `record` was kept with this number of lines, which are writable at `live`, and [`delta::BEYOND`] bytes
+    /// behind it are readable.
     #[inline]
     pub(crate) unsafe fn load(&mut self, live: *mut u32, lines: usize, record: *const u8) {
         // SAFETY: the contract.
@@ -297,21 +299,28 @@ mod tests {
 
     #[test]
     fn stacks_of_a_loop_are_small_in_every_round() {
-        let total = run(100, |round, rank| (0..LINES as u32 * 16).map(|word| if word == 40 { rank } else { round + word }).collect());
+        let total = run(100, |round, rank| {
+            (0..LINES as u32 * 16).map(|word| if word == 40 { rank } else { round + word }).collect()
+        });
         assert!(total < 100 * 16, "{total} bytes");
     }
 
     #[test]
     fn two_kinds_of_ranks_have_a_template_each() {
-        let total =
-            run(3, |round, rank| (0..LINES as u32 * 16).map(|word| if word == 3 { rank + round } else { word * (rank % 2) }).collect());
+        let total = run(3, |round, rank| {
+            (0..LINES as u32 * 16)
+                .map(|word| if word == 3 { rank + round } else { word * (rank % 2) })
+                .collect()
+        });
         assert!(total < 100 * 24, "{total} bytes");
     }
 
     #[test]
     fn stacks_that_come_back_every_second_round_are_small() {
         let stack = |round: u32, rank: u32| -> Vec<u32> {
-            (0..LINES as u32 * 16).map(|word| if word % 50 == 3 { rank * word } else { word * (1 + round % 2) }).collect()
+            (0..LINES as u32 * 16)
+                .map(|word| if word % 50 == 3 { rank * word } else { word * (1 + round % 2) })
+                .collect()
         };
         let total = run(40, stack);
         assert!(total <= 100 * 16, "{total} bytes");
@@ -319,6 +328,10 @@ mod tests {
 
     #[test]
     fn stacks_without_anything_in_common_are_kept_all_the_same() {
-        run(20, |round, rank| (0..LINES as u32 * 16).map(|word| (word + 1).wrapping_mul(rank * 977 + round * 7919 + 1)).collect());
+        run(20, |round, rank| {
+            (0..LINES as u32 * 16)
+                .map(|word| (word + 1).wrapping_mul(rank * 977 + round * 7919 + 1))
+                .collect()
+        });
     }
 }

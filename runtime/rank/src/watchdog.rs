@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::crash::global;
 use crate::now;
+use crate::signals;
 use crate::text::Text;
 
 /// The time limit is watched in so many steps.
@@ -31,7 +32,7 @@ pub(crate) fn begin(limit: Duration) {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = tick as *const () as usize;
         action.sa_flags = libc::SA_ONSTACK | libc::SA_RESTART;
-        libc::sigaction(signal, &action, std::ptr::null_mut());
+        signals::real_sigaction(signal, &action, std::ptr::null_mut());
         let mut event: libc::sigevent = std::mem::zeroed();
         event.sigev_notify = libc::SIGEV_SIGNAL;
         event.sigev_signo = signal;
@@ -50,7 +51,12 @@ extern "C" fn tick(_: i32) {
     let Some(rank) = now::current() else { return };
     if quiet == STEPS {
         let mut text = Text::new();
-        let _ = write!(text, "xsim: rank {} has run for {} s without an MPI call", global(rank), SECONDS.load(Relaxed));
+        let _ = write!(
+            text,
+            "xsim: rank {} has run for {} s without an MPI call",
+            global(rank),
+            SECONDS.load(Relaxed)
+        );
         if let Some(call) = now::last_call() {
             let _ = write!(text, " since {call}");
         }

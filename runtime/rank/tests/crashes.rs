@@ -7,7 +7,11 @@ use support::{Link, Run, compile, run};
 fn crash(way: &str, link: Link, stack: &str) -> Run {
     let program = compile("crash.c", link, &[]);
     let result = run(&program, &[("STACK", stack), ("RANKS", "4")], &[way], "");
-    assert!(result.out.starts_with("hello from 0\nhello from 1\nhello from 2\nhello from 3\n"), "{}", result.out);
+    assert!(
+        result.out.starts_with("hello from 0\nhello from 1\nhello from 2\nhello from 3\n"),
+        "{}",
+        result.out
+    );
     for rank in 0..4 {
         assert!(result.out.contains(&format!("unfinished {rank}\n")), "{}", result.out);
     }
@@ -23,7 +27,11 @@ fn a_bad_pointer_names_rank_call_and_function() {
             let result = crash("memory", link, stack);
             assert_eq!(result.status, Some(128 + 11));
             assert!(result.error.contains("SIGSEGV at address 0x0"), "{}", result.error);
-            assert!(result.error.contains("#0  touch+") && result.error.contains("#1  main+"), "{}", result.error);
+            assert!(
+                result.error.contains("#0  touch+") && result.error.contains("#1  main+"),
+                "{}",
+                result.error
+            );
         }
     }
 }
@@ -33,7 +41,11 @@ fn a_stack_overflow_says_so_and_what_to_do() {
     for stack in ["own", "own:65536", "shared"] {
         let result = crash("stack", Link::Pie, stack);
         assert_eq!(result.status, Some(128 + 11));
-        assert!(result.error.contains("stack overflow") && result.error.contains("-xsim-stack SIZE"), "{}", result.error);
+        assert!(
+            result.error.contains("stack overflow") && result.error.contains("-xsim-stack SIZE"),
+            "{}",
+            result.error
+        );
         assert!(result.error.contains("deeper+"), "{}", result.error);
         let size = if stack == "own:65536" {
             "64 KiB"
@@ -63,7 +75,11 @@ fn a_failed_assertion_is_shown_before_the_report() {
     assert_eq!(result.status, Some(128 + 6));
     let (before, report) = result.error.split_once('\n').expect("two lines");
     assert!(before.ends_with("Assertion `nothing' failed."), "{}", result.error);
-    assert!(report.starts_with("xsim: rank 2 called abort (SIGABRT), in or after yield_"), "{}", result.error);
+    assert!(
+        report.starts_with("xsim: rank 2 called abort (SIGABRT), in or after yield_"),
+        "{}",
+        result.error
+    );
 }
 
 #[test]

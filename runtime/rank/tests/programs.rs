@@ -40,7 +40,8 @@ fn every_way_to_end_ends_the_rank_alone() {
             let lines = |way: &str| {
                 let result = run(&program, &[("RANKS", "3"), ("STACK", stack)], &[way], "");
                 assert_eq!((result.status, result.error.as_str()), (Some(5), ""), "{way}");
-                let of_rank_1 = result.out.lines().filter(|l| l.starts_with("rank 1")).map(|l| l[8..].to_owned());
+                let of_rank_1 =
+                    result.out.lines().filter(|l| l.starts_with("rank 1")).map(|l| l[8..].to_owned());
                 of_rank_1.collect::<Vec<_>>().join(",")
             };
             assert_eq!(lines("return"), "begin 2 return,status 4 argument,second,first,end");
@@ -80,7 +81,12 @@ fn with_library(source: &str, user: &str) -> Vec<support::Run> {
         for (_, mut settings) in support::private_ways().into_iter().filter(|(way, _)| *way == link) {
             settings.push(("RANKS", "4"));
             let result = run(&program, &settings, &[], "");
-            assert_eq!((result.status, result.error.as_str()), (Some(0), ""), "{link:?} {settings:?}\n{}", result.out);
+            assert_eq!(
+                (result.status, result.error.as_str()),
+                (Some(0), ""),
+                "{link:?} {settings:?}\n{}",
+                result.out
+            );
             runs.push(result);
         }
     }
@@ -96,7 +102,11 @@ fn own_libraries_are_private() {
 fn own_cpp_libraries_are_constructed_in_each_rank() {
     for result in with_library("library.cc", "uses_cpp_library.c") {
         for rank in 0..4 {
-            assert!(result.out.contains(&format!("rank {rank} is done\nrank {rank} destroys 51 lines\n")), "{}", result.out);
+            assert!(
+                result.out.contains(&format!("rank {rank} is done\nrank {rank} destroys 51 lines\n")),
+                "{}",
+                result.out
+            );
         }
     }
 }
@@ -120,7 +130,8 @@ fn output_is_whole_lines_and_input_is_rank_0s() {
 fn more_output_than_any_buffer_keeps_its_order() {
     let program = compile("printing.c", Link::Pie, &[]);
     let result = run(&program, &[("RANKS", "2")], &["large"], "");
-    let long: Vec<usize> = result.out.lines().enumerate().filter(|(_, l)| l.len() == 6_000_000).map(|(k, _)| k).collect();
+    let long: Vec<usize> =
+        result.out.lines().enumerate().filter(|(_, l)| l.len() == 6_000_000).map(|(k, _)| k).collect();
     assert_eq!(long.len(), 2);
     assert!(long.iter().all(|&k| result.out.lines().nth(k + 1) == Some("after")));
 }
@@ -172,12 +183,18 @@ fn fortran_state_units_and_lines_belong_to_a_rank() {
     for link in [Link::Pie, Link::NoPie] {
         let program = compile("fortran.f90", link, &[]);
         for (_, settings) in support::private_ways().into_iter().filter(|(way, _)| *way == link) {
-            let directory = program.with_extension(settings.iter().map(|s| s.1).collect::<Vec<_>>().join("-"));
+            let directory =
+                program.with_extension(settings.iter().map(|s| s.1).collect::<Vec<_>>().join("-"));
             std::fs::create_dir_all(&directory).unwrap();
             let mut all = vec![("RANKS", "4")];
             all.extend(settings);
             let result = run(&program, &all, &[directory.to_str().unwrap()], "");
-            assert_eq!((result.status, result.error.as_str()), (Some(3), "STOP 3\n"), "{all:?}\n{}", result.out);
+            assert_eq!(
+                (result.status, result.error.as_str()),
+                (Some(3), "STOP 3\n"),
+                "{all:?}\n{}",
+                result.out
+            );
             assert_eq!(result.out.lines().count(), 4 * 100 + 4);
             for (k, line) in result.out.lines().take(400).enumerate() {
                 assert_eq!(line, format!("rank {} step {}", k % 4, k / 4 + 1));

@@ -1,7 +1,7 @@
 //! Which algorithms collectives took, and how long others would have taken.
 
 use crate::profile::whole;
-use crate::table::{Align, Table};
+use crate::table::{Align, CellNumber, Table, TableCell};
 use crate::units::{bytes, grouped, percent, short};
 use observe::collective::{CollectiveCost, Unknown};
 use observe::{CallProfile, Simulated};
@@ -11,7 +11,8 @@ use std::cmp::Reverse;
 const WORTH_TELLING: f64 = 1.1;
 /// Findings about algorithms.
 const MOST: usize = 3;
-/// Algorithms by which a member has messages from many at once, which networks without congestion let it take as one: no finding recommends them.
+/// Algorithms by which a member has messages from many at once, which networks without congestion let it take
+/// as one: no finding recommends them.
 const CROWDED: [&str; 2] = ["linear", "scattered"];
 
 /// By place and kind, those that took most first, so many; those that took no time are left out.
@@ -30,18 +31,19 @@ pub fn collectives(run: &Simulated, profile: &CallProfile, most: usize) -> Table
         ("by others", Left),
     ]);
     for cost in profile.collectives.iter().filter(|cost| cost.time_ps > 0).take(most) {
-        let own = cost.takes_ps.get(&cost.kind.algorithm).map_or_else(|| "-".to_owned(), |&ps| short(ps));
+        let own =
+            cost.takes_ps.get(&cost.kind.algorithm).map_or_else(|| "-".into(), |&ps| TableCell::time(ps));
         table.rows.push(vec![
-            cost.site.clone(),
-            cost.function.clone(),
-            grouped(cost.kind.members.into()),
-            size(cost),
-            cost.kind.algorithm.clone(),
-            grouped(cost.calls.into()),
-            percent(cost.time_ps, whole(run)),
-            percent(cost.wait_ps, whole(run)),
+            cost.site.as_str().into(),
+            cost.function.as_str().into(),
+            TableCell::count(cost.kind.members),
+            sizes(cost),
+            cost.kind.algorithm.as_str().into(),
+            TableCell::count(cost.calls),
+            TableCell::percent(cost.time_ps, whole(run)),
+            TableCell::percent(cost.wait_ps, whole(run)),
             own,
-            others(cost),
+            others(cost).into(),
         ]);
     }
     table
@@ -52,6 +54,13 @@ pub const MEANING: &str = "How long one takes, and would take by others, is of c
     networks of formulas have no congestion, so that linear and scattered look better than they are. \
     Bytes are those that algorithms are chosen by: the message, or one block of those that have several.";
 
+/// Returns the least and the greatest size; as data both.
+fn sizes(cost: &CollectiveCost) -> TableCell {
+    let mut cell = TableCell::number(size(cost), "bytes", cost.least_bytes);
+    cell.numbers.push(CellNumber { suffix: "most", unit: "bytes", digits: cost.most_bytes.to_string() });
+    cell
+}
+
 fn size(cost: &CollectiveCost) -> String {
     let (least, most) = (bytes(cost.least_bytes.into()), bytes(cost.most_bytes.into()));
     if least == most { least } else { format!("{least} to {most}") }
@@ -61,9 +70,12 @@ fn size(cost: &CollectiveCost) -> String {
 fn others(cost: &CollectiveCost) -> String {
     let mut others: Vec<_> = cost.takes_ps.iter().filter(|(name, _)| **name != cost.kind.algorithm).collect();
     others.sort_by_key(|(name, ps)| (**ps, *name));
-    let mut said: Vec<String> = others.into_iter().map(|(name, &ps)| format!("{name} {}", short(ps))).collect();
+    let mut said: Vec<String> =
+        others.into_iter().map(|(name, &ps)| format!("{name} {}", short(ps))).collect();
     match cost.unknown {
-        Some(Unknown::Shared) => said.push("depends on what else is under way: xsim sweep --vary coll.NAME".to_owned()),
+        Some(Unknown::Shared) => {
+            said.push("depends on what else is under way: xsim sweep --vary coll.NAME".to_owned())
+        }
         Some(Unknown::Blocks) => said.push("blocks may differ: xsim sweep --vary coll.NAME".to_owned()),
         Some(Unknown::Messages) => said.push("others would take too long to find out".to_owned()),
         None => {}
@@ -86,7 +98,9 @@ pub fn faster(run: &Simulated, found: &mut Vec<(u128, String)>) {
     let Some(profile) = &run.profile else { return };
     let mut told = Vec::new();
     for cost in &profile.collectives {
-        let Some((name, times)) = fastest(cost).filter(|(_, times)| *times >= WORTH_TELLING) else { continue };
+        let Some((name, times)) = fastest(cost).filter(|(_, times)| *times >= WORTH_TELLING) else {
+            continue;
+        };
         let (own, other) = (cost.takes_ps[&cost.kind.algorithm], cost.takes_ps[name]);
         let text = format!(
             "{} of all ranks' time is in {} at {}, {} among {} ranks, by {}: of members that enter at one time {name} takes {} and not {}, {times:.1} times as fast. \
@@ -138,10 +152,25 @@ mod tests {
 
     #[test]
     fn others_come_in_the_order_of_their_times_with_what_is_not_known() {
-        let known = cost(&[("ring", 14_000_000), ("linear", 2_000_000), ("recursive-doubling", 3_500_000)], Some(Unknown::Messages));
-        assert_eq!((size(&known), fastest(&known)), ("8 B to 12 B".to_owned(), Some(("recursive-doubling", 4.0))));
-        assert_eq!(others(&known), "linear 2 us, recursive-doubling 3.5 us, others would take too long to find out");
-        assert!(fastest(&cost(&[("ring", 5), ("binomial", 5), ("linear", 4)], None)).is_none(), "as fast is not faster");
-        assert_eq!(others(&cost(&[], Some(Unknown::Shared))), "depends on what else is under way: xsim sweep --vary coll.NAME");
+        let known = cost(
+            &[("ring", 14_000_000), ("linear", 2_000_000), ("recursive-doubling", 3_500_000)],
+            Some(Unknown::Messages),
+        );
+        assert_eq!(
+            (size(&known), fastest(&known)),
+            ("8 B to 12 B".to_owned(), Some(("recursive-doubling", 4.0)))
+        );
+        assert_eq!(
+            others(&known),
+            "linear 2 us, recursive-doubling 3.5 us, others would take too long to find out"
+        );
+        assert!(
+            fastest(&cost(&[("ring", 5), ("binomial", 5), ("linear", 4)], None)).is_none(),
+            "as fast is not faster"
+        );
+        assert_eq!(
+            others(&cost(&[], Some(Unknown::Shared))),
+            "depends on what else is under way: xsim sweep --vary coll.NAME"
+        );
     }
 }

@@ -3,21 +3,33 @@
 use crate::document::{Document, Section};
 use crate::overview::headline;
 use crate::profile::long;
-use crate::table::{Align, Table};
+use crate::table::{Align, Table, TableCell};
 use observe::{Report, Simulated};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What differs between two runs.
+/// Returns what differs between two runs.
 pub fn difference(a: &Report, b: &Report) -> Document {
     let (run_a, run_b) = (&a.simulated, &b.simulated);
     let mut sections = vec![
-        Section { title: "Runs", lines: vec![format!("A  {}", headline(run_a)), format!("B  {}", headline(run_b))], table: None },
+        Section {
+            title: "Runs",
+            lines: vec![format!("A  {}", headline(run_a)), format!("B  {}", headline(run_b))],
+            table: None,
+        },
         Section { title: "Time of a rank", lines: vec![], table: Some(totals(run_a, run_b)) },
-        Section { title: "Functions", lines: vec![], table: Some(changes("function", functions(run_a), functions(run_b))) },
+        Section {
+            title: "Functions",
+            lines: vec![],
+            table: Some(changes("function", functions(run_a), functions(run_b))),
+        },
     ];
     if let (Some(_), Some(_)) = (&run_a.profile, &run_b.profile) {
-        sections.push(Section { title: "Call sites", lines: vec![], table: Some(changes("call site", sites(run_a), sites(run_b))) });
+        sections.push(Section {
+            title: "Call sites",
+            lines: vec![],
+            table: Some(changes("call site", sites(run_a), sites(run_b))),
+        });
     }
     let options = options(a, b);
     if !options.rows.is_empty() {
@@ -31,10 +43,12 @@ fn columns(name: &'static str) -> Table {
     Table::new(&[(name, Left), ("A", Right), ("B", Right), ("B - A", Right), ("B / A", Right)])
 }
 
-fn row(name: String, a: u128, b: u128) -> Vec<String> {
-    let difference = if b >= a { format!("+{}", long(b - a)) } else { format!("-{}", long(a - b)) };
-    let ratio = if a == 0 { String::new() } else { format!("{:.3}", b as f64 / a as f64) };
-    vec![name, long(a), long(b), difference, ratio]
+fn row(name: String, a: u128, b: u128) -> Vec<TableCell> {
+    let (sign, size) = if b >= a { ('+', b - a) } else { ('-', a - b) };
+    let minus = if b >= a { "" } else { "-" };
+    let difference = TableCell::number(format!("{sign}{}", long(size)), "ps", format!("{minus}{size}"));
+    let ratio = if a == 0 { TableCell::default() } else { TableCell::ratio(b as f64 / a as f64) };
+    vec![name.into(), TableCell::time(a), TableCell::time(b), difference, ratio]
 }
 
 fn totals(a: &Simulated, b: &Simulated) -> Table {
@@ -77,7 +91,7 @@ fn options(a: &Report, b: &Report) -> Table {
     let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     for name in names.into_iter().filter(|name| a.get(*name) != b.get(*name) && *name != "report") {
         let value = |of: &BTreeMap<String, String>| of.get(name).cloned().unwrap_or_default();
-        table.rows.push(vec![format!("-xsim-{name}"), value(a), value(b)]);
+        table.rows.push(vec![format!("-xsim-{name}").into(), value(a).into(), value(b).into()]);
     }
     table
 }

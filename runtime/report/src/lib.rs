@@ -1,4 +1,5 @@
-//! A run's report for people (`xsim report`, docs/report.md): what a table or a page shows of the numbers that `observe::Report` has.
+//! A run's report for people (`xsim report`, docs/reference/report.md): what a table or a page shows of the
+//! numbers that `observe::Report` has.
 
 pub mod collectives;
 pub mod critical;
@@ -13,6 +14,7 @@ pub mod profile;
 pub mod read;
 pub mod table;
 pub mod units;
+pub mod wrap;
 
 pub use document::Document;
 pub use efficiency::Efficiencies;

@@ -1,9 +1,9 @@
-//! What a packet network did, from the part of the report that it wrote itself (docs/packet.md).
+//! Tables of a packet network, from the part of the report that it wrote itself (docs/reference/packets.md).
 //!
 //! That part is read by its names, so that a report of another version shows what it has.
 
-use crate::table::{Align, Table};
-use crate::units::{grouped, percent, share, short};
+use crate::table::{Align, Table, TableCell};
+use crate::units::{grouped, percent, short};
 use observe::Simulated;
 use observe::call_profile::LinkUse;
 use serde::Deserialize;
@@ -22,17 +22,23 @@ pub struct Map {
     pub busiest: Vec<Busy>,
 }
 
-/// How busy links were when; nothing of a run without packets, or without -xsim-profile.
+/// Returns how busy links were when; nothing of a run without packets, or without -xsim-profile.
 pub fn over_time(run: &Simulated) -> Option<&LinkUse> {
     let links = run.profile.as_ref()?.series.links.as_ref()?;
     Some(links).filter(|links| links.mean.iter().chain(&links.most).any(|&part| part > 0))
 }
 
-/// When links were busiest, in a sentence.
+/// Returns when links were busiest, in a sentence.
 pub fn busiest_time(links: &LinkUse) -> String {
     // Of equal stretches the first.
-    let most = |parts: &[u16]| parts.iter().enumerate().fold((0, 0), |most, (at, &part)| if part > most.1 { (at, part) } else { most });
-    let (from, part) = (|at: usize| short(links.bin_ps.saturating_mul(at as u64)), |part: u16| percent(part.into(), 10_000));
+    let most = |parts: &[u16]| {
+        parts
+            .iter()
+            .enumerate()
+            .fold((0, 0), |most, (at, &part)| if part > most.1 { (at, part) } else { most })
+    };
+    let (from, part) =
+        (|at: usize| short(links.bin_ps.saturating_mul(at as u64)), |part: u16| percent(part.into(), 10_000));
     let (at, mean) = most(&links.mean);
     let all = format!(
         "Of stretches of {} links were busiest in that from {} on, {} of it in the mean",
@@ -72,7 +78,8 @@ pub struct Busy {
     blocked_ns: f64,
 }
 
-/// The map of the network and how many routers it has; nothing of a run without packets, or of one that has none.
+/// The map of the network and how many routers it has; nothing of a run without packets, or of one that has
+/// none.
 pub fn map(run: &Simulated) -> Option<(Map, u64)> {
     let network = run.network.as_ref()?;
     let map: Map = serde_json::from_value(network["map"].clone()).ok()?;
@@ -82,16 +89,32 @@ pub fn map(run: &Simulated) -> Option<(Map, u64)> {
 /// The links that were busy longest.
 pub fn busiest(map: &Map) -> Table {
     use Align::{Left, Right};
-    let mut table = Table::new(&[("from", Left), ("to", Left), ("rank there", Right), ("busy", Right), ("packets waited", Right)]);
+    let mut table = Table::new(&[
+        ("from", Left),
+        ("to", Left),
+        ("rank there", Right),
+        ("busy", Right),
+        ("packets waited", Right),
+    ]);
     for link in &map.busiest {
-        let rank = link.rank.map_or(String::new(), |rank| rank.to_string());
-        table.rows.push(vec![link.from.clone(), link.to.clone(), rank, share(link.usage), time(link.blocked_ns)]);
+        let rank = link.rank.map_or_else(TableCell::default, TableCell::rank);
+        table.rows.push(vec![
+            link.from.as_str().into(),
+            link.to.as_str().into(),
+            rank,
+            TableCell::share(link.usage),
+            TableCell::time(picoseconds(link.blocked_ns)),
+        ]);
     }
     table
 }
 
+fn picoseconds(ns: f64) -> u64 {
+    (ns * 1000.0).round() as u64
+}
+
 fn time(ns: f64) -> String {
-    short((ns * 1000.0).round() as u64)
+    short(picoseconds(ns))
 }
 
 /// A sentence about the network and its packets, and its kinds of links; nothing of a run without packets.
@@ -123,10 +146,14 @@ pub fn network(run: &Simulated) -> Option<(String, Table)> {
         ("packets waited", Right),
     ]);
     for kind in network["links"].as_array().into_iter().flatten() {
-        let shares = ["use_mean", "use_max", "occupancy_mean", "occupancy_max"].map(|name| share(number(kind, name)));
-        let mut row = vec![kind["name"].as_str().unwrap_or_default().to_owned(), count(kind, "count")];
+        let shares = ["use_mean", "use_max", "occupancy_mean", "occupancy_max"]
+            .map(|name| TableCell::share(number(kind, name)));
+        let mut row = vec![
+            TableCell::from(kind["name"].as_str().unwrap_or_default()),
+            TableCell::count(kind["count"].as_u64().unwrap_or(0)),
+        ];
         row.extend(shares);
-        row.push(time(number(kind, "blocked_ns")));
+        row.push(TableCell::time(picoseconds(number(kind, "blocked_ns"))));
         table.rows.push(row);
     }
     Some((said, table))

@@ -1,5 +1,7 @@
-//! One page in a file of its own: no network, no framework, readable in print, light and dark, by keyboard and by screen reader.
+//! One page in a file of its own: no network, no framework, readable in print, light and dark, by keyboard
+//! and by screen reader.
 
+mod axis;
 mod chart;
 mod topology;
 
@@ -10,7 +12,7 @@ use crate::findings::findings;
 use crate::network::{busiest, busiest_time, map, network, over_time};
 use crate::overview::{NO_PROFILE, NOTHING_LOST, functions, headline, load, parts, settings};
 use crate::profile::{longest, regions, states, wait_states, whole, without_lines};
-use crate::table::{Align, Table};
+use crate::table::{Align, Table, TableCell};
 use crate::units::{bytes, grouped, percent, short};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use observe::call_profile::SiteCost;
@@ -43,6 +45,12 @@ pub fn page(report: &Report, efficiencies: &Result<Efficiencies, String>) -> Str
                 a class="skip" href="#sites" { "Skip to the call sites" }
                 header { (head(run)) }
                 main {
+                    @if let Some(end) = &run.early_end {
+                        section class="ended" role="alert" {
+                            h2 { (end.cause.verdict()) }
+                            @for sentence in &end.sentences { p { (sentence) } }
+                        }
+                    }
                     (found(report))
                     (efficiency(efficiencies))
                     @if let Some(path) = &run.critical_path { (critical_path(run, path)) }
@@ -58,7 +66,6 @@ pub fn page(report: &Report, efficiencies: &Result<Efficiencies, String>) -> Str
                             @if let Some(links) = over_time(run) {
                                 figure {
                                     (chart::links(links, run.virtual_time_ps, &format!("How busy links were over virtual time. {}", busiest_time(links))))
-                                    div class="ends" data-zoom=(run.virtual_time_ps) { span { "0 s" } span { (short(run.virtual_time_ps)) } }
                                     figcaption class="soft" {
                                         "How busy links were: the area is the mean of all, and as high as the picture if all were always busy"
                                         @if !links.most.is_empty() { "; the line is the busiest link of each stretch" }
@@ -77,7 +84,7 @@ pub fn page(report: &Report, efficiencies: &Result<Efficiencies, String>) -> Str
                     section { h2 { "Machine, host and options" } (plain(&settings(report), "What the run was made with")) }
                 }
                 p id="said" class="soft" role="status" {}
-                footer { p class="soft" { "Made by xsim " (env!("CARGO_PKG_VERSION")) ". docs/report.md says what each figure means." } }
+                footer { p class="soft" { "Made by xsim " (env!("CARGO_PKG_VERSION")) ". docs/reference/report.md says what each figure means." } }
                 script { (PreEscaped(include_str!("page/script.js"))) }
             }
         }
@@ -87,8 +94,13 @@ pub fn page(report: &Report, efficiencies: &Result<Efficiencies, String>) -> Str
 
 fn head(run: &Simulated) -> Markup {
     let parts = parts(run);
-    let classes: &[&str] = if run.profile.is_some() { &["compute", "mpi", "lost", "wait", "rest"] } else { &["compute", "wait", "rest"] };
-    let said: Vec<String> = parts.iter().map(|(name, ps)| format!("{name} {}", percent(*ps, whole(run)))).collect();
+    let classes: &[&str] = if run.profile.is_some() {
+        &["compute", "mpi", "lost", "wait", "rest"]
+    } else {
+        &["compute", "wait", "rest"]
+    };
+    let said: Vec<String> =
+        parts.iter().map(|(name, ps)| format!("{name} {}", percent(*ps, whole(run)))).collect();
     html! {
         h1 { (run.program) }
         p class="soft" { (run.machine) }
@@ -97,6 +109,9 @@ fn head(run: &Simulated) -> Markup {
             li { b { (grouped(run.ranks.into())) } "ranks" }
             li { b { (grouped(run.messages.into())) } "messages" }
             li { b { (bytes(run.bytes)) } "payload" }
+            @if run.internal_messages > 0 {
+                li { b { (bytes(run.internal_bytes)) } "of MPI's own" }
+            }
         }
         figure { (chart::strip(&format!("All ranks' time: {}", said.join(", ")), &parts, classes)) }
     }
@@ -159,7 +174,7 @@ fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, I
             div id="zoom" {}
             figure {
                 (chart::series(&profile.series, run.ranks, run.virtual_time_ps, "Ranks outside MPI, in MPI and waiting, over virtual time"))
-                div class="ends" data-zoom=(run.virtual_time_ps) { span { "0 s" } span { (short(run.virtual_time_ps)) } }
+                p class="soft" { "Ranks that are outside MPI, in MPI and waiting, over virtual time." }
                 (key())
             }
             @let most = profile.series.under_way_bytes.iter().copied().max().unwrap_or(0);
@@ -173,8 +188,8 @@ fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, I
         section {
             h2 { "Over ranks" }
             figure {
-                (chart::load(&profile.load, run.virtual_time_ps, "Time outside MPI, in MPI and waiting, by rank"))
-                div class="ends" { span { "rank 0" } span { "rank " (run.ranks.saturating_sub(1)) } }
+                (chart::load(&profile.load, run.ranks, run.virtual_time_ps, "Time outside MPI, in MPI and waiting, by rank"))
+                p class="soft" { "Share of the run's time by rank." }
                 (key())
                 @if profile.load.iter().any(|load| load.ranks > 1) {
                     p class="soft" { "Means of blocks of " (profile.load[0].ranks) " ranks; the line is the rank of each that computes longest." }
@@ -226,13 +241,17 @@ fn who_to_whom(run: &Simulated, profile: &CallProfile) -> Markup {
     let folded = chart::fold(&profile.traffic, run.ranks);
     let has_bytes = profile.traffic.cells.iter().any(|cell| cell.3 > 0);
     let amount = |value: u128| if has_bytes { bytes(value) } else { format!("{} messages", grouped(value)) };
-    let blocks = if folded.ranks_per_block == 1 { String::new() } else { format!(", in blocks of {} ranks", folded.ranks_per_block) };
+    let blocks = if folded.ranks_per_block == 1 {
+        String::new()
+    } else {
+        format!(", in blocks of {} ranks", folded.ranks_per_block)
+    };
     html! {
         section {
             h2 { "Who sends to whom" }
             figure {
-                (chart::heat_map(&folded, &format!("Matrix of senders (down) and receivers (across){blocks}; the table below has the greatest")))
-                figcaption class="soft" { "Senders from top to bottom, receivers from left to right" (blocks) "; darker is more, by a logarithmic scale. Messages of collectives are left out." }
+                (chart::heat_map(&folded, run.ranks, &format!("Matrix of senders (down) and receivers (across){blocks}; the table below has the greatest"), amount))
+                figcaption class="soft" { "Senders from top to bottom, receivers from left to right" (blocks) ". Messages of collectives are left out." }
             }
             details {
                 summary { "The pairs that exchange most" }
@@ -249,15 +268,14 @@ fn who_to_whom(run: &Simulated, profile: &CallProfile) -> Markup {
 }
 
 fn sites(run: &Simulated, profile: &CallProfile) -> Markup {
-    let heading =
-        |name: &str, number: bool| html! { th scope="col" class=[number.then_some("number")] { button type="button" { (name) } } };
+    let heading = |name: &str, number: bool| html! { th scope="col" class=[number.then_some("number")] { button type="button" { (name) } } };
     let shown = profile.sites.iter().take(SITES);
     html! {
         div class="wide" tabindex="0" { table class="sorts" {
             caption { "Places in the program that call MPI; shares are of all ranks' time. A heading sorts." }
             thead { tr {
                 (heading("call site", false)) (heading("function", false)) (heading("calls", true)) (heading("bytes", true)) (heading("time", true))
-                (heading("waits", true)) (heading("a call", true)) (heading("deviation", true)) (heading("longest", true)) th scope="col" { "durations" } th scope="col" { "lost to" }
+                (heading("waits", true)) (heading("a call", true)) (heading("deviation", true)) (heading("longest", true)) th scope="col" { "durations" }
             } }
             tbody { @for site in shown { (site_row(run, site)) } }
         } }
@@ -269,7 +287,7 @@ fn site_row(run: &Simulated, site: &SiteCost) -> Markup {
     let whole = whole(run);
     html! {
         tr {
-            td { code { (site.site) } (callers(whole, site)) }
+            td { code { (site.site) } @if !site.states.is_empty() { p class="lost-to" { "lost to " (states(site)) } } (callers(whole, site)) }
             td { (site.function) }
             td class="number" data-value=(site.time.count) { (grouped(site.time.count.into())) }
             td class="number" data-value=(site.bytes) { (bytes(site.bytes)) }
@@ -279,7 +297,6 @@ fn site_row(run: &Simulated, site: &SiteCost) -> Markup {
             td class="number" data-value=(site.time.deviation_ps) { (short(site.time.deviation_ps)) }
             td class="number" data-value=(site.time.max_ps) { (longest(&site.time)) }
             td { (chart::durations(&site.histogram)) }
-            td { (states(site)) }
         }
     }
 }
@@ -305,11 +322,12 @@ fn callers(whole: u128, site: &SiteCost) -> Markup {
     }
 }
 
-/// A table whose rows are in the order of their `share`: those of less than 0.1 % are closed until somebody wants them.
+/// A table whose rows are in the order of their `share`: those of less than 0.1 % are closed until somebody
+/// wants them.
 // Most programs have a few places that matter, and dozens that are called once.
 fn folded(mut table: Table, share: &str, caption: &str) -> Markup {
     let at = table.columns.iter().position(|(name, _)| *name == share);
-    let few = |row: &Vec<String>| at.is_some_and(|at| row[at].starts_with('<') || row[at] == "0 %");
+    let few = |row: &Vec<TableCell>| at.is_some_and(|at| row[at].starts_with('<') || row[at].text == "0 %");
     let split = table.rows.iter().position(few).unwrap_or(table.rows.len());
     let rest = Table { rows: table.rows.split_off(split), ..table.clone() };
     html! {
@@ -320,14 +338,26 @@ fn folded(mut table: Table, share: &str, caption: &str) -> Markup {
     }
 }
 
+/// Columns that are beside each other at most, if the last one is a text: that stands below the row's name,
+/// where no width cuts it.
+const MAX_BESIDE: usize = 8;
+
 /// A table as it is.
 fn plain(table: &Table, caption: &str) -> Markup {
+    let is_below = table.columns.len() > MAX_BESIDE
+        && table.columns.last().is_some_and(|(_, align)| *align == Align::Left);
+    let beside = table.columns.len() - usize::from(is_below);
+    let below = |row: &Vec<TableCell>| {
+        row.last().filter(|cell| is_below && !cell.is_empty()).map(|cell| cell.text.clone())
+    };
     let class = |at: usize| (table.columns[at].1 == Align::Right).then_some("number");
     html! {
         div class="wide" tabindex="0" { table {
             caption { (caption) }
-            thead { tr { @for (at, (name, _)) in table.columns.iter().enumerate() { th scope="col" class=[class(at)] { (name) } } } }
-            tbody { @for row in &table.rows { tr { @for (at, text) in row.iter().enumerate() { td class=[class(at)] { (text) } } } } }
+            thead { tr { @for (at, (name, _)) in table.columns.iter().enumerate().take(beside) { th scope="col" class=[class(at)] { (name) } } } }
+            tbody { @for row in &table.rows { tr { @for (at, cell) in row.iter().enumerate().take(beside) {
+                td class=[class(at)] { (cell.text) @if let Some(text) = below(row).filter(|_| at == 0) { p class="lost-to" { (table.columns[beside].0) " " (text) } } }
+            } } } }
         } }
     }
 }
@@ -342,12 +372,15 @@ mod tests {
     fn of(ranks: u64, profile: CallProfile) -> Report {
         let spread = Spread { min_ps: 1, min_rank: 0, mean_ps: 2, max_ps: 4, max_rank: 1 };
         let run = Simulated {
+            early_end: None,
             program: "<app> & \"co\"".into(),
             machine: "none".into(),
             ranks,
             virtual_time_ps: 1 << 40,
             messages: 1,
             bytes: 1,
+            internal_messages: 0,
+            internal_bytes: 0,
             functions: [].into(),
             compute: spread,
             wait: spread,
@@ -356,18 +389,33 @@ mod tests {
             critical_path: None,
             network: None,
         };
-        let host =
-            Host { native_processes: 1, host_time_s: 1.0, cpu_time_s: 1.0, peak_rss_bytes: 1, context_switches: 1, options: [].into() };
+        let host = Host {
+            native_processes: 1,
+            host_time_s: 1.0,
+            cpu_time_s: 1.0,
+            peak_rss_bytes: 1,
+            context_switches: 1,
+            options: [].into(),
+            long_intervals: Vec::new(),
+        };
         Report { version: Report::VERSION, simulated: run, host }
     }
 
     #[test]
     fn a_page_of_a_million_ranks_is_below_3_mb() {
         let spread = Spread { max_ps: 1 << 40, mean_ps: 1 << 39, ..Spread::default() };
-        let load = (0..512).map(|block| Load { first_rank: block * 2048, ranks: 2048, compute: spread, mpi: spread, wait: spread });
+        let load = (0..512).map(|block| Load {
+            first_rank: block * 2048,
+            ranks: 2048,
+            compute: spread,
+            mpi: spread,
+            wait: spread,
+        });
         let bins = |start: u128| (0..512).map(|bin| (start + bin * 7919) % (1 << 50)).collect();
         // As many pairs as a report has, all over the matrix.
-        let cells = (0..1u32 << 16).map(|pair| (pair.wrapping_mul(40_503) % 4096, pair % 4096, 1, 1 << (pair % 40))).collect();
+        let cells = (0..1u32 << 16)
+            .map(|pair| (pair.wrapping_mul(40_503) % 4096, pair % 4096, 1, 1 << (pair % 40)))
+            .collect();
         let site = SiteCost {
             site: "a_rather_long_file_name.cpp:12345 a::function<with, arguments>::of_its_own".into(),
             function: "MPI_Neighbor_alltoallw".into(),
@@ -394,9 +442,9 @@ mod tests {
             collectives: Vec::new(),
         };
         let mut report = of(1 << 20, profile);
-        let cell =
-            serde_json::json!({ "use_mean": 0.123_456_789, "use_max": 0.987_654_321, "ranks": 2048, "between": [1_000_000, 1_002_047] });
-        let map = serde_json::json!({ "routers_per_cell": 64, "row": 32, "cells": vec![cell; 512], "busiest": [] });
+        let cell = serde_json::json!({ "use_mean": 0.123_456_789, "use_max": 0.987_654_321, "ranks": 2048, "between": [1_000_000, 1_002_047] });
+        let map =
+            serde_json::json!({ "routers_per_cell": 64, "row": 32, "cells": vec![cell; 512], "busiest": [] });
         report.simulated.network = Some(serde_json::json!({ "routers": 32768, "map": map }));
         let page = page(&report, &Err("none".into()));
         assert!(page.contains(
@@ -409,18 +457,46 @@ mod tests {
     #[test]
     fn rows_that_do_not_matter_are_closed() {
         let mut table = Table::new(&[("place", Align::Left), ("of all", Align::Right)]);
-        table.rows = ["97 %", "0.1 %", "<0.1 %", "0 %"].iter().map(|share| vec![format!("at {share}"), (*share).into()]).collect();
+        table.rows = ["97 %", "0.1 %", "<0.1 %", "0 %"]
+            .iter()
+            .map(|share| vec![format!("at {share}").into(), (*share).into()])
+            .collect();
         let (open, closed) = (folded(table.clone(), "of all", "here").into_string(), "2 of less than 0.1 %");
         let (before, behind) = open.split_once("<details>").expect("some are closed");
-        assert!(before.contains("at 97 %") && before.contains("at 0.1 %") && !before.contains("at &lt;0.1 %"));
+        assert!(
+            before.contains("at 97 %") && before.contains("at 0.1 %") && !before.contains("at &lt;0.1 %")
+        );
         assert!(behind.contains(closed) && behind.contains("at &lt;0.1 %") && behind.contains("at 0 %"));
         table.rows.truncate(2);
         assert!(!folded(table, "of all", "here").into_string().contains("<details>"));
     }
 
     #[test]
+    fn long_texts_stand_below_the_name_of_their_row() {
+        let numbers = [("calls", Align::Right); 8];
+        let mut table = Table::new(
+            &[&[("call site", Align::Left)], numbers.as_slice(), &[("by others", Align::Left)]].concat(),
+        );
+        let row = [TableCell::from("a.c:1")]
+            .into_iter()
+            .chain((0..8).map(|_| TableCell::count(7u32)))
+            .chain(["ring 5 us".into()]);
+        table.rows = vec![row.collect()];
+        let page = plain(&table, "here").into_string();
+        assert!(
+            page.contains("<td>a.c:1<p class=\"lost-to\">by others ring 5 us</p></td>")
+                && !page.contains(">by others</th>"),
+            "{page}"
+        );
+    }
+
+    #[test]
     fn names_of_a_program_are_texts_and_no_marks() {
         let page = page(&of(2, CallProfile::default()), &Err("<why>".into()));
-        assert!(page.contains("&lt;app&gt; &amp; &quot;co&quot;") && !page.contains("<app>") && !page.contains("<why>"));
+        assert!(
+            page.contains("&lt;app&gt; &amp; &quot;co&quot;")
+                && !page.contains("<app>")
+                && !page.contains("<why>")
+        );
     }
 }

@@ -8,7 +8,8 @@ use std::path::Path;
 /// # Errors
 /// A sentence that names the file and says what to do.
 pub fn read(path: &Path) -> Result<Report, String> {
-    let text = std::fs::read_to_string(path).map_err(|why| format!("cannot read the report {}: {why}", path.display()))?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|why| format!("cannot read the report {}: {why}", path.display()))?;
     parse(&text).map_err(|why| format!("{}: {why}", path.display()))
 }
 
@@ -16,15 +17,21 @@ fn parse(text: &str) -> Result<Report, String> {
     let value: serde_json::Value = serde_json::from_str(text)
         .map_err(|why| format!("this is no report of a run ({why}): give a file that -xsim-report has written, after the run has ended"))?;
     if value.get("simulated").is_none() {
-        return Err("this is JSON, but no report of a run: give a file that -xsim-report has written".to_owned());
+        return Err(
+            "this is JSON, but no report of a run: give a file that -xsim-report has written".to_owned()
+        );
     }
     let version = value.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
     if version != u64::from(Report::VERSION) {
-        let (own, whose) = (Report::VERSION, if version < u64::from(Report::VERSION) { "an earlier" } else { "a later" });
-        return Err(format!("this report is of version {version}, from {whose} xsim; this one reads version {own}: run the program again"));
+        let (own, whose) =
+            (Report::VERSION, if version < u64::from(Report::VERSION) { "an earlier" } else { "a later" });
+        return Err(format!(
+            "this report is of version {version}, from {whose} xsim; this one reads version {own}: run the program again"
+        ));
     }
     // Again from the text: sums may have more digits than a value of JSON keeps.
-    serde_json::from_str(text).map_err(|why| format!("this report cannot be read ({why}): run the program again"))
+    serde_json::from_str(text)
+        .map_err(|why| format!("this report cannot be read ({why}): run the program again"))
 }
 
 #[cfg(test)]

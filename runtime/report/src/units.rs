@@ -65,7 +65,10 @@ mod tests {
 
     #[test]
     fn shares_have_two_digits() {
-        assert_eq!([0, 1, 50, 994, 996, 10_000].map(|part| percent(part, 10_000)), ["0 %", "<0.1 %", "0.5 %", "9.9 %", "10 %", "100 %"]);
+        assert_eq!(
+            [0, 1, 50, 994, 996, 10_000].map(|part| percent(part, 10_000)),
+            ["0 %", "<0.1 %", "0.5 %", "9.9 %", "10 %", "100 %"]
+        );
     }
 
     #[test]
@@ -80,7 +83,10 @@ mod tests {
         ] {
             assert_eq!(short(ps), text);
         }
-        assert_eq!((bytes(0), bytes(1500), bytes(u128::MAX).ends_with("EB")), ("0 B".into(), "1.5 kB".into(), true));
+        assert_eq!(
+            (bytes(0), bytes(1500), bytes(u128::MAX).ends_with("EB")),
+            ("0 B".into(), "1.5 kB".into(), true)
+        );
         assert_eq!(
             (grouped(0), grouped(999), grouped(1000), grouped(1234567)),
             ("0".into(), "999".into(), "1,000".into(), "1,234,567".into())

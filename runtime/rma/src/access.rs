@@ -30,7 +30,7 @@ pub(crate) enum Action {
     },
     /// Gives the lock back.
     Unlock {
-        /// Whether it was for its origin alone.
+        /// `true` if it was for its origin alone.
         exclusive: bool,
     },
     /// The end of an access epoch of `MPI_Win_start`.
@@ -38,15 +38,15 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// Whether it is about its target's memory.
+    /// Returns `true` if it is about its target's memory.
     pub(crate) fn touches(self) -> bool {
         !matches!(self, Action::Lock { .. } | Action::Unlock { .. } | Action::Complete)
     }
-    /// Whether its answer has data.
+    /// Returns `true` if its answer has data.
     pub(crate) fn fetches(self) -> bool {
         matches!(self, Action::Get | Action::Fetch(_) | Action::CompareAndSwap)
     }
-    /// Whether what it finds or leaves depends on other accesses that MPI allows beside it.
+    /// Returns `true` if what it finds or leaves depends on other accesses that MPI allows beside it.
     // MPI lets accumulates of one epoch meet at one place, and each of them finds what those before left (MPI
     // 5.0 section 12.7.1): their order is seen.
     pub(crate) fn is_atomic(self) -> bool {
@@ -61,8 +61,8 @@ impl Action {
 //   lock       it alone         nobody before the unlock                        AtOnce
 //   lock       sharing          others that share it                            Ordered
 //   lock_all   sharing          likewise, the lock taken by the first access    Acquires
-// What is AtOnce needs no decision, and costs what a message costs; docs/rma.md says why no correct program can
-// tell.
+// What is AtOnce needs no decision, and costs what a message costs; docs/reference/rma.md says why no correct
+// program can tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Turn {
     /// As it arrives: no access that MPI allows beside it can tell.
@@ -75,7 +75,8 @@ pub(crate) enum Turn {
     Fence(u32),
 }
 
-/// An access as whoever has it hands it on: in place, because it has two cache lines and several owners on its way.
+/// An access as whoever has it hands it on: in place, because it has two cache lines and several owners on
+/// its way.
 pub(crate) type Held = Box<Access>;
 
 /// An access under way, or one that waits at its target.
@@ -131,12 +132,14 @@ impl Access {
     pub(crate) fn waits(self: Held) -> Arrival<Waiting> {
         Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, what: Waiting::Any(self) }
     }
-    /// Whether all that it is about is its target's memory, which others may have to have touched before: no lock, no end of an epoch.
+    /// Returns `true` if all that it is about is its target's memory, which others may have to have touched
+    /// before: no lock, no end of an epoch.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.turn == Turn::Ordered && !self.void && self.action.touches()
     }
-    /// Does what it does to the memory of its target, whose window begins at `base`; if it fetches, its data is what it found there, else nothing.
+    /// Does what it does to the memory of its target, whose window begins at `base`; if it fetches, its data
+    /// is what it found there, else nothing.
     pub(crate) fn run(&mut self, base: usize) {
         match self.action {
             Action::Put => {
@@ -195,7 +198,7 @@ pub(crate) struct Back {
 impl Back {
     /// Nobody asks.
     pub(crate) const NONE: Back = Back { channel: NIL, reply: NIL };
-    /// Whether there is an answer.
+    /// Returns `true` if there is an answer.
     pub(crate) fn is_asked(self) -> bool {
         self != Back::NONE
     }

@@ -34,11 +34,19 @@ impl Combine {
         }
     }
 
-    /// What [`Combine::code`] made.
+    /// Returns what [`Combine::code`] made.
     pub(crate) fn of([op, value, index]: [u8; 3]) -> Combine {
-        let op = Predefined::ALL.iter().copied().find(|known| *known as u8 == op).expect("the operation of another process");
+        let op = Predefined::ALL
+            .iter()
+            .copied()
+            .find(|known| *known as u8 == op)
+            .expect("the operation of another process");
         let value = Kind::ALL[usize::from(value)];
-        let element = if index == u8::MAX { Element::One(value) } else { Element::Pair(value, Kind::ALL[usize::from(index)]) };
+        let element = if index == u8::MAX {
+            Element::One(value)
+        } else {
+            Element::Pair(value, Kind::ALL[usize::from(index)])
+        };
         Combine { op, element }
     }
 
@@ -65,7 +73,7 @@ impl Combine {
         memory::write(at, piece);
     }
 
-    /// What so many bytes are when `data` is combined into them.
+    /// Returns what so many bytes are when `data` is combined into them.
     pub(crate) fn short(self, data: [u64; 2], before: [u64; 2], bytes: usize) -> [u64; 2] {
         match self.op {
             Predefined::NoOp => before,
@@ -79,8 +87,8 @@ impl Combine {
     }
 
     /// Combines `data` into the memory at `place`.
-    // Nothing is answered, so that what was there need not be kept: a large accumulate goes through a page at a
-    // time.
+    // Nothing is answered, so that what was there need not be kept: a large accumulate goes through a page at
+    // a time.
     pub(crate) fn apply(self, place: &Place, base: usize, data: &[u8]) {
         match self.op {
             Predefined::NoOp => {}
@@ -112,7 +120,7 @@ const FEW: usize = 64;
 // An eighth of the nearest cache: memory, operand and the piece stay in it together.
 const PIECE: usize = 4096;
 
-/// What is in the program's memory from there on, [`SHORT`] bytes at most.
+/// Returns what is in the program's memory from there on, [`SHORT`] bytes at most.
 #[inline]
 pub(crate) fn few(from: Addr, bytes: usize) -> Bytes {
     Bytes::from_buf_and_len(spread(memory::load_short(from, bytes)), bytes)
@@ -128,14 +136,14 @@ fn spread(words: [u64; 2]) -> [u8; SHORT] {
     bytes
 }
 
-/// What [`spread`] made bytes of.
+/// Returns what [`spread`] made bytes of.
 #[inline]
 fn gathered(bytes: [u8; SHORT]) -> [u64; 2] {
     let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
     [word(0), word(8)]
 }
 
-/// What is in the memory at `place`.
+/// Returns what is in the memory at `place`.
 pub(crate) fn fetch(place: &Place, base: usize) -> Bytes {
     if place.blocks.is_none() && place.bytes <= SHORT as u64 {
         return few(Addr(base).offset(place.at), place.bytes as usize);
@@ -173,7 +181,9 @@ mod tests {
         assert_eq!(look.fetch(&place, base, &[])[..], 12i64.to_ne_bytes());
         let set = Combine { op: Predefined::Replace, ..sum };
         set.apply(&place, base, &3i64.to_ne_bytes());
-        let swap = |one: i64, other: i64| compare_and_swap(&place, base, &[one.to_ne_bytes(), other.to_ne_bytes()].concat());
+        let swap = |one: i64, other: i64| {
+            compare_and_swap(&place, base, &[one.to_ne_bytes(), other.to_ne_bytes()].concat())
+        };
         assert_eq!(swap(4, 9)[..], 3i64.to_ne_bytes());
         assert_eq!(swap(3, 9)[..], 3i64.to_ne_bytes());
         assert_eq!(memory, 9);
@@ -184,10 +194,13 @@ mod tests {
         let max = Combine { op: Predefined::Max, element: Element::Pair(Kind::F64, Kind::I32) };
         let max = Combine { op: Predefined::Maxloc, ..max };
         let pairs = |value: f64| {
-            (0..1000i32).flat_map(move |index| [&(value * f64::from(index % 3)).to_ne_bytes()[..], &index.to_ne_bytes()].concat())
+            (0..1000i32).flat_map(move |index| {
+                [&(value * f64::from(index % 3)).to_ne_bytes()[..], &index.to_ne_bytes()].concat()
+            })
         };
         let (mut memory, data): (Vec<u8>, Vec<u8>) = (pairs(1.0).collect(), pairs(-1.0).collect());
-        let (place, base) = (Place { at: 0, bytes: memory.len() as u64, blocks: None }, memory.as_mut_ptr() as usize);
+        let (place, base) =
+            (Place { at: 0, bytes: memory.len() as u64, blocks: None }, memory.as_mut_ptr() as usize);
         let mut expected = memory.clone();
         max.kernel()(&data, &mut expected);
         max.apply(&place, base, &data);

@@ -1,7 +1,9 @@
 //! Windows of which a member has failed: nothing that waits on one comes to an end any more.
 //!
-//! Who has what lock, whose accesses have been served, what their memory holds: with a member gone nobody knows for certain. So whatever waits on the window when
-//! its rank gets to know ends then, with an error, and what would wait later is refused (`mpi/call/rma.rs`). What such a wait was for may still come: its entry stays.
+//! Who has what lock, whose accesses have been served, what their memory holds: with a member gone nobody
+//! knows for certain. So whatever waits on the window when its rank gets to know ends then, with an error,
+//! and what would wait later is refused (`mpi/call/rma.rs`). What such a wait was for may still come: its
+//! entry stays.
 
 use crate::access::NIL;
 use crate::serve::comm_index;
@@ -11,10 +13,11 @@ use engine::Time;
 use message::Messages;
 use message::faults::Fault;
 use objects::Objects;
-use objects::error::Result;
+use objects::error::{FailureScope, Result};
 
 impl Rma {
-    /// What waits of `rank` on windows with a member that is known at `now` to have failed ends with an error.
+    /// Ends with an error what waits of `rank` on windows with a member that is known at `now` to have
+    /// failed.
     // O(waits of all ranks), once a failure and rank.
     pub fn break_off(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, now: Time) {
         let waits = self
@@ -25,11 +28,16 @@ impl Rma {
         let replies = self.replies.iter().filter(|(_, reply)| reply.origin == rank);
         let replies = replies.map(|(index, reply)| (reply.win, [index, Token::Reply as u32], reply.request));
         let exposures = self.exposures.iter().filter(|((_, of), _)| *of == rank);
-        let exposures = exposures.map(|(&(win, _), exposure)| (win, [win, Token::Exposure as u32], exposure.request));
-        let mut all: Vec<(u32, [u32; 2], u32)> = waits.chain(replies).chain(exposures).filter(|(.., request)| *request != NIL).collect();
+        let exposures =
+            exposures.map(|(&(win, _), exposure)| (win, [win, Token::Exposure as u32], exposure.request));
+        let mut all: Vec<(u32, [u32; 2], u32)> =
+            waits.chain(replies).chain(exposures).filter(|(.., request)| *request != NIL).collect();
         all.sort_unstable();
         for (win, [index, kind], request) in all {
-            let Some(fault) = messages.fault_of_members(objects, comm_index(objects.wins.at(win)), now) else { continue };
+            let Some(fault) = messages.fault_of_members(objects, comm_index(objects.wins.at(win)), now)
+            else {
+                continue;
+            };
             if !messages.break_request(request, now) {
                 continue;
             }
@@ -38,7 +46,7 @@ impl Rma {
                 Token::Reply => self.replies[index].request = NIL,
                 Token::Exposure | Token::Sync => {}
             }
-            self.broken.insert((rank, index, kind), Fault { known: now, ..fault });
+            self.broken.insert((rank, index, kind), (win, Fault { known: now, ..fault }));
         }
     }
 
@@ -47,8 +55,10 @@ impl Rma {
         if self.broken.is_empty() {
             return Ok(());
         }
-        match self.broken.remove(&(messages.current, index, kind)) {
-            Some(fault) => Err(messages.tell_failure(fault).after_entry()),
+        match self.broken.remove(&(messages.me(), index, kind)) {
+            Some((win, fault)) => {
+                Err(messages.tell_failure(fault).after_entry().within(FailureScope::Win(win)))
+            }
             None => Ok(()),
         }
     }
@@ -56,14 +66,15 @@ impl Rma {
     /// The mounted rank gives a window back without the others: what they still do there finds no memory.
     // What is under way has its place in the window's state, which so stays for good.
     pub fn abandon(&mut self, messages: &Messages, objects: &Objects, win: u32) {
-        self.gone.insert((win, messages.current));
+        self.gone.insert((win, messages.me()));
         self.abandoned.insert(comm_index(objects.wins.at(win)));
     }
 
-    /// Whether a rank's memory in a window is there, whoever reaches it: the rank has neither given it back nor, where only it reaches the memory, failed.
+    /// Returns `true` if a rank's memory in a window is there, whoever reaches it: the rank has neither given
+    /// it back nor, where only it reaches the memory, failed.
     #[inline]
     pub(crate) fn has_memory(&self, messages: &Messages, win: u32, target: u32, is_reachable: bool) -> bool {
-        let Some(faults) = &messages.faults else { return true };
+        let Some(faults) = messages.faults() else { return true };
         !self.gone.contains(&(win, target)) && (is_reachable || !faults.has_failed(target))
     }
 }

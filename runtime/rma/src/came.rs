@@ -1,5 +1,6 @@
-//! When something came that a rank waits for, and because of whom it did not come earlier: what profiles tell late posts, early waits and lock contention by
-//! (`-xsim-profile`, docs/report.md). No virtual time depends on the second.
+//! When something came that a rank waits for, and because of whom it did not come earlier: what profiles tell
+//! late posts, early waits and lock contention by (`-xsim-profile`, docs/reference/report.md). No virtual
+//! time depends on the second.
 
 use engine::Time;
 use engine::record::{Put, Take};
@@ -7,7 +8,8 @@ use observe::waiting::{Cause, Side};
 use std::cmp::Reverse;
 
 /// When which rank did what something else followed from.
-// An access, a post or a completion follows from its rank's call; what waited for a lock from its giving back, which messages may have to be under way for.
+// An access, a post or a completion follows from its rank's call; what waited for a lock from its giving
+// back, which messages may have to be under way for.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Act {
     pub(crate) at: Time,
@@ -34,7 +36,7 @@ impl Act {
 }
 
 impl Came {
-    /// What came at `at`, and it is not known because of whom.
+    /// Returns what came at `at`, and it is not known because of whom.
     pub(crate) fn at(at: Time) -> Came {
         Came { at, after: Act::default() }
     }

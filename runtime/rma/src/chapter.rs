@@ -1,4 +1,5 @@
-//! Windows as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of them.
+//! Windows as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of
+//! them.
 
 use crate::access::Waiting;
 use crate::deferred::{Mounted, Pieces};
@@ -53,7 +54,7 @@ impl Chapter for Rma {
     }
     fn finish(&mut self, messages: &mut Messages, objects: &Objects, token: Words) -> Result<Status> {
         let [index, kind] = token;
-        let me = messages.current;
+        let me = messages.me();
         if let Err(failure) = self.take_broken(messages, token) {
             if Token::of(kind) == Token::Exposure {
                 self.exposures.remove(&(index, me));
@@ -109,7 +110,10 @@ impl Chapter for Rma {
             Token::Reply => "an access that was asked for".to_owned(),
             Token::Exposure => {
                 let exposure = self.exposures.get(&(index, rank))?;
-                format!("{} of {} ranks of the group have not called MPI_Win_complete", exposure.left, exposure.size)
+                format!(
+                    "{} of {} ranks of the group have not called MPI_Win_complete",
+                    exposure.left, exposure.size
+                )
             }
             Token::Sync => "a change of its memory".to_owned(),
         };
@@ -129,14 +133,15 @@ impl Chapter for Rma {
 }
 
 impl Rma {
-    /// What a blocked rank waits for.
+    /// Returns what a blocked rank waits for.
     fn text(&self, rank: u32, wait: u32) -> Option<String> {
         let state = self.waits.get(wait)?;
         let win = state.win;
         Some(match state.purpose {
             Purpose::Lock(target) => lock_text(target, &self.holders(win, target)),
             Purpose::Start => {
-                let mut missing: Vec<u32> = self.starts.iter().filter(|(_, other)| **other == wait).map(|(key, _)| key.2).collect();
+                let mut missing: Vec<u32> =
+                    self.starts.iter().filter(|(_, other)| **other == wait).map(|(key, _)| key.2).collect();
                 missing.sort_unstable();
                 format!("MPI_Win_post of {}", ranks_text(&missing))
             }
@@ -144,11 +149,13 @@ impl Rma {
                 let origin = self.origins.get((win, rank))?;
                 let all = origin.flush == Some(wait);
                 let waits = |channel: &&u32| {
-                    let channel = &self.channels[**channel];
-                    channel.wait == wait || all && channel.outstanding != 0
+                    let (data, channel) = (self.data.get(**channel as usize), &self.channels[**channel]);
+                    let for_data = channel.fetched && data.is_some_and(|data| data.wait == wait);
+                    channel.wait == wait || for_data || all && channel.outstanding != 0
                 };
                 let channels = origin.channels.values();
-                let mut targets: Vec<u32> = channels.filter(waits).map(|&channel| self.channels[channel].target).collect();
+                let mut targets: Vec<u32> =
+                    channels.filter(waits).map(|&channel| self.channels[channel].target).collect();
                 targets.sort_unstable();
                 let held = targets.first().map_or_else(String::new, |&target| self.holders(win, target));
                 format!("accesses to {}{held}", ranks_text(&targets))
@@ -158,12 +165,12 @@ impl Rma {
         })
     }
 
-    /// Who has a target's lock, if this process knows.
+    /// Returns who has a target's lock, if this process knows.
     fn holders(&self, win: u32, target: u32) -> String {
         self.locks.get(&(win, target)).map_or_else(String::new, Lock::holders)
     }
 
-    /// What a wait for a target's lock is called on all processes.
+    /// Returns what a wait for a target's lock is called on all processes.
     fn name(&self, objects: &Objects, wait: u32) -> Option<Vec<u8>> {
         let state = self.waits.get(wait)?;
         let Purpose::Lock(target) = state.purpose else { return None };

@@ -1,11 +1,13 @@
-//! Accesses to memory that only its mounted rank reaches, its globals and its stack: the main loop mounts the rank before anybody runs.
+//! Accesses to memory that only its mounted rank reaches, its globals and its stack: the main loop mounts the
+//! rank before anybody runs.
 
 use crate::access::Waiting;
 use engine::Time;
 use message::chapter::Errand;
 
 /// Accesses to be done while their target is mounted, in their order.
-// Holds the accesses whole, and finds what it finds in them: nothing of the world is borrowed while the target is mounted.
+// Holds the accesses whole, and finds what it finds in them: nothing of the world is borrowed while the
+// target is mounted.
 pub(crate) struct Pieces {
     pub(crate) target: u32,
     /// Where the target's memory begins.
@@ -15,7 +17,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Whether accesses to this memory of this rank belong to it.
+    /// Returns `true` if accesses to this memory of this rank belong to it.
     pub(crate) fn is_of(&self, target: u32, base: usize) -> bool {
         self.target == target && self.base == base
     }
@@ -26,9 +28,8 @@ pub(crate) struct Mounted(pub(crate) Vec<Pieces>);
 
 impl Errand for Mounted {
     fn run(&mut self, mounted: &mut dyn FnMut(u32, &mut dyn FnMut())) {
-        // Targets do not see each other's memory: each is mounted once.
-        // A stable sort: of one target the order in which it was decided stays. O(pieces log pieces) against a
-        // switch of images for each.
+        // Targets do not see each other's memory: each is mounted once. A stable sort: of one target the
+        // order in which it was decided stays. O(pieces log pieces) against a switch of images for each.
         self.0.sort_by_key(|pieces| pieces.target);
         for pieces in self.0.chunk_by_mut(|one, other| one.target == other.target) {
             mounted(pieces[0].target, &mut || {

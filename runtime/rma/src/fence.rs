@@ -24,9 +24,9 @@ impl Bits {
 }
 
 /// The fences of a window.
-// entered by some --> entered by all here (`epoch` counts) --> closed: all that was sent is here --> applied (`applied` counts)
-// Members elsewhere may be one epoch ahead, since a fence's barrier lets them go before this process has heard
-// of all: hence the maps by epoch.
+// entered by some --> entered by all here (`epoch` counts) --> closed: all that was sent is here --> applied
+// (`applied` counts) Members elsewhere may be one epoch ahead, since a fence's barrier lets them go before
+// this process has heard of all: hence the maps by epoch.
 #[derive(Default)]
 pub(crate) struct Fence {
     /// Fences that all members of the process have entered: the number of the epoch that the last one began.
@@ -49,7 +49,8 @@ pub(crate) struct Fence {
     /// Accesses whose turn has come and that are not in their target's memory, by epoch and target.
     // Some accesses wait until their target is mounted; the epoch is over when the last of these is done.
     pub(crate) touching: BTreeMap<u32, FxHashMap<u32, u32>>,
-    /// When the last access of an epoch came to each target, by epoch: the last that was applied, and those since.
+    /// When the last access of an epoch came to each target, by epoch: the last that was applied, and those
+    /// since.
     pub(crate) exits: BTreeMap<u32, FxHashMap<u32, Time>>,
     /// Ranks that are through the barrier, and what they wait with.
     pub(crate) waiting: Vec<(u32, u32)>,
@@ -89,25 +90,32 @@ impl Fence {
         *exit = at.max(*exit);
         less(&mut self.touching, epoch, target);
     }
-    /// Whether all members have ended the epoch, those elsewhere included, so that all that there is of it is known.
+    /// Returns `true` if all members have ended the epoch, those elsewhere included, so that all that there
+    /// is of it is known.
     pub(crate) fn is_closed(&self, epoch: u32) -> bool {
         let others = self.others.as_ref().map_or(0, |others| others.len() as u32);
         self.epoch > epoch && self.marks.get(&epoch).copied().unwrap_or_default() >= others
     }
-    /// Whether an epoch that members have ended is over for a rank: all of it is in the rank's memory.
+    /// Returns `true` if an epoch that members have ended is over for a rank: all of it is in the rank's
+    /// memory.
     pub(crate) fn is_over_for(&self, epoch: u32, rank: u32) -> bool {
-        let has = |all: &BTreeMap<u32, FxHashMap<u32, u32>>| all.get(&epoch).is_some_and(|by_target| by_target.contains_key(&rank));
+        let has = |all: &BTreeMap<u32, FxHashMap<u32, u32>>| {
+            all.get(&epoch).is_some_and(|by_target| by_target.contains_key(&rank))
+        };
         self.applied > epoch || self.is_closed(epoch) && !has(&self.expected) && !has(&self.touching)
     }
-    /// Whether an epoch has begun for a rank, so that what comes may touch its memory: the one before is over for it.
+    /// Returns `true` if an epoch has begun for a rank, so that what comes may touch its memory: the one
+    /// before is over for it.
     pub(crate) fn is_open_for(&self, epoch: u32, rank: u32) -> bool {
         epoch.checked_sub(1).is_none_or(|before| self.is_over_for(before, rank))
     }
-    /// Whether nothing is left of an epoch that is closed.
+    /// Returns `true` if nothing is left of an epoch that is closed.
     pub(crate) fn is_over(&self, epoch: u32) -> bool {
-        !self.expected.contains_key(&epoch) && !self.touching.contains_key(&epoch) && !self.kept.contains_key(&epoch)
+        !self.expected.contains_key(&epoch)
+            && !self.touching.contains_key(&epoch)
+            && !self.kept.contains_key(&epoch)
     }
-    /// When the last access of an epoch came to a rank, if any did.
+    /// Returns when the last access of an epoch came to a rank, if any did.
     pub(crate) fn exit(&self, epoch: u32, rank: u32) -> Option<Time> {
         self.exits.get(&epoch)?.get(&rank).copied()
     }

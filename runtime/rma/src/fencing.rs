@@ -1,5 +1,6 @@
-//! Epochs between fences (MPI 5.0 section 12.5.1). What is accessed in one is applied when it closes: when all members of the process have entered the
-//! fence and nothing is under way, in the order of arrivals. Until then no member goes on.
+//! Epochs between fences (MPI 5.0 section 12.5.1). What is accessed in one is applied when it closes: when
+//! all members of the process have entered the fence and nothing is under way, in the order of arrivals.
+//! Until then no member goes on.
 
 use crate::access::{Access, Held};
 use crate::came::Came;
@@ -21,15 +22,23 @@ impl Rma {
     ///
     /// # Errors
     /// `MPI_ERR_WIN`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` in an epoch of another kind.
-    // Checked in full before the barrier: a member that is refused must not leave the others with a fence half
-    // entered.
-    pub fn enter_fence(&mut self, messages: &mut Messages, objects: &Objects, win: usize, assert: i32) -> Result {
+    // Checked in full before the barrier: a member that is refused must not leave the others with a fence
+    // half entered.
+    pub fn enter_fence(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        win: usize,
+        assert: i32,
+    ) -> Result {
         let index = objects.wins.index(&objects.comms, win)?;
         check::assertion(assert, check::FENCE.0, check::FENCE.1)?;
-        let me = messages.current;
+        let me = messages.me();
         self.is_in_no_epoch(index, me, "MPI_Win_fence")?;
         if self.exposures.contains_key(&(index, me)) {
-            return Err(unsynchronized("the window is exposed by MPI_Win_post: call MPI_Win_wait before MPI_Win_fence"));
+            return Err(unsynchronized(
+                "the window is exposed by MPI_Win_post: call MPI_Win_wait before MPI_Win_fence",
+            ));
         }
         self.drop_channels(index, me);
         let comm = objects.comms.at(comm_index(objects.wins.at(index)));
@@ -58,35 +67,51 @@ impl Rma {
     }
 
     /// Another process has closed an epoch.
-    pub(crate) fn closed_elsewhere(&mut self, messages: &mut Messages, objects: &Objects, win: u32, epoch: u32) {
+    pub(crate) fn closed_elsewhere(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        win: u32,
+        epoch: u32,
+    ) {
         *self.fences.entry(win).or_default().marks.entry(epoch).or_default() += 1;
         self.apply(messages, objects, win, epoch);
     }
 
-    /// An access of an epoch is there. By a formula it is known when it left, and waits for the end of its epoch, when all of them are put in order; over a shared network
-    /// they come in order, and touch memory when they come.
-    // Before a rank's epoch has begun, what others have sent to it in that waits: something of the epoch before may be under way.
-    pub(crate) fn arrive_in_fence(&mut self, messages: &mut Messages, objects: &Objects, access: Held, epoch: u32) {
-        let (win, target) = (access.win, access.target);
-        let fence = self.fences.entry(win).or_default();
-        if !messages.by_time() {
-            return fence.keep(epoch, access);
-        }
+    /// Keeps an access until its epoch ends, when all are put in order: by a formula it is known when it
+    /// left.
+    pub(crate) fn keep_in_fence(&mut self, access: Held, epoch: u32) {
+        self.fences.entry(access.win).or_default().keep(epoch, access);
+    }
+
+    /// Touches memory with what came over a shared network, in its turn: before the end of the epoch, as an
+    /// answer leaves at that time.
+    // Before a rank's epoch has begun, what others have sent to it in that waits: something of the epoch
+    // before may be under way.
+    pub(crate) fn arrive_in_fence(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        access: Held,
+        epoch: u32,
+    ) {
         // What has waited longer is first.
         self.open_epochs(messages, objects);
-        let fence = self.fences.entry(win).or_default();
-        fence.landed(epoch, target);
-        match fence.is_open_for(epoch, target) {
+        let fence = self.fences.entry(access.win).or_default();
+        fence.landed(epoch, access.target);
+        match fence.is_open_for(epoch, access.target) {
             true => self.touch_in_fence(messages, objects, access, epoch),
             false => fence.keep(epoch, access),
         }
     }
 
-    /// An access of an epoch that has begun for its target touches its memory, when it came or when the epoch began.
+    /// An access of an epoch that has begun for its target touches its memory, when it came or when the epoch
+    /// began.
     fn touch_in_fence(&mut self, messages: &mut Messages, objects: &Objects, access: Held, epoch: u32) {
         let fence = self.fences.entry(access.win).or_default();
         fence.touches(epoch, access.target);
-        let begun = epoch.checked_sub(1).and_then(|before| fence.exit(before, access.target)).unwrap_or_default();
+        let begun =
+            epoch.checked_sub(1).and_then(|before| fence.exit(before, access.target)).unwrap_or_default();
         let at = access.arrival.max(begun);
         self.touch(messages, objects, access, at);
     }
@@ -94,9 +119,12 @@ impl Rma {
     /// Epochs have begun for ranks: what waited for that has its turn.
     pub(crate) fn open_epochs(&mut self, messages: &mut Messages, objects: &Objects) {
         while let Some((win, epoch)) = self.opened.pop() {
-            let Some(kept) = self.fences.get_mut(&win).and_then(|fence| fence.kept.remove(&epoch)) else { continue };
+            let Some(kept) = self.fences.get_mut(&win).and_then(|fence| fence.kept.remove(&epoch)) else {
+                continue;
+            };
             let fence = &self.fences[&win];
-            let (open, shut): (Vec<Held>, Vec<Held>) = kept.into_iter().partition(|access| fence.is_open_for(epoch, access.target));
+            let (open, shut): (Vec<Held>, Vec<Held>) =
+                kept.into_iter().partition(|access| fence.is_open_for(epoch, access.target));
             if !shut.is_empty() {
                 self.fences.entry(win).or_default().kept.insert(epoch, shut);
             }
@@ -114,7 +142,7 @@ impl Rma {
             return;
         }
         fence.exits.retain(|&other, _| other >= epoch);
-        if !messages.by_time() {
+        if !messages.fabric().is_shared() {
             let mut accesses = fence.kept.remove(&epoch).unwrap_or_default();
             // Arrival decides between accumulates to one place, and so does between puts that a wrong program
             // makes: alike on any number of processes.
@@ -131,7 +159,13 @@ impl Rma {
     }
 
     /// An access of an epoch has touched its target's memory.
-    pub(crate) fn touched_in_fence(&mut self, messages: &mut Messages, access: &mut Access, epoch: u32, at: Time) {
+    pub(crate) fn touched_in_fence(
+        &mut self,
+        messages: &mut Messages,
+        access: &mut Access,
+        epoch: u32,
+        at: Time,
+    ) {
         self.fences.entry(access.win).or_default().touched(epoch, access.target, at);
         if access.back.is_asked() {
             self.answer(messages, access, at);
@@ -139,25 +173,27 @@ impl Rma {
         self.wake_after_fence(messages, access.win);
     }
 
-    /// Ranks that wait behind a fence's barrier go on for whom its epoch is over, and the next epoch begins for them.
+    /// Ranks that wait behind a fence's barrier go on for whom its epoch is over, and the next epoch begins
+    /// for them.
     fn wake_after_fence(&mut self, messages: &mut Messages, win: u32) {
         let fence = self.fences.entry(win).or_default();
         let epoch = fence.applied;
         if !fence.is_closed(epoch) {
             return;
         }
-        if messages.by_time() && fence.kept.contains_key(&(epoch + 1)) {
+        if messages.fabric().is_shared() && fence.kept.contains_key(&(epoch + 1)) {
             self.opened.push((win, epoch + 1));
         }
         if fence.is_over(epoch) {
             fence.applied += 1;
             fence.marks.remove(&epoch);
-        } else if fence.waiting.is_empty() || !messages.by_time() {
+        } else if fence.waiting.is_empty() || !messages.fabric().is_shared() {
             // By a formula all of an epoch has its turn together: nobody is looked through for each access.
             return;
         }
         let over = |fence: &Fence, rank| fence.is_over_for(epoch, rank);
-        let (over, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut fence.waiting).into_iter().partition(|&(rank, _)| over(fence, rank));
+        let (over, waiting): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut fence.waiting).into_iter().partition(|&(rank, _)| over(fence, rank));
         fence.waiting = waiting;
         for (rank, wait) in over {
             let exit = self.fences[&win].exit(epoch, rank).unwrap_or_default();
@@ -165,12 +201,18 @@ impl Rma {
         }
     }
 
-    /// The second half of `MPI_Win_fence`, after its barrier: the handle of a request to wait for, unless all is there.
-    // Two things may be missing though the barrier is over: what arrives here later than the barrier's messages
-    // did, and data that the rank itself has asked for.
-    pub fn leave_fence(&mut self, messages: &mut Messages, objects: &Objects, win: usize) -> Result<Option<usize>> {
+    /// The second half of `MPI_Win_fence`, after its barrier: the handle of a request to wait for, unless all
+    /// is there.
+    // Two things may be missing though the barrier is over: what arrives here later than the barrier's
+    // messages did, and data that the rank itself has asked for.
+    pub fn leave_fence(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        win: usize,
+    ) -> Result<Option<usize>> {
         let index = objects.wins.index(&objects.comms, win)?;
-        let me = messages.current;
+        let me = messages.me();
         let fence = self.fences.entry(index).or_default();
         let over = fence.is_over_for(fence.epoch - 1, me);
         let origin = self.origins.get_mut((index, me));
@@ -213,7 +255,9 @@ impl Rma {
             return Err(unsynchronized(format!("an epoch of locks is open: call {way_out} before {call}")));
         }
         if origin.started.is_some() {
-            return Err(unsynchronized(format!("an epoch of MPI_Win_start is open: call MPI_Win_complete before {call}")));
+            return Err(unsynchronized(format!(
+                "an epoch of MPI_Win_start is open: call MPI_Win_complete before {call}"
+            )));
         }
         Ok(())
     }
@@ -221,7 +265,7 @@ impl Rma {
 
 /// The other processes with members of a window.
 fn other_processes(messages: &Messages, objects: &Objects, win: u32) -> Rc<[u32]> {
-    let Some(remote) = &messages.remote else { return Rc::new([]) };
+    let Some(remote) = messages.peers().remote() else { return Rc::new([]) };
     let comm = objects.comms.at(comm_index(objects.wins.at(win)));
     if comm.is_self {
         return Rc::new([]);

@@ -62,7 +62,7 @@ pub struct Asked {
     pub buffer: Buffer,
     /// The target's.
     pub target: Target,
-    /// Whether the program wants to complete it by a request.
+    /// `true` if the program wants to complete it by a request.
     pub wants_request: bool,
 }
 
@@ -80,8 +80,8 @@ impl Rma {
     /// The mounted rank's access: the handle of a request if one is wanted, which only epochs of locks may.
     ///
     /// # Errors
-    /// `MPI_ERR_WIN`, `MPI_ERR_RANK`, `MPI_ERR_COUNT`, `MPI_ERR_TYPE`, `MPI_ERR_BUFFER`, `MPI_ERR_OP`, `MPI_ERR_DISP`, `MPI_ERR_RMA_RANGE`,
-    /// `MPI_ERR_RMA_SYNC`.
+    /// `MPI_ERR_WIN`, `MPI_ERR_RANK`, `MPI_ERR_COUNT`, `MPI_ERR_TYPE`, `MPI_ERR_BUFFER`, `MPI_ERR_OP`,
+    /// `MPI_ERR_DISP`, `MPI_ERR_RMA_RANGE`, `MPI_ERR_RMA_SYNC`.
     // Everything that can be wrong is found here, at the origin and in its call: a target has nobody whom it
     // could tell.
     pub fn issue(&mut self, messages: &mut Messages, objects: &Objects, asked: &Asked) -> Result<usize> {
@@ -91,11 +91,11 @@ impl Rma {
             return Ok(REQUEST_SENT);
         }
         let (_, _, to) = objects.comms.partner(objects.wins.at(index).comm, target.rank, "target_rank")?;
-        let pair = Pair { win: index, me: messages.current, to };
+        let pair = Pair { win: index, me: messages.me(), to };
         let datatype = objects.types.usable(pair.me, target.datatype)?;
         let action = action(messages, objects, operation, datatype, target)?;
-        // The payload is taken out at once. So an origin may change its buffer whenever MPI lets it, and local
-        // completion costs nothing.
+        // The payload is taken out at once. So an origin may change its buffer whenever MPI lets it, and
+        // local completion costs nothing.
         let data = payload(objects, operation, action, buffer)?;
         let result = result(objects, operation, buffer)?;
         let place = self.place(messages, objects, pair, target, datatype)?;
@@ -110,9 +110,19 @@ impl Rma {
     }
 
     /// The target's memory, if it is in the window.
-    fn place(&self, messages: &Messages, objects: &Objects, pair: Pair, target: Target, datatype: &Datatype) -> Result<Place> {
+    fn place(
+        &self,
+        messages: &Messages,
+        objects: &Objects,
+        pair: Pair,
+        target: Target,
+        datatype: &Datatype,
+    ) -> Result<Place> {
         let Ok(count) = u64::try_from(target.count) else {
-            return Err(Failure::new(ErrorClass::COUNT, format!("target_count {} is negative", target.count)));
+            return Err(Failure::new(
+                ErrorClass::COUNT,
+                format!("target_count {} is negative", target.count),
+            ));
         };
         let bytes = datatype.bytes(count)?;
         let win = objects.wins.at(pair.win);
@@ -130,7 +140,9 @@ impl Rma {
         };
         let place = Place::of(at, count, datatype, bytes);
         match place.span() {
-            Some((first, last)) if first < 0 || last as u64 > size => Err(outside(target, unit, size, (first, last))),
+            Some((first, last)) if first < 0 || last as u64 > size => {
+                Err(outside(target, unit, size, (first, last)))
+            }
             _ => Ok(place),
         }
     }
@@ -144,7 +156,10 @@ impl Rma {
         }
         Err(Failure::new(
             ErrorClass::RMA_RANGE,
-            format!("the target has not attached the {} bytes from {first:#x} on: attach them with MPI_Win_attach", last - first),
+            format!(
+                "the target has not attached the {} bytes from {first:#x} on: attach them with MPI_Win_attach",
+                last - first
+            ),
         ))
     }
 
@@ -157,10 +172,18 @@ impl Rma {
             channel = origin.channels.get(&pair.to).copied();
             let state = channel.map(|channel| &self.channels[channel]);
             if let Some(Channel { hold, .. }) = state.filter(|state| state.hold != Hold::None) {
-                return Ok(Way { hold: *hold, turn: if *hold == Hold::Exclusive { Turn::AtOnce } else { Turn::Ordered }, channel });
+                return Ok(Way {
+                    hold: *hold,
+                    turn: if *hold == Hold::Exclusive { Turn::AtOnce } else { Turn::Ordered },
+                    channel,
+                });
             }
             if let Some(hold) = origin.locked_all {
-                return Ok(Way { hold, turn: if hold == Hold::Lazy { Turn::Acquires } else { Turn::Ordered }, channel });
+                return Ok(Way {
+                    hold,
+                    turn: if hold == Hold::Lazy { Turn::Acquires } else { Turn::Ordered },
+                    channel,
+                });
             }
             if let Some(started) = &origin.started {
                 if started.binary_search(&pair.to).is_err() {
@@ -171,7 +194,11 @@ impl Rma {
                 // Once one access to a target waits for its order, those behind it do so too: accesses of one
                 // origin to one target keep theirs.
                 let ordered = action.is_atomic() || state.is_some_and(|state| state.ordered);
-                return Ok(Way { hold: Hold::None, turn: if ordered { Turn::Ordered } else { Turn::AtOnce }, channel });
+                return Ok(Way {
+                    hold: Hold::None,
+                    turn: if ordered { Turn::Ordered } else { Turn::AtOnce },
+                    channel,
+                });
             }
             if origin.locked != 0 {
                 return Err(unsynchronized(
@@ -179,7 +206,7 @@ impl Rma {
                 ));
             }
         }
-        let member = objects.comms.get(objects.wins.at(pair.win).comm)?.rank(messages.current);
+        let member = objects.comms.get(objects.wins.at(pair.win).comm)?.rank(messages.me());
         match self.fences.get(&pair.win).and_then(|fence| fence.epoch_of(member)) {
             Some(epoch) => Ok(Way { hold: Hold::None, turn: Turn::Fence(epoch), channel }),
             None => Err(unsynchronized(
@@ -223,7 +250,7 @@ impl Rma {
             let origin = self.origins.get_mut((pair.win, pair.me)).expect("its channel was made");
             origin.replies.push(back.reply);
             origin.unanswered += u32::from(hold == Hold::None);
-            messages.profile.message(place.bytes);
+            messages.ranks_mut().profile_mut().message(place.bytes);
         }
         let mut access = self.begin(pair, action, turn, back);
         (access.place, access.data) = (place, data);
@@ -236,7 +263,7 @@ impl Rma {
     pub(crate) fn count(&mut self, channel: u32, hold: Hold, (action, turn): (Action, Turn)) -> Back {
         let state = &mut self.channels[channel];
         let origin = self.origins.at_mut(state.origin);
-        state.used = origin.flushes + 1;
+        let before = state.uses(channel, origin.flushes, action.fetches(), &mut self.data);
         state.ordered |= turn == Turn::Ordered;
         // Every access of a lock's epoch is answered, so that a flush knows when it is done at the target;
         // of other epochs only data comes back.
@@ -245,39 +272,54 @@ impl Rma {
         }
         state.outstanding += 1;
         origin.outstanding += 1;
-        state.fetching += u32::from(action.fetches());
+        if action.fetches() {
+            self.fetches(channel, None, before);
+        }
         Back { channel, ..Back::NONE }
     }
 
-    /// A message of the mounted rank with so many bytes leaves now: when that is, and the how many-th of the rank's it is.
+    /// A message of the mounted rank with so many bytes leaves now: when that is, and the how many-th of the
+    /// rank's it is.
     #[inline(always)]
     pub(crate) fn leave(&mut self, messages: &mut Messages, me: u32, bytes: u64) -> (Time, u32) {
         let leaves = messages.inject(me);
-        messages.profile.message(bytes);
+        messages.ranks_mut().profile_mut().message(bytes);
         if self.issued.is_empty() {
-            self.issued = vec![0; messages.local as usize];
+            self.issued = vec![0; messages.ranks().local() as usize];
         }
-        let issued = &mut self.issued[(me - messages.first) as usize];
+        let issued = &mut self.issued[(me - messages.ranks().first()) as usize];
         *issued += 1;
         (leaves, *issued)
     }
 
     /// A message of the mounted rank to a target leaves now: when it arrives, if that is known.
     #[inline]
-    pub(crate) fn send(&mut self, messages: &mut Messages, objects: &Objects, channel: u32, mut access: Held) -> Option<Time> {
+    pub(crate) fn send(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        channel: u32,
+        mut access: Held,
+    ) -> Option<Time> {
         let (me, to, bytes) = (access.origin, access.target, access.data.len() as u64);
         let (leaves, sequence) = self.leave(messages, me, bytes);
         (access.sequence, access.after.at) = (sequence, leaves);
-        if messages.by_time() {
+        if messages.fabric().is_shared() {
             let index = self.accesses.insert(access);
             self.take_off(messages, objects, index);
-            messages.launch(me, to, bytes, leaves, Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] });
+            messages.launch(
+                me,
+                to,
+                bytes,
+                leaves,
+                Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] },
+            );
             return None;
         }
         let state = &mut self.channels[channel];
         // A short access never overtakes a long one before it: MPI orders accumulates of one origin (MPI 5.0
         // section 12.7.2), and all are kept so.
-        let arrival = state.latest.max(leaves + messages.wire.latency(me, to, bytes));
+        let arrival = state.latest.max(leaves + messages.fabric().latency(me, to, bytes));
         state.latest = arrival;
         access.arrival = arrival;
         if messages.is_local(to) {
@@ -289,13 +331,14 @@ impl Rma {
     }
 }
 
-/// The mounted rank and its target, if the window is one of a communicator that the rank used last, and they are right.
+/// The mounted rank and its target, if the window is one of a communicator that the rank used last, and they
+/// are right.
 // Who has a rank in the window's communicator has the window.
 #[inline]
 pub(crate) fn pair(messages: &Messages, objects: &Objects, win: usize, rank: i32) -> Option<Pair> {
     let (index, object) = objects.wins.known(win)?;
     let (_, member, to) = objects.comms.known_partner(object.comm, rank)?;
-    (object.owner.is_none() && member != u32::MAX).then_some(Pair { win: index, me: messages.current, to })
+    (object.owner.is_none() && member != u32::MAX).then_some(Pair { win: index, me: messages.me(), to })
 }
 
 /// The failure of an access to bytes that are not in the window.
@@ -310,20 +353,32 @@ fn outside(target: Target, unit: i64, size: u64, (first, last): (i64, i64)) -> B
     Failure::new(ErrorClass::RMA_RANGE, text)
 }
 
-/// What the operation of a call does, on elements of the target's datatype.
+/// Returns what the operation of a call does, on elements of the target's datatype.
 #[inline]
-pub(crate) fn action(messages: &Messages, objects: &Objects, operation: Operation, datatype: &Datatype, target: Target) -> Result<Action> {
+pub(crate) fn action(
+    messages: &Messages,
+    objects: &Objects,
+    operation: Operation,
+    datatype: &Datatype,
+    target: Target,
+) -> Result<Action> {
     let combine = |op: usize| -> Result<Combine> {
-        let operation = objects.ops.get(messages.current, op)?;
+        let operation = objects.ops.get(messages.me(), op)?;
         let Op::Predefined(op) = &**operation else {
-            return Err(Failure::new(ErrorClass::OP, "an operation of the program's own works in collectives alone; use a predefined one"));
+            return Err(Failure::new(
+                ErrorClass::OP,
+                "an operation of the program's own works in collectives alone; use a predefined one",
+            ));
         };
-        // On whatever the elements are, these two do nothing with them, and no other does where there are none.
+        // On whatever the elements are, these two do nothing with them, and no other does where there are
+        // none.
         let element = match (op, datatype.element) {
             (Predefined::Replace | Predefined::NoOp, element) => element.unwrap_or(BYTES),
             // An access of nothing is no error, whatever the operation would be on.
-            _ if datatype.size == 0 || target.count == 0 => return Ok(Combine { op: Predefined::Replace, element: BYTES }),
-            _ => op.on(datatype, || objects.types.describe(messages.current, target.datatype))?.0,
+            _ if datatype.size == 0 || target.count == 0 => {
+                return Ok(Combine { op: Predefined::Replace, element: BYTES });
+            }
+            _ => op.on(datatype, || objects.types.describe(messages.me(), target.datatype))?.0,
         };
         Ok(Combine { op: *op, element })
     };
@@ -339,7 +394,11 @@ pub(crate) fn action(messages: &Messages, objects: &Objects, operation: Operatio
             combine => Ok(Action::Accumulate(combine)),
         },
         Operation::CompareAndSwap(..) => match datatype.element {
-            Some(objects::datatype::Element::One(kind)) if datatype.is_predefined() && kind.is_comparable() => Ok(Action::CompareAndSwap),
+            Some(objects::datatype::Element::One(kind))
+                if datatype.is_predefined() && kind.is_comparable() =>
+            {
+                Ok(Action::CompareAndSwap)
+            }
             _ => Err(Failure::new(
                 ErrorClass::TYPE,
                 "MPI_Compare_and_swap takes predefined integers, logicals and bytes alone; pass one of these datatypes",
@@ -351,12 +410,16 @@ pub(crate) fn action(messages: &Messages, objects: &Objects, operation: Operatio
 /// Elements that nobody looks into.
 const BYTES: objects::datatype::Element = objects::datatype::Element::One(objects::datatype::Kind::Byte);
 
-/// What the origin brings.
+/// Returns what the origin brings.
 fn payload(objects: &Objects, operation: Operation, action: Action, buffer: Buffer) -> Result<Bytes> {
     match operation {
         Operation::Put | Operation::Accumulate(_) => Ok(pack(&view(objects, buffer)?)),
         // With `MPI_NO_OP` the origin's buffer has no meaning (MPI 5.0 section 12.3.4), and may be no memory.
-        Operation::GetAccumulate(..) if matches!(action, Action::Fetch(Combine { op: Predefined::NoOp, .. })) => Ok(Bytes::new()),
+        Operation::GetAccumulate(..)
+            if matches!(action, Action::Fetch(Combine { op: Predefined::NoOp, .. })) =>
+        {
+            Ok(Bytes::new())
+        }
         Operation::GetAccumulate(..) => Ok(pack(&view(objects, buffer)?)),
         Operation::CompareAndSwap(compare, _) => {
             let mut data = pack(&view(objects, (compare, 1, buffer.2))?);
@@ -376,7 +439,7 @@ fn pack(view: &BufferView) -> Bytes {
     Bytes::from_vec(data)
 }
 
-/// Where an answer goes.
+/// Returns where an answer goes.
 fn result(objects: &Objects, operation: Operation, buffer: Buffer) -> Result<Option<BufferView>> {
     Ok(match operation {
         Operation::Put | Operation::Accumulate(_) => None,
@@ -401,6 +464,8 @@ fn fits(data: &Bytes, result: Option<&BufferView>, place: &Place, operation: Ope
 fn unlike(mine: u64, others: u64) -> Box<Failure> {
     Failure::new(
         ErrorClass::TYPE,
-        format!("the origin's buffer has {mine} bytes of data, the target's {others}: count and datatype must give the same elements"),
+        format!(
+            "the origin's buffer has {mine} bytes of data, the target's {others}: count and datatype must give the same elements"
+        ),
     )
 }

@@ -1,7 +1,9 @@
-//! One-sided communication (MPI 5.0 chapter 12): what ranks do to each other's memory, when that happens, and what they wait for.
+//! One-sided communication (MPI 5.0 chapter 12): what ranks do to each other's memory, when that happens, and
+//! what they wait for.
 //!
-//! An access is a message of its origin to its target, which is served there without the target's help. What has an order that others can see (locks,
-//! what an atomic operation finds) is decided in the order of time; the rest follows from its origin alone. docs/rma.md has the model.
+//! An access is a message of its origin to its target, which is served there without the target's help. What
+//! has an order that others can see (locks, what an atomic operation finds) is decided in the order of time;
+//! the rest follows from its origin alone. docs/reference/rma.md has the model.
 
 pub(crate) mod access;
 pub(crate) mod atomic;
@@ -13,6 +15,7 @@ pub(crate) mod deferred;
 pub(crate) mod exposure;
 pub(crate) mod fence;
 pub(crate) mod fencing;
+pub(crate) mod flying;
 pub(crate) mod issue;
 pub(crate) mod lock;
 pub(crate) mod locking;

@@ -34,7 +34,7 @@ impl Lock {
         true
     }
 
-    /// Who has it, for a deadlock's report.
+    /// Returns who has it, for a deadlock's report.
     pub(crate) fn holders(&self) -> String {
         match (self.exclusive, self.shared) {
             (Some(rank), _) => format!(", locked by rank {rank}"),

@@ -10,7 +10,13 @@ use objects::Objects;
 
 impl Rma {
     /// A request for a target's lock is there.
-    pub(crate) fn request_lock(&mut self, messages: &mut Messages, mut access: Held, exclusive: bool, at: Time) {
+    pub(crate) fn request_lock(
+        &mut self,
+        messages: &mut Messages,
+        mut access: Held,
+        exclusive: bool,
+        at: Time,
+    ) {
         let lock = self.locks.entry((access.win, access.target)).or_default();
         if lock.queue.is_empty() && lock.take(access.origin, exclusive) {
             self.answer(messages, &mut access, at);
@@ -45,7 +51,14 @@ impl Rma {
     }
 
     /// A lock is given back: who waits first gets it.
-    pub(crate) fn release_lock(&mut self, messages: &mut Messages, objects: &Objects, mut access: Held, exclusive: bool, at: Time) {
+    pub(crate) fn release_lock(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        mut access: Held,
+        exclusive: bool,
+        at: Time,
+    ) {
         let place = (access.win, access.target);
         let lock = self.locks.entry(place).or_default();
         if lock.queue.iter().any(|waiting| waiting.origin == access.origin) {
@@ -72,9 +85,17 @@ impl Rma {
         }
     }
 
-    /// Who waits first gets the lock, if it is free for that, and what its origin sent since goes on; false if not. It was given back then, and by whom.
-    // All that waited in a row behind one giving back follows from that one: what was sent ahead takes no time of its own.
-    fn grant_next(&mut self, messages: &mut Messages, objects: &Objects, place: (u32, u32), Came { at, after }: Came) -> bool {
+    /// Grants the lock to who waits first, if it is free for that, and lets what its origin sent since go on;
+    /// false if not. It was given back then, and by whom.
+    // All that waited in a row behind one giving back follows from that one: what was sent ahead takes no
+    // time of its own.
+    fn grant_next(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        place: (u32, u32),
+        Came { at, after }: Came,
+    ) -> bool {
         let Some(lock) = self.locks.get_mut(&place) else { return false };
         let Some(first) = lock.queue.front() else { return false };
         let exclusive = first.action == Action::Lock { exclusive: true };
@@ -101,11 +122,12 @@ impl Rma {
         true
     }
 
-    /// What an origin that has just got the lock sent while it waited for it.
+    /// Returns what an origin that has just got the lock sent while it waited for it.
     // What lies behind a new request of the same origin belongs to that one's epoch.
     fn next_of(&mut self, place: (u32, u32), origin: u32) -> Option<Held> {
         let queue = &mut self.locks.get_mut(&place)?.queue;
-        let next = queue.iter().position(|waiting| waiting.origin == origin && waiting.turn == Turn::Ordered)?;
+        let next =
+            queue.iter().position(|waiting| waiting.origin == origin && waiting.turn == Turn::Ordered)?;
         let asks_anew = queue.iter().take(next).any(|waiting| waiting.origin == origin);
         if asks_anew || matches!(queue[next].action, Action::Lock { .. }) { None } else { queue.remove(next) }
     }

@@ -2,7 +2,7 @@
 
 use crate::access::NIL;
 use crate::atomic::Bytes;
-use crate::came::Came;
+use crate::came::{Act, Came};
 use crate::short::Fetched;
 use engine::Time;
 use message::view::BufferView;
@@ -18,9 +18,10 @@ pub(crate) struct Origin {
     pub(crate) locked: u32,
     /// Of `MPI_Win_lock_all`: how it takes the targets' locks.
     pub(crate) locked_all: Option<Hold>,
-    /// The ranks of `MPI_Win_start`, until `MPI_Win_complete`: world ranks in ascending order, and whether they were waited for.
+    /// The ranks of `MPI_Win_start`, until `MPI_Win_complete`: world ranks in ascending order, and whether
+    /// they were waited for.
     pub(crate) started: Option<Rc<[u32]>>,
-    /// Of the accesses of all its channels: those whose answer is awaited, and when the latest of the others' came.
+    /// The accesses of all its channels whose answer is awaited, and when the latest of the others' came.
     pub(crate) outstanding: u32,
     pub(crate) done: Came,
     /// Who waits for all of them: the first that flushes an epoch of all targets.
@@ -42,7 +43,7 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// Whether nothing is to be remembered of it.
+    /// Returns `true` if nothing is to be remembered of it.
     pub(crate) fn is_idle(&self) -> bool {
         self.locked == 0
             && self.locked_all.is_none()
@@ -78,7 +79,8 @@ pub(crate) enum Hold {
     Unchecked,
 }
 
-/// What an origin has under way to a target. Accesses of one origin to one target arrive in the order in which they were made.
+/// The accesses that an origin has under way to a target. Accesses of one origin to one target arrive in the
+/// order in which they were made.
 // For each target apart, because MPI's order and completion are between two ranks. A cache line.
 #[repr(align(64))]
 pub(crate) struct Channel {
@@ -93,16 +95,39 @@ pub(crate) struct Channel {
     pub(crate) outstanding: u32,
     pub(crate) done: Came,
     /// Of those that are awaited, those that bring data.
-    // A local flush waits for these alone: what was given away left with the call.
     pub(crate) fetching: u32,
     /// Who waits for the last answer.
     pub(crate) wait: u32,
     /// The channel that its origin's short accesses went on with after one of this channel, or none.
     pub(crate) next: u32,
-    /// If anything was accessed since the last flush, how often its origin had flushed all by then, and one more; else 0.
+    /// If anything was accessed since the last flush, how often its origin had flushed all by then, and one
+    /// more; else 0.
     pub(crate) used: u32,
-    /// Whether accesses go in the order of arrivals because of an atomic one among them.
+    /// `true` if accesses go in the order of arrivals because of an atomic one among them.
     pub(crate) ordered: bool,
+    /// `true` if any access brought data, so that there is a [`FetchedData`] of this channel.
+    pub(crate) fetched: bool,
+}
+
+/// Data that comes over a channel: what a local flush waits for, as what was given away left with the call.
+// Beside the channel, which has a cache line: most accesses bring nothing back.
+#[derive(Clone, Copy)]
+pub(crate) struct FetchedData {
+    /// When the latest came, or will as far as that is known.
+    pub(crate) latest: Came,
+    /// What waits for the last that is to come, or [`NIL`].
+    pub(crate) wait: u32,
+    /// As [`Channel::used`], of accesses that bring no data: a local flush is no flush of these.
+    pub(crate) given: u32,
+}
+
+impl FetchedData {
+    /// None has come.
+    pub(crate) const NONE: FetchedData = FetchedData {
+        latest: Came { at: Time::ZERO, after: Act { at: Time::ZERO, by: 0 } },
+        wait: NIL,
+        given: 0,
+    };
 }
 
 impl Channel {
@@ -119,7 +144,18 @@ impl Channel {
             next: NIL,
             used: 0,
             ordered: false,
+            fetched: false,
         }
+    }
+
+    /// Notes one more access over the channel, which has this index, after `flushes` of its origin. Returns
+    /// what `used` was before.
+    #[inline]
+    pub(crate) fn uses(&mut self, index: u32, flushes: u32, fetches: bool, data: &mut [FetchedData]) -> u32 {
+        if self.fetched && !fetches {
+            data[index as usize].given = flushes + 1;
+        }
+        std::mem::replace(&mut self.used, flushes + 1)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::origin::{Hold, Pair};
 use crate::serve::comm_index;
 use crate::state::Rma;
 use crate::wait::{Purpose, Token};
+use engine::Span;
 use message::Messages;
 use message::handle;
 use message::request::{Body, PROC_NULL};
@@ -30,13 +31,14 @@ impl Rma {
     /// The mounted rank and a target.
     fn pair(&self, messages: &Messages, objects: &Objects, win: u32, rank: i32) -> Result<Pair> {
         let (_, _, to) = objects.comms.partner(objects.wins.at(win).comm, rank, "rank")?;
-        Ok(Pair { win, me: messages.current, to })
+        Ok(Pair { win, me: messages.me(), to })
     }
 
     /// `MPI_Win_lock`: the handle of a request to wait for until it is granted; none if nobody is asked.
     ///
     /// # Errors
-    /// `MPI_ERR_WIN`, `MPI_ERR_LOCKTYPE`, `MPI_ERR_RANK`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` where the target is locked or another epoch is open.
+    /// `MPI_ERR_WIN`, `MPI_ERR_LOCKTYPE`, `MPI_ERR_RANK`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` where the
+    /// target is locked or another epoch is open.
     // Asked for and waited for at once. MPI would allow to wait with the first access; then an exclusive lock
     // would not be one for what the program does between the two.
     pub fn lock(
@@ -57,8 +59,11 @@ impl Rma {
         }
         let pair = self.pair(messages, objects, index, rank)?;
         if let Some(origin) = self.origins.get((index, pair.me)) {
-            if origin.channels.get(&pair.to).is_some_and(|&channel| self.channels[channel].hold != Hold::None) {
-                return Err(unsynchronized(format!("rank {rank} is locked already: call MPI_Win_unlock before it is locked again")));
+            if origin.channels.get(&pair.to).is_some_and(|&channel| self.channels[channel].hold != Hold::None)
+            {
+                return Err(unsynchronized(format!(
+                    "rank {rank} is locked already: call MPI_Win_unlock before it is locked again"
+                )));
             }
             if origin.locked_all.is_some() || origin.started.is_some() {
                 self.is_in_no_epoch(index, pair.me, "MPI_Win_lock")?;
@@ -82,7 +87,7 @@ impl Rma {
         self.origins.at_mut(state.origin).outstanding += 1;
         self.waits[wait].count = 1;
         let action = Action::Lock { exclusive: hold == Hold::Exclusive };
-        messages.profile.message(0);
+        messages.ranks_mut().profile_mut().internal_message(0);
         let back = Back { channel, ..Back::NONE };
         let access = self.begin(pair, action, Turn::Ordered, back);
         self.send(messages, objects, channel, access);
@@ -109,10 +114,16 @@ impl Rma {
     ///
     /// # Errors
     /// `MPI_ERR_WIN`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` in an access epoch.
-    pub fn lock_all(&mut self, messages: &mut Messages, objects: &Objects, win: usize, assert: i32) -> Result {
+    pub fn lock_all(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        win: usize,
+        assert: i32,
+    ) -> Result {
         let index = objects.wins.index(&objects.comms, win)?;
         check::assertion(assert, check::ACCESS.0, check::ACCESS.1)?;
-        let me = messages.current;
+        let me = messages.me();
         self.is_in_no_epoch(index, me, "MPI_Win_lock_all")?;
         self.end_fence(objects, index, me, "MPI_Win_lock_all")?;
         let hold = if assert & MPI_MODE_NOCHECK != 0 { Hold::Unchecked } else { Hold::Lazy };
@@ -121,16 +132,29 @@ impl Rma {
         Ok(())
     }
 
-    /// The lock of a target is given back behind all that was accessed; who waits does so for the answer to that, if there was anything.
-    fn unlock_channel(&mut self, messages: &mut Messages, objects: &Objects, pair: Pair, channel: u32, wait: u32) {
+    /// The lock of a target is given back behind all that was accessed; who waits does so for the answer to
+    /// that, if there was anything.
+    fn unlock_channel(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        pair: Pair,
+        channel: u32,
+        wait: u32,
+    ) {
         let state = &mut self.channels[channel];
         let origin = self.origins.at_mut(state.origin);
         let (hold, used) = (state.hold, state.used == origin.flushes + 1);
         if hold != Hold::Unchecked {
             let mut back = Back::NONE;
-            // Nobody else can hold the target's lock: what was accessed there is in its memory, and when the lock is free again is known.
-            // Then the way back of an answer is a formula, and no answer has to be made for it.
-            let known = hold == Hold::Exclusive && state.outstanding == 0 && messages.is_local(pair.to) && !messages.by_time();
+            // Nobody else can hold the target's lock: what was accessed there is in its memory, and when the
+            // lock is free again is known. Then the way back of an answer is a formula, and no answer has to
+            // be made for it. Without lookahead others see whether the rank goes on before that is decided,
+            // and it may not depend on where the target is.
+            let foreseen = hold == Hold::Exclusive
+                && !messages.fabric().is_shared()
+                && messages.fabric().lookahead(true) != Span::ZERO;
+            let known = foreseen && state.outstanding == 0 && messages.is_local(pair.to);
             if used && !known {
                 back.channel = channel;
                 state.outstanding += 1;
@@ -141,7 +165,7 @@ impl Rma {
             let arrival = self.send(messages, objects, channel, access);
             if let (true, true, Some(arrival)) = (used, known, arrival) {
                 let after = Act { at: messages.clock(pair.me), by: pair.me };
-                let done = Came { at: arrival + messages.wire.latency(pair.to, pair.me, 0), after };
+                let done = Came { at: arrival + messages.fabric().latency(pair.to, pair.me, 0), after };
                 let state = &mut self.channels[channel];
                 state.done = state.done.or_later(done);
             }
@@ -166,11 +190,41 @@ impl Rma {
         }
     }
 
+    /// Makes a wait end no earlier than when all data of a channel has come.
+    // What was given away is out of the origin's memory already.
+    fn await_data(&mut self, channel: u32, wait: u32) {
+        let state = &mut self.channels[channel];
+        if !state.fetched {
+            return;
+        }
+        let data = &mut self.data[channel as usize];
+        // Answers with data say that the accesses are done at the target, too.
+        if data.given != state.used {
+            state.used = 0;
+        }
+        if state.fetching == 0 {
+            let latest = &mut self.waits[wait].latest;
+            *latest = latest.or_later(data.latest);
+        } else if data.wait == NIL {
+            data.wait = wait;
+            self.waits[wait].count += 1;
+        } else {
+            self.beside_data.entry(channel).or_default().push(wait);
+            self.waits[wait].count += 1;
+        }
+    }
+
     /// `MPI_Win_unlock`: the handle of a request to wait for, unless all is known to be over.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`, `MPI_ERR_RANK`; `MPI_ERR_RMA_SYNC` where the target is not locked.
-    pub fn unlock(&mut self, messages: &mut Messages, objects: &Objects, win: usize, rank: i32) -> Result<Option<usize>> {
+    pub fn unlock(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        win: usize,
+        rank: i32,
+    ) -> Result<Option<usize>> {
         let index = objects.wins.index(&objects.comms, win)?;
         if rank == PROC_NULL {
             return Ok(None);
@@ -190,9 +244,14 @@ impl Rma {
     ///
     /// # Errors
     /// `MPI_ERR_WIN`; `MPI_ERR_RMA_SYNC` without `MPI_Win_lock_all`.
-    pub fn unlock_all(&mut self, messages: &mut Messages, objects: &Objects, win: usize) -> Result<Option<usize>> {
+    pub fn unlock_all(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        win: usize,
+    ) -> Result<Option<usize>> {
         let index = objects.wins.index(&objects.comms, win)?;
-        let me = messages.current;
+        let me = messages.me();
         if self.origins.get((index, me)).is_none_or(|origin| origin.locked_all.is_none()) {
             return Err(unsynchronized("no epoch of all targets is open: call MPI_Win_lock_all first"));
         }
@@ -222,6 +281,7 @@ impl Rma {
         if let Some(channel) = origin.channels.remove(&target) {
             self.channels.remove(channel);
         }
+        self.forget_landed((win, rank, target));
         self.forget_idle(win, rank);
     }
 
@@ -236,8 +296,10 @@ impl Rma {
     /// Nothing more is under way from a rank.
     pub(crate) fn drop_channels(&mut self, win: u32, rank: u32) {
         let Some(origin) = self.origins.get_mut((win, rank)) else { return };
-        for (_, channel) in origin.channels.drain() {
+        let channels = std::mem::take(&mut origin.channels);
+        for (target, channel) in channels {
             self.channels.remove(channel);
+            self.forget_landed((win, rank, target));
         }
     }
 
@@ -248,17 +310,25 @@ impl Rma {
         }
     }
 
-    /// `MPI_Win_flush` and `MPI_Win_flush_all`, or with `local` their forms that complete at the origin alone: the handle of a request to wait for,
-    /// unless all is known to be complete.
+    /// `MPI_Win_flush` and `MPI_Win_flush_all`, or with `local` their forms that complete at the origin
+    /// alone: the handle of a request to wait for, unless all is known to be complete.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`, `MPI_ERR_RANK`; `MPI_ERR_RMA_SYNC` outside an epoch of locks.
-    pub fn flush(&mut self, messages: &mut Messages, objects: &Objects, win: usize, which: Flush, local: bool) -> Result<Option<usize>> {
+    pub fn flush(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        win: usize,
+        which: Flush,
+        local: bool,
+    ) -> Result<Option<usize>> {
         let index = objects.wins.index(&objects.comms, win)?;
-        let me = messages.current;
+        let me = messages.me();
         let origin = self.origins.get((index, me));
         let locked_all = origin.is_some_and(|origin| origin.locked_all.is_some());
-        if locked_all && which == Flush::All && !local && origin.is_some_and(|origin| origin.flush.is_none()) {
+        if locked_all && which == Flush::All && !local && origin.is_some_and(|origin| origin.flush.is_none())
+        {
             return Ok(self.flush_all(messages, index));
         }
         let channels: SmallVec<[u32; 8]> = match which {
@@ -277,22 +347,27 @@ impl Rma {
             Flush::All if locked_all || origin.is_some_and(|origin| origin.locked != 0) => {
                 origin.map(|origin| origin.channels.values().copied().collect()).unwrap_or_default()
             }
-            Flush::All => return Err(unsynchronized("nothing is locked: a flush is for epochs of MPI_Win_lock and MPI_Win_lock_all")),
+            Flush::All => {
+                return Err(unsynchronized(
+                    "nothing is locked: a flush is for epochs of MPI_Win_lock and MPI_Win_lock_all",
+                ));
+            }
         };
         let wait = self.make_wait(messages, index, Purpose::Flush);
         for channel in channels {
-            // What was given away is out of the origin's memory already.
-            if !local || self.channels[channel].fetching != 0 {
-                self.await_channel(channel, wait);
+            match local {
+                false => self.await_channel(channel, wait),
+                true => self.await_data(channel, wait),
             }
         }
         Ok(self.wait_for(messages, wait))
     }
 
-    /// All that the mounted rank has under way to any target is to be complete, in an epoch of all targets. O(1): no channel is looked at.
+    /// All that the mounted rank has under way to any target is to be complete, in an epoch of all targets.
+    /// O(1): no channel is looked at.
     fn flush_all(&mut self, messages: &mut Messages, win: u32) -> Option<usize> {
         let wait = self.make_wait(messages, win, Purpose::Flush);
-        let origin = self.origins.get_or_make((win, messages.current));
+        let origin = self.origins.get_or_make((win, messages.me()));
         origin.flushes += 1;
         let state = &mut self.waits[wait];
         if origin.outstanding == 0 {
@@ -304,20 +379,20 @@ impl Rma {
         self.wait_for(messages, wait)
     }
 
-    /// `MPI_Win_sync`: the handle of a request that is complete once an access to the mounted rank's memory arrives; to be asked for once.
+    /// `MPI_Win_sync`: the handle of a request that is complete once an access to the mounted rank's memory
+    /// arrives; to be asked for once.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`.
-    // A program that waits for another's put polls its own memory between these: as long as nothing arrives it
-    // is parked like any other poll.
+    // A program that waits for another's put polls its own memory between these: as long as nothing arrives
+    // it is parked like any other poll.
     pub fn sync(&mut self, messages: &mut Messages, objects: &Objects, win: usize) -> Result<usize> {
         let index = objects.wins.index(&objects.comms, win)?;
-        let me = messages.current;
+        let me = messages.me();
         let place = (index, me);
-        let request = *self
-            .syncs
-            .entry(place)
-            .or_insert_with(|| messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [index, Token::Sync as u32] }));
+        let request = *self.syncs.entry(place).or_insert_with(|| {
+            messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [index, Token::Sync as u32] })
+        });
         Ok(handle::of_cold(request))
     }
 }

@@ -33,23 +33,30 @@ impl Place {
         }
     }
 
-    /// From the first to behind the last byte, as offsets from the window's first; nothing where there is no data.
-    // For checking bounds; saturating, so that a displacement near the end of numbers is out of the window and
-    // not at its begin.
+    /// From the first to behind the last byte, as offsets from the window's first; nothing where there is no
+    /// data.
+    // For checking bounds; saturating, so that a displacement near the end of numbers is out of the window
+    // and not at its begin.
     pub(crate) fn span(&self) -> Option<(i64, i64)> {
         if self.bytes == 0 {
             return None;
         }
-        let Some(blocks) = &self.blocks else { return Some((self.at, self.at.saturating_add_unsigned(self.bytes))) };
+        let Some(blocks) = &self.blocks else {
+            return Some((self.at, self.at.saturating_add_unsigned(self.bytes)));
+        };
         let first = blocks.iter().map(|block| block.0).min()?;
         let last = blocks.iter().map(|block| block.0.saturating_add_unsigned(block.1)).max()?;
         Some((self.at.saturating_add(first), self.at.saturating_add(last)))
     }
 
-    /// Whether all of it lies in these regions, taken together: addresses and lengths, of a place at an address. O(blocks * regions^2).
+    /// Returns `true` if all of it lies in these regions, taken together: addresses and lengths, of a place
+    /// at an address. O(blocks * regions^2).
     pub(crate) fn is_within(&self, regions: &[(usize, u64)]) -> bool {
         let covered = |from: i64, length: u64| {
-            let (mut at, end) = (self.at.wrapping_add(from) as u64, (self.at.wrapping_add(from) as u64).saturating_add(length));
+            let (mut at, end) = (
+                self.at.wrapping_add(from) as u64,
+                (self.at.wrapping_add(from) as u64).saturating_add(length),
+            );
             while at < end {
                 let around = |&&(base, size): &&(usize, u64)| base as u64 <= at && at < base as u64 + size;
                 let Some((base, size)) = regions.iter().find(around) else { return false };
@@ -63,9 +70,11 @@ impl Place {
         }
     }
 
-    /// Whether it can be touched while its rank is not mounted; the window begins at `base`.
+    /// Returns `true` if it can be touched while its rank is not mounted; the window begins at `base`.
     pub(crate) fn is_reachable(&self, base: usize) -> bool {
-        self.span().is_none_or(|(first, last)| rank::is_addressable_unmounted(Addr(base).offset(first), (last - first) as usize))
+        self.span().is_none_or(|(first, last)| {
+            rank::is_addressable_unmounted(Addr(base).offset(first), (last - first) as usize)
+        })
     }
 
     /// Copies out of it; it must be reachable.
@@ -109,8 +118,16 @@ mod tests {
     fn regions_that_touch_hold_what_goes_over_their_border() {
         let place = |at: i64, bytes: u64| Place { at, bytes, blocks: None };
         let regions = [(200, 50), (100, 100), (300, 8)];
-        assert!(place(150, 100).is_within(&regions) && place(300, 8).is_within(&regions) && place(0, 0).is_within(&[]));
-        assert!(!place(240, 11).is_within(&regions) && !place(99, 2).is_within(&regions) && !place(304, 8).is_within(&regions));
+        assert!(
+            place(150, 100).is_within(&regions)
+                && place(300, 8).is_within(&regions)
+                && place(0, 0).is_within(&[])
+        );
+        assert!(
+            !place(240, 11).is_within(&regions)
+                && !place(99, 2).is_within(&regions)
+                && !place(304, 8).is_within(&regions)
+        );
     }
 
     #[test]

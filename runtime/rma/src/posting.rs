@@ -1,7 +1,8 @@
 //! Epochs of `MPI_Win_post`, `start`, `complete`, `wait` and `test` (MPI 5.0 section 12.5.2).
 //!
-//! Who posts sends an empty message to each rank of the group, for which `MPI_Win_start` waits; `MPI_Win_complete` sends one to each target behind
-//! all that its rank has accessed there, and `MPI_Win_wait` waits for those.
+//! Who posts sends an empty message to each rank of the group, for which `MPI_Win_start` waits;
+//! `MPI_Win_complete` sends one to each target behind all that its rank has accessed there, and
+//! `MPI_Win_wait` waits for those.
 
 use crate::CHAPTER;
 use crate::access::{Access, Action, Back, Turn};
@@ -31,7 +32,8 @@ fn members(objects: &Objects, win: u32, group: &Group, me: u32) -> Result<Rc<[u3
     let comm = objects.comms.at(comm_index(objects.wins.at(win)));
     let has = |rank: u32| if comm.is_self { rank == me } else { comm.group.rank_of(rank).is_some() };
     if let Some(outside) = group.iter().find(|&rank| !has(rank)) {
-        let text = format!("the group has rank {outside} of MPI_COMM_WORLD, which is not in the window's group");
+        let text =
+            format!("the group has rank {outside} of MPI_COMM_WORLD, which is not in the window's group");
         return Err(Failure::new(ErrorClass::GROUP, text));
     }
     let mut ranks: Vec<u32> = group.iter().collect();
@@ -43,16 +45,27 @@ impl Rma {
     /// `MPI_Win_post`.
     ///
     /// # Errors
-    /// `MPI_ERR_WIN`, `MPI_ERR_GROUP`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` where the window is exposed or locked already.
-    pub fn post(&mut self, messages: &mut Messages, objects: &Objects, win: usize, group: &Group, assert: i32) -> Result {
+    /// `MPI_ERR_WIN`, `MPI_ERR_GROUP`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` where the window is exposed or
+    /// locked already.
+    pub fn post(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        win: usize,
+        group: &Group,
+        assert: i32,
+    ) -> Result {
         let index = objects.wins.index(&objects.comms, win)?;
-        let me = messages.current;
+        let me = messages.me();
         let ranks = members(objects, index, group, me)?;
         check::assertion(assert, check::POST.0, check::POST.1)?;
         if self.exposures.contains_key(&(index, me)) {
-            return Err(unsynchronized("the window is exposed already: call MPI_Win_wait before the next MPI_Win_post"));
+            return Err(unsynchronized(
+                "the window is exposed already: call MPI_Win_wait before the next MPI_Win_post",
+            ));
         }
-        let request = messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [index, Token::Exposure as u32] });
+        let request = messages
+            .make_request(me, Body::Chapter { chapter: CHAPTER, token: [index, Token::Exposure as u32] });
         let size = ranks.len() as u32;
         self.exposures.insert((index, me), Exposure { left: size, size, latest: Came::default(), request });
         if size == 0 {
@@ -69,10 +82,10 @@ impl Rma {
 
     /// An empty message tells a rank of a group that the mounted one has exposed its memory.
     fn send_post(&mut self, messages: &mut Messages, objects: &Objects, win: u32, to: u32) {
-        let me = messages.current;
+        let me = messages.me();
         let leaves = messages.inject(me);
         let after = Act { at: leaves, by: me };
-        messages.profile.message(0);
+        messages.ranks_mut().profile_mut().internal_message(0);
         let way = messages.way(me, to, 0, leaves);
         if !messages.is_local(to) {
             return Rma::tell_post(messages, objects, win, to, after, way);
@@ -81,7 +94,13 @@ impl Rma {
             Way::Arrives(at) => self.post_arrived(messages, win, to, Came { at, after }),
             Way::Leaves(at, bytes) => {
                 let index = self.posting.insert((win, to, after));
-                messages.launch(me, to, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Post as u32, index, 0, 0] });
+                messages.launch(
+                    me,
+                    to,
+                    bytes,
+                    at,
+                    Flight::Chapter { chapter: CHAPTER, words: [Leg::Post as u32, index, 0, 0] },
+                );
             }
         }
     }
@@ -101,9 +120,16 @@ impl Rma {
     ///
     /// # Errors
     /// As [`Rma::post`]; `MPI_ERR_RMA_SYNC` in an access epoch.
-    pub fn start(&mut self, messages: &mut Messages, objects: &Objects, win: usize, group: &Group, assert: i32) -> Result<Option<usize>> {
+    pub fn start(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        win: usize,
+        group: &Group,
+        assert: i32,
+    ) -> Result<Option<usize>> {
         let index = objects.wins.index(&objects.comms, win)?;
-        let me = messages.current;
+        let me = messages.me();
         let ranks = members(objects, index, group, me)?;
         check::assertion(assert, check::ACCESS.0, check::ACCESS.1)?;
         self.is_in_no_epoch(index, me, "MPI_Win_start")?;
@@ -135,9 +161,14 @@ impl Rma {
     ///
     /// # Errors
     /// `MPI_ERR_WIN`; `MPI_ERR_RMA_SYNC` without `MPI_Win_start`.
-    pub fn complete(&mut self, messages: &mut Messages, objects: &Objects, win: usize) -> Result<Option<usize>> {
+    pub fn complete(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        win: usize,
+    ) -> Result<Option<usize>> {
         let index = objects.wins.index(&objects.comms, win)?;
-        let me = messages.current;
+        let me = messages.me();
         let Some(started) = self.origins.get((index, me)).and_then(|origin| origin.started.clone()) else {
             return Err(unsynchronized("there is no epoch to complete: call MPI_Win_start first"));
         };
@@ -170,19 +201,20 @@ impl Rma {
         if exposure.left == 0 {
             let (request, latest) = (exposure.request, exposure.latest.at);
             // One that has ended with an error is over.
-            if messages.requests.get(request).is_some_and(|state| state.done.is_none()) {
+            if messages.requests().get(request).is_some_and(|state| state.done.is_none()) {
                 messages.finish_request(request, latest);
             }
         }
     }
 
-    /// The handle of the request that is complete when the mounted rank's exposure epoch is over, for `MPI_Win_wait` and `MPI_Win_test`.
+    /// The handle of the request that is complete when the mounted rank's exposure epoch is over, for
+    /// `MPI_Win_wait` and `MPI_Win_test`.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`; `MPI_ERR_RMA_SYNC` without `MPI_Win_post`.
     pub fn exposure(&self, messages: &Messages, objects: &Objects, win: usize) -> Result<usize> {
         let index = objects.wins.index(&objects.comms, win)?;
-        match self.exposures.get(&(index, messages.current)) {
+        match self.exposures.get(&(index, messages.me())) {
             Some(exposure) => Ok(handle::of_cold(exposure.request)),
             None => Err(unsynchronized("the window is not exposed: call MPI_Win_post first")),
         }

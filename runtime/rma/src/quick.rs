@@ -1,4 +1,5 @@
-//! How a short access begins in an epoch of locks, as fine-grained programs make them by the million: the general way (`issue.rs`) without what it does not need.
+//! The beginning of a short access in an epoch of locks, as fine-grained programs make them by the million:
+//! the general way (`issue.rs`) without what it does not need.
 
 use crate::access::{Action, Turn, Waiting};
 use crate::atomic::{SHORT, few};
@@ -15,12 +16,15 @@ use objects::win::Flavor;
 use rank::{Addr, memory};
 
 impl Rma {
-    /// Issues an access without a request whose data is one piece of a few bytes, alike on both sides, to a target of which its rank has a lock that others may
-    /// share, and that it has accessed before if it locked all. `None` and nothing done if it is another one, a wrong one too: the general way tells what is wrong.
+    /// Issues an access without a request whose data is one piece of a few bytes, alike on both sides, to a
+    /// target of which its rank has a lock that others may share, and that it has accessed before if it
+    /// locked all. `None` and nothing done if it is another one, a wrong one too: the general way tells what
+    /// is wrong.
     #[inline(always)]
     pub fn issue_short(&mut self, messages: &mut Messages, objects: &Objects, asked: &Asked) -> Option<()> {
         let &Asked { win, operation, buffer: (buffer, count, kind), target, wants_request } = asked;
-        if wants_request || (count, kind) != (target.count, target.datatype) || messages.by_time() {
+        if wants_request || (count, kind) != (target.count, target.datatype) || messages.fabric().is_shared()
+        {
             return None;
         }
         let pair = pair(messages, objects, win, target.rank)?;
@@ -38,11 +42,14 @@ impl Rma {
             Operation::GetAccumulate(..) | Operation::CompareAndSwap(..) => return None,
         };
         let channel = self.channel_again(self.origins.find((pair.win, pair.me))?, pair.to)?;
-        // Who may not have the target's lock yet does not know when its accesses are answered: they wait there with its request.
-        let (hold, is_local, fetches) = (self.channels[channel].hold, messages.is_local(pair.to), action == Action::Get);
+        // Who may not have the target's lock yet does not know when its accesses are answered: they wait
+        // there with its request.
+        let (hold, is_local, fetches) =
+            (self.channels[channel].hold, messages.is_local(pair.to), action == Action::Get);
         if !matches!(
             (hold, is_local, fetches),
-            (Hold::Shared | Hold::Unchecked, true, _) | (Hold::Shared | Hold::Unchecked | Hold::Lazy, false, false)
+            (Hold::Shared | Hold::Unchecked, true, _)
+                | (Hold::Shared | Hold::Unchecked | Hold::Lazy, false, false)
         ) {
             return None;
         }
@@ -58,35 +65,48 @@ impl Rma {
             Action::Accumulate(combine) => (Does::Accumulate(combine), bytes, 0),
             _ => (Does::Put, bytes, 0),
         };
-        let (data, wanted) = if fetches { ([0; 2], buffer) } else { (memory::load_short(buffer, bytes as usize), Addr::NULL) };
+        let (data, wanted) =
+            if fetches { ([0; 2], buffer) } else { (memory::load_short(buffer, bytes as usize), Addr::NULL) };
         if fetches {
-            messages.profile.message(bytes);
+            messages.ranks_mut().profile_mut().message(bytes);
         }
         let (leaves, sequence) = self.leave(messages, pair.me, there);
-        let (there, back) = (messages.wire.latency(pair.me, pair.to, there), messages.wire.latency(pair.to, pair.me, back));
+        let (there, back) = (
+            messages.fabric().latency(pair.me, pair.to, there),
+            messages.fabric().latency(pair.to, pair.me, back),
+        );
         let state = &mut self.channels[channel];
         let time = state.latest.max(leaves + there);
         let came = Came { at: time + back, after: Act { at: leaves, by: pair.me } };
         state.latest = time;
         state.done = state.done.or_later(came);
         state.outstanding += 1;
-        state.fetching += u32::from(fetches);
         state.ordered = true;
         let origin = self.origins.at_mut(state.origin);
+        let before = state.uses(channel, origin.flushes, fetches, &mut self.data);
         origin.done = origin.done.or_later(came);
         origin.outstanding += 1;
-        state.used = origin.flushes + 1;
-        let what = Waiting::Short(Short { at, wanted, data, win: pair.win, channel, bytes: bytes as u8, does });
+        if fetches {
+            self.fetches(channel, Some(came), before);
+        }
+        let what =
+            Waiting::Short(Short { at, wanted, data, win: pair.win, channel, bytes: bytes as u8, does });
         self.arrivals.push(messages, pair.to, Arrival { time, origin: pair.me, sequence, what });
         Some(())
     }
 
     /// The channel of the origin of this index to a target, if there is one.
-    // Programs access the same targets in the same order again and again: what followed the last time is tried before the table.
+    // Programs access the same targets in the same order again and again: what followed the last time is
+    // tried before the table.
     #[inline(always)]
     fn channel_again(&mut self, origin: u32, to: u32) -> Option<u32> {
         let last = self.origins.at_mut(origin).last;
-        let is_it = |index: u32| self.channels.get(index).filter(|channel| channel.origin == origin && channel.target == to).is_some();
+        let is_it = |index: u32| {
+            self.channels
+                .get(index)
+                .filter(|channel| channel.origin == origin && channel.target == to)
+                .is_some()
+        };
         if is_it(last) {
             return Some(last);
         }
@@ -106,7 +126,7 @@ impl Rma {
     }
 }
 
-/// Where so many bytes are, from the beginning of the target's memory, if they are in the window.
+/// Returns where so many bytes are, from the beginning of the target's memory, if they are in the window.
 #[inline(always)]
 fn place(objects: &Objects, win: u32, target: Target, bytes: u64) -> Option<i64> {
     let win = objects.wins.at(win);

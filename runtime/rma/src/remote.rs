@@ -1,5 +1,6 @@
-//! Accesses between ranks of different processes: an access, an answer, the end of an epoch between fences, and `MPI_Win_post` are records in the
-//! streams. A window is known by the context of its communicator. No rank acts because of a record before the time that goes with it.
+//! Accesses between ranks of different processes: an access, an answer, the end of an epoch between fences,
+//! and `MPI_Win_post` are records in the streams. A window is known by the context of its communicator. No
+//! rank acts because of a record before the time that goes with it.
 
 use crate::CHAPTER;
 use crate::access::{Access, Action, Back, NIL, Turn};
@@ -87,7 +88,9 @@ fn take_place(from: &mut Take) -> Place {
 /// An access but for its window, in bytes.
 // The place comes laid out and the operation as a code: a target's process needs no object of the origin's.
 fn put_access(access: &Access, out: &mut Vec<u8>) {
-    [access.origin, access.target, access.sequence, access.back.channel, access.back.reply].into_iter().for_each(|word| out.u32(word));
+    [access.origin, access.target, access.sequence, access.back.channel, access.back.reply]
+        .into_iter()
+        .for_each(|word| out.u32(word));
     out.u64(access.arrival.as_ps());
     access.after.put(out);
     let (turn, epoch) = match access.turn {
@@ -117,10 +120,23 @@ fn take_access(win: u32, from: &mut Take) -> Access {
     };
     let (action, place) = (take_action(from), take_place(from));
     let data = Bytes::from_slice(from.0);
-    Access { win, origin, target, after, arrival, sequence, action, turn, place, data, back, ..Access::default() }
+    Access {
+        win,
+        origin,
+        target,
+        after,
+        arrival,
+        sequence,
+        action,
+        turn,
+        place,
+        data,
+        back,
+        ..Access::default()
+    }
 }
 
-/// What a window is known by on all processes.
+/// Returns what a window is known by on all processes.
 pub(crate) fn context(objects: &Objects, win: u32) -> u32 {
     objects.comms.at(comm_index(objects.wins.at(win))).context
 }
@@ -132,13 +148,19 @@ impl Rma {
         let mut body = Vec::with_capacity(92 + access.data.len());
         body.u32(context(objects, access.win));
         put_access(access, &mut body);
-        let process = messages.others().blocks.process(access.target);
-        messages.send_record(process, Told::Access.kind(), access.arrival, &body);
+        let process = messages.peers_mut().others().blocks.process(access.target);
+        messages.peers_mut().send_record(process, Told::Access.kind(), access.arrival, &body);
     }
 
     /// An answer leaves for another process's rank.
     #[cold]
-    pub(crate) fn tell_answer(messages: &mut Messages, (from, to): (u32, u32), back: Back, (data, after): (&[u8], Act), way: Way) {
+    pub(crate) fn tell_answer(
+        messages: &mut Messages,
+        (from, to): (u32, u32),
+        back: Back,
+        (data, after): (&[u8], Act),
+        way: Way,
+    ) {
         let mut body = Vec::with_capacity(28 + data.len());
         body.u64(0);
         body.u32(back.channel);
@@ -150,26 +172,47 @@ impl Rma {
 
     /// An epoch between fences is over for all members of this process.
     #[cold]
-    pub(crate) fn tell_closed(&mut self, messages: &mut Messages, objects: &Objects, win: u32, process: u32, epoch: u32) {
+    pub(crate) fn tell_closed(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        win: u32,
+        process: u32,
+        epoch: u32,
+    ) {
         let mut body = Vec::new();
         body.u32(context(objects, win));
         body.u32(epoch);
         // Nobody acts by it before the fence's barrier, whose messages have times of their own.
-        messages.send_record(process, Told::Closed.kind(), Time::MAX, &body);
+        messages.peers_mut().send_record(process, Told::Closed.kind(), Time::MAX, &body);
     }
 
-    /// A target's process is told that a shared network carries something to it, of an epoch between fences, before it is told that the epoch has ended.
+    /// A target's process is told that a shared network carries something to it, of an epoch between fences,
+    /// before it is told that the epoch has ended.
     #[cold]
-    pub(crate) fn tell_coming(&mut self, messages: &mut Messages, objects: &Objects, (win, target): (u32, u32), epoch: u32) {
+    pub(crate) fn tell_coming(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        (win, target): (u32, u32),
+        epoch: u32,
+    ) {
         let mut body = Vec::new();
         [context(objects, win), target, epoch].into_iter().for_each(|word| body.u32(word));
-        let process = messages.others().blocks.process(target);
-        messages.send_record(process, Told::Coming.kind(), Time::MAX, &body);
+        let process = messages.peers_mut().others().blocks.process(target);
+        messages.peers_mut().send_record(process, Told::Coming.kind(), Time::MAX, &body);
     }
 
     /// A rank of another process is told that the mounted one has exposed its memory.
     #[cold]
-    pub(crate) fn tell_post(messages: &mut Messages, objects: &Objects, win: u32, to: u32, after: Act, way: Way) {
+    pub(crate) fn tell_post(
+        messages: &mut Messages,
+        objects: &Objects,
+        win: u32,
+        to: u32,
+        after: Act,
+        way: Way,
+    ) {
         let mut body = Vec::new();
         body.u64(0);
         [context(objects, win), to].into_iter().for_each(|word| body.u32(word));
@@ -177,9 +220,10 @@ impl Rma {
         messages.send_on_way(after.by, to, Told::Post.kind(), way, body);
     }
 
-    /// Whether a record is of a window that has been given back, and not of one that this process has not made yet.
-    // Of what is sent only an unlock may be awaited by nobody. It is behind what took the lock, in the same stream: if that
-    // does not wait here for its window, the window was there, and is gone.
+    /// Returns `true` if a record is of a window that has been given back, and not of one that this process
+    /// has not made yet.
+    // Of what is sent only an unlock may be awaited by nobody. It is behind what took the lock, in the same
+    // stream: if that does not wait here for its window, the window was there, and is gone.
     fn is_late(&self, context: u32, kind: u8, record: &[u8]) -> bool {
         kind == Told::Access as u8
             && matches!(take_access(NIL, &mut Take(record)).action, Action::Unlock { .. })
@@ -240,9 +284,14 @@ mod tests {
             put_access(&Access { action, ..Access::default() }, &mut bytes);
             bytes
         };
-        let (lock, unlock) = (record(Action::Lock { exclusive: false }), record(Action::Unlock { exclusive: false }));
+        let (lock, unlock) =
+            (record(Action::Lock { exclusive: false }), record(Action::Unlock { exclusive: false }));
         let (mut rma, access) = (Rma::default(), Told::Access as u8);
-        assert!(rma.is_late(7, access, &unlock) && !rma.is_late(7, access, &lock) && !rma.is_late(7, Told::Closed as u8, &[]));
+        assert!(
+            rma.is_late(7, access, &unlock)
+                && !rma.is_late(7, access, &lock)
+                && !rma.is_late(7, Told::Closed as u8, &[])
+        );
         rma.early.push((7, access, lock));
         assert!(!rma.is_late(7, access, &unlock) && rma.is_late(8, access, &unlock));
     }

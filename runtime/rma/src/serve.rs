@@ -35,13 +35,13 @@ struct Site {
     target: u32,
     /// Where the memory begins.
     base: usize,
-    /// Whether somebody waits for its lock, who may be the origin of an access.
+    /// `true` if somebody waits for its lock, who may be the origin of an access.
     is_awaited: bool,
-    /// Whether it waits until the target is mounted.
+    /// `true` if it waits until the target is mounted.
     waits: bool,
 }
 
-/// Where a rank's memory in a window begins.
+/// Returns where a rank's memory in a window begins.
 pub(crate) fn base(objects: &Objects, win: &Win, rank: u32) -> usize {
     let member = objects.comms.alive(comm_index(win)).map_or(0, |comm| comm.rank(rank));
     win.exposed.get(member as usize).map_or(0, |exposed| exposed.base)
@@ -54,16 +54,16 @@ pub(crate) fn comm_index(win: &Win) -> u32 {
 
 impl Rma {
     /// An access is at its target, or will be at its arrival.
-    // AtOnce is served when it is sent, though it arrives later: the target may look at that memory only after
-    // a synchronization that is later still, and so sees it in time.
+    // AtOnce is served when it is sent, though it arrives later: the target may look at that memory only
+    // after a synchronization that is later still, and so sees it in time.
     pub(crate) fn arrive(&mut self, messages: &mut Messages, objects: &Objects, access: Held) {
         match access.turn {
             Turn::AtOnce => {
                 let at = access.arrival;
                 self.perform(messages, objects, access, at);
             }
-            Turn::Fence(epoch) => self.arrive_in_fence(messages, objects, access, epoch),
-            Turn::Ordered | Turn::Acquires => {
+            Turn::Fence(epoch) if !messages.fabric().is_shared() => self.keep_in_fence(access, epoch),
+            Turn::Ordered | Turn::Acquires | Turn::Fence(_) => {
                 let target = access.target;
                 self.arrivals.push(messages, target, access.waits());
             }
@@ -71,8 +71,8 @@ impl Rma {
     }
 
     /// Nothing comes before the first access at a rank: that is served, and those that follow before `until`.
-    // Nothing new can come before `until`, and what is done here acts on nobody before its own time: so one
-    // decision serves many.
+    // Nothing new can come from another rank before `until`: so one decision serves many. The rank itself
+    // reaches its own memory sooner than that, and so ends the row where it can go on.
     pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
         let mut next = self.arrivals.take(rank);
         let mut last: Option<Site> = None;
@@ -84,27 +84,38 @@ impl Rma {
             }
             match (what, &mut last) {
                 (Waiting::Short(short), Some(site)) => self.touch_short(messages, site, short, time),
-                (Waiting::Any(access), Some(site)) if access.is_plain() && !site.is_awaited => self.touch_at(messages, site, access, time),
+                (Waiting::Any(access), Some(site)) if access.is_plain() && !site.is_awaited => {
+                    self.touch_at(messages, site, access, time)
+                }
                 (Waiting::Any(access), _) => {
                     self.perform(messages, objects, access, time);
                     last = None;
                 }
                 (Waiting::Short(_), None) => unreachable!("its target's memory was looked up"),
             }
-            next = self.arrivals.take_before(rank, until);
+            next = self.arrivals.take_next(messages, rank, until);
         }
     }
 
     fn site(&self, objects: &Objects, win: u32, target: u32) -> Site {
         let is_awaited = self.locks.get(&(win, target)).is_some_and(|lock| !lock.queue.is_empty());
         // What comes behind one that waits does so too.
-        Site { win, target, base: base(objects, objects.wins.at(win), target), is_awaited, waits: self.unreached.contains(&target) }
+        Site {
+            win,
+            target,
+            base: base(objects, objects.wins.at(win), target),
+            is_awaited,
+            waits: self.unreached.contains(&target),
+        }
     }
 
     /// An access has its turn at `at`.
     pub(crate) fn perform(&mut self, messages: &mut Messages, objects: &Objects, access: Held, at: Time) {
         if access.void {
             return self.end(access);
+        }
+        if let Turn::Fence(epoch) = access.turn {
+            return self.arrive_in_fence(messages, objects, access, epoch);
         }
         match access.action {
             Action::Lock { exclusive } => self.request_lock(messages, access, exclusive, at),
@@ -159,7 +170,9 @@ impl Rma {
         }
         match self.pieces.last_mut() {
             Some(pieces) if pieces.is_of(site.target, site.base) => pieces.accesses.push((at, what)),
-            _ => self.pieces.push(Pieces { target: site.target, base: site.base, accesses: vec![(at, what)] }),
+            _ => {
+                self.pieces.push(Pieces { target: site.target, base: site.base, accesses: vec![(at, what)] })
+            }
         }
     }
 
@@ -185,7 +198,7 @@ impl Rma {
     fn tell_sync(&self, messages: &mut Messages, win: u32, target: u32, at: Time) {
         if !self.syncs.is_empty()
             && let Some(request) = self.syncs.get(&(win, target))
-            && messages.requests[*request].done.is_none()
+            && messages.requests()[*request].done.is_none()
         {
             messages.finish_request(*request, at);
         }
@@ -197,8 +210,15 @@ impl Rma {
         let way = messages.way(from, to, bytes, at);
         match way {
             Way::Leaves(at, bytes) if messages.is_local(to) => {
-                let index = self.answers.insert((access.back, std::mem::take(&mut access.data), access.after));
-                messages.launch(from, to, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] });
+                let index =
+                    self.answers.insert((access.back, std::mem::take(&mut access.data), access.after));
+                messages.launch(
+                    from,
+                    to,
+                    bytes,
+                    at,
+                    Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] },
+                );
             }
             way => self.give(messages, access, way),
         }
@@ -210,7 +230,13 @@ impl Rma {
             Way::Arrives(at) if messages.is_local(access.origin) => {
                 self.answered(messages, access.back, &mut access.data, Came { at, after: access.after });
             }
-            way => Rma::tell_answer(messages, (access.target, access.origin), access.back, (&access.data, access.after), way),
+            way => Rma::tell_answer(
+                messages,
+                (access.target, access.origin),
+                access.back,
+                (&access.data, access.after),
+                way,
+            ),
         }
     }
 
@@ -229,11 +255,16 @@ impl Rma {
         if back.channel != NIL {
             let channel = &mut self.channels[back.channel];
             channel.outstanding -= 1;
-            channel.fetching -= u32::from(back.reply != NIL);
             channel.done = channel.done.or_later(came);
             let origin = self.origins.at_mut(channel.origin);
             origin.outstanding -= 1;
             origin.done = origin.done.or_later(came);
+            if back.reply != NIL {
+                channel.fetching -= 1;
+                let data = &mut self.data[back.channel as usize];
+                data.latest = data.latest.or_later(came);
+                self.tell_local_flushes(messages, back.channel);
+            }
             self.tell_flushes(messages, back.channel);
         } else if let Some(origin) = origin.and_then(|place| self.origins.get_mut(place)) {
             origin.unanswered -= 1;
@@ -258,17 +289,37 @@ impl Rma {
         if let Some(fetched) = short.fetched() {
             channel.fetching -= 1;
             origin.fetched.push(fetched);
+            self.tell_local_flushes(messages, short.channel);
         }
-        if channel.wait != NIL || origin.outstanding == 0 {
+        let channel = &self.channels[short.channel];
+        if channel.wait != NIL || self.origins.at_mut(channel.origin).outstanding == 0 {
             self.tell_flushes(messages, short.channel);
         }
     }
 
-    /// An answer of a channel has come: goes on who waits for the last of that channel, or of all of its origin.
+    /// Lets what waits for the data of a channel go on, if all of that has come.
+    #[inline]
+    fn tell_local_flushes(&mut self, messages: &mut Messages, index: u32) {
+        let data = &mut self.data[index as usize];
+        if data.wait == NIL || self.channels[index].fetching != 0 {
+            return;
+        }
+        let (wait, latest) = (std::mem::replace(&mut data.wait, NIL), data.latest);
+        self.settle(messages, wait, latest);
+        if !self.beside_data.is_empty() {
+            for other in self.beside_data.remove(&index).unwrap_or_default() {
+                self.settle(messages, other, latest);
+            }
+        }
+    }
+
+    /// An answer of a channel has come: goes on who waits for the last of that channel, or of all of its
+    /// origin.
     fn tell_flushes(&mut self, messages: &mut Messages, index: u32) {
         let channel = &mut self.channels[index];
         let origin = self.origins.at_mut(channel.origin);
-        let flushed = if origin.outstanding == 0 { origin.flush.take().map(|wait| (wait, origin.done)) } else { None };
+        let flushed =
+            if origin.outstanding == 0 { origin.flush.take().map(|wait| (wait, origin.done)) } else { None };
         if channel.wait != NIL && channel.outstanding == 0 {
             let (wait, done) = (std::mem::replace(&mut channel.wait, NIL), channel.done);
             self.settle(messages, wait, done);
@@ -288,7 +339,7 @@ impl Rma {
     /// A shared network takes an access on.
     pub(crate) fn take_off(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
         let &Access { win, origin, target, turn, .. } = &*self.accesses[index];
-        self.flying.entry((win, origin, target)).or_default().push_back((index, None));
+        self.flying.entry((win, origin, target)).or_default().queue.push_back((index, false));
         if let Turn::Fence(epoch) = turn {
             match messages.is_local(target) {
                 true => self.fences.entry(win).or_default().expect(epoch, target),
@@ -314,29 +365,28 @@ impl Rma {
         }
     }
 
-    /// An access has come over a shared network: those of one origin arrive in the order in which they left.
-    // A shared network may deliver a short access before a long one that left earlier; MPI's order is restored
-    // here, at the time of the one that was late.
+    /// Notes that an access has come over a shared network. Those of one origin to one target arrive in the
+    /// order in which they left.
+    // A shared network may deliver a short access before a long one that left earlier, and it knows when a
+    // message within a node arrives before that is so. MPI's order is restored here, at the time of the one
+    // that was late.
     fn land(&mut self, messages: &mut Messages, objects: &Objects, index: u32, at: Time) {
         let access = &self.accesses[index];
-        let key = (access.win, access.origin, access.target);
-        let Some(queue) = self.flying.get_mut(&key) else { return };
-        if let Some(place) = queue.iter_mut().find(|(flying, _)| *flying == index) {
-            place.1 = Some(at);
-        }
+        let key @ (win, origin, target) = (access.win, access.origin, access.target);
+        let Some(flying) = self.flying.get_mut(&key) else { return };
         let mut down = Vec::new();
-        while let Some(&(index, Some(_))) = queue.front() {
-            queue.pop_front();
-            down.push(index);
-        }
-        if queue.is_empty() {
+        flying.land(index, |index, latest| {
+            let mut access = self.accesses.remove(index).expect("it was under way");
+            access.arrival = latest.after(access.turn, at);
+            down.push(access);
+        });
+        if flying.queue.is_empty()
+            && self.origins.get((win, origin)).is_none_or(|origin| !origin.channels.contains_key(&target))
+        {
             self.flying.remove(&key);
         }
-        for index in down {
-            let mut access = self.accesses.remove(index).expect("it was under way");
-            // One that came before it came later held it up.
-            access.arrival = at;
-            match messages.is_local(access.target) {
+        for access in down {
+            match messages.is_local(target) {
                 true => self.arrive(messages, objects, access),
                 // Its window is gone, and so is the target's.
                 false if access.void => self.end(access),
@@ -345,6 +395,13 @@ impl Rma {
                     self.end(access);
                 }
             }
+        }
+    }
+
+    /// Forgets when accesses of a channel that is removed arrived, unless more of them are under way.
+    pub(crate) fn forget_landed(&mut self, key: (u32, u32, u32)) {
+        if self.flying.get(&key).is_some_and(|flying| flying.queue.is_empty()) {
+            self.flying.remove(&key);
         }
     }
 }

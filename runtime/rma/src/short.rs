@@ -3,7 +3,8 @@
 use crate::atomic::Combine;
 use rank::{Addr, memory};
 
-/// An access of few bytes under way within the process, whose channel knows since it left when its answer comes: nobody can keep it waiting at its target.
+/// An access of few bytes under way within the process, whose channel knows since it left when its answer
+/// comes: nobody can keep it waiting at its target.
 #[derive(Clone, Copy)]
 pub(crate) struct Short {
     /// From the window's first byte.
@@ -34,7 +35,7 @@ pub(crate) struct Fetched {
 }
 
 impl Short {
-    /// Whether it can be done while its target is not mounted; the window begins at `base`.
+    /// Returns `true` if it can be done while its target is not mounted; the window begins at `base`.
     pub(crate) fn is_reachable(&self, base: usize) -> bool {
         rank::is_addressable_unmounted(Addr(base).offset(self.at), usize::from(self.bytes))
     }
@@ -51,10 +52,14 @@ impl Short {
             }
         }
     }
-    /// What it found, if it was to find something.
+    /// Returns what it found, if it was to find something.
     #[inline]
     pub(crate) fn fetched(&self) -> Option<Fetched> {
-        matches!(self.does, Does::Get).then_some(Fetched { to: self.wanted, data: self.data, bytes: self.bytes })
+        matches!(self.does, Does::Get).then_some(Fetched {
+            to: self.wanted,
+            data: self.data,
+            bytes: self.bytes,
+        })
     }
 }
 

@@ -6,8 +6,9 @@ use crate::came::{Act, Came};
 use crate::deferred::Pieces;
 use crate::exposure::Exposure;
 use crate::fence::Fence;
+use crate::flying::Flying;
 use crate::lock::Lock;
-use crate::origin::{Channel, Pair, Reply};
+use crate::origin::{Channel, FetchedData, Pair, Reply};
 use crate::origins::{Origins, Place};
 use crate::wait::Wait;
 use engine::Time;
@@ -16,9 +17,6 @@ use message::faults::Fault;
 use objects::slab::Slab;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
-
-/// Accesses that left in this order, and when those that have come did.
-pub(crate) type Flying = VecDeque<(u32, Option<Time>)>;
 
 /// One-sided accesses under way, and the epochs that they are of.
 // Maps of what is under way and not tables of windows and ranks: a window of a million ranks costs its bases,
@@ -43,19 +41,24 @@ pub struct Rma {
     /// Ranks that look whether something has changed in their memory: the request for it.
     pub(crate) syncs: FxHashMap<Place, u32>,
     pub(crate) channels: Slab<Channel>,
+    /// By channel, of those that have fetched.
+    pub(crate) data: Vec<FetchedData>,
     pub(crate) replies: Slab<Reply>,
     pub(crate) waits: Slab<Wait>,
-    /// Who waits for a channel's last answer beside the first ([`Channel::wait`]): other threads of that rank.
+    /// Other threads of its rank that wait for a channel's last answer beside the first ([`Channel::wait`]),
+    /// or for its last data.
     // Beside the channels: where each rank has one thread there is never any.
     pub(crate) beside: FxHashMap<u32, Vec<u32>>,
+    pub(crate) beside_data: FxHashMap<u32, Vec<u32>>,
     /// What has ended with an error and is not completed, by rank and a request's token.
-    pub(crate) broken: FxHashMap<(u32, u32, u32), Fault>,
+    pub(crate) broken: FxHashMap<(u32, u32, u32), (u32, Fault)>,
     /// Ranks that have given windows back without the others, and the communicators of these.
     pub(crate) gone: FxHashSet<Place>,
     pub(crate) abandoned: FxHashSet<u32>,
     /// Accesses that a shared network carries.
     pub(crate) accesses: Slab<Held>,
-    /// Accesses that are over, for the next ones: an access under way is moved from one owner to the next as a pointer.
+    /// Accesses that are over, for the next ones: an access under way is moved from one owner to the next as
+    /// a pointer.
     pub(crate) spare: Vec<Held>,
     /// Accesses that wait until nothing comes before them, by target.
     pub(crate) arrivals: Arrivals<Waiting>,
@@ -65,7 +68,9 @@ pub struct Rma {
     pub(crate) unreached: FxHashSet<u32>,
     /// What a shared network has delivered.
     pub(crate) landed: Vec<([u32; 4], Time)>,
-    /// Accesses that a shared network carries, by window, origin and target, in the order in which they left; when those that have come did.
+    /// Accesses that a shared network carries, by window, origin and target.
+    // Kept as long as something is under way or its channel is there: later accesses may not overtake what
+    // has landed.
     pub(crate) flying: FxHashMap<(u32, u32, u32), Flying>,
     /// Answers that a shared network carries.
     pub(crate) answers: Slab<(Back, Bytes, Act)>,
@@ -82,15 +87,40 @@ pub struct Rma {
 const SPARE: usize = 1 << 16;
 
 impl Rma {
-    /// An access of the mounted rank that begins. It brings nothing and touches no memory; when it leaves and arrives is not known yet.
+    /// An access of the mounted rank that begins. It brings nothing and touches no memory; when it leaves and
+    /// arrives is not known yet.
     // Field by field, and not as a whole that is copied.
     #[inline]
-    pub(crate) fn begin(&mut self, Pair { win, me, to }: Pair, action: Action, turn: Turn, back: Back) -> Held {
+    pub(crate) fn begin(
+        &mut self,
+        Pair { win, me, to }: Pair,
+        action: Action,
+        turn: Turn,
+        back: Back,
+    ) -> Held {
         let mut access = self.spare.pop().unwrap_or_default();
         (access.win, access.origin, access.target) = (win, me, to);
         (access.action, access.turn, access.back) = (action, turn, back);
         access.after.by = me;
         access
+    }
+
+    /// Notes that one more access of a channel brings data. It is there at `came`, if that is known. `before`
+    /// comes from [`Channel::uses`].
+    #[inline]
+    pub(crate) fn fetches(&mut self, channel: u32, came: Option<Came>, before: u32) {
+        let state = &mut self.channels[channel];
+        state.fetching += 1;
+        if !std::mem::replace(&mut state.fetched, true) {
+            if self.data.len() <= channel as usize {
+                self.data.resize(channel as usize + 1, FetchedData::NONE);
+            }
+            self.data[channel as usize] = FetchedData { given: before, ..FetchedData::NONE };
+        }
+        if let Some(came) = came {
+            let data = &mut self.data[channel as usize];
+            data.latest = data.latest.or_later(came);
+        }
     }
 
     /// An access is over.
@@ -115,6 +145,7 @@ impl Rma {
         self.locks.retain(|place, _| place.0 != win);
         self.attached.retain(|place, _| place.0 != win);
         self.posts.retain(|key, _| key.0 != win);
+        self.flying.retain(|key, flying| key.0 != win || !flying.queue.is_empty());
         let void = |access: &mut Held| access.void |= access.win == win;
         self.accesses.iter_mut().for_each(void);
         // A short one is awaited by the end of its epoch, before which no window is given back.

@@ -11,34 +11,40 @@ use message::handle;
 use message::request::Body;
 use observe::waiting::Side;
 
-/// Who kept a rank waiting that waited for this; not of fences, whose members wait for each other.
+/// Returns who kept a rank waiting that waited for this; not of fences, whose members wait for each other.
 fn side(purpose: Purpose, latest: Came, rank: u32) -> Option<Side> {
     match purpose {
         Purpose::Fence => None,
         Purpose::Start => Some(Side::Target),
-        // What its own access led to needed messages alone; another rank has a part in it only by a lock that it gave back.
+        // What its own access led to needed messages alone; another rank has a part in it only by a lock that
+        // it gave back.
         _ if latest.after.by == rank => Some(Side::Nobody),
         _ => Some(Side::Holder),
     }
 }
 
 impl Rma {
-    /// The mounted rank waits for `count` things, and its clock moves to `latest` at least: what [`Rma::wait_for`] then waits with.
+    /// The mounted rank waits for `count` things, and its clock moves to `latest` at least: what
+    /// [`Rma::wait_for`] then waits with.
     pub(crate) fn make_wait(&mut self, messages: &Messages, win: u32, purpose: Purpose) -> u32 {
-        let rank = messages.current;
+        let rank = messages.me();
         self.waits.insert(Wait { win, rank, purpose, count: 0, latest: Came::default(), request: NIL })
     }
 
-    /// The handle of a request that is complete once the wait is over; none, and the wait is over, if nothing is to come.
-    // A request only if there is something to wait for: most flushes and fences of one process find all done. Where ranks fail that is over at its time and not
-    // before: the rank may be told of a failure by then.
+    /// The handle of a request that is complete once the wait is over; none, and the wait is over, if nothing
+    /// is to come.
+    // A request only if there is something to wait for: most flushes and fences of one process find all done.
+    // Where ranks fail that is over at its time and not before: the rank may be told of a failure by then.
     pub(crate) fn wait_for(&mut self, messages: &mut Messages, wait: u32) -> Option<usize> {
         let Wait { count, latest, .. } = self.waits[wait];
-        if count == 0 && messages.faults.is_none() {
+        if count == 0 && !messages.can_fail() {
             self.finish_wait(messages, wait);
             return None;
         }
-        let request = messages.make_request(messages.current, Body::Chapter { chapter: CHAPTER, token: [wait, Token::Wait as u32] });
+        let request = messages.make_request(
+            messages.me(),
+            Body::Chapter { chapter: CHAPTER, token: [wait, Token::Wait as u32] },
+        );
         self.waits[wait].request = request;
         if count == 0 {
             messages.finish_request(request, latest.at);
@@ -57,7 +63,8 @@ impl Rma {
         }
     }
 
-    /// The mounted rank's wait is over: its clock moves, data goes to where it is wanted, the epoch ends if this was its end.
+    /// The mounted rank's wait is over: its clock moves, data goes to where it is wanted, the epoch ends if
+    /// this was its end.
     // The clock, then the data, then the end of the epoch: an epoch that is over has nothing left to deliver.
     pub(crate) fn finish_wait(&mut self, messages: &mut Messages, wait: u32) {
         let Some(Wait { win, rank, purpose, latest, .. }) = self.waits.remove(wait) else { return };

@@ -1,7 +1,8 @@
 //! The collective algorithms, one row each in [`ALL`].
 //!
-//! To add one: write a file with a [`Schedule`] and a function that builds it, and register it here with a row. The
-//! tests below run every row on every small size, root and block layout against the plain meaning of the collective.
+//! To add one: write a file with a [`Schedule`] and a function that builds it, and register it here with a
+//! row. The tests below run every row on every small size, root and block layout against the plain meaning of
+//! the collective.
 
 mod allgather;
 mod allreduce;
@@ -30,7 +31,8 @@ use crate::{Kind, Schedule, Shape};
 pub use parameters::Parameters;
 
 /// An algorithm as the table registers it.
-// A row and not a type with a registration of its own: the options, their errors and the tests read one table.
+// A row and not a type with a registration of its own: the options, their errors and the tests read one
+// table.
 pub struct Algorithm {
     /// For which collective.
     pub kind: Kind,
@@ -42,8 +44,8 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
-    /// The schedule of this algorithm for `shape`, which it must support. A collective of one member, with an empty message,
-    /// or of an intercommunicator has a schedule of its own whatever the algorithm.
+    /// The schedule of this algorithm for `shape`, which it must support. A collective of one member, with an
+    /// empty message, or of an intercommunicator has a schedule of its own whatever the algorithm.
     pub fn schedule(&self, shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
         if is_empty(shape) {
             local::empty()
@@ -57,7 +59,7 @@ impl Algorithm {
     }
 }
 
-/// Whether all members know that nothing is to be sent: MPI libraries then return at once.
+/// Returns `true` if all members know that nothing is to be sent: MPI libraries then return at once.
 // Only where every member knows it: a v form may be empty for one and not for another.
 fn is_empty(shape: &Shape) -> bool {
     let one_size = match shape.kind {

@@ -1,5 +1,6 @@
-//! Which algorithm a collective uses: the published decision tables of MPICH and Open MPI, the linear algorithms, or the
-//! user's own rules. `docs/collectives.md` has the tables and the ways to override them.
+//! The choice of a collective's algorithm: the published decision tables of MPICH and Open MPI, the linear
+//! algorithms, or the user's own rules. `docs/reference/collectives.md` has the tables and the ways to
+//! override them.
 
 mod mpich;
 mod openmpi;
@@ -38,14 +39,15 @@ fn supporting(shape: &Shape, pick: Pick) -> Option<(&'static Algorithm, Paramete
     (algorithm.supports)(shape).then_some((algorithm, pick.parameters))
 }
 
-/// The schedule for a collective of `shape` under `policy`. Cheap (a search through the table's rows and one allocation or a
-/// few), but worth keeping for as long as the shape stays the same.
+/// The schedule for a collective of `shape` under `policy`. Cheap (a search through the table's rows and one
+/// allocation or a few), but worth keeping for as long as the shape stays the same.
 // Rules before the table, and the first row of the kind last, which fits everything: there always is an
 // algorithm.
 pub fn choose(shape: &Shape, policy: &Policy) -> Rc<dyn Schedule> {
     let rules = policy.rules.iter().filter(|rule| rule.applies(shape));
     let picks = rules.map(|rule| Pick { name: rule.algorithm, parameters: rule.parameters });
-    let mut candidates = picks.chain([look_up(policy.base, shape)]).filter_map(|pick| supporting(shape, pick));
+    let mut candidates =
+        picks.chain([look_up(policy.base, shape)]).filter_map(|pick| supporting(shape, pick));
     let (algorithm, parameters) = candidates.next().unwrap_or_else(|| {
         let first = algorithm::of(shape.kind).next().expect("every kind has an algorithm");
         (first, Parameters::default())
@@ -53,7 +55,8 @@ pub fn choose(shape: &Shape, policy: &Policy) -> Rc<dyn Schedule> {
     algorithm.schedule(shape, &parameters)
 }
 
-/// The schedules of all algorithms that can do a collective of `shape`, in the table's order, each with its own parameters.
+/// The schedules of all algorithms that can do a collective of `shape`, in the table's order, each with its
+/// own parameters.
 pub fn possible(shape: &Shape) -> impl Iterator<Item = Rc<dyn Schedule>> + '_ {
     algorithm::of(shape.kind)
         .filter(|algorithm| (algorithm.supports)(shape))

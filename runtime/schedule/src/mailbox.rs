@@ -9,8 +9,9 @@ struct Letter<T> {
     content: T,
 }
 
-/// Messages that were sent in a round and not received. Sending is O(1); receiving is O(messages that wait for the same receiver), which is O(1)
-/// where they are received in the order in which they were sent, as in most schedules. Memory: 8 bytes a receiver, once.
+/// Messages that were sent in a round and not received. Sending is O(1); receiving is O(messages that wait
+/// for the same receiver), which is O(1) where they are received in the order in which they were sent, as in
+/// most schedules. Memory: 8 bytes a receiver, once.
 pub(crate) struct Mailbox<T> {
     /// Of each receiver: its first message that was not taken, and its last.
     lists: Vec<(u32, u32)>,
@@ -38,7 +39,8 @@ impl<T: Copy> Mailbox<T> {
         }
         *tail = letter;
     }
-    /// The oldest message from `from` to `to` that was not taken: messages between two members match in the order in which they were sent.
+    /// The oldest message from `from` to `to` that was not taken: messages between two members match in the
+    /// order in which they were sent.
     #[inline]
     pub(crate) fn take(&mut self, to: u32, from: u32) -> Option<T> {
         let (mut before, mut at) = (NONE, self.lists[to as usize].0);

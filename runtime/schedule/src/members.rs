@@ -3,19 +3,21 @@
 use crate::{Blocks, Direct, Kind, Member, Shape};
 use std::rc::Rc;
 
-/// The members of a collective that are all in: what each of them sends and expects. A [`Shape`] is one whose blocks all members know.
-// The planes ask instead of being handed descriptions: of a million members one is described at a time, in one
-// place.
+/// The members of a collective that are all in: what each of them sends and expects. A [`Shape`] is one whose
+/// blocks all members know.
+// The planes ask instead of being handed descriptions: of a million members one is described at a time, in
+// one place.
 pub trait Members {
-    /// What is the same for all members: member 0, or any other.
+    /// Returns what is the same for all members: member 0, or any other.
     fn prototype(&self) -> Member;
-    /// Says of `member`, whose `rank` is set and whose other fields may be those of any member, what differs from member to member.
+    /// Says of `member`, whose `rank` is set and whose other fields may be those of any member, what differs
+    /// from member to member.
     // Into a member that is there: most shapes have nothing to say, and then nothing is copied.
     fn describe(&self, _member: &mut Member) {}
     /// Packed bytes that a member gets.
     fn output(&self, rank: u32) -> u64;
-    /// Whether [`received`](Members::received) and [`sources`](Members::sources) tell all about a direct round. Where they do not, the round is made in
-    /// its steps.
+    /// Returns `true` if [`received`](Members::received) and [`sources`](Members::sources) tell all about a
+    /// direct round. Where they do not, the round is made in its steps.
     fn knows(&self, _direct: Direct) -> bool {
         false
     }
@@ -23,7 +25,8 @@ pub trait Members {
     fn received(&self, _to: u32, _from: u32) -> u64 {
         0
     }
-    /// The neighbours that send to `to` in a direct round among neighbours, and how many bytes; replaces what `list` has.
+    /// The neighbours that send to `to` in a direct round among neighbours, and how many bytes; replaces what
+    /// `list` has.
     fn sources(&self, _to: u32, list: &mut Vec<(u32, u64)>) {
         list.clear();
     }

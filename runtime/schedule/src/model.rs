@@ -1,5 +1,5 @@
-//! For tests: what each collective means, written down plainly, and a lockstep executor that checks every rule of
-//! [`schedule`](crate) while it runs an algorithm.
+//! For tests: what each collective means, written down plainly, and a lockstep executor that checks every
+//! rule of [`schedule`](crate) while it runs an algorithm.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -24,18 +24,22 @@ pub(crate) fn shape(kind: Kind, size: u32, bytes: u64) -> Shape {
     Shape::regular(kind, size, bytes, if reduces(kind) { ELEMENT } else { 1 })
 }
 
-/// Whether the collective reduces.
+/// Returns `true` if the collective reduces.
 pub(crate) fn reduces(kind: Kind) -> bool {
     matches!(kind, Kind::Reduce | Kind::Allreduce | Kind::ReduceScatter | Kind::Scan | Kind::Exscan)
 }
 
-/// Contribution of `rank` to lane `lane` of a reduction: a set of ranks where the operation commutes, a range where not.
+/// Contribution of `rank` to lane `lane` of a reduction: a set of ranks where the operation commutes, a range
+/// where not.
 // Data that says where it comes from: a contribution that is lost, counts twice or stands in the wrong place
 // cannot cancel out, as it could in a sum.
 fn element(commutative: bool, ranks: Range<u32>, lane: u64) -> [u8; 16] {
     let mut bytes = [0; 16];
-    let head =
-        if commutative { ranks.fold(0u64, |set, rank| set | 1 << rank) } else { u64::from(ranks.start) | u64::from(ranks.end) << 32 };
+    let head = if commutative {
+        ranks.fold(0u64, |set, rank| set | 1 << rank)
+    } else {
+        u64::from(ranks.start) | u64::from(ranks.end) << 32
+    };
     bytes[..8].copy_from_slice(&head.to_le_bytes());
     bytes[8..].copy_from_slice(&lane.to_le_bytes());
     bytes
@@ -106,7 +110,7 @@ impl<F: Fn(u32, u32) -> u64> Maker<F> {
         let size = self.shape.size;
         self.shape.sides.map_or(0..size, |first| if rank < first { first..size } else { 0..first })
     }
-    /// Whether `rank` exchanges with the root.
+    /// Returns `true` if `rank` exchanges with the root.
     fn meets_root(&self, rank: u32) -> bool {
         self.other(self.shape.root).contains(&rank)
     }
@@ -173,7 +177,9 @@ impl<F: Fn(u32, u32) -> u64> Maker<F> {
     /// Sizes of the blocks of the group of `rank`.
     fn kept(&self, rank: u32) -> Vec<u64> {
         let equal = self.shape.bytes / u64::from(self.shape.size);
-        self.own(rank).map(|i| if self.shape.irregular { ELEMENT * (self.block)(i, 0) } else { equal }).collect()
+        self.own(rank)
+            .map(|i| if self.shape.irregular { ELEMENT * (self.block)(i, 0) } else { equal })
+            .collect()
     }
 
     fn reduce_scatter(&self, rank: u32) -> Part {
@@ -183,7 +189,8 @@ impl<F: Fn(u32, u32) -> u64> Maker<F> {
         let index = (rank - self.own(rank).start) as usize;
         let start = sizes[..index].iter().sum::<u64>() as usize;
         let expected = all[start..start + sizes[index] as usize].to_vec();
-        let send = if self.shape.irregular { self.blocks(sizes.iter().copied()) } else { Blocks::Uniform(sizes[0]) };
+        let send =
+            if self.shape.irregular { self.blocks(sizes.iter().copied()) } else { Blocks::Uniform(sizes[0]) };
         let input = lanes(self.shape.commutative, rank..rank + 1, total);
         Part { send, receive: Blocks::Uniform(sizes[index]), input, expected: Some(expected) }
     }
@@ -191,7 +198,9 @@ impl<F: Fn(u32, u32) -> u64> Maker<F> {
     fn part(&self, rank: u32) -> Part {
         let nil = Blocks::Uniform(0);
         match self.shape.kind {
-            Kind::Barrier | Kind::Agree | Kind::Neighbor => Part { send: nil.clone(), receive: nil, input: vec![], expected: None },
+            Kind::Barrier | Kind::Agree | Kind::Neighbor => {
+                Part { send: nil.clone(), receive: nil, input: vec![], expected: None }
+            }
             Kind::Bcast => self.bcast(rank),
             Kind::Gather => self.gather(rank),
             Kind::Scatter => self.scatter(rank),
@@ -209,7 +218,9 @@ impl<F: Fn(u32, u32) -> u64> Maker<F> {
     fn known_bytes(&self) -> u64 {
         match self.shape.kind {
             Kind::ReduceScatter => self.kept(0).iter().sum(),
-            Kind::Allgather if self.shape.irregular && self.shape.sides.is_none() => (0..self.shape.size).map(|i| self.bytes(i, 0)).sum(),
+            Kind::Allgather if self.shape.irregular && self.shape.sides.is_none() => {
+                (0..self.shape.size).map(|i| self.bytes(i, 0)).sum()
+            }
             Kind::Allgather | Kind::Alltoall if self.shape.irregular => 0,
             _ => self.shape.bytes,
         }
@@ -217,8 +228,8 @@ impl<F: Fn(u32, u32) -> u64> Maker<F> {
 }
 
 impl Case {
-    /// The case of `shape`; `block(from, to)` gives the sizes where they are irregular (in elements for ReduceScatter; in an
-    /// intercommunicator these must have the same sum in both groups).
+    /// The case of `shape`; `block(from, to)` gives the sizes where they are irregular (in elements for
+    /// ReduceScatter; in an intercommunicator these must have the same sum in both groups).
     pub(crate) fn new(shape: Shape, block: impl Fn(u32, u32) -> u64) -> Case {
         let maker = Maker { shape, block };
         let nobody: Rc<[u32]> = Rc::from([]);
@@ -277,7 +288,9 @@ impl State {
 }
 
 fn disjoint(one: Slice, other: Slice) -> bool {
-    one.buffer != other.buffer || one.offset + one.bytes <= other.offset || other.offset + other.bytes <= one.offset
+    one.buffer != other.buffer
+        || one.offset + one.bytes <= other.offset
+        || other.offset + other.bytes <= one.offset
 }
 
 /// Runs `schedule` on `case`, checks all rules of schedules and the results.
@@ -337,10 +350,17 @@ fn lockstep(case: &Case, states: &mut [State], steps: &[Vec<Step>], mut cost: Co
                 Step::Send { .. } => {}
                 Step::Receive { from, into } => {
                     let message = flying.get_mut(&(from, rank as u32)).and_then(VecDeque::pop_front);
-                    let (sent, message) = message.unwrap_or_else(|| panic!("{rank} waits for {from} in vain"));
+                    let (sent, message) =
+                        message.unwrap_or_else(|| panic!("{rank} waits for {from} in vain"));
                     assert_eq!(message.len() as u64, into.bytes, "{rank} expects another size from {from}");
-                    assert!(sent.buffer != Buffer::Nothing || into.buffer == Buffer::Nothing, "no data arrives as data");
-                    assert!(landed.iter().all(|&other| disjoint(other, into)), "two messages land on each other");
+                    assert!(
+                        sent.buffer != Buffer::Nothing || into.buffer == Buffer::Nothing,
+                        "no data arrives as data"
+                    );
+                    assert!(
+                        landed.iter().all(|&other| disjoint(other, into)),
+                        "two messages land on each other"
+                    );
                     landed.push(into);
                     states[rank].write(into, &message);
                 }
@@ -364,22 +384,31 @@ fn lockstep(case: &Case, states: &mut [State], steps: &[Vec<Step>], mut cost: Co
     cost
 }
 
-/// Checks `direct` against the messages of a round, by receiver: from whom, and whether empty ones are left out.
+/// Checks `direct` against the messages of a round, by receiver: from whom, and whether empty ones are left
+/// out.
 fn check_direct(direct: Direct, case: &Case, steps: &[Vec<Step>]) {
     let size = steps.len() as u32;
     for (rank, steps) in (0..).zip(steps) {
         let sources = &case.members[rank as usize].sources;
         let (expected, skips): (Vec<u32>, bool) = match direct {
-            Direct::Ahead { first, count, skips_empty } => {
-                ((first..first.saturating_add(count).min(size)).map(|distance| (rank + size - distance) % size).collect(), skips_empty)
-            }
+            Direct::Ahead { first, count, skips_empty } => (
+                (first..first.saturating_add(count).min(size))
+                    .map(|distance| (rank + size - distance) % size)
+                    .collect(),
+                skips_empty,
+            ),
             Direct::Across { mask } => (vec![rank ^ mask], false),
-            Direct::Neighbors => (sources.iter().copied().filter(|&source| source != NOBODY).collect(), false),
+            Direct::Neighbors => {
+                (sources.iter().copied().filter(|&source| source != NOBODY).collect(), false)
+            }
         };
         let bytes = |from: u32| case.members[rank as usize].receive.bytes(from);
-        let mut expected: Vec<u32> = expected.into_iter().filter(|&from| !skips || bytes(from) != 0).collect();
-        let mut received: Vec<u32> =
-            steps.iter().filter_map(|step| if let Step::Receive { from, .. } = step { Some(*from) } else { None }).collect();
+        let mut expected: Vec<u32> =
+            expected.into_iter().filter(|&from| !skips || bytes(from) != 0).collect();
+        let mut received: Vec<u32> = steps
+            .iter()
+            .filter_map(|step| if let Step::Receive { from, .. } = step { Some(*from) } else { None })
+            .collect();
         expected.sort_unstable();
         received.sort_unstable();
         assert_eq!(expected, received, "{rank}: {direct:?}");
@@ -390,13 +419,21 @@ fn check_direct(direct: Direct, case: &Case, steps: &[Vec<Step>]) {
 fn check_hints(schedule: &dyn Schedule, round: u32, steps: &[Vec<Step>]) {
     let size = steps.len() as u32;
     if let Some(active) = schedule.active(round) {
-        let member = |i: u32| ((u64::from(active.first) + u64::from(i) * u64::from(active.stride)) % u64::from(size)) as u32;
+        let member = |i: u32| {
+            ((u64::from(active.first) + u64::from(i) * u64::from(active.stride)) % u64::from(size)) as u32
+        };
         let mut named = vec![false; steps.len()];
         for i in 0..active.count {
-            assert!(!std::mem::replace(&mut named[member(i) as usize], true), "a member is named twice: {active:?}");
+            assert!(
+                !std::mem::replace(&mut named[member(i) as usize], true),
+                "a member is named twice: {active:?}"
+            );
         }
         for (rank, steps) in steps.iter().enumerate() {
-            assert!(named[rank] || steps.is_empty(), "member {rank} has steps in round {round}, not in {active:?}");
+            assert!(
+                named[rank] || steps.is_empty(),
+                "member {rank} has steps in round {round}, not in {active:?}"
+            );
         }
     }
     for (rank, steps) in (0..).zip(steps) {
@@ -406,7 +443,8 @@ fn check_hints(schedule: &dyn Schedule, round: u32, steps: &[Vec<Step>]) {
     }
     if let Some(pattern) = schedule.pattern(round) {
         for (rank, steps) in (0..).zip(steps) {
-            let messages: Vec<Step> = steps.iter().copied().filter(|s| s.slice_of_message().is_some()).collect();
+            let messages: Vec<Step> =
+                steps.iter().copied().filter(|s| s.slice_of_message().is_some()).collect();
             if let Pattern::Pairs { pairs, up, bytes } = pattern {
                 let sender = rank % 2 == u32::from(!up);
                 let message = |step: &Step| match *step {
@@ -426,7 +464,8 @@ fn check_hints(schedule: &dyn Schedule, round: u32, steps: &[Vec<Step>]) {
                 continue;
             };
             let sends = matches!(messages[0], Step::Send { to: t, from: s } if t == to && s.bytes == bytes);
-            let receives = matches!(messages[1], Step::Receive { from: f, into } if f == from && into.bytes == bytes);
+            let receives =
+                matches!(messages[1], Step::Receive { from: f, into } if f == from && into.bytes == bytes);
             assert!(messages.len() == 2 && sends && receives, "{rank}: {pattern:?} is not {messages:?}");
         }
     }
@@ -434,7 +473,9 @@ fn check_hints(schedule: &dyn Schedule, round: u32, steps: &[Vec<Step>]) {
 
 fn partners(pattern: Pattern, rank: u32, size: u32) -> (Option<(u32, u32)>, u64) {
     match pattern {
-        Pattern::Shift { distance, bytes } => (Some(((rank + distance) % size, (rank + size - distance) % size)), bytes),
+        Pattern::Shift { distance, bytes } => {
+            (Some(((rank + distance) % size, (rank + size - distance) % size)), bytes)
+        }
         Pattern::Exchange { mask, among, folded, bytes } => {
             let member = |v: u32| if v < folded { 2 * v + 1 } else { v + folded };
             let position = (0..among).find(|&v| member(v) == rank);

@@ -42,18 +42,23 @@ type Local = (u32, u8, bool, bool);
 fn steps_of(size: u32, messages: &[Message], locals: &[Local], turn: usize) -> Vec<Vec<Step>> {
     let mut steps = vec![Vec::new(); size as usize];
     for &(from, to, source, _, halves, bytes) in messages {
-        steps[(from % size) as usize].push(Step::Send { to: to % size, from: slice(source, halves.0, bytes) });
+        steps[(from % size) as usize]
+            .push(Step::Send { to: to % size, from: slice(source, halves.0, bytes) });
     }
     let mut receives = vec![Vec::new(); size as usize];
     for &(from, to, source, target, halves, bytes) in messages {
         // Data never arrives as contribution, and what carries none is not data.
         let target = if source % 4 == 3 { 3 } else { 1 + target % 3 };
-        receives[(to % size) as usize].push(Step::Receive { from: from % size, into: slice(target, halves.1, bytes) });
+        receives[(to % size) as usize]
+            .push(Step::Receive { from: from % size, into: slice(target, halves.1, bytes) });
     }
     for (steps, mut receives) in steps.iter_mut().zip(receives) {
         // In an order that differs from that of the sends, but between one pair of members.
         if !receives.is_empty() {
-            let mut senders: Vec<u32> = receives.iter().map(|step| if let Step::Receive { from, .. } = step { *from } else { 0 }).collect();
+            let mut senders: Vec<u32> = receives
+                .iter()
+                .map(|step| if let Step::Receive { from, .. } = step { *from } else { 0 })
+                .collect();
             senders.sort_unstable();
             let first = senders[turn % senders.len()];
             receives.sort_by_key(|step| matches!(step, Step::Receive { from, .. } if *from != first));
@@ -76,9 +81,13 @@ fn steps_of(size: u32, messages: &[Message], locals: &[Local], turn: usize) -> V
 pub(crate) fn random_schedule() -> impl Strategy<Value = RandomSchedule> {
     let message = (0u32..64, 0u32..64, any::<u8>(), any::<u8>(), any::<(bool, bool)>(), 0u64..=8);
     let local = (0u32..64, any::<u8>(), any::<bool>(), any::<bool>());
-    let round = (proptest::collection::vec(message, 0..24), proptest::collection::vec(local, 0..12), 0usize..8);
+    let round =
+        (proptest::collection::vec(message, 0..24), proptest::collection::vec(local, 0..12), 0usize..8);
     (1u32..16, proptest::collection::vec(round, 0..6)).prop_map(|(size, rounds)| RandomSchedule {
         size,
-        rounds: rounds.iter().map(|(messages, locals, turn)| steps_of(size, messages, locals, *turn)).collect(),
+        rounds: rounds
+            .iter()
+            .map(|(messages, locals, turn)| steps_of(size, messages, locals, *turn))
+            .collect(),
     })
 }

@@ -30,8 +30,9 @@ pub enum Buffer {
     Output,
     /// Working memory, [`Schedule::scratch`] bytes, zeroed at the start.
     Scratch,
-    /// No memory: the bytes cost time in the network and carry nothing (barriers, context agreement). What is received here
-    /// is dropped, also if its sender sent data: a broadcast's root gets back pieces that it has.
+    /// No memory: the bytes cost time in the network and carry nothing (barriers, context agreement). What is
+    /// received here is dropped, also if its sender sent data: a broadcast's root gets back pieces that it
+    /// has.
     Nothing,
 }
 
@@ -47,8 +48,8 @@ pub struct Slice {
 }
 
 /// One action of one member in one round.
-// Five steps and no more: whatever an algorithm does besides must follow from these, because each plane and the
-// event executor interprets them.
+// Five steps and no more: whatever an algorithm does besides must follow from these, because each plane and
+// the event executor interprets them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// Sends `from` to member `to`.
@@ -65,7 +66,8 @@ pub enum Step {
         /// Where to.
         into: Slice,
     },
-    /// `into = from op into`: `from` is the left operand (the lower ranks, for operations that do not commute).
+    /// `into = from op into`: `from` is the left operand (the lower ranks, for operations that do not
+    /// commute).
     ReduceLeft {
         /// Left operand.
         from: Slice,
@@ -100,7 +102,8 @@ pub enum Blocks {
     Each(Rc<[u64]>),
 }
 
-/// Where blocks of these sizes begin that lie one behind the other, and where the last one ends: as in [`Blocks::Each`].
+/// Returns where blocks of these sizes begin that lie one behind the other, and where the last one ends: as
+/// in [`Blocks::Each`].
 // One more number than blocks: the end of the last is asked for as often as the begin of the first.
 pub fn begins(sizes: impl Iterator<Item = u64> + Clone) -> impl Iterator<Item = u64> + Clone {
     let ends = sizes.scan(0, |end, bytes| {
@@ -111,7 +114,7 @@ pub fn begins(sizes: impl Iterator<Item = u64> + Clone) -> impl Iterator<Item = 
 }
 
 impl Blocks {
-    /// Where block `index` begins in the packed buffer.
+    /// Returns where block `index` begins in the packed buffer.
     #[inline]
     pub fn offset(&self, index: u32) -> u64 {
         match self {
@@ -135,10 +138,11 @@ impl Blocks {
 pub enum Kind {
     /// MPI_Barrier.
     Barrier,
-    /// MPI_Bcast: `send` of the root = `receive` of all = one block. The root's data is in `Input`, the result of the
-    /// others in `Output`; the root's `Output` is not used.
+    /// MPI_Bcast: `send` of the root = `receive` of all = one block. The root's data is in `Input`, the
+    /// result of the others in `Output`; the root's `Output` is not used.
     Bcast,
-    /// MPI_Gather and MPI_Gatherv: `receive` at the root has a block a member; others know only their own `send`.
+    /// MPI_Gather and MPI_Gatherv: `receive` at the root has a block a member; others know only their own
+    /// `send`.
     Gather,
     /// MPI_Scatter and MPI_Scatterv: `send` at the root has a block a member.
     Scatter,
@@ -150,8 +154,8 @@ pub enum Kind {
     Reduce,
     /// MPI_Allreduce: one block.
     Allreduce,
-    /// MPI_Reduce_scatter and MPI_Reduce_scatter_block: all members know all blocks (in `send`); member `i` keeps block `i`,
-    /// the one block of its `receive`.
+    /// MPI_Reduce_scatter and MPI_Reduce_scatter_block: all members know all blocks (in `send`); member `i`
+    /// keeps block `i`, the one block of its `receive`.
     ReduceScatter,
     /// MPI_Scan.
     Scan,
@@ -159,7 +163,8 @@ pub enum Kind {
     Exscan,
     /// Neighbourhood collectives: one round over [`Member::sources`] and [`Member::destinations`].
     Neighbor,
-    /// Agreement when a communicator is made: time only (`Buffer::Nothing`), [`Shape::bytes`] from each member known to all at the end.
+    /// Agreement when a communicator is made: time only (`Buffer::Nothing`), [`Shape::bytes`] from each
+    /// member known to all at the end.
     Agree,
 }
 
@@ -211,31 +216,36 @@ pub struct Shape {
     pub size: u32,
     /// Root member, 0 where there is none.
     pub root: u32,
-    /// Whether blocks may differ from member to member (the v and w forms).
+    /// `true` if blocks may differ from member to member (the v and w forms).
     pub irregular: bool,
-    /// The size the decision tables look at, in bytes, equal on all members: the message of Bcast, Reduce, Allreduce, Scan;
-    /// one block of Gather, Scatter, Alltoall, Allgather, Agree; the total of ReduceScatter (both forms) and Allgatherv; 0 for
-    /// the other v and w forms, where not all members know a size, and for Neighbor.
+    /// The size the decision tables look at, in bytes, equal on all members: the message of Bcast, Reduce,
+    /// Allreduce, Scan; one block of Gather, Scatter, Alltoall, Allgather, Agree; the total of ReduceScatter
+    /// (both forms) and Allgatherv; 0 for the other v and w forms, where not all members know a size, and for
+    /// Neighbor.
     pub bytes: u64,
     /// Bytes of one element, which a reduction must not split; 1 where nothing is reduced.
     pub element: u64,
-    /// Whether the operation commutes (true where nothing is reduced).
+    /// `true` if the operation commutes (true where nothing is reduced).
     pub commutative: bool,
-    /// Of an intercommunicator: members `0..first` are one group, `first..size` the other. Blocks then count the members of
-    /// the other group (block 0 is its first), except those of ReduceScatter, which count the own group.
+    /// The first group's size of an intercommunicator: members `0..first` are one group, `first..size` the
+    /// other. Blocks then count the members of the other group (block 0 is its first), except those of
+    /// ReduceScatter, which count the own group.
     pub sides: Option<u32>,
     /// Ranks that share a node of the machine, for two-level algorithms: members `i` and `j` are on one node
     /// if `i / node == j / node`; 1 where the machine has no such level.
     pub node: u32,
-    /// Whether the operation is one of MPI's own (true where nothing is reduced): published tables ask for it.
+    /// `true` if the operation is one of MPI's own (true where nothing is reduced): published tables ask for
+    /// it.
     pub predefined: bool,
-    /// Neighbourhood collectives on a Cartesian topology: neighbours come in pairs (negative, positive direction), and what
-    /// was sent in one direction arrives from the other, even where both are one member (MPI 5.0, section 8.6).
+    /// Neighbourhood collectives on a Cartesian topology: neighbours come in pairs (negative, positive
+    /// direction), and what was sent in one direction arrives from the other, even where both are one member
+    /// (MPI 5.0, section 8.6).
     pub cartesian: bool,
 }
 
 impl Shape {
-    /// A collective whose members have blocks of one size, on ranks that share no nodes; the operation, if it reduces, commutes.
+    /// A collective whose members have blocks of one size, on ranks that share no nodes; the operation, if it
+    /// reduces, commutes.
     pub fn regular(kind: Kind, size: u32, bytes: u64, element: u64) -> Shape {
         Shape {
             kind,
@@ -251,9 +261,9 @@ impl Shape {
             cartesian: false,
         }
     }
-    /// Whether two members' calls can be one collective.
-    // Not the root and not the kind: those are in the signature of the call, which has the better sentence for
-    // them.
+    /// Returns `true` if two members' calls can be one collective.
+    // Not the root and not the kind: those are in the signature of the call, which has the better sentence
+    // for them.
     pub fn matches(&self, other: &Shape) -> bool {
         self.bytes == other.bytes
             && self.element == other.element
@@ -264,7 +274,9 @@ impl Shape {
     /// The size, as messages show it.
     pub fn describe(&self) -> String {
         let of = match self.kind {
-            Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall if !self.irregular => " for each member",
+            Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall if !self.irregular => {
+                " for each member"
+            }
             _ => "",
         };
         let bytes = format!("{} byte{}{of}", self.bytes, if self.bytes == 1 { "" } else { "s" });
@@ -274,7 +286,7 @@ impl Shape {
             (element, false) => format!("{bytes} (elements of {element}, an operation of the program)"),
         }
     }
-    /// Whether its messages carry no data: only clocks matter.
+    /// Returns `true` if its messages carry no data: only clocks matter.
     pub fn carries_nothing(&self) -> bool {
         matches!(self.kind, Kind::Barrier | Kind::Agree)
     }
@@ -292,28 +304,32 @@ pub struct Member {
     pub send: Blocks,
     /// Blocks of `Output`.
     pub receive: Blocks,
-    /// Neighbourhood collectives: who sends to this member, in order (block `i` of `receive`); [`NOBODY`] for `MPI_PROC_NULL`.
+    /// Neighbourhood collectives: who sends to this member, in order (block `i` of `receive`); [`NOBODY`] for
+    /// `MPI_PROC_NULL`.
     pub sources: Rc<[u32]>,
-    /// Neighbourhood collectives: to whom this member sends, in order (block `i` of `send`); [`NOBODY`] for `MPI_PROC_NULL`.
+    /// Neighbourhood collectives: to whom this member sends, in order (block `i` of `send`); [`NOBODY`] for
+    /// `MPI_PROC_NULL`.
     pub destinations: Rc<[u32]>,
 }
 
-/// Rounds whose messages all members exchange in one regular pattern. Clocks are then advanced in a loop over neighbouring numbers, or in one
-/// addition while all are equal: a barrier of a million members that enter together costs its 20 rounds, and no step of theirs is ever made.
+/// Rounds whose messages all members exchange in one regular pattern. Clocks are then advanced in a loop over
+/// neighbouring numbers, or in one addition while all are equal: a barrier of a million members that enter
+/// together costs its 20 rounds, and no step of theirs is ever made.
 // Three patterns cover the rounds of all doubling, halving, ring and dissemination algorithms; trees have
 // `active` instead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
-    /// Every member `i` sends `bytes` to `(i + distance) mod size` and receives from `(i - distance) mod size`.
+    /// Every member `i` sends `bytes` to `(i + distance) mod size` and receives from `(i - distance) mod
+    /// size`.
     Shift {
         /// How far.
         distance: u32,
         /// Bytes of each message.
         bytes: u64,
     },
-    /// `among` members, a power of two, exchange `bytes` in pairs; the others rest. Position `v` exchanges with
-    /// position `v xor mask`; it is member `2 v + 1` for `v < folded` (the even one of these pairs rests), else member
-    /// `v + folded`.
+    /// `among` members, a power of two, exchange `bytes` in pairs; the others rest. Position `v` exchanges
+    /// with position `v xor mask`; it is member `2 v + 1` for `v < folded` (the even one of these pairs
+    /// rests), else member `v + folded`.
     Exchange {
         /// Which bit pattern.
         mask: u32,
@@ -328,7 +344,7 @@ pub enum Pattern {
     Pairs {
         /// How many.
         pairs: u32,
-        /// Whether the even one sends.
+        /// `true` if the even one sends.
         up: bool,
         /// Bytes of each message.
         bytes: u64,
@@ -339,23 +355,27 @@ impl Pattern {
     /// Bytes of each message.
     pub fn bytes(self) -> u64 {
         match self {
-            Pattern::Shift { bytes, .. } | Pattern::Exchange { bytes, .. } | Pattern::Pairs { bytes, .. } => bytes,
+            Pattern::Shift { bytes, .. } | Pattern::Exchange { bytes, .. } | Pattern::Pairs { bytes, .. } => {
+                bytes
+            }
         }
     }
 }
 
-/// Rounds of all-to-alls and neighbourhoods in which blocks go directly to whom they are for, so that only the blocks' sizes are to be known: the steps of
-/// an all-to-all of `n` members would name `n` blocks for each of `n` members in each of `n` rounds. A member sends, and receives, in the order in which
-/// its messages are listed here, which matters where it pays for each.
+/// Rounds of all-to-alls and neighbourhoods in which blocks go directly to whom they are for, so that only
+/// the blocks' sizes are to be known: the steps of an all-to-all of `n` members would name `n` blocks for
+/// each of `n` members in each of `n` rounds. A member sends, and receives, in the order in which its
+/// messages are listed here, which matters where it pays for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direct {
-    /// Every member `i` sends to `(i + distance) mod size` for `count` distances from `first` on, as far as they are below the size.
+    /// Every member `i` sends to `(i + distance) mod size` for `count` distances from `first` on, as far as
+    /// they are below the size.
     Ahead {
         /// The least distance.
         first: u32,
         /// How many.
         count: u32,
-        /// Whether empty blocks are not sent.
+        /// `true` if empty blocks are not sent.
         skips_empty: bool,
     },
     /// Every member `i` exchanges with `i xor mask`.
@@ -367,30 +387,34 @@ pub enum Direct {
     Neighbors,
 }
 
-/// How the operands of a reduction come together, where a schedule does it the same way for all members. Floating-point addition is not associative,
-/// so a result has the schedule's bits only in the schedule's association; told in short, it takes `n - 1` reductions of the members' own bytes
-/// instead of the `n log n` of a recursive doubling.
+/// The order in which a reduction's operands come together, where a schedule has one for all members.
+/// Floating-point addition is not associative, so a result has the schedule's bits only in the schedule's
+/// association; told in short, it takes `n - 1` reductions of the members' own bytes instead of the `n log n`
+/// of a recursive doubling.
 // Two, for the algorithms that small reductions use by default (recursive doubling, binomial); for longer
 // messages the bytes dominate anyway.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Association {
-    /// `folded` pairs of members `2 i` and `2 i + 1` reduce first, so that `among` operands remain, a power of two, in order;
-    /// then neighbours reduce in pairs until one is left, the lower one always on the left. All members have the result.
+    /// `folded` pairs of members `2 i` and `2 i + 1` reduce first, so that `among` operands remain, a power
+    /// of two, in order; then neighbours reduce in pairs until one is left, the lower one always on the left.
+    /// All members have the result.
     Pairs {
         /// Operands after the first pairs.
         among: u32,
         /// The first pairs.
         folded: u32,
     },
-    /// Positions count from member `top` on and round the end. Neighbouring rows of 1, 2, 4, ... positions reduce, the lower one on the left;
-    /// the last row may be shorter, and one without a neighbour waits. The root has the result.
+    /// Positions count from member `top` on and round the end. Neighbouring rows of 1, 2, 4, ... positions
+    /// reduce, the lower one on the left; the last row may be shorter, and one without a neighbour waits. The
+    /// root has the result.
     Rows {
         /// Position 0.
         top: u32,
     },
 }
 
-/// Members that may have steps in a round: `(first + i * stride) mod size` for `i` in `0..count`. The others have none.
+/// Members that may have steps in a round: `(first + i * stride) mod size` for `i` in `0..count`. The others
+/// have none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Active {
     /// The first of them.
@@ -401,15 +425,16 @@ pub struct Active {
     pub count: u32,
 }
 
-/// A collective algorithm for one [`Shape`]. What it says must follow from the shape, the member and the round alone: the planes and the event executor
-/// ask again for the same round, in any order of members, and processes ask for their own members only.
+/// A collective algorithm for one [`Shape`]. What it says must follow from the shape, the member and the
+/// round alone: the planes and the event executor ask again for the same round, in any order of members, and
+/// processes ask for their own members only.
 // Asked by round and member, and never written out: an all-to-all of n members has n squared steps. The hints
 // (`pattern`, `direct`, `association`, `active`, `next`) must say what the steps say; the tests hold each
 // algorithm's against them.
 pub trait Schedule {
     /// The algorithm's name, as `-xsim-coll` and reports write it.
     fn name(&self) -> &'static str;
-    /// How many rounds, the same for all members.
+    /// Returns how many rounds, the same for all members.
     fn rounds(&self) -> u32;
     /// Appends the steps of `member` in `round`: first sends, then receives, then the others.
     fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>);
@@ -419,21 +444,22 @@ pub trait Schedule {
     fn pattern(&self, _round: u32) -> Option<Pattern> {
         None
     }
-    /// Who sends blocks to whom in the round, if they go directly there (an optional help to the time plane).
+    /// Returns who sends blocks to whom in the round, if they go directly there (an optional help to the time
+    /// plane).
     fn direct(&self, _round: u32) -> Option<Direct> {
         None
     }
-    /// How operands come together, if that can be told in short (an optional help to the data plane).
+    /// Returns how operands come together, if that can be told in short (an optional help to the data plane).
     fn association(&self) -> Option<Association> {
         None
     }
-    /// The members that may have steps in `round`; `None` if all may. Makes a tree of a million members cost what its
-    /// messages cost, not members times rounds.
+    /// The members that may have steps in `round`; `None` if all may. Makes a tree of a million members cost
+    /// what its messages cost, not members times rounds.
     fn active(&self, _round: u32) -> Option<Active> {
         None
     }
-    /// The first round at or after `round` in which member `rank` may have steps, or [`rounds`](Schedule::rounds); the
-    /// member may skip the rounds before it.
+    /// The first round at or after `round` in which member `rank` may have steps, or
+    /// [`rounds`](Schedule::rounds); the member may skip the rounds before it.
     fn next(&self, _rank: u32, round: u32) -> u32 {
         round
     }

@@ -14,7 +14,11 @@ impl Segments {
     /// The segments of `size` members whose world ranks ascend, `firsts` the first rank of each process.
     /// O(processes * log members).
     // By bisection, since ranks on a process are a row: no list of all members is made.
-    pub fn ascending(size: u32, world_rank: impl Fn(u32) -> u32, firsts: impl Iterator<Item = u32>) -> Segments {
+    pub fn ascending(
+        size: u32,
+        world_rank: impl Fn(u32) -> u32,
+        firsts: impl Iterator<Item = u32>,
+    ) -> Segments {
         let first_member = |rank: u32| {
             // The first member whose rank is not below the process's first.
             let (mut low, mut high) = (0, size);
@@ -44,8 +48,8 @@ impl Segments {
     }
 }
 
-/// The members that a process runs through the rounds: a row of all. One process alone has the row that is everything; nothing else tells the two
-/// cases apart.
+/// The members that a process runs through the rounds: a row of all. One process alone has the row that is
+/// everything; nothing else tells the two cases apart.
 // With `whole`, one process takes the code of many, with nobody to tell: their results cannot drift apart.
 #[derive(Clone)]
 pub struct Segment {
@@ -74,12 +78,12 @@ impl Segment {
     pub fn size(&self) -> u32 {
         self.size
     }
-    /// Whether all members are here.
+    /// Returns `true` if all members are here.
     #[inline]
     pub fn is_whole(&self) -> bool {
         self.own.len() == self.size as usize
     }
-    /// Whether a member is here.
+    /// Returns `true` if a member is here.
     #[inline]
     pub fn has(&self, member: u32) -> bool {
         self.own.contains(&member)
@@ -124,7 +128,10 @@ impl Iterator for ActiveMembers {
             ActiveMembers::Strided(active, size, index) => {
                 let at = *index;
                 *index += 1;
-                let member = || ((u64::from(active.first) + u64::from(at) * u64::from(active.stride)) % u64::from(*size)) as u32;
+                let member = || {
+                    ((u64::from(active.first) + u64::from(at) * u64::from(active.stride)) % u64::from(*size))
+                        as u32
+                };
                 (at < active.count).then(member)
             }
             ActiveMembers::List(list) => list.next(),

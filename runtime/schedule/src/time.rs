@@ -1,13 +1,16 @@
-//! The time plane: when the rounds of a schedule happen, given the clocks at which its members enter. What messages carry is the data plane's.
+//! The time plane: when the rounds of a schedule happen, given the clocks at which its members enter. What
+//! messages carry is the data plane's.
 //!
-//! A process runs the rounds of its own members, and tells the others the clocks that theirs depend on; one process alone has the segment that is
-//! everything and tells nobody. In each round a process sends at most one record to each other one. Who sends to whom follows from the schedule, so
-//! that both sides of a record know what it has. While all clocks of all processes are equal, and messages of one size take the
-//! same time everywhere, nothing is sent.
+//! A process runs the rounds of its own members, and tells the others the clocks that theirs depend on; one
+//! process alone has the segment that is everything and tells nobody. In each round a process sends at most
+//! one record to each other one. Who sends to whom follows from the schedule, so that both sides of a record
+//! know what it has. While all clocks of all processes are equal, and messages of one size take the same time
+//! everywhere, nothing is sent.
 //!
-//! A round is made in the first of these ways that it allows: as a regular [`Pattern`] (a loop over clocks, or a single addition while they are
-//! equal), as a [`Direct`](crate::Direct) exchange of blocks, or in the steps of each member. Where messages cost their ranks time, only steps say in
-//! which order a member pays, so every round is made in them.
+//! A round is made in the first of these ways that it allows: as a regular [`Pattern`] (a loop over clocks,
+//! or a single addition while they are equal), as a [`Direct`](crate::Direct) exchange of blocks, or in the
+//! steps of each member. Where messages cost their ranks time, only steps say in which order a member pays,
+//! so every round is made in them.
 
 mod clocks;
 mod costs;
@@ -34,8 +37,8 @@ enum Values {
 }
 
 /// A round that has begun and needs to be told something: what it needs.
-// What must be remembered of a round that waits for another process, and no more: clocks stay as they were when
-// it began.
+// What must be remembered of a round that waits for another process, and no more: clocks stay as they were
+// when it began.
 enum Open {
     Pattern {
         pattern: Pattern,
@@ -59,7 +62,7 @@ pub struct TimePlane {
     segment: Segment,
     schedule: Rc<dyn Schedule>,
     round: u32,
-    /// Whether the members of all processes have one clock.
+    /// `true` if the members of all processes have one clock.
     // Known by all without a word: they were told so at the start, and every round that keeps it is the same
     // for all.
     common: bool,
@@ -85,7 +88,7 @@ impl TimePlane {
     pub fn clock(&self, member: u32) -> u64 {
         self.clocks.get(self.segment.place(member))
     }
-    /// What members that pay for their messages carry out of the rounds.
+    /// Returns what members that pay for their messages carry out of the rounds.
     pub fn burden(&self) -> Option<&Burden> {
         self.burden.as_deref()
     }
@@ -93,8 +96,8 @@ impl TimePlane {
     pub fn deliver(&mut self, round: u32, process: u32, record: Vec<u8>) {
         self.inbox.push((round, process, record));
     }
-    /// Goes on as far as it can; whether all rounds are over. O(messages) at most, O(rounds) while clocks are equal on a network that is the same
-    /// everywhere.
+    /// Goes on as far as it can; whether all rounds are over. O(messages) at most, O(rounds) while clocks are
+    /// equal on a network that is the same everywhere.
     // A round's record may be there before the round begins here: it waits in the inbox under its number.
     pub fn advance(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) -> bool {
         while self.round < self.schedule.rounds() {
@@ -112,7 +115,8 @@ impl TimePlane {
             self.round += 1;
             return true;
         }
-        let here = |process: u32| self.inbox.iter().any(|(round, from, _)| *round == self.round && *from == process);
+        let here =
+            |process: u32| self.inbox.iter().any(|(round, from, _)| *round == self.round && *from == process);
         let complete = match self.open.as_ref().expect("opened above") {
             Open::Pattern { expected, .. } => expected.iter().all(|(process, _)| here(*process)),
             Open::Steps { expected, .. } => expected.iter().all(|process| here(*process)),
@@ -121,7 +125,9 @@ impl TimePlane {
             return false;
         }
         match self.open.take().expect("opened above") {
-            Open::Pattern { pattern, inner, local, expected } => self.close_pattern(pattern, inner, local, &expected, costs),
+            Open::Pattern { pattern, inner, local, expected } => {
+                self.close_pattern(pattern, inner, local, &expected, costs)
+            }
             Open::Steps { receives, moved, .. } => self.close_steps(&receives, moved, costs),
         }
         self.round += 1;
@@ -131,9 +137,14 @@ impl TimePlane {
     /// Begins a round; true if it is over at once.
     // From the cheapest way to the one that always works. All give the same clocks, which the tests compare.
     fn open_round(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) -> bool {
-        let direct = || self.schedule.direct(self.round).filter(|&direct| self.segment.is_whole() && members.knows(direct));
+        let direct = || {
+            self.schedule
+                .direct(self.round)
+                .filter(|&direct| self.segment.is_whole() && members.knows(direct))
+        };
         if let Some(burden) = &mut self.burden {
-            let over = direct().is_some_and(|direct| paid_round(direct, members, costs, &mut self.clocks, burden, said));
+            let over = direct()
+                .is_some_and(|direct| paid_round(direct, members, costs, &mut self.clocks, burden, said));
             if !over {
                 self.open_steps(members, costs, said);
             }
@@ -160,8 +171,8 @@ impl TimePlane {
     }
 
     /// A round in a regular pattern of members that are all here: neighbouring clocks lie side by side.
-    // Distances that are the same for all make loops without an index; what is uniform has one addition and one
-    // comparison a member.
+    // Distances that are the same for all make loops without an index; what is uniform has one addition and
+    // one comparison a member.
     fn whole_pattern(&mut self, pattern: Pattern, costs: &impl Costs, said: &mut Said) {
         let (clocks, size) = (&mut self.clocks, self.segment.size());
         let (bytes, uniform) = (pattern.bytes(), costs.uniform(pattern.bytes()));
@@ -274,16 +285,26 @@ impl TimePlane {
         costs: &impl Costs,
     ) {
         // Links from here on lead from the far end to an own member.
-        let turned =
-            |link: Link| Link { near: link.far, near_stride: link.far_stride, far: link.near, far_stride: link.near_stride, ..link };
-        let mut moves: Vec<(Link, Values)> = local.into_iter().map(|(link, values)| (turned(link), values)).collect();
+        let turned = |link: Link| Link {
+            near: link.far,
+            near_stride: link.far_stride,
+            far: link.near,
+            far_stride: link.near_stride,
+            ..link
+        };
+        let mut moves: Vec<(Link, Values)> =
+            local.into_iter().map(|(link, values)| (turned(link), values)).collect();
         for (process, parts) in expected {
             let record = self.take(*process);
             let mut record = Take(&record);
             let each = record.u8() != 0;
             let same = if each { 0 } else { record.u64() };
             for part in parts {
-                let values = if each { Values::Each((0..part.count).map(|_| record.u64()).collect()) } else { Values::Same(same) };
+                let values = if each {
+                    Values::Each((0..part.count).map(|_| record.u64()).collect())
+                } else {
+                    Values::Same(same)
+                };
                 moves.push((*part, values));
             }
         }
@@ -353,13 +374,15 @@ impl TimePlane {
         self.inbox.swap_remove(at.expect("a record that is expected is there")).2
     }
 
-    /// Any other round: who sends and receives, by the schedule's steps. Where messages cost nothing, all leave at the clocks with which the round
-    /// begins, so that a receive from an own member needs nothing but that; else what a member pays for one message delays its next.
+    /// Any other round: who sends and receives, by the schedule's steps. Where messages cost nothing, all
+    /// leave at the clocks with which the round begins, so that a receive from an own member needs nothing
+    /// but that; else what a member pays for one message delays its next.
     // Receives come after sends in a member's steps, so that its first local step ends what matters to time.
     fn open_steps(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) {
         self.common = false;
         let mut member = members.prototype();
-        let (mut steps, mut receives, mut moved, mut expected) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut steps, mut receives, mut moved, mut expected) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut records = Records { round: self.round, records: Vec::new() };
         let mut burden = self.burden.take();
         if let Some(burden) = &mut burden {
@@ -429,12 +452,15 @@ impl TimePlane {
         }
         let segment = &self.segment;
         if let Some(burden) = &mut self.burden {
-            told.into_iter().for_each(|(to, from, arrival)| burden.arrivals.push(segment.place(to) as u32, from, arrival));
+            told.into_iter().for_each(|(to, from, arrival)| {
+                burden.arrivals.push(segment.place(to) as u32, from, arrival)
+            });
             let clocks = self.clocks.spread();
             moved.into_iter().for_each(|(member, clock)| clocks[segment.place(member)] = clock);
             for &(to, from, _) in receives {
                 let place = segment.place(to);
-                // Counts that contradict each other may leave a receive without a message: the data plane tells who is wrong.
+                // Counts that contradict each other may leave a receive without a message: the data plane
+                // tells who is wrong.
                 if let Some(arrival) = burden.arrivals.take(place as u32, from) {
                     clocks[place] = burden.take(place, clocks[place], arrival);
                 }
@@ -469,7 +495,10 @@ fn by_process(segments: &Segments, links: Vec<Link>, sender: impl Fn(&Link) -> u
     let mut parts: Vec<(u32, Link)> = Vec::new();
     links.into_iter().for_each(|link| link.by_process(segments, |process, part| parts.push((process, part))));
     parts.sort_by_key(|(process, part)| (*process, sender(part)));
-    parts.chunk_by(|one, other| one.0 == other.0).map(|chunk| (chunk[0].0, chunk.iter().map(|part| part.1).collect())).collect()
+    parts
+        .chunk_by(|one, other| one.0 == other.0)
+        .map(|chunk| (chunk[0].0, chunk.iter().map(|part| part.1).collect()))
+        .collect()
 }
 
 /// The records of one round.

@@ -18,8 +18,9 @@ pub use options::{OptionError, Options};
 pub use progress::Progress;
 pub use setup::{setup, setup_on};
 
-/// What can be known to fail before a run starts: more ranks than memory (of which this process has `ranks`, and shares the host's
-/// memory with `sharing - 1` others), a report that cannot be written, where this process writes it.
+/// Returns what can be known to fail before a run starts: more ranks than memory (of which this process has
+/// `ranks`, and shares the host's memory with `sharing - 1` others), a report that cannot be written, where
+/// this process writes it.
 ///
 /// # Errors
 /// A sentence with what to change.
@@ -27,7 +28,8 @@ pub fn preflight(options: &Options, ranks: u32, sharing: u32, writes: bool) -> R
     memory::check(ranks.into(), memory::LEAST_BYTES_PER_RANK, memory::available(), sharing)
         .map_err(|why| format!("-xsim-np {}: {why}", options.np))?;
     for path in options.report.iter().chain(&options.network_report).filter(|_| writes) {
-        // Opened without truncation: a run that fails must not destroy the report of one that did not, nor leave an empty one.
+        // Opened without truncation: a run that fails must not destroy the report of one that did not, nor
+        // leave an empty one.
         let is_there = path.symlink_metadata().is_ok();
         if let Err(why) = std::fs::OpenOptions::new().append(true).create(true).open(path) {
             return Err(format!("cannot write the report to {}: {why}", path.display()));
@@ -51,7 +53,8 @@ pub fn write_network(report: &network::NetworkReport, files: &[std::path::PathBu
             Some("svg") => report.heat_map(),
             _ => report.to_json() + "\n",
         };
-        std::fs::write(path, text).map_err(|why| format!("cannot write the report to {}: {why}", path.display()))?;
+        std::fs::write(path, text)
+            .map_err(|why| format!("cannot write the report to {}: {why}", path.display()))?;
     }
     Ok(())
 }

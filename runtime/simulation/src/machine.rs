@@ -25,7 +25,7 @@ pub fn select(options: &Options) -> Result<Machine, String> {
     Ok(machine)
 }
 
-/// What a report calls the machine: its specification, after the name if it has one of its own.
+/// Returns what a report calls the machine: its specification, after the name if it has one of its own.
 pub fn label(options: &Options, specification: &str) -> String {
     let named = network::preset(&options.machine).is_some() || options.machine.ends_with(".toml");
     if named { format!("{} ({specification})", options.machine) } else { specification.to_owned() }
@@ -62,15 +62,25 @@ mod tests {
     #[test]
     fn a_named_machine_is_called_by_its_name() {
         assert_eq!(label(&options(&[("mn", "ethernet")]), "star:2"), "ethernet (star:2)");
-        assert_eq!(label(&options(&[("mn", "star:l=1us,b=1Gbps")]), "star:2,l=1us,b=1Gbps"), "star:2,l=1us,b=1Gbps");
+        assert_eq!(
+            label(&options(&[("mn", "star:l=1us,b=1Gbps")]), "star:2,l=1us,b=1Gbps"),
+            "star:2,l=1us,b=1Gbps"
+        );
         assert_eq!(Options::default().machine, network::DEFAULT_MACHINE);
     }
 
     #[test]
     fn options_win_over_the_machine() {
-        let machine =
-            select(&options(&[("mn", "star:l=1us,b=1Gbps/rank:proc=3,flops=1G"), ("proc", "2"), ("eager-limit", "64KiB")])).unwrap();
-        assert_eq!((machine.processor_factor, machine.overheads.eager_limit, machine.flop_rate), (2.0, Some(65536), Some(1e9)));
+        let machine = select(&options(&[
+            ("mn", "star:l=1us,b=1Gbps/rank:proc=3,flops=1G"),
+            ("proc", "2"),
+            ("eager-limit", "64KiB"),
+        ]))
+        .unwrap();
+        assert_eq!(
+            (machine.processor_factor, machine.overheads.eager_limit, machine.flop_rate),
+            (2.0, Some(65536), Some(1e9))
+        );
         let machine = select(&options(&[("mn", "star/rank:flops=1G"), ("flops", "2.5 Tflops")])).unwrap();
         assert_eq!(machine.flop_rate, Some(2.5e12));
     }
@@ -80,7 +90,9 @@ mod tests {
         let path = std::env::temp_dir().join(format!("xsim-placement-{}", std::process::id()));
         std::fs::write(&path, "3\n1\n").unwrap();
         let placement = format!("file:{}", path.display());
-        let built = build(&options(&[("np", "2"), ("mn", "ring:4,l=1us,b=1Gbps"), ("placement", &placement)])).unwrap();
+        let built =
+            build(&options(&[("np", "2"), ("mn", "ring:4,l=1us,b=1Gbps"), ("placement", &placement)]))
+                .unwrap();
         assert_eq!([0, 1].map(|rank| built.placement.endpoint(rank)), [Endpoint(3), Endpoint(1)]);
         std::fs::remove_file(path).unwrap();
     }

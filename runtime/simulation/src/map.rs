@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-/// How many ranks each process has: a line `FIRST-LAST` or `FIRST` for each, or `-` for none. Empty lines and what
-/// follows `#` do not count.
+/// Returns how many ranks each process has: a line `FIRST-LAST` or `FIRST` for each, or `-` for none. Empty
+/// lines and what follows `#` do not count.
 ///
 /// # Errors
-/// A sentence that names the line, if lines cannot be read, are not one a process, or do not name `ranks` ranks in order.
+/// A sentence that names the line, if lines cannot be read, are not one a process, or do not name `ranks`
+/// ranks in order.
 pub fn read(path: &Path, ranks: u32, processes: u32) -> Result<Vec<u32>, String> {
     let text = engine::text::read(path, engine::text::LIST)
         .map_err(|why| format!("cannot read {}, the map of ranks to processes: {why}", path.display()))?;
@@ -16,7 +17,9 @@ pub fn read(path: &Path, ranks: u32, processes: u32) -> Result<Vec<u32>, String>
 fn parse(text: &str, ranks: u32, processes: u32) -> Result<Vec<u32>, String> {
     let mut lengths = Vec::new();
     let mut next = 0u32;
-    let lines = (1..).zip(text.lines()).map(|(number, line)| (number, line.split('#').next().unwrap_or_default().trim()));
+    let lines = (1..)
+        .zip(text.lines())
+        .map(|(number, line)| (number, line.split('#').next().unwrap_or_default().trim()));
     for (number, line) in lines.filter(|(_, line)| !line.is_empty()) {
         if line == "-" {
             lengths.push(0);
@@ -24,7 +27,9 @@ fn parse(text: &str, ranks: u32, processes: u32) -> Result<Vec<u32>, String> {
         }
         let (first, last) = line.split_once('-').unwrap_or((line, line));
         let (Ok(first), Ok(last)) = (first.trim().parse::<u32>(), last.trim().parse::<u32>()) else {
-            return Err(format!("line {number} is '{line}': write the ranks of a process as FIRST-LAST, or - for none"));
+            return Err(format!(
+                "line {number} is '{line}': write the ranks of a process as FIRST-LAST, or - for none"
+            ));
         };
         if first != next || last < first || last >= ranks {
             return Err(format!(
@@ -36,7 +41,10 @@ fn parse(text: &str, ranks: u32, processes: u32) -> Result<Vec<u32>, String> {
         next = last + 1;
     }
     if next != ranks {
-        return Err(format!("the processes have the ranks 0 to {}, and there are {ranks} ranks", i64::from(next) - 1));
+        return Err(format!(
+            "the processes have the ranks 0 to {}, and there are {ranks} ranks",
+            i64::from(next) - 1
+        ));
     }
     if lengths.len() != processes as usize {
         return Err(format!("there are lines for {} processes, and {processes} were started", lengths.len()));

@@ -22,11 +22,13 @@ fn control_group_rest() -> Option<u64> {
     let group = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = group.lines().find_map(|line| line.strip_prefix("0::"))?;
     let directory = format!("/sys/fs/cgroup{}", path.trim_end());
-    let read = |file: &str| std::fs::read_to_string(format!("{directory}/{file}")).ok()?.trim().parse::<u64>().ok();
+    let read =
+        |file: &str| std::fs::read_to_string(format!("{directory}/{file}")).ok()?.trim().parse::<u64>().ok();
     Some(read("memory.max")?.saturating_sub(read("memory.current")?))
 }
 
-/// Checks that `ranks` ranks of `bytes_per_rank` each fit into `available` bytes, of which each of `sharing` processes takes as much.
+/// Checks that `ranks` ranks of `bytes_per_rank` each fit into `available` bytes, of which each of `sharing`
+/// processes takes as much.
 ///
 /// # Errors
 /// A sentence with how much is needed, how much there is, how many ranks would fit, and where more would.
@@ -35,8 +37,12 @@ pub fn check(ranks: u64, bytes_per_rank: u64, available: Option<u64>, sharing: u
     match available {
         Some(there) if needed > u128::from(there) => Err(format!(
             "{ranks} ranks {}need about {} of memory ({bytes_per_rank} bytes a rank), and {} are available; at most {} ranks fit: run \
-             fewer, or spread them over more machines with mpirun (docs/scaling.md)",
-            if sharing > 1 { format!("on each of the {sharing} processes of this host ") } else { String::new() },
+             fewer, or spread them over more machines with mpirun (docs/how-to/several-processes.md)",
+            if sharing > 1 {
+                format!("on each of the {sharing} processes of this host ")
+            } else {
+                String::new()
+            },
             report::units::bytes(needed),
             report::units::bytes(u128::from(there)),
             there / bytes_per_rank.max(1),
@@ -48,7 +54,8 @@ pub fn check(ranks: u64, bytes_per_rank: u64, available: Option<u64>, sharing: u
 /// Ranks that must have run before their memory tells anything of all.
 const ENOUGH_RANKS: u32 = 4096;
 
-/// Memory comes in pages of up to 2 MiB, of which each table, the heap and what is kept of stacks and globals have begun one or two.
+/// Memory comes in pages of up to 2 MiB, of which each table, the heap and what is kept of stacks and globals
+/// have begun one or two.
 const BEGUN: u64 = 32 << 20;
 
 /// What all ranks of a run will need, judged by what the first of them took.
@@ -64,8 +71,8 @@ impl Forecast {
         Forecast { before: resident, started: 0, next: ENOUGH_RANKS }
     }
 
-    /// Called now and then while the ranks run: `rank` runs now, of `ranks` in all, which start in their order. Whether to
-    /// [`check`](Forecast::check), which is so each time twice as many have started.
+    /// Called now and then while the ranks run: `rank` runs now, of `ranks` in all, which start in their
+    /// order. Whether to [`check`](Forecast::check), which is so each time twice as many have started.
     pub fn is_due(&mut self, rank: u32, ranks: u32) -> bool {
         self.started = self.started.max(rank + 1);
         let due = self.started >= self.next && self.started < ranks;
@@ -104,23 +111,38 @@ mod tests {
     fn the_first_ranks_tell_what_all_need() {
         let mut forecast = Forecast::new(1_000_000);
         let mut check = |rank, resident| {
-            if forecast.is_due(rank, 100_000) { forecast.check(100_000, resident, Some(1_000_000_000)) } else { Ok(()) }
+            if forecast.is_due(rank, 100_000) {
+                forecast.check(100_000, resident, Some(1_000_000_000))
+            } else {
+                Ok(())
+            }
         };
         assert_eq!(check(4000, 1_000_000_000), Ok(()), "too few to tell");
         assert_eq!(check(4999, 41_000_000 + BEGUN), Ok(()), "0.8 GB in all");
         assert_eq!(check(9000, 900_000_000), Ok(()), "asked when twice as many have started");
         let message = check(9999, 201_000_000 + BEGUN).unwrap_err();
-        assert!(message.contains("first 10000 of 100000 ranks took 233.6 MB") && message.contains("2 GB"), "{message}");
+        assert!(
+            message.contains("first 10000 of 100000 ranks took 233.6 MB") && message.contains("2 GB"),
+            "{message}"
+        );
     }
 
     #[test]
     fn too_many_ranks_say_how_much_they_need() {
         let message = check(1_000_000_000, 400, Some(8_000_000_000), 1).unwrap_err();
-        assert!(message.contains("400 GB") && message.contains("8 GB") && message.contains("at most 20000000 ranks"), "{message}");
+        assert!(
+            message.contains("400 GB")
+                && message.contains("8 GB")
+                && message.contains("at most 20000000 ranks"),
+            "{message}"
+        );
         assert_eq!(check(1000, 400, Some(400_000), 1), Ok(()));
         assert_eq!(check(u64::MAX, 400, None, 1), Ok(()));
         let message = check(1000, 400, Some(1_000_000), 3).unwrap_err();
-        assert!(message.contains("1000 ranks on each of the 3 processes of this host need about 1.2 MB"), "{message}");
+        assert!(
+            message.contains("1000 ranks on each of the 3 processes of this host need about 1.2 MB"),
+            "{message}"
+        );
     }
 
     #[test]

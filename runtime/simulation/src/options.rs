@@ -41,7 +41,7 @@ pub struct Options {
     pub flops: Option<f64>,
     /// Who fails, and when.
     pub fail: mpi::failure::Specification,
-    /// Whether the others go on when a rank fails.
+    /// `true` if the others go on when a rank fails.
     pub ft: bool,
     /// From a failure until they know.
     pub ft_delay: Span,
@@ -73,9 +73,9 @@ pub struct Options {
     pub log: Option<PathBuf>,
     /// Of which ranks; `None`: of all.
     pub log_ranks: Option<RankList>,
-    /// Whether it is told where the time goes by call site.
+    /// `true` if it is told where the time goes by call site.
     pub profile: bool,
-    /// Whether it is found out what the run's time depends on.
+    /// `true` if it is found out what the run's time depends on.
     pub critical_path: bool,
     /// How many callers of a call site are told apart.
     pub profile_callers: u32,
@@ -113,7 +113,7 @@ pub struct Options {
     pub progress: ProgressMode,
     /// Seconds of host time that a rank may compute without an MPI call before it is named; 0: for ever.
     pub watchdog: f64,
-    /// Whether allocated memory comes to a rank as another left it.
+    /// `true` if allocated memory comes to a rank as another left it.
     pub heap_as_is: bool,
     /// List the options and end.
     pub help: bool,
@@ -206,14 +206,18 @@ impl Options {
     /// do not start with `XSIM_` are passed over, as are empty ones.
     ///
     /// # Errors
-    /// An option or variable that does not exist, a value that is missing or invalid; `args` is then unspecified.
+    /// An option or variable that does not exist, a value that is missing or invalid; `args` is then
+    /// unspecified.
     pub fn from_args(
         args: &mut Vec<OsString>,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Options, OptionError> {
         let mut options = Options::default();
         // The order in which an environment lists its variables must not choose the error.
-        let sorted: BTreeMap<_, _> = environment.into_iter().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"XSIM_")).collect();
+        let sorted: BTreeMap<_, _> = environment
+            .into_iter()
+            .filter(|(name, _)| name.as_encoded_bytes().starts_with(b"XSIM_"))
+            .collect();
         for (name, value) in &sorted {
             options.take_variable(&name.to_string_lossy(), &value.to_string_lossy())?;
         }
@@ -235,7 +239,11 @@ impl Options {
             return Ok(());
         }
         let Some(row) = TABLE.iter().find(|row| row.names().any(|n| variable(n) == name)) else {
-            let known = TABLE.iter().flat_map(Row::names).map(variable).chain(OTHER_VARIABLES.iter().map(|v| v.0.to_owned()));
+            let known = TABLE
+                .iter()
+                .flat_map(Row::names)
+                .map(variable)
+                .chain(OTHER_VARIABLES.iter().map(|v| v.0.to_owned()));
             return Err(OptionError(format!(
                 "the environment variable {name} is not an option of xsim{}; unset it, or see -xsim-help",
                 did_you_mean(name, known)
@@ -247,23 +255,40 @@ impl Options {
         self.set(row, value).map_err(|why| OptionError(format!("{name}={value}: {why}")))
     }
 
-    fn take_argument(&mut self, body: &str, rest: &mut impl Iterator<Item = OsString>) -> Result<(), OptionError> {
+    fn take_argument(
+        &mut self,
+        body: &str,
+        rest: &mut impl Iterator<Item = OsString>,
+    ) -> Result<(), OptionError> {
         let (name, attached) = match body.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (body, None),
         };
         let Some(row) = find(name) else {
             let known = TABLE.iter().flat_map(Row::names).map(str::to_owned);
-            let nearest = nearest(name, known).map(|n| format!("; did you mean -xsim-{n}?")).unwrap_or_default();
-            return Err(OptionError(format!("-xsim-{name} is not an option of xsim{nearest} -xsim-help lists the options")));
+            let nearest =
+                nearest(name, known).map(|n| format!("; did you mean -xsim-{n}?")).unwrap_or_default();
+            return Err(OptionError(format!(
+                "-xsim-{name} is not an option of xsim{nearest} -xsim-help lists the options"
+            )));
         };
         let value = match (attached, row.is_flag()) {
             (Some(value), _) => value,
             (None, true) => "on".to_owned(),
             (None, false) => match rest.next().map(OsString::into_string) {
                 Some(Ok(value)) => value,
-                Some(Err(raw)) => return Err(OptionError(format!("-xsim-{name}: the value {} is not UTF-8", raw.display()))),
-                None => return Err(OptionError(format!("-xsim-{name} needs a value: write -xsim-{name} {}", row.value))),
+                Some(Err(raw)) => {
+                    return Err(OptionError(format!(
+                        "-xsim-{name}: the value {} is not UTF-8",
+                        raw.display()
+                    )));
+                }
+                None => {
+                    return Err(OptionError(format!(
+                        "-xsim-{name} needs a value: write -xsim-{name} {}",
+                        row.value
+                    )));
+                }
             },
         };
         self.set(row, &value).map_err(|why| OptionError(format!("-xsim-{name} {value}: {why}")))

@@ -4,23 +4,44 @@ use crate::host::HostMeter;
 use crate::options::Options;
 use crate::summary;
 use mpi::World;
+use mpi::progress::{Cause, Ending};
 use network::NetworkReport;
-use observe::{CallProfile, CriticalPath, Host, Job, Part, Report, Simulated};
+use observe::{CallProfile, CriticalPath, EarlyEnd, EndCause, Host, Job, Part, Report, Simulated};
 
-/// What this process counted; `names` are those of the MPI functions.
+/// Returns what this process counted; `names` are those of the MPI functions.
 pub fn part(world: &World, names: &[&'static str], meter: &HostMeter, switches: u64) -> Part {
     let (messages, bytes) = world.messages.traffic();
+    let (internal_messages, internal_bytes) = world.messages.ranks().profile().internal_traffic();
     Part {
         latest_ps: world.latest().as_ps(),
-        messages,
-        bytes,
-        functions: world.messages.profile.functions(names),
-        compute: world.messages.profile.compute_sum(world.messages.local_started()),
-        wait: world.messages.profile.wait_sum(world.messages.local_started()),
+        messages: messages - internal_messages,
+        bytes: bytes - internal_bytes,
+        internal_messages,
+        internal_bytes,
+        functions: world.messages.ranks().profile().functions(names),
+        compute: world.messages.ranks().profile().compute_sum(world.messages.ranks().local_started()),
+        wait: world.messages.ranks().profile().wait_sum(world.messages.ranks().local_started()),
         cpu_s: meter.cpu_s(),
         rss: crate::host::peak_rss_bytes(),
         switches,
+        long_intervals: Vec::new(),
     }
+}
+
+/// Returns why a run ended before its program did, if it did.
+fn early_end(ending: &Ending) -> Option<EarlyEnd> {
+    let cause = match ending.cause {
+        Some(Cause::Deadlock) => EndCause::Deadlock,
+        Some(Cause::Signal) => EndCause::Signal,
+        None if ending.status == 0 => return None,
+        None => EndCause::Failure,
+    };
+    let lines = ending.messages.iter().flat_map(|message| message.lines());
+    let mut sentences: Vec<String> = lines.map(|line| line.trim().to_owned()).collect();
+    if sentences.is_empty() {
+        sentences.push(format!("the run ended with exit status {}; standard error said why", ending.status));
+    }
+    Some(EarlyEnd { cause, sentences })
 }
 
 /// A run that is over.
@@ -35,6 +56,8 @@ pub struct Outcome<'a> {
     pub ranks: u32,
     /// What all of them counted.
     pub part: Part,
+    /// The way in which it ended.
+    pub ending: &'a Ending,
     /// What a packet network did.
     pub network: Option<NetworkReport>,
     /// The jobs, if several had the machine at once.
@@ -49,23 +72,40 @@ impl Outcome<'_> {
     /// Prints the summary, unless that is not wanted, and writes the files that were asked for.
     ///
     /// # Errors
-    /// A sentence with the name of a file that cannot be written.
+    /// A sentence with the name of a file that cannot be written, or that standard error took less than all.
     pub fn tell(mut self, options: &Options) -> Result<(), String> {
         let network = self.network.take();
         let report = self.report(options, network.as_ref());
         if !options.quiet {
-            eprint!("{}", summary::text(&report));
-            eprint!("{}", ::report::profile::summary(&report.simulated));
-            eprint!("{}", ::report::critical::summary(&report.simulated));
+            engine::stderr::print(format_args!("{}", summary::text(&report)));
+            engine::stderr::print(format_args!("{}", ::report::profile::summary(&report.simulated)));
+            engine::stderr::print(format_args!("{}", ::report::critical::summary(&report.simulated)));
         }
         if let Some(path) = &options.report {
             report.write(path)?;
         }
-        network.map_or(Ok(()), |network| crate::write_network(&network, &options.network_report))
+        network.map_or(Ok(()), |network| crate::write_network(&network, &options.network_report))?;
+        // The files of a run are whole where its summary is lost, but a script must not take it for one that
+        // said all.
+        match engine::stderr::is_lost() {
+            true => Err("standard error takes no more data: what the run said is not whole".to_owned()),
+            false => Ok(()),
+        }
     }
 
     fn report(self, options: &Options, network: Option<&NetworkReport>) -> Report {
-        let Outcome { names: (program, machine), meter, processes, ranks, part, jobs, profile, critical_path, .. } = self;
+        let Outcome {
+            names: (program, machine),
+            meter,
+            processes,
+            ranks,
+            part,
+            ending,
+            jobs,
+            profile,
+            critical_path,
+            ..
+        } = self;
         Report {
             version: Report::VERSION,
             simulated: Simulated {
@@ -75,7 +115,10 @@ impl Outcome<'_> {
                 virtual_time_ps: part.latest_ps,
                 messages: part.messages,
                 bytes: part.bytes,
+                internal_messages: part.internal_messages,
+                internal_bytes: part.internal_bytes,
                 functions: part.functions,
+                early_end: early_end(ending),
                 compute: part.compute.spread(),
                 wait: part.wait.spread(),
                 jobs,
@@ -89,7 +132,12 @@ impl Outcome<'_> {
                 cpu_time_s: part.cpu_s,
                 peak_rss_bytes: part.rss,
                 context_switches: part.switches,
-                options: options.given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+                options: options
+                    .given
+                    .iter()
+                    .map(|(name, value)| ((*name).to_owned(), value.clone()))
+                    .collect(),
+                long_intervals: part.long_intervals,
             },
         }
     }

@@ -1,4 +1,5 @@
-//! The native processes of a run: who started them, which ranks each has, and how what they counted comes together.
+//! The native processes of a run: who started them, which ranks each has, and how what they counted comes
+//! together.
 
 mod introduction;
 
@@ -42,7 +43,8 @@ pub fn own(options: &Options, remote: Option<&Remote>) -> ((u32, u32), u32) {
 }
 
 /// Gives a run the other processes.
-// A network of packets is there once: each process has built it to learn of the machine, and all but the first let go of it.
+// A network of packets is there once: each process has built it to learn of the machine, and all but the
+// first let go of it.
 pub fn spread(mut setup: Setup, remote: Option<Remote>) -> Setup {
     if remote.as_ref().is_some_and(|remote| !remote.is_first()) {
         setup.wire.leave_to_process_0();

@@ -26,7 +26,8 @@ pub struct Progress {
     latest_ps: u64,
     /// Where the run before may have left its report, which this one will replace at its end.
     report: Option<PathBuf>,
-    /// The virtual time of the run before, if it had as many ranks; 0 if none is known. Read when there is something to show.
+    /// The virtual time of the run before, if it had as many ranks; 0 if none is known. Read when there is
+    /// something to show.
     before_ps: Option<u64>,
 }
 
@@ -49,7 +50,15 @@ impl Progress {
             _ => Shown::Bar(None),
         };
         let report = options.report.clone();
-        Progress { meter: HostMeter::start(), shown, ranks, last: (0.0, 0), latest_ps: 0, report, before_ps: None }
+        Progress {
+            meter: HostMeter::start(),
+            shown,
+            ranks,
+            last: (0.0, 0),
+            latest_ps: 0,
+            report,
+            before_ps: None,
+        }
     }
 
     /// Called as often as the run likes, it reads the host's clock.
@@ -69,15 +78,21 @@ impl Progress {
         self.last = (now, messages);
         self.latest_ps = self.latest_ps.max(time.as_ps());
         let (ranks, report) = (self.ranks, &self.report);
-        let before = *self.before_ps.get_or_insert_with(|| report.as_ref().map_or(0, |path| time_before(path, ranks)));
+        let before =
+            *self.before_ps.get_or_insert_with(|| report.as_ref().map_or(0, |path| time_before(path, ranks)));
         let mut text = format!("virtual time {}", short(time.as_ps()));
         if let Some(left) = left(now, self.latest_ps, before) {
             text += &format!(" of {}, about {} left", short(before), HumanDuration(left));
         }
-        text += &format!(", {} messages/s, {} of memory", grouped(rate as u128), bytes(resident_bytes().into()));
+        text +=
+            &format!(", {} messages/s, {} of memory", grouped(rate as u128), bytes(resident_bytes().into()));
         match &mut self.shown {
             Shown::Never => {}
-            Shown::Plain => eprintln!("xsim: {} of {} ranks done, {text}", grouped(done.into()), grouped(self.ranks.into())),
+            Shown::Plain => engine::stderr::line(format_args!(
+                "xsim: {} of {} ranks done, {text}",
+                grouped(done.into()),
+                grouped(self.ranks.into())
+            )),
             Shown::Bar(bar) => {
                 let bar = bar.get_or_insert_with(|| new_bar(self.ranks));
                 bar.set_position(done);
@@ -88,7 +103,8 @@ impl Progress {
         }
     }
 
-    /// Whether a line stands on the terminal that other output has to take away (the next tick draws it again).
+    /// Returns `true` if a line stands on the terminal that other output has to take away (the next tick
+    /// draws it again).
     #[inline]
     pub fn is_drawn(&self) -> bool {
         matches!(self.shown, Shown::Bar(Some(_)))
@@ -105,19 +121,26 @@ impl Progress {
 
 /// The virtual time that the report at `path` tells of as many ranks; 0 if there is none.
 fn time_before(path: &std::path::Path, ranks: u64) -> u64 {
-    report::read(path).ok().filter(|report| report.simulated.ranks == ranks).map_or(0, |report| report.simulated.virtual_time_ps)
+    report::read(path)
+        .ok()
+        .filter(|report| report.simulated.ranks == ranks)
+        .map_or(0, |report| report.simulated.virtual_time_ps)
 }
 
-/// What is left of a run that got to virtual time `at_ps` in `elapsed` seconds, if it ends at `before_ps`, and goes on at its pace.
-// The first fiftieth of a run says nothing of its pace: ranks start. Beyond the end of the run before, that one says nothing.
+/// Returns what is left of a run that got to virtual time `at_ps` in `elapsed` seconds, if it ends at
+/// `before_ps`, and goes on at its pace.
+// The first fiftieth of a run says nothing of its pace: ranks start. Beyond the end of the run before, that
+// one says nothing.
 fn left(elapsed: f64, at_ps: u64, before_ps: u64) -> Option<Duration> {
-    (at_ps > before_ps / 50 && at_ps < before_ps).then(|| Duration::from_secs_f64(elapsed * (before_ps - at_ps) as f64 / at_ps as f64))
+    (at_ps > before_ps / 50 && at_ps < before_ps)
+        .then(|| Duration::from_secs_f64(elapsed * (before_ps - at_ps) as f64 / at_ps as f64))
 }
 
 fn new_bar(ranks: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(ranks), ProgressDrawTarget::stderr_with_hz(10));
     // `wide_msg` is cut to the terminal: the line must stay one line, which other output takes away.
-    let style = ProgressStyle::with_template("xsim: {bar:10} {human_pos} of {human_len} ranks done, {wide_msg}");
+    let style =
+        ProgressStyle::with_template("xsim: {bar:10} {human_pos} of {human_len} ranks done, {wide_msg}");
     bar.set_style(style.expect("the template is fixed and valid"));
     bar
 }

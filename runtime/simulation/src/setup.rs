@@ -3,7 +3,7 @@
 use crate::machine;
 use crate::options::{self, Options};
 use mpi::Setup;
-use mpi::charging::Compute;
+use mpi::ranks::effort::Compute;
 use mpi::wire::Wire;
 use network::Built;
 
@@ -25,7 +25,11 @@ pub fn setup(options: &Options, names: &'static [&'static str]) -> Result<(Setup
 ///
 /// # Errors
 /// A sentence: the machine has not what is to be reported.
-pub fn setup_on(options: &Options, built: Built, names: &'static [&'static str]) -> Result<(Setup, String), String> {
+pub fn setup_on(
+    options: &Options,
+    built: Built,
+    names: &'static [&'static str],
+) -> Result<(Setup, String), String> {
     let label = machine::label(options, &built.specification);
     let compute = compute(options, built.processor_factor);
     let (flop_rate, node) = (built.flop_rate, built.ranks_per_node);

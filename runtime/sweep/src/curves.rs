@@ -10,7 +10,9 @@ use plot::{Chart, Mark, Series};
 pub fn curves(table: &Table) -> Result<Chart, String> {
     let variables = table.variables();
     let along = variables.iter().position(|variable| variable.numbers().is_some());
-    let along = along.ok_or("no variable has numbers of one unit for its values, so there is nothing to draw lines along")?;
+    let along = along.ok_or(
+        "no variable has numbers of one unit for its values, so there is nothing to draw lines along",
+    )?;
     let numbers = variables[along].numbers().unwrap_or_default();
     // In the order of the table, so that a line has the same colour on each run.
     let mut series: Vec<Series> = Vec::new();
@@ -38,7 +40,13 @@ mod tests {
         let variables: Vec<Variable> = variables.iter().map(|text| Variable::parse(text).unwrap()).collect();
         let points = Points(&variables).all().unwrap();
         let of = |(at, point): (usize, Vec<usize>)| {
-            let outcome = Outcome { time_ps: at as u64 * 1_000_000_000_000, compute_ps: 0, wait_ps: 0, messages: 0, bytes: 0 };
+            let outcome = Outcome {
+                time_ps: at as u64 * 1_000_000_000_000,
+                compute_ps: 0,
+                wait_ps: 0,
+                messages: 0,
+                bytes: 0,
+            };
             (point, if failing { Err("no".to_owned()) } else { Ok(outcome) })
         };
         Table::new(variables, points.into_iter().enumerate().map(of).collect(), None).unwrap()
@@ -48,7 +56,10 @@ mod tests {
     fn there_is_a_line_for_each_combination_of_the_others() {
         let chart = curves(&table(&["coll=ring,tree", "l=2us,1us"], false)).unwrap();
         assert_eq!((chart.x.as_str(), chart.series.len()), ("l [s]", 2));
-        assert_eq!((chart.series[1].name.as_str(), chart.series[1].points.as_slice()), ("coll=tree", &[(1e-6, 3.0), (2e-6, 2.0)][..]));
+        assert_eq!(
+            (chart.series[1].name.as_str(), chart.series[1].points.as_slice()),
+            ("coll=tree", &[(1e-6, 3.0), (2e-6, 2.0)][..])
+        );
         assert!(curves(&table(&["coll=ring,tree"], false)).unwrap_err().contains("numbers of one unit"));
         assert!(curves(&table(&["np=1,2"], true)).unwrap_err().contains("no run came to its end"));
     }

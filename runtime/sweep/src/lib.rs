@@ -1,4 +1,5 @@
-//! Sweeps (`xsim sweep`, docs/sweep.md): which runs a list of varied values asks for, and what their results say together. How a run is started is not known here.
+//! Sweeps (`xsim sweep`, docs/reference/sweep.md): which runs a list of varied values asks for, and what
+//! their results say together. How a run is started is not known here.
 
 mod curves;
 mod map;

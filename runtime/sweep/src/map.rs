@@ -38,7 +38,8 @@ mod tests {
         let variables: Vec<Variable> = variables.iter().map(|text| Variable::parse(text).unwrap()).collect();
         let points = Points(&variables).all().unwrap();
         let of = |(at, point): (usize, Vec<usize>)| {
-            let outcome = Outcome { time_ps: at as u64 * 1_000_000, compute_ps: 0, wait_ps: 0, messages: 0, bytes: 0 };
+            let outcome =
+                Outcome { time_ps: at as u64 * 1_000_000, compute_ps: 0, wait_ps: 0, messages: 0, bytes: 0 };
             (point, if at == 0 { Err("no".to_owned()) } else { Ok(outcome) })
         };
         Table::new(variables, points.into_iter().enumerate().map(of).collect(), None).unwrap()
@@ -47,8 +48,14 @@ mod tests {
     #[test]
     fn two_variables_that_vary_are_a_map() {
         let map = map(&table(&["coll=ring,tree", "b=1Gbps", "l=1us,2us,4us"])).unwrap();
-        assert_eq!((map.y.as_str(), map.x.as_str(), map.title.as_str()), ("coll", "l", "virtual time, b=1Gbps"));
-        assert_eq!((map.cells[0][0].as_ref(), map.cells[1][2].as_ref()), (None, Some(&(5e-6, "5us".to_owned()))));
+        assert_eq!(
+            (map.y.as_str(), map.x.as_str(), map.title.as_str()),
+            ("coll", "l", "virtual time, b=1Gbps")
+        );
+        assert_eq!(
+            (map.cells[0][0].as_ref(), map.cells[1][2].as_ref()),
+            (None, Some(&(5e-6, "5us".to_owned())))
+        );
     }
 
     #[test]

@@ -40,7 +40,11 @@ impl Table {
     ///
     /// # Errors
     /// A sentence, if efficiencies are asked for and the number of ranks is not varied.
-    pub fn new(variables: Vec<Variable>, rows: Vec<(Point, Result<Outcome, String>)>, scaling: Option<Scaling>) -> Result<Table, String> {
+    pub fn new(
+        variables: Vec<Variable>,
+        rows: Vec<(Point, Result<Outcome, String>)>,
+        scaling: Option<Scaling>,
+    ) -> Result<Table, String> {
         let mut table = Table { efficiencies: vec![None; rows.len()], variables, rows, scaling };
         if let Some(scaling) = scaling {
             table.efficiencies = table.scaled(scaling)?;
@@ -58,17 +62,18 @@ impl Table {
         self.rows.iter().filter_map(|(point, outcome)| Some((point, outcome.as_ref().ok()?.time_ps)))
     }
 
-    /// How many runs there were.
+    /// Returns how many runs there were.
     pub fn runs(&self) -> usize {
         self.rows.len()
     }
 
-    /// How many runs failed.
+    /// Returns how many runs failed.
     pub fn failed(&self) -> usize {
         self.rows.iter().filter(|(_, outcome)| outcome.is_err()).count()
     }
 
-    /// The efficiency of each point against the one with the fewest ranks among those that are otherwise equal.
+    /// The efficiency of each point against the one with the fewest ranks among those that are otherwise
+    /// equal.
     fn scaled(&self, scaling: Scaling) -> Result<Vec<Option<f64>>, String> {
         let np = self
             .variables
@@ -88,10 +93,18 @@ impl Table {
 
     /// As values with commas between them; a text with a comma stands in quotes (RFC 4180).
     pub fn csv(&self) -> String {
-        let quoted =
-            |text: &str| if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() };
-        let mut lines = vec![self.variables.iter().map(|variable| quoted(&variable.name)).collect::<Vec<_>>()];
-        lines[0].extend(["virtual_time_ps", "compute_mean_ps", "wait_mean_ps", "messages", "bytes"].map(str::to_owned));
+        let quoted = |text: &str| {
+            if text.contains([',', '"', '\n']) {
+                format!("\"{}\"", text.replace('"', "\"\""))
+            } else {
+                text.to_owned()
+            }
+        };
+        let mut lines =
+            vec![self.variables.iter().map(|variable| quoted(&variable.name)).collect::<Vec<_>>()];
+        lines[0].extend(
+            ["virtual_time_ps", "compute_mean_ps", "wait_mean_ps", "messages", "bytes"].map(str::to_owned),
+        );
         lines[0].extend(self.scaling.map(|_| "efficiency".to_owned()));
         lines[0].push("error".to_owned());
         for ((point, outcome), efficiency) in self.rows.iter().zip(&self.efficiencies) {
@@ -103,7 +116,9 @@ impl Table {
                 }
                 Err(_) => line.extend(vec![String::new(); 5]),
             }
-            line.extend(self.scaling.map(|_| efficiency.map_or(String::new(), |value| format!("{value:.4}"))));
+            line.extend(
+                self.scaling.map(|_| efficiency.map_or(String::new(), |value| format!("{value:.4}"))),
+            );
             line.push(outcome.as_ref().err().map_or(String::new(), |why| quoted(why)));
             lines.push(line);
         }
@@ -113,7 +128,9 @@ impl Table {
     /// The values of a point but those of these variables: `np=64 l=1us`.
     pub fn name_without(&self, point: &Point, left_out: &[usize]) -> String {
         let others = (0..point.len()).filter(|variable| !left_out.contains(variable));
-        let name = |variable: usize| format!("{}={}", self.variables[variable].name, self.variables[variable].values[point[variable]]);
+        let name = |variable: usize| {
+            format!("{}={}", self.variables[variable].name, self.variables[variable].values[point[variable]])
+        };
         others.map(name).collect::<Vec<_>>().join(" ")
     }
 
@@ -123,7 +140,8 @@ impl Table {
 
     /// For a terminal: a line for each point, the best one, and who is best where.
     pub fn text(&self) -> String {
-        let mut lines: Vec<Vec<String>> = vec![self.variables.iter().map(|variable| variable.name.clone()).collect()];
+        let mut lines: Vec<Vec<String>> =
+            vec![self.variables.iter().map(|variable| variable.name.clone()).collect()];
         lines[0].push("virtual time".to_owned());
         lines[0].extend(self.scaling.map(|_| "efficiency".to_owned()));
         for ((point, outcome), efficiency) in self.rows.iter().zip(&self.efficiencies) {
@@ -146,23 +164,31 @@ impl Table {
         let widths: Vec<usize> = (0..lines[0].len()).map(|column| width(column).unwrap_or(0)).collect();
         let mut text = String::new();
         for line in &lines {
-            let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}")).collect();
+            let cells: Vec<String> =
+                line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}")).collect();
             text += cells.join("  ").trim_end();
             text.push('\n');
         }
         if let Some((point, time)) = self.times().min_by_key(|&(_, time)| time) {
-            text += &format!("least: {} takes {}\n", Points(&self.variables).name(point), Span::from_ps(time));
+            text +=
+                &format!("least: {} takes {}\n", Points(&self.variables).name(point), Span::from_ps(time));
         }
         self.crossings().into_iter().for_each(|line| text = format!("{text}{line}\n"));
         text
     }
 
-    /// Where, along a number, another value of what is no number becomes the fastest; a sentence each. Of equal times the value that was given first is taken.
+    /// Returns where, along a number, another value of what is no number becomes the fastest; a sentence
+    /// each. Of equal times the value that was given first is taken.
     pub fn crossings(&self) -> Vec<String> {
         let mut told = Vec::new();
-        for (which, choice) in self.variables.iter().enumerate().filter(|(_, variable)| variable.numbers().is_none()) {
-            for (along, number) in
-                self.variables.iter().enumerate().filter(|(_, variable)| variable.numbers().is_some_and(|all| all.len() > 1))
+        for (which, choice) in
+            self.variables.iter().enumerate().filter(|(_, variable)| variable.numbers().is_none())
+        {
+            for (along, number) in self
+                .variables
+                .iter()
+                .enumerate()
+                .filter(|(_, variable)| variable.numbers().is_some_and(|all| all.len() > 1))
             {
                 let is_first = |point: &&Point| point[which] == 0 && point[along] == 0;
                 for base in self.rows.iter().map(|(point, _)| point).filter(is_first) {
@@ -173,8 +199,13 @@ impl Table {
         told
     }
 
-    /// Where the fastest choice changes along a number, of the points that are otherwise as `base`.
-    fn changes(&self, base: &Point, (which, choice): (usize, &Variable), (along, number): (usize, &Variable)) -> Vec<String> {
+    /// Returns where the fastest choice changes along a number, of the points that are otherwise as `base`.
+    fn changes(
+        &self,
+        base: &Point,
+        (which, choice): (usize, &Variable),
+        (along, number): (usize, &Variable),
+    ) -> Vec<String> {
         let numbers = number.numbers().unwrap_or_default();
         let mut places: Vec<usize> = (0..numbers.len()).collect();
         places.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));
@@ -183,18 +214,29 @@ impl Table {
         // The fastest at each number; where all failed nobody is.
         let fastest = |place: usize| {
             let is_at = |point: &Point| {
-                (0..point.len()).all(|index| index == which || point[index] == if index == along { place } else { base[index] })
+                (0..point.len()).all(|index| {
+                    index == which || point[index] == if index == along { place } else { base[index] }
+                })
             };
             let there = self.times().filter(|(point, _)| is_at(point));
             there.min_by_key(|&(point, time)| (time, point[which])).map(|(point, _)| (point[which], place))
         };
         let leaders: Vec<(usize, usize)> = places.into_iter().filter_map(fastest).collect();
         let changes = leaders.windows(2).filter(|pair| pair[0].0 != pair[1].0);
-        let (of, at) = (|leader: (usize, usize)| &choice.values[leader.0], |leader: (usize, usize)| &number.values[leader.1]);
+        let (of, at) = (
+            |leader: (usize, usize)| &choice.values[leader.0],
+            |leader: (usize, usize)| &number.values[leader.1],
+        );
         let sentence = |pair: &[(usize, usize)]| {
             let (before, after) = (pair[0], pair[1]);
             let (name, number) = (&choice.name, &number.name);
-            format!("{name}: {} is fastest up to {number}={}, {} from {} on{with}", of(before), at(before), of(after), at(after))
+            format!(
+                "{name}: {} is fastest up to {number}={}, {} from {} on{with}",
+                of(before),
+                at(before),
+                of(after),
+                at(after)
+            )
         };
         changes.map(sentence).collect()
     }
@@ -212,7 +254,8 @@ mod tests {
         let variables: Vec<Variable> = variables.iter().map(|text| Variable::parse(text).unwrap()).collect();
         let points = Points(&variables).all().unwrap();
         let of = |time: &Option<u64>| {
-            time.map(|time_ps| Outcome { time_ps, compute_ps: 1, wait_ps: 2, messages: 3, bytes: 4 }).ok_or("no, \"never\"".to_owned())
+            time.map(|time_ps| Outcome { time_ps, compute_ps: 1, wait_ps: 2, messages: 3, bytes: 4 })
+                .ok_or("no, \"never\"".to_owned())
         };
         let rows = points.into_iter().zip(times.iter().map(of)).collect();
         Table::new(variables, rows, scaling)
@@ -233,15 +276,25 @@ mod tests {
         assert_eq!(table.csv().lines().nth(2), Some("ring,2,,,,,,\"no, \"\"never\"\"\""));
         assert_eq!(table.csv().lines().nth(3), Some("tree,1,20,1,2,3,4,"));
         assert!(table.text().contains("failed: no, \"never\""));
-        assert_eq!(table.crossings(), ["coll: ring is fastest up to n=1, tree from 2 on"], "nobody else is there");
+        assert_eq!(
+            table.crossings(),
+            ["coll: ring is fastest up to n=1, tree from 2 on"],
+            "nobody else is there"
+        );
     }
 
     #[test]
     fn efficiencies_are_against_the_fewest_ranks() {
-        let strong = table(&["np=8,2,4", "n=1"], &[Some(50), Some(100), Some(50)], Some(Scaling::Strong)).unwrap();
+        let strong =
+            table(&["np=8,2,4", "n=1"], &[Some(50), Some(100), Some(50)], Some(Scaling::Strong)).unwrap();
         assert_eq!(strong.efficiencies, [Some(0.5), Some(1.0), Some(1.0)]);
-        let weak = table(&["n=1,2", "np=2,4"], &[Some(100), Some(125), None, Some(40)], Some(Scaling::Weak)).unwrap();
-        assert_eq!(weak.efficiencies, [Some(1.0), Some(0.8), None, Some(1.0)], "of what failed there is none, and the next is the least");
+        let weak = table(&["n=1,2", "np=2,4"], &[Some(100), Some(125), None, Some(40)], Some(Scaling::Weak))
+            .unwrap();
+        assert_eq!(
+            weak.efficiencies,
+            [Some(1.0), Some(0.8), None, Some(1.0)],
+            "of what failed there is none, and the next is the least"
+        );
         assert!(table(&["n=1"], &[Some(1)], Some(Scaling::Weak)).err().unwrap().contains("--vary np="));
     }
 }

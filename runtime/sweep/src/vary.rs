@@ -15,7 +15,8 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// Reads `NAME=VALUES`: values with commas between them, or semicolons where values have commas; `A..B*F` is A, A F, A F², ... up to B, and `A..B+S` is A, A + S, ... up to B.
+    /// Reads `NAME=VALUES`: values with commas between them, or semicolons where values have commas; `A..B*F`
+    /// is A, A F, A F², ... up to B, and `A..B+S` is A, A + S, ... up to B.
     ///
     /// # Errors
     /// A sentence, if it is something else.
@@ -56,13 +57,18 @@ impl Variable {
     }
 }
 
-/// The values of `first..last*factor` or `first..last+step`, all in the unit of `first`, or of `last` where that has none.
+/// The values of `first..last*factor` or `first..last+step`, all in the unit of `first`, or of `last` where
+/// that has none.
 fn range(first: &str, rest: &str) -> Result<Vec<String>, String> {
-    let wrong =
-        || format!("{first}..{rest}: a range is A..B*FACTOR or A..B+STEP, such as 0.1us..10us*10 or 1..5+1, with units of one kind");
+    let wrong = || {
+        format!(
+            "{first}..{rest}: a range is A..B*FACTOR or A..B+STEP, such as 0.1us..10us*10 or 1..5+1, with units of one kind"
+        )
+    };
     let at = rest.find(['*', '+']).ok_or_else(wrong)?;
     let is_factor = rest.as_bytes()[at] == b'*';
-    let ((from, first_unit), last, by) = (split(first).ok_or_else(wrong)?, split(&rest[..at]), split(&rest[at + 1..]));
+    let ((from, first_unit), last, by) =
+        (split(first).ok_or_else(wrong)?, split(&rest[..at]), split(&rest[at + 1..]));
     let (last, by) = (last.ok_or_else(wrong)?, by.ok_or_else(wrong)?);
     let unit = if first_unit.is_empty() { last.1 } else { first_unit };
     let within = |(number, other): (f64, &str)| Some(number * ratio(other, unit)?);
@@ -73,11 +79,12 @@ fn range(first: &str, rest: &str) -> Result<Vec<String>, String> {
     }
     let value = |step: i32| if is_factor { from * by.powi(step) } else { from + f64::from(step) * by };
     // What rounding adds is no reason to leave the end out.
-    let steps: Vec<f64> = (0..=MOST as i32).map(value).take_while(|&value| value <= to * (1.0 + 1e-9)).collect();
+    let steps: Vec<f64> =
+        (0..=MOST as i32).map(value).take_while(|&value| value <= to * (1.0 + 1e-9)).collect();
     Ok(steps.into_iter().map(|value| format!("{}{unit}", rounded(value))).collect())
 }
 
-/// How many of one unit are one of the other; none at all stands for the other.
+/// Returns how many of one unit are one of the other; none at all stands for the other.
 fn ratio(unit: &str, of: &str) -> Option<f64> {
     if unit == of || unit.is_empty() {
         return Some(1.0);
@@ -103,10 +110,17 @@ impl Points<'_> {
     /// # Errors
     /// A sentence, if they are too many, or a variable is named twice.
     pub fn all(&self) -> Result<Vec<Point>, String> {
-        let count =
-            self.0.iter().try_fold(1usize, |count, variable| count.checked_mul(variable.values.len())).filter(|&count| count <= MOST);
+        let count = self
+            .0
+            .iter()
+            .try_fold(1usize, |count, variable| count.checked_mul(variable.values.len()))
+            .filter(|&count| count <= MOST);
         count.ok_or_else(|| format!("these are more than {MOST} runs"))?;
-        if let Some((_, twice)) = self.0.iter().enumerate().find(|(place, one)| self.0[..*place].iter().any(|other| other.name == one.name))
+        if let Some((_, twice)) = self
+            .0
+            .iter()
+            .enumerate()
+            .find(|(place, one)| self.0[..*place].iter().any(|other| other.name == one.name))
         {
             return Err(format!("{} is varied twice: give all its values at once", twice.name));
         }
@@ -114,7 +128,9 @@ impl Points<'_> {
         for variable in self.0 {
             points = points
                 .iter()
-                .flat_map(|point: &Point| (0..variable.values.len()).map(|value| [point.as_slice(), &[value]].concat()))
+                .flat_map(|point: &Point| {
+                    (0..variable.values.len()).map(|value| [point.as_slice(), &[value]].concat())
+                })
                 .collect();
         }
         Ok(points)
@@ -175,7 +191,10 @@ mod tests {
         let variables = ["np=2,4", "l=1us,2us,3us"].map(|text| Variable::parse(text).unwrap());
         let points = Points(&variables);
         let all = points.all().unwrap();
-        assert_eq!((all.len(), points.name(&all[0]), points.name(&all[4])), (6, "np=2 l=1us".to_owned(), "np=4 l=2us".to_owned()));
+        assert_eq!(
+            (all.len(), points.name(&all[0]), points.name(&all[4])),
+            (6, "np=2 l=1us".to_owned(), "np=4 l=2us".to_owned())
+        );
         let twice = ["np=2", "np=4"].map(|text| Variable::parse(text).unwrap());
         assert!(Points(&twice).all().unwrap_err().contains("np is varied twice"));
     }

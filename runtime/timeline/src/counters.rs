@@ -8,7 +8,8 @@ pub const EXACT: u64 = 100_000;
 /// At so many equal distances.
 const SAMPLES: u64 = 10_000;
 
-/// The counters of a timeline. Changes come in the order of time; a value is told once all changes of its instant are known.
+/// The counters of a timeline. Changes come in the order of time; a value is told once all changes of its
+/// instant are known.
 pub struct Counters {
     values: [i64; Counter::ALL.len()],
     told: [Option<i64>; Counter::ALL.len()],
@@ -19,8 +20,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Of a run that ends at `end`, with so many changes: exact if they are few, else sampled, because every message and every wait would be
-    /// four values more.
+    /// Makes the counters of a run that ends at `end`, with so many changes: exact if they are few, else
+    /// sampled, because every message and every wait would be four values more.
     pub fn new(end: u64, changes: u64) -> Counters {
         let step = (changes > EXACT).then(|| (end / SAMPLES).max(1));
         Counters { values: [0; Counter::ALL.len()], told: [None; Counter::ALL.len()], at: 0, step }

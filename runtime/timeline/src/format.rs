@@ -1,4 +1,5 @@
-//! The formats that viewers read. Each is a file that writes events as they come, in the order of virtual time.
+//! The formats that viewers read. Each is a file that writes events as they come, in the order of virtual
+//! time.
 
 mod chrome;
 mod otf2;
@@ -42,7 +43,9 @@ impl Format {
     /// A sentence with the names that there are.
     pub fn parse(name: &str) -> Result<Format, String> {
         let found = FORMATS.iter().find(|(known, ..)| *known == name);
-        found.map(|&(_, format, _)| format).ok_or_else(|| format!("there are {}", FORMATS.map(|(name, ..)| name).join(", ")))
+        found
+            .map(|&(_, format, _)| format)
+            .ok_or_else(|| format!("there are {}", FORMATS.map(|(name, ..)| name).join(", ")))
     }
 
     /// The format that a file's name asks for.
@@ -52,8 +55,12 @@ impl Format {
     pub fn of(path: &Path) -> Result<Format, String> {
         let suffix = path.extension().unwrap_or_default();
         let found = FORMATS.iter().find(|(_, _, suffixes)| suffixes.iter().any(|known| suffix == *known));
-        let suffixes =
-            || FORMATS.iter().flat_map(|(_, _, suffixes)| suffixes.iter().map(|suffix| format!(".{suffix}"))).collect::<Vec<_>>();
+        let suffixes = || {
+            FORMATS
+                .iter()
+                .flat_map(|(_, _, suffixes)| suffixes.iter().map(|suffix| format!(".{suffix}")))
+                .collect::<Vec<_>>()
+        };
         found.map(|&(_, format, _)| format).ok_or_else(|| {
             format!(
                 "the name of the timeline {} says no format: it ends in {}, or -xsim-timeline-format says it",
@@ -63,15 +70,18 @@ impl Format {
         })
     }
 
-    /// Whether it shows when ranks compute; in others that is where they do nothing else.
+    /// Returns `true` if it shows when ranks compute; in others that is where they do nothing else.
     pub fn shows_computation(self) -> bool {
         matches!(self, Format::Paraver | Format::Paje)
     }
 
     /// The files of a timeline at `path`, the one that it is written to first.
     pub fn files(self, path: &Path) -> Vec<PathBuf> {
-        let beside =
-            |suffixes: &[&str]| std::iter::once(path.to_owned()).chain(suffixes.iter().map(|suffix| path.with_extension(suffix))).collect();
+        let beside = |suffixes: &[&str]| {
+            std::iter::once(path.to_owned())
+                .chain(suffixes.iter().map(|suffix| path.with_extension(suffix)))
+                .collect()
+        };
         beside(if self == Format::Paraver { &["pcf", "row"] } else { &[] })
     }
 
@@ -83,7 +93,9 @@ impl Format {
         if self == Format::Otf2 {
             ::otf2::prepare(path).map_err(|why| (path.to_owned(), why))?;
         }
-        self.files(path).into_iter().try_for_each(|file| File::create(&file).map(drop).map_err(|why| (file, why)))
+        self.files(path)
+            .into_iter()
+            .try_for_each(|file| File::create(&file).map(drop).map_err(|why| (file, why)))
     }
 
     /// Begins a timeline.
@@ -130,7 +142,7 @@ impl Counter {
     /// All counters, each in the place of its number.
     pub const ALL: [Counter; 2] = [Counter::Waiting, Counter::UnderWay];
 
-    /// What it is called.
+    /// Returns what it is called.
     pub fn name(self) -> &'static str {
         ["ranks waiting", "messages under way"][self as usize]
     }
@@ -166,7 +178,7 @@ pub enum Event {
 
 /// Writes events in a format.
 pub trait Output {
-    /// What happens next.
+    /// Returns what happens next.
     ///
     /// # Errors
     /// What the system says of the file.
@@ -188,8 +200,15 @@ mod tests {
         assert_eq!(of("a/run.pftrace"), Ok(Format::Perfetto));
         assert_eq!(of("run.trace"), Ok(Format::Paje));
         assert_eq!(of("run.otf2"), Ok(Format::Otf2));
-        assert!(of("run").unwrap_err().contains("it ends in .pftrace, .perfetto-trace, .json, .prv, .paje, .trace, .otf2"));
+        assert!(
+            of("run")
+                .unwrap_err()
+                .contains("it ends in .pftrace, .perfetto-trace, .json, .prv, .paje, .trace, .otf2")
+        );
         assert_eq!(Format::parse("json"), Ok(Format::Chrome));
-        assert_eq!(Format::Paraver.files(Path::new("a/b.prv")), ["a/b.prv", "a/b.pcf", "a/b.row"].map(PathBuf::from));
+        assert_eq!(
+            Format::Paraver.files(Path::new("a/b.prv")),
+            ["a/b.prv", "a/b.pcf", "a/b.row"].map(PathBuf::from)
+        );
     }
 }

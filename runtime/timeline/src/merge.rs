@@ -1,6 +1,7 @@
 //! From the records of all processes to events in the order of virtual time.
 //!
-//! What is kept meanwhile are the calls, messages and computations under way: a few words a rank and a message.
+//! What is kept meanwhile are the calls, messages and computations under way: a few words a rank and a
+//! message.
 
 use crate::counters::Counters;
 use crate::format::{Counter, Event, Head, Output};
@@ -60,7 +61,7 @@ struct Open {
     messages: u32,
 }
 
-/// How many messages a call of a function sends by itself at most.
+/// Returns how many messages a call of a function sends by itself at most.
 fn messages(function: &str) -> u32 {
     let is_start = matches!(function, "MPI_Start" | "MPI_Pready");
     match function {
@@ -139,7 +140,11 @@ impl<'a> Merge<'a> {
             }
             What::Region { region, begins } => {
                 self.flush((at, rank), true)?;
-                self.out.event(&if begins { Event::Began { rank, at, region } } else { Event::Ended { rank, at, region } })
+                self.out.event(&if begins {
+                    Event::Began { rank, at, region }
+                } else {
+                    Event::Ended { rank, at, region }
+                })
             }
             What::Called(call) => {
                 self.flush((at, rank), true)?;
@@ -157,8 +162,8 @@ impl<'a> Merge<'a> {
         self.pending.push(Pending { at, rank, number: self.number, what });
     }
 
-    /// A message belongs to the call within which it was sent. Calls that take no time make that a question: then it is the first at that instant
-    /// that sends and has no message yet.
+    /// A message belongs to the call within which it was sent. Calls that take no time make that a question:
+    /// then it is the first at that instant that sends and has no message yet.
     fn sent(&mut self, at: u64, rank: u32, message: Message) -> io::Result<()> {
         self.counters.change(Counter::UnderWay, 1);
         self.later(message.arrived, rank, Later::Arrived);
@@ -207,7 +212,7 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// What happens before an instant of a rank, or with it.
+    /// Returns what happens before an instant of a rank, or with it.
     fn flush(&mut self, until: (u64, u32), inclusive: bool) -> io::Result<()> {
         while let Some(next) = self.pending.peek() {
             let key = (next.at, next.rank);

@@ -39,7 +39,7 @@ pub enum What {
     Region {
         /// In runs by the number that the process gave it, in events by its place among all.
         region: u32,
-        /// Whether it went in.
+        /// `true` if it went in.
         begins: bool,
     },
 }
@@ -76,7 +76,7 @@ pub struct Call {
     pub waited: u64,
     /// Bytes that count and datatype say it sends.
     pub bytes: u64,
-    /// Whether it returned before the run ended.
+    /// `true` if it returned before the run ended.
     pub returned: bool,
 }
 
@@ -84,10 +84,12 @@ pub struct Call {
 pub const LONGEST: usize = 64;
 
 impl Record {
-    /// The order of a timeline: time, then rank; what a rank sent at an instant before what it did then, which keeps the order in which it was told.
-    /// Messages that are alike in all of that are told apart by their names, so that the order does not depend on who wrote them.
+    /// The order of a timeline: time, then rank; what a rank sent at an instant before what it did then,
+    /// which keeps the order in which it was told. Messages that are alike in all of that are told apart by
+    /// their names, so that the order does not depend on who wrote them.
     pub fn order(&self, other: &Record) -> Ordering {
-        let id = |record: &Record| if let What::Sent(message) = record.what { (0, message.id) } else { (1, 0) };
+        let id =
+            |record: &Record| if let What::Sent(message) = record.what { (0, message.id) } else { (1, 0) };
         (self.at, self.rank, id(self)).cmp(&(other.at, other.rank, id(other)))
     }
 

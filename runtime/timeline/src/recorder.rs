@@ -127,9 +127,15 @@ impl Timeline {
 
     fn shows(&mut self, call: &Returned) -> bool {
         let functions = &self.options.functions;
-        let (_, chosen) = *self.functions.entry(call.function).or_insert_with(|| (call.name, functions.contains(call.name)));
+        let (_, chosen) = *self
+            .functions
+            .entry(call.function)
+            .or_insert_with(|| (call.name, functions.contains(call.name)));
         // A call of a function that the program gave is a part of the call that it was for.
-        chosen && !call.inner && self.selected[call.rank as usize] && self.options.window.contains(&call.entered)
+        chosen
+            && !call.inner
+            && self.selected[call.rank as usize]
+            && self.options.window.contains(&call.entered)
     }
 
     fn record(&mut self, call: &Returned, returned: bool) {
@@ -162,7 +168,11 @@ impl Timeline {
         let arrived = arrived.as_ps();
         let sending = Message { id, to: call.rank, arrived, received, bytes, tag };
         self.add(Record { at: sent.as_ps(), rank: from, what: What::Sent(sending) });
-        self.add(Record { at: call.entered.as_ps(), rank: call.rank, what: What::Received { at: received, id, from } });
+        self.add(Record {
+            at: call.entered.as_ps(),
+            rank: call.rank,
+            what: What::Received { at: received, id, from },
+        });
     }
 }
 
@@ -180,7 +190,7 @@ impl Timeline {
         }
     }
 
-    /// Whether that is the one that the rank went into last.
+    /// Returns `true` if that is the one that the rank went into last.
     fn leave(&mut self, rank: u32, at: Time, name: &str) -> bool {
         let Some(&number) = self.regions.1.get(name) else { return false };
         let last = self.inside.get_mut(&rank).and_then(|inside| inside.pop_if(|(last, _)| *last == number));
@@ -238,7 +248,10 @@ impl Recorder for Timeline {
     }
 
     fn computed(&mut self, rank: u32, from: Time, span: Span) {
-        if self.options.format.shows_computation() && self.selected[rank as usize] && self.options.window.contains(&from) {
+        if self.options.format.shows_computation()
+            && self.selected[rank as usize]
+            && self.options.window.contains(&from)
+        {
             let until = (from + span).as_ps();
             self.end = self.end.max(until);
             self.add(Record { at: from.as_ps(), rank, what: What::Computed { until } });
@@ -270,7 +283,9 @@ impl Recorder for Timeline {
             }
         }
         let part = part_of(&self.options.path, self.options.process);
-        self.failed.take().map_or(Ok(()), |why| Err(format!("{}; it has less than the run", cannot(&part, &why))))
+        self.failed
+            .take()
+            .map_or(Ok(()), |why| Err(format!("{}; it has less than the run", cannot(&part, &why))))
     }
 
     fn part(&mut self) -> Vec<u8> {
@@ -278,7 +293,11 @@ impl Recorder for Timeline {
             ends: std::mem::take(&mut self.ends),
             sites: std::mem::take(&mut self.sites),
             regions: std::mem::take(&mut self.regions.0),
-            functions: self.functions.iter().map(|(&function, &(name, _))| (function, name.to_owned())).collect(),
+            functions: self
+                .functions
+                .iter()
+                .map(|(&function, &(name, _))| (function, name.to_owned()))
+                .collect(),
             changes: self.changes,
             end: self.end,
         };
@@ -287,11 +306,15 @@ impl Recorder for Timeline {
 
     fn merge(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
         let path = &self.options.path;
-        let read =
-            |part: &Vec<u8>| serde_json::from_slice(part).map_err(|why| format!("a process's part of the timeline cannot be read: {why}"));
+        let read = |part: &Vec<u8>| {
+            serde_json::from_slice(part)
+                .map_err(|why| format!("a process's part of the timeline cannot be read: {why}"))
+        };
         let parts: Vec<Part> = parts.iter().map(read).collect::<Result<_, String>>()?;
         let written = write(&self.options, &self.selected, &parts);
-        let removed = (0..parts.len() as u32).map(|process| std::fs::remove_file(part_of(path, process))).fold(Ok(()), Result::and);
+        let removed = (0..parts.len() as u32)
+            .map(|process| std::fs::remove_file(part_of(path, process)))
+            .fold(Ok(()), Result::and);
         written.and(removed).map_err(|why| cannot(path, &why))
     }
 }
@@ -299,16 +322,24 @@ impl Recorder for Timeline {
 /// Writes the timeline from the parts of all processes.
 fn write(options: &Options, selected: &[bool], parts: &[Part]) -> io::Result<()> {
     let ranks = (0..options.ranks).filter(|&rank| selected[rank as usize]).collect();
-    let names: BTreeMap<u16, &str> = parts.iter().flat_map(|part| part.functions.iter().map(|(row, name)| (*row, name.as_str()))).collect();
+    let names: BTreeMap<u16, &str> = parts
+        .iter()
+        .flat_map(|part| part.functions.iter().map(|(row, name)| (*row, name.as_str())))
+        .collect();
     // A function's place by its row in the table, which grows from version to version: places do not.
     let mut functions = vec![0; names.last_key_value().map_or(0, |(&row, _)| usize::from(row) + 1)];
     (0..).zip(names.keys()).for_each(|(place, &row)| functions[usize::from(row)] = place);
-    // By name: a site has another number on each process. The first is that of calls whose place is not known.
-    let known: BTreeMap<&str, ()> = parts.iter().flat_map(|part| part.sites.iter().map(|(_, name)| (name.as_str(), ()))).collect();
+    // By name: a site has another number on each process. The first is that of calls whose place is not
+    // known.
+    let known: BTreeMap<&str, ()> =
+        parts.iter().flat_map(|part| part.sites.iter().map(|(_, name)| (name.as_str(), ()))).collect();
     let places: FxHashMap<&str, u32> = known.keys().copied().zip(1..).collect();
-    let sites: Vec<FxHashMap<u32, u32>> =
-        parts.iter().map(|part| part.sites.iter().map(|(number, name)| (*number, places[name.as_str()])).collect()).collect();
-    let regions: BTreeMap<&str, ()> = parts.iter().flat_map(|part| part.regions.iter().map(|name| (name.as_str(), ()))).collect();
+    let sites: Vec<FxHashMap<u32, u32>> = parts
+        .iter()
+        .map(|part| part.sites.iter().map(|(number, name)| (*number, places[name.as_str()])).collect())
+        .collect();
+    let regions: BTreeMap<&str, ()> =
+        parts.iter().flat_map(|part| part.regions.iter().map(|name| (name.as_str(), ()))).collect();
     let numbers: FxHashMap<&str, u32> = regions.keys().copied().zip(0..).collect();
     let of_part = |part: &Part| part.regions.iter().map(|name| numbers[name.as_str()]).collect();
     let places = Places { functions, sites, regions: parts.iter().map(of_part).collect() };
@@ -319,7 +350,8 @@ fn write(options: &Options, selected: &[bool], parts: &[Part]) -> io::Result<()>
         regions: regions.into_keys().map(str::to_owned).collect(),
         end: parts.iter().map(|part| part.end).max().unwrap_or(0),
     };
-    let open = |(process, part): (u32, &Part)| Ok((File::open(part_of(&options.path, process))?, part.ends.clone()));
+    let open =
+        |(process, part): (u32, &Part)| Ok((File::open(part_of(&options.path, process))?, part.ends.clone()));
     let mut records = Merged::new((0..).zip(parts).map(open).collect::<io::Result<_>>()?)?;
     let changes = parts.iter().map(|part| part.changes).sum();
     let mut out = options.format.begin(&options.path, &head)?;

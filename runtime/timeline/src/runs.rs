@@ -1,4 +1,5 @@
-//! Sorted runs on disk, as in any external sort: ranks come in the order in which the host runs them, a timeline is in the order of virtual time, and neither fits in memory.
+//! Sorted runs on disk, as in any external sort: ranks come in the order in which the host runs them, a
+//! timeline is in the order of virtual time, and neither fits in memory.
 
 use crate::record::{LONGEST, Record};
 use engine::record::Take;
@@ -51,7 +52,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Where the runs end, the last one included.
+    /// Returns where the runs end, the last one included.
     pub fn finish(&mut self) -> io::Result<Vec<u64>> {
         if !self.records.is_empty() {
             self.flush()?;
@@ -105,7 +106,8 @@ struct Head {
 
 impl Ord for Head {
     fn cmp(&self, other: &Head) -> Ordering {
-        // A rank is on one process, and its runs follow each other: of what is alike the earlier run's comes first.
+        // A rank is on one process, and its runs follow each other: of what is alike the earlier run's comes
+        // first.
         other.record.order(&self.record).then(other.run.cmp(&self.run))
     }
 }
@@ -138,7 +140,8 @@ impl Merged {
             let file = Rc::new(file);
             let mut begin = 0;
             for end in ends {
-                let reader = Reader { file: Rc::clone(&file), rest: begin..end, buffer: Vec::new(), at: 0, room };
+                let reader =
+                    Reader { file: Rc::clone(&file), rest: begin..end, buffer: Vec::new(), at: 0, room };
                 merged.readers.push((process, reader));
                 merged.advance(merged.readers.len() - 1)?;
                 begin = end;
@@ -168,7 +171,17 @@ mod tests {
     use crate::record::{Call, Message, What};
 
     fn all() -> Vec<Record> {
-        let call = |returned| What::Called(Call { function: 300, site: 7, left: 90, wait: 3, waited: 80, bytes: u64::MAX, returned });
+        let call = |returned| {
+            What::Called(Call {
+                function: 300,
+                site: 7,
+                left: 90,
+                wait: 3,
+                waited: 80,
+                bytes: u64::MAX,
+                returned,
+            })
+        };
         let sent = |id| What::Sent(Message { id, to: 9, arrived: 50, received: 60, bytes: 8, tag: -2 });
         let rank = |rank: u32, at: u64, what| Record { at, rank, what };
         vec![

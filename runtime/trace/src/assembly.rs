@@ -1,4 +1,5 @@
-//! What ranks do, put together from other traces: calls, loops and what ranks do alike, each kept once, as a [`Part`] has them.
+//! Assembly of what ranks do from other traces: calls, loops and what ranks do alike, each kept once, as a
+//! [`Part`] has them.
 
 use crate::dictionary::Dictionary;
 use crate::fold::{self, Cursor, Grammar, Kind};
@@ -72,8 +73,12 @@ impl Assembly {
 
     /// All of it, with these templates.
     pub fn finish(self, templates: &[Template]) -> Part {
-        let calls = self.calls.into_values().map(|(template, numbers)| (templates[template as usize].clone(), numbers));
-        let (calls, loops, classes) = (calls.collect(), self.loops.into_values().collect(), self.classes.into_values().collect());
+        let calls = self
+            .calls
+            .into_values()
+            .map(|(template, numbers)| (templates[template as usize].clone(), numbers));
+        let (calls, loops, classes) =
+            (calls.collect(), self.loops.into_values().collect(), self.classes.into_values().collect());
         Part { calls, loops, classes, ..self.part }
     }
 }

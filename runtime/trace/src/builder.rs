@@ -1,5 +1,5 @@
-//! Makes the file of what processes recorded: ranks that go through the same loops and templates share a shape; where they say other numbers
-//! there is a column, a number for each rank.
+//! Makes the file of what processes recorded: ranks that go through the same loops and templates share a
+//! shape; where they say other numbers there is a column, a number for each rank.
 //!
 //! What comes out is a function of what the ranks did: the same bytes for any number of processes.
 
@@ -56,7 +56,11 @@ impl Builder {
             names: Names::default(),
             types: Dictionary::default(),
             templates: Dictionary::default(),
-            done: Done { classes: Dictionary::default(), shapes: Dictionary::default(), class_of: vec![NOTHING; ranks as usize] },
+            done: Done {
+                classes: Dictionary::default(),
+                shapes: Dictionary::default(),
+                class_of: vec![NOTHING; ranks as usize],
+            },
             comms: Vec::new(),
             histograms: BTreeMap::new(),
             times: BTreeMap::new(),
@@ -65,7 +69,8 @@ impl Builder {
 
     /// Adds what a process recorded; O(its size, unfolded to the loops of its classes).
     pub fn add(&mut self, part: Part) {
-        let functions: Vec<u32> = part.functions.iter().map(|name| self.functions.place_of(name.as_str())).collect();
+        let functions: Vec<u32> =
+            part.functions.iter().map(|name| self.functions.place_of(name.as_str())).collect();
         let sites: Vec<u32> = part.sites.iter().map(|name| self.sites.place_of(name.as_str()) + 1).collect();
         let site = |place: u32| place.checked_sub(1).map_or(0, |place| sites[place as usize]);
         let names: Vec<u32> = part.names.iter().map(|name| self.names.place_of(name.as_str())).collect();
@@ -73,12 +78,20 @@ impl Builder {
         let types: Vec<u32> = part.types.iter().map(|known| self.types.place(datatype(known))).collect();
         let mut calls = Vec::with_capacity(part.calls.len());
         for (template, numbers) in part.calls {
-            let (mut name, mut datatype) = (|place: u32| names[place as usize], |place: u32| types[place as usize]);
-            let fields = template.fields.iter().map(|field| field.renamed(&mut name, &mut datatype)).collect();
-            let template = Template { function: functions[template.function as usize], site: site(template.site), fields, ..template };
+            let (mut name, mut datatype) =
+                (|place: u32| names[place as usize], |place: u32| types[place as usize]);
+            let fields =
+                template.fields.iter().map(|field| field.renamed(&mut name, &mut datatype)).collect();
+            let template = Template {
+                function: functions[template.function as usize],
+                site: site(template.site),
+                fields,
+                ..template
+            };
             calls.push((self.templates.place(template), numbers));
         }
-        let classes: Vec<u32> = part.classes.iter().map(|items| self.class(items, &calls, &part.loops)).collect();
+        let classes: Vec<u32> =
+            part.classes.iter().map(|items| self.class(items, &calls, &part.loops)).collect();
         for (rank, class) in part.ranks_of {
             self.done.class_of[rank as usize] = classes[class as usize];
         }
@@ -131,7 +144,9 @@ impl Builder {
         let shapes: Vec<Shape> = order
             .iter()
             .zip(&ranks_of)
-            .map(|(&shape, ranks)| columns.shape(if shape == NOTHING { &nothing } else { done.shapes.get(shape) }, ranks))
+            .map(|(&shape, ranks)| {
+                columns.shape(if shape == NOTHING { &nothing } else { done.shapes.get(shape) }, ranks)
+            })
             .collect();
         let mut of_rank = vec![0i64; self.ranks as usize];
         for (number, ranks) in (0..).zip(&ranks_of) {
@@ -152,13 +167,17 @@ impl Builder {
         ([writer.dictionaries(), body].concat(), told)
     }
 
-    /// What each rank is in its communicators, by rank and number.
+    /// Returns what each rank is in its communicators, by rank and number.
     fn positions(&self) -> FxHashMap<(u32, u32), Position> {
-        self.comms.iter().map(|seen| ((seen.world_rank, seen.number), Position { rank: seen.rank, peers: seen.peers })).collect()
+        self.comms
+            .iter()
+            .map(|seen| ((seen.world_rank, seen.number), Position { rank: seen.rank, peers: seen.peers }))
+            .collect()
     }
 
-    /// For each number the ranks that have such a communicator, and for these their rank in it, its size, ranks that messages can go to, and
-    /// the world rank of its first member with that one's number for it; of an intercommunicator those of the other group too.
+    /// For each number the ranks that have such a communicator, and for these their rank in it, its size,
+    /// ranks that messages can go to, and the world rank of its first member with that one's number for it;
+    /// of an intercommunicator those of the other group too.
     fn write_comms(&self, body: &mut Vec<u8>) {
         let numbers: FxHashMap<(u32, u32), u32> = self
             .comms
@@ -166,7 +185,8 @@ impl Builder {
             .filter(|seen| seen.world_rank == seen.leaders.0)
             .map(|seen| ((seen.context, seen.world_rank), seen.number))
             .collect();
-        let number_of = |seen: &Seen, leader: u32| i64::from(numbers.get(&(seen.context, leader)).copied().unwrap_or(0));
+        let number_of =
+            |seen: &Seen, leader: u32| i64::from(numbers.get(&(seen.context, leader)).copied().unwrap_or(0));
         let last = self.comms.iter().map(|seen| seen.number).max().unwrap_or(0);
         let mut of_number: Vec<Vec<&Seen>> = vec![Vec::new(); last as usize];
         self.comms.iter().for_each(|seen| of_number[seen.number as usize - 1].push(seen));

@@ -1,4 +1,5 @@
-//! The calls of a process that differ, by number; and how a call that comes again is known by its words alone.
+//! The calls of a process that differ, by number; and how a call that comes again is known by its words
+//! alone.
 
 use crate::codec::Reader;
 use crate::dictionary::Dictionary;
@@ -39,12 +40,17 @@ impl Calls {
         if number as usize == self.facts.len() {
             let (template, numbers) = decode(call.key, call.template, [u32::MAX as usize; 4]);
             let place = (template.function, template.site, template.size(&numbers));
-            self.facts.push(Facts { template: call.template as u32, place: self.places.place(place), words: NONE });
+            self.facts.push(Facts {
+                template: call.template as u32,
+                place: self.places.place(place),
+                words: NONE,
+            });
         }
         number
     }
 
-    /// The number of the call that was told in these words before; O(words). If it is the `expected` one they are only compared.
+    /// The number of the call that was told in these words before; O(words). If it is the `expected` one they
+    /// are only compared.
     #[inline]
     pub fn known(&self, words: &[u64], expected: Option<u32>) -> Option<u32> {
         if let Some(call) = expected

@@ -1,10 +1,13 @@
-//! What is wrong with the calls of a trace: messages sent and never received, requests that nobody waits for, collectives that differ.
+//! Checks of the calls of a trace: messages sent and never received, requests that nobody waits for,
+//! collectives that differ.
 //!
-//! Each finding has the rank, the place in the program and which turns of the loops around it it was found in.
+//! Each finding has the rank, the place in the program and which turns of the loops around it it was found
+//! in.
 //!
-//! Loops are not unfolded: a turn after which the rank's requests are what they were before it does what each of the following will do, so that these are
-//! counted and not made. What a call does depends on its numbers and on requests alone, and a loop's calls have the same numbers in each turn; so after
-//! a turn or two, once each of its calls has found what the turn before has left, nothing changes any more.
+//! Loops are not unfolded: a turn after which the rank's requests are what they were before it does what each
+//! of the following will do, so that these are counted and not made. What a call does depends on its numbers
+//! and on requests alone, and a loop's calls have the same numbers in each turn; so after a turn or two, once
+//! each of its calls has found what the turn before has left, nothing changes any more.
 
 mod effects;
 mod requests;
@@ -49,12 +52,19 @@ pub(crate) struct Checker<'a> {
     findings: Vec<String>,
 }
 
-/// What is wrong, a sentence each.
+/// Returns what is wrong, a sentence each.
 ///
-/// O(what ranks do folded, once for each rank), for loops whose requests are not what they were after a turn or two O(their calls).
+/// O(what ranks do folded, once for each rank), for loops whose requests are not what they were after a turn
+/// or two O(their calls).
 pub fn check(trace: &Trace) -> Vec<String> {
     let roles = trace.templates.iter().map(|template| Roles::of(trace, template)).collect();
-    let mut checker = Checker { trace, roles, channels: BTreeMap::new(), collectives: BTreeMap::new(), findings: Vec::new() };
+    let mut checker = Checker {
+        trace,
+        roles,
+        channels: BTreeMap::new(),
+        collectives: BTreeMap::new(),
+        findings: Vec::new(),
+    };
     for rank in 0..trace.ranks {
         checker.rank(rank);
     }
@@ -85,7 +95,12 @@ impl Rank<'_> {
 
     fn call(&mut self, made: Made) {
         let event = self.view.event(made);
-        let at = Where { rank: self.view.rank, number: self.number, site: event.template.site, function: event.template.function };
+        let at = Where {
+            rank: self.view.rank,
+            number: self.number,
+            site: event.template.site,
+            function: event.template.function,
+        };
         if event.template.code == 0 {
             self.checker.message(self.view, &event, at, &mut self.effects);
             self.checker.collective(self.view, &event, &mut self.effects);
@@ -94,7 +109,8 @@ impl Rank<'_> {
         self.number = self.number.saturating_add(1);
     }
 
-    // Requests are looked at after turns 1, 2, 4, 8 and so on: to keep them costs as much as they are many, which a short body may not.
+    // Requests are looked at after turns 1, 2, 4, 8 and so on: to keep them costs as much as they are many,
+    // which a short body may not.
     fn repeat(&mut self, turns: u64, body: &[Act]) {
         let mut done = 0;
         while done < turns {
@@ -103,7 +119,8 @@ impl Rank<'_> {
                 self.acts(body);
                 continue;
             }
-            let (first, before, outside) = (self.number, self.requests.clone(), std::mem::take(&mut self.effects));
+            let (first, before, outside) =
+                (self.number, self.requests.clone(), std::mem::take(&mut self.effects));
             self.acts(body);
             let turn = std::mem::replace(&mut self.effects, outside);
             self.effects.add(turn.clone());
@@ -121,10 +138,17 @@ impl Rank<'_> {
 impl<'a> Checker<'a> {
     fn rank(&mut self, rank: u32) {
         let view = self.trace.rank(rank);
-        let mut calls = Rank { checker: self, view: &view, requests: Requests::default(), effects: Effects::default(), number: 0 };
+        let mut calls = Rank {
+            checker: self,
+            view: &view,
+            requests: Requests::default(),
+            effects: Effects::default(),
+            number: 0,
+        };
         calls.acts(view.acts());
         let Rank { requests, effects, .. } = calls;
-        // Who sends in a channel is one rank, and who receives is one: what came last on one of them did on all.
+        // Who sends in a channel is one rank, and who receives is one: what came last on one of them did on
+        // all.
         for (channel, messages) in effects.channels {
             self.channels.entry(channel).or_default().add(&messages);
         }
@@ -158,7 +182,9 @@ impl<'a> Checker<'a> {
         let field = self.roles(event).find(event, "comm")?;
         let own = view.position(event).rank;
         match field.field {
-            Field::Comm(Some(name)) if self.trace.names[*name as usize] == "MPI_COMM_SELF" => Some((Comm::Own(view.rank), 0)),
+            Field::Comm(Some(name)) if self.trace.names[*name as usize] == "MPI_COMM_SELF" => {
+                Some((Comm::Own(view.rank), 0))
+            }
             Field::Comm(Some(_)) => Some((Comm::World, view.rank)),
             Field::Comm(None) => {
                 let number = u32::try_from(field.number()?).ok()?;
@@ -173,11 +199,16 @@ impl<'a> Checker<'a> {
         let name = self.name(event);
         let Some((comm, own)) = self.comm(view, event).filter(|_| !name.ends_with("_init")) else { return };
         let (roles, position) = (self.roles(event), view.position(event));
-        let number = |names: [&str; 2]| names.iter().find_map(|name| roles.find(event, name)).and_then(|argument| argument.number());
+        let number = |names: [&str; 2]| {
+            names.iter().find_map(|name| roles.find(event, name)).and_then(|argument| argument.number())
+        };
         let rank = |number: i64| Peer::of(number).rank(position);
         let to = number(["dest", "dest"]).map(rank).filter(|&to| to >= 0).zip(number(["sendtag", "tag"]));
         let from = number(["source", "source"]).map(rank).zip(number(["recvtag", "tag"]));
-        let answered = roles.find(event, "status").filter(|status| *status.field == Field::Status).map(|status| status.numbers);
+        let answered = roles
+            .find(event, "status")
+            .filter(|status| *status.field == Field::Status)
+            .map(|status| status.numbers);
         let found = roles.find(event, "flag").is_none_or(|flag| flag.number() == Some(1));
         if let Some((to, tag)) = to {
             effects.sent((comm, own as i32, to, tag), at);
@@ -218,11 +249,17 @@ impl<'a> Checker<'a> {
         for ((_, source, to, tag), messages) in std::mem::take(&mut self.channels) {
             let (more, less, last) = match messages.sent.cmp(&messages.received) {
                 std::cmp::Ordering::Equal => continue,
-                std::cmp::Ordering::Greater => (messages.sent - messages.received, "sent and not received", messages.last_sent),
-                std::cmp::Ordering::Less => (messages.received - messages.sent, "received and not sent", messages.last_received),
+                std::cmp::Ordering::Greater => {
+                    (messages.sent - messages.received, "sent and not received", messages.last_sent)
+                }
+                std::cmp::Ordering::Less => {
+                    (messages.received - messages.sent, "received and not sent", messages.last_received)
+                }
             };
             let last = last.map(|at| self.place(at)).unwrap_or_default();
-            self.find(format!("messages from {source} to {to} with tag {tag}: {more} {less}; the last is {last}"));
+            self.find(format!(
+                "messages from {source} to {to} with tag {tag}: {more} {less}; the last is {last}"
+            ));
         }
     }
 
@@ -261,12 +298,23 @@ impl<'a> Checker<'a> {
     }
 
     /// The collective calls of a rank in a communicator.
-    fn collectives_of<'v>(&'v self, view: &'v View<'a>, comm: Comm) -> impl Iterator<Item = Told<'a>> + use<'v, 'a> {
+    fn collectives_of<'v>(
+        &'v self,
+        view: &'v View<'a>,
+        comm: Comm,
+    ) -> impl Iterator<Item = Told<'a>> + use<'v, 'a> {
         (0..).zip(view.calls()).filter_map(move |(number, event)| {
             let name = self.name(&event);
-            let is_of = event.template.code == 0 && is_collective(name) && self.comm(view, &event).is_some_and(|(of, _)| of == comm);
+            let is_of = event.template.code == 0
+                && is_collective(name)
+                && self.comm(view, &event).is_some_and(|(of, _)| of == comm);
             let root = self.root(view, &event);
-            let at = Where { rank: view.rank, number, site: event.template.site, function: event.template.function };
+            let at = Where {
+                rank: view.rank,
+                number,
+                site: event.template.site,
+                function: event.template.function,
+            };
             is_of.then_some((name, root, at))
         })
     }
@@ -275,7 +323,7 @@ impl<'a> Checker<'a> {
 /// A collective call: its function, its root and where it was.
 type Told<'a> = (&'a str, Option<i32>, Where);
 
-/// Whether all members of a communicator make the call.
+/// Returns `true` if all members of a communicator make the call.
 fn is_collective(name: &str) -> bool {
     const NAMES: [&str; 21] = [
         "barrier",
@@ -301,13 +349,17 @@ fn is_collective(name: &str) -> bool {
         "intercomm_merge",
     ];
     let name = name.trim_start_matches("MPI_").to_lowercase();
-    let name = name.strip_prefix('i').filter(|rest| !name.starts_with("intercomm") && !rest.is_empty()).unwrap_or(&name);
-    let local =
-        name.ends_with("_local") || name.ends_with("_init") || name.starts_with("comm_create_") && !name.starts_with("comm_create_group");
+    let name = name
+        .strip_prefix('i')
+        .filter(|rest| !name.starts_with("intercomm") && !rest.is_empty())
+        .unwrap_or(&name);
+    let local = name.ends_with("_local")
+        || name.ends_with("_init")
+        || name.starts_with("comm_create_") && !name.starts_with("comm_create_group");
     !local && !name.starts_with("comm_create_group") && NAMES.iter().any(|known| name.starts_with(known))
 }
 
-/// Whether a field lists requests.
+/// Returns `true` if a field lists requests.
 pub(crate) fn is_requests(field: &Field) -> bool {
     match field {
         Field::Handle(class, _) => *class == Class::Request,

@@ -1,4 +1,5 @@
-//! Whole numbers as bytes, as trace files have them: small ones take one byte (LEB128), signed ones zigzag first.
+//! Whole numbers as bytes, as trace files have them: small ones take one byte (LEB128), signed ones zigzag
+//! first.
 
 use std::fmt;
 
@@ -82,11 +83,11 @@ impl<'a> Reader<'a> {
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader { bytes, at: 0 }
     }
-    /// How many bytes were read.
+    /// Returns how many bytes were read.
     pub fn at(&self) -> usize {
         self.at
     }
-    /// How many are left.
+    /// Returns how many are left.
     pub fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
@@ -100,7 +101,9 @@ impl<'a> Reader<'a> {
     /// At the end.
     #[inline]
     pub fn byte(&mut self) -> Result<u8> {
-        let Some(&byte) = self.bytes.get(self.at) else { return self.wrong("it ends in the middle of something") };
+        let Some(&byte) = self.bytes.get(self.at) else {
+            return self.wrong("it ends in the middle of something");
+        };
         self.at += 1;
         Ok(byte)
     }
@@ -116,7 +119,7 @@ impl<'a> Reader<'a> {
         self.at += length;
         Ok(slice)
     }
-    /// What [`Put::wide`] wrote.
+    /// Returns what [`Put::wide`] wrote.
     ///
     /// # Errors
     /// At the end, or for a number of more than 128 bits.
@@ -135,7 +138,7 @@ impl<'a> Reader<'a> {
             }
         }
     }
-    /// What [`Put::number`] wrote.
+    /// Returns what [`Put::number`] wrote.
     ///
     /// # Errors
     /// At the end, or for a number of more than 64 bits.
@@ -144,7 +147,7 @@ impl<'a> Reader<'a> {
         let value = self.wide()?;
         u64::try_from(value).or_else(|_| self.wrong("a number has more bits than it may have"))
     }
-    /// What [`Put::signed`] wrote.
+    /// Returns what [`Put::signed`] wrote.
     ///
     /// # Errors
     /// As for [`Reader::number`].
@@ -157,9 +160,14 @@ impl<'a> Reader<'a> {
     /// If it is not below.
     pub fn index(&mut self, end: usize, what: &str) -> Result<u32> {
         let value = self.number()?;
-        if value >= end as u64 { self.wrong(format!("{what} {value} is named, but there are {end}")) } else { Ok(value as u32) }
+        if value >= end as u64 {
+            self.wrong(format!("{what} {value} is named, but there are {end}"))
+        } else {
+            Ok(value as u32)
+        }
     }
-    /// How many of something follow, each of at least `least` bytes: what could not be there is refused before room is made for it.
+    /// Returns how many of something follow, each of at least `least` bytes: what could not be there is
+    /// refused before room is made for it.
     ///
     /// # Errors
     /// If the bytes left cannot hold them.
@@ -170,14 +178,15 @@ impl<'a> Reader<'a> {
         }
         Ok(value as usize)
     }
-    /// What [`Put::text`] wrote.
+    /// Returns what [`Put::text`] wrote.
     ///
     /// # Errors
     /// If it is too long or no UTF-8.
     pub fn text(&mut self) -> Result<&'a str> {
         let length = self.count(1, "bytes of text")?;
         let at = self.at;
-        std::str::from_utf8(self.slice(length)?).map_err(|_| Malformed { at, why: "a text is not UTF-8".into() })
+        std::str::from_utf8(self.slice(length)?)
+            .map_err(|_| Malformed { at, why: "a text is not UTF-8".into() })
     }
 }
 
@@ -209,6 +218,9 @@ mod tests {
         assert!(Reader::new(&[0xff; 30]).wide().is_err());
         assert!(Reader::new(&[0x80]).number().is_err());
         assert!(Reader::new(&[0xff, 0xff, 0x7f, 1]).text().is_err());
-        assert_eq!(Reader::new(&[7]).index(7, "site").unwrap_err().to_string(), "byte 1: site 7 is named, but there are 7");
+        assert_eq!(
+            Reader::new(&[7]).index(7, "site").unwrap_err().to_string(),
+            "byte 1: site 7 is named, but there are 7"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! A number for each rank: folded ([`crate::fold`]), so that what comes again along the sides of a grid is told once. That is the ranklist of ScalaTrace
-//! (start, then count and stride for each dimension), with values. Or, of ranks on a square, by the place of each (`column/grid.rs`).
+//! A number for each rank: folded ([`crate::fold`]), so that what comes again along the sides of a grid is
+//! told once. That is the ranklist of ScalaTrace (start, then count and stride for each dimension), with
+//! values. Or, of ranks on a square, by the place of each (`column/grid.rs`).
 
 mod folded;
 mod grid;
@@ -28,7 +29,8 @@ pub fn write(values: impl Iterator<Item = i64> + Clone) -> Vec<u8> {
     folded::write(values)
 }
 
-/// The shortest way to write the values of all ranks in order, and so many turns of each: folded, or by the places of ranks on a square.
+/// The shortest way to write the values of all ranks in order, and so many turns of each: folded, or by the
+/// places of ranks on a square.
 pub fn write_of_ranks(values: &[i64], turns: usize) -> Vec<u8> {
     // Other numbers in each turn fold badly, and to look how badly takes long.
     let folded = if turns == 1 { Some(write(values.iter().copied())) } else { None };
@@ -40,7 +42,8 @@ pub fn write_of_ranks(values: &[i64], turns: usize) -> Vec<u8> {
 }
 
 impl Column {
-    /// Reads what [`write()`] and [`write_of_ranks`] wrote, of at most `most` values. The memory goes by the bytes, not by the values.
+    /// Reads what [`write()`] and [`write_of_ranks`] wrote, of at most `most` values. The memory goes by the
+    /// bytes, not by the values.
     ///
     /// # Errors
     /// If it is something else, or has more values.
@@ -64,25 +67,27 @@ impl Column {
     }
     /// Of the values of all ranks and so many turns of each ([`write_of_ranks`]).
     pub fn of_ranks(values: &[i64], turns: usize) -> Column {
-        Column::read(&mut Reader::new(&write_of_ranks(values, turns)), u64::MAX).expect("what is written can be read")
+        Column::read(&mut Reader::new(&write_of_ranks(values, turns)), u64::MAX)
+            .expect("what is written can be read")
     }
-    /// Its values as people read them: `5 900 7`, `1 8x(3x(0) 1) 3x(0)` for nine times 1 0 0 0, and `d 10 3x(1)` for 10 and three differences of 1, each to
-    /// the value before. By place: `g 3 2 (1,0,0%3 1,1,-1%3: 9x(7)) (...)` for squares of side 3 and 2 turns, and the sum of what tables say, whose rows are those
-    /// of (x + 0 y + 0 turns) mod 3 and whose columns are those of (x + y - turns) mod 3.
+    /// Its values as people read them: `5 900 7`, `1 8x(3x(0) 1) 3x(0)` for nine times 1 0 0 0, and `d 10
+    /// 3x(1)` for 10 and three differences of 1, each to the value before. By place: `g 3 2 (1,0,0%3
+    /// 1,1,-1%3: 9x(7)) (...)` for squares of side 3 and 2 turns, and the sum of what tables say, whose rows
+    /// are those of (x + 0 y + 0 turns) mod 3 and whose columns are those of (x + y - turns) mod 3.
     pub fn text(&self) -> String {
         match &self.0 {
             Kind::Folded(folded) => folded.text(),
             Kind::Grid(grid) => grid.text(),
         }
     }
-    /// How many values it has.
+    /// Returns how many values it has.
     pub fn len(&self) -> u64 {
         match &self.0 {
             Kind::Folded(folded) => folded.len(),
             Kind::Grid(grid) => grid.len(),
         }
     }
-    /// Whether it has none.
+    /// Returns `true` if it has none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -100,14 +105,16 @@ impl Column {
             Kind::Grid(grid) => grid.each(visit),
         }
     }
-    /// Tells of all values, in no order, with how often they are there; O(bytes that it was read from), or O(values) of differences and by place.
+    /// Tells of all values, in no order, with how often they are there; O(bytes that it was read from), or
+    /// O(values) of differences and by place.
     pub fn tally(&self, visit: &mut impl FnMut(i64, u64)) {
         match &self.0 {
             Kind::Folded(folded) => folded.tally(visit),
             Kind::Grid(grid) => grid.each(|value| visit(value, 1)),
         }
     }
-    /// How many of the first `end` values are `wanted`; O(bytes that it was read from), or O(values) of differences and by place.
+    /// Returns how many of the first `end` values are `wanted`; O(bytes that it was read from), or O(values)
+    /// of differences and by place.
     pub fn count(&self, wanted: i64, end: u64) -> u64 {
         if let Kind::Folded(folded) = &self.0 {
             return folded.count(wanted, end);
@@ -168,7 +175,8 @@ mod tests {
     #[test]
     fn a_grid_takes_a_few_bytes_however_large() {
         let size = |side: i64| {
-            let neighbour = (0..side * side * side).map(|rank| if rank % side == side - 1 { 1 - side } else { 1 });
+            let neighbour =
+                (0..side * side * side).map(|rank| if rank % side == side - 1 { 1 - side } else { 1 });
             let plane = (0..side * side * side).map(|rank| rank / (side * side));
             write(neighbour).len() + write(plane).len()
         };

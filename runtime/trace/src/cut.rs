@@ -10,8 +10,8 @@ use engine::Time;
 use observe::RankList;
 use std::ops::Range;
 
-/// The file of a trace with the calls of these ranks that were entered in this window; other ranks have none. Histograms are those of all ranks and
-/// of the whole time, so that they are left out.
+/// The file of a trace with the calls of these ranks that were entered in this window; other ranks have none.
+/// Histograms are those of all ranks and of the whole time, so that they are left out.
 ///
 /// # Errors
 /// A sentence, if the window is not all of the time and the trace has no exact times.
@@ -49,7 +49,15 @@ impl<'a> Cutter<'a> {
             let (own, size) = (instances.0, instances.2);
             let context = contexts.place(own.min(instances.1));
             let peers = trace.comms.member(world_rank, number).map_or(size, |member| member.peers);
-            part.comms.push(Seen { world_rank, number, context, rank, size, peers, leaders: (own.leader, instances.1.leader) });
+            part.comms.push(Seen {
+                world_rank,
+                number,
+                context,
+                rank,
+                size,
+                peers,
+                leaders: (own.leader, instances.1.leader),
+            });
         });
         Cutter { trace, assembly: Assembly::new(part) }
     }

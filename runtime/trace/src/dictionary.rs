@@ -75,11 +75,11 @@ impl<T> Dictionary<T> {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> {
         self.0.iter()
     }
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
-    /// Whether there is none.
+    /// Returns `true` if there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,5 +1,5 @@
-//! Whether two traces have the same calls: each rank's in order, call sites and times aside. That is how a replay or a generated benchmark is checked
-//! against what was recorded.
+//! Comparison of the calls of two traces: each rank's in order, call sites and times aside. That is how a
+//! replay or a generated benchmark is checked against what was recorded.
 
 use crate::template::{Field, Peer, Slot};
 use crate::text;
@@ -10,8 +10,8 @@ use std::io::{Result, Write};
 /// Ranks whose difference is told.
 const TOLD: u32 = 8;
 
-/// Tells what differs; answers whether nothing does. O(ranks, times what a rank does folded) for traces that are folded alike, else all
-/// calls are looked at.
+/// Tells what differs; answers whether nothing does. O(ranks, times what a rank does folded) for traces that
+/// are folded alike, else all calls are looked at.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -45,7 +45,7 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Whether both go through the same loops and calls.
+    /// Returns `true` if both go through the same loops and calls.
     fn act_alike(&mut self) -> bool {
         let mut known = std::mem::take(&mut self.known);
         let alike = acts((&self.a, self.a.acts()), (&self.b, self.b.acts()), &mut known);
@@ -63,12 +63,16 @@ impl Pair<'_> {
                 pair => pair,
             };
             if let (Some(one), Some(other)) = (one, other)
-                && *known.entry((one.made, other.made)).or_insert_with(|| same((&self.a, &one), (&self.b, &other)))
+                && *known
+                    .entry((one.made, other.made))
+                    .or_insert_with(|| same((&self.a, &one), (&self.b, &other)))
             {
                 continue;
             }
             let shown = |view: &View, event: Option<Event>| match event {
-                Some(event) => format!("{}  {}", text::event(view, &event), view.trace.site(event.template.site)),
+                Some(event) => {
+                    format!("{}  {}", text::event(view, &event), view.trace.site(event.template.site))
+                }
                 None => "no call any more".to_owned(),
             };
             return Some((number, shown(&self.a, one), shown(&self.b, other)));
@@ -77,17 +81,25 @@ impl Pair<'_> {
     }
 }
 
-/// Whether two ranks go through the same loops and calls.
-fn acts((a, one): (&View, &[Act]), (b, other): (&View, &[Act]), known: &mut FxHashMap<(Made, Made), bool>) -> bool {
+/// Returns `true` if two ranks go through the same loops and calls.
+fn acts(
+    (a, one): (&View, &[Act]),
+    (b, other): (&View, &[Act]),
+    known: &mut FxHashMap<(Made, Made), bool>,
+) -> bool {
     one.len() == other.len()
         && one.iter().zip(other).all(|pair| match pair {
-            (Act::Call(x), Act::Call(y)) => *known.entry((*x, *y)).or_insert_with(|| same((a, &a.event(*x)), (b, &b.event(*y)))),
-            (Act::Loop { turns, body }, Act::Loop { turns: count, body: with }) => turns == count && acts((a, body), (b, with), known),
+            (Act::Call(x), Act::Call(y)) => {
+                *known.entry((*x, *y)).or_insert_with(|| same((a, &a.event(*x)), (b, &b.event(*y))))
+            }
+            (Act::Loop { turns, body }, Act::Loop { turns: count, body: with }) => {
+                turns == count && acts((a, body), (b, with), known)
+            }
             _ => false,
         })
 }
 
-/// Whether two calls are alike but for their sites.
+/// Returns `true` if two calls are alike but for their sites.
 fn same((a, one): (&View, &Event), (b, other): (&View, &Event)) -> bool {
     let (x, y) = (one.template, other.template);
     if a.trace.functions[x.function as usize] != b.trace.functions[y.function as usize]
@@ -106,7 +118,8 @@ fn same((a, one): (&View, &Event), (b, other): (&View, &Event)) -> bool {
 }
 
 fn fields((a, x): (&Trace, &Field), (b, y): (&Trace, &Field)) -> bool {
-    let names = |x: Option<u32>, y: Option<u32>| x.map(|x| &a.names[x as usize]) == y.map(|y| &b.names[y as usize]);
+    let names =
+        |x: Option<u32>, y: Option<u32>| x.map(|x| &a.names[x as usize]) == y.map(|y| &b.names[y as usize]);
     match (x, y) {
         (Field::Comm(x), Field::Comm(y)) => names(*x, *y),
         (Field::Handle(class, x), Field::Handle(other, y)) => class == other && names(*x, *y),
@@ -116,7 +129,8 @@ fn fields((a, x): (&Trace, &Field), (b, y): (&Trace, &Field)) -> bool {
             (x.size, x.extent) == (y.size, y.extent) && names(Some(x.name), Some(y.name))
         }
         (Field::List(x), Field::List(y)) => {
-            x.len() == y.len() && x.iter().zip(y).all(|((length, x), (other, y))| length == other && fields((a, x), (b, y)))
+            x.len() == y.len()
+                && x.iter().zip(y).all(|((length, x), (other, y))| length == other && fields((a, x), (b, y)))
         }
         (x, y) => x == y,
     }

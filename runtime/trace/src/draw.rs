@@ -1,15 +1,18 @@
 //! Times from a histogram: as many short and long ones as were recorded, with their mean and deviation.
 //!
-//! A histogram has a bin for each power of two, in which times may lie anywhere. Drawn evenly from it they would spread more than those that were recorded,
-//! and ranks that wait for the longest would wait longer; so they are drawn as far from the middle of the bin as the recorded deviation allows.
-//! Where ranks pass seldom, few draws are not yet like the histogram; so what ranks draw for the same call is stratified there: of 16 ranks one has the longest
-//! sixteenth of all times, as it was in the recording on the mean, and not sometimes none and sometimes three.
+//! A histogram has a bin for each power of two, in which times may lie anywhere. Drawn evenly from it they
+//! would spread more than those that were recorded, and ranks that wait for the longest would wait longer; so
+//! they are drawn as far from the middle of the bin as the recorded deviation allows. Where ranks pass
+//! seldom, few draws are not yet like the histogram; so what ranks draw for the same call is stratified
+//! there: of 16 ranks one has the longest sixteenth of all times, as it was in the recording on the mean, and
+//! not sometimes none and sometimes three.
 
 use crate::histogram::Summary;
 use engine::Span;
 
 /// Passages of a rank up to which what ranks draw is stratified.
-// Where they are more it evens out, and ranks that wait for each other at each of them should not always meet one that takes long.
+// Where they are more it evens out, and ranks that wait for each other at each of them should not always meet
+// one that takes long.
 const FEW: u64 = 16;
 
 /// Draws times of one histogram.
@@ -24,7 +27,8 @@ pub struct Draw<'t> {
     scale: f64,
     /// What part of its bin, round the middle, times lie in.
     pub within: f64,
-    /// By what the distance from the mean is multiplied: less than one where bins alone are further apart than times were.
+    /// By what the distance from the mean is multiplied: less than one where bins alone are further apart
+    /// than times were.
     pub shrink: f64,
     /// Which ranks compute longer than others: where their runs end, and so many times.
     factors: Vec<(u32, f64)>,
@@ -39,8 +43,9 @@ fn hash(one: u64, other: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The place of a rank among all in an order that looks random, another one for each key: a Feistel network on as many bits as the ranks take, repeated until it
-/// is among them (J. Black and P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).
+/// The place of a rank among all in an order that looks random, another one for each key: a Feistel network
+/// on as many bits as the ranks take, repeated until it is among them (J. Black and P. Rogaway, "Ciphers with
+/// Arbitrary Finite Domains", CT-RSA 2002).
 fn place(rank: u32, ranks: u32, key: u64) -> u32 {
     let half = (32 - (ranks - 1).leading_zeros()).div_ceil(2).max(1);
     let mask = (1u32 << half) - 1;
@@ -70,7 +75,9 @@ impl<'t> Draw<'t> {
             factors: summary.spread.factors(),
         };
         let count = summary.count.max(1) as f64;
-        let over = |of: &dyn Fn(usize) -> f64| (0..summary.bins.len()).map(|bin| of(bin) * summary.bins[bin] as f64).sum::<f64>() / count;
+        let over = |of: &dyn Fn(usize) -> f64| {
+            (0..summary.bins.len()).map(|bin| of(bin) * summary.bins[bin] as f64).sum::<f64>() / count
+        };
         let mean = over(&|bin| draw.middle(bin));
         if mean <= 0.0 {
             return draw;
@@ -83,7 +90,8 @@ impl<'t> Draw<'t> {
         });
         draw.scale = summary.mean as f64 / mean;
         let recorded = (summary.deviation as f64 / draw.scale).powi(2);
-        draw.within = if inside > 0.0 { ((recorded - between).max(0.0) / inside).sqrt().min(1.0) } else { 0.0 };
+        draw.within =
+            if inside > 0.0 { ((recorded - between).max(0.0) / inside).sqrt().min(1.0) } else { 0.0 };
         draw.shrink = if recorded < between { (recorded / between).sqrt() } else { 1.0 };
         draw
     }
@@ -100,7 +108,7 @@ impl<'t> Draw<'t> {
         (low as f64 + high as f64) / 2.0
     }
 
-    /// How many times as long as all ranks on the mean one computes.
+    /// Returns how many times as long as all ranks on the mean one computes.
     pub fn factor(&self, rank: u32) -> f64 {
         self.factors.get(self.factors.partition_point(|run| run.0 <= rank)).map_or(1.0, |run| run.1)
     }
@@ -117,9 +125,12 @@ impl<'t> Draw<'t> {
             if left < count {
                 let (low, high) = self.bounds(bin);
                 let part = (hash(drawn, call) >> 11) as f64 / (1u64 << 53) as f64;
-                let time = (self.middle(bin) + (part - 0.5) * high.saturating_sub(low) as f64 * self.within) * self.scale;
+                let time = (self.middle(bin) + (part - 0.5) * high.saturating_sub(low) as f64 * self.within)
+                    * self.scale;
                 let mean = self.summary.mean as f64;
-                return Span::from_ps(((mean + (time - mean) * self.shrink) * self.factor(rank)).round() as u64);
+                return Span::from_ps(
+                    ((mean + (time - mean) * self.shrink) * self.factor(rank)).round() as u64
+                );
             }
             left -= count;
         }
@@ -138,7 +149,8 @@ mod tests {
         histogram.summary()
     }
 
-    /// Mean and deviation of what 10 ranks draw for 10,000 calls, of those that are not zero, and how many are.
+    /// Mean and deviation of what 10 ranks draw for 10,000 calls, of those that are not zero, and how many
+    /// are.
     fn drawn(summary: &Summary, passages: u64) -> (f64, f64, usize) {
         let draw = Draw::new(summary, passages, 10);
         let all: Vec<f64> = (0..100_000).map(|k| draw.time((k % 10) as u32, k / 10).as_ps() as f64).collect();
@@ -153,11 +165,19 @@ mod tests {
         let narrow = of((0..300).map(|k| 100_000_000 + k * 10_000));
         let split = of((0..300).map(|k| (1 << 27) - 1_500_000 + k * 10_000));
         let wide = of((0..300).map(|k| 1_000_000 + k * k * k * 100));
-        for (name, summary, passages) in [("narrow", narrow, 400), ("split", split, 300), ("wide", wide, 600)] {
+        for (name, summary, passages) in [("narrow", narrow, 400), ("split", split, 300), ("wide", wide, 600)]
+        {
             let (mean, deviation, none) = drawn(&summary, passages);
-            assert!((mean / summary.mean as f64 - 1.0).abs() < 0.02, "{name}: a mean of {mean} and not {}", summary.mean);
+            assert!(
+                (mean / summary.mean as f64 - 1.0).abs() < 0.02,
+                "{name}: a mean of {mean} and not {}",
+                summary.mean
+            );
             let recorded = summary.deviation as f64;
-            assert!((deviation / recorded - 1.0).abs() < 0.1, "{name}: a deviation of {deviation} and not {recorded}");
+            assert!(
+                (deviation / recorded - 1.0).abs() < 0.1,
+                "{name}: a deviation of {deviation} and not {recorded}"
+            );
             // Some passages had no computation.
             let expected = 1.0 - summary.count as f64 / passages as f64;
             assert!((none as f64 / 100_000.0 - expected).abs() < 0.01, "{name}: {none}");
@@ -170,7 +190,8 @@ mod tests {
         let draw = Draw::new(&summary, 100, 10);
         let mut had = [0; 10];
         for call in 0..1000 {
-            let long: Vec<usize> = (0..10).filter(|&rank| draw.time(rank as u32, call).as_ps() > 1 << 30).collect();
+            let long: Vec<usize> =
+                (0..10).filter(|&rank| draw.time(rank as u32, call).as_ps() > 1 << 30).collect();
             assert_eq!(long.len(), 1, "call {call}");
             had[long[0]] += 1;
         }

@@ -1,5 +1,5 @@
-//! Calls as bytes: a template ([`crate::template`]) and behind it the numbers. Calls that are equal but for payloads, addresses and times
-//! have equal bytes.
+//! Calls as bytes: a template ([`crate::template`]) and behind it the numbers. Calls that are equal but for
+//! payloads, addresses and times have equal bytes.
 
 use crate::codec::Put;
 use crate::dictionary::{Dictionary, Names};
@@ -8,8 +8,10 @@ use crate::template::{Field, Peer, Position};
 use observe::recorder::{Argument, Call, Object, Value};
 use rustc_hash::FxHashMap;
 
-/// Numbers from here on in arrays of displacements are addresses.
+/// Numbers from here on in displacements are addresses.
 const ADDRESSES: u64 = 1 << 40;
+/// Arguments that are displacements or addresses.
+const DISPLACEMENTS: [&str; 5] = ["target_disp", "base", "disp", "addr1", "addr2"];
 /// Instead of an address that is no constant.
 const ADDRESS: u64 = 4096;
 
@@ -59,8 +61,12 @@ impl Encoder {
         self.template.signed(code.into());
         self.template.number(call.arguments.len() as u64);
         let comm = call.arguments.iter().find_map(|argument| match argument.value {
-            Value::Comm { object: Object::Made { .. }, member, .. } => Some(member.map(|m| Position { rank: m.rank, peers: m.peers })),
-            Value::Comm { object: Object::Named("MPI_COMM_SELF"), .. } => Some(Some(Position { rank: 0, peers: 1 })),
+            Value::Comm { object: Object::Made { .. }, member, .. } => {
+                Some(member.map(|m| Position { rank: m.rank, peers: m.peers }))
+            }
+            Value::Comm { object: Object::Named("MPI_COMM_SELF"), .. } => {
+                Some(Some(Position { rank: 0, peers: 1 }))
+            }
             Value::Comm { .. } => Some(None),
             _ => None,
         });
@@ -78,7 +84,8 @@ impl Encoder {
         if let Some(&place) = self.known.get(&key) {
             return place;
         }
-        let names: Vec<&str> = std::iter::once(call.name).chain(call.arguments.iter().map(|argument| argument.name)).collect();
+        let names: Vec<&str> =
+            std::iter::once(call.name).chain(call.arguments.iter().map(|argument| argument.name)).collect();
         let place = self.functions.place(names.join(" "));
         self.known.insert(key, place);
         place
@@ -90,8 +97,10 @@ impl Encoder {
     }
 
     fn argument(&mut self, argument: &Argument, position: Position) {
-        // What differs from rank to rank or from run to run, and follows from the rest or is nothing of the trace's.
-        let dropped = argument.result && (matches!(argument.value, Value::Text(_)) || matches!(argument.name, "coords" | "address"));
+        // What differs from rank to rank or from run to run, and follows from the rest or is nothing of the
+        // trace's.
+        let dropped = argument.result
+            && (matches!(argument.value, Value::Text(_)) || matches!(argument.name, "coords" | "address"));
         match &argument.value {
             _ if dropped => Field::Unknown.write(&mut self.template),
             Value::Rank(root) if argument.name == "root" => self.peer(Peer::Absolute(*root)),
@@ -106,6 +115,10 @@ impl Encoder {
                 };
                 let values: Vec<Value> = values.iter().map(from).collect();
                 self.list(&values, position);
+            }
+            // Of a dynamic window, or of a type that is made of addresses.
+            Value::Count(at) if DISPLACEMENTS.contains(&argument.name) && at.unsigned_abs() >= ADDRESSES => {
+                self.plain(&Field::Address, ADDRESS as i64);
             }
             value => self.value(value, position),
         }
@@ -137,16 +150,25 @@ impl Encoder {
                 let name = self.name(name);
                 Field::Comm(Some(name)).write(&mut self.template);
             }
-            Value::Comm { object: Object::Made { number, .. }, .. } => self.plain(&Field::Comm(None), i64::from(*number)),
+            Value::Comm { object: Object::Made { number, .. }, .. } => {
+                self.plain(&Field::Comm(None), i64::from(*number))
+            }
             Value::Datatype { object, size, extent } => self.datatype(*object, *size, *extent),
             Value::Handle(class, Object::Named(name)) => {
                 let name = self.name(name);
                 Field::Handle(*class, Some(name)).write(&mut self.template);
             }
-            Value::Handle(class, Object::Made { slot, .. }) => self.plain(&Field::Handle(*class, None), i64::from(*slot)),
+            Value::Handle(class, Object::Made { slot, .. }) => {
+                self.plain(&Field::Handle(*class, None), i64::from(*slot))
+            }
             Value::Status(status) => {
                 Field::Status.write(&mut self.template);
-                let numbers = [Peer::told(status.source, position).number(), status.tag.into(), status.bytes, status.cancelled.into()];
+                let numbers = [
+                    Peer::told(status.source, position).number(),
+                    status.tag.into(),
+                    status.bytes,
+                    status.cancelled.into(),
+                ];
                 numbers.iter().for_each(|&number| self.numbers.signed(number));
             }
             Value::Text(text) => {

@@ -1,5 +1,6 @@
-//! The file around a trace's contents (docs/traces.md): what it is, its version, how long the contents are and their check sum, and these,
-//! compressed. What a process saves while the program runs ([`crate::saved`]) is in such a file too, with another beginning.
+//! The file around a trace's contents (runtime/trace/FORMAT.md): what it is, its version, how long the
+//! contents are and their check sum, and these, compressed. What a process saves while the program runs
+//! ([`crate::saved`]) is in such a file too, with another beginning.
 
 use crate::codec::{Malformed, Put, Reader, Result};
 use std::io::{Read, Write};
@@ -14,7 +15,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What the file begins with; the last byte is the version of the format.
+    /// Returns what the file begins with; the last byte is the version of the format.
     pub const fn magic(self) -> [u8; 8] {
         match self {
             Kind::Trace => *b"xsimtrc\x03",
@@ -46,7 +47,7 @@ const WINDOW: u32 = 24;
 const LARGE: usize = 16 << 20;
 const QUALITY_OF_LARGE: u32 = 6;
 
-/// Whether a file that begins so is a trace or a part of one, of this version or another.
+/// Returns `true` if a file that begins so is a trace or a part of one, of this version or another.
 pub fn is_trace(begin: &[u8]) -> bool {
     [Kind::Trace, Kind::Part].iter().any(|kind| begin.starts_with(&kind.magic()[..MAGIC - 1]))
 }
@@ -72,7 +73,8 @@ fn compress(contents: &[u8], quality: u32, bytes: &mut Vec<u8>) {
     writer.write_all(contents).and_then(|()| writer.flush()).expect("memory takes what is written");
 }
 
-/// What is in a file, of which version, and its contents. The memory is bounded by a thousand times the file's size and 64 MiB.
+/// Returns what is in a file, of which version, and its contents. The memory is bounded by a thousand times
+/// the file's size and 64 MiB.
 ///
 /// # Errors
 /// If it is no trace, of another version, or damaged.
@@ -89,7 +91,11 @@ pub fn unpack(bytes: &[u8]) -> Result<(Kind, u8, Vec<u8>)> {
         Some(version) => {
             return at(
                 MAGIC - 1,
-                format!("a trace of version {version}, of which this xsim reads {} to {}", kind.oldest(), magic[MAGIC - 1]),
+                format!(
+                    "a trace of version {version}, of which this xsim reads {} to {}",
+                    kind.oldest(),
+                    magic[MAGIC - 1]
+                ),
             );
         }
     };
@@ -107,10 +113,16 @@ pub fn unpack(bytes: &[u8]) -> Result<(Kind, u8, Vec<u8>)> {
     // One byte more would be too many.
     let mut decoder = brotli::Decompressor::new(packed, 1 << 16).take(declared + 1);
     if let Err(why) = decoder.read_to_end(&mut contents) {
-        return at(begin + 4, format!("the contents cannot be decompressed behind their byte {}: {why}", contents.len()));
+        return at(
+            begin + 4,
+            format!("the contents cannot be decompressed behind their byte {}: {why}", contents.len()),
+        );
     }
     if contents.len() as u64 != declared {
-        return at(begin, format!("the contents should have {declared} bytes, but they have {}", contents.len()));
+        return at(
+            begin,
+            format!("the contents should have {declared} bytes, but they have {}", contents.len()),
+        );
     }
     if crc32fast::hash(&contents) != sum {
         return at(begin, "the contents have another check sum than the file says: it is damaged".into());

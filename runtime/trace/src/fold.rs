@@ -1,14 +1,16 @@
-//! Loops found while items come: RSDs (a run of items, repeated) and PRSDs (such loops nested), after Noeth, Mueller, Schulz and de
-//! Supinski, "ScalaTrace: scalable compression and replay of communication traces" (2009), section 3.
+//! Loops found while items come: RSDs (a run of items, repeated) and PRSDs (such loops nested), after Noeth,
+//! Mueller, Schulz and de Supinski, "ScalaTrace: scalable compression and replay of communication traces"
+//! (2009), section 3.
 //!
-//! What has come so far is a stack of items, some of them loops. An item that completes two equal runs at the stack's top makes a loop
-//! of them; while the items that come are those of the loop at the top, only a place in it moves on ([`Cursor`]), at the cost of one
-//! comparison. When another item comes the loop's count is settled and the loop is an item like others, so that loops of loops are
-//! found in the same way.
+//! What has come so far is a stack of items, some of them loops. An item that completes two equal runs at the
+//! stack's top makes a loop of them; while the items that come are those of the loop at the top, only a place
+//! in it moves on ([`Cursor`]), at the cost of one comparison. When another item comes the loop's count is
+//! settled and the loop is an item like others, so that loops of loops are found in the same way.
 //!
-//! Stacks, loops and bodies are kept once for all who share a [`Grammar`] (hash-consing): a stack is the number of its top, whose node
-//! names the one below. So a million ranks that do alike have one stack, and a rank is a few words. What comes out depends on the items
-//! of one cursor alone, never on others that share the grammar.
+//! Stacks, loops and bodies are kept once for all who share a [`Grammar`] (hash-consing): a stack is the
+//! number of its top, whose node names the one below. So a million ranks that do alike have one stack, and a
+//! rank is a few words. What comes out depends on the items of one cursor alone, never on others that share
+//! the grammar.
 
 use crate::dictionary::Dictionary;
 use smallvec::SmallVec;
@@ -71,7 +73,9 @@ impl Cursor {
 
     /// The level, and how many turns it went on, if that is all that has happened since `before`.
     fn turns_since(&self, before: &Cursor) -> Option<(usize, u64)> {
-        if (self.stack, self.levels.len(), self.expected) != (before.stack, before.levels.len(), before.expected) {
+        if (self.stack, self.levels.len(), self.expected)
+            != (before.stack, before.levels.len(), before.expected)
+        {
             return None;
         }
         let mut moved = None;
@@ -116,7 +120,7 @@ impl Grammar {
         Grammar { longest, stacks, folded: Vec::new(), bodies, loops, tail: Vec::new() }
     }
 
-    /// What an item is.
+    /// Returns what an item is.
     pub fn kind(&self, item: Item) -> Kind {
         if item.0 & 1 == 0 {
             return Kind::Symbol(item.0 >> 1);
@@ -135,13 +139,13 @@ impl Grammar {
         self.stacks.len()
     }
 
-    /// Whether nothing was folded yet.
+    /// Returns `true` if nothing was folded yet.
     pub fn is_empty(&self) -> bool {
         self.stacks.is_empty()
     }
 
-    /// Adds a symbol (below 2^31) to a sequence: O(1) in a loop that goes on, else O([`LONGEST`]) when the stack is new, O(1) when another
-    /// sequence had it before.
+    /// Adds a symbol (below 2^31) to a sequence: O(1) in a loop that goes on, else O([`LONGEST`]) when the
+    /// stack is new, O(1) when another sequence had it before.
     #[inline]
     pub fn add(&mut self, cursor: &mut Cursor, symbol: u32) {
         if !cursor.levels.is_empty() && cursor.expected == symbol {
@@ -210,7 +214,9 @@ impl Grammar {
         for (depth, level) in levels.iter().enumerate() {
             if depth == 0 && level.passed > 0 {
                 let (below, top) = self.node(cursor.stack).expect("a cursor is in the loop at the top");
-                let Kind::Loop { body, count } = self.kind(top) else { unreachable!("a cursor is in the loop at the top") };
+                let Kind::Loop { body, count } = self.kind(top) else {
+                    unreachable!("a cursor is in the loop at the top")
+                };
                 let more = self.repeated(body, count + level.passed);
                 cursor.stack = self.above(below, more);
             } else if depth > 0 && level.passed > 1 {
@@ -258,7 +264,8 @@ impl Grammar {
         tail.clear();
         let mut at = stack;
         let mut folded = stack;
-        // tail[..n] are the n items at the top; a run of n has its twin in tail[n..2 n], so the top comes again at n.
+        // tail[..n] are the n items at the top; a run of n has its twin in tail[n..2 n], so the top comes
+        // again at n.
         while tail.len() <= self.longest
             && let Some((below, item)) = self.node(at)
         {
@@ -277,7 +284,7 @@ impl Grammar {
         folded
     }
 
-    /// What is below, if the items at the top of `stack` are those of `tail`.
+    /// Returns what is below, if the items at the top of `stack` are those of `tail`.
     fn twin(&self, stack: u32, tail: &[Item]) -> Option<u32> {
         let mut at = stack;
         for &item in tail {
@@ -304,9 +311,15 @@ impl Grammar {
         Item(self.loops.place((body, count)) << 1 | 1)
     }
 
-    /// Adds a run of symbols `times` over, by way of `add`, which adds them once: where a run leaves the cursor in the place that it was in, but for turns
-    /// of a loop that is not over, further runs do, too, and are counted.
-    pub fn repeat(&mut self, cursor: &mut Cursor, times: u64, mut add: impl FnMut(&mut Grammar, &mut Cursor)) {
+    /// Adds a run of symbols `times` over, by way of `add`, which adds them once: where a run leaves the
+    /// cursor in the place that it was in, but for turns of a loop that is not over, further runs do, too,
+    /// and are counted.
+    pub fn repeat(
+        &mut self,
+        cursor: &mut Cursor,
+        times: u64,
+        mut add: impl FnMut(&mut Grammar, &mut Cursor),
+    ) {
         let mut left = times;
         while left > 0 {
             let before = cursor.clone();

@@ -1,5 +1,5 @@
-//! How long ranks computed before a call: minimum, maximum, mean, deviation, and how many times fell between which powers of two.
-//! What two recorded is added exactly, in whatever order.
+//! Histograms of how long ranks computed before a call: minimum, maximum, mean, deviation, and how many times
+//! fell between which powers of two. What two recorded is added exactly, in whatever order.
 
 use crate::codec::{Put, Reader, Result};
 use crate::spread::Spread;
@@ -32,7 +32,8 @@ pub struct Summary {
     pub most: u64,
     /// The mean, rounded down.
     pub mean: u64,
-    /// The standard deviation, in picoseconds, rounded down to a nanosecond or so; where it is told in which ranks differ, of each from what is told of its own.
+    /// The standard deviation, in picoseconds, rounded down to a nanosecond or so; where it is told in which
+    /// ranks differ, of each from what is told of its own.
     pub deviation: u64,
     /// How many spans have so many bits, from `first_bits` on.
     pub bins: Vec<u64>,
@@ -79,7 +80,8 @@ impl Histogram {
         self.sum
     }
 
-    /// The mean square of the distances from the mean, in picoseconds squared, as exact as squares of nanoseconds are.
+    /// The mean square of the distances from the mean, in picoseconds squared, as exact as squares of
+    /// nanoseconds are.
     pub fn variance(&self) -> f64 {
         let count = self.count.max(1) as f64;
         let mean = self.sum as f64 / 1000.0 / count;
@@ -127,10 +129,17 @@ impl Histogram {
         bins[summary.first_bits as usize..][..summary.bins.len()].copy_from_slice(&summary.bins);
         let squares = count * (mean * mean + deviation * deviation);
         let least = if summary.count == 0 { u64::MAX } else { summary.least };
-        Histogram { count: summary.count, least, most: summary.most, sum: count * u128::from(summary.mean), squares, bins }
+        Histogram {
+            count: summary.count,
+            least,
+            most: summary.most,
+            sum: count * u128::from(summary.mean),
+            squares,
+            bins,
+        }
     }
 
-    /// What a file has of it.
+    /// Returns what a file has of it.
     pub fn summary(&self) -> Summary {
         let count = u128::from(self.count.max(1));
         let mean = (self.sum / count) as u64;
@@ -152,8 +161,9 @@ impl Histogram {
 }
 
 impl Summary {
-    /// One like this, of so many times with this mean in picoseconds, each time longer or shorter by the same factor. Within a bin times are
-    /// taken to be in its middle, so that some may be counted in the bin beside that of their own.
+    /// One like this, of so many times with this mean in picoseconds, each time longer or shorter by the same
+    /// factor. Within a bin times are taken to be in its middle, so that some may be counted in the bin
+    /// beside that of their own.
     #[must_use]
     pub fn scaled(&self, mean: f64, count: u64) -> Summary {
         let factor = if self.mean == 0 { 1.0 } else { mean.max(1.0) / self.mean as f64 };
@@ -197,24 +207,36 @@ impl Summary {
         }
     }
 
-    /// With as few digits as a file has of it: four of the mean and three of the others, with all of which the least is no more and the most no less than it was. Exact
-    /// if all times are one.
+    /// With as few digits as a file has of it: four of the mean and three of the others, with all of which
+    /// the least is no more and the most no less than it was. Exact if all times are one.
     #[must_use]
     pub fn rounded(self) -> Summary {
         if self.least == self.most {
             return self;
         }
-        let step = |ps: u64, digits: u32| 10u64.pow(ps.checked_ilog10().map_or(0, |last| (last + 1).saturating_sub(digits)));
+        let step = |ps: u64, digits: u32| {
+            10u64.pow(ps.checked_ilog10().map_or(0, |last| (last + 1).saturating_sub(digits)))
+        };
         let down = |ps: u64, digits: u32| ps / step(ps, digits) * step(ps, digits);
-        let up = |ps: u64, digits: u32| down(ps, digits).saturating_add(if down(ps, digits) == ps { 0 } else { step(ps, digits) });
+        let up = |ps: u64, digits: u32| {
+            down(ps, digits).saturating_add(if down(ps, digits) == ps { 0 } else { step(ps, digits) })
+        };
         // To the nearer of two, which is between the others since these have fewer digits.
         let mean = down(self.mean.saturating_add(step(self.mean, 4) / 2), 4);
-        Summary { least: down(self.least, 3), mean, most: up(self.most, 3), deviation: down(self.deviation, 3), ..self }
+        Summary {
+            least: down(self.least, 3),
+            mean,
+            most: up(self.most, 3),
+            deviation: down(self.deviation, 3),
+            ..self
+        }
     }
 
     /// Appends it, as [`Summary::read`] reads it.
     pub fn write(&self, bytes: &mut Vec<u8>) {
-        [self.least, self.mean, self.most, self.deviation].into_iter().for_each(|ps| write_decimal(ps, bytes));
+        [self.least, self.mean, self.most, self.deviation]
+            .into_iter()
+            .for_each(|ps| write_decimal(ps, bytes));
         bytes.push(self.first_bits as u8);
         bytes.push(self.bins.len() as u8);
         self.bins.iter().for_each(|&bin| bytes.number(bin));
@@ -226,7 +248,8 @@ impl Summary {
     /// # Errors
     /// If it is something else.
     pub fn read(reader: &mut Reader, ranks: u32, version: u8) -> Result<Summary> {
-        let [least, mean, most, deviation] = if version < 2 { in_full(reader)? } else { in_decimals(reader)? };
+        let [least, mean, most, deviation] =
+            if version < 2 { in_full(reader)? } else { in_decimals(reader)? };
         if !(least..=most).contains(&mean) {
             return reader.wrong("a mean that is not between the least and the most");
         }
@@ -243,7 +266,8 @@ impl Summary {
     }
 }
 
-/// Appends a number: sixteen times its digits without the zeros behind them, up to 15, and how many these are.
+/// Appends a number: sixteen times its digits without the zeros behind them, up to 15, and how many these
+/// are.
 fn write_decimal(number: u64, bytes: &mut Vec<u8>) {
     let (mut digits, mut zeros) = (number, 0);
     while digits > 0 && digits % 10 == 0 && zeros < 15 {
@@ -256,16 +280,19 @@ fn in_decimals(reader: &mut Reader) -> Result<[u64; 4]> {
     let mut numbers = [0; 4];
     for number in &mut numbers {
         let head = reader.wide()?;
-        let value = u64::try_from(head >> 4).ok().and_then(|digits| digits.checked_mul(10u64.pow(head as u32 & 15)));
+        let value =
+            u64::try_from(head >> 4).ok().and_then(|digits| digits.checked_mul(10u64.pow(head as u32 & 15)));
         let Some(value) = value else { return reader.wrong("a time of more than 2^64 ps") };
         *number = value;
     }
     Ok(numbers)
 }
 
-/// The first version had the least, by how much the mean is more and the most more than that, and nanoseconds of the deviation.
+/// The first version had the least, by how much the mean is more and the most more than that, and nanoseconds
+/// of the deviation.
 fn in_full(reader: &mut Reader) -> Result<[u64; 4]> {
-    let [least, above, beyond, deviation] = [reader.number()?, reader.number()?, reader.number()?, reader.number()?];
+    let [least, above, beyond, deviation] =
+        [reader.number()?, reader.number()?, reader.number()?, reader.number()?];
     let mean = least.checked_add(above);
     let (Some(mean), Some(most)) = (mean, mean.and_then(|mean| mean.checked_add(beyond))) else {
         return reader.wrong("a time of more than 2^64 ps");
@@ -295,14 +322,18 @@ mod tests {
     #[test]
     fn it_says_the_same_in_whatever_order_spans_came() {
         let spans = [5_000, 7_000, 1_000_000, 3, 9_000_000_000].map(Span::from_ps);
-        let (mut one, mut first, mut second) = (Histogram::default(), Histogram::default(), Histogram::default());
+        let (mut one, mut first, mut second) =
+            (Histogram::default(), Histogram::default(), Histogram::default());
         spans.iter().for_each(|&span| one.add(span));
         spans[..2].iter().rev().for_each(|&span| first.add(span));
         spans[2..].iter().for_each(|&span| second.add(span));
         second.merge(&first);
         assert_eq!(one, second);
         let summary = one.summary();
-        assert_eq!((summary.count, summary.least, summary.most, summary.mean), (5, 3, 9_000_000_000, 1_800_202_400));
+        assert_eq!(
+            (summary.count, summary.least, summary.most, summary.mean),
+            (5, 3, 9_000_000_000, 1_800_202_400)
+        );
         assert_eq!(summary.bins.iter().sum::<u64>(), 5);
         let (mut bytes, mut all) = (Vec::new(), Vec::new());
         summary.write(&mut bytes);
@@ -332,7 +363,10 @@ mod tests {
         [5_000, 2_000, 100, 3].into_iter().for_each(|number| bytes.number(number));
         bytes.extend([13, 1, 4]);
         let summary = Summary::read(&mut Reader::new(&bytes), 9, 1).unwrap();
-        assert_eq!((summary.least, summary.mean, summary.most, summary.deviation, summary.count), (5_000, 7_000, 7_100, 3_000, 4));
+        assert_eq!(
+            (summary.least, summary.mean, summary.most, summary.deviation, summary.count),
+            (5_000, 7_000, 7_100, 3_000, 4)
+        );
         assert!(summary.spread.is_empty());
     }
 

@@ -1,8 +1,9 @@
-//! Traces: every MPI call of every rank, compressed while it is recorded, in a file, and read again (docs/traces.md).
+//! Traces: every MPI call of every rank, compressed while it is recorded, in a file, and read again
+//! (docs/reference/traces.md).
 //!
-//! A call is a template and numbers ([`template`]); a rank's calls are folded into loops ([`fold`]); ranks that do alike share a shape, with a
-//! column of numbers ([`mod@column`]) where they differ ([`builder`]). Nothing here knows MPI: the seam (`observe::recorder`) says what each
-//! argument is.
+//! A call is a template and numbers ([`template`]); a rank's calls are folded into loops ([`fold`]); ranks
+//! that do alike share a shape, with a column of numbers ([`mod@column`]) where they differ ([`builder`]).
+//! Nothing here knows MPI: the seam (`observe::recorder`) says what each argument is.
 
 pub mod assembly;
 pub mod builder;
@@ -20,6 +21,7 @@ pub mod fold;
 pub mod histogram;
 pub mod part;
 pub mod passages;
+mod printable;
 pub mod recording;
 pub mod roles;
 pub mod saved;

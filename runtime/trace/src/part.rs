@@ -1,5 +1,6 @@
-//! What one process recorded: the calls of its ranks, folded, and what is needed to understand them. Parts of several processes go to the
-//! first of them, which makes the file ([`crate::builder`]).
+//! The part of a trace that one process recorded: the calls of its ranks, folded, and what is needed to
+//! understand them. Parts of several processes go to the first of them, which makes the file
+//! ([`crate::builder`]).
 
 use crate::codec::{Malformed, Put, Reader, Result};
 use crate::dictionary::{Dictionary, Names};
@@ -7,8 +8,8 @@ use crate::histogram::Histogram;
 use crate::template::Template;
 use crate::times;
 
-/// Places of calls: function and site, by their places in the dictionaries, and which of the kinds of calls there ([`Trace::kinds`](crate::Trace::kinds)); while
-/// they are recorded, the bits of the size of a call.
+/// Places of calls: function and site, by their places in the dictionaries, and which of the kinds of calls
+/// there ([`Trace::kinds`](crate::Trace::kinds)); while they are recorded, the bits of the size of a call.
 pub type Place = (u32, u32, u32);
 
 /// A datatype of the standard.
@@ -138,7 +139,8 @@ impl Datatype {
 /// Two places of calls that follow each other, the first of which is `None` for a rank's first call.
 pub type Path = (Option<Place>, Place);
 
-/// Appends a path: the function before as a number from 1, 0 at the beginning; without kinds where all calls are of one.
+/// Appends a path: the function before as a number from 1, 0 at the beginning; without kinds where all calls
+/// are of one.
 pub fn write_path((from, to): Path, kinds: bool, bytes: &mut Vec<u8>) {
     let from = from.map_or((0, 0, 0), |(function, site, kind)| (function + 1, site, kind));
     for (function, site, kind) in [from, to] {
@@ -222,14 +224,18 @@ impl Part {
         bytes.number(self.comms.len() as u64);
         for seen in &self.comms {
             let Seen { world_rank, number, context, rank, size, peers, leaders } = *seen;
-            [world_rank, number, context, rank, size, peers, leaders.0, leaders.1].iter().for_each(|&word| bytes.number(word.into()));
+            [world_rank, number, context, rank, size, peers, leaders.0, leaders.1]
+                .iter()
+                .for_each(|&word| bytes.number(word.into()));
         }
         bytes.number(self.histograms.len() as u64);
         for (path, Computed { histogram, ranks }) in &self.histograms {
             write_path(*path, true, bytes);
             histogram.write(bytes);
             bytes.number(ranks.len() as u64);
-            ranks.iter().for_each(|of| [u64::from(of.rank), of.count, of.sum].into_iter().for_each(|number| bytes.number(number)));
+            ranks.iter().for_each(|of| {
+                [u64::from(of.rank), of.count, of.sum].into_iter().for_each(|number| bytes.number(number))
+            });
         }
         times::write(self.times.iter().map(|(rank, times)| (*rank, times.as_slice())), bytes);
     }
@@ -242,7 +248,8 @@ impl Part {
         let ranks = word(reader)?;
         let (functions, sites, names) = (Names::read(reader)?, Names::read(reader)?, Names::read(reader)?);
         let count = reader.count(Datatype::LEAST, "datatypes")?;
-        let types = (0..count).map(|_| Datatype::read(reader, names.len())).collect::<Result<Dictionary<_>>>()?;
+        let types =
+            (0..count).map(|_| Datatype::read(reader, names.len())).collect::<Result<Dictionary<_>>>()?;
         let ends = [functions.len(), sites.len(), names.len(), types.len()];
         let call = |reader: &mut Reader| {
             let template = Template::read(reader, ends)?;
@@ -258,26 +265,49 @@ impl Part {
             loops.push((reader.number()?, read_items(reader, calls.len(), place)?));
         }
         let classes = reader.count(1, "classes")?;
-        let classes = (0..classes).map(|_| read_items(reader, calls.len(), loops.len())).collect::<Result<Vec<_>>>()?;
-        let of = |reader: &mut Reader| Ok((reader.index(ranks as usize, "rank")?, reader.index(classes.len(), "class")?));
+        let classes =
+            (0..classes).map(|_| read_items(reader, calls.len(), loops.len())).collect::<Result<Vec<_>>>()?;
+        let of = |reader: &mut Reader| {
+            Ok((reader.index(ranks as usize, "rank")?, reader.index(classes.len(), "class")?))
+        };
         let ranks_of = (0..reader.count(2, "ranks")?).map(|_| of(reader)).collect::<Result<_>>()?;
         let seen = |reader: &mut Reader| {
-            let (world_rank, number, context, rank) = (word(reader)?, word(reader)?, word(reader)?, word(reader)?);
+            let (world_rank, number, context, rank) =
+                (word(reader)?, word(reader)?, word(reader)?, word(reader)?);
             let (size, peers, leaders) = (word(reader)?, word(reader)?, (word(reader)?, word(reader)?));
             Ok(Seen { world_rank, number, context, rank, size, peers, leaders })
         };
         let comms = (0..reader.count(8, "communicators")?).map(|_| seen(reader)).collect::<Result<_>>()?;
         let of_rank = |reader: &mut Reader| {
-            Ok(OfRank { rank: reader.index(ranks as usize, "rank")?, count: reader.number()?, sum: reader.number()? })
+            Ok(OfRank {
+                rank: reader.index(ranks as usize, "rank")?,
+                count: reader.number()?,
+                sum: reader.number()?,
+            })
         };
         let histogram = |reader: &mut Reader| {
-            let (path, histogram) = (read_path(reader, functions.len(), sites.len(), true)?, Histogram::read(reader)?);
+            let (path, histogram) =
+                (read_path(reader, functions.len(), sites.len(), true)?, Histogram::read(reader)?);
             let ranks = (0..reader.count(3, "ranks")?).map(|_| of_rank(reader)).collect::<Result<_>>()?;
             Ok((path, Computed { histogram, ranks }))
         };
-        let histograms = (0..reader.count(70, "histograms")?).map(|_| histogram(reader)).collect::<Result<_>>()?;
+        let histograms =
+            (0..reader.count(70, "histograms")?).map(|_| histogram(reader)).collect::<Result<_>>()?;
         let mut times = Vec::new();
         times::read(reader, ranks, |rank, of_rank| times.push((rank, of_rank.to_vec())))?;
-        Ok(Part { ranks, functions, sites, names, types, calls, loops, classes, ranks_of, comms, histograms, times })
+        Ok(Part {
+            ranks,
+            functions,
+            sites,
+            names,
+            types,
+            calls,
+            loops,
+            classes,
+            ranks_of,
+            comms,
+            histograms,
+            times,
+        })
     }
 }

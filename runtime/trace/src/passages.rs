@@ -1,11 +1,12 @@
-//! How often ranks go from one place of the program to another: histograms say how long they computed on the way, and leave out those that
-//! computed nothing.
+//! Counts of how often ranks go from one place of the program to another: histograms say how long they
+//! computed on the way, and leave out those that computed nothing.
 
 use crate::trace::{Cell, Node, Trace};
 use rustc_hash::FxHashMap;
 
-/// Passages of all ranks, by the place before, from 1 (0 at the beginning), and that of the call behind it, from 0. `places` has the place of each of
-/// [`Trace::calls`]. O(the trace's size), times its values where ranks go through a loop different numbers of times.
+/// Passages of all ranks, by the place before, from 1 (0 at the beginning), and that of the call behind it,
+/// from 0. `places` has the place of each of [`Trace::calls`]. O(the trace's size), times its values where
+/// ranks go through a loop different numbers of times.
 pub fn count(trace: &Trace, places: &[u32]) -> FxHashMap<(u32, u32), u64> {
     let mut passages = Passages { trace, places, count: FxHashMap::default() };
     for (nodes, &ranks) in trace.shapes.iter().zip(&trace.sizes) {
@@ -28,7 +29,8 @@ impl Passages<'_> {
         *count = count.saturating_add(times);
     }
 
-    /// The first and last place of nodes that are gone through so many times, by ranks that go through what is around once each.
+    /// The first and last place of nodes that are gone through so many times, by ranks that go through what
+    /// is around once each.
     fn within(&mut self, nodes: &[Node], times: u64, ranks: u64) -> Option<(u32, u32)> {
         let mut ends: Option<(u32, u32)> = None;
         for node in nodes {
@@ -43,8 +45,9 @@ impl Passages<'_> {
                         Cell::Same(count) => u128::from(times) * u128::from(count.unsigned_abs()),
                         Cell::Column(column) => {
                             let mut sum = 0u128;
-                            self.trace.columns[*column as usize]
-                                .tally(&mut |count, often| sum += u128::from(count.unsigned_abs()) * u128::from(often));
+                            self.trace.columns[*column as usize].tally(&mut |count, often| {
+                                sum += u128::from(count.unsigned_abs()) * u128::from(often)
+                            });
                             sum * u128::from(times) / u128::from(ranks.max(1))
                         }
                     };

@@ -44,11 +44,13 @@ pub struct Options {
     pub own: Range<u32>,
     /// The number of this process; the first writes the file.
     pub process: u32,
-    /// How often, in nanoseconds of the host's time, what was recorded up to then is put beside the file; zero: after each call.
+    /// The interval, in nanoseconds of the host's time, at which what was recorded up to then is put beside
+    /// the file; zero: after each call.
     pub save: u64,
     /// The host's clock.
     pub clock: Clock,
-    /// What the contexts of communicators stand for, if they are numbers of this process alone ([`Saved::keys`]).
+    /// Returns what the contexts of communicators stand for, if they are numbers of this process alone
+    /// ([`Saved::keys`]).
     pub keys: fn() -> Vec<Key>,
 }
 
@@ -135,19 +137,20 @@ impl Recording {
         file_of(vec![all]).expect("there is one process")
     }
 
-    /// What was recorded, at the end.
+    /// Returns what was recorded, at the end.
     fn finish(&mut self) -> Saved {
         let ranks = std::mem::take(&mut self.ranks);
         self.of(ranks)
     }
 
-    /// What these ranks, which are all of the process, have done up to now; O(what the trace keeps).
+    /// Returns what these ranks, which are all of the process, have done up to now; O(what the trace keeps).
     fn of(&mut self, ranks: Vec<Rank>) -> Saved {
         let mut part = Part { ranks: self.options.ranks, comms: self.comms.clone(), ..Part::default() };
         self.encoder.dictionaries(&mut part);
         let ends = [part.functions.len(), part.sites.len(), part.names.len(), part.types.len()];
         part.calls = self.calls.iter().map(|(bytes, template)| decode(bytes, template, ends)).collect();
-        let mut exporter = Exporter { grammar: &mut self.grammar, loops: Dictionary::default(), part: &mut part };
+        let mut exporter =
+            Exporter { grammar: &mut self.grammar, loops: Dictionary::default(), part: &mut part };
         let mut classes: Dictionary<u32> = Dictionary::default();
         for (number, mut rank) in (self.options.own.start..).zip(ranks) {
             let stack = exporter.grammar.close(&mut rank.cursor);
@@ -161,19 +164,32 @@ impl Recording {
             }
         }
         let place = |number: u32| self.calls.place_of(number);
-        let computed = |passage: &Passage| {
-            let ranks = (self.options.own.start..).zip(&passage.ranks).map(|(rank, &(count, sum))| OfRank { rank, count, sum });
-            Computed { histogram: passage.histogram.clone(), ranks: ranks.filter(|of| of.count > 0).collect() }
-        };
-        let histograms =
-            self.histograms.iter().map(|(&(from, to), passage)| ((from.checked_sub(1).map(place), place(to)), computed(passage)));
+        let computed =
+            |passage: &Passage| {
+                let ranks = (self.options.own.start..)
+                    .zip(&passage.ranks)
+                    .map(|(rank, &(count, sum))| OfRank { rank, count, sum });
+                Computed {
+                    histogram: passage.histogram.clone(),
+                    ranks: ranks.filter(|of| of.count > 0).collect(),
+                }
+            };
+        let histograms = self
+            .histograms
+            .iter()
+            .map(|(&(from, to), passage)| ((from.checked_sub(1).map(place), place(to)), computed(passage)));
         part.histograms = histograms.collect();
         Saved { keys: (self.options.keys)(), part }
     }
 
     fn note_comms(&mut self, call: &Call) {
         for argument in call.arguments {
-            let Value::Comm { object: Object::Made { number, .. }, context: Some(context), size, member: Some(member) } = argument.value
+            let Value::Comm {
+                object: Object::Made { number, .. },
+                context: Some(context),
+                size,
+                member: Some(member),
+            } = argument.value
             else {
                 continue;
             };
@@ -213,7 +229,8 @@ impl Recording {
         }
     }
 
-    /// Puts what was recorded up to now beside the file, as is done from time to time: the run may not come to its end.
+    /// Puts what was recorded up to now beside the file, as is done from time to time: the run may not come
+    /// to its end.
     #[cold]
     pub fn save(&mut self) {
         let ranks = self.ranks.clone();
@@ -334,7 +351,9 @@ impl Recorder for Recording {
     }
 
     fn merge(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
-        let read = |part: &Vec<u8>| Saved::read(part).map_err(|why| format!("what a process has recorded cannot be read: {why}"));
+        let read = |part: &Vec<u8>| {
+            Saved::read(part).map_err(|why| format!("what a process has recorded cannot be read: {why}"))
+        };
         let processes = parts.len() as u32;
         let file = file_of(parts.iter().map(read).collect::<Result<_, _>>()?)?;
         let path = &self.options.path;

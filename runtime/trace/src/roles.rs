@@ -1,7 +1,9 @@
-//! The arguments of a call by name: what a message goes to, how long it is, which requests it makes and completes.
+//! The arguments of a call by name: what a message goes to, how long it is, which requests it makes and
+//! completes.
 
-use crate::template::{Field, Template};
+use crate::template::{Field, Peer, Position, Template};
 use crate::trace::{Event, Trace};
+use observe::contribution::{Contribution, Giver};
 
 /// An argument of a call.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +21,48 @@ impl Argument<'_> {
     }
 }
 
+/// `MPI_PROC_NULL`.
+const PROC_NULL: i32 = -3;
+/// `MPI_ROOT`.
+const ROOT: i32 = -4;
+
+/// The fields of an argument's elements with their numbers: the argument itself if it is no array.
+fn elements<'a>(argument: Argument<'a>) -> Box<dyn Iterator<Item = (&'a Field, &'a [i64])> + 'a> {
+    let Field::List(runs) = argument.field else {
+        return Box::new(std::iter::once((argument.field, argument.numbers)));
+    };
+    let mut rest = argument.numbers;
+    let fields = runs.iter().flat_map(|(length, field)| (0..*length).map(move |_| field));
+    Box::new(fields.map_while(move |field| {
+        let (own, behind) = rest.split_at_checked(usize::try_from(field.numbers()?).ok()?)?;
+        rest = behind;
+        Some((field, own))
+    }))
+}
+
+/// The bytes of blocks with these counts and these datatypes, one datatype for all or one for each; of one of
+/// them alone, if it is named.
+fn blocks(trace: &Trace, counts: Argument, types: Argument, own: Option<usize>) -> u64 {
+    let size = |(field, numbers): (&Field, &[i64])| match field {
+        Field::Datatype(Some(place)) => trace.types[*place as usize].size,
+        Field::Datatype(None) => numbers.get(1).map_or(0, |&size| size as u64),
+        _ => 0,
+    };
+    let one =
+        if matches!(types.field, Field::List(_)) { None } else { Some(size((types.field, types.numbers))) };
+    let mut each = elements(types).map(size);
+    let is_list = matches!(counts.field, Field::List(_));
+    let mut sum = 0u64;
+    for (block, (_, numbers)) in elements(counts).enumerate() {
+        let size = one.or_else(|| each.next()).unwrap_or(0);
+        let count = numbers.first().map_or(0, |&count| u64::try_from(count).unwrap_or(0));
+        if own.is_none_or(|own| own == block || !is_list) {
+            sum = sum.saturating_add(count.saturating_mul(size));
+        }
+    }
+    sum
+}
+
 /// Where the arguments of a template's calls are.
 #[derive(Clone, Debug, Default)]
 pub struct Roles {
@@ -33,10 +77,14 @@ impl Roles {
         let mut at = 0usize;
         let places = template.fields.iter().map(|field| {
             let place = at;
-            at = at.saturating_add(usize::try_from(field.numbers().unwrap_or(u64::MAX)).unwrap_or(usize::MAX));
+            at =
+                at.saturating_add(usize::try_from(field.numbers().unwrap_or(u64::MAX)).unwrap_or(usize::MAX));
             place
         });
-        Roles { places: places.collect(), names: trace.functions[template.function as usize].arguments.clone() }
+        Roles {
+            places: places.collect(),
+            names: trace.functions[template.function as usize].arguments.clone(),
+        }
     }
 
     /// The argument of this name in the calls of `template`: what it is, and the place of its first number.
@@ -52,21 +100,35 @@ impl Roles {
         Some(Argument { field, numbers: event.numbers.get(at..end)? })
     }
 
-    /// The bytes that a count and a datatype of these names say.
-    pub fn bytes(&self, trace: &Trace, event: &Event, (count, datatype): (&str, &str)) -> Option<u64> {
-        let count = u64::try_from(self.find(event, count)?.number()?).ok()?;
-        let datatype = self.find(event, datatype)?;
-        let size = match datatype.field {
-            Field::Datatype(Some(place)) => trace.types[*place as usize].size,
-            Field::Datatype(None) => datatype.numbers[1] as u64,
-            _ => return None,
+    /// Returns the bytes that the call sends, which `position` says of whom: those of one message, or what it
+    /// brings to a collective. Where blocks are all alike one is counted, as profiles do ([`Contribution`]).
+    pub fn sent(&self, trace: &Trace, event: &Event, position: Position) -> u64 {
+        let Some(Contribution { giver, sent, in_place, own_block }) =
+            Contribution::of(&trace.functions[event.template.function as usize].name)
+        else {
+            return 0;
         };
-        count.checked_mul(size)
-    }
-
-    /// The bytes that the call sends: those of one message, or what it brings to a collective.
-    pub fn sent(&self, trace: &Trace, event: &Event) -> u64 {
-        let named = self.bytes(trace, event, ("sendcount", "sendtype"));
-        named.or_else(|| self.bytes(trace, event, ("count", "datatype"))).unwrap_or(0)
+        let peer = |name: &str| {
+            self.find(event, name)
+                .and_then(|rank| rank.number())
+                .map(|number| Peer::of(number).rank(position))
+        };
+        let gives = match giver {
+            Giver::All => true,
+            Giver::Sender => peer("dest").is_none_or(|dest| dest >= 0),
+            Giver::Root => {
+                peer("root").is_some_and(|root| root == ROOT || i64::from(root) == i64::from(position.rank))
+            }
+            Giver::ToRoot => !peer("root").is_some_and(|root| root == ROOT || root == PROC_NULL),
+        };
+        let is_in_place = self.find(event, "sendbuf").is_some_and(|buffer| *buffer.field == Field::InPlace);
+        let (counts, types) = if is_in_place { in_place } else { sent };
+        match (self.find(event, counts).filter(|_| gives), self.find(event, types)) {
+            (Some(counts), Some(types)) => {
+                let own = (is_in_place && own_block).then_some(position.rank as usize);
+                blocks(trace, counts, types, own)
+            }
+            _ => 0,
+        }
     }
 }

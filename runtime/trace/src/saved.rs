@@ -1,5 +1,5 @@
-//! What a process has recorded, for itself: as it goes to the process that makes the file of all, and as it is saved while the program runs
-//! (docs/traces.md, "Parts"). [`join`] makes one trace of several.
+//! The recording of one process, for itself: as it goes to the process that makes the file of all, and as it
+//! is saved while the program runs (runtime/trace/FORMAT.md, "Parts"). [`join`] makes one trace of several.
 
 use crate::builder::Builder;
 use crate::codec::{Put, Reader, Result};
@@ -9,7 +9,8 @@ use crate::trace::{DEEPEST, RANKS};
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
-/// What tells a communicator apart from all others of the run, where processes have numbers of their own for them.
+/// The key that tells a communicator apart from all others of the run, where processes have numbers of their
+/// own for them.
 pub type Key = [u64; 2];
 
 /// Up to so many ranks of a run may be those of other processes; beyond, [`SHARE`] holds.
@@ -39,18 +40,22 @@ impl Saved {
         bytes
     }
 
-    /// Reads what [`Saved::write`] wrote. The memory that it takes, and that of a trace made of it, goes by the length of the bytes.
+    /// Reads what [`Saved::write`] wrote. The memory that it takes, and that of a trace made of it, goes by
+    /// the length of the bytes.
     ///
     /// # Errors
     /// The byte and the reason, if it is something else.
     pub fn read(bytes: &[u8]) -> Result<Saved> {
         let reader = &mut Reader::new(bytes);
         let count = reader.count(2, "communicators")?;
-        let keys = (0..count).map(|_| Ok([reader.number()?, reader.number()?])).collect::<Result<Vec<_>>>()?;
+        let keys =
+            (0..count).map(|_| Ok([reader.number()?, reader.number()?])).collect::<Result<Vec<_>>>()?;
         let part = Part::read(reader)?;
         let saved = Saved { keys, part };
         match saved.fault(bytes.len() as u64) {
-            None if reader.left() > 0 => reader.wrong(format!("{} bytes are left behind what was recorded", reader.left())),
+            None if reader.left() > 0 => {
+                reader.wrong(format!("{} bytes are left behind what was recorded", reader.left()))
+            }
             None => Ok(saved),
             Some(why) => reader.wrong(why),
         }
@@ -71,11 +76,13 @@ impl Saved {
         let (kind, _, contents) = file::unpack(&bytes).map_err(|why| cannot(why.to_string()))?;
         match kind {
             Kind::Part => Saved::read(&contents).map_err(|why| cannot(format!("its contents, at {why}"))),
-            Kind::Trace => Err(cannot("it is a whole trace, and not what one process saved of a run (FILE.part0 and so on)".into())),
+            Kind::Trace => Err(cannot(
+                "it is a whole trace, and not what one process saved of a run (FILE.part0 and so on)".into(),
+            )),
         }
     }
 
-    /// What cannot be, if something is so, of bytes of this length.
+    /// Returns what cannot be, if something is so, of bytes of this length.
     fn fault(&self, bytes: u64) -> Option<String> {
         let Part { ranks, ranks_of, comms, .. } = &self.part;
         if *ranks == 0 || u64::from(*ranks) > RANKS {
@@ -91,7 +98,12 @@ impl Saved {
         let is_wrong = |seen: &Seen| {
             let Seen { world_rank, number, context, rank, size, peers, .. } = *seen;
             let context = self.keys.is_empty() || (context as usize) < self.keys.len();
-            !context || world_rank >= *ranks || number == 0 || u64::from(number) > known || rank >= size || peers == 0
+            !context
+                || world_rank >= *ranks
+                || number == 0
+                || u64::from(number) > known
+                || rank >= size
+                || peers == 0
         };
         if let Some(seen) = comms.iter().find(|seen| is_wrong(seen)) {
             return Some(format!("a communicator that cannot be: {seen:?}"));
@@ -99,7 +111,8 @@ impl Saved {
         self.unfolds(SMALL + STEPS * bytes).err()
     }
 
-    /// Whether the loops of what ranks did have at most so many steps, each class for itself, and are not too deep.
+    /// Checks that the loops of what ranks did have at most so many steps, each class for itself, and are not
+    /// too deep.
     fn unfolds(&self, most: u64) -> std::result::Result<(), String> {
         let mut loops: Vec<(u64, usize)> = Vec::with_capacity(self.part.loops.len());
         let measure = |items: &[Item], loops: &[(u64, usize)]| {
@@ -118,8 +131,13 @@ impl Saved {
             }
             loops.push((steps.saturating_add(2), depth + 1));
         }
-        let steps = self.part.classes.iter().fold(0u64, |sum, items| sum.saturating_add(measure(items, &loops).0));
-        if steps > most { Err(format!("its loops would have {steps} steps, where {most} may be")) } else { Ok(()) }
+        let steps =
+            self.part.classes.iter().fold(0u64, |sum, items| sum.saturating_add(measure(items, &loops).0));
+        if steps > most {
+            Err(format!("its loops would have {steps} steps, where {most} may be"))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -173,7 +191,12 @@ mod tests {
     use super::*;
 
     fn part(ranks: u32, own: &[u32]) -> Part {
-        Part { ranks, classes: vec![Vec::new()], ranks_of: own.iter().map(|&rank| (rank, 0)).collect(), ..Part::default() }
+        Part {
+            ranks,
+            classes: vec![Vec::new()],
+            ranks_of: own.iter().map(|&rank| (rank, 0)).collect(),
+            ..Part::default()
+        }
     }
 
     fn says(part: Part) -> String {
@@ -190,7 +213,10 @@ mod tests {
         assert!(says(Part { comms: vec![seen], ..part(4, &[1]) }).contains("a communicator that cannot be"));
         let twice = |n: u32| (2, vec![Item::Loop(n), Item::Loop(n)]);
         let loops: Vec<_> = std::iter::once((2, vec![])).chain((0..50).map(twice)).collect();
-        assert!(says(Part { classes: vec![vec![Item::Loop(50)]], loops, ..part(4, &[1]) }).contains("steps, where"));
+        assert!(
+            says(Part { classes: vec![vec![Item::Loop(50)]], loops, ..part(4, &[1]) })
+                .contains("steps, where")
+        );
         let within = |n: u32| (2, vec![Item::Loop(n)]);
         let loops: Vec<_> = std::iter::once((2, vec![])).chain((0..70).map(within)).collect();
         assert!(says(Part { loops, ..part(4, &[1]) }).contains("too deep"));
@@ -201,7 +227,10 @@ mod tests {
         let saved = |ranks, own: &[u32]| Saved { keys: Vec::new(), part: part(ranks, own) };
         assert_eq!(join(vec![saved(5, &[0, 1]), saved(5, &[3])]).unwrap().missing, [2, 4]);
         let refused = |all| join(all).err().unwrap();
-        assert_eq!(refused(vec![saved(5, &[0]), saved(4, &[1])]), "one is of a run of 5 ranks, and another of 4");
+        assert_eq!(
+            refused(vec![saved(5, &[0]), saved(4, &[1])]),
+            "one is of a run of 5 ranks, and another of 4"
+        );
         assert_eq!(refused(vec![saved(5, &[0, 1]), saved(5, &[1])]), "two of them tell of rank 1");
     }
 
@@ -209,7 +238,8 @@ mod tests {
     fn communicators_are_the_same_if_their_keys_are() {
         // Each process counts its contexts from 0, and both have seen the one with key 7.
         let saved = |world_rank: u32, keys: Vec<Key>, context: u32| {
-            let seen = Seen { world_rank, number: 1, context, rank: world_rank, size: 2, peers: 2, leaders: (0, 0) };
+            let seen =
+                Seen { world_rank, number: 1, context, rank: world_rank, size: 2, peers: 2, leaders: (0, 0) };
             Saved { keys, part: Part { comms: vec![seen], ..part(2, &[world_rank]) } }
         };
         let joined = join(vec![saved(0, vec![[7, 0]], 0), saved(1, vec![[8, 0], [7, 0]], 1)]).unwrap();

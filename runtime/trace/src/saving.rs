@@ -1,8 +1,9 @@
-//! What is left of a run that does not come to its end: from time to time each process puts a trace of what its ranks did up to then beside
-//! the file, in `FILE.part0` and so on.
+//! Saving, for a run that does not come to its end: from time to time each process puts a trace of what its
+//! ranks did up to then beside the file, in `FILE.part0` and so on.
 //!
-//! Such a part is a trace like others, in which the ranks of other processes do nothing. It takes the place of the one before only when it is
-//! whole, so that whenever the program stops there is one that can be read. The host's clock decides when, and only parts depend on it.
+//! Such a part is a trace like others, in which the ranks of other processes do nothing. It takes the place
+//! of the one before only when it is whole, so that whenever the program stops there is one that can be read.
+//! The host's clock decides when, and only parts depend on it.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -26,7 +27,7 @@ pub struct Saving {
 /// The host's clock, in nanoseconds. The standard library's is that of the rank that runs.
 pub type Clock = fn() -> u64;
 
-/// Where a process saves what it has recorded.
+/// Returns where a process saves what it has recorded.
 pub fn part(path: &Path, process: u32) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".part{process}"));
@@ -34,7 +35,8 @@ pub fn part(path: &Path, process: u32) -> PathBuf {
 }
 
 impl Saving {
-    /// Beside the trace `path`, by process number `process`, every so many nanoseconds or, if they are zero, after each call.
+    /// Beside the trace `path`, by process number `process`, every so many nanoseconds or, if they are zero,
+    /// after each call.
     pub fn new(path: &Path, process: u32, every: u64, clock: Clock) -> Saving {
         let due = clock().saturating_add(every);
         Saving { part: part(path, process), every, clock, due, calls: 1 }
@@ -63,7 +65,11 @@ impl Saving {
             let _ = fs::remove_file(&new);
         }
         let end = (self.clock)();
-        self.due = if self.every == 0 { begin } else { end.saturating_add(self.every.max((end - begin).saturating_mul(SHARE))) };
+        self.due = if self.every == 0 {
+            begin
+        } else {
+            end.saturating_add(self.every.max((end - begin).saturating_mul(SHARE)))
+        };
     }
 }
 

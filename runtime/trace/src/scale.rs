@@ -1,11 +1,12 @@
-//! A trace with other computation and other sizes: the same calls of the same ranks to the same others (docs/traces.md).
+//! A trace with other computation and other sizes: the same calls of the same ranks to the same others
+//! (docs/reference/trace-tools.md).
 //!
-//! Calls and loops stay folded, so that it takes as long as the trace is and not as its calls are many: what is rewritten are the numbers of each
-//! different call, and columns of them, once each. Loops stay those of the recording, also where turns that differed no longer do: finding
-//! others would mean to unfold them.
+//! Calls and loops stay folded, so that it takes as long as the trace is and not as its calls are many: what
+//! is rewritten are the numbers of each different call, and columns of them, once each. Loops stay those of
+//! the recording, also where turns that differed no longer do: finding others would mean to unfold them.
 //!
-//! A size is one of bytes, and what becomes of it depends on nothing else: so both sides of a message, and all members of a collective, come to
-//! the same one, whatever counts and datatypes they say it with.
+//! A size is one of bytes, and what becomes of it depends on nothing else: so both sides of a message, and
+//! all members of a collective, come to the same one, whatever counts and datatypes they say it with.
 
 mod computation;
 mod displacements;
@@ -27,8 +28,8 @@ pub enum Change {
 /// A change, and the computation that it is about.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rule {
-    /// That before the calls of this place: a call site as [`Trace::site`] has it, its `file:line` or its function alone, or a function of MPI.
-    /// `None`: all computation.
+    /// That before the calls of this place: a call site as [`Trace::site`] has it, its `file:line` or its
+    /// function alone, or a function of MPI. `None`: all computation.
     pub place: Option<String>,
     /// What becomes of it.
     pub change: Change,
@@ -47,7 +48,7 @@ pub struct Scaling<'s> {
 }
 
 impl Scaling<'_> {
-    /// Whether there is nothing to change.
+    /// Returns `true` if there is nothing to change.
     pub fn is_nothing(&self) -> bool {
         self.sizes.is_none() && self.computation.iter().all(|rule| rule.change == Change::Factor(1.0))
     }
@@ -56,7 +57,8 @@ impl Scaling<'_> {
 /// Changes a trace; O(its size). Of exact times by call sites it takes O(calls), which such times take, too.
 ///
 /// # Errors
-/// A sentence: a place that the trace does not have, a size that a call cannot have, or a call whose sizes cannot be changed.
+/// A sentence: a place that the trace does not have, a size that a call cannot have, or a call whose sizes
+/// cannot be changed.
 pub fn scale(trace: &mut Trace, scaling: &Scaling) -> Result<(), String> {
     computation::change(trace, &scaling.computation)?;
     match scaling.sizes {

@@ -14,7 +14,8 @@ const SHOWN: usize = 6;
 /// Where call sites stand.
 const SITE: usize = 100;
 
-/// All calls of a rank, a line each: with exact times the time of entry and how long the call took, then the call and its site.
+/// All calls of a rank, a line each: with exact times the time of entry and how long the call took, then the
+/// call and its site.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -58,7 +59,8 @@ pub fn all(trace: &Trace, out: &mut impl Write) -> Result<()> {
             format!("{} {}{kind}", trace.functions[function as usize].name, trace.site(site))
         };
         let from = from.map_or("the beginning".to_owned(), place);
-        let [least, mean, most, deviation] = [summary.least, summary.mean, summary.most, summary.deviation].map(micro);
+        let [least, mean, most, deviation] =
+            [summary.least, summary.mean, summary.most, summary.deviation].map(micro);
         writeln!(
             out,
             "  {:>9}  {least}  {mean}  {most}  {deviation}  {} after {from}{}",
@@ -70,7 +72,7 @@ pub fn all(trace: &Trace, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-/// How much longer than all on the mean ranks compute, if they differ.
+/// Returns how much longer than all on the mean ranks compute, if they differ.
 fn spread(trace: &Trace, summary: &Summary) -> String {
     let (least, most) = summary.spread.bounds(trace.ranks);
     if summary.spread.is_empty() { String::new() } else { format!("; ranks {least:+} to {most:+} %") }
@@ -88,7 +90,11 @@ fn ranks_of(trace: &Trace, shape: i64) -> String {
         }
         rank += 1;
     });
-    let shown: Vec<String> = ranges.iter().take(SHOWN * 2).map(|&(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect();
+    let shown: Vec<String> = ranges
+        .iter()
+        .take(SHOWN * 2)
+        .map(|&(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") })
+        .collect();
     let size = trace.sizes[shape as usize];
     format!("{}{} ({size})", shown.join(","), if ranges.len() > shown.len() { ",..." } else { "" })
 }

@@ -1,5 +1,5 @@
-//! Which ranks compute longer than others on a way from one place of the program to another: who is slow each time makes all wait that wait for it, and times
-//! that any rank may have do not.
+//! The spread of computation among ranks on a way from one place of the program to another: who is slow each
+//! time makes all wait that wait for it, and times that any rank may have do not.
 
 use crate::codec::{Put, Reader, Result, unzigzag, zigzag};
 use crate::histogram::Summary;
@@ -8,15 +8,16 @@ use std::collections::BTreeMap;
 
 /// Which part of all that is computed ranks have to differ in on one way, for that to be told.
 const LEAST: f64 = 0.005;
-/// From a rank to the next, how often what is told may change in all, so that traces do not grow with the ranks.
+/// From a rank to the next, how often what is told may change in all, so that traces do not grow with the
+/// ranks.
 const CHANGES: usize = 512;
 /// By how many standard errors the mean of a rank has to differ from that of most.
 const ERRORS: f64 = 3.0;
 /// The most percent that are told.
 const MOST: f64 = 1e9;
 
-/// By how many percent the times of ranks are longer than those of all on the mean: runs of ranks, from rank 0 on, each so many. Those behind the last are as
-/// long.
+/// By how many percent the times of ranks are longer than those of all on the mean: runs of ranks, from rank
+/// 0 on, each so many. Those behind the last are as long.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Spread {
     runs: Vec<(u32, i64)>,
@@ -37,12 +38,12 @@ impl Spread {
         Spread { runs }
     }
 
-    /// Whether all ranks are alike.
+    /// Returns `true` if all ranks are alike.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// Where runs end, and by what the times of their ranks are to be multiplied.
+    /// Returns where runs end, and by what the times of their ranks are to be multiplied.
     pub fn factors(&self) -> Vec<(u32, f64)> {
         let mut end = 0u32;
         let factor = |&(ranks, percent): &(u32, i64)| {
@@ -60,7 +61,8 @@ impl Spread {
         (percent().min().unwrap_or(0), percent().max().unwrap_or(0))
     }
 
-    /// Appends it: n of runs, each twice the percent, zigzag, and one more if a number of ranks but one follows.
+    /// Appends it: n of runs, each twice the percent, zigzag, and one more if a number of ranks but one
+    /// follows.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         bytes.number(self.runs.len() as u64);
         for &(ranks, percent) in &self.runs {
@@ -80,8 +82,13 @@ impl Spread {
         let mut run = |reader: &mut Reader| {
             let head = reader.wide()?;
             let length = if head & 1 == 1 { reader.number()? } else { 1 };
-            let (percent, length) = (u64::try_from(head >> 1), u32::try_from(length).ok().filter(|length| (1..=left).contains(length)));
-            let (Ok(percent), Some(length)) = (percent, length) else { return reader.wrong("times of more ranks than there are") };
+            let (percent, length) = (
+                u64::try_from(head >> 1),
+                u32::try_from(length).ok().filter(|length| (1..=left).contains(length)),
+            );
+            let (Ok(percent), Some(length)) = (percent, length) else {
+                return reader.wrong("times of more ranks than there are");
+            };
             left -= length;
             Ok((length, unzigzag(percent)))
         };
@@ -90,19 +97,22 @@ impl Spread {
     }
 }
 
-/// What a file has of what was computed on each way by so many ranks.
+/// Returns what a file has of what was computed on each way by so many ranks.
 pub fn summaries(computed: &BTreeMap<Path, Computed>, ranks: u32) -> BTreeMap<Path, Summary> {
     let all: f64 = computed.values().map(|computed| computed.histogram.sum() as f64).sum();
     let mut told: Vec<(f64, Path, Vec<i64>)> = Vec::new();
     for (path, computed) in computed {
         let percent = percent(computed, ranks);
-        let gain = of_mean(computed, &percent).map(|(times, mean, of_rank)| times * (of_rank - mean).abs()).sum::<f64>();
+        let gain = of_mean(computed, &percent)
+            .map(|(times, mean, of_rank)| times * (of_rank - mean).abs())
+            .sum::<f64>();
         if gain > LEAST * all {
             told.push((gain, *path, percent));
         }
     }
     told.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
-    let mut summaries: BTreeMap<Path, Summary> = computed.iter().map(|(path, computed)| (*path, computed.histogram.summary())).collect();
+    let mut summaries: BTreeMap<Path, Summary> =
+        computed.iter().map(|(path, computed)| (*path, computed.histogram.summary())).collect();
     let mut changes = 0;
     for (_, path, percent) in told {
         let spread = Spread::of(&percent);
@@ -111,7 +121,9 @@ pub fn summaries(computed: &BTreeMap<Path, Computed>, ranks: u32) -> BTreeMap<Pa
         }
         changes += spread.runs.len();
         let (computed, summary) = (&computed[&path], summaries.get_mut(&path).expect("one for each way"));
-        let between = of_mean(computed, &percent).map(|(times, mean, of_rank)| times * (of_rank - mean).powi(2)).sum::<f64>()
+        let between = of_mean(computed, &percent)
+            .map(|(times, mean, of_rank)| times * (of_rank - mean).powi(2))
+            .sum::<f64>()
             / computed.histogram.count as f64;
         summary.deviation = ((summary.deviation as f64).powi(2) - between).max(0.0).sqrt() as u64;
         summary.spread = spread;
@@ -119,16 +131,21 @@ pub fn summaries(computed: &BTreeMap<Path, Computed>, ranks: u32) -> BTreeMap<Pa
     summaries
 }
 
-/// How often each rank passed there, the mean of all, and what is told of its own.
+/// Returns how often each rank passed there, the mean of all, and what is told of its own.
 fn of_mean<'a>(computed: &'a Computed, percent: &'a [i64]) -> impl Iterator<Item = (f64, f64, f64)> + 'a {
     let mean = computed.histogram.sum() as f64 / computed.histogram.count.max(1) as f64;
     let told = move |of: &OfRank| {
-        (of.count as f64, mean, mean * (1.0 + percent.get(of.rank as usize).map_or(0.0, |&percent| percent as f64 / 100.0)))
+        (
+            of.count as f64,
+            mean,
+            mean * (1.0 + percent.get(of.rank as usize).map_or(0.0, |&percent| percent as f64 / 100.0)),
+        )
     };
     computed.ranks.iter().map(told)
 }
 
-/// By how many percent the mean of each rank differs from that of all. Those that are as near to what most have as chance lets them be are one.
+/// By how many percent the mean of each rank differs from that of all. Those that are as near to what most
+/// have as chance lets them be are one.
 fn percent(Computed { histogram, ranks }: &Computed, of: u32) -> Vec<i64> {
     let mut percent = vec![0; of as usize];
     if ranks.len() < 2 {
@@ -145,8 +162,12 @@ fn percent(Computed { histogram, ranks }: &Computed, of: u32) -> Vec<i64> {
     let mut means: Vec<f64> = ranks.iter().map(of_rank).collect();
     means.sort_by(f64::total_cmp);
     let middle = means[means.len() / 2];
-    let differs = |of: &&OfRank| (of_rank(of) - middle).abs() > ERRORS * (variance / of.count.max(1) as f64).sqrt();
-    let alike = ranks.iter().filter(|of| !differs(of)).fold((0.0, 0.0), |sum, of| (sum.0 + of.sum as f64, sum.1 + of.count as f64));
+    let differs =
+        |of: &&OfRank| (of_rank(of) - middle).abs() > ERRORS * (variance / of.count.max(1) as f64).sqrt();
+    let alike = ranks
+        .iter()
+        .filter(|of| !differs(of))
+        .fold((0.0, 0.0), |sum, of| (sum.0 + of.sum as f64, sum.1 + of.count as f64));
     let told = |mean_of: f64| ((mean_of / mean - 1.0) * 100.0).round().clamp(-100.0, MOST) as i64;
     let common = if alike.1 > 0.0 { told(alike.0 / alike.1) } else { 0 };
     percent.fill(common);
@@ -161,7 +182,7 @@ mod tests {
     use engine::Span;
     use proptest::prelude::*;
 
-    /// What ranks computed on two ways, the second as often and long as all of the first.
+    /// Returns what ranks computed on two ways, the second as often and long as all of the first.
     fn computed(times: &[Vec<u64>]) -> BTreeMap<Path, Computed> {
         let mut all = Computed::default();
         for (rank, times) in (0..).zip(times) {
@@ -183,7 +204,11 @@ mod tests {
     fn who_is_slow_each_time_is_told() {
         let noise = |rank: u64, turn: u64| (rank * 7919 + turn * 104_729) % 1000;
         let times: Vec<Vec<u64>> = (0..16)
-            .map(|rank| (0..50).map(|turn| (if rank == 5 { 3_000_000 } else { 1_000_000 }) + 200 * noise(rank, turn)).collect())
+            .map(|rank| {
+                (0..50)
+                    .map(|turn| (if rank == 5 { 3_000_000 } else { 1_000_000 }) + 200 * noise(rank, turn))
+                    .collect()
+            })
             .collect();
         let summaries = summaries(&computed(&times), 16);
         let one = &summaries[&(None, (0, 0, 0))];
@@ -199,15 +224,19 @@ mod tests {
 
     #[test]
     fn chance_is_not_told() {
-        let times: Vec<Vec<u64>> =
-            (0..64u64).map(|rank| (0..20u64).map(|turn| 1_000_000 + (rank * 31 + turn * turn * 17) % 97 * 10_000).collect()).collect();
+        let times: Vec<Vec<u64>> = (0..64u64)
+            .map(|rank| {
+                (0..20u64).map(|turn| 1_000_000 + (rank * 31 + turn * turn * 17) % 97 * 10_000).collect()
+            })
+            .collect();
         assert!(summaries(&computed(&times), 64)[&(None, (0, 0, 0))].spread.is_empty());
     }
 
     #[test]
     fn what_is_told_of_ranks_has_a_bound() {
         let of = |ranks: u64| {
-            let times: Vec<Vec<u64>> = (0..ranks).map(|rank| vec![1_000_000 + rank * rank % 1009 * 1000]).collect();
+            let times: Vec<Vec<u64>> =
+                (0..ranks).map(|rank| vec![1_000_000 + rank * rank % 1009 * 1000]).collect();
             summaries(&computed(&times), ranks as u32)[&(None, (0, 0, 0))].spread.runs.len()
         };
         assert!(of(100) > 90);

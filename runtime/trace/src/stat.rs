@@ -1,4 +1,5 @@
-//! A trace in numbers: calls, messages and bytes by function, sizes and distances of messages, and what the compression is.
+//! A trace in numbers: calls, messages and bytes by function, sizes and distances of messages, and what the
+//! compression is.
 
 use crate::roles::Roles;
 use crate::template::{Field, Peer};
@@ -56,12 +57,13 @@ impl Statistics {
         let (trace, event) = (view.trace, view.event(made));
         let roles = &roles[trace.calls[made.call as usize].0 as usize];
         let name = &trace.functions[event.template.function as usize].name;
-        let bytes = roles.sent(trace, &event);
-        let destination = roles.find(&event, "dest").filter(|to| *to.field == Field::Rank && !name.ends_with("_init"));
-        let receives = name.contains("recv") || name.contains("Recv");
+        let bytes = roles.sent(trace, &event, view.position(&event));
+        let destination =
+            roles.find(&event, "dest").filter(|to| *to.field == Field::Rank && !name.ends_with("_init"));
         let tally = self.functions.entry(name.clone()).or_default();
         tally.calls = tally.calls.saturating_add(times);
-        let to = destination.and_then(|to| to.number()).map(|number| (view.position(&event), Peer::of(number)));
+        let to =
+            destination.and_then(|to| to.number()).map(|number| (view.position(&event), Peer::of(number)));
         match to.filter(|(position, to)| to.rank(*position) >= 0) {
             Some((position, to)) => {
                 tally.messages = tally.messages.saturating_add(times);
@@ -73,7 +75,7 @@ impl Statistics {
                     *sum = sum.saturating_add(u128::from(bytes) * u128::from(times));
                 }
             }
-            None if destination.is_some() || receives || name.ends_with("_init") => {}
+            None if destination.is_some() => {}
             None => tally.bytes = tally.bytes.saturating_add(u128::from(bytes) * u128::from(times)),
         }
     }
@@ -84,7 +86,12 @@ impl Statistics {
     /// If it cannot be written.
     pub fn write(&self, trace: &Trace, file: u64, out: &mut impl Write) -> Result<()> {
         let calls = self.functions.values().fold(0u64, |sum, tally| sum.saturating_add(tally.calls));
-        writeln!(out, "{} ranks, {calls} calls in {file} bytes: {:.6} bytes a call", trace.ranks, file as f64 / calls.max(1) as f64)?;
+        writeln!(
+            out,
+            "{} ranks, {calls} calls in {file} bytes: {:.6} bytes a call",
+            trace.ranks,
+            file as f64 / calls.max(1) as f64
+        )?;
         let stored: usize = trace.shapes.iter().map(|nodes| length(nodes)).sum();
         writeln!(out, "{} shapes with {stored} calls, {} columns", trace.shapes.len(), trace.columns.len())?;
         writeln!(out, "\n{:<28} {:>16} {:>16} {:>20}", "function", "calls", "messages", "bytes")?;
@@ -101,7 +108,9 @@ impl Statistics {
             writeln!(out, "\n{:<28} {:>16} {:>20}", "distance to destination", "messages", "bytes")?;
         }
         let mut distances: Vec<_> = self.distances.iter().collect();
-        distances.sort_by_key(|(distance, (messages, bytes))| (std::cmp::Reverse((*bytes, *messages)), **distance));
+        distances.sort_by_key(|(distance, (messages, bytes))| {
+            (std::cmp::Reverse((*bytes, *messages)), **distance)
+        });
         for (distance, (messages, bytes)) in distances.iter().take(SHOWN) {
             writeln!(out, "{:<28} {messages:>16} {bytes:>20}", format!("{distance:+}"))?;
         }

@@ -1,6 +1,7 @@
 //! What a call says: a template (the function, the call site, the kind of each argument) and its numbers.
 //!
-//! Calls of one template differ in numbers alone. Names stand in dictionaries ([`crate::dictionary`]) and are told by their places in these.
+//! Calls of one template differ in numbers alone. Names stand in dictionaries ([`crate::dictionary`]) and are
+//! told by their places in these.
 
 use crate::codec::{Put, Reader, Result};
 use observe::recorder::{Class, distance};
@@ -58,8 +59,8 @@ pub struct Template {
     pub fields: Vec<Field>,
 }
 
-/// A rank as a number: relative to the calling rank, modulo the ranks that it may be (even, twice the distance), or absolute (odd, twice
-/// the rank and one). Negative ranks have a meaning and are absolute.
+/// A rank as a number: relative to the calling rank, modulo the ranks that it may be (even, twice the
+/// distance), or absolute (odd, twice the rank and one). Negative ranks have a meaning and are absolute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Peer {
     /// So far behind the calling rank, round the communicator.
@@ -97,20 +98,23 @@ impl Peer {
         match self {
             Peer::Relative(distance) => {
                 let (sum, peers) = (i64::from(from.rank) + i64::from(distance), i64::from(from.peers.max(1)));
-                // Few go round the end, and a division takes as long as all else that a replay does for a call.
+                // Few go round the end, and a division takes as long as all else that a replay does for a
+                // call.
                 if (0..peers).contains(&sum) { sum as i32 } else { sum.rem_euclid(peers) as i32 }
             }
             Peer::Absolute(rank) => rank,
         }
     }
-    /// A rank relative to `from`: the shorter way round, forwards if both are as long. What is no rank stays absolute.
+    /// A rank relative to `from`: the shorter way round, forwards if both are as long. What is no rank stays
+    /// absolute.
     pub fn relative(rank: i32, from: Position) -> Peer {
         if rank < 0 || rank as u32 >= from.peers || from.rank >= from.peers {
             return Peer::Absolute(rank);
         }
         Peer::Relative(distance(from.rank, rank as u32, from.peers))
     }
-    /// A rank as it is told while nobody knows what other ranks say: rank 0, whom many talk to, as it is, others by their distance.
+    /// A rank as it is told while nobody knows what other ranks say: rank 0, whom many talk to, as it is,
+    /// others by their distance.
     pub fn told(rank: i32, from: Position) -> Peer {
         if rank <= 0 { Peer::Absolute(rank) } else { Peer::relative(rank, from) }
     }
@@ -231,10 +235,18 @@ impl Field {
                 Field::List((0..count).map(run).collect::<Result<_>>()?)
             }
             byte => {
-                let class = Class::ALL.get(usize::from(byte & 15)).copied().filter(|_| (tag::OBJECT..tag::OBJECT + 32).contains(&byte));
-                let Some(class) = class else { return reader.wrong(format!("{byte} is no kind of argument")) };
-                let dictionary = if class == Class::Datatype { (ends.1, "datatype") } else { (ends.0, "name") };
-                let name = (byte >= tag::OBJECT + 16).then(|| reader.index(dictionary.0, dictionary.1)).transpose()?;
+                let class = Class::ALL
+                    .get(usize::from(byte & 15))
+                    .copied()
+                    .filter(|_| (tag::OBJECT..tag::OBJECT + 32).contains(&byte));
+                let Some(class) = class else {
+                    return reader.wrong(format!("{byte} is no kind of argument"));
+                };
+                let dictionary =
+                    if class == Class::Datatype { (ends.1, "datatype") } else { (ends.0, "name") };
+                let name = (byte >= tag::OBJECT + 16)
+                    .then(|| reader.index(dictionary.0, dictionary.1))
+                    .transpose()?;
                 match class {
                     Class::Comm => Field::Comm(name),
                     Class::Datatype => Field::Datatype(name),
@@ -244,14 +256,16 @@ impl Field {
         })
     }
 
-    /// How many numbers it has; `None` if they cannot be counted.
+    /// Returns how many numbers it has; `None` if they cannot be counted.
     pub fn numbers(&self) -> Option<u64> {
         match self {
             Field::Unknown | Field::Null | Field::InPlace | Field::Buffer | Field::Text(_) => Some(0),
             Field::Comm(Some(_)) | Field::Datatype(Some(_)) | Field::Handle(_, Some(_)) => Some(0),
             Field::Status => Some(4),
             Field::Datatype(None) => Some(3),
-            Field::List(runs) => runs.iter().try_fold(0u64, |sum, (length, field)| sum.checked_add(length.checked_mul(field.numbers()?)?)),
+            Field::List(runs) => runs.iter().try_fold(0u64, |sum, (length, field)| {
+                sum.checked_add(length.checked_mul(field.numbers()?)?)
+            }),
             _ => Some(1),
         }
     }
@@ -264,10 +278,18 @@ impl Field {
             Field::Rank => slots.push(Slot::Peer),
             Field::Status => slots.extend([Slot::Peer, Slot::Plain, Slot::Plain, Slot::Plain]),
             Field::Datatype(None) => slots.extend([Slot::Plain; 3]),
-            Field::List(runs) => runs.iter().filter(|(_, field)| field.numbers() != Some(0)).for_each(|(length, field)| {
-                (0..*length).for_each(|_| field.slots(slots));
-            }),
-            Field::Address | Field::Count | Field::Integer | Field::Logical | Field::Tag | Field::Comm(None) | Field::Handle(_, None) => {
+            Field::List(runs) => {
+                runs.iter().filter(|(_, field)| field.numbers() != Some(0)).for_each(|(length, field)| {
+                    (0..*length).for_each(|_| field.slots(slots));
+                })
+            }
+            Field::Address
+            | Field::Count
+            | Field::Integer
+            | Field::Logical
+            | Field::Tag
+            | Field::Comm(None)
+            | Field::Handle(_, None) => {
                 slots.push(Slot::Plain);
             }
         }
@@ -281,13 +303,16 @@ impl Field {
             Field::Handle(class, name) => Field::Handle(*class, name.map(names)),
             Field::Text(text) => Field::Text(names(*text)),
             Field::Datatype(name) => Field::Datatype(name.map(types)),
-            Field::List(runs) => Field::List(runs.iter().map(|(length, field)| (*length, field.renamed(names, types))).collect()),
+            Field::List(runs) => Field::List(
+                runs.iter().map(|(length, field)| (*length, field.renamed(names, types))).collect(),
+            ),
             field => field.clone(),
         }
     }
 }
 
-/// The largest of the counts among the numbers of an argument, and of the bytes of statuses; these numbers are taken.
+/// The largest of the counts among the numbers of an argument, and of the bytes of statuses; these numbers
+/// are taken.
 fn largest(field: &Field, numbers: &mut &[i64]) -> i64 {
     let mut take = |count: u64| {
         let (taken, rest) = numbers.split_at(usize::try_from(count).unwrap_or(usize::MAX).min(numbers.len()));
@@ -299,7 +324,10 @@ fn largest(field: &Field, numbers: &mut &[i64]) -> i64 {
         Field::Status => take(4).get(2).copied().unwrap_or(0),
         Field::List(runs) => {
             let some = runs.iter().filter(|(_, field)| field.numbers() != Some(0));
-            some.flat_map(|(length, field)| (0..*length).map(move |_| field)).map(|field| largest(field, numbers)).max().unwrap_or(0)
+            some.flat_map(|(length, field)| (0..*length).map(move |_| field))
+                .map(|field| largest(field, numbers))
+                .max()
+                .unwrap_or(0)
         }
         field => {
             take(field.numbers().unwrap_or(0));
@@ -309,20 +337,21 @@ fn largest(field: &Field, numbers: &mut &[i64]) -> i64 {
 }
 
 impl Template {
-    /// How many bits the size of a call with these numbers has, which is the largest of its counts and of the bytes of its statuses.
+    /// Returns how many bits the size of a call with these numbers has, which is the largest of its counts
+    /// and of the bytes of its statuses.
     pub fn size(&self, mut numbers: &[i64]) -> u32 {
         let size = self.fields.iter().map(|field| largest(field, &mut numbers)).max().unwrap_or(0);
         u64::BITS - size.max(0).leading_zeros()
     }
 
-    /// What the numbers of its calls are, in order.
+    /// Returns what the numbers of its calls are, in order.
     pub fn slots(&self) -> Vec<Slot> {
         let mut slots = Vec::new();
         self.fields.iter().for_each(|field| field.slots(&mut slots));
         slots
     }
 
-    /// How many numbers its calls have; `None` if they cannot be counted.
+    /// Returns how many numbers its calls have; `None` if they cannot be counted.
     pub fn numbers(&self) -> Option<u64> {
         self.fields.iter().try_fold(0u64, |sum, field| sum.checked_add(field.numbers()?))
     }
@@ -340,7 +369,8 @@ impl Template {
         Whose::World
     }
 
-    /// Reads what [`Template::write`] wrote, with dictionaries of these lengths: functions, sites, names, datatypes.
+    /// Reads what [`Template::write`] wrote, with dictionaries of these lengths: functions, sites, names,
+    /// datatypes.
     ///
     /// # Errors
     /// If it is something else.
@@ -381,10 +411,19 @@ mod tests {
 
     #[test]
     fn fields_read_back() {
-        let list = Field::List(vec![(2, Field::Count), (1 << 60, Field::Handle(Class::Request, None)), (1, Field::Status)]);
-        for field in
-            [Field::Unknown, Field::Comm(Some(2)), Field::Datatype(Some(1)), Field::Handle(Class::Tool, None), Field::Text(3), list]
-        {
+        let list = Field::List(vec![
+            (2, Field::Count),
+            (1 << 60, Field::Handle(Class::Request, None)),
+            (1, Field::Status),
+        ]);
+        for field in [
+            Field::Unknown,
+            Field::Comm(Some(2)),
+            Field::Datatype(Some(1)),
+            Field::Handle(Class::Tool, None),
+            Field::Text(3),
+            list,
+        ] {
             let mut bytes = Vec::new();
             field.write(&mut bytes);
             assert_eq!(Field::read(&mut Reader::new(&bytes), 4, 2).unwrap(), field);

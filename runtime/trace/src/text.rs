@@ -1,5 +1,6 @@
 //! Calls as text, as `-xsim-log` has them: arguments by name, constants by theirs.
 
+use crate::printable::printable;
 use crate::template::{Field, Peer, Position, Template};
 use crate::trace::{Event, Trace, View};
 use observe::recorder::Class;
@@ -72,7 +73,7 @@ pub fn call(trace: &Trace, template: &Template, numbers: &impl Numbers) -> Strin
     if template.code != 0 {
         let _ = write!(writer.text, " = error {}", template.code);
     }
-    writer.text
+    printable(&writer.text).into_owned()
 }
 
 struct Writer<'a, N> {
@@ -129,7 +130,9 @@ impl<N: Numbers> Writer<'_, N> {
             }
             Field::Comm(name) => self.object(Class::Comm, *name),
             Field::Handle(class, name) => self.object(*class, *name),
-            Field::Datatype(Some(place)) => self.text += &self.trace.names[self.trace.types[*place as usize].name as usize],
+            Field::Datatype(Some(place)) => {
+                self.text += &self.trace.names[self.trace.types[*place as usize].name as usize]
+            }
             Field::Datatype(None) => {
                 self.object(Class::Datatype, None);
                 self.at += 2;
@@ -143,7 +146,8 @@ impl<N: Numbers> Writer<'_, N> {
     }
 
     fn status(&mut self) {
-        let (source, cancelled) = (self.numbers.value(self.at).map(Peer::of), self.numbers.value(self.at + 3));
+        let (source, cancelled) =
+            (self.numbers.value(self.at).map(Peer::of), self.numbers.value(self.at + 3));
         if source == Some(Peer::Absolute(-1)) && cancelled == Some(0) {
             // Of a send, or of no operation.
             self.text += "{}";

@@ -1,4 +1,5 @@
-//! Exact times of a rank's calls: how long it computed before each, and how long each took. Equal neighbours are told once.
+//! Exact times of a rank's calls: how long it computed before each, and how long each took. Equal neighbours
+//! are told once.
 
 use crate::codec::{Malformed, Put, Reader, Result};
 use engine::Span;
@@ -95,7 +96,7 @@ impl<'a> Reading<'a> {
         let took = runs(reader.slice(reader.left())?);
         Ok(Reading { computed, took })
     }
-    /// What was computed before the next call, and how long that took; `None` behind the last.
+    /// Returns what was computed before the next call, and how long that took; `None` behind the last.
     ///
     /// # Errors
     /// If the bytes are not those of times.

@@ -76,8 +76,9 @@ pub enum Node {
         count: Cell,
         /// What.
         body: Vec<Node>,
-        /// Whether the calls of the body itself, not of loops within it, may say other numbers in each turn. All ranks go through it as often, and the columns
-        /// of these calls have a number for each rank and turn, those of a rank side by side.
+        /// `true` if the calls of the body itself, not of loops within it, may say other numbers in each
+        /// turn. All ranks go through it as often, and the columns of these calls have a number for each rank
+        /// and turn, those of a rank side by side.
         varies: bool,
     },
 }
@@ -111,14 +112,16 @@ pub struct Trace {
     pub comms: Comms,
     /// Computation between calls of two places.
     pub histograms: Vec<(Path, Summary)>,
-    /// Which of the kinds of calls of its place each call is of, from 0: between the same two places calls of other kinds may compute other work. None if all are of one.
+    /// The kind, among those of its place, that each call is of, from 0: between the same two places calls of
+    /// other kinds may compute other work. None if all are of one.
     pub kinds: Vec<u32>,
     /// Exact times ([`crate::times`]) by rank.
     pub times: FxHashMap<u32, Vec<u8>>,
 }
 
 impl Trace {
-    /// Reads the bytes of a file: of a whole trace, or of what one process saved, in which the ranks of the others do nothing.
+    /// Reads the bytes of a file: of a whole trace, or of what one process saved, in which the ranks of the
+    /// others do nothing.
     ///
     /// # Errors
     /// A sentence with the place, if it is no trace or damaged.
@@ -129,7 +132,8 @@ impl Trace {
             Kind::Trace => Trace::read_contents(&contents, version).map_err(wrong),
             Kind::Part => {
                 let joined = saved::join(vec![Saved::read(&contents).map_err(wrong)?])?;
-                Trace::read_contents(&joined.contents, file::VERSION).map_err(|why| format!("the trace that it makes, at {why}"))
+                Trace::read_contents(&joined.contents, file::VERSION)
+                    .map_err(|why| format!("the trace that it makes, at {why}"))
             }
         }
     }
@@ -147,7 +151,8 @@ impl Trace {
     /// # Errors
     /// A sentence with the file's name.
     pub fn open(path: &std::path::Path) -> Result<Trace, String> {
-        let file = std::fs::read(path).map_err(|why| format!("cannot read the trace {}: {why}", path.display()))?;
+        let file =
+            std::fs::read(path).map_err(|why| format!("cannot read the trace {}: {why}", path.display()))?;
         Trace::read(&file).map_err(|why| format!("cannot read the trace {}: {why}", path.display()))
     }
 
@@ -156,7 +161,7 @@ impl Trace {
         file::pack(Kind::Trace, &write::contents(self))
     }
 
-    /// What a rank does; O(bytes of the column of shapes).
+    /// Returns what a rank does; O(bytes of the column of shapes).
     ///
     /// # Panics
     /// If there is no such rank.
@@ -175,15 +180,19 @@ impl Trace {
         site.checked_sub(1).map_or("?", |site| &self.sites[site as usize])
     }
 
-    /// What ranks in a call are relative to.
+    /// Returns what ranks in a call are relative to.
     pub fn position(&self, rank: u32, template: &Template, numbers: &[i64]) -> Position {
         let world = Position { rank, peers: self.ranks };
         match template.whose() {
-            Whose::Named(name) if self.names[name as usize] == "MPI_COMM_SELF" => Position { rank: 0, peers: 1 },
+            Whose::Named(name) if self.names[name as usize] == "MPI_COMM_SELF" => {
+                Position { rank: 0, peers: 1 }
+            }
             Whose::World | Whose::Named(_) => world,
             Whose::Made(place) => {
                 let number = u32::try_from(numbers[place]).unwrap_or(0);
-                self.comms.member(rank, number).map_or(world, |member| Position { rank: member.rank, peers: member.peers })
+                self.comms
+                    .member(rank, number)
+                    .map_or(world, |member| Position { rank: member.rank, peers: member.peers })
             }
         }
     }
@@ -202,7 +211,9 @@ impl Trace {
         nodes.iter().try_fold(0u64, |sum, node| {
             sum.checked_add(match node {
                 Node::Call(_) => ranks,
-                Node::Loop { count: Cell::Same(count), body, .. } => self.length_of(body, ranks)?.checked_mul(*count as u64)?,
+                Node::Loop { count: Cell::Same(count), body, .. } => {
+                    self.length_of(body, ranks)?.checked_mul(*count as u64)?
+                }
                 Node::Loop { count: Cell::Column(column), body, .. } => {
                     let once = self.length_of(body, 1)?;
                     let mut turns = 0u64;

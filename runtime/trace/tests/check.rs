@@ -109,7 +109,9 @@ fn trace(ranks: &[Vec<Part>]) -> Trace {
                 calls.push((function, numbers.into_iter().map(Cell::Same).collect()));
                 Node::Call(calls.len() as u32 - 1)
             }
-            Part::Loop(count, body) => Node::Loop { count: Cell::Same(*count as i64), body: nodes(body, calls), varies: false },
+            Part::Loop(count, body) => {
+                Node::Loop { count: Cell::Same(*count as i64), body: nodes(body, calls), varies: false }
+            }
         };
         parts.iter().map(node).collect()
     }
@@ -119,7 +121,12 @@ fn trace(ranks: &[Vec<Part>]) -> Trace {
         name: name.to_owned(),
         arguments: arguments.iter().map(|&name| name.to_owned()).collect(),
     };
-    let template = |(number, (name, _)): (u32, (&str, &[&str]))| Template { function: number, site: 0, code: 0, fields: fields(name) };
+    let template = |(number, (name, _)): (u32, (&str, &[&str]))| Template {
+        function: number,
+        site: 0,
+        code: 0,
+        fields: fields(name),
+    };
     Trace {
         ranks: ranks.len() as u32,
         functions: FUNCTIONS.into_iter().map(function).collect(),
@@ -162,9 +169,9 @@ fn parts() -> impl Strategy<Value = Vec<Part>> {
         Just(Call::Barrier),
         (0..2).prop_map(|root| Call::Bcast { root }),
     ];
-    let part = call
-        .prop_map(Part::Call)
-        .prop_recursive(3, 24, 5, |inner| (0..9u64, prop::collection::vec(inner, 1..5)).prop_map(|(count, body)| Part::Loop(count, body)));
+    let part = call.prop_map(Part::Call).prop_recursive(3, 24, 5, |inner| {
+        (0..9u64, prop::collection::vec(inner, 1..5)).prop_map(|(count, body)| Part::Loop(count, body))
+    });
     prop::collection::vec(part, 0..6)
 }
 

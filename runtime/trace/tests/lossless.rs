@@ -28,28 +28,48 @@ fn arguments(made: &Made, rank: u32, ranks: u32) -> (&'static str, u16, Vec<Argu
     match *made {
         Made::Message { function, relative, peer, tag, count, comm } => {
             let of = |relative: bool, position: u32, peers: u32| {
-                let peer = if relative { (position as i32 + peer).rem_euclid(peers as i32) } else { peer.min(peers as i32 - 1) };
+                let peer = if relative {
+                    (position as i32 + peer).rem_euclid(peers as i32)
+                } else {
+                    peer.min(peers as i32 - 1)
+                };
                 Value::Rank(peer)
             };
             // The communicator of the ranks with the same parity.
             let comm = match comm {
                 0 => {
                     let object = Object::Named("MPI_COMM_WORLD");
-                    let value = Value::Comm { object, context: Some(0), size: ranks, member: Some(member(rank, ranks, (0, 0))) };
+                    let value = Value::Comm {
+                        object,
+                        context: Some(0),
+                        size: ranks,
+                        member: Some(member(rank, ranks, (0, 0))),
+                    };
                     (of(relative, rank, ranks), value)
                 }
                 number => {
                     let (own, size, leader) = (rank / 2, (ranks + 1 - rank % 2) / 2, rank % 2);
                     let object = Object::Made { number, slot: number };
                     let context = Some(number * 2 + leader);
-                    (of(relative, own, size), Value::Comm { object, context, size, member: Some(member(own, size, (leader, leader))) })
+                    (
+                        of(relative, own, size),
+                        Value::Comm {
+                            object,
+                            context,
+                            size,
+                            member: Some(member(own, size, (leader, leader))),
+                        },
+                    )
                 }
             };
             let name = if function == 1 { "MPI_Send" } else { "MPI_Irecv" };
             let mut all = vec![
                 argument("buf", Value::Buffer(u64::from(rank) * 12_345)),
                 argument("count", Value::Count(count)),
-                argument("datatype", Value::Datatype { object: Object::Named("MPI_INT"), size: 4, extent: 4 }),
+                argument(
+                    "datatype",
+                    Value::Datatype { object: Object::Named("MPI_INT"), size: 4, extent: 4 },
+                ),
                 argument(if function == 1 { "dest" } else { "source" }, comm.0),
                 argument("tag", Value::Tag(tag)),
                 argument("comm", comm.1),
@@ -61,7 +81,12 @@ fn arguments(made: &Made, rank: u32, ranks: u32) -> (&'static str, u16, Vec<Argu
         }
         Made::Waitall { count, by_rank, wildcard } => {
             let requests = (0..count).map(|k| request(if by_rank { k + rank + 1 } else { k + 1 })).collect();
-            let status = |k: u32| Status { source: if wildcard { (rank + k) as i32 } else { -1 }, tag: 3, bytes: 16, cancelled: k == 3 };
+            let status = |k: u32| Status {
+                source: if wildcard { (rank + k) as i32 } else { -1 },
+                tag: 3,
+                bytes: 16,
+                cancelled: k == 3,
+            };
             let statuses = (0..count).map(|k| Value::Status(status(k))).collect();
             let all = vec![
                 argument("count", Value::Count(count.into())),
@@ -90,7 +115,8 @@ fn member(rank: u32, peers: u32, leaders: (u32, u32)) -> Member {
 
 /// A call as the trace says it in the end.
 fn expected(name: &str, arguments: &[Argument]) -> String {
-    let shown: Vec<String> = arguments.iter().map(|argument| format!("{}={}", argument.name, show(argument))).collect();
+    let shown: Vec<String> =
+        arguments.iter().map(|argument| format!("{}={}", argument.name, show(argument))).collect();
     format!("{name}({})", shown.join(", "))
 }
 
@@ -108,13 +134,22 @@ fn show(argument: &Argument) -> String {
             Value::Status(status) if status.source < 0 && !status.cancelled => "{}".into(),
             Value::Status(Status { source, tag, bytes, cancelled }) => {
                 let source = if *source == -1 { "MPI_ANY_SOURCE".to_owned() } else { source.to_string() };
-                format!("{{source={source}, tag={tag}, bytes={bytes}{}}}", if *cancelled { ", cancelled" } else { "" })
+                format!(
+                    "{{source={source}, tag={tag}, bytes={bytes}{}}}",
+                    if *cancelled { ", cancelled" } else { "" }
+                )
             }
-            Value::List(values) => format!("[{}]", values.iter().map(self::value_of).collect::<Vec<_>>().join(", ")),
+            Value::List(values) => {
+                format!("[{}]", values.iter().map(self::value_of).collect::<Vec<_>>().join(", "))
+            }
             _ => unreachable!("not made"),
         }
     }
-    if argument.result && matches!(argument.value, Value::Text(_)) { "?".into() } else { value(&argument.value) }
+    if argument.result && matches!(argument.value, Value::Text(_)) {
+        "?".into()
+    } else {
+        value(&argument.value)
+    }
 }
 
 fn value_of(value: &Value) -> String {
@@ -148,7 +183,8 @@ fn programs() -> impl Strategy<Value = Program> {
     prop_oneof![3 => folding(), 1 => sweeps()]
 }
 
-/// Sweeps: all ranks make the same calls, whose counts and partners go by rank and turn, on squares by their places or not; some rank does otherwise once.
+/// Sweeps: all ranks make the same calls, whose counts and partners go by rank and turn, on squares by their
+/// places or not; some rank does otherwise once.
 fn sweeps() -> impl Strategy<Value = Program> {
     let sizes = prop::collection::vec(1i64..5, 1..6);
     let factors = (-1i64..2, -1i64..2, -1i64..2);
@@ -158,12 +194,23 @@ fn sweeps() -> impl Strategy<Value = Program> {
             let side = i64::from(ranks.isqrt());
             let of_rank = |rank: u32| {
                 let (column, row) = (i64::from(rank) % side, i64::from(rank) / side);
-                let size = |turn: i64| sizes[((x * column + y * row + z * turn).rem_euclid(side) as usize) % sizes.len()];
-                let message =
-                    |function: u16, count: i64| Made::Message { function, relative: true, peer: count as i32, tag: 1, count, comm: 0 };
+                let size = |turn: i64| {
+                    sizes[((x * column + y * row + z * turn).rem_euclid(side) as usize) % sizes.len()]
+                };
+                let message = |function: u16, count: i64| Made::Message {
+                    function,
+                    relative: true,
+                    peer: count as i32,
+                    tag: 1,
+                    count,
+                    comm: 0,
+                };
                 let mut all = vec![message(1, 7)];
                 for turn in 0..turns {
-                    all.extend([message(2, size(turn)), Made::Waitall { count: 2, by_rank: waits, wildcard: false }]);
+                    all.extend([
+                        message(2, size(turn)),
+                        Made::Waitall { count: 2, by_rank: waits, wildcard: false },
+                    ]);
                     all.push(message(1, size(turn + 1)));
                 }
                 let mut all = all.repeat(steps);
@@ -183,29 +230,46 @@ fn sweeps() -> impl Strategy<Value = Program> {
 fn folding() -> impl Strategy<Value = Program> {
     let body = prop::collection::vec(made(), 1..5);
     let nested = body.prop_recursive(3, 200, 3, |inner| {
-        (prop::collection::vec(inner, 1..3), 1usize..5).prop_map(|(parts, count)| parts.concat().repeat(count))
+        (prop::collection::vec(inner, 1..3), 1usize..5)
+            .prop_map(|(parts, count)| parts.concat().repeat(count))
     });
-    (nested, made(), prop_oneof![4 => 1u32..14, 1 => 14u32..65], 0u32..20).prop_map(|(all, extra, ranks, odd)| {
-        let of_rank = |rank: u32| {
-            let mut all: Vec<Made> = all.clone();
-            if rank == odd {
-                all.push(extra);
-            }
-            if rank % 3 == odd % 3 {
-                all.truncate(all.len().div_ceil(2));
-            }
-            all
-        };
-        (0..ranks).map(of_rank).collect()
-    })
+    (nested, made(), prop_oneof![4 => 1u32..14, 1 => 14u32..65], 0u32..20).prop_map(
+        |(all, extra, ranks, odd)| {
+            let of_rank = |rank: u32| {
+                let mut all: Vec<Made> = all.clone();
+                if rank == odd {
+                    all.push(extra);
+                }
+                if rank % 3 == odd % 3 {
+                    all.truncate(all.len().div_ceil(2));
+                }
+                all
+            };
+            (0..ranks).map(of_rank).collect()
+        },
+    )
 }
 
 fn options(ranks: u32, own: Range<u32>, timing: Timing) -> Options {
-    let path = std::env::temp_dir().join(format!("xsim-trace-{}-{:?}", std::process::id(), std::thread::current().id()));
-    Options { path, timing, window: Time::ZERO..Time::MAX, ranks, own, process: 0, save: u64::MAX, clock: || 0, keys: Vec::new }
+    let path = std::env::temp_dir().join(format!(
+        "xsim-trace-{}-{:?}",
+        std::process::id(),
+        std::thread::current().id()
+    ));
+    Options {
+        path,
+        timing,
+        window: Time::ZERO..Time::MAX,
+        ranks,
+        own,
+        process: 0,
+        save: u64::MAX,
+        clock: || 0,
+        keys: Vec::new,
+    }
 }
 
-/// What each of some processes has recorded.
+/// Returns what each of some processes has recorded.
 fn parts(program: &Program, processes: u32, timing: Timing) -> Vec<Vec<u8>> {
     let ranks = program.len() as u32;
     (0..processes)
@@ -222,7 +286,8 @@ fn parts(program: &Program, processes: u32, timing: Timing) -> Vec<Vec<u8>> {
                         continue;
                     }
                     let (name, function, arguments) = arguments(made, rank, ranks);
-                    let call = Call { rank, function, name, site: 0, entered: Time::ZERO, arguments: &arguments };
+                    let call =
+                        Call { rank, function, name, site: 0, entered: Time::ZERO, arguments: &arguments };
                     recording.call(&call, &Left { at: Time::from_ps(u64::from(rank)), code: 0, name: None });
                 }
             }
@@ -369,6 +434,22 @@ proptest! {
     }
 }
 
+#[test]
+fn control_characters_in_a_files_call_sites_and_functions_are_escaped() {
+    let program =
+        vec![vec![Made::Message { function: 1, relative: true, peer: 1, tag: 0, count: 1000, comm: 0 }]];
+    let mut trace = Trace::read(&record(&program, 1, Timing::None)).unwrap();
+    trace.sites.push("a.c:1\n*/ system(\u{1b}[2J)".to_owned());
+    trace.functions[0].name += "\r";
+    let read = Trace::read(&trace.write()).unwrap();
+    assert!(
+        !read.sites.is_empty() && read.sites.iter().all(|site| site == "a.c:1\\n*/ system(\\u{1b}[2J)"),
+        "{:?}",
+        read.sites
+    );
+    assert!(read.functions[0].name.ends_with("\\r"), "{:?}", read.functions[0]);
+}
+
 /// Between the same places, behind large and small messages, and on ranks of which one is slow.
 #[test]
 fn work_of_other_sizes_is_told_apart() {
@@ -376,9 +457,11 @@ fn work_of_other_sizes_is_told_apart() {
     let program: Vec<Vec<Made>> = (0..6u64)
         .map(|rank| {
             let slow = if rank == 4 { 2 } else { 1 };
-            // Ranks whose messages are of other lengths, with one more bit on some, are of one kind all the same.
+            // Ranks whose messages are of other lengths, with one more bit on some, are of one kind all the
+            // same.
             let large = 1000 + 10 * rank as i64;
-            [send(large), Made::Compute(500_000_000 * slow), send(1), Made::Compute(1_000_000 * slow)].repeat(20)
+            [send(large), Made::Compute(500_000_000 * slow), send(1), Made::Compute(1_000_000 * slow)]
+                .repeat(20)
         })
         .collect();
     let files: Vec<_> = (1..4).map(|processes| record(&program, processes, Timing::Histogram)).collect();
@@ -407,19 +490,36 @@ fn work_of_other_sizes_is_told_apart() {
 fn a_file_of_the_first_version_is_read_and_written_as_one_of_this() {
     let trace = Trace::read(include_bytes!("version1.trace")).unwrap();
     assert_eq!((trace.ranks, trace.length(), trace.histograms.len()), (5, Some(625), 17));
-    let wait = trace.histograms.iter().find(|(path, _)| trace.functions[path.1.0 as usize].name == "MPI_Pcontrol").unwrap();
+    let wait = trace
+        .histograms
+        .iter()
+        .find(|(path, _)| trace.functions[path.1.0 as usize].name == "MPI_Pcontrol")
+        .unwrap();
     assert_eq!((wait.1.count, wait.1.mean), (5, 1_000_100_000));
     let written = trace.write();
     assert_eq!(written[7], trace::file::VERSION);
     assert_eq!(Trace::read(&written).unwrap(), trace);
 }
 
-/// What `version2.trace` has: in files of that version calls have other numbers among the steps, and no loop varies.
+/// What `version2.trace` has: in files of that version calls have other numbers among the steps, and no loop
+/// varies.
 #[test]
 fn a_file_of_the_second_version_is_read_and_written_as_one_of_this() {
-    let message = |function: u16, count: i64| Made::Message { function, relative: true, peer: 1, tag: 2, count, comm: 1 };
+    let message = |function: u16, count: i64| Made::Message {
+        function,
+        relative: true,
+        peer: 1,
+        tag: 2,
+        count,
+        comm: 1,
+    };
     let of_rank = |rank: i64| {
-        let turn = [message(1, 3), Made::Compute(1000), message(2, 1 + rank), Made::Waitall { count: 2, by_rank: true, wildcard: false }];
+        let turn = [
+            message(1, 3),
+            Made::Compute(1000),
+            message(2, 1 + rank),
+            Made::Waitall { count: 2, by_rank: true, wildcard: false },
+        ];
         let mut all = [turn.repeat(4), vec![Made::Split { divisor: 2 }]].concat().repeat(3);
         if rank == 2 {
             all.truncate(20);
@@ -441,18 +541,30 @@ fn exact_times_are_those_of_the_calls() {
     let program = vec![vec![Made::Compute(5), send, send, Made::Compute(7), Made::Compute(1), send]; 3];
     let trace = Trace::read(&record(&program, 1, Timing::Exact)).unwrap();
     let mut times = trace::times::Reading::new(&trace.times[&2]).unwrap();
-    let next = |times: &mut trace::times::Reading| times.next().unwrap().map(|(computed, took)| (computed.as_ps(), took.as_ps()));
+    let next = |times: &mut trace::times::Reading| {
+        times.next().unwrap().map(|(computed, took)| (computed.as_ps(), took.as_ps()))
+    };
     assert_eq!([(); 4].map(|()| next(&mut times)), [Some((5, 2)), Some((0, 2)), Some((8, 2)), None]);
     let trace = Trace::read(&record(&program, 1, Timing::Histogram)).unwrap();
-    let paths: Vec<_> = trace.histograms.iter().map(|((from, _), summary)| (from.is_some(), summary.count, summary.mean)).collect();
+    let paths: Vec<_> = trace
+        .histograms
+        .iter()
+        .map(|((from, _), summary)| (from.is_some(), summary.count, summary.mean))
+        .collect();
     assert_eq!(paths, [(false, 3, 5), (true, 3, 8)]);
 }
 
 #[test]
 fn a_ring_takes_the_same_bytes_for_any_number_of_ranks_and_turns() {
     let size = |ranks: usize, turns: usize| {
-        let step =
-            [1, 2].map(|function| Made::Message { function, relative: true, peer: 3 - 2 * function as i32, tag: 0, count: 1, comm: 0 });
+        let step = [1, 2].map(|function| Made::Message {
+            function,
+            relative: true,
+            peer: 3 - 2 * function as i32,
+            tag: 0,
+            count: 1,
+            comm: 0,
+        });
         let file = record(&vec![step.repeat(turns); ranks], 1, Timing::None);
         assert_eq!(Trace::read(&file).unwrap().shapes.len(), 1);
         file.len()
@@ -465,11 +577,22 @@ fn diagonals(side: i64, steps: usize) -> Program {
     let length = |cell: i64| 3 + i64::from(cell < side / 3) - i64::from(cell == 0 || cell == side - 1);
     let of_rank = |rank: i64| {
         let (x, y) = (rank % side, rank / side);
-        let face = |stage: i64| 22 * length((x + y - stage).rem_euclid(side)) * length((stage - x).rem_euclid(side));
-        let message = |function: u16, count: i64| Made::Message { function, relative: true, peer: 1, tag: 0, count, comm: 0 };
+        let face =
+            |stage: i64| 22 * length((x + y - stage).rem_euclid(side)) * length((stage - x).rem_euclid(side));
+        let message = |function: u16, count: i64| Made::Message {
+            function,
+            relative: true,
+            peer: 1,
+            tag: 0,
+            count,
+            comm: 0,
+        };
         let mut all = vec![message(1, face(0))];
         for stage in 1..side {
-            all.extend([message(2, face(stage)), Made::Waitall { count: 1, by_rank: false, wildcard: false }]);
+            all.extend([
+                message(2, face(stage)),
+                Made::Waitall { count: 1, by_rank: false, wildcard: false },
+            ]);
             if stage < side - 1 {
                 all.push(message(1, face(stage)));
             }
@@ -499,7 +622,8 @@ fn what_differs_from_turn_to_turn_is_shown_and_cut() {
     trace::show::all(&trace, &mut shown).unwrap();
     let shown = String::from_utf8(shown).unwrap();
     assert!(shown.contains("  7 times, which differ:"), "{shown}");
-    let cut = trace::cut::cut(&trace, &observe::RankList::parse("3-5").unwrap(), &(Time::ZERO..Time::MAX)).unwrap();
+    let cut =
+        trace::cut::cut(&trace, &observe::RankList::parse("3-5").unwrap(), &(Time::ZERO..Time::MAX)).unwrap();
     let cut = Trace::read(&cut).unwrap();
     let texts = |trace: &Trace, rank: u32| {
         let view = trace.rank(rank);

@@ -1,4 +1,5 @@
-//! The machine's own MPI behind a table of a few C functions. Built once for each MPI, with its compiler wrapper.
+//! The machine's own MPI behind a table of a few C functions. Built once for each MPI, with its compiler
+//! wrapper.
 
 #[path = "../src/table.rs"]
 #[allow(dead_code, reason = "the loading side uses the rest")]
@@ -55,7 +56,8 @@ unsafe extern "C" fn send(data: *const u8, bytes: usize, to: u32, tag: i32) -> i
     // SAFETY: the caller keeps the bytes until the request is complete.
     unsafe {
         let mut request = RSMPI_REQUEST_NULL;
-        // MPI may keep any number of small messages that it has promised to deliver: a synchronous send is paced by its receiver.
+        // MPI may keep any number of small messages that it has promised to deliver: a synchronous send is
+        // paced by its receiver.
         let start = if tag == PACED { MPI_Issend } else { MPI_Isend };
         if !succeeded(start(data.cast(), count, RSMPI_UINT8_T, to as c_int, tag, RSMPI_COMM_WORLD, &mut request)) {
             return -1;

@@ -1,8 +1,10 @@
-//! How processes of one host wake each other: who waits for a message sleeps until its bell is rung, and not until it looks again.
+//! Bells by which processes of one host wake each other: who waits for a message sleeps until its bell is
+//! rung, and not until it looks again.
 //!
-//! A bell is a word of memory that the processes of a host share: whether its process sleeps. Ringing costs a look at that word as long as
-//! nobody sleeps; a call of the system for each message (a datagram, a pipe) costs more than the message itself. A bell carries no news: a message must
-//! have been sent before its bell is rung, who goes to sleep looks once more after it said so, and who has no bell, is on another host or is
+//! A bell is a word of memory that the processes of a host share: whether its process sleeps. Ringing costs a
+//! look at that word as long as nobody sleeps; a call of the system for each message (a datagram, a pipe)
+//! costs more than the message itself. A bell carries no news: a message must have been sent before its bell
+//! is rung, who goes to sleep looks once more after it said so, and who has no bell, is on another host or is
 //! not known yet finds the message when it looks.
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, ftruncate, memfd_create, open, readlink};
@@ -29,12 +31,17 @@ struct Word(&'static AtomicU32);
 impl Word {
     fn of(file: &OwnedFd) -> Option<Word> {
         // SAFETY: a new mapping at an address of the system's choice, of a page that the file has.
-        let page = unsafe { mmap(std::ptr::null_mut(), PAGE, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0) }.ok()?;
-        // SAFETY: the page is mapped for ever, begins with zeros and is only used as this word, by all processes.
+        let page = unsafe {
+            mmap(std::ptr::null_mut(), PAGE, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0)
+        }
+        .ok()?;
+        // SAFETY: the page is mapped for ever, begins with zeros and is only used as this word, by all
+        // processes.
         Some(Word(unsafe { &*page.cast::<AtomicU32>() }))
     }
 
-    // The total order of this and of `wait` decides: either the sleeper's last look finds what was sent before, or this finds it asleep.
+    // The total order of this and of `wait` decides: either the sleeper's last look finds what was sent
+    // before, or this finds it asleep.
     #[inline]
     fn ring(self) {
         fence(Ordering::SeqCst);
@@ -48,7 +55,8 @@ impl Word {
         self.0.store(ASLEEP, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         if !look() {
-            let timeout = Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: i64::from(longest.subsec_nanos()) };
+            let timeout =
+                Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: i64::from(longest.subsec_nanos()) };
             // Whatever ends it: the caller looks again.
             let _ = futex::wait(self.0, Flags::empty(), ASLEEP, Some(&timeout));
         }
@@ -62,11 +70,11 @@ pub(crate) struct Bell {
     mine: Option<(OwnedFd, Word)>,
     /// By process.
     others: Vec<Option<Word>>,
-    /// Whether all others ring it.
+    /// `true` if all others ring it.
     is_known: bool,
 }
 
-/// Where another process finds this bell.
+/// Returns where another process finds this bell.
 fn number(pid: u32, file: i32) -> u64 {
     u64::from(pid) << 32 | (file as u64 + 1)
 }
@@ -94,18 +102,19 @@ impl Bell {
         Bell { mine: make(), others: vec![None; processes as usize], is_known: false }
     }
 
-    /// What the others must know to ring it; 0 if there is no bell.
+    /// Returns what the others must know to ring it; 0 if there is no bell.
     pub fn number(&self) -> u64 {
         self.mine.as_ref().map_or(0, |(file, _)| number(std::process::id(), file.as_raw_fd()))
     }
 
-    /// The bells of all processes have these numbers, as they all know now; 0 is one that this process cannot ring, nor that one this one's.
+    /// The bells of all processes have these numbers, as they all know now; 0 is one that this process cannot
+    /// ring, nor that one this one's.
     pub fn learn(&mut self, numbers: &[u64]) {
         self.others = numbers.iter().map(|&number| reach(number)).collect();
         self.is_known = self.mine.is_some() && self.others.iter().all(Option::is_some);
     }
 
-    /// Whether everybody who sends to this process rings its bell.
+    /// Returns `true` if everybody who sends to this process rings its bell.
     pub fn is_known(&self) -> bool {
         self.is_known
     }
@@ -118,7 +127,8 @@ impl Bell {
         }
     }
 
-    /// Sleeps until the bell is rung, but no longer than this, unless `look` finds something; whether the bell was rung.
+    /// Sleeps until the bell is rung, but no longer than this, unless `look` finds something; whether the
+    /// bell was rung.
     pub fn wait(&self, longest: Duration, look: impl FnOnce() -> bool) -> bool {
         if let Some((_, word)) = &self.mine {
             return word.wait(longest, look);

@@ -1,7 +1,8 @@
 //! Processes that are started while a run goes on: [`Growing`] adds them to those that a launcher started.
 //!
-//! No launcher has to know of them, and no MPI: they and the others of their host reach each other by sockets whose names begin with a token that process 0 made up. Each process writes to
-//! the connections that it made and reads from those that others made, so that two who begin at once need no agreement.
+//! No launcher has to know of them, and no MPI: they and the others of their host reach each other by sockets
+//! whose names begin with a token that process 0 made up. Each process writes to the connections that it made
+//! and reads from those that others made, so that two who begin at once need no agreement.
 
 use crate::{Lane, Start, Transport};
 use std::collections::{HashMap, VecDeque};
@@ -12,7 +13,8 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-/// The variable that tells a process that it was started so: the token, its number, how many processes the run began with.
+/// The variable that tells a process that it was started so: the token, its number, how many processes the
+/// run began with.
 const VARIABLE: &str = "_XSIM_SPAWNED";
 /// What launchers tell their processes, and no other process of theirs.
 const LAUNCHERS: [&str; 6] = ["PMI_", "PMIX_", "OMPI_", "MPI_LOCAL", "HYDI_", "HYDRA_"];
@@ -42,7 +44,11 @@ pub fn spawned() -> Option<Spawned> {
 
 fn parse(text: &str) -> Option<Spawned> {
     let mut words = text.split(' ');
-    let spawned = Spawned { token: words.next()?.to_owned(), me: words.next()?.parse().ok()?, first: words.next()?.parse().ok()? };
+    let spawned = Spawned {
+        token: words.next()?.to_owned(),
+        me: words.next()?.parse().ok()?,
+        first: words.next()?.parse().ok()?,
+    };
     (spawned.me >= spawned.first && words.next().is_none()).then_some(spawned)
 }
 
@@ -76,7 +82,7 @@ pub struct Growing {
     children: Vec<(u32, Child)>,
     /// Children that are through, until they have ended.
     leaving: Vec<Child>,
-    /// Whether the process is gone that started this one, or began the run.
+    /// `true` if the process is gone that started this one, or began the run.
     orphaned: bool,
     /// Looks in vain since children were looked after.
     looks: u32,
@@ -89,16 +95,19 @@ fn failed(what: &str, why: &std::io::Error) -> String {
 }
 
 fn address(token: &str, process: u32) -> Result<SocketAddr, String> {
-    SocketAddr::from_abstract_name(format!("xsim-{token}-{process}")).map_err(|why| failed("a socket's name", &why))
+    SocketAddr::from_abstract_name(format!("xsim-{token}-{process}"))
+        .map_err(|why| failed("a socket's name", &why))
 }
 
 fn listen(token: &str, process: u32) -> Result<UnixListener, String> {
-    let listener = UnixListener::bind_addr(&address(token, process)?).map_err(|why| failed("a socket", &why))?;
+    let listener =
+        UnixListener::bind_addr(&address(token, process)?).map_err(|why| failed("a socket", &why))?;
     listener.set_nonblocking(true).map_err(|why| failed("a socket", &why))?;
     Ok(listener)
 }
 
-/// Whether the process at the other end is the same user's: names of sockets can be guessed, and what comes from there is obeyed.
+/// Returns `true` if the process at the other end is the same user's: names of sockets can be guessed, and
+/// what comes from there is obeyed.
 fn is_ours(stream: &UnixStream) -> bool {
     rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| peer.uid == rustix::process::geteuid())
 }
@@ -109,7 +118,7 @@ fn new_token() -> String {
     format!("{}-{}", std::process::id(), now.as_nanos())
 }
 
-/// What all have in common who find each other's sockets by name.
+/// Returns what all have in common who find each other's sockets by name.
 fn host() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let network = std::fs::read_link("/proc/self/ns/net").unwrap_or_default();
@@ -126,11 +135,16 @@ fn token_of(text: &str) -> Result<String, String> {
 }
 
 impl Growing {
-    /// The processes behind `base`, or this one alone, which may become `size`; `variables` are for the environment of those that come later.
+    /// The processes behind `base`, or this one alone, which may become `size`; `variables` are for the
+    /// environment of those that come later.
     ///
     /// # Errors
     /// A sentence, if they cannot reach each other.
-    pub fn new(base: Box<dyn Transport>, size: u32, variables: Vec<(OsString, OsString)>) -> Result<Growing, String> {
+    pub fn new(
+        base: Box<dyn Transport>,
+        size: u32,
+        variables: Vec<(OsString, OsString)>,
+    ) -> Result<Growing, String> {
         let mut base = base;
         let (me, first) = (base.rank(), base.size());
         let token = if me == 0 {
@@ -155,14 +169,24 @@ impl Growing {
     ///
     /// # Errors
     /// A sentence, if they cannot be reached.
-    pub fn join(spawned: Spawned, size: u32, variables: Vec<(OsString, OsString)>) -> Result<Growing, String> {
-        // What it starts itself is no process of the run.
-        // SAFETY: called once, before the run begins; a thread of the program that reads the environment at the same time does so at its own risk, as with `setenv`.
+    pub fn join(
+        spawned: Spawned,
+        size: u32,
+        variables: Vec<(OsString, OsString)>,
+    ) -> Result<Growing, String> {
+        // What it starts itself is no process of the run. SAFETY: called once, before the run begins; a
+        // thread of the program that reads the environment at the same time does so at its own risk, as with
+        // `setenv`.
         unsafe { std::env::remove_var(VARIABLE) };
         Growing::begin(Box::new(crate::Solo), spawned, size, variables)
     }
 
-    fn begin(base: Box<dyn Transport>, who: Spawned, size: u32, variables: Vec<(OsString, OsString)>) -> Result<Growing, String> {
+    fn begin(
+        base: Box<dyn Transport>,
+        who: Spawned,
+        size: u32,
+        variables: Vec<(OsString, OsString)>,
+    ) -> Result<Growing, String> {
         let Spawned { token, me, first } = who;
         let listener = listen(&token, me)?;
         let (out, from, arrived, children) = (HashMap::new(), Vec::new(), VecDeque::new(), Vec::new());
@@ -184,7 +208,7 @@ impl Growing {
         })
     }
 
-    /// Whether a process is reached by the machine's MPI.
+    /// Returns `true` if a process is reached by the machine's MPI.
     fn is_by_launcher(&self, process: u32) -> bool {
         self.me < self.first && process < self.first
     }
@@ -208,7 +232,9 @@ impl Growing {
         if out.stream.is_none() {
             let Ok(mut stream) = UnixStream::connect_addr(&address) else { return Ok(()) };
             if !is_ours(&stream) {
-                return Err(format!("process {to} of the run cannot be reached: another user's process has its name"));
+                return Err(format!(
+                    "process {to} of the run cannot be reached: another user's process has its name"
+                ));
             }
             stream.write_all(&self.me.to_le_bytes()).map_err(|why| failed("a first word", &why))?;
             stream.set_nonblocking(true).map_err(|why| failed("a socket", &why))?;
@@ -218,7 +244,9 @@ impl Growing {
         while let Some(message) = out.waiting.front() {
             match stream.write(&message[out.written..]) {
                 Ok(bytes) => out.written += bytes,
-                Err(why) if matches!(why.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(()),
+                Err(why) if matches!(why.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                    return Ok(());
+                }
                 // Who has left reads no more; what is wrong with others shows where they are waited for.
                 Err(why) if why.kind() == ErrorKind::BrokenPipe => {
                     out.waiting.clear();
@@ -236,7 +264,8 @@ impl Growing {
     }
 
     fn push_all(&mut self) -> Result<(), String> {
-        let all: Vec<u32> = self.out.iter().filter(|(_, out)| !out.waiting.is_empty()).map(|(&to, _)| to).collect();
+        let all: Vec<u32> =
+            self.out.iter().filter(|(_, out)| !out.waiting.is_empty()).map(|(&to, _)| to).collect();
         all.into_iter().try_for_each(|to| self.push(to))
     }
 
@@ -287,7 +316,9 @@ impl Growing {
         // It may have said goodbye just before.
         self.pull()?;
         if self.children.iter().any(|(child, _)| *child == process) {
-            return Err(format!("process {process}, which was spawned, has ended ({status}) before its rank did"));
+            return Err(format!(
+                "process {process}, which was spawned, has ended ({status}) before its rank did"
+            ));
         }
         Ok(())
     }
@@ -304,11 +335,16 @@ impl In {
         }
         let from = self.from?;
         while let Some(head) = self.bytes.get(at..at + HEAD) {
-            let (kind, length) = (head[0], head[1..].iter().rev().fold(0, |sum, &byte| sum << 8 | usize::from(byte)));
+            let (kind, length) =
+                (head[0], head[1..].iter().rev().fold(0, |sum, &byte| sum << 8 | usize::from(byte)));
             let Some(data) = self.bytes.get(at + HEAD..at + HEAD + length) else { break };
             match kind {
                 GOODBYE => gone = Some(from),
-                _ => arrived.push_back((from, if kind == Lane::Data as u8 { Lane::Data } else { Lane::Control }, data.to_vec())),
+                _ => arrived.push_back((
+                    from,
+                    if kind == Lane::Data as u8 { Lane::Data } else { Lane::Control },
+                    data.to_vec(),
+                )),
             }
             at += HEAD + length;
         }
@@ -328,7 +364,11 @@ impl Transport for Growing {
         self.first
     }
     fn send(&mut self, to: u32, lane: Lane, data: Vec<u8>) -> Result<(), String> {
-        if self.is_by_launcher(to) { self.base.send(to, lane, data) } else { self.queue(to, lane as i32 as u8, &data) }
+        if self.is_by_launcher(to) {
+            self.base.send(to, lane, data)
+        } else {
+            self.queue(to, lane as i32 as u8, &data)
+        }
     }
     fn under_way(&mut self, to: u32) -> Result<usize, String> {
         if self.is_by_launcher(to) {
@@ -374,7 +414,9 @@ impl Transport for Growing {
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.env(VARIABLE, format!("{} {process} {}", self.token, self.first));
         command.stdin(std::process::Stdio::null());
-        let child = command.spawn().map_err(|why| format!("'{}' cannot be started: {why}", what.program.display()))?;
+        let child = command
+            .spawn()
+            .map_err(|why| format!("'{}' cannot be started: {why}", what.program.display()))?;
         self.children.push((process, child));
         Ok(())
     }
@@ -449,6 +491,8 @@ mod tests {
         }
         sender.join().unwrap();
         drop(zero);
-        assert!(matches!((0..1000).find_map(|_| one.receive().err()), Some(why) if why.contains("process 0")));
+        assert!(
+            matches!((0..1000).find_map(|_| one.receive().err()), Some(why) if why.contains("process 0"))
+        );
     }
 }

@@ -37,7 +37,8 @@ impl Launcher {
 
 /// The launcher, if it started more than one process.
 ///
-/// A job of Slurm's counts only inside a step of several tasks (`srun`): a batch script has some of its variables, too.
+/// A job of Slurm's counts only inside a step of several tasks (`srun`): a batch script has some of its
+/// variables, too.
 pub fn launcher(variable: impl Fn(&str) -> Option<OsString>) -> Option<Launcher> {
     let number = |name: &str| variable(name).and_then(|value| value.to_str()?.trim().parse::<u64>().ok());
     if let Some(size) = number("OMPI_COMM_WORLD_SIZE") {
@@ -54,7 +55,7 @@ pub fn launcher(variable: impl Fn(&str) -> Option<OsString>) -> Option<Launcher>
     (several && number("PMI_RANK").is_some()).then_some(Launcher::Mpich)
 }
 
-/// How many processes the launcher started on this host, as far as it says so.
+/// Returns how many processes the launcher started on this host, as far as it says so.
 pub fn on_this_host(variable: impl Fn(&str) -> Option<OsString>) -> u32 {
     let number = |name: &str| variable(name).and_then(|value| value.to_str()?.trim().parse::<u32>().ok());
     let slurm = || {
@@ -62,10 +63,16 @@ pub fn on_this_host(variable: impl Fn(&str) -> Option<OsString>) -> u32 {
         let node = number("SLURM_NODEID")?;
         let tasks = variable("SLURM_STEP_TASKS_PER_NODE")?;
         let parts = tasks.to_str()?.split(',').map(|part| part.split_once("(x").unwrap_or((part, "1)")));
-        let counts = parts.flat_map(|(count, times)| vec![count; times.trim_end_matches(')').parse::<usize>().unwrap_or(1)]);
+        let counts = parts.flat_map(|(count, times)| {
+            vec![count; times.trim_end_matches(')').parse::<usize>().unwrap_or(1)]
+        });
         counts.into_iter().nth(node as usize)?.parse().ok()
     };
-    number("OMPI_COMM_WORLD_LOCAL_SIZE").or_else(|| number("MPI_LOCALNRANKS")).or_else(slurm).unwrap_or(1).max(1)
+    number("OMPI_COMM_WORLD_LOCAL_SIZE")
+        .or_else(|| number("MPI_LOCALNRANKS"))
+        .or_else(slurm)
+        .unwrap_or(1)
+        .max(1)
 }
 
 #[cfg(test)]
@@ -73,7 +80,9 @@ mod tests {
     use super::*;
 
     fn of(variables: &[(&str, &str)]) -> Option<Launcher> {
-        launcher(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value)))
+        launcher(|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+        })
     }
 
     #[test]
@@ -87,7 +96,9 @@ mod tests {
     #[test]
     fn processes_of_a_host_are_counted() {
         let count = |variables: &[(&str, &str)]| {
-            on_this_host(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value)))
+            on_this_host(|name| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+            })
         };
         assert_eq!(count(&[("OMPI_COMM_WORLD_LOCAL_SIZE", "3")]), 3);
         assert_eq!(count(&[("MPI_LOCALNRANKS", "2")]), 2);

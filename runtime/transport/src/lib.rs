@@ -43,9 +43,9 @@ pub struct Start {
 pub trait Transport {
     /// This process's number.
     fn rank(&self) -> u32;
-    /// How many processes there are, those included that may be started yet.
+    /// Returns how many processes there are, those included that may be started yet.
     fn size(&self) -> u32;
-    /// How many of them there are at the start: the first.
+    /// Returns how many of them there are at the start: the first.
     fn at_start(&self) -> u32 {
         self.size()
     }
@@ -71,13 +71,16 @@ pub trait Transport {
     /// # Errors
     /// As [`send`](Self::send).
     fn receive(&mut self) -> Result<Option<(u32, Lane, Vec<u8>)>, String>;
-    /// What others must know to wake this process when they send to it, if they are on its host; 0 if they cannot.
+    /// Returns what others must know to wake this process when they send to it, if they are on its host; 0 if
+    /// they cannot.
     fn bell(&self) -> u64 {
         0
     }
-    /// These are what all processes answered to [`bell`](Self::bell), 0 for those on other hosts; all know it.
+    /// These are what all processes answered to [`bell`](Self::bell), 0 for those on other hosts; all know
+    /// it.
     fn learn_bells(&mut self, _: &[u64]) {}
-    /// Sleeps: as long as `woken` where everybody who sends something wakes this process, else no longer than `unwoken`.
+    /// Sleeps: as long as `woken` where everybody who sends something wakes this process, else no longer than
+    /// `unwoken`.
     fn wait(&mut self, unwoken: Duration, woken: Duration) {
         debug_assert!(unwoken <= woken);
         std::thread::sleep(unwoken);

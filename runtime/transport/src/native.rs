@@ -13,7 +13,8 @@ use std::time::Duration;
 const SPARE: usize = 64;
 
 /// How long the launcher gets to hand on what was said before the run is aborted.
-// Hydra, MPICH's launcher, ends with the job: what it has not handed on by then is lost, the sentence that says why among it.
+// Hydra, MPICH's launcher, ends with the job: what it has not handed on by then is lost, the sentence that
+// says why among it.
 const HANDING_ON: Duration = Duration::from_millis(250);
 
 /// Messages over the machine's MPI.
@@ -22,9 +23,10 @@ pub struct Native {
     rank: u32,
     size: u32,
     bell: Bell,
-    /// Whether something must have arrived since it was last looked for.
+    /// `true` if something must have arrived since it was last looked for.
     expecting: bool,
-    /// What the last look before a sleep found: from whom, its tag, its bytes. It is taken before anything else.
+    /// The message that the last look before a sleep found: from whom, its tag, its bytes. It is taken before
+    /// anything else.
     found: Option<(u32, i32, usize)>,
     /// By destination: messages that may still be under way, oldest first.
     flights: Vec<VecDeque<(i64, Vec<u8>)>>,
@@ -73,10 +75,12 @@ fn load(launcher: Launcher) -> Result<&'static Table, String> {
             launcher.short()
         ));
     }
-    let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| "the library's path has a null byte".to_owned())?;
-    // Its own MPI, not ours, must answer its calls of MPI: its symbols are looked up in its own dependencies first.
-    // SAFETY: loading runs the constructors of MPI's libraries, before any rank runs.
-    let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_DEEPBIND) };
+    let name = CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| "the library's path has a null byte".to_owned())?;
+    // Its own MPI, not ours, must answer its calls of MPI: its symbols are looked up in its own dependencies
+    // first. SAFETY: loading runs the constructors of MPI's libraries, before any rank runs.
+    let handle =
+        unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_DEEPBIND) };
     if handle.is_null() {
         return Err(format!(
             "cannot load {} ({}): is {} installed ({})?",
@@ -89,9 +93,14 @@ fn load(launcher: Launcher) -> Result<&'static Table, String> {
     // SAFETY: `handle` is a loaded library.
     let symbol = unsafe { libc::dlsym(handle, SYMBOL.as_ptr()) };
     if symbol.is_null() {
-        return Err(format!("{} has no function {}: build it again", path.display(), SYMBOL.to_string_lossy()));
+        return Err(format!(
+            "{} has no function {}: build it again",
+            path.display(),
+            SYMBOL.to_string_lossy()
+        ));
     }
-    // SAFETY: the symbol of a library of ours is a function of this type; the table is a static of it, never unloaded.
+    // SAFETY: the symbol of a library of ours is a function of this type; the table is a static of it, never
+    // unloaded.
     let table = unsafe { &*std::mem::transmute::<*mut c_void, extern "C" fn() -> *const Table>(symbol)() };
     if table.version != VERSION {
         return Err(format!("{} is of another version of xsim: build it again", path.display()));
@@ -122,8 +131,8 @@ impl Native {
                 launcher.packages()
             ));
         }
-        // A process that waits for others sleeps some microseconds between two looks, not the 50 more that the kernel may add.
-        // SAFETY: plain numbers.
+        // A process that waits for others sleeps some microseconds between two looks, not the 50 more that
+        // the kernel may add. SAFETY: plain numbers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_000) };
         Ok(Native {
             table,
@@ -137,7 +146,8 @@ impl Native {
         })
     }
 
-    /// The next message that has arrived, which must be received before the next look: from whom, its tag, its bytes.
+    /// The next message that has arrived, which must be received before the next look: from whom, its tag,
+    /// its bytes.
     fn probe(&self) -> Result<Option<(u32, i32, usize)>, String> {
         let (mut from, mut tag, mut bytes) = (0, 0, 0);
         // SAFETY: all three are writable.
@@ -216,7 +226,8 @@ impl Transport for Native {
         self.bell.learn(bells);
     }
     fn wait(&mut self, unwoken: Duration, woken: Duration) {
-        // What has not left needs this process to look after it. A failure shows again, and is told, at the next message.
+        // What has not left needs this process to look after it. A failure shows again, and is told, at the
+        // next message.
         let rests = self.bell.is_known() && (0..self.size).all(|to| self.under_way(to) == Ok(0));
         let mut found = Ok(None);
         self.expecting = self.bell.wait(if rests { woken } else { unwoken }, || {

@@ -18,7 +18,8 @@ pub struct Table {
     pub version: u32,
     /// Initializes MPI: this process's number and how many there are.
     pub open: unsafe extern "C" fn(rank: *mut u32, size: *mut u32) -> i32,
-    /// Starts sending; `data` stays where it is until it is sent (with tag [`PACED`], taken). Answers a ticket, or -1.
+    /// Starts sending; `data` stays where it is until it is sent (with tag [`PACED`], taken). Answers a
+    /// ticket, or -1.
     pub send: unsafe extern "C" fn(data: *const u8, bytes: usize, to: u32, tag: i32) -> i64,
     /// Whether a ticket's message is sent (1), after which the ticket is void.
     pub sent: unsafe extern "C" fn(ticket: i64) -> i32,

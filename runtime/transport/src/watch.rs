@@ -1,16 +1,20 @@
-//! Notices when a process of this host dies, and says which: launchers only tell a process number of their own.
+//! Notices when a process of this host dies, and says which: launchers only tell a process number of their
+//! own.
 //!
-//! A small process of its own watches, because a launcher may end all others at the instant at which one dies. It has left
-//! their process group and session, and lives until the run is over. Hydra takes a process for dead when its end of the connection to
-//! the launcher is closed, which the kernel does before it tells of the death: so the watching process has all these ends
-//! as well, and lets them go when it has said who died.
+//! A small process of its own watches, because a launcher may end all others at the instant at which one
+//! dies. It has left their process group and session, and lives until the run is over. Hydra takes a process
+//! for dead when its end of the connection to the launcher is closed, which the kernel does before it tells
+//! of the death: so the watching process has all these ends as well, and lets them go when it has said who
+//! died.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 /// The pipe on which the watching process hears that the run is over, and its number; 0 where there is none.
 static PIPE: AtomicI32 = AtomicI32::new(0);
 static WATCHER: AtomicI32 = AtomicI32::new(0);
-/// The socket under this process's name, on which the watching process is given connections; -1 where there is none.
+/// The socket under this process's name, on which the watching process is given connections; -1 where there
+/// is none.
 static MAILBOX: AtomicI32 = AtomicI32::new(-1);
 
 /// A process of this host, and what is said when it dies.
@@ -24,7 +28,11 @@ pub struct Watched {
 /// How long the launcher has to end the other processes after one died.
 const GRACE_MS: i64 = 2_000;
 
-/// The descriptors of the pipe, of the socket and of the first process's own connection in the watching process.
+/// The time that the launcher has to collect processes that have ended.
+const COLLECTING_MS: i64 = 200;
+
+/// The descriptors of the pipe, of the socket and of the first process's own connection in the watching
+/// process.
 const PIPE_FD: i32 = 3;
 const MAIL_FD: i32 = 4;
 const OWN_FD: i32 = 5;
@@ -63,6 +71,36 @@ pub fn prepare() {
     }
 }
 
+/// The address of the watching process's socket, for a process that dies.
+static WATCHED_BY: OnceLock<(libc::sockaddr_un, libc::socklen_t)> = OnceLock::new();
+
+/// The value that the watching process sends the others in a `SIGTERM` when one has died with an exit status,
+/// which is the lowest byte.
+pub const ENDS_WITH: usize = 0x7873_6d00;
+
+/// This process dies with an exit status: tells the watching process, so that the others end with the same.
+/// Makes system calls alone, for a signal handler.
+pub fn dies(status: i32) {
+    let Some((address, length)) = WATCHED_BY.get() else { return };
+    let words = status.to_ne_bytes();
+    // SAFETY: a readable address of this length and readable bytes; the descriptor is ours.
+    unsafe {
+        let socket = libc::syscall(libc::SYS_socket, libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        if socket >= 0 {
+            let address: *const libc::sockaddr_un = address;
+            libc::syscall(
+                libc::SYS_sendto,
+                socket,
+                words.as_ptr(),
+                words.len(),
+                libc::MSG_DONTWAIT,
+                address,
+                *length,
+            );
+        }
+    }
+}
+
 /// Room for the one descriptor that goes with a message.
 #[repr(C)]
 struct Parcel {
@@ -81,6 +119,7 @@ fn message<'a>(parcel: &'a mut Parcel, part: &'a mut libc::iovec) -> libc::msghd
 
 /// The process with this number watches: gives it this one's connection to the launcher.
 pub fn watched_by(pid: i32) {
+    let _ = WATCHED_BY.set(address(pid));
     let socket = MAILBOX.swap(-1, Relaxed);
     let Some(descriptor) = connection().filter(|_| socket >= 0) else { return };
     let (mut address, length) = address(pid);
@@ -94,22 +133,30 @@ pub fn watched_by(pid: i32) {
     let mut parcel = Parcel { header, descriptor };
     let mut message = message(&mut parcel, &mut part);
     (message.msg_name, message.msg_namelen) = ((&raw mut address).cast(), length);
-    // Not for ever, should nobody take it: without it the launcher may be first to act, as it is with other ones.
+    // Not for ever, should nobody take it: without it the launcher may be first to act, as it is with other
+    // ones.
     let patience = libc::timeval { tv_sec: 1, tv_usec: 0 };
     // SAFETY: all that the message points to is here; the socket is ours.
     unsafe {
-        libc::setsockopt(socket, libc::SOL_SOCKET, libc::SO_SNDTIMEO, (&raw const patience).cast(), size_of::<libc::timeval>() as u32);
+        libc::setsockopt(
+            socket,
+            libc::SOL_SOCKET,
+            libc::SO_SNDTIMEO,
+            (&raw const patience).cast(),
+            size_of::<libc::timeval>() as u32,
+        );
         libc::sendmsg(socket, &message, libc::MSG_NOSIGNAL);
         libc::close(socket);
     }
 }
 
-/// Starts a process that waits for the death of one of these processes, says it, and ends the others if the launcher does not.
-/// Where it cannot be had, the launcher alone notices.
+/// Starts a process that waits for the death of one of these processes, says it, and ends the others if the
+/// launcher does not. Where it cannot be had, the launcher alone notices.
 pub fn watch(watched: Vec<Watched>) {
     if watched.is_empty() {
         return;
     }
+    let _ = WATCHED_BY.set(address(std::process::id() as i32));
     let texts: Vec<String> = watched.iter().map(|process| process.text.clone() + "\n").collect();
     let mut fds = vec![0; watched.len()];
     let own = connection().unwrap_or(-1);
@@ -118,8 +165,9 @@ pub fn watch(watched: Vec<Watched>) {
     if unsafe { libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
         return;
     }
-    // As a fork, but past the C library, whose handlers of forks are not for this; the program's `wait` does not see it.
-    // SAFETY: the new process has a copy of the stack, as after a fork, and makes system calls alone.
+    // As a fork, but past the C library, whose handlers of forks are not for this; the program's `wait` does
+    // not see it. SAFETY: the new process has a copy of the stack, as after a fork, and makes system calls
+    // alone.
     let pid = unsafe { libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) };
     if pid == 0 {
         wait(pipe[0], &watched, &texts, &mut fds, (MAILBOX.load(Relaxed), own));
@@ -148,12 +196,19 @@ pub fn over() {
     unsafe {
         libc::syscall(libc::SYS_write, pipe, b"o".as_ptr(), 1);
         libc::syscall(libc::SYS_close, pipe);
-        libc::syscall(libc::SYS_wait4, pid, std::ptr::null_mut::<i32>(), libc::__WALL, std::ptr::null_mut::<libc::rusage>());
+        libc::syscall(
+            libc::SYS_wait4,
+            pid,
+            std::ptr::null_mut::<i32>(),
+            libc::__WALL,
+            std::ptr::null_mut::<libc::rusage>(),
+        );
     }
 }
 
-/// The next event among those that are watched, waiting at most so many milliseconds (-1: for ever): what it is about, and its kind. The
-/// kernel lists events as they happen, so of several deaths the one that made the launcher end the others comes first.
+/// The next event among those that are watched, waiting at most so many milliseconds (-1: for ever): what it
+/// is about, and its kind. The kernel lists events as they happen, so of several deaths the one that made the
+/// launcher end the others comes first.
 ///
 /// # Safety
 /// Called in the watching process alone.
@@ -168,18 +223,54 @@ unsafe fn next_event(poll: i32, patience: i64) -> Option<(u64, u32)> {
 const OVER: u64 = u64::MAX;
 const MAIL: u64 = u64::MAX - 1;
 
-/// Keeps the descriptor that has come with a message.
+/// Keeps the descriptor that has come with a message. Returns the exit status that has come instead, if one
+/// has.
 ///
 /// # Safety
 /// Called in the watching process alone.
-unsafe fn keep_mail() {
-    let mut byte = 0u8;
-    let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+unsafe fn keep_mail() -> Option<i32> {
+    let mut bytes = [0u8; 4];
+    let mut part = libc::iovec { iov_base: (&raw mut bytes).cast(), iov_len: bytes.len() };
     let header = libc::cmsghdr { cmsg_len: 0, cmsg_level: 0, cmsg_type: 0 };
     let mut parcel = Parcel { header, descriptor: -1 };
     let mut message = message(&mut parcel, &mut part);
     // SAFETY: all that the message points to is here.
-    unsafe { libc::syscall(libc::SYS_recvmsg, MAIL_FD, &raw mut message, libc::MSG_DONTWAIT) };
+    let length = unsafe { libc::syscall(libc::SYS_recvmsg, MAIL_FD, &raw mut message, libc::MSG_DONTWAIT) };
+    (length == 4).then_some(i32::from_ne_bytes(bytes))
+}
+
+/// Has these processes end with an exit status.
+///
+/// # Safety
+/// Called in the watching process alone.
+unsafe fn end_with(fds: &[i32], status: i32) {
+    /// What the kernel reads of a signal that carries a value.
+    #[repr(C)]
+    struct Queued {
+        signal: i32,
+        errno: i32,
+        code: i32,
+        pad: i32,
+        pid: i32,
+        uid: u32,
+        value: usize,
+        rest: [u64; 12],
+    }
+    let value = ENDS_WITH | (status as usize & 0xff);
+    let queued = Queued {
+        signal: libc::SIGTERM,
+        errno: 0,
+        code: libc::SI_QUEUE,
+        pad: 0,
+        pid: 0,
+        uid: 0,
+        value,
+        rest: [0; 12],
+    };
+    for fd in fds {
+        // SAFETY: a structure of the kernel's layout and size, which it reads.
+        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, *fd, libc::SIGTERM, &raw const queued, 0) };
+    }
 }
 
 /// The watching process: system calls on memory that was there before it began, nothing else.
@@ -189,7 +280,8 @@ fn wait(pipe: i32, watched: &[Watched], texts: &[String], fds: &mut [i32], (mail
         libc::syscall(libc::SYS_setsid);
         // First away from where they go.
         let free = |fd: i32| libc::syscall(libc::SYS_fcntl, fd, libc::F_DUPFD, OWN_FD + 1) as i32;
-        for (fd, place) in [free(pipe), free(mailbox), free(own)].into_iter().zip([PIPE_FD, MAIL_FD, OWN_FD]) {
+        for (fd, place) in [free(pipe), free(mailbox), free(own)].into_iter().zip([PIPE_FD, MAIL_FD, OWN_FD])
+        {
             libc::syscall(libc::SYS_close, place);
             libc::syscall(libc::SYS_dup2, fd, place);
         }
@@ -215,7 +307,7 @@ fn wait(pipe: i32, watched: &[Watched], texts: &[String], fds: &mut [i32], (mail
             }
             alive += u32::from(add(*fd, index, once));
         }
-        let mut patience = -1;
+        let (mut patience, mut status) = (-1, None);
         let dead = loop {
             if gone.is_some() {
                 break gone;
@@ -223,7 +315,7 @@ fn wait(pipe: i32, watched: &[Watched], texts: &[String], fds: &mut [i32], (mail
             match next_event(poll, patience) {
                 None if patience < 0 => {}
                 None => break None,
-                Some((MAIL, _)) => keep_mail(),
+                Some((MAIL, _)) => status = keep_mail().or(status),
                 // Its own process has died, which closes the pipe a little before the system tells.
                 Some((OVER, kind)) if kind & libc::EPOLLIN as u32 == 0 => patience = GRACE_MS,
                 Some((OVER, _)) => break None,
@@ -233,12 +325,32 @@ fn wait(pipe: i32, watched: &[Watched], texts: &[String], fds: &mut [i32], (mail
                 }
             }
         };
+        // A process may die before its mail is read, or before it is watched. Each has sent two at most.
+        for _ in 0..2 * watched.len() {
+            status = keep_mail().or(status);
+        }
         if let Some(text) = dead.and_then(|index| texts.get(index as usize)) {
             libc::syscall(libc::SYS_write, 2, text.as_ptr(), text.len());
-            // The launcher may act now; it waits until nobody can write any more. What came by mail lies behind the rest.
+            // Launchers that put statuses together bit by bit would make another of it, were the others
+            // killed.
+            if let Some(status) = status {
+                end_with(fds, status);
+                while alive > 0
+                    && let Some((other, _)) = next_event(poll, GRACE_MS)
+                {
+                    alive -= u32::from(other < MAIL);
+                }
+                // Hydra takes a connection that closes before it has collected its process for the status 1.
+                // It collects when it has read all that was written.
+                libc::syscall(libc::SYS_close, 2);
+                next_event(poll, COLLECTING_MS);
+            }
+            // The launcher may act now; it waits until nobody can write any more. What came by mail lies
+            // behind the rest.
             let last = fds.iter().copied().fold(OWN_FD, i32::max);
             libc::syscall(libc::SYS_close_range, last + 1, u32::MAX, 0);
-            for (_, place) in [(mailbox, MAIL_FD), (own, OWN_FD)].into_iter().filter(|(given, _)| *given >= 0) {
+            for (_, place) in [(mailbox, MAIL_FD), (own, OWN_FD)].into_iter().filter(|(given, _)| *given >= 0)
+            {
                 libc::syscall(libc::SYS_close, place);
             }
             while alive > 0
@@ -247,7 +359,13 @@ fn wait(pipe: i32, watched: &[Watched], texts: &[String], fds: &mut [i32], (mail
                 alive -= u32::from(other < MAIL);
             }
             for fd in fds.iter() {
-                libc::syscall(libc::SYS_pidfd_send_signal, *fd, libc::SIGKILL, std::ptr::null::<libc::siginfo_t>(), 0);
+                libc::syscall(
+                    libc::SYS_pidfd_send_signal,
+                    *fd,
+                    libc::SIGKILL,
+                    std::ptr::null::<libc::siginfo_t>(),
+                    0,
+                );
             }
         }
         loop {
@@ -275,7 +393,10 @@ mod tests {
         let _one = ONE.lock();
         let mut child = std::process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();
-        watch(vec![Watched { pid: child.id() as i32, text: "what is said of a process that had died".into() }]);
+        watch(vec![Watched {
+            pid: child.id() as i32,
+            text: "what is said of a process that had died".into(),
+        }]);
         let watcher = WATCHER.load(Relaxed);
         let start = std::time::Instant::now();
         while alive(watcher) {

@@ -1,7 +1,8 @@
-//! A model in Aspen, walked by all ranks: what `xsim aspen generate` writes as a program, without the program.
+//! A model in Aspen, walked by all ranks: what `xsim aspen generate` writes as a program, without the
+//! program.
 //!
-//! All ranks share the plan. Where a rank is in it is one number, its place in the plan with all loops unrolled, so that loops within loops
-//! cost a rank nothing.
+//! All ranks share the plan. Where a rank is in it is one number, its place in the plan with all loops
+//! unrolled, so that loops within loops cost a rank nothing.
 
 use crate::call::{Answer, Call, Collective, Envelope, Requests, Wait};
 use crate::workload::{Caller, Workload};
@@ -85,14 +86,19 @@ impl Walk {
                 Part::Repeat(times, parts) => {
                     let inner = self.block(parts)?;
                     let length = inner.length.checked_mul(*times).filter(|&length| length < 1 << 63);
-                    let length =
-                        length.ok_or_else(|| AspenError::new("a rank would do more than 2^63 steps: a smaller number helps (--param)"))?;
+                    let length = length.ok_or_else(|| {
+                        AspenError::new(
+                            "a rank would do more than 2^63 steps: a smaller number helps (--param)",
+                        )
+                    })?;
                     (Item::Repeat(inner), length)
                 }
                 Part::Compute(seconds) => {
                     let span = Span::from_seconds(*seconds);
                     let span = span.ok_or_else(|| {
-                        AspenError::new(format!("a rank would compute for {seconds} seconds at a time, longer than virtual time"))
+                        AspenError::new(format!(
+                            "a rank would compute for {seconds} seconds at a time, longer than virtual time"
+                        ))
                     })?;
                     (self.action(Action::Compute(span)), 1)
                 }
@@ -118,10 +124,14 @@ impl Walk {
     fn communication(&self, step: &Step) -> Result<Action, AspenError> {
         let exchange = || Exchange::new(step, self.ranks.into());
         Ok(match step.pattern {
-            Pattern::Collective(which, operation) => Action::Collective(collective(which, operation, step.bytes())),
+            Pattern::Collective(which, operation) => {
+                Action::Collective(collective(which, operation, step.bytes()))
+            }
             Pattern::Sweep(_) => Action::Sweep(exchange()?),
             Pattern::Random => Action::Random(*step),
-            Pattern::Neighbors(_) | Pattern::Shift { .. } | Pattern::Unaddressed => Action::Exchange(exchange()?),
+            Pattern::Neighbors(_) | Pattern::Shift { .. } | Pattern::Unaddressed => {
+                Action::Exchange(exchange()?)
+            }
         })
     }
 
@@ -145,14 +155,18 @@ impl Walk {
 
     /// To whom a rank sends in a random step, if not to itself.
     fn drawn(&self, step: &Step, draw: u32, rank: u32) -> Option<u32> {
-        step.sends(rank.into(), self.ranks.into(), None, draw.into()).first().map(|message| message.peer as u32)
+        step.sends(rank.into(), self.ranks.into(), None, draw.into())
+            .first()
+            .map(|message| message.peer as u32)
     }
 
-    /// How many messages a rank gets in a random step. O(ranks) once a step.
+    /// Returns how many messages a rank gets in a random step. O(ranks) once a step.
     fn expected(&mut self, step: &Step, draw: u32, rank: u32) -> u32 {
         if !self.draws.iter().any(|known| known.number == draw) {
             let mut expected = vec![0; self.ranks as usize];
-            (0..self.ranks).filter_map(|from| self.drawn(step, draw, from)).for_each(|to| expected[to as usize] += 1);
+            (0..self.ranks)
+                .filter_map(|from| self.drawn(step, draw, from))
+                .for_each(|to| expected[to as usize] += 1);
             self.draws.retain(|known| known.number + 1 >= draw);
             self.draws.push(Draw { number: draw, expected });
         }
@@ -227,7 +241,9 @@ fn swept(exchange: &Exchange, rank: u32, calls: &mut u32) -> Option<Call> {
         let call = match (sends, direction) {
             (2.., _) => return None,
             (_, direction) if direction == exchange.len() => Some(finish()),
-            (0, direction) => exchange.receives(rank, direction).map(|message| receive(message, direction as u32)),
+            (0, direction) => {
+                exchange.receives(rank, direction).map(|message| receive(message, direction as u32))
+            }
             (_, direction) => exchange.sends(rank, direction).map(|message| send(message, direction as u32)),
         };
         if call.is_some() {
@@ -289,7 +305,9 @@ impl Workload for Walk {
                 Action::Exchange(exchange) => exchanged(exchange, rank, calls),
                 Action::Sweep(exchange) => swept(exchange, rank, calls),
                 Action::Compute(span) => once(calls, || Call::Compute(*span)),
-                Action::Collective(collective) => once(calls, || Call::Collective(Box::new(collective.clone()))),
+                Action::Collective(collective) => {
+                    once(calls, || Call::Collective(Box::new(collective.clone())))
+                }
                 &Action::Random(step) => self.random(step, rank, cursor),
             };
             match call {

@@ -1,15 +1,15 @@
 //! What a rank without a program calls.
 
 use engine::Span;
-use mpi::charging::Course;
 use mpi::collective::Reducing;
 use mpi::p2p::SendMode;
+use mpi::ranks::effort::Course;
 use mpi::schedule::{Blocks, Kind};
 use std::rc::Rc;
 
-/// What a rank does next. Messages are `bytes` long. Communicators are numbered as the rank made them, from [`Call::WORLD`] on, those that it
-/// got none of left out; requests as the workload likes: a rank has room for as many as the greatest of its open ones says, so that small
-/// numbers that come again are best.
+/// The next step of a rank. Messages are `bytes` long. Communicators are numbered as the rank made them, from
+/// [`Call::WORLD`] on, those that it got none of left out; requests as the workload likes: a rank has room
+/// for as many as the greatest of its open ones says, so that small numbers that come again are best.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Call {
     /// `MPI_Send`, or one of its modes.
@@ -50,8 +50,8 @@ pub enum Call {
     Dup(u32),
     /// `MPI_Comm_split` of a communicator, with color and key.
     Split(u32, i32, i32),
-    /// `MPI_Comm_create_group` within a communicator, of these members (all ranks of the run counted) in this order, with a tag; without a communicator
-    /// `MPI_Comm_create_from_group`.
+    /// `MPI_Comm_create_group` within a communicator, of these members (all ranks of the run counted) in this
+    /// order, with a tag; without a communicator `MPI_Comm_create_from_group`.
     Group(Option<u32>, Rc<[u32]>, i32),
     /// A communicator with a process topology is made of one.
     Neighborhood(u32, Box<Neighborhood>),
@@ -109,18 +109,21 @@ pub struct Message {
 }
 
 impl Message {
-    /// What the call does to those that were started in a row before it; all that are no messages end the row.
+    /// Returns what the call does to those that were started in a row before it; all that are no messages end
+    /// the row.
     #[inline]
     pub(crate) fn course(&self) -> Course {
         match self.what {
-            What::Send(SendMode::Standard | SendMode::Ready) | What::Isend(SendMode::Standard | SendMode::Ready, _) => Course::Starts,
+            What::Send(SendMode::Standard | SendMode::Ready)
+            | What::Isend(SendMode::Standard | SendMode::Ready, _) => Course::Starts,
             What::Irecv(_) => Course::Posts,
             _ => Course::Ends,
         }
     }
 }
 
-/// Messages that follow one another and differ in whom they are with, in tag, length and the number of their request.
+/// Messages that follow one another and differ in whom they are with, in tag, length and the number of their
+/// request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Series {
     /// The number of their function.
@@ -170,7 +173,8 @@ pub struct Start {
     pub number: u32,
 }
 
-/// Calls that follow one another: messages in one communicator that are started, and then all waited for. Nothing else of the rank is open meanwhile.
+/// Calls that follow one another: messages in one communicator that are started, and then all waited for.
+/// Nothing else of the rank is open meanwhile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Volley {
     /// The messages; whom these are with is not told here ([`Workload::volley`](crate::Workload::volley)).
@@ -183,7 +187,8 @@ pub struct Volley {
     pub sends: u16,
     /// The number of the function of the last call.
     pub function: u16,
-    /// How many requests it waits for, whose numbers are those below; `None` where it is an `MPI_Recv`, whose message is the last one.
+    /// The number of requests that it waits for, whose numbers are those below; `None` where it is an
+    /// `MPI_Recv`, whose message is the last one.
     pub requests: Option<u32>,
 }
 
@@ -192,7 +197,7 @@ pub struct Volley {
 pub struct Awaited {
     /// Their numbers.
     pub numbers: Rc<[u32]>,
-    /// Whether these are 0, 1, 2, ...
+    /// `true` if these are 0, 1, 2, ...
     pub counts_up: bool,
 }
 
@@ -229,7 +234,8 @@ pub struct Exchange {
     pub to: Envelope,
     /// What is received.
     pub from: Envelope,
-    /// Whether it has one buffer (`MPI_Sendrecv_replace`), so that the payload leaves before the receive is posted.
+    /// `true` if it has one buffer (`MPI_Sendrecv_replace`), so that the payload leaves before the receive is
+    /// posted.
     pub replaces: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Several replays at once on one machine: each job's ranks are a world of their own, and meet those of others in the network alone.
+//! Several replays at once on one machine: each job's ranks are a world of their own, and meet those of
+//! others in the network alone.
 
 use crate::call::{Answer, Awaited, Call, Message, Partners, Series, Start, Volley};
 use crate::replay::{Comparison, Cursor, Replay};
@@ -39,7 +40,8 @@ pub struct Place {
     cursor: Cursor,
 }
 
-/// Jobs whose ranks are numbered one job's behind the other's, in a run that begins with as many worlds ([`mpi::Setup::worlds`]).
+/// Jobs whose ranks are numbered one job's behind the other's, in a run that begins with as many worlds
+/// ([`mpi::Setup::worlds`]).
 pub struct Jobs<'t> {
     jobs: Vec<Job<'t>>,
     names: &'static [&'static str],
@@ -80,7 +82,8 @@ impl<'t> Jobs<'t> {
     }
 
     /// All begin from the start; with a number that job alone, while the others' ranks end at once.
-    // The machine and all places on it stay as they are, so that nothing but the others' messages makes a difference.
+    // The machine and all places on it stay as they are, so that nothing but the others' messages makes a
+    // difference.
     pub fn restart(&mut self, only: Option<usize>) {
         self.only = only;
         self.jobs.iter_mut().for_each(|job| job.replay.restart(job.begins));
@@ -105,7 +108,8 @@ impl<'t> Jobs<'t> {
         Some(all)
     }
 
-    /// What was found of each on all processes, on process 0, if clocks were compared. All call it after the run.
+    /// Returns what was found of each on all processes, on process 0, if clocks were compared. All call it
+    /// after the run.
     pub fn comparisons(&self, mpi: &Mpi) -> Vec<Comparison> {
         self.jobs.iter().filter_map(|job| job.replay.comparison(mpi)).collect()
     }
@@ -161,7 +165,12 @@ impl Workload for Jobs<'_> {
         (place.job as usize).checked_sub(1).is_some_and(|job| self.jobs[job].replay.has_volley(&place.cursor))
     }
 
-    fn volley(&self, place: &Place, with: impl FnOnce(u32) -> Option<[Partners; 2]>, others: &mut [u32; MOST]) -> Option<Rc<Volley>> {
+    fn volley(
+        &self,
+        place: &Place,
+        with: impl FnOnce(u32) -> Option<[Partners; 2]>,
+        others: &mut [u32; MOST],
+    ) -> Option<Rc<Volley>> {
         self.jobs[(place.job as usize).checked_sub(1)?].replay.volley(&place.cursor, with, others)
     }
 
@@ -199,6 +208,11 @@ impl Workload for Jobs<'_> {
     fn place(&self, place: &Place) -> String {
         let Some(job) = (place.job as usize).checked_sub(1) else { return String::new() };
         let Job { name, replay, first, ranks, .. } = &self.jobs[job];
-        format!("{} in job {} ({name}, whose ranks are {first} to {} here)", replay.place(&place.cursor), job + 1, first + ranks - 1)
+        format!(
+            "{} in job {} ({name}, whose ranks are {first} to {} here)",
+            replay.place(&place.cursor),
+            job + 1,
+            first + ranks - 1
+        )
     }
 }

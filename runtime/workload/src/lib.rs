@@ -1,21 +1,27 @@
 //! Ranks without a program: state machines that call MPI.
 //!
-//! A [`Workload`] says what each rank calls next; [`Machines`] makes the calls, through the same matching, collectives and networks as
-//! programs do, and with messages that have lengths and no bytes. A rank has no stack: what it is blocked in is a word, so that a million
-//! ranks take little more than a million clocks. Workloads are models in Aspen ([`Walk`]) and recorded runs ([`Replay`]).
+//! A [`Workload`] says what each rank calls next; [`Machines`] makes the calls, through the same matching,
+//! collectives and networks as programs do, and with messages that have lengths and no bytes. A rank has no
+//! stack: what it is blocked in is a word, so that a million ranks take little more than a million clocks.
+//! Workloads are models in Aspen ([`Walk`]) and recorded runs ([`Replay`]).
 //!
-//! Its run has no payloads (`Messages::payloads`): a message is a length. Buffers have no address there, and a buffer without memory is neither copied
-//! nor packed, so that a message of any length takes the way of a short plain one. Collectives are told sizes alone (`collective::Lengths`) and take the
-//! way of all others, which asks for no more until it moves bytes: the data plane is left out, and agents have no buffers. What such a rank does happens
-//! at the picosecond at which a program's would (`tests/aspen_run.rs` and `tests/replay.rs` compare them).
+//! Its run has no payloads (`Messages::payloads`): a message is a length. Buffers have no address there, and
+//! a buffer without memory is neither copied nor packed, so that a message of any length takes the way of a
+//! short plain one. Collectives are told sizes alone (`collective::Lengths`) and take the way of all others,
+//! which asks for no more until it moves bytes: the data plane is left out, and agents have no buffers. What
+//! such a rank does happens at the picosecond at which a program's would (`tests/aspen_run.rs` and
+//! `tests/replay.rs` compare them).
 //!
-//! Most calls are messages. A workload that knows that a rank's next one is says so ([`Workload::message`]), and those that follow one another are made
-//! with one look at the world, and so are waits for all of a rank's requests; those that are alike ([`Workload::series`]) are started and held as those of a
-//! program are (`message/batch.rs`). Those that are waited for as soon as they are started ([`Workload::volley`]) are made as one, with their wait, and without a
-//! request for any of them (`message/volley.rs`). All other calls, and all of them where recorders listen, go one by one.
+//! Most calls are messages. A workload that knows that a rank's next one is says so ([`Workload::message`]),
+//! and those that follow one another are made with one look at the world, and so are waits for all of a
+//! rank's requests; those that are alike ([`Workload::series`]) are started and held as those of a program
+//! are (`message/batch.rs`). Those that are waited for as soon as they are started ([`Workload::volley`]) are
+//! made as one, with their wait, and without a request for any of them (`message/volley.rs`). All other
+//! calls, and all of them where recorders listen, go one by one.
 //!
-//! A replay makes of each different call of a trace once what it is to a rank, with the numbers that differ between ranks as places in columns, and
-//! lays loops out as steps; a rank's cursor is a place among these and the turns left of the loops around it.
+//! A replay makes of each different call of a trace once what it is to a rank, with the numbers that differ
+//! between ranks as places in columns, and lays loops out as steps; a rank's cursor is a place among these
+//! and the turns left of the loops around it.
 
 mod aspen;
 mod call;
@@ -29,8 +35,8 @@ mod workload;
 
 pub use aspen::Walk;
 pub use call::{
-    Answer, Awaited, Call, Collective, Envelope, Exchange, Message, Neighborhood, Partners, Requests, Series, Start, Starts, Volley, Wait,
-    What,
+    Answer, Awaited, Call, Collective, Envelope, Exchange, Message, Neighborhood, Partners, Requests, Series,
+    Start, Starts, Volley, Wait, What,
 };
 pub use function::{Function, NAMES};
 pub use jobs::{Job, Jobs};

@@ -15,13 +15,13 @@ use crate::workload::{Caller, Known, Workload, handle_of};
 use engine::{Span, Time};
 use listening::{Listening, Made};
 use mpi::call::failure::Stop;
-use mpi::charging::Course;
 use mpi::collective::Lengths;
 use mpi::collective::mode::ENDED;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::handle::{REQUEST_NULL, REQUEST_SENT};
 use mpi::p2p::{Buffer, Peer, SendMode};
 use mpi::progress::{self, Ending};
+use mpi::ranks::effort::Course;
 use mpi::remote::block::Block;
 use mpi::runner::{Outcome, Runner};
 use mpi::world::Phase;
@@ -78,7 +78,15 @@ struct Machine<C> {
 
 impl<C: Default> Default for Machine<C> {
     fn default() -> Machine<C> {
-        Machine { cursor: C::default(), entered: Time::ZERO, word: 0, list: NONE, blocked: Blocked::default(), function: 0, comms: None }
+        Machine {
+            cursor: C::default(),
+            entered: Time::ZERO,
+            word: 0,
+            list: NONE,
+            blocked: Blocked::default(),
+            function: 0,
+            comms: None,
+        }
     }
 }
 
@@ -89,7 +97,7 @@ enum Begun {
 }
 
 impl Begun {
-    /// What a first half answers that has a word for the second only if it waits.
+    /// Returns what a first half answers that has a word for the second only if it waits.
     fn waiting(blocked: Blocked, word: Option<usize>) -> Begun {
         word.map_or(Begun::Done(Answer::Done), |word| Begun::Blocks(blocked, word))
     }
@@ -120,7 +128,7 @@ impl<'m, W: Workload> Machines<'m, W> {
     pub fn new(mpi: &'m Mpi, workload: W) -> Machines<'m, W> {
         let (first, local) = {
             let world = mpi.world();
-            (world.messages.first, world.messages.local)
+            (world.messages.ranks().first(), world.messages.ranks().local())
         };
         let machines = Block::new(first, local);
         Machines {
@@ -137,8 +145,8 @@ impl<'m, W: Workload> Machines<'m, W> {
         }
     }
 
-    /// Runs them to their end; `tick` as for [`progress::run`]. A call that fails ends the run, and is told: by its own process, as what a
-    /// program prints is, where there are several.
+    /// Runs them to their end; `tick` as for [`progress::run`]. A call that fails ends the run, and is told:
+    /// by its own process, as what a program prints is, where there are several.
     pub fn run(&mut self, tick: &mut dyn FnMut(&World)) -> Ending {
         let mpi = self.mpi;
         let mut ending = progress::run(mpi, self, tick);
@@ -158,7 +166,7 @@ impl<'m, W: Workload> Machines<'m, W> {
         self.listening.take().map_or_else(Found::default, |listening| listening.end(self.mpi))
     }
 
-    /// How often a rank went on.
+    /// Returns how often a rank went on.
     pub fn resumed(&self) -> u64 {
         self.resumed
     }
@@ -173,10 +181,10 @@ impl<'m, W: Workload> Machines<'m, W> {
         let mut answer = match self.machines[at].blocked {
             Blocked::Unborn => {
                 let mut world = self.mpi.world();
-                world.messages.set_phase(rank, Phase::Active);
-                world.messages.ranks[rank as usize].clock = self.workload.begins_at(rank);
+                world.messages.ranks_mut()[rank].phase = Phase::Active;
+                world.messages.ranks_mut()[rank].clock = self.workload.begins_at(rank);
                 if let Some(function) = self.workload.begins_with() {
-                    world.messages.leave_call(function, Time::ZERO);
+                    world.messages.ranks_mut().leave_call(function, Time::ZERO);
                 }
                 Answer::Done
             }
@@ -196,7 +204,9 @@ impl<'m, W: Workload> Machines<'m, W> {
                     }
                     Row::Waits(function, entered, requests) => {
                         (self.machines[at].entered, self.machines[at].function) = (entered, function);
-                        if let Begun::Blocks(blocked, word) = self.begin_completing(rank, Wait::All, requests)? {
+                        if let Begun::Blocks(blocked, word) =
+                            self.begin_completing(rank, Wait::All, requests)?
+                        {
                             (self.machines[at].blocked, self.machines[at].word) = (blocked, word);
                             return Ok(Outcome::Blocked);
                         }
@@ -217,14 +227,14 @@ impl<'m, W: Workload> Machines<'m, W> {
                 }
             }
             let (computed, call) = self.ask(rank, &answer);
-            self.mpi.world().messages.compute(rank, computed);
+            self.mpi.world().messages.ranks_mut().charge(rank, computed);
             let Some(function) = self.workload.function(&self.machines[at].cursor, &call) else {
                 answer = Answer::Done;
                 match call {
-                    Call::Compute(span) => self.mpi.world().messages.compute(rank, span),
+                    Call::Compute(span) => self.mpi.world().messages.ranks_mut().charge(rank, span),
                     Call::Fail(why) => return Err(Failure::new(ErrorClass::OTHER, why.into_string())),
                     Call::End => {
-                        self.mpi.world().messages.set_phase(rank, Phase::Finalized);
+                        self.mpi.world().messages.ranks_mut()[rank].phase = Phase::Finalized;
                         return Ok(Outcome::Finished { status: 0 });
                     }
                     _ => {}
@@ -233,7 +243,8 @@ impl<'m, W: Workload> Machines<'m, W> {
             };
             {
                 let mut world = self.mpi.world();
-                let (entered, ordinary) = world.enter_call(function, call.message().map_or(Course::Ends, |message| message.course()));
+                let (entered, ordinary) = world
+                    .enter_call(function, call.message().map_or(Course::Ends, |message| message.course()));
                 (self.machines[at].entered, self.machines[at].function) = (entered, function);
                 if !ordinary && let Some(Stop::Ends(status)) = world.must_stop() {
                     return Ok(Outcome::Finished { status });
@@ -257,20 +268,24 @@ impl<'m, W: Workload> Machines<'m, W> {
         }
     }
 
-    /// What a rank calls next, and computes before.
+    /// Returns what a rank calls next, and computes before.
     #[inline]
     fn ask(&mut self, rank: u32, answer: &Answer) -> (Span, Call) {
         let world = self.mpi.world();
         let Machine { cursor, comms, .. } = &mut self.machines[rank as usize];
         let made = comms.as_ref().map_or(&[][..], |comms| comms.as_slice());
         let knows = Known::Made(&world.objects.comms, made);
-        self.workload.next(&Caller { rank, clock: world.messages.clock(rank), knows, first: 0 }, cursor, answer)
+        self.workload.next(
+            &Caller { rank, clock: world.messages.clock(rank), knows, first: 0 },
+            cursor,
+            answer,
+        )
     }
 
     fn leave(&mut self, rank: u32) {
         let Machine { function, entered, .. } = self.machines[rank as usize];
         let mut world = self.mpi.world();
-        world.messages.leave_call(function, entered);
+        world.messages.ranks_mut().leave_call(function, entered);
         if let Some(listening) = &mut self.listening {
             listening.returned(&mut world);
         }
@@ -280,9 +295,19 @@ impl<'m, W: Workload> Machines<'m, W> {
     fn tell_entered(&mut self, rank: u32, call: &Call) {
         let Machine { cursor, function, entered, .. } = &self.machines[rank as usize];
         let site = self.workload.site(cursor);
-        let comm = if let Call::Collective(collective) = call { Some(self.comm(rank, collective.comm)) } else { None };
+        let comm = match call {
+            Call::Collective(collective) | Call::Icollective(collective, _) => {
+                Some(self.comm(rank, collective.comm))
+            }
+            _ => None,
+        };
         let mut world = self.mpi.world();
-        let made = Made { function: *function, name: world.messages.function_of(rank), site, entered: *entered };
+        let made = Made {
+            function: *function,
+            name: world.messages.ranks().function_of(rank),
+            site,
+            entered: *entered,
+        };
         let Some(listening) = &mut self.listening else { return };
         listening.site(site, || self.workload.site_name(site));
         listening.entered(&mut world, call, comm, made);
@@ -295,10 +320,13 @@ impl<'m, W: Workload> Machines<'m, W> {
             return self.begin_message(rank, message);
         }
         match call {
-            Call::Send(..) | Call::Isend(..) | Call::Recv(_) | Call::Irecv(..) => unreachable!("it is a message"),
+            Call::Send(..) | Call::Isend(..) | Call::Recv(_) | Call::Irecv(..) => {
+                unreachable!("it is a message")
+            }
             Call::SendReceive(exchange) => self.begin_exchange(rank, &exchange),
             Call::IsendReceive(exchange, number) => {
-                let ((sent, to), (received, from)) = (self.message(rank, &exchange.to), self.message(rank, &exchange.from));
+                let ((sent, to), (received, from)) =
+                    (self.message(rank, &exchange.to), self.message(rank, &exchange.from));
                 let request = mpi.isend_receive(sent, to, received, from, exchange.replaces)?;
                 self.open(rank, number, request)
             }
@@ -306,7 +334,10 @@ impl<'m, W: Workload> Machines<'m, W> {
             Call::Mprobe(envelope, number) => self.begin_probing(rank, envelope, Some(number)),
             Call::Mrecv(number, bytes) => {
                 let (buffer, message) = self.probed(rank, number, bytes);
-                Ok(Begun::waiting(Blocked::Receive, mpi.begin_matched_receive(buffer, message)?.map(|node| node as usize)))
+                Ok(Begun::waiting(
+                    Blocked::Receive,
+                    mpi.begin_matched_receive(buffer, message)?.map(|node| node as usize),
+                ))
             }
             Call::Imrecv(message, bytes, number) => {
                 let (buffer, message) = self.probed(rank, message, bytes);
@@ -331,7 +362,8 @@ impl<'m, W: Workload> Machines<'m, W> {
             }
             Call::PersistentCollective(collective, number) => {
                 let lengths = self.lengths(rank, *collective);
-                let request = mpi.persistent_collective(lengths.comm, move |mpi| mpi.start_lengths(&lengths))?;
+                let request =
+                    mpi.persistent_collective(lengths.comm, move |mpi| mpi.start_lengths(&lengths))?;
                 self.open(rank, number, request)
             }
             Call::Start(number) => {
@@ -345,7 +377,7 @@ impl<'m, W: Workload> Machines<'m, W> {
             Call::FreeComm(comm) => self.free_comm(rank, comm),
             Call::Local | Call::Compute(_) | Call::Fail(_) => DONE,
             Call::End => {
-                mpi.world().messages.set_phase(rank, Phase::Finalized);
+                mpi.world().messages.ranks_mut()[rank].phase = Phase::Finalized;
                 DONE
             }
         }
@@ -355,7 +387,9 @@ impl<'m, W: Workload> Machines<'m, W> {
         let Machine { list, comms, .. } = &mut self.machines[rank as usize];
         let made = comms.as_ref().map_or(&[][..], |comms| comms.as_slice());
         let started = start(&mut self.mpi.world(), &mut self.lists, (list, made), message)?;
-        Ok(self.halt(started)?.map_or(Begun::Done(Answer::Done), |(blocked, word)| Begun::Blocks(blocked, word)))
+        Ok(self
+            .halt(started)?
+            .map_or(Begun::Done(Answer::Done), |(blocked, word)| Begun::Blocks(blocked, word)))
     }
 
     /// The first half of `MPI_Probe` and, with a number for the message, of `MPI_Mprobe`.
@@ -422,7 +456,8 @@ impl<'m, W: Workload> Machines<'m, W> {
             Blocked::Receive => self.mpi.end_receive(word as u32).map(|()| Answer::Done)?,
             Blocked::Wait => self.mpi.end_wait(word).map(|_| Answer::Done)?,
             Blocked::Probe => {
-                let (envelope, message) = self.list(rank).probed.take().expect("what a rank waits for that probes");
+                let (envelope, message) =
+                    self.list(rank).probed.take().expect("what a rank waits for that probes");
                 self.end_probing(rank, envelope, message)?
             }
             Blocked::Complete(wait) => self.end_completing(rank, wait, word != 0)?,
@@ -459,7 +494,7 @@ impl<'m, W: Workload> Machines<'m, W> {
         let mut world = self.mpi.world();
         // What it started before has happened.
         world.messages.flush_batch();
-        let (name, at) = (world.messages.function_of(rank), world.messages.clock(rank));
+        let (name, at) = (world.messages.ranks().function_of(rank), world.messages.clock(rank));
         let place = self.workload.place(&self.machines[rank as usize].cursor);
         self.failures.push(format!("rank {rank} at {at}: {name} failed: {}{place}", failure.text));
         world.set_abort(status);

@@ -1,10 +1,11 @@
-//! A recorded run once more, without the program: each rank makes the calls that a trace has of it (docs/traces.md), with the computation
-//! between them, on any machine.
+//! A recorded run once more, without the program: each rank makes the calls that a trace has of it
+//! (docs/reference/replay.md), with the computation between them, on any machine.
 //!
-//! What a call was told in the recording is kept: a receive from any source is one from the source that it had, a wait for any of several
-//! requests is one for those that were complete, a poll that found something waits for it, and one that found nothing is passed over.
-//! So a rank does what the program did with the answers that it got then, whatever the machine, and nothing has to be decided while it
-//! runs. Messages and collectives take their time on the machine of the replay.
+//! What a call was told in the recording is kept: a receive from any source is one from the source that it
+//! had, a wait for any of several requests is one for those that were complete, a poll that found something
+//! waits for it, and one that found nothing is passed over. So a rank does what the program did with the
+//! answers that it got then, whatever the machine, and nothing has to be decided while it runs. Messages and
+//! collectives take their time on the machine of the replay.
 
 mod arguments;
 mod collective;
@@ -21,7 +22,10 @@ mod volley;
 
 pub use comparison::Comparison;
 
-use crate::call::{Answer, Awaited, Call, Collective, Envelope, Exchange, Message, Partners, Requests, Series, Start, Volley, Wait};
+use crate::call::{
+    Answer, Awaited, Call, Collective, Envelope, Exchange, Message, Partners, Requests, Series, Start,
+    Volley, Wait,
+};
 use crate::workload::{Caller, Workload};
 use arguments::{Comm, Partner, Received};
 use collective::Reducer;
@@ -66,9 +70,10 @@ struct Made {
 /// How a trace is replayed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct How {
-    /// Whether receives and probes for any source or tag are decided anew, instead of as they were in the recording.
+    /// `true` if receives and probes for any source or tag are decided anew, instead of as they were in the
+    /// recording.
     pub decides: bool,
-    /// Whether clocks are compared with those of the recording.
+    /// `true` if clocks are compared with those of the recording.
     pub compares: bool,
 }
 
@@ -79,7 +84,7 @@ pub struct Replay<'t> {
     columns: Columns,
     clockwork: Clockwork<'t>,
     names: &'static [&'static str],
-    /// Whether nothing is computed between calls, and no clocks are compared.
+    /// `true` if nothing is computed between calls, and no clocks are compared.
     is_timeless: bool,
     /// The clocks of the recording, if these are compared.
     expected: Vec<Time>,
@@ -96,7 +101,8 @@ impl<'t> Replay<'t> {
     /// The replay of a trace by all its ranks.
     ///
     /// # Errors
-    /// A sentence with the rank, the call and its place, if there is a call that cannot be replayed; or what else cannot be.
+    /// A sentence with the rank, the call and its place, if there is a call that cannot be replayed; or what
+    /// else cannot be.
     pub fn new(trace: &'t Trace, How { decides, compares }: How) -> Result<Replay<'t>, String> {
         if trace.functions.len() >= MOST_FUNCTIONS {
             return Err(format!("the trace names {} functions, and MPI has fewer", trace.functions.len()));
@@ -128,7 +134,7 @@ impl<'t> Replay<'t> {
         })
     }
 
-    /// How many numbers its sites have, 0 among them.
+    /// Returns how many numbers its sites have, 0 among them.
     pub(crate) fn sites(&self) -> u32 {
         self.trace.sites.len() as u32 + 1
     }
@@ -156,7 +162,8 @@ impl<'t> Replay<'t> {
         self.names
     }
 
-    /// What was found on all processes, on process 0, if clocks were compared. All call it after the run.
+    /// Returns what was found on all processes, on process 0, if clocks were compared. All call it after the
+    /// run.
     pub fn comparison(&self, mpi: &Mpi) -> Option<Comparison> {
         if self.expected.is_empty() { None } else { self.comparison.together(mpi) }
     }
@@ -208,18 +215,26 @@ impl<'t> Replay<'t> {
         (self.number(cursor, count).max(0) as u64).saturating_mul(self.number(cursor, size).max(0) as u64)
     }
 
-    /// What a receive from any source, or of any tag, received: `None` if its status says nothing of a message.
+    /// Returns what a receive from any source, or of any tag, received: `None` if its status says nothing of
+    /// a message.
     fn received(&self, caller: &Caller, cursor: &Cursor, comm: u32, status: Received) -> Option<(i32, i32)> {
         let source = self.rank(caller, comm, self.number(cursor, status.source)).ok()?;
         (source >= 0).then(|| (source, self.number(cursor, status.tag) as i32))
     }
 
     /// A receive that blocks, or a probe, of the message that it had in the recording.
-    fn named(&self, caller: &Caller, cursor: &Cursor, partner: &Partner, status: Option<Received>) -> Result<Envelope, Refusal> {
+    fn named(
+        &self,
+        caller: &Caller,
+        cursor: &Cursor,
+        partner: &Partner,
+        status: Option<Received>,
+    ) -> Result<Envelope, Refusal> {
         let mut envelope = self.envelope(caller, cursor, partner)?;
         if is_open(&envelope)
             && !self.decides
-            && let Some((source, tag)) = status.and_then(|status| self.received(caller, cursor, envelope.comm, status))
+            && let Some((source, tag)) =
+                status.and_then(|status| self.received(caller, cursor, envelope.comm, status))
         {
             (envelope.peer, envelope.tag) = (source, tag);
         }
@@ -227,7 +242,13 @@ impl<'t> Replay<'t> {
     }
 
     /// A receive that is started, with the message that it got in the recording; `None` if it was cancelled.
-    fn posted(&self, caller: &Caller, cursor: &Cursor, partner: &Partner, slot: u32) -> Result<Option<Envelope>, Refusal> {
+    fn posted(
+        &self,
+        caller: &Caller,
+        cursor: &Cursor,
+        partner: &Partner,
+        slot: u32,
+    ) -> Result<Option<Envelope>, Refusal> {
         let mut envelope = self.envelope(caller, cursor, partner)?;
         if !(is_open(&envelope) && !self.decides || self.plan.cancels) {
             return Ok(Some(envelope));
@@ -262,7 +283,8 @@ impl<'t> Replay<'t> {
             Operation::Receive { from, status } => Call::Recv(self.named(caller, cursor, from, *status)?),
             Operation::Ireceive { from, request } => {
                 let slot = self.slot(cursor, *request);
-                self.posted(caller, cursor, from, slot)?.map_or(Call::Local, |envelope| Call::Irecv(envelope, slot))
+                self.posted(caller, cursor, from, slot)?
+                    .map_or(Call::Local, |envelope| Call::Irecv(envelope, slot))
             }
             Operation::Probe { flag, .. } if self.is_vain(cursor, *flag) => Call::Local,
             Operation::Probe { from, status, message, .. } => {
@@ -290,7 +312,9 @@ impl<'t> Replay<'t> {
                     Some(request) => {
                         let slot = self.slot(cursor, *request);
                         match self.posted(caller, cursor, from, slot)? {
-                            Some(from) => Call::IsendReceive(Box::new(Exchange { to, from, replaces: *replaces }), slot),
+                            Some(from) => {
+                                Call::IsendReceive(Box::new(Exchange { to, from, replaces: *replaces }), slot)
+                            }
                             None => Call::Isend(SendMode::Ready, to, slot),
                         }
                     }
@@ -313,7 +337,9 @@ impl<'t> Replay<'t> {
             }
             Operation::Start { requests } => self.start(caller, cursor, requests)?,
             Operation::FreeRequest { request } => {
-                let Some(slot) = request.map(|request| self.slot(cursor, request)) else { return Ok(Call::Local) };
+                let Some(slot) = request.map(|request| self.slot(cursor, request)) else {
+                    return Ok(Call::Local);
+                };
                 if let Some(made) = self.made.borrow_mut().get_mut(&caller.rank) {
                     made.persistent.retain(|&(known, _)| known != slot);
                 }
@@ -322,7 +348,9 @@ impl<'t> Replay<'t> {
             Operation::Collective(plan) => {
                 let collective = Box::new(self.collective(caller, cursor, plan)?);
                 match plan.request {
-                    Some(request) if plan.is_persistent => Call::PersistentCollective(collective, self.slot(cursor, request)),
+                    Some(request) if plan.is_persistent => {
+                        Call::PersistentCollective(collective, self.slot(cursor, request))
+                    }
                     Some(request) => Call::Icollective(collective, self.slot(cursor, request)),
                     None => Call::Collective(collective),
                 }
@@ -343,7 +371,7 @@ impl<'t> Replay<'t> {
         })
     }
 
-    /// Whether a poll found nothing.
+    /// Returns `true` if a poll found nothing.
     fn is_vain(&self, cursor: &Cursor, flag: Option<Cell>) -> bool {
         flag.is_some_and(|flag| self.number(cursor, flag) == 0)
     }
@@ -353,7 +381,9 @@ impl<'t> Replay<'t> {
         let one = |index: i64| -> Option<u32> {
             match requests {
                 Slots::Same(slots) => slots.get(usize::try_from(index).ok()?).copied(),
-                Slots::Each(cells) => (*cells.get(usize::try_from(index).ok()?)?).map(|cell| self.slot(cursor, cell)),
+                Slots::Each(cells) => {
+                    (*cells.get(usize::try_from(index).ok()?)?).map(|cell| self.slot(cursor, cell))
+                }
             }
         };
         let all = || -> Rc<[u32]> {
@@ -369,7 +399,9 @@ impl<'t> Replay<'t> {
                 index if index == i64::from(UNDEFINED) => return Call::Local,
                 index => one(index).into_iter().collect(),
             },
-            Completed::Some(indices) => indices.iter().filter_map(|&index| one(self.number(cursor, index))).collect(),
+            Completed::Some(indices) => {
+                indices.iter().filter_map(|&index| one(self.number(cursor, index))).collect()
+            }
         };
         let wait = if polls { Wait::Tested } else { Wait::All };
         if these.is_empty() { Call::Local } else { Call::Complete(wait, Requests::These(these)) }
@@ -380,14 +412,20 @@ impl<'t> Replay<'t> {
         for &request in requests {
             let slot = self.slot(cursor, request);
             let made = self.made.borrow();
-            let known = made.get(&caller.rank).and_then(|made| made.persistent.iter().find(|(known, _)| *known == slot));
+            let known = made
+                .get(&caller.rank)
+                .and_then(|made| made.persistent.iter().find(|(known, _)| *known == slot));
             let Some(&(_, call)) = known else {
                 calls.push(Call::Start(slot));
                 continue;
             };
             let started = match &self.plan.persistent[&call] {
-                Operation::Send { mode, to, .. } => Some(Call::Isend(*mode, self.envelope(caller, cursor, to)?, slot)),
-                Operation::Ireceive { from, .. } => self.posted(caller, cursor, from, slot)?.map(|envelope| Call::Irecv(envelope, slot)),
+                Operation::Send { mode, to, .. } => {
+                    Some(Call::Isend(*mode, self.envelope(caller, cursor, to)?, slot))
+                }
+                Operation::Ireceive { from, .. } => {
+                    self.posted(caller, cursor, from, slot)?.map(|envelope| Call::Irecv(envelope, slot))
+                }
                 _ => None,
             };
             calls.extend(started);
@@ -395,7 +433,12 @@ impl<'t> Replay<'t> {
         Ok(if calls.len() == 1 { calls.remove(0) } else { Call::Several(calls.into()) })
     }
 
-    fn collective(&self, caller: &Caller, cursor: &Cursor, plan: &collective::Collective) -> Result<Collective, Refusal> {
+    fn collective(
+        &self,
+        caller: &Caller,
+        cursor: &Cursor,
+        plan: &collective::Collective,
+    ) -> Result<Collective, Refusal> {
         let comm = self.comm(caller, cursor, plan.comm)?;
         let root = plan.root.map(|root| self.rank(caller, comm, self.number(cursor, root))).transpose()?;
         let (me, members) = match comm {
@@ -414,16 +457,31 @@ impl<'t> Replay<'t> {
             Reducer::Predefined(known) => known,
             Reducer::Function { op, element } => {
                 let slot = self.slot(cursor, op);
-                let is_ordered = self.made.borrow().get(&caller.rank).is_some_and(|made| made.ordered.contains(&slot));
-                Reducing::Function { commutative: !is_ordered, element: self.number(cursor, element).max(0) as u64 }
+                let is_ordered =
+                    self.made.borrow().get(&caller.rank).is_some_and(|made| made.ordered.contains(&slot));
+                Reducing::Function {
+                    commutative: !is_ordered,
+                    element: self.number(cursor, element).max(0) as u64,
+                }
             }
         }
     }
 
-    /// What the rank computes before its call, which is counted, on the way from the step behind the `last`; `polls` says whether it is a poll that found nothing.
+    /// Returns what the rank computes before its call, which is counted, on the way from the step behind the
+    /// `last`; `polls` says whether it is a poll that found nothing.
     #[inline(always)]
-    fn computed(&mut self, caller: &Caller, cursor: &mut Cursor, (last, call): (u32, u32), polls: bool) -> Span {
-        let span = self.clockwork.before(caller.rank, Passage { last, call, calls: cursor.calls, polls }, &self.plan);
+    fn computed(
+        &mut self,
+        caller: &Caller,
+        cursor: &mut Cursor,
+        (last, call): (u32, u32),
+        polls: bool,
+    ) -> Span {
+        let span = self.clockwork.before(
+            caller.rank,
+            Passage { last, call, calls: cursor.calls, polls },
+            &self.plan,
+        );
         if let Some(expected) = self.expected.get_mut(caller.rank as usize) {
             *expected = self.clockwork.ended(*expected);
         }
@@ -462,7 +520,7 @@ impl<'t> Replay<'t> {
     }
 }
 
-/// Whether a receive takes messages of several sources or tags.
+/// Returns `true` if a receive takes messages of several sources or tags.
 fn is_open(envelope: &Envelope) -> bool {
     envelope.peer == ANY_SOURCE || envelope.tag == ANY_TAG
 }
@@ -476,7 +534,9 @@ impl Workload for Replay<'_> {
             cursor.position = self.plan.begin(caller.rank);
         }
         let last = cursor.position.step;
-        let Some(call) = self.plan.next(&mut cursor.position, &self.columns) else { return (Span::ZERO, Call::End) };
+        let Some(call) = self.plan.next(&mut cursor.position, &self.columns) else {
+            return (Span::ZERO, Call::End);
+        };
         let flag = self.plan.operations[call as usize].flag();
         let span = self.computed(caller, cursor, (last, call), self.is_vain(cursor, flag));
         let ready = self.plan.ready[call as usize].as_ref();
@@ -530,8 +590,17 @@ impl Workload for Replay<'_> {
 
     // Where clocks are compared, each call is by itself.
     #[inline(always)]
-    fn volley(&self, cursor: &Cursor, with: impl FnOnce(u32) -> Option<[Partners; 2]>, others: &mut [u32; MOST]) -> Option<Rc<Volley>> {
-        let planned = self.plan.volleys.at(&cursor.position).filter(|_| cursor.calls > 0 && self.expected.is_empty())?;
+    fn volley(
+        &self,
+        cursor: &Cursor,
+        with: impl FnOnce(u32) -> Option<[Partners; 2]>,
+        others: &mut [u32; MOST],
+    ) -> Option<Rc<Volley>> {
+        let planned = self
+            .plan
+            .volleys
+            .at(&cursor.position)
+            .filter(|_| cursor.calls > 0 && self.expected.is_empty())?;
         let [sends, receives] = with(planned.volley.comm)?;
         for (other, (rank, sent)) in others.iter_mut().zip(&planned.others) {
             *other = self.partner(cursor, *rank, if *sent { &sends } else { &receives })?;
@@ -552,7 +621,11 @@ impl Workload for Replay<'_> {
         for lead in &planned.path {
             let last = cursor.position.step;
             let call = lead.pass(&mut cursor.position);
-            computed.push(clockwork.before(caller.rank, Passage { last, call, calls: cursor.calls, polls: false }, plan));
+            computed.push(clockwork.before(
+                caller.rank,
+                Passage { last, call, calls: cursor.calls, polls: false },
+                plan,
+            ));
             cursor.calls += 1;
         }
     }

@@ -17,7 +17,8 @@ pub(crate) struct Open {
     pub(crate) handles: Vec<usize>,
     /// Requests, by number, that the call in which the rank is names; `None` for all.
     pub(crate) asked: Option<Rc<[u32]>>,
-    /// Handles of messages that were probed and not received, by number; [`MESSAGE_NULL`] of numbers that are not used.
+    /// Handles of messages that were probed and not received, by number; [`MESSAGE_NULL`] of numbers that are
+    /// not used.
     pub(crate) messages: Vec<usize>,
     /// What a communicator gets as its topology that the rank makes a part of a grid's with (`MPI_Cart_sub`).
     pub(crate) part: Option<Cart>,
@@ -41,7 +42,8 @@ impl Open {
     pub(crate) fn take_message(&mut self, number: u32) -> usize {
         let place = self.messages.get_mut(number as usize);
         let handle = place.map_or(MESSAGE_NULL, |place| std::mem::replace(place, MESSAGE_NULL));
-        let used = self.messages.iter().rposition(|&handle| handle != MESSAGE_NULL).map_or(0, |last| last + 1);
+        let used =
+            self.messages.iter().rposition(|&handle| handle != MESSAGE_NULL).map_or(0, |last| last + 1);
         self.messages.truncate(used);
         handle
     }

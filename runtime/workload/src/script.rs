@@ -24,17 +24,21 @@ impl<'r, 't> Script<'r, 't, Replay<'t>> {
 
     /// The name of the function that the program called, when it made this call, the last one.
     pub fn function(&self, call: &Call) -> Option<&'static str> {
-        self.workload.function(&self.cursor, call).and_then(|function| self.workload.names().get(usize::from(function)).copied())
+        self.workload
+            .function(&self.cursor, call)
+            .and_then(|function| self.workload.names().get(usize::from(function)).copied())
     }
 }
 
 impl<'r, 't, W: Workload> Script<'r, 't, W> {
-    /// Of a rank of a workload, with what is known of the communicators that ranks make. Each rank has one, once.
+    /// Makes the script of a rank of a workload, with what is known of the communicators that ranks make.
+    /// Each rank has one, once.
     pub fn of(workload: &'r mut W, comms: &'t Comms, rank: u32) -> Script<'r, 't, W> {
         Script { workload, comms, rank, cursor: W::Cursor::default(), is_over: false }
     }
 
-    /// The next call, and what the rank computes before it; `None` behind the last. What it computes behind that comes with a [`Call::Local`].
+    /// The next call, and what the rank computes before it; `None` behind the last. What it computes behind
+    /// that comes with a [`Call::Local`].
     ///
     /// # Errors
     /// A sentence, if the workload does not say enough of it.
@@ -42,7 +46,8 @@ impl<'r, 't, W: Workload> Script<'r, 't, W> {
     pub fn next(&mut self) -> Result<Option<(Span, Call)>, String> {
         let mut computed = Span::ZERO;
         while !self.is_over {
-            let caller = Caller { rank: self.rank, clock: Time::ZERO, knows: Known::Recorded(self.comms), first: 0 };
+            let caller =
+                Caller { rank: self.rank, clock: Time::ZERO, knows: Known::Recorded(self.comms), first: 0 };
             let (before, call) = self.workload.next(&caller, &mut self.cursor, &Answer::Done);
             computed += before;
             match call {

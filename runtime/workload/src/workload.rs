@@ -30,14 +30,17 @@ pub(crate) enum Known<'a> {
 }
 
 impl Caller<'_> {
-    /// The rank in a communicator, and how many its messages can go to there; `None` where the rank has no such communicator.
+    /// The rank in a communicator, and how many its messages can go to there; `None` where the rank has no
+    /// such communicator.
     // Made are those of the mounted rank, which is the one that is asked.
     #[inline]
     pub fn position(&self, comm: u32) -> Option<(u32, u32)> {
         match self.knows {
             Known::Made(comms, made) => comms.position(handle_of(made, comm)),
             Known::Recorded(_) if comm == Call::SELF => Some((0, 1)),
-            Known::Recorded(comms) => comms.member(self.rank, comm - Call::SELF).map(|member| (member.rank, member.peers)),
+            Known::Recorded(comms) => {
+                comms.member(self.rank, comm - Call::SELF).map(|member| (member.rank, member.peers))
+            }
         }
     }
 
@@ -47,7 +50,7 @@ impl Caller<'_> {
         Caller { rank: self.rank - first, first, ..*self }
     }
 
-    /// How many communicators it has made.
+    /// Returns how many communicators it has made.
     #[inline]
     pub fn made(&self) -> u32 {
         match self.knows {
@@ -57,7 +60,8 @@ impl Caller<'_> {
     }
 }
 
-/// The handle of a communicator; `MPI_COMM_NULL`, with which calls fail, where the rank has made none of that number.
+/// The handle of a communicator; `MPI_COMM_NULL`, with which calls fail, where the rank has made none of that
+/// number.
 #[inline]
 pub(crate) fn handle_of(made: &[usize], comm: u32) -> usize {
     match comm {
@@ -72,21 +76,24 @@ pub trait Workload {
     /// Where a rank is. There is one for each rank.
     type Cursor: Clone + Default;
 
-    /// What a rank calls next, and what it computes before that, after its last call was answered so; a rank that begins is told [`Answer::Done`].
+    /// Returns what a rank calls next, and what it computes before that, after its last call was answered so;
+    /// a rank that begins is told [`Answer::Done`].
     fn next(&mut self, caller: &Caller, cursor: &mut Self::Cursor, answer: &Answer) -> (Span, Call);
 
-    /// A rank's next call with the number of its function and what the rank computes before it, if that is known to be a message whatever the last call
-    /// was answered; `None`, and the rank is where it was, if [`Workload::next`] is to be asked.
+    /// A rank's next call with the number of its function and what the rank computes before it, if that is
+    /// known to be a message whatever the last call was answered; `None`, and the rank is where it was, if
+    /// [`Workload::next`] is to be asked.
     fn message(&mut self, _: &Caller, _: &mut Self::Cursor) -> Option<(Span, u16, Message)> {
         None
     }
 
-    /// What a rank's next calls are, if several are known to be messages that are alike.
+    /// Returns what a rank's next calls are, if several are known to be messages that are alike.
     fn series(&mut self, _: &Caller, _: &Self::Cursor) -> Option<Series> {
         None
     }
 
-    /// The next call of a rank's series, and what the rank computes before it; `None`, and the rank is where it was, if it is with none of these partners.
+    /// The next call of a rank's series, and what the rank computes before it; `None`, and the rank is where
+    /// it was, if it is with none of these partners.
     fn start(&mut self, _: &Caller, _: &mut Self::Cursor, _: &Partners) -> Option<(Span, Start)> {
         None
     }
@@ -96,14 +103,20 @@ pub trait Workload {
         None
     }
 
-    /// Whether a rank's next calls may be a volley.
+    /// Returns `true` if a rank's next calls may be a volley.
     fn has_volley(&self, _: &Self::Cursor) -> bool {
         false
     }
 
-    /// A rank's next calls, if they are known to be a volley; and into `others` with whom its messages are, if all are among those whom sends and receives in a
-    /// communicator of this number may be with. `None`, and the rank is where it was, else.
-    fn volley(&self, _: &Self::Cursor, _with: impl FnOnce(u32) -> Option<[Partners; 2]>, _others: &mut [u32; MOST]) -> Option<Rc<Volley>> {
+    /// A rank's next calls, if they are known to be a volley; and into `others` with whom its messages are,
+    /// if all are among those whom sends and receives in a communicator of this number may be with. `None`,
+    /// and the rank is where it was, else.
+    fn volley(
+        &self,
+        _: &Self::Cursor,
+        _with: impl FnOnce(u32) -> Option<[Partners; 2]>,
+        _others: &mut [u32; MOST],
+    ) -> Option<Rc<Volley>> {
         None
     }
 
@@ -112,8 +125,8 @@ pub trait Workload {
         computed.clear();
     }
 
-    /// The number of the call's MPI function among the names of the run ([`mpi::Setup`]); `None` of what is no call. Those of [`Function`]
-    /// unless the workload has others.
+    /// The number of the call's MPI function among the names of the run ([`mpi::Setup`]); `None` of what is
+    /// no call. Those of [`Function`] unless the workload has others.
     fn function(&self, _: &Self::Cursor, call: &Call) -> Option<u16> {
         Function::of(call).map(|function| function as u16)
     }
@@ -123,22 +136,22 @@ pub trait Workload {
         Some(Function::Init as u16)
     }
 
-    /// When a rank begins.
+    /// Returns when a rank begins.
     fn begins_at(&self, _: u32) -> Time {
         Time::ZERO
     }
 
-    /// Where a rank is, for messages: a part of a sentence, or nothing.
+    /// Returns where a rank is, for messages: a part of a sentence, or nothing.
     fn place(&self, _: &Self::Cursor) -> String {
         String::new()
     }
 
-    /// Where a rank's last call is made, by a number, for recorders.
+    /// Returns where a rank's last call is made, by a number, for recorders.
     fn site(&self, _: &Self::Cursor) -> u32 {
         0
     }
 
-    /// What a site is called.
+    /// Returns what a site is called.
     fn site_name(&self, _: u32) -> String {
         "no program".to_owned()
     }
@@ -158,7 +171,12 @@ impl<W: Workload> Workload for &mut W {
         (**self).series(caller, cursor)
     }
     #[inline(always)]
-    fn start(&mut self, caller: &Caller, cursor: &mut Self::Cursor, partners: &Partners) -> Option<(Span, Start)> {
+    fn start(
+        &mut self,
+        caller: &Caller,
+        cursor: &mut Self::Cursor,
+        partners: &Partners,
+    ) -> Option<(Span, Start)> {
         (**self).start(caller, cursor, partners)
     }
     #[inline(always)]

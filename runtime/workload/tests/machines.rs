@@ -26,7 +26,8 @@ impl Workload for Lists {
     }
 }
 
-/// How a run of such lists ended: status, messages, the ranks' clocks in picoseconds, what they were answered.
+/// The end of a run of such lists: status, messages, the ranks' clocks in picoseconds, what they were
+/// answered.
 struct Ended {
     status: i32,
     messages: Vec<String>,
@@ -37,7 +38,10 @@ struct Ended {
 fn run(machine: &str, ranks: u32, calls: impl Fn(u32, u32) -> Vec<Call>) -> Ended {
     let built = Machine::parse(machine).unwrap().build(ranks).unwrap();
     let mpi = Mpi::new(Setup { payloads: false, ..Setup::new(ranks, Wire::new(built, 1), &NAMES) });
-    let mut lists = Lists { lists: (0..ranks).map(|rank| calls(rank, ranks)).collect(), answers: vec![Vec::new(); ranks as usize] };
+    let mut lists = Lists {
+        lists: (0..ranks).map(|rank| calls(rank, ranks)).collect(),
+        answers: vec![Vec::new(); ranks as usize],
+    };
     let ending = Machines::new(&mpi, &mut lists).run(&mut |_| {});
     let clocks = (0..ranks).map(|rank| mpi.world().messages.clock(rank).as_ps()).collect();
     Ended { status: ending.status, messages: ending.messages, clocks, answers: lists.answers }
@@ -91,7 +95,11 @@ fn requests_are_completed_by_number() {
             Call::Irecv(Envelope { peer: ANY_SOURCE, ..to(0, 8) }, 2),
             Call::Complete(Wait::Some, Requests::All),
         ],
-        1 => vec![Call::Send(SendMode::Standard, to(0, 8)), Call::Compute(Span::from_ns(90_000)), Call::Send(SendMode::Standard, to(0, 8))],
+        1 => vec![
+            Call::Send(SendMode::Standard, to(0, 8)),
+            Call::Compute(Span::from_ns(90_000)),
+            Call::Send(SendMode::Standard, to(0, 8)),
+        ],
         _ => vec![Call::Compute(Span::from_ns(20_000)), Call::Send(SendMode::Standard, to(0, 8))],
     });
     assert_eq!(ended.status, 0, "{:?}", ended.messages);
@@ -117,12 +125,22 @@ fn collectives_take_the_same_time_at_once_and_event_by_event() {
         (Kind::Exscan, None, 80, Some(())),
     ];
     let calls = |rank: u32, _: u32| {
-        let mut calls = vec![Call::Compute(Span::from_ns(u64::from(rank) * 700)), Call::Split(Call::WORLD, 0, -(rank as i32))];
+        let mut calls = vec![
+            Call::Compute(Span::from_ns(u64::from(rank) * 700)),
+            Call::Split(Call::WORLD, 0, -(rank as i32)),
+        ];
         for (at, &(kind, root, bytes, reduces)) in kinds.iter().enumerate() {
-            let reduction = reduces.map(|()| Reducing::Predefined { op: mpi::abi::MPI_SUM, datatype: mpi::abi::MPI_DOUBLE });
+            let reduction = reduces
+                .map(|()| Reducing::Predefined { op: mpi::abi::MPI_SUM, datatype: mpi::abi::MPI_DOUBLE });
             // On the communicator that was made, too: number 2.
-            let collective =
-                Box::new(Collective { kind, comm: if at % 2 == 0 { Call::WORLD } else { 2 }, root, bytes, blocks: None, reduction });
+            let collective = Box::new(Collective {
+                kind,
+                comm: if at % 2 == 0 { Call::WORLD } else { 2 },
+                root,
+                bytes,
+                blocks: None,
+                reduction,
+            });
             calls.push(Call::Collective(collective.clone()));
             calls.push(Call::Icollective(collective, 0));
             calls.push(Call::Complete(Wait::All, Requests::All));
@@ -133,8 +151,12 @@ fn collectives_take_the_same_time_at_once_and_event_by_event() {
         let clocks = |batch: bool| {
             let ranks = 7;
             let built = Machine::parse(machine).unwrap().build(ranks).unwrap();
-            let mpi = Mpi::new(Setup { payloads: false, batch, ..Setup::new(ranks, Wire::new(built, 1), &NAMES) });
-            let mut lists = Lists { lists: (0..ranks).map(|rank| calls(rank, ranks)).collect(), answers: vec![Vec::new(); 7] };
+            let mpi =
+                Mpi::new(Setup { payloads: false, batch, ..Setup::new(ranks, Wire::new(built, 1), &NAMES) });
+            let mut lists = Lists {
+                lists: (0..ranks).map(|rank| calls(rank, ranks)).collect(),
+                answers: vec![Vec::new(); 7],
+            };
             let ending = Machines::new(&mpi, &mut lists).run(&mut |_| {});
             assert_eq!(ending.status, 0, "{:?}", ending.messages);
             let world = mpi.world();

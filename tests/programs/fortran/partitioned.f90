@@ -34,7 +34,7 @@ program partitioned
             call MPI_Abort(MPI_COMM_WORLD, 1)
         end if
     end do
-    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
     call MPI_Pready(0, requests(1), ierror)
     if (ierror /= MPI_ERR_REQUEST) call MPI_Abort(MPI_COMM_WORLD, 2)
     call MPI_Request_free(requests(1))

@@ -1,7 +1,8 @@
-//! What handles, statuses and communicators say, in a real run: the counterpart of libxsim.so's file of this name.
+//! Meanings of handles, statuses and communicators in a real run: the counterpart of libxsim.so's file of
+//! this name.
 //!
-//! The rest of the recorder knows the values of the standard ABI alone. Predefined handles become those of the ABI, other handles stay the words that the
-//! MPI has for them, which are no small numbers.
+//! The rest of the recorder knows the values of the standard ABI alone. Predefined handles become those of
+//! the ABI, other handles stay the words that the MPI has for them, which are no small numbers.
 
 use super::objects::{Membership, Position};
 use super::parameter::{Kind, Parameter};
@@ -77,8 +78,8 @@ struct Comm {
     dimensions: Option<usize>,
 }
 
-/// Requests under way. An MPI may give the same handle to several that are complete at once: each is told apart, by where the handle is kept or
-/// else by the order in which they were started.
+/// Requests under way. An MPI may give the same handle to several that are complete at once: each is told
+/// apart, by where the handle is kept or else by the order in which they were started.
 #[derive(Default)]
 struct Requests {
     count: usize,
@@ -98,7 +99,8 @@ struct Started {
 }
 
 impl Requests {
-    /// Numbers that stand for requests: above predefined handles, and apart from the handles of requests that nobody saw begin.
+    /// Numbers that stand for requests: above predefined handles, and apart from the handles of requests that
+    /// nobody saw begin.
     const FIRST: usize = 1 << 56;
 
     fn begin(&mut self, handle: u64, at: usize, from_nobody: bool) {
@@ -109,7 +111,8 @@ impl Requests {
         self.all.insert(number, Started { handle, at, from_nobody });
     }
 
-    /// The request with this handle that is kept at `at`; if none is, the one before which `earlier` others with the same handle stand.
+    /// The request with this handle that is kept at `at`; if none is, the one before which `earlier` others
+    /// with the same handle stand.
     fn find(&self, handle: u64, at: usize, earlier: impl FnOnce() -> usize) -> Option<usize> {
         let queue = self.of_handle.get(&handle)?;
         match queue.len() {
@@ -169,8 +172,9 @@ pub fn begin(rank: u32, size: u32) {
 /// A constant that the MPI does not have.
 const MISSING: i64 = i64::MIN;
 
-/// What tells the communicators apart that were seen on all ranks, by context: their groups, and how many of the same groups their members have made
-/// before. Members make communicators of the same group in the same order, so that nothing need be sent to agree on it.
+/// Returns what tells the communicators apart that were seen on all ranks, by context: their groups, and how
+/// many of the same groups their members have made before. Members make communicators of the same group in
+/// the same order, so that nothing need be sent to agree on it.
 pub fn keys() -> Vec<Key> {
     with(|host| host.keys.clone())
 }
@@ -190,7 +194,9 @@ fn find(class: Class, word: u64, at: usize, earlier: impl FnOnce() -> usize) -> 
 
 fn size(class: Option<Class>) -> i64 {
     // SAFETY: constants of native.c.
-    unsafe { if class == Some(Class::File) { xsimtrace_file_size as i64 } else { xsimtrace_handle_size as i64 } }
+    unsafe {
+        if class == Some(Class::File) { xsimtrace_file_size as i64 } else { xsimtrace_handle_size as i64 }
+    }
 }
 
 fn word(class: Option<Class>, at: Addr, k: usize) -> u64 {
@@ -258,15 +264,20 @@ pub fn number(p: &Parameter, number: i32) -> i32 {
     with(|host| host.numbers.get(&(section, number)).copied().unwrap_or(number))
 }
 
-/// A rank that is none. One MPI's wildcard for ranks is another's rank of nobody, and the wildcard for tags of a third.
+/// A rank that is none. One MPI's wildcard for ranks is another's rank of nobody, and the wildcard for tags
+/// of a third.
 fn rank(host: &Host, number: i32) -> i32 {
-    let found = host.numbers.get(&(Section::Rank, number)).or_else(|| host.numbers.get(&(Section::Wildcard, number)));
+    let found =
+        host.numbers.get(&(Section::Rank, number)).or_else(|| host.numbers.get(&(Section::Wildcard, number)));
     found.copied().unwrap_or(number)
 }
 
 fn mask(section: Section, number: i32) -> i32 {
     with(|host| {
-        host.numbers.iter().filter(|((of, bit), _)| *of == section && number & bit == *bit).fold(0, |mask, (_, value)| mask | value)
+        host.numbers
+            .iter()
+            .filter(|((of, bit), _)| *of == section && number & bit == *bit)
+            .fold(0, |mask, (_, value)| mask | value)
     })
 }
 
@@ -379,7 +390,11 @@ pub fn world() -> Position {
 
 /// The MPI's own word for a handle.
 fn own(handle: usize) -> Option<u64> {
-    if handle < super::objects::PREDEFINED { with(|host| host.own.get(&handle).copied()) } else { Some(handle as u64) }
+    if handle < super::objects::PREDEFINED {
+        with(|host| host.own.get(&handle).copied())
+    } else {
+        Some(handle as u64)
+    }
 }
 
 fn comm(handle: usize) -> Option<Comm> {
@@ -402,7 +417,14 @@ fn comm(handle: usize) -> Option<Comm> {
     let leaders = (leader, remote.first().map_or(leader, |&first| first as u32));
     let group = group(&local, &remote);
     let context = with(|host| host.context(group));
-    let membership = Membership { context, size: size as u32, peers: peers as u32, rank: rank as u32, leaders, is_inter: inter != 0 };
+    let membership = Membership {
+        context,
+        size: size as u32,
+        peers: peers as u32,
+        rank: rank as u32,
+        leaders,
+        is_inter: inter != 0,
+    };
     let neighbors = (sources >= 0).then_some((sources as usize, destinations as usize));
     let known = Comm { membership, group, neighbors, dimensions: usize::try_from(dimensions).ok() };
     with(|host| host.comms.insert(handle, known));
@@ -425,7 +447,7 @@ fn hash(what: impl Fn(&mut DefaultHasher)) -> Key {
     })
 }
 
-/// What tells groups apart. Both sides of an intercommunicator say the same.
+/// Returns what tells groups apart. Both sides of an intercommunicator say the same.
 fn group(local: &[i32], remote: &[i32]) -> Key {
     let groups = if remote.is_empty() || local[0] < remote[0] { [local, remote] } else { [remote, local] };
     hash(|hasher| groups.hash(hasher))
@@ -442,7 +464,8 @@ impl Host {
     }
 }
 
-/// The call has put a copy of a communicator here, or of none, which is not to be used, nor asked about, until a request is complete.
+/// The call has put a copy of a communicator here, or of none, which is not to be used, nor asked about,
+/// until a request is complete.
 // Its place among those of its group is the one that it has now: members may use it first in another order.
 pub fn begin_copy(of: usize, at: Option<Addr>) {
     with(|host| host.unfinished = at.map_or(0, |at| at.0));
@@ -454,9 +477,11 @@ pub fn begin_copy(of: usize, at: Option<Addr>) {
     });
 }
 
-/// What the process is in a communicator; `None` if it is no member or the handle is none.
+/// Returns what the process is in a communicator; `None` if it is no member or the handle is none.
 pub fn position(comm: usize) -> Option<Position> {
-    membership(comm).filter(|comm| comm.rank < comm.size).map(|comm| Position { rank: comm.rank, peers: comm.peers })
+    membership(comm)
+        .filter(|comm| comm.rank < comm.size)
+        .map(|comm| Position { rank: comm.rank, peers: comm.peers })
 }
 
 /// A communicator as this process sees it; `None` if the handle is none.
@@ -469,12 +494,12 @@ pub fn context(comm: usize) -> Option<u32> {
     membership(comm).map(|comm| comm.context)
 }
 
-/// How many neighbours send to this process in a communicator, and how many it sends to.
+/// Returns how many neighbours send to this process in a communicator, and how many it sends to.
 pub fn neighbors(handle: usize) -> Option<(usize, usize)> {
     comm(handle)?.neighbors
 }
 
-/// How many dimensions the grid of a communicator has.
+/// Returns how many dimensions the grid of a communicator has.
 pub fn dimensions(handle: usize) -> Option<usize> {
     comm(handle)?.dimensions
 }
@@ -490,7 +515,12 @@ pub fn datatype(handle: usize) -> Option<(u64, i64)> {
     (done != 0).then_some((told[0] as u64, told[1]))
 }
 
-/// Who a source is in the world; nobody asks.
+/// Returns `true` for a window that is known to be dynamic: none is. An address is known by its size there.
+pub fn is_dynamic(_: usize) -> bool {
+    false
+}
+
+/// Returns who a source is in the world; nobody asks.
 pub fn source(_: usize, _: i32) -> Option<u32> {
     None
 }

@@ -3,7 +3,8 @@
 use super::expression::{call, condition, expression, list, quantity, value};
 use super::{Input, Parsed, all, deeper, include, keyword, name, named, path, sign, text};
 use crate::tree::{
-    Application, Argument, Block, Case, Data, Domain, Execute, Global, Import, Kernel, Loop, Param, Statement, StatementKind, Trait, Use,
+    Application, Argument, Block, Case, Data, Domain, Execute, Global, Import, Kernel, Loop, Param,
+    Statement, StatementKind, Trait, Use,
 };
 use winnow::combinator::{alt, delimited, opt, preceded, separated};
 use winnow::prelude::*;
@@ -15,7 +16,8 @@ pub(super) fn application(input: &mut Input<'_>) -> Parsed<Application> {
         Kernel(Kernel),
     }
     let part = alt((kernel.map(Part::Kernel), global.map(Part::Global), include.map(Part::Global)));
-    let (name, parts) = (preceded(keyword("model"), name), delimited(sign("{"), all(part), sign("}"))).parse_next(input)?;
+    let (name, parts) =
+        (preceded(keyword("model"), name), delimited(sign("{"), all(part), sign("}"))).parse_next(input)?;
     let mut application = Application { name, globals: Vec::new(), kernels: Vec::new() };
     for part in parts {
         match part {
@@ -33,9 +35,12 @@ pub(super) fn global(input: &mut Input<'_>) -> Parsed<Global> {
 
 fn param(input: &mut Input<'_>) -> Parsed<Global> {
     let brackets = (sign("["), sign("]")).void();
-    let (name, _, _) = (preceded(keyword("param"), path), opt((brackets, opt((sign("["), sign("]"))))), sign("=")).parse_next(input)?;
+    let (name, _, _) =
+        (preceded(keyword("param"), path), opt((brackets, opt((sign("["), sign("]"))))), sign("="))
+            .parse_next(input)?;
     let value = value.parse_next(input)?;
-    let range = (expression, preceded(sign(".."), expression)).map(|(least, most)| Domain::Range(least, most));
+    let range =
+        (expression, preceded(sign(".."), expression)).map(|(least, most)| Domain::Range(least, most));
     let enumerated = super::name.map(Domain::Enum);
     let domain = opt(preceded(keyword("in"), alt((range, enumerated)))).parse_next(input)?;
     Ok(Global::Param(Param { name, value, domain }))
@@ -43,12 +48,15 @@ fn param(input: &mut Input<'_>) -> Parsed<Global> {
 
 fn enumeration(input: &mut Input<'_>) -> Parsed<Global> {
     let values = delimited(sign("{"), separated(1.., name, sign(",")), sign("}"));
-    (preceded(keyword("enum"), name), values).map(|(name, values)| Global::Enum(name, values)).parse_next(input)
+    (preceded(keyword("enum"), name), values)
+        .map(|(name, values)| Global::Enum(name, values))
+        .parse_next(input)
 }
 
 fn data(input: &mut Input<'_>) -> Parsed<Global> {
     let name = preceded(keyword("data"), name).parse_next(input)?;
-    let size = alt((preceded(keyword("as"), call).map(|shape| (shape, true)), quantity.map(|size| (size, false))));
+    let size =
+        alt((preceded(keyword("as"), call).map(|shape| (shape, true)), quantity.map(|size| (size, false))));
     let (size, is_shape) = { size }.parse_next(input)?;
     Ok(Global::Data(Data { name, size, is_shape }))
 }
@@ -62,8 +70,8 @@ fn import(input: &mut Input<'_>) -> Parsed<Global> {
 }
 
 fn kernel(input: &mut Input<'_>) -> Parsed<Kernel> {
-    let argument =
-        (alt((keyword("data").value(true), keyword("param").value(false))), path).map(|(is_data, name)| Argument { name, is_data });
+    let argument = (alt((keyword("data").value(true), keyword("param").value(false))), path)
+        .map(|(is_data, name)| Argument { name, is_data });
     let arguments = opt(delimited(sign("("), separated(0.., argument, sign(",")), sign(")")));
     let (name, arguments) = (preceded(keyword("kernel"), path), arguments).parse_next(input)?;
     let (locals, body) = delimited(sign("{"), (all(global), all(statement)), sign("}")).parse_next(input)?;
@@ -98,14 +106,23 @@ fn resource_use(input: &mut Input<'_>) -> Parsed<Use> {
     let one = (named("a trait's name"), value).map(|(name, value)| Trait { name, value });
     let traits = opt(preceded(keyword("as"), separated(1.., one, sign(","))));
     (named("a resource's name"), quantity, size, data, traits)
-        .map(|(resource, count, size, data, traits)| Use { resource, count, size, data, traits: traits.unwrap_or_default() })
+        .map(|(resource, count, size, data, traits)| Use {
+            resource,
+            count,
+            size,
+            data,
+            traits: traits.unwrap_or_default(),
+        })
         .parse_next(input)
 }
 
 fn kernel_call(input: &mut Input<'_>) -> Parsed<Statement> {
     let arguments = opt(delimited(sign("("), list, sign(")")));
     (keyword("call"), path, arguments)
-        .map(|(span, name, arguments)| Statement { kind: StatementKind::Call(name, arguments.unwrap_or_default()), span })
+        .map(|(span, name, arguments)| Statement {
+            kind: StatementKind::Call(name, arguments.unwrap_or_default()),
+            span,
+        })
         .parse_next(input)
 }
 
@@ -122,7 +139,10 @@ fn repeated(input: &mut Input<'_>) -> Parsed<Statement> {
 fn block(input: &mut Input<'_>) -> Parsed<Statement> {
     let word = alt((keyword("par").map(|span| (span, true)), keyword("seq").map(|span| (span, false))));
     ({ word }, label, body)
-        .map(|((span, parallel), label, body)| Statement { kind: StatementKind::Block(Block { parallel, label, body }), span })
+        .map(|((span, parallel), label, body)| Statement {
+            kind: StatementKind::Block(Block { parallel, label, body }),
+            span,
+        })
         .parse_next(input)
 }
 
@@ -135,7 +155,8 @@ fn sample(input: &mut Input<'_>) -> Parsed<Statement> {
 fn branch(input: &mut Input<'_>) -> Parsed<Statement> {
     let span = keyword("if").parse_next(input)?;
     let (condition, then) = (delimited(sign("("), condition, sign(")")), body).parse_next(input)?;
-    let otherwise = opt(preceded(keyword("else"), alt((body, deeper(branch).map(|branch| vec![branch]))))).parse_next(input)?;
+    let otherwise = opt(preceded(keyword("else"), alt((body, deeper(branch).map(|branch| vec![branch])))))
+        .parse_next(input)?;
     Ok(Statement { kind: StatementKind::If(condition, then, otherwise.unwrap_or_default()), span })
 }
 
@@ -148,12 +169,18 @@ fn cases(input: &mut Input<'_>) -> Parsed<(Vec<Case>, Vec<Statement>)> {
 
 fn probability(input: &mut Input<'_>) -> Parsed<Statement> {
     (keyword("probability"), cases)
-        .map(|(span, (cases, otherwise))| Statement { kind: StatementKind::Probability(cases, otherwise), span })
+        .map(|(span, (cases, otherwise))| Statement {
+            kind: StatementKind::Probability(cases, otherwise),
+            span,
+        })
         .parse_next(input)
 }
 
 fn switch(input: &mut Input<'_>) -> Parsed<Statement> {
     (keyword("switch"), delimited(sign("("), path, sign(")")), cases)
-        .map(|(span, value, (cases, otherwise))| Statement { kind: StatementKind::Switch(value, cases, otherwise), span })
+        .map(|(span, value, (cases, otherwise))| Statement {
+            kind: StatementKind::Switch(value, cases, otherwise),
+            span,
+        })
         .parse_next(input)
 }

@@ -1,6 +1,7 @@
 //! Formulas and conditions.
 //!
-//! `^` binds tighter than a sign before it (`-2^2` is -4) and to the right; `and` and `or` bind alike, from left to right.
+//! `^` binds tighter than a sign before it (`-2^2` is -4) and to the right; `and` and `or` bind alike, from
+//! left to right.
 
 use super::{Input, MOST_OPERATORS, Parsed, all, deeper, keyword, name, one, path, sign};
 use crate::source::Span;
@@ -15,7 +16,10 @@ use winnow::stream::Stream;
 fn joined(operator: Operator) -> fn(Expr, Expr) -> Expr {
     macro_rules! join {
         ($operator:ident) => {
-            |a, b| Expr { span: a.span.to(b.span), kind: ExprKind::Binary(Operator::$operator, Box::new(a), Box::new(b)) }
+            |a, b| Expr {
+                span: a.span.to(b.span),
+                kind: ExprKind::Binary(Operator::$operator, Box::new(a), Box::new(b)),
+            }
         };
     }
     match operator {
@@ -27,8 +31,8 @@ fn joined(operator: Operator) -> fn(Expr, Expr) -> Expr {
     }
 }
 
-/// An operator's sign, unless the formula has too many already. One that is looked at again, because it binds less tightly than what is
-/// before it, counts once.
+/// An operator's sign, unless the formula has too many already. One that is looked at again, because it binds
+/// less tightly than what is before it, counts once.
 fn operator<'a>(text: &'static str) -> impl Parser<Input<'a>, Span, EmptyError> {
     move |input: &mut Input<'a>| {
         let (progress, left) = (input.state, input.eof_offset());
@@ -37,7 +41,9 @@ fn operator<'a>(text: &'static str) -> impl Parser<Input<'a>, Span, EmptyError> 
             progress.operators.set(progress.operators.get() + 1);
         }
         if progress.operators.get() > MOST_OPERATORS {
-            let why = format!("this formula has more than {MOST_OPERATORS} operators; parameters can stand for parts of it");
+            let why = format!(
+                "this formula has more than {MOST_OPERATORS} operators; parameters can stand for parts of it"
+            );
             progress.refuse(left, why);
             return Err(EmptyError);
         }
@@ -62,7 +68,9 @@ fn infix<'a>(input: &mut Input<'a>) -> Parsed<Infix<Input<'a>, Expr, EmptyError>
 }
 
 fn prefix<'a>(input: &mut Input<'a>) -> Parsed<Prefix<Input<'a>, Expr, EmptyError>> {
-    operator("-").map(|_| Prefix(5, |_, a: Expr| Ok(Expr { span: a.span, kind: ExprKind::Negative(Box::new(a)) }))).parse_next(input)
+    operator("-")
+        .map(|_| Prefix(5, |_, a: Expr| Ok(Expr { span: a.span, kind: ExprKind::Negative(Box::new(a)) })))
+        .parse_next(input)
 }
 
 /// A formula.
@@ -108,7 +116,8 @@ fn number(input: &mut Input<'_>) -> Parsed<Expr> {
 }
 
 fn scale(input: &mut Input<'_>) -> Parsed<Expr> {
-    let token = one("a formula", |token| token.kind == Kind::Word && unit(token.text).is_some()).parse_next(input)?;
+    let token =
+        one("a formula", |token| token.kind == Kind::Word && unit(token.text).is_some()).parse_next(input)?;
     let value = unit(token.text).unwrap_or(f64::NAN);
     Ok(Expr { kind: ExprKind::Unit(value), span: input.state.span(token) })
 }
@@ -132,7 +141,8 @@ fn named(input: &mut Input<'_>) -> Parsed<Expr> {
         indices.push(index);
         whole = span.to(end);
     }
-    let kind = if indices.is_empty() { ExprKind::Name(first.text) } else { ExprKind::Element(first.text, indices) };
+    let kind =
+        if indices.is_empty() { ExprKind::Name(first.text) } else { ExprKind::Element(first.text, indices) };
     Ok(Expr { kind, span: whole })
 }
 
@@ -159,8 +169,11 @@ pub(super) fn condition(input: &mut Input<'_>) -> Parsed<Condition> {
         Ok(Condition::Compare(how, a, b))
     };
     let first = comparison.parse_next(input)?;
-    let more = all((alt((keyword("and").value(true), keyword("or").value(false))), comparison)).parse_next(input)?;
-    let join = |a, (and, b)| if and { Condition::And(Box::new(a), Box::new(b)) } else { Condition::Or(Box::new(a), Box::new(b)) };
+    let more =
+        all((alt((keyword("and").value(true), keyword("or").value(false))), comparison)).parse_next(input)?;
+    let join = |a, (and, b)| {
+        if and { Condition::And(Box::new(a), Box::new(b)) } else { Condition::Or(Box::new(a), Box::new(b)) }
+    };
     Ok(more.into_iter().fold(first, join))
 }
 

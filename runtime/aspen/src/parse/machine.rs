@@ -13,7 +13,9 @@ pub(super) fn machine(input: &mut Input<'_>) -> Parsed<MachineFile> {
         Global(Global),
         Component(Component),
     }
-    let parts = all(alt((include.map(Part::Global), global.map(Part::Global), component.map(Part::Component)))).parse_next(input)?;
+    let parts =
+        all(alt((include.map(Part::Global), global.map(Part::Global), component.map(Part::Component))))
+            .parse_next(input)?;
     let mut file = MachineFile::default();
     for part in parts {
         match part {
@@ -44,21 +46,34 @@ fn property(input: &mut Input<'_>) -> Parsed<Item> {
 }
 
 fn conflict(input: &mut Input<'_>) -> Parsed<Item> {
-    (preceded(keyword("conflict"), named("a resource's name")), preceded(sign(","), named("a resource's name")))
+    (
+        preceded(keyword("conflict"), named("a resource's name")),
+        preceded(sign(","), named("a resource's name")),
+    )
         .map(|(a, b)| Item::Conflict(a, b))
         .parse_next(input)
 }
 
 fn power(input: &mut Input<'_>) -> Parsed<Item> {
     let dynamic = alt((keyword("static").value(false), keyword("dynamic").value(true)));
-    ({ dynamic }, preceded(keyword("power"), quantity)).map(|(dynamic, watts)| Item::Power { dynamic, watts }).parse_next(input)
+    ({ dynamic }, preceded(keyword("power"), quantity))
+        .map(|(dynamic, watts)| Item::Power { dynamic, watts })
+        .parse_next(input)
 }
 
 fn resource(input: &mut Input<'_>) -> Parsed<Item> {
-    let argument = |input: &mut Input<'_>| delimited(sign("("), named("an argument's name"), sign(")")).parse_next(input);
-    let one = (named("a trait's name"), opt(argument), quantity).map(|(name, argument, cost)| TraitCost { name, argument, cost });
+    let argument = |input: &mut Input<'_>| {
+        delimited(sign("("), named("an argument's name"), sign(")")).parse_next(input)
+    };
+    let one = (named("a trait's name"), opt(argument), quantity).map(|(name, argument, cost)| TraitCost {
+        name,
+        argument,
+        cost,
+    });
     let traits = opt(preceded(keyword("with"), separated(1.., one, sign(","))));
     (preceded(keyword("resource"), named("a resource's name")), argument, quantity, traits)
-        .map(|(name, argument, cost, traits)| Item::Resource(Resource { name, argument, cost, traits: traits.unwrap_or_default() }))
+        .map(|(name, argument, cost, traits)| {
+            Item::Resource(Resource { name, argument, cost, traits: traits.unwrap_or_default() })
+        })
         .parse_next(input)
 }

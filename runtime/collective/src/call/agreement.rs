@@ -16,26 +16,39 @@ use schedule::{Blocks, Kind, Member, Shape};
 use std::rc::Rc;
 
 impl Entrance<'_> {
-    fn agreement(&self, place: Place, (size, rank): (u32, u32), bytes: u64, agreement: (Contribution, Resolve), mode: Mode) -> Entry {
+    fn agreement(
+        &self,
+        place: Place,
+        (size, rank): (u32, u32),
+        bytes: u64,
+        agreement: (Contribution, Resolve),
+        mode: Mode,
+    ) -> Entry {
         let none: Rc<[u32]> = Rc::new([]);
-        let function = self.messages.ranks[self.messages.current as usize].function;
+        let function = self.messages.ranks()[self.messages.me()].function;
         Entry {
             place,
-            signature: Signature { function, blocking: mode == Mode::Blocking, irregular: false, kind: Kind::Agree, root: None },
+            signature: Signature {
+                function,
+                blocking: mode == Mode::Blocking,
+                irregular: false,
+                kind: Kind::Agree,
+                root: None,
+            },
             shape: Shape {
                 kind: Kind::Agree,
                 size,
                 root: 0,
                 irregular: false,
                 bytes,
-                // Its time is that of a dissemination of so many bytes among all, which is how libraries find a
-                // free context; the contributions themselves travel beside it, at no cost.
+                // Its time is that of a dissemination of so many bytes among all, which is how libraries find
+                // a free context; the contributions themselves travel beside it, at no cost.
                 element: 1,
                 commutative: true,
                 sides: None,
                 predefined: true,
                 cartesian: false,
-                node: self.messages.wire.node,
+                node: self.messages.fabric().wire().node,
             },
             root_known: true,
             member: Member {
@@ -53,22 +66,33 @@ impl Entrance<'_> {
             blocking: mode == Mode::Blocking,
         }
     }
-    /// Enters an agreement with the members of `comm` on a new communicator. `bytes` of each member's contribution cost time.
+    /// Enters an agreement with the members of `comm` on a new communicator. `bytes` of each member's
+    /// contribution cost time.
     ///
     /// # Errors
     /// `MPI_ERR_COMM`; that members call something else.
     #[inline(never)]
-    pub fn join_agreement(&mut self, comm: usize, bytes: u64, contribution: (Contribution, Resolve), mode: Mode) -> Result<Part> {
+    pub fn join_agreement(
+        &mut self,
+        comm: usize,
+        bytes: u64,
+        contribution: (Contribution, Resolve),
+        mode: Mode,
+    ) -> Result<Part> {
         let mut bring = Bring::Agreement(contribution.0, contribution.1);
         if mode == Mode::Blocking && self.may_gather() {
             let brief = Brief { bytes, ..Brief::of(Kind::Agree, mode, comm) };
-            if let Some(part) = self.try_gathering(&brief, &BufferView::none(), BufferView::none(), &mut bring)? {
+            if let Some(part) =
+                self.try_gathering(&brief, &BufferView::none(), BufferView::none(), &mut bring)?
+            {
                 return Ok(part);
             }
         }
         // Given back by a gathering that declined; contributions may be lists of edges, which are not worth a
         // copy.
-        let Bring::Agreement(contribution, resolve) = bring else { unreachable!("only an agreement that was entered takes it") };
+        let Bring::Agreement(contribution, resolve) = bring else {
+            unreachable!("only an agreement that was entered takes it")
+        };
         let index = self.objects.comms.index(comm)?;
         let (size, rank, _) = membership(self.objects, index);
         let entry = self.agreement(Place::Comm(index), (size, rank), bytes, (contribution, resolve), mode);
@@ -88,8 +112,9 @@ impl Entrance<'_> {
         contribution: (Contribution, Resolve),
     ) -> Result<Part> {
         let size = group.size();
-        let rank = group.rank_of(self.messages.current).unwrap_or(0);
-        let entry = self.agreement(Place::Group(key, group), (size, rank), bytes, contribution, Mode::Blocking);
+        let rank = group.rank_of(self.messages.me()).unwrap_or(0);
+        let entry =
+            self.agreement(Place::Group(key, group), (size, rank), bytes, contribution, Mode::Blocking);
         self.enter(entry)
     }
 }

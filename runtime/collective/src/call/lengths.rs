@@ -1,6 +1,7 @@
 //! Collectives in runs without payloads: a call says how long its blocks are, and nothing is moved.
 //!
-//! They take the way of those with memory, which asks for no more than sizes until it moves bytes, so that their times are the same.
+//! They take the way of those with memory, which asks for no more than sizes until it moves bytes, so that
+//! their times are the same.
 
 use super::Beside;
 use crate::area::Area;
@@ -25,11 +26,13 @@ pub struct Lengths {
     pub comm: usize,
     /// Where there is one.
     pub root: Option<i32>,
-    /// Of a block: what each member gives or gets, of an all-to-all what it gives each; of a reduction all that a member gives. Where blocks
-    /// differ it is what all members know alike: of an allgather all blocks together, of a reduction that scatters all that a member gives, else 0.
+    /// Of a block: what each member gives or gets, of an all-to-all what it gives each; of a reduction all
+    /// that a member gives. Where blocks differ it is what all members know alike: of an allgather all blocks
+    /// together, of a reduction that scatters all that a member gives, else 0.
     pub bytes: u64,
-    /// What the member gives and gets, where blocks differ from member to member (the v and w forms), and of [`Kind::Neighbor`]: there for each
-    /// neighbour that it sends to, and for each that sends to it.
+    /// The blocks that the member gives and gets, where they differ from member to member (the v and w
+    /// forms), and of [`Kind::Neighbor`]: there for each neighbour that it sends to, and for each that sends
+    /// to it.
     pub blocks: Option<(Blocks, Blocks)>,
     /// With what it reduces.
     pub reduction: Option<Reducing>,
@@ -47,7 +50,7 @@ pub enum Reducing {
     },
     /// A function of the program, which is not called: there is nothing to reduce.
     Function {
-        /// Whether the program declared it commutative.
+        /// `true` if the program declared it commutative.
         commutative: bool,
         /// Bytes of an element.
         element: u64,
@@ -60,7 +63,7 @@ impl Entrance<'_> {
     /// # Errors
     /// As for the call with buffers.
     pub fn join_lengths(&mut self, call: &Lengths, mode: Mode) -> Result<Part> {
-        debug_assert!(!self.messages.payloads, "who has payloads has buffers");
+        debug_assert!(!self.messages.payloads().are_carried(), "who has payloads has buffers");
         let &Lengths { kind, comm, root, bytes, ref blocks, reduction: reducing } = call;
         if kind == Kind::Neighbor {
             let (send, receive) = blocks.clone().unwrap_or((Blocks::Uniform(0), Blocks::Uniform(0)));
@@ -79,7 +82,8 @@ impl Entrance<'_> {
         {
             return Ok(part);
         }
-        let reduction = reducing.map(|reducing| reducing.reduction(self.messages, self.objects)).transpose()?;
+        let reduction =
+            reducing.map(|reducing| reducing.reduction(self.messages, self.objects)).transpose()?;
         let (send, receive) = match blocks {
             Some(blocks) => blocks.clone(),
             None => {
@@ -88,7 +92,12 @@ impl Entrance<'_> {
                 (Blocks::Uniform(block), Blocks::Uniform(block))
             }
         };
-        self.general(&brief, reduction.map_or(Beside::Nothing, Beside::Reduction), lengths(send), lengths(receive))
+        self.general(
+            &brief,
+            reduction.map_or(Beside::Nothing, Beside::Reduction),
+            lengths(send),
+            lengths(receive),
+        )
     }
 }
 
@@ -96,7 +105,9 @@ impl Reducing {
     fn reduction(self, messages: &Messages, objects: &Objects) -> Result<Rc<Reduction>> {
         match self {
             Reducing::Predefined { op, datatype } => reduction(messages, objects, op, datatype),
-            Reducing::Function { commutative, element } => Reduction::unreduced(objects, commutative, element),
+            Reducing::Function { commutative, element } => {
+                Reduction::unreduced(objects, commutative, element)
+            }
         }
     }
 }

@@ -16,10 +16,16 @@ use objects::Objects;
 use objects::error::Result;
 use schedule::{Blocks, Kind};
 
-/// What member `me` of a gathering gives: in place, its own block of the receiving side.
+/// Returns what member `me` of a gathering gives: in place, its own block of the receiving side.
 // In place, what a member gives is where it also receives: the same memory, so that it is packed before
 // anything arrives.
-fn own_area(objects: &Objects, send: &Side, (receive, target): (&Side, &Area), me: u32, in_place: bool) -> Result<Area> {
+fn own_area(
+    objects: &Objects,
+    send: &Side,
+    (receive, target): (&Side, &Area),
+    me: u32,
+    in_place: bool,
+) -> Result<Area> {
     if in_place { Ok(Area::block_of(target.block(objects, receive, me)?)) } else { area(objects, send, 1) }
 }
 
@@ -52,14 +58,19 @@ impl Entrance<'_> {
         if !inter && self.may_gather() {
             let view = view(self.objects, buffer)?;
             let brief = Brief { bytes: view.bytes, ..brief };
-            let (source, target) = if is_root { (view, BufferView::none()) } else { (BufferView::none(), view) };
+            let (source, target) =
+                if is_root { (view, BufferView::none()) } else { (BufferView::none(), view) };
             if let Some(part) = self.join_gathering(&brief, &source, &target)? {
                 return Ok(part);
             }
         }
-        // Of an intercommunicator the root's own group takes no part (MPI 5.0 section 6.2.3), and has no buffer
-        // to name.
-        let area = if inter && root == PROC_NULL { Area::none() } else { area(self.objects, &Side::One(buffer), 1)? };
+        // Of an intercommunicator the root's own group takes no part (MPI 5.0 section 6.2.3), and has no
+        // buffer to name.
+        let area = if inter && root == PROC_NULL {
+            Area::none()
+        } else {
+            area(self.objects, &Side::One(buffer), 1)?
+        };
         let brief = Brief { bytes: area.bytes, ..brief };
         let opposite = Area::opposite(&area);
         let (send, receive) = if is_root { (area, opposite) } else { (opposite, area) };
@@ -73,7 +84,14 @@ impl Entrance<'_> {
     // The receiving side means something at the root alone (MPI 5.0 section 6.5): others may pass anything
     // there, so it is not looked at.
     #[inline(never)]
-    pub fn join_gather(&mut self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
+    pub fn join_gather(
+        &mut self,
+        send: Side,
+        receive: Side,
+        root: i32,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Part> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
         if !inter && !receive.is_irregular() && self.may_gather() {
             let target = if is_root { self.blocks(&receive, peers)? } else { Some(BufferView::none()) };
@@ -82,7 +100,8 @@ impl Entrance<'_> {
                 // A root whose own counts contradict each other goes the general way, which tells it so.
                 && (!is_root || target.bytes == source.bytes * u64::from(peers))
             {
-                let brief = Brief { root: Some(root), bytes: source.bytes, ..Brief::of(Kind::Gather, mode, comm) };
+                let brief =
+                    Brief { root: Some(root), bytes: source.bytes, ..Brief::of(Kind::Gather, mode, comm) };
                 if let Some(part) = self.join_gathering(&brief, &source, &target)? {
                     return Ok(part);
                 }
@@ -96,8 +115,13 @@ impl Entrance<'_> {
                 _ => self.blocks(&send, 1)?,
             };
             if let Some(source) = source
-                && let Some(part) =
-                    self.gather_roots_blocks(Kind::Gather, (root, comm, mode), (&source, &BufferView::none()), area, in_place)?
+                && let Some(part) = self.gather_roots_blocks(
+                    Kind::Gather,
+                    (root, comm, mode),
+                    (&source, &BufferView::none()),
+                    area,
+                    in_place,
+                )?
             {
                 return Ok(part);
             }
@@ -128,7 +152,9 @@ impl Entrance<'_> {
     ) -> Result<Option<Part>> {
         let brief = Brief { root: Some(root), irregular: true, ..Brief::of(kind, mode, comm) };
         let mut bring = match root_area {
-            Some(Area { views, blocks: Blocks::Each(begins), .. }) => Bring::Blocks(RootBlocks { views, begins, in_place }),
+            Some(Area { views, blocks: Blocks::Each(begins), .. }) => {
+                Bring::Blocks(RootBlocks { views, begins, in_place })
+            }
             _ => Bring::Nothing,
         };
         self.try_gathering(&brief, source, target.clone(), &mut bring)
@@ -139,7 +165,14 @@ impl Entrance<'_> {
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
     #[inline(never)]
-    pub fn join_scatter(&mut self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
+    pub fn join_scatter(
+        &mut self,
+        send: Side,
+        receive: Side,
+        root: i32,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Part> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
         if !inter && !send.is_irregular() && self.may_gather() {
             let source = if is_root { self.blocks(&send, peers)? } else { Some(BufferView::none()) };
@@ -160,8 +193,13 @@ impl Entrance<'_> {
             let in_place = is_root && receive.is_in_place();
             let target = if in_place { Some(BufferView::none()) } else { self.blocks(&receive, 1)? };
             if let Some(target) = target
-                && let Some(part) =
-                    self.gather_roots_blocks(Kind::Scatter, (root, comm, mode), (&BufferView::none(), &target), area, in_place)?
+                && let Some(part) = self.gather_roots_blocks(
+                    Kind::Scatter,
+                    (root, comm, mode),
+                    (&BufferView::none(), &target),
+                    area,
+                    in_place,
+                )?
             {
                 return Ok(part);
             }
@@ -185,12 +223,33 @@ impl Entrance<'_> {
     /// Enters an allgather of blocks that differ, if it may gather: its first half.
     // Both halves of the call ask for its lists again, so that nothing of them is kept while the rank is
     // blocked.
-    fn gather_allgatherv(&mut self, send: &Side, receive: &Side, (members, me): (u32, u32), comm: usize) -> Result<Option<Part>> {
-        let Some(receive) = block_list(self.messages, self.objects, receive, members as usize)? else { return Ok(None) };
-        let own = if send.is_in_place() { Some(receive.one(me as usize)) } else { block_list(self.messages, self.objects, send, 1)? };
+    fn gather_allgatherv(
+        &mut self,
+        send: &Side,
+        receive: &Side,
+        (members, me): (u32, u32),
+        comm: usize,
+    ) -> Result<Option<Part>> {
+        let Some(receive) = block_list(self.messages, self.objects, receive, members as usize)? else {
+            return Ok(None);
+        };
+        let own = if send.is_in_place() {
+            Some(receive.one(me as usize))
+        } else {
+            block_list(self.messages, self.objects, send, 1)?
+        };
         let Some(send) = own else { return Ok(None) };
-        let brief = Brief { irregular: true, bytes: receive.bytes, ..Brief::of(Kind::Allgather, Mode::Blocking, comm) };
-        self.try_gathering(&brief, &BufferView::none(), BufferView::none(), &mut Bring::Lists(&send, &receive, true))
+        let brief = Brief {
+            irregular: true,
+            bytes: receive.bytes,
+            ..Brief::of(Kind::Allgather, Mode::Blocking, comm)
+        };
+        self.try_gathering(
+            &brief,
+            &BufferView::none(),
+            BufferView::none(),
+            &mut Bring::Lists(&send, &receive, true),
+        )
     }
 
     /// `MPI_Allgather` and `MPI_Allgatherv`: the mounted rank enters.
@@ -207,7 +266,8 @@ impl Entrance<'_> {
             return Ok(part);
         }
         if let (size, me, true) = self.members(comm)?
-            && let (Some(source), Some(target)) = (self.own_block(&send, &receive, me)?, self.blocks(&receive, size)?)
+            && let (Some(source), Some(target)) =
+                (self.own_block(&send, &receive, me)?, self.blocks(&receive, size)?)
             && target.bytes == source.bytes * u64::from(size)
         {
             let brief = Brief { bytes: source.bytes, ..Brief::of(Kind::Allgather, mode, comm) };
@@ -217,7 +277,7 @@ impl Entrance<'_> {
         }
         let index = self.objects.comms.index(comm)?;
         let communicator = self.objects.comms.at(index);
-        let (peers, me) = (communicator.peers(), communicator.rank(self.messages.current));
+        let (peers, me) = (communicator.peers(), communicator.rank(self.messages.me()));
         let target = area(self.objects, &receive, peers)?;
         let source = own_area(self.objects, &send, (&receive, &target), me, send.is_in_place())?;
         let irregular = matches!(receive, Side::Each(_));
@@ -227,12 +287,23 @@ impl Entrance<'_> {
     }
 
     /// Enters an all-to-all of blocks that differ, if it may gather: its first half.
-    fn gather_alltoallv(&mut self, send: &Side, receive: &Side, members: u32, comm: usize) -> Result<Option<Part>> {
+    fn gather_alltoallv(
+        &mut self,
+        send: &Side,
+        receive: &Side,
+        members: u32,
+        comm: usize,
+    ) -> Result<Option<Part>> {
         let send = block_list(self.messages, self.objects, send, members as usize)?;
         let receive = block_list(self.messages, self.objects, receive, members as usize)?;
         let (Some(send), Some(receive)) = (send, receive) else { return Ok(None) };
         let brief = Brief { irregular: true, ..Brief::of(Kind::Alltoall, Mode::Blocking, comm) };
-        self.try_gathering(&brief, &BufferView::none(), BufferView::none(), &mut Bring::Lists(&send, &receive, true))
+        self.try_gathering(
+            &brief,
+            &BufferView::none(),
+            BufferView::none(),
+            &mut Bring::Lists(&send, &receive, true),
+        )
     }
 
     /// `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`: the mounted rank enters.
@@ -254,7 +325,8 @@ impl Entrance<'_> {
             && let (Some(source), Some(target)) = (self.blocks(&from, size)?, self.blocks(&receive, size)?)
             && target.bytes == source.bytes
         {
-            let brief = Brief { bytes: source.bytes / u64::from(size), ..Brief::of(Kind::Alltoall, mode, comm) };
+            let brief =
+                Brief { bytes: source.bytes / u64::from(size), ..Brief::of(Kind::Alltoall, mode, comm) };
             if let Some(part) = self.join_gathering(&brief, &source, &target)? {
                 return Ok(part);
             }

@@ -19,15 +19,22 @@ use std::rc::Rc;
 const _: () = assert!(NOBODY == objects::topology::NOBODY);
 
 impl Entrance<'_> {
-    /// How many neighbours send to the mounted rank, and how many it sends to.
+    /// Returns how many neighbours send to the mounted rank, and how many it sends to.
     pub fn neighbor_counts(&mut self, comm: usize) -> Result<(usize, usize)> {
         let communicator = self.objects.comms.get(comm)?;
-        let me = communicator.rank(self.messages.current);
+        let me = communicator.rank(self.messages.me());
         Ok(communicator.topology.as_ref().map_or((0, 0), |topology| topology.degrees(me)))
     }
 
     /// Enters, if the call may gather. Of a nonblocking one, what is received must lie side by side.
-    fn gather_neighbors(&mut self, send: &Side, receive: &Side, each: bool, comm: usize, mode: Mode) -> Result<Option<Part>> {
+    fn gather_neighbors(
+        &mut self,
+        send: &Side,
+        receive: &Side,
+        each: bool,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Option<Part>> {
         let (sources, destinations) = self.neighbor_counts(comm)?;
         let irregular = send.is_irregular() || receive.is_irregular();
         let send = block_list(self.messages, self.objects, send, if each { destinations } else { 1 })?;
@@ -51,11 +58,16 @@ impl Entrance<'_> {
                 "the communicator has no process topology: make one with MPI_Cart_create, MPI_Graph_create or MPI_Dist_graph_create",
             )
         })?;
-        Ok((communicator.rank(self.messages.current), topology))
+        Ok((communicator.rank(self.messages.me()), topology))
     }
 
     /// As [`Entrance::join_neighbor`] in a run without payloads.
-    pub(super) fn join_neighbor_lengths(&mut self, comm: usize, (send, receive): (Blocks, Blocks), mode: Mode) -> Result<Part> {
+    pub(super) fn join_neighbor_lengths(
+        &mut self,
+        comm: usize,
+        (send, receive): (Blocks, Blocks),
+        mode: Mode,
+    ) -> Result<Part> {
         let (me, topology) = self.topology(comm)?;
         let (sources, destinations, cartesian) = topology.neighbors(me);
         for (blocks, neighbors) in [(&send, &destinations), (&receive, &sources)] {
@@ -63,20 +75,39 @@ impl Entrance<'_> {
                 && begins.len() != neighbors.len() + 1
             {
                 let (there, should) = (begins.len() - 1, neighbors.len());
-                return Err(Failure::new(ErrorClass::COUNT, format!("the call has {there} blocks for {should} neighbours")));
+                return Err(Failure::new(
+                    ErrorClass::COUNT,
+                    format!("the call has {there} blocks for {should} neighbours"),
+                ));
             }
         }
         let (source, target) = (lengths(send), lengths(receive));
-        let brief = Brief { irregular: source.is_irregular() || target.is_irregular(), ..Brief::of(Kind::Neighbor, mode, comm) };
-        self.general(&brief, Beside::Neighbors(Neighbors { sources, destinations, cartesian }), source, target)
+        let brief = Brief {
+            irregular: source.is_irregular() || target.is_irregular(),
+            ..Brief::of(Kind::Neighbor, mode, comm)
+        };
+        self.general(
+            &brief,
+            Beside::Neighbors(Neighbors { sources, destinations, cartesian }),
+            source,
+            target,
+        )
     }
 
-    /// The neighbourhood collectives: the mounted rank enters. With `each`, every neighbour gets a block of its own (alltoall forms).
+    /// The neighbourhood collectives: the mounted rank enters. With `each`, every neighbour gets a block of
+    /// its own (alltoall forms).
     ///
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
     #[inline(never)]
-    pub fn join_neighbor(&mut self, send: Side, receive: Side, each: bool, comm: usize, mode: Mode) -> Result<Part> {
+    pub fn join_neighbor(
+        &mut self,
+        send: Side,
+        receive: Side,
+        each: bool,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Part> {
         let (me, topology) = self.topology(comm)?;
         if self.may_gather()
             && let Some(part) = self.gather_neighbors(&send, &receive, each, comm, mode)?
@@ -85,10 +116,12 @@ impl Entrance<'_> {
         }
         let (sources, destinations, cartesian) = topology.neighbors(me);
         let target = area(self.objects, &receive, sources.len() as u32)?;
-        // Beyond the edge of a grid there is nobody, and the block of nobody keeps what it had (MPI 5.0 section
-        // 8.6).
+        // Beyond the edge of a grid there is nobody, and the block of nobody keeps what it had (MPI 5.0
+        // section 8.6).
         let delivery = if mode != Mode::Entering && sources.contains(&NOBODY) {
-            let blocks = (0..sources.len() as u32).map(|index| target.block(self.objects, &receive, index)).collect::<Result<Vec<_>>>()?;
+            let blocks = (0..sources.len() as u32)
+                .map(|index| target.block(self.objects, &receive, index))
+                .collect::<Result<Vec<_>>>()?;
             Delivery::From(blocks.into_iter().flatten().collect(), sources.clone())
         } else {
             mode.delivery(&target)

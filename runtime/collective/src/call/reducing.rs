@@ -15,6 +15,32 @@ use rank::Addr;
 use schedule::{Blocks, Kind, begins};
 
 impl Entrance<'_> {
+    /// Checks that the mounted rank may reduce in place.
+    ///
+    /// # Errors
+    /// `MPI_ERR_BUFFER` for a rank that is not the root, and in an intercommunicator, where the data of a
+    /// group goes to the other (MPI 5.0 sections 6.2.3 and 6.9.1).
+    #[cold]
+    fn may_be_in_place(&self, root: Option<i32>, comm: usize) -> Result {
+        let communicator = self.objects.comms.get(comm)?;
+        let why = match root {
+            // A root only receives, and the others of its group do nothing: what they name as a send buffer
+            // is ignored.
+            Some(root) if communicator.is_inter() && root < 0 => return Ok(()),
+            _ if communicator.is_inter() => {
+                "an intercommunicator, where a rank cannot reduce in place; pass a send buffer".to_owned()
+            }
+            Some(root) if root >= 0 && root as u32 != communicator.rank(self.messages.me()) => {
+                format!(
+                    "rank {}, and the root is rank {root}: only the root may reduce in place; pass a send buffer elsewhere",
+                    communicator.rank(self.messages.me())
+                )
+            }
+            _ => return Ok(()),
+        };
+        Err(Failure::new(ErrorClass::BUFFER, format!("the send buffer is MPI_IN_PLACE at {why}")))
+    }
+
     /// `MPI_Reduce`, `MPI_Allreduce`, `MPI_Scan` and `MPI_Exscan`: the mounted rank enters.
     ///
     /// # Errors
@@ -32,6 +58,9 @@ impl Entrance<'_> {
         comm: usize,
         mode: Mode,
     ) -> Result<Part> {
+        if send == IN_PLACE {
+            self.may_be_in_place(root, comm)?;
+        }
         let from = if send == IN_PLACE { receive } else { send };
         let all_receive = matches!(kind, Kind::Allreduce | Kind::Scan);
         let (is_root, inter) = match root {
@@ -49,11 +78,15 @@ impl Entrance<'_> {
         };
         // The result of an exclusive scan is undefined at rank 0 (MPI 5.0 section 6.11.2): its buffer is not
         // touched.
-        let first = kind == Kind::Exscan && self.objects.comms.get(comm)?.rank(self.messages.current) == 0;
+        let first = kind == Kind::Exscan && self.objects.comms.get(comm)?.rank(self.messages.me()) == 0;
         let brief = Brief { root, reduction: Some((op, datatype)), ..Brief::of(kind, mode, comm) };
         if !inter && self.may_gather() {
             let source = view(self.objects, (from, count, datatype))?;
-            let target = if is_root && !first { view(self.objects, (receive, count, datatype))? } else { BufferView::none() };
+            let target = if is_root && !first {
+                view(self.objects, (receive, count, datatype))?
+            } else {
+                BufferView::none()
+            };
             let brief = Brief { bytes: source.bytes, ..brief };
             if let Some(part) = self.join_gathering(&brief, &source, &target)? {
                 if all_receive && mode == Mode::Blocking && source.layout.is_none() && source.bytes != 0 {
@@ -76,7 +109,8 @@ impl Entrance<'_> {
         let silent = outside || inter && is_root;
         let source = if silent { Area::none() } else { area(self.objects, &buffer(from), 1)? };
         let gets = is_root && !outside;
-        let mut target = if gets { area(self.objects, &buffer(receive), 1)? } else { Area::opposite(&source) };
+        let mut target =
+            if gets { area(self.objects, &buffer(receive), 1)? } else { Area::opposite(&source) };
         if first {
             target.views.clear();
         }
@@ -123,11 +157,19 @@ impl Entrance<'_> {
         // With overflow looked for: each count is valid, their sum need not be.
         let (total, own) = match counts {
             Parts::Same(count) => (count.checked_mul(i64::from(members)), count),
-            Parts::Each(counts) => (counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count)), counts[me as usize]),
+            Parts::Each(counts) => {
+                (counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count)), counts[me as usize])
+            }
         };
         let Some(total) = total else {
-            return Err(Failure::new(ErrorClass::COUNT, format!("the counts of {members} members are beyond 2^63 elements together")));
+            return Err(Failure::new(
+                ErrorClass::COUNT,
+                format!("the counts of {members} members are beyond 2^63 elements together"),
+            ));
         };
+        if send == IN_PLACE {
+            self.may_be_in_place(None, comm)?;
+        }
         let from = if send == IN_PLACE { receive } else { send };
         let brief = Brief { reduction: Some((op, datatype)), ..Brief::of(Kind::ReduceScatter, mode, comm) };
         if holds
@@ -142,7 +184,9 @@ impl Entrance<'_> {
         if holds && let Parts::Same(count) = counts {
             let source = view(self.objects, (from, total, datatype))?;
             let target = view(self.objects, (receive, count, datatype))?;
-            if let Some(part) = self.join_gathering(&Brief { bytes: source.bytes, ..brief }, &source, &target)? {
+            if let Some(part) =
+                self.join_gathering(&Brief { bytes: source.bytes, ..brief }, &source, &target)?
+            {
                 return Ok(part);
             }
         }
@@ -151,7 +195,9 @@ impl Entrance<'_> {
         let size = self.objects.types.get(datatype)?.size;
         source.blocks = match counts {
             Parts::Same(count) => Blocks::Uniform(count as u64 * size),
-            Parts::Each(counts) => Blocks::Each(begins(counts.iter().map(|&count| count as u64 * size)).collect()),
+            Parts::Each(counts) => {
+                Blocks::Each(begins(counts.iter().map(|&count| count as u64 * size)).collect())
+            }
         };
         let target = area(self.objects, &Side::One((receive, own, datatype)), 1)?;
         let brief = Brief { irregular: matches!(counts, Parts::Each(_)), bytes: source.bytes, ..brief };

@@ -19,7 +19,9 @@ fn put_topology(topology: &Topology, out: &mut Vec<u8>) {
             put_list(&graph.index, out);
             put_list(&graph.edges, out);
         }
-        Topology::DistGraph(_) => unreachable!("a distributed graph is made of edges that its ranks contribute"),
+        Topology::DistGraph(_) => {
+            unreachable!("a distributed graph is made of edges that its ranks contribute")
+        }
     }
 }
 
@@ -183,7 +185,9 @@ impl Run {
             let alike = match (first, contribution) {
                 (Contribution::Nothing, Contribution::Nothing) => true,
                 (Contribution::High(one), Contribution::High(other)) => one == other,
-                (Contribution::Split(color, key), Contribution::Split(other, next)) => color == other && run.key(*key, index) == *next,
+                (Contribution::Split(color, key), Contribution::Split(other, next)) => {
+                    color == other && run.key(*key, index) == *next
+                }
                 (Contribution::Group(one, None), Contribution::Group(other, None)) => Rc::ptr_eq(one, other),
                 _ => false,
             };
@@ -233,12 +237,18 @@ pub(crate) fn encode(contributions: &Contributions, out: &mut Vec<u8>) {
     out.extend_from_slice(&runs);
 }
 
-/// What [`encode`] appended.
+/// Returns what [`encode`] appended.
 pub(crate) fn decode(from: &mut Take) -> Contributions {
     let different: Vec<Contribution> = (0..from.u32()).map(|_| take(from)).collect();
     let mut contributions = Vec::with_capacity(from.u32() as usize);
     for _ in 0..from.u32() {
-        let mut run = Run { member: from.u32(), rank: from.u32(), count: from.u32(), rank_step: from.u32(), key_step: 0 };
+        let mut run = Run {
+            member: from.u32(),
+            rank: from.u32(),
+            count: from.u32(),
+            rank_step: from.u32(),
+            key_step: 0,
+        };
         let number = from.u32();
         let members = run.member..run.member + run.count;
         if number == u32::MAX {
@@ -246,10 +256,13 @@ pub(crate) fn decode(from: &mut Take) -> Contributions {
             run.key_step = from.u32();
             let color = (color >= 0).then_some(color);
             let split = |index: u32| Contribution::Split(color, run.key(key, index));
-            contributions.extend((0..).zip(members).map(|(index, member)| (member, run.rank(index), split(index))));
+            contributions
+                .extend((0..).zip(members).map(|(index, member)| (member, run.rank(index), split(index))));
         } else {
             let contribution = &different[number as usize];
-            contributions.extend((0..).zip(members).map(|(index, member)| (member, run.rank(index), contribution.clone())));
+            contributions.extend(
+                (0..).zip(members).map(|(index, member)| (member, run.rank(index), contribution.clone())),
+            );
         }
     }
     contributions
@@ -262,7 +275,11 @@ mod tests {
 
     #[test]
     fn contributions_come_back_as_they_were() {
-        let graph = DistGraph { sources: [1, 2].into(), destinations: [3].into(), weights: Some([[7, -8].into(), [9].into()]) };
+        let graph = DistGraph {
+            sources: [1, 2].into(),
+            destinations: [3].into(),
+            weights: Some([[7, -8].into(), [9].into()]),
+        };
         let cart = Topology::Cart(Cart { dims: [2, 3].into(), periods: [true, false].into() });
         let group = Group::from_ranks(vec![5, 1, 9]);
         let all = vec![
@@ -271,7 +288,10 @@ mod tests {
             Contribution::Split(None, 0),
             Contribution::Group(Group::range(2, -1, 3), None),
             Contribution::Group(group.clone(), Some(Rc::new(cart))),
-            Contribution::Group(group.clone(), Some(Rc::new(Topology::Graph(Graph { index: [1].into(), edges: [0].into() })))),
+            Contribution::Group(
+                group.clone(),
+                Some(Rc::new(Topology::Graph(Graph { index: [1].into(), edges: [0].into() }))),
+            ),
             Contribution::High(true),
             Contribution::Bridge(group.clone(), (1, 2, -3, 4), 77),
             Contribution::Met(Rc::new(Ok((group, 78)))),
@@ -283,7 +303,8 @@ mod tests {
             Contribution::File(6, Rc::new(Err((42, "why".into())))),
             Contribution::Nothing,
         ];
-        let all: Contributions = all.into_iter().enumerate().map(|(i, one)| (i as u32, 10 + i as u32, one)).collect();
+        let all: Contributions =
+            all.into_iter().enumerate().map(|(i, one)| (i as u32, 10 + i as u32, one)).collect();
         let (mut bytes, mut again) = (Vec::new(), Vec::new());
         encode(&all, &mut bytes);
         let mut from = Take(&bytes);
@@ -301,8 +322,10 @@ mod tests {
     #[test]
     fn members_that_bring_alike_are_a_few_words() {
         let split = |i: u32| Contribution::Split(Some((i / 1000) as i32), 3000 - 2 * i as i32);
-        let all: Contributions =
-            (0..3000).map(|i| (i, 7 + 3 * i, split(i))).chain((3000..5000).map(|i| (i, i, Contribution::Nothing))).collect();
+        let all: Contributions = (0..3000)
+            .map(|i| (i, 7 + 3 * i, split(i)))
+            .chain((3000..5000).map(|i| (i, i, Contribution::Nothing)))
+            .collect();
         let mut bytes = Vec::new();
         encode(&all, &mut bytes);
         assert!(bytes.len() < 200, "{} bytes", bytes.len());
@@ -312,7 +335,9 @@ mod tests {
                 Contribution::Split(color, key) => (*color, *key),
                 _ => (None, i32::MIN),
             };
-            list.iter().map(|(member, rank, contribution)| (*member, *rank, part(contribution))).collect::<Vec<_>>()
+            list.iter()
+                .map(|(member, rank, contribution)| (*member, *rank, part(contribution)))
+                .collect::<Vec<_>>()
         };
         assert_eq!(plain(&back), plain(&all));
     }

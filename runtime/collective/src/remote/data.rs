@@ -12,7 +12,13 @@ use schedule::segments::Segments;
 use schedule::{Kind as Collective, Shape};
 
 impl Collectives {
-    pub(crate) fn data_arrived(&mut self, messages: &mut Messages, objects: &Objects, from: u32, mut record: Take) {
+    pub(crate) fn data_arrived(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        from: u32,
+        mut record: Take,
+    ) {
         let ident = Ident::take(&mut record);
         let index = *self.spread.instances.get(&ident).expect("its members are in");
         let distributed = self.instance_mut(index).gathering.as_mut().expect("gathered").distributed_mut();
@@ -27,7 +33,7 @@ impl Collectives {
 // Who sends to whom follows from the kind and the segments: no process has to ask, and each knows how many to
 // wait for.
 pub(super) fn send_data(messages: &mut Messages, ident: Ident, shape: &Shape, gathering: &mut Gathering) {
-    let remote = messages.remote.as_mut().expect("several processes");
+    let remote = messages.peers_mut().remote_mut().expect("several processes");
     let me = remote.me;
     let segments = gathering.distributed().segments.clone();
     let root = segments.process(shape.root);
@@ -52,17 +58,20 @@ pub(super) fn send_data(messages: &mut Messages, ident: Ident, shape: &Shape, ga
 }
 
 impl Data {
-    /// What members `theirs` of another process get of this one's, in pieces.
-    fn parts<'a>(&'a self, shape: &Shape, theirs: std::ops::Range<u32>) -> impl Iterator<Item = &'a [u8]> + Clone {
+    /// Returns what members `theirs` of another process get of this one's, in pieces.
+    fn parts<'a>(
+        &'a self,
+        shape: &Shape,
+        theirs: std::ops::Range<u32>,
+    ) -> impl Iterator<Item = &'a [u8]> + Clone {
         let (block, theirs) = (shape.bytes as usize, theirs.start as usize..theirs.end as usize);
         let (whole, row): (&[u8], usize) = match self {
             Data::Nothing => (&[], 1),
             Data::One(bytes) => (bytes, bytes.len().max(1)),
             Data::Each(bytes, stride) => (bytes, *stride),
         };
-        // An alltoall's rows and a scatter's one have a block for each member.
-        // Only what the other process's members get leaves: an all-to-all's whole matrix crosses once, and not
-        // once to each process.
+        // An alltoall's rows and a scatter's one have a block for each member. Only what the other process's
+        // members get leaves: an all-to-all's whole matrix crosses once, and not once to each process.
         let columns = match shape.kind {
             Collective::Scatter | Collective::Alltoall => theirs.start * block..theirs.end * block,
             _ => 0..row.min(whole.len()),
@@ -71,7 +80,13 @@ impl Data {
     }
 
     /// Adds what the other processes sent: the result.
-    pub(super) fn complete(&mut self, shape: &Shape, segments: &Segments, me: u32, mut parts: Vec<(u32, Vec<u8>)>) {
+    pub(super) fn complete(
+        &mut self,
+        shape: &Shape,
+        segments: &Segments,
+        me: u32,
+        mut parts: Vec<(u32, Vec<u8>)>,
+    ) {
         let own = segments.of_process(me);
         let block = shape.bytes as usize;
         match shape.kind {
@@ -85,7 +100,8 @@ impl Data {
             },
             Collective::Gather | Collective::Allgather if !parts.is_empty() => {
                 let Data::Each(mine, stride) = std::mem::replace(self, Data::Nothing) else { return };
-                // In the order of processes, which is that of members: side by side, parts then are the result.
+                // In the order of processes, which is that of members: side by side, parts then are the
+                // result.
                 let at = parts.partition_point(|(process, _)| *process < me);
                 parts.insert(at, (me, mine));
                 *self = Data::Each(parts.into_iter().flat_map(|(_, data)| data).collect(), stride);
@@ -95,12 +111,17 @@ impl Data {
                 let mut result = vec![0; mine.len()];
                 let at = parts.partition_point(|(process, _)| *process < me);
                 let columns = own.len() * block;
-                let kept: Vec<u8> = mine.chunks(stride).flat_map(|row| &row[own.start as usize * block..][..columns]).copied().collect();
+                let kept: Vec<u8> = mine
+                    .chunks(stride)
+                    .flat_map(|row| &row[own.start as usize * block..][..columns])
+                    .copied()
+                    .collect();
                 parts.insert(at, (me, kept));
                 for (process, data) in parts {
                     for (sender, row) in segments.of_process(process).zip(data.chunks(columns)) {
                         for (receiver, part) in row.chunks(block).enumerate() {
-                            result[receiver * stride + sender as usize * block..][..block].copy_from_slice(part);
+                            result[receiver * stride + sender as usize * block..][..block]
+                                .copy_from_slice(part);
                         }
                     }
                 }

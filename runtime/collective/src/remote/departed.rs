@@ -1,10 +1,12 @@
-//! Which collective calls ranks have entered, for those who wait for them elsewhere when they have failed: they take part in these to the end.
+//! Collective calls that ranks have entered, for those who wait for them elsewhere when they have failed:
+//! they take part in these to the end.
 
 use crate::remote::spread::Ident;
 use engine::record::{Put, Take};
 use rustc_hash::FxHashMap;
 
-/// How many calls ranks have entered: those of this process, where ranks can fail, and of others those that have failed.
+/// Numbers of calls that ranks have entered: those of this process, where ranks can fail, and of others those
+/// that have failed.
 // Of freed communicators, too: who has freed one is through with its calls there, and others may not be.
 #[derive(Default)]
 pub(crate) struct Departed {
@@ -19,7 +21,7 @@ impl Departed {
         *made = (*made).max(ident.call + 1);
     }
 
-    /// Whether a rank had entered a call when it failed.
+    /// Returns `true` if a rank had entered a call when it failed.
     pub(crate) fn had_entered(&self, rank: u32, ident: &Ident) -> bool {
         self.made.get(&(rank, Ident { call: 0, ..*ident })).is_some_and(|&made| made > ident.call)
     }
@@ -27,7 +29,8 @@ impl Departed {
     /// What a rank of this process had entered, for others. O(all that ranks of this process have).
     pub(super) fn put(&mut self, rank: u32, out: &mut Vec<u8>) {
         let of_rank = self.made.iter().filter(|((of, _), _)| *of == rank);
-        let mut idents: Vec<Ident> = of_rank.map(|(&(_, ident), &made)| Ident { call: made, ..ident }).collect();
+        let mut idents: Vec<Ident> =
+            of_rank.map(|(&(_, ident), &made)| Ident { call: made, ..ident }).collect();
         idents.sort_unstable_by_key(|ident| (ident.context, ident.key, ident.print));
         out.u32(idents.len() as u32);
         idents.iter().for_each(|ident| ident.put(out));

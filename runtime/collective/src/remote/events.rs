@@ -1,7 +1,8 @@
-//! Collectives whose members are on several processes: their schedules run event by event, on each process for its own members.
+//! Collectives whose members are on several processes: their schedules run event by event, on each process
+//! for its own members.
 //!
-//! All processes name an instance alike: by the context of its communicator and the number of the call. Messages for an
-//! instance that no local member has entered yet are kept until one does.
+//! All processes name an instance alike: by the context of its communicator and the number of the call.
+//! Messages for an instance that no local member has entered yet are kept until one does.
 
 use crate::agent::{Agent, buffer_of};
 use crate::calls::CallId;
@@ -29,11 +30,19 @@ enum Content {
 }
 
 impl Collectives {
-    /// After `member` made instance `index`, call number `call` of its communicator: other processes may have a part in it.
+    /// After `member` made instance `index`, call number `call` of its communicator: other processes may have
+    /// a part in it.
     // Messages may have come before: another process's members can be through with their part before anybody
     // here has entered.
-    pub(crate) fn made_instance(&mut self, messages: &mut Messages, objects: &Objects, index: u32, member: u32, call_id: CallId) {
-        if messages.remote.is_none() {
+    pub(crate) fn made_instance(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        member: u32,
+        call_id: CallId,
+    ) {
+        if !messages.peers().exist() {
             return;
         }
         let place = self.instance(index).place.clone();
@@ -61,18 +70,30 @@ impl Collectives {
     }
 
     /// Counts a member's entry into an instance of its group.
-    pub(crate) fn joined_group(&mut self, messages: &mut Messages, key: (u32, i32, u32), group: &Group, member: u32) {
-        if messages.remote.is_some() {
+    pub(crate) fn joined_group(
+        &mut self,
+        messages: &mut Messages,
+        key: (u32, i32, u32),
+        group: &Group,
+        member: u32,
+    ) {
+        if messages.peers().exist() {
             *self.spread.joins.entry((key, fingerprint(group), member)).or_default() += 1;
         }
     }
 
-    /// A member has entered an instance that is spread over processes. It is held only where all processes will tell when their members
-    /// are in.
-    pub(crate) fn entered_spread(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32, member: u32) {
+    /// A member has entered an instance that is spread over processes. It is held only where all processes
+    /// will tell when their members are in.
+    pub(crate) fn entered_spread(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        index: u32,
+        member: u32,
+    ) {
         let instance = self.instance(index);
-        if let Some(ident) = instance.ident.filter(|_| messages.faults.is_some()) {
-            self.spread.departed.enters(messages.current, ident);
+        if let Some(ident) = instance.ident.filter(|_| messages.can_fail()) {
+            self.spread.departed.enters(messages.me(), ident);
         }
         let instance = self.instance(index);
         if instance.arrived == instance.here && instance.agreement.is_some() {
@@ -90,14 +111,25 @@ impl Collectives {
     }
 
     /// A message of a schedule leaves for a member on another process.
-    // Each message names the call: a process whose members called something else finds out by the first that it
-    // gets.
-    pub(crate) fn agent_send_away(&mut self, messages: &mut Messages, index: u32, agent: &mut Agent, to: u32, target: u32, from: Slice) {
+    // Each message names the call: a process whose members called something else finds out by the first that
+    // it gets.
+    pub(crate) fn agent_send_away(
+        &mut self,
+        messages: &mut Messages,
+        index: u32,
+        agent: &mut Agent,
+        to: u32,
+        target: u32,
+        from: Slice,
+    ) {
         let way = messages.way(agent.rank, target, from.bytes, agent.clock);
         let instance = self.instance(index);
         let ident = instance.ident.expect("a member is elsewhere");
         let signature = instance.describe().0;
-        let carries = messages.payloads && from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from);
+        let carries = messages.payloads().are_carried()
+            && from.buffer != Buffer::Nothing
+            && from.bytes != 0
+            && agent.covers(from);
         let missing = agent.missing.map(u32::to_le_bytes);
         let (content, payload) = match &missing {
             None if carries => (Content::Data, buffer_of(agent, from)),
@@ -118,7 +150,7 @@ impl Collectives {
         match way {
             // In place: most steps go this way, and their payload is copied once.
             Way::Arrives(at) => {
-                let remote = messages.remote.as_mut().expect("several processes");
+                let remote = messages.peers_mut().remote_mut().expect("several processes");
                 let process = remote.blocks.process(target);
                 let length = Ident::BYTES + 3 * 4 + 2 * 8 + 1 + 1 + 4 + 4 + payload.len();
                 write(remote.streams.begin(process, Told::Step.kind(), at, length), at);
@@ -140,11 +172,7 @@ impl Collectives {
         let content = record.u8();
         let called = Called { kind: record.u8(), root: record.u32(), function: record.u32() as u16 };
         let missing = (content == Content::Missing as u8).then(|| record.u32());
-        let payload = (content == Content::Data as u8).then(|| {
-            let slot = messages.pool.alloc(record.0.len());
-            messages.pool.get_mut(slot).extend_from_slice(record.0);
-            slot
-        });
+        let payload = (content == Content::Data as u8).then(|| messages.payloads_mut().store(record.0));
         let mail = Early { to, from, round, at, bytes, payload, missing, called };
         match self.spread.instances.get(&ident).copied() {
             Some(index) => self.spread_mail(messages, objects, index, mail),
@@ -167,7 +195,8 @@ impl Collectives {
         self.deliver(index, (to, from, round), Mail { at, bytes, payload, missing });
     }
 
-    /// Members of other processes called another collective: there is no way on, as they wait for other messages.
+    /// Members of other processes called another collective: there is no way on, as they wait for other
+    /// messages.
     // The run ends, as no member could: who waits for a broadcast's rounds will never be sent a barrier's.
     fn mismatched(&mut self, messages: &mut Messages, objects: &Objects, index: u32, called: &Called) -> ! {
         let instance = self.instance(index);
@@ -182,16 +211,16 @@ impl Collectives {
             "mismatched collectives on {}: rank {} of MPI_COMM_WORLD called {}, another rank {}; all members must call the same collectives in the same order with matching arguments",
             objects.comms.describe(objects::comm::Comms::handle(instance.comm())),
             instance.first_rank,
-            signature.describe(messages.names),
-            theirs.describe(messages.names)
+            signature.describe(messages.ranks().names()),
+            theirs.describe(messages.ranks().names())
         );
-        messages.broken(&text)
+        messages.peers_mut().fail(&text)
     }
 }
 
 /// Members of an instance's place that are on this process, and all of them.
 fn members_here(messages: &Messages, objects: &Objects, place: &Place) -> (u32, u32) {
-    let (first, local) = (messages.first, messages.local);
+    let (first, local) = (messages.ranks().first(), messages.ranks().local());
     match place {
         Place::Group(_, group) => (group.members_between(first, local), group.size()),
         Place::Comm(comm) => {

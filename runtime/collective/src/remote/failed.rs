@@ -1,4 +1,5 @@
-//! A rank has failed: processes tell each other which collective calls it had entered, for those who wait for it elsewhere.
+//! A rank has failed: processes tell each other which collective calls it had entered, for those who wait for
+//! it elsewhere.
 
 use crate::broken::member_of;
 use crate::entry::home;
@@ -15,7 +16,11 @@ impl Collectives {
         // A call that it was refused counts as made.
         let begun: Vec<u32> = self.calls.begun().collect();
         for comm in begun {
-            let Some(communicator) = objects.comms.alive(comm).filter(|communicator| is_spread(messages, communicator)) else { continue };
+            let Some(communicator) =
+                objects.comms.alive(comm).filter(|communicator| is_spread(messages, communicator))
+            else {
+                continue;
+            };
             if let Some(member) = member_of(objects, &Place::Comm(comm), rank)
                 && let Some(last) = self.calls.of(home(objects, comm), member).checked_sub(1)
             {

@@ -26,8 +26,16 @@ pub(crate) enum Told {
 }
 
 impl Told {
-    pub(crate) const ALL: [Told; 8] =
-        [Told::Step, Told::Ready, Told::Go, Told::Round, Told::Data, Told::Contributions, Told::Outcome, Told::Leader];
+    pub(crate) const ALL: [Told; 8] = [
+        Told::Step,
+        Told::Ready,
+        Told::Go,
+        Told::Round,
+        Told::Data,
+        Told::Contributions,
+        Told::Outcome,
+        Told::Leader,
+    ];
 
     /// As the streams between processes know it.
     pub(crate) fn kind(self) -> Kind {

@@ -1,7 +1,8 @@
 //! Agreement on new communicators between members on several processes.
 //!
-//! Each process tells the contributions of its members to the process of the first member. When that one has all of them it makes
-//! the communicators, and tells all contributions and the first context to the others, which make the same in the same order.
+//! Each process tells the contributions of its members to the process of the first member. When that one has
+//! all of them it makes the communicators, and tells all contributions and the first context to the others,
+//! which make the same in the same order.
 
 use crate::agreement::Contributions;
 use crate::agreement::refused_among;
@@ -21,9 +22,10 @@ impl Collectives {
         let instance = self.instance_mut(index);
         let ident = instance.ident.expect("spread over processes");
         let (size, place) = (instance.size, instance.place.clone());
-        let contributions = std::mem::take(&mut instance.agreement.as_mut().expect("an agreement").contributions);
-        let first = member_rank(objects, &place, 0, messages.current);
-        let remote = messages.others();
+        let contributions =
+            std::mem::take(&mut instance.agreement.as_mut().expect("an agreement").contributions);
+        let first = member_rank(objects, &place, 0, messages.me());
+        let remote = messages.peers_mut().others();
         let process = remote.blocks.process(first);
         if process == remote.me {
             self.met(messages, objects, ident, size, contributions);
@@ -36,7 +38,12 @@ impl Collectives {
         remote.streams.put(process, Told::Contributions.kind(), &body);
     }
 
-    pub(crate) fn contributions_arrived(&mut self, messages: &mut Messages, objects: &mut Objects, mut record: Take) {
+    pub(crate) fn contributions_arrived(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        mut record: Take,
+    ) {
         let ident = Ident::take(&mut record);
         let size = record.u32();
         let contributions = decode(&mut record);
@@ -45,7 +52,14 @@ impl Collectives {
 
     // One process must draw the first context, for every member's messages to match; the others continue from
     // it in the same order, so that any number of communicators costs one word.
-    fn met(&mut self, messages: &mut Messages, objects: &mut Objects, ident: Ident, size: u32, mut contributions: Contributions) {
+    fn met(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        ident: Ident,
+        size: u32,
+        mut contributions: Contributions,
+    ) {
         let meeting = self.spread.meetings.entry(ident).or_default();
         meeting.contributions.append(&mut contributions);
         if meeting.contributions.len() < size as usize {
@@ -58,8 +72,9 @@ impl Collectives {
         ident.put(&mut body);
         body.u32(context);
         encode(&contributions, &mut body);
-        let remote = messages.others();
-        let mut processes: Vec<u32> = contributions.iter().map(|(_, rank, _)| remote.blocks.process(*rank)).collect();
+        let remote = messages.peers_mut().others();
+        let mut processes: Vec<u32> =
+            contributions.iter().map(|(_, rank, _)| remote.blocks.process(*rank)).collect();
         processes.sort_unstable();
         processes.dedup();
         for process in processes.into_iter().filter(|&process| process != remote.me) {
@@ -68,7 +83,12 @@ impl Collectives {
         self.resolve(messages, objects, ident, None, contributions);
     }
 
-    pub(crate) fn outcome_arrived(&mut self, messages: &mut Messages, objects: &mut Objects, mut record: Take) {
+    pub(crate) fn outcome_arrived(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        mut record: Take,
+    ) {
         let ident = Ident::take(&mut record);
         let context = record.u32();
         let contributions = decode(&mut record);
@@ -99,7 +119,8 @@ impl Collectives {
             self.advance_distributed(messages, objects, index);
             return;
         }
-        let members: Vec<u32> = (0..instance.size).filter(|&member| instance.agents[member as usize].is_some()).collect();
+        let members: Vec<u32> =
+            (0..instance.size).filter(|&member| instance.agents[member as usize].is_some()).collect();
         members.into_iter().for_each(|member| self.mark_movable(index, member));
     }
 }

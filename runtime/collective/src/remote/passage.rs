@@ -28,7 +28,8 @@ pub(crate) type RoundRecord = (Plane, u32, u32, Vec<u8>);
 /// What is left of a passage: clocks, data, agents by member.
 type Parts = (TimePlane, Option<DataPlane>, Option<Vec<Option<Box<Agent>>>>);
 
-/// Own members in both planes. Neither waits for the other, so that clocks that need nobody's word are through at once.
+/// Own members in both planes. Neither waits for the other, so that clocks that need nobody's word are
+/// through at once.
 pub(crate) struct Passage {
     segment: Segment,
     time: TimePlane,
@@ -49,9 +50,15 @@ impl Passage {
         Passage { data: Some(Box::new(data)), ..self }
     }
     /// With all own members as agents; in a run without payloads there is no `data`.
-    pub(crate) fn with_agents(self, schedule: Rc<dyn Schedule>, agents: Vec<Option<Box<Agent>>>, data: bool) -> Passage {
+    pub(crate) fn with_agents(
+        self,
+        schedule: Rc<dyn Schedule>,
+        agents: Vec<Option<Box<Agent>>>,
+        data: bool,
+    ) -> Passage {
         let members = AgentMembers { agents: &agents, first: self.segment.own().start };
-        let data = data.then(|| Box::new(DataPlane::new(self.segment.clone(), schedule, &members, members.inputs())));
+        let data = data
+            .then(|| Box::new(DataPlane::new(self.segment.clone(), schedule, &members, members.inputs())));
         Passage { data, agents: Some(agents), ..self }
     }
     pub(crate) fn deliver(&mut self, (plane, round, process, record): RoundRecord) {
@@ -60,7 +67,8 @@ impl Passage {
             _ => self.time.deliver(round, process, record),
         }
     }
-    /// Goes on as far as it can; whether all rounds of both planes are over. Reductions of members without agents are made by `kernel`.
+    /// Goes on as far as it can; whether all rounds of both planes are over. Reductions of members without
+    /// agents are made by `kernel`.
     pub(crate) fn advance(
         &mut self,
         shape: &Shape,
@@ -78,16 +86,17 @@ impl Passage {
             None => advance(&mut self.time, self.data.as_deref_mut(), shape, reduce, costs, said, records),
             Some(agents) => {
                 let members = AgentMembers { agents, first: self.segment.own().start };
-                let reduce = |member: u32, left: &[u8], right: &mut Vec<u8>| members.combine(member, left, right);
+                let reduce =
+                    |member: u32, left: &[u8], right: &mut Vec<u8>| members.combine(member, left, right);
                 advance(&mut self.time, self.data.as_deref_mut(), &members, reduce, costs, said, records)
             }
         }
     }
-    /// Whether it moves agents.
+    /// Returns `true` if it moves agents.
     pub(crate) fn has_agents(&self) -> bool {
         self.agents.is_some()
     }
-    /// Whether data takes the schedule's steps.
+    /// Returns `true` if data takes the schedule's steps.
     pub(crate) fn has_data(&self) -> bool {
         self.data.is_some()
     }
@@ -95,7 +104,7 @@ impl Passage {
     pub(crate) fn first(&self) -> u32 {
         self.segment.own().start
     }
-    /// What is left when all is over: clocks, data, agents.
+    /// Returns what is left when all is over: clocks, data, agents.
     pub(crate) fn into_parts(self) -> Parts {
         (self.time, self.data.map(|data| *data), self.agents)
     }

@@ -28,7 +28,8 @@ pub(crate) struct Brief {
 
 impl Brief {
     pub(crate) fn of(shape: &Shape) -> Brief {
-        let flags = u8::from(shape.commutative) | u8::from(shape.predefined) << 1 | u8::from(shape.irregular) << 2;
+        let flags =
+            u8::from(shape.commutative) | u8::from(shape.predefined) << 1 | u8::from(shape.irregular) << 2;
         Brief { kind: shape.kind as u8, bytes: shape.bytes, element: shape.element, flags }
     }
 }

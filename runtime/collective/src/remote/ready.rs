@@ -1,7 +1,8 @@
 //! How the processes of a distributed collective find out that all members are in everywhere.
 //!
-//! Each tells the process of the first member when its own are in, with its part of a reduction in a tree; that one tells all to go on. A
-//! process that says that it is ready tells how often members have had to go on one by one, so that nobody counts it who has started since.
+//! Each tells the process of the first member when its own are in, with its part of a reduction in a tree;
+//! that one tells all to go on. A process that says that it is ready tells how often members have had to go
+//! on one by one, so that nobody counts it who has started since.
 
 use crate::contributions::Gathering;
 use crate::instance::Collectives;
@@ -28,12 +29,16 @@ impl Collectives {
         let ident = instance.ident.expect("members are elsewhere");
         let gathering = instance.gathering.as_deref().expect("gathered");
         let segments = gathering.distributed().segments.clone();
-        let me = messages.remote.as_ref().expect("several processes").me;
+        let me = messages.peers().remote().expect("several processes").me;
         let (signature, ..) = instance.describe();
         let Place::Comm(comm) = instance.place else { unreachable!("groups of their own are not gathered") };
         let group = &objects.comms.at(comm).group;
         let own = segments.of_process(me);
-        let clock = own.clone().map(|member| messages.ranks[group.world_rank(member) as usize].clock.as_ps()).collect::<Clocks>().equal();
+        let clock = own
+            .clone()
+            .map(|member| messages.ranks()[group.world_rank(member)].clock.as_ps())
+            .collect::<Clocks>()
+            .equal();
         let ready = Ready {
             epoch: self.epoch,
             rank: instance.first_rank,
@@ -41,9 +46,13 @@ impl Collectives {
             root: signature.root.unwrap_or(u32::MAX),
             shape: Brief::of(&instance.shape),
             clock,
-            // A reduction's data goes along with the word that is sent anyway, and its result with the answer:
-            // no round more than a barrier has.
-            partials: if messages.payloads { self.reduce_own(&instance.shape, gathering, own) } else { Vec::new() },
+            // A reduction's data goes along with the word that is sent anyway, and its result with the
+            // answer: no round more than a barrier has.
+            partials: if messages.payloads().are_carried() {
+                self.reduce_own(&instance.shape, gathering, own)
+            } else {
+                Vec::new()
+            },
         };
         let mut body = Vec::new();
         ident.put(&mut body);
@@ -52,29 +61,36 @@ impl Collectives {
         if leader == me {
             self.ready_arrived(messages, objects, me, Take(&body));
         } else {
-            messages.others().streams.put(leader, Told::Ready.kind(), &body);
+            messages.peers_mut().others().streams.put(leader, Told::Ready.kind(), &body);
         }
     }
 
-    /// How the operands of a reduction come together, where that can be told in short.
+    /// Returns how the operands of a reduction come together, where that can be told in short.
     pub(super) fn association_of(&self, shape: &Shape) -> Option<Association> {
         if is_reduced(shape.kind) { choose(shape, &self.policy).association() } else { None }
     }
 
     fn reduce_own(&self, shape: &Shape, gathering: &Gathering, own: std::ops::Range<u32>) -> Vec<Partial> {
         let Some(association) = self.association_of(shape) else { return Vec::new() };
-        let mut tree = Tree::new(gathering.kernel().expect("an operation of MPI's own"), association, shape.size);
+        let mut tree =
+            Tree::new(gathering.kernel().expect("an operation of MPI's own"), association, shape.size);
         tree.members(own, |member| gathering.contribution(shape, member));
         tree.finish()
     }
 
     /// On the process of the first member: another process, or this one, is ready.
-    pub(crate) fn ready_arrived(&mut self, messages: &mut Messages, objects: &Objects, from: u32, mut record: Take) {
+    pub(crate) fn ready_arrived(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        from: u32,
+        mut record: Take,
+    ) {
         let ident = Ident::take(&mut record);
         let ready = Ready::take(&mut record);
         let readies = self.spread.readies.entry(ident).or_default();
-        // Who was ready in an earlier epoch has started event by event since, with all others, and will not go
-        // this way.
+        // Who was ready in an earlier epoch has started event by event since, with all others, and will not
+        // go this way.
         if ready.epoch < readies.epoch {
             return;
         }
@@ -90,13 +106,20 @@ impl Collectives {
             return;
         }
         let mut readies = self.spread.readies.remove(&ident).expect("found above").by_process;
-        // Partials combine in the order of members, not of arrival: the bits of a floating-point sum depend on
-        // it.
+        // Partials combine in the order of members, not of arrival: the bits of a floating-point sum depend
+        // on it.
         readies.sort_by_key(|(process, _)| *process);
         self.all_ready(messages, objects, index, ident, readies);
     }
 
-    fn all_ready(&mut self, messages: &mut Messages, objects: &Objects, index: u32, ident: Ident, readies: Vec<(u32, Ready)>) {
+    fn all_ready(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        ident: Ident,
+        readies: Vec<(u32, Ready)>,
+    ) {
         let root = readies.iter().map(|(_, ready)| ready.root).find(|&root| root != u32::MAX);
         let first = &readies[0].1;
         let other = readies.iter().map(|(_, ready)| ready).find(|ready| {
@@ -112,21 +135,23 @@ impl Collectives {
         let mut result = Vec::new();
         let instance = self.instance(index);
         let gathering = instance.gathering.as_deref().expect("gathered");
-        if messages.payloads
+        if messages.payloads().are_carried()
             && let Some(association) = self.association_of(&instance.shape)
         {
-            let mut tree = Tree::new(gathering.kernel().expect("an operation of MPI's own"), association, instance.size);
+            let mut tree =
+                Tree::new(gathering.kernel().expect("an operation of MPI's own"), association, instance.size);
             tree.push_all(readies.into_iter().flat_map(|(_, ready)| ready.partials).collect());
             result = tree.result();
         }
         // Only the root's process has use for the result.
-        let alone = (instance.shape.kind == Collective::Reduce).then(|| gathering.distributed().segments.process(instance.shape.root));
+        let alone = (instance.shape.kind == Collective::Reduce)
+            .then(|| gathering.distributed().segments.process(instance.shape.root));
         let mut body = Vec::new();
         ident.put(&mut body);
         body.u8(u8::from(common.is_some()));
         let short = body.len();
         body.extend_from_slice(&result);
-        let remote = messages.others();
+        let remote = messages.peers_mut().others();
         for process in processes.into_iter().filter(|&process| process != remote.me) {
             let whole = alone.is_none_or(|root| root == process);
             remote.streams.put(process, Told::Go.kind(), if whole { &body } else { &body[..short] });
@@ -134,7 +159,14 @@ impl Collectives {
         self.go(messages, objects, index, common.is_some(), result);
     }
 
-    fn differ(&mut self, messages: &mut Messages, objects: &Objects, index: u32, one: &Ready, other: &Ready) -> ! {
+    fn differ(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        one: &Ready,
+        other: &Ready,
+    ) -> ! {
         let instance = self.instance(index);
         let (signature, ..) = instance.describe();
         let describe = |ready: &Ready| {
@@ -151,7 +183,12 @@ impl Collectives {
                 predefined: ready.shape.flags & 2 != 0,
                 ..instance.shape.clone()
             };
-            format!("rank {} of MPI_COMM_WORLD called {} with {}", ready.rank, signature.describe(messages.names), shape.describe())
+            format!(
+                "rank {} of MPI_COMM_WORLD called {} with {}",
+                ready.rank,
+                signature.describe(messages.ranks().names()),
+                shape.describe()
+            )
         };
         let text = format!(
             "mismatched collectives on {}: {}, {}; all members must call the same collectives in the same order with matching arguments",
@@ -159,7 +196,7 @@ impl Collectives {
             describe(one),
             describe(other)
         );
-        messages.broken(&text)
+        messages.peers_mut().fail(&text)
     }
 
     pub(crate) fn go_arrived(&mut self, messages: &mut Messages, objects: &Objects, mut record: Take) {

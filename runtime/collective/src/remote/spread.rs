@@ -1,4 +1,5 @@
-//! Instances with members on several processes: what all call them, and what is kept of those that are not complete here.
+//! Instances with members on several processes: what all call them, and what is kept of those that are not
+//! complete here.
 
 use crate::agreement::Contributions;
 use crate::calls::CallId;
@@ -13,8 +14,8 @@ use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
 /// What all processes call an instance.
-// No process has to be asked for a name: context and number of the call are the same everywhere, by MPI's rule
-// that all members call in the same order.
+// No process has to be asked for a name: context and number of the call are the same everywhere, by MPI's
+// rule that all members call in the same order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Ident {
     /// Context of the communicator.
@@ -22,8 +23,8 @@ pub(crate) struct Ident {
     /// Of a group's instance: tag and first member.
     pub(crate) key: (i32, u32),
     /// Of a group's instance: its members.
-    // A digest of the members, because groups that meet under one tag and first member may differ; 64 bits, no
-    // more is told of them.
+    // A digest of the members, because groups that meet under one tag and first member may differ; 64 bits,
+    // no more is told of them.
     pub(crate) print: u64,
     /// Which call of the communicator, or of the group.
     pub call: u32,
@@ -51,7 +52,12 @@ impl Ident {
     }
     /// Reads it from one.
     pub(crate) fn take(record: &mut Take) -> Ident {
-        Ident { context: record.u32(), key: (record.i32(), record.u32()), print: record.u64(), call: record.u32() }
+        Ident {
+            context: record.u32(),
+            key: (record.i32(), record.u32()),
+            print: record.u64(),
+            call: record.u32(),
+        }
     }
     /// Bytes of an encoded one.
     pub(crate) const BYTES: usize = 24;
@@ -102,7 +108,8 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Whether messages for an instance that is not here yet have arrived: others run it event by event.
+    /// Returns `true` if messages for an instance that is not here yet have arrived: others run it event by
+    /// event.
     pub(crate) fn is_early(&self, ident: &Ident) -> bool {
         self.early.contains_key(ident)
     }
@@ -114,8 +121,8 @@ pub(crate) fn fingerprint(group: &Group) -> u64 {
     hasher.finish()
 }
 
-/// Whether a communicator has members on other processes.
+/// Returns `true` if a communicator has members on other processes.
 // Counted when the communicator was made, so that each call asks in O(1).
 pub(crate) fn is_spread(messages: &Messages, comm: &Comm) -> bool {
-    messages.remote.is_some() && !comm.is_self && comm.local.saturating_add(comm.remote_local) < comm.members()
+    messages.peers().exist() && !comm.is_self && comm.local.saturating_add(comm.remote_local) < comm.members()
 }

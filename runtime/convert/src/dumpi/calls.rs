@@ -5,7 +5,9 @@ use super::file::Record;
 use super::layout::Function;
 use super::types::Types;
 use crate::place::{Place, nowhere};
-use crate::writer::{BYTE, Message, Slots, Told, Type, Writer, buffer, count, counts, displacements, given, result, status};
+use crate::writer::{
+    BYTE, Message, Slots, Told, Type, Writer, buffer, count, counts, displacements, given, result, status,
+};
 use engine::Span;
 use mpi::request::{ANY_SOURCE, ANY_TAG, PROC_NULL};
 use observe::recorder::{Argument, Class, Object, Value};
@@ -101,7 +103,8 @@ impl<'a> Rank<'a> {
         self.writer.takes(Span::ZERO);
         // Computation that was told and of which no call came goes on with the next one.
         self.carried = 0;
-        self.idle = Some(if let Outcome::Local = outcome { entered } else { left }.max(self.idle.unwrap_or(0)));
+        self.idle =
+            Some(if let Outcome::Local = outcome { entered } else { left }.max(self.idle.unwrap_or(0)));
         Ok(())
     }
 
@@ -135,7 +138,12 @@ impl<'a> Rank<'a> {
             "Startall" => self.start(record.numbers(function, "requests"))?,
             "Sendrecv" => {
                 let to = (number("sendcount"), number("sendtype"), number("dest"), number("sendtag"));
-                self.exchange(function, record, to, (number("recvcount"), number("recvtype"), number("source"), number("recvtag")))?;
+                self.exchange(
+                    function,
+                    record,
+                    to,
+                    (number("recvcount"), number("recvtype"), number("source"), number("recvtag")),
+                )?;
             }
             "Sendrecv_replace" => {
                 let of = (number("count"), number("datatype"));
@@ -175,19 +183,27 @@ impl<'a> Rank<'a> {
         }
     }
 
-    fn envelope(&self, function: &Function, record: &Record, receives: bool) -> Result<(Message, i64), String> {
+    fn envelope(
+        &self,
+        function: &Function,
+        record: &Record,
+        receives: bool,
+    ) -> Result<(Message, i64), String> {
         let number = |name: &str| record.number(function, name);
         let comm = number("comm");
-        let peer = Self::peer(&self.place(comm)?, number(if receives { "source" } else { "dest" }), receives)?;
+        let peer =
+            Self::peer(&self.place(comm)?, number(if receives { "source" } else { "dest" }), receives)?;
         let (count, datatype) = self.types.elements(number("count"), number("datatype"))?;
         Ok((Message { peer, tag: tag(number("tag"), receives), count, datatype }, comm))
     }
 
     fn message(&mut self, function: &Function, record: &Record, name: &'static str) -> Result<(), String> {
-        let (mut message, comm) = self.envelope(function, record, name.ends_with("recv") || name == "MPI_Recv")?;
+        let (mut message, comm) =
+            self.envelope(function, record, name.ends_with("recv") || name == "MPI_Recv")?;
         let place = self.place(comm)?;
         if name == "MPI_Recv" {
-            // Whom a receive for any source had is in its status, where that is not what lay in memory before.
+            // Whom a receive for any source had is in its status, where that is not what lay in memory
+            // before.
             self.found(&mut message, &place, record.numbers(function, "status"));
         }
         let slot = self.writer.message_in(place.of("comm"), self.number, name, message, &mut self.slots);
@@ -197,14 +213,17 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// Source and tag of a receive for any, from a status that can be true: source, tag and length are possible, and nothing failed.
+    /// Source and tag of a receive for any, from a status that can be true: source, tag and length are
+    /// possible, and nothing failed.
     fn found(&self, message: &mut Message, place: &Place, told: &[i64]) {
         let &[bytes, source, 0, 0, tag] = told else { return };
         let room = message.count.saturating_mul(message.datatype.size);
         let is_open = message.peer == ANY_SOURCE || message.tag == ANY_TAG;
-        let fits = u64::try_from(bytes).is_ok_and(|bytes| bytes <= room) && (0..i64::from(place.size)).contains(&source) && tag >= 0;
-        let agrees =
-            (message.peer == ANY_SOURCE || i64::from(message.peer) == source) && (message.tag == ANY_TAG || i64::from(message.tag) == tag);
+        let fits = u64::try_from(bytes).is_ok_and(|bytes| bytes <= room)
+            && (0..i64::from(place.size)).contains(&source)
+            && tag >= 0;
+        let agrees = (message.peer == ANY_SOURCE || i64::from(message.peer) == source)
+            && (message.tag == ANY_TAG || i64::from(message.tag) == tag);
         if is_open && fits && agrees {
             (message.peer, message.tag) = (source as i32, tag as i32);
         }
@@ -238,7 +257,12 @@ impl<'a> Rank<'a> {
         let place = self.place(record.number(function, "comm"))?;
         let message = |(count, datatype, peer, told): (i64, i64, i64, i64), receives| {
             let (count, datatype) = self.types.elements(count, datatype)?;
-            Ok::<_, String>(Message { peer: Self::peer(&place, peer, receives)?, tag: tag(told, receives), count, datatype })
+            Ok::<_, String>(Message {
+                peer: Self::peer(&place, peer, receives)?,
+                tag: tag(told, receives),
+                count,
+                datatype,
+            })
         };
         let (to, mut from) = (message(to, false)?, message(from, true)?);
         self.found(&mut from, &place, record.numbers(function, "status"));
@@ -257,13 +281,18 @@ impl<'a> Rank<'a> {
         };
         self.found(&mut message, &place, record.numbers(function, "status"));
         let Message { peer, tag, .. } = message;
-        let arguments =
-            [given("source", Value::Rank(peer)), given("tag", Value::Tag(tag)), place.of("comm"), result("status", status((peer, tag, 0)))];
+        let arguments = [
+            given("source", Value::Rank(peer)),
+            given("tag", Value::Tag(tag)),
+            place.of("comm"),
+            result("status", status((peer, tag, 0))),
+        ];
         self.writer.call(self.number, "MPI_Probe", &arguments);
         Ok(())
     }
 
-    /// A wait, or a test: of what was complete. What its statuses say is not looked at, because it may be what lay in memory before.
+    /// A wait, or a test: of what was complete. What its statuses say is not looked at, because it may be
+    /// what lay in memory before.
     fn completion(&mut self, function: &Function, record: &Record) {
         let tests = function.name.starts_with("Test");
         let all = record.numbers(function, "requests");
@@ -273,15 +302,24 @@ impl<'a> Rank<'a> {
             _ if !is_found => Vec::new(),
             "Wait" | "Test" => vec![record.number(function, "request")],
             "Waitany" | "Testany" => at(record.number(function, "index")).into_iter().collect(),
-            "Waitsome" | "Testsome" => record.numbers(function, "indices").iter().filter_map(|&index| at(index)).collect(),
+            "Waitsome" | "Testsome" => {
+                record.numbers(function, "indices").iter().filter_map(|&index| at(index)).collect()
+            }
             _ => all.to_vec(),
         };
-        let slots: Vec<u32> =
-            complete.iter().filter(|&&number| number > NO_REQUEST).filter_map(|number| self.requests.remove(number)).collect();
+        let slots: Vec<u32> = complete
+            .iter()
+            .filter(|&&number| number > NO_REQUEST)
+            .filter_map(|number| self.requests.remove(number))
+            .collect();
         if !slots.is_empty() {
             self.writer.complete(self.number, &slots, tests, &mut self.slots);
         } else if tests {
-            let asked = all.iter().copied().chain([record.number(function, "request")]).find_map(|number| self.requests.get(&number));
+            let asked = all
+                .iter()
+                .copied()
+                .chain([record.number(function, "request")])
+                .find_map(|number| self.requests.get(&number));
             if let Some(&slot) = asked {
                 self.writer.test_in_vain(self.number, slot);
             }
@@ -293,29 +331,47 @@ impl<'a> Rank<'a> {
         let number = |name: &str| record.number(function, name);
         let parent = self.place(number("oldcomm"))?;
         let made = self.made.pop_front().flatten();
-        let place =
-            made.map(|comm| Place::made(self.count + 1, comm as u32, &self.all[comm].members, self.number).expect("it is a member"));
+        let place = made.map(|comm| {
+            Place::made(self.count + 1, comm as u32, &self.all[comm].members, self.number)
+                .expect("it is a member")
+        });
         if let Some(place) = place {
             self.count += 1;
             self.comms.insert(number("newcomm"), place);
         } else if number("newcomm") > NULL {
-            return Err(format!("it makes communicator {}, and what the other ranks call does not say who is in it", number("newcomm")));
+            return Err(format!(
+                "it makes communicator {}, and what the other ranks call does not say who is in it",
+                number("newcomm")
+            ));
         }
         let new = |name| {
             let Argument { name, value, .. } = place.map_or_else(|| nowhere(name), |place| place.of(name));
             result(name, value)
         };
         let list = |name: &'static str, field: &str| {
-            given(name, Value::List(record.numbers(function, field).iter().map(|&n| Value::Integer(n)).collect()))
+            given(
+                name,
+                Value::List(record.numbers(function, field).iter().map(|&n| Value::Integer(n)).collect()),
+            )
         };
         let flags = |name: &'static str, field: &str| {
-            given(name, Value::List(record.numbers(function, field).iter().map(|&flag| Value::Logical(flag != 0)).collect()))
+            given(
+                name,
+                Value::List(
+                    record.numbers(function, field).iter().map(|&flag| Value::Logical(flag != 0)).collect(),
+                ),
+            )
         };
         match function.name {
             "Comm_dup" => self.writer.call(self.number, "MPI_Comm_dup", &[parent.of("comm"), new("newcomm")]),
             "Cart_create" => {
                 let dims = record.numbers(function, "dims").len() as i64;
-                let head = [parent.of("comm_old"), given("ndims", Value::Integer(dims)), list("dims", "dims"), flags("periods", "periods")];
+                let head = [
+                    parent.of("comm_old"),
+                    given("ndims", Value::Integer(dims)),
+                    list("dims", "dims"),
+                    flags("periods", "periods"),
+                ];
                 // Who is where was taken as the ranks are: nothing says how they were put in another order.
                 let tail = [given("reorder", Value::Logical(false)), new("comm_cart")];
                 self.writer.call(self.number, "MPI_Cart_create", &[head.as_slice(), &tail].concat());
@@ -355,7 +411,11 @@ impl<'a> Rank<'a> {
             _ => return Ok(false),
         };
         let place = self.place(number("comm"))?;
-        let root = function.fields.as_deref().is_some_and(|fields| fields.iter().any(|field| field.name == "root")).then(|| number("root"));
+        let root = function
+            .fields
+            .as_deref()
+            .is_some_and(|fields| fields.iter().any(|field| field.name == "root"))
+            .then(|| number("root"));
         if let Some(root) = root.filter(|root| !(0..i64::from(place.size)).contains(root)) {
             return Err(format!("rank {root} is the root in a communicator of {}", place.size));
         }
@@ -368,7 +428,12 @@ impl<'a> Rank<'a> {
     }
 
     /// The buffers of a collective.
-    fn blocks(&self, function: &Function, record: &Record, (place, is_root): (&Place, bool)) -> Result<Vec<Argument>, String> {
+    fn blocks(
+        &self,
+        function: &Function,
+        record: &Record,
+        (place, is_root): (&Place, bool),
+    ) -> Result<Vec<Argument>, String> {
         let number = |name: &str| record.number(function, name);
         let side = |buf: &'static str, names: (&'static str, &'static str)| {
             let (elements, datatype) = self.types.elements(number(names.0), number(names.1))?;
@@ -376,10 +441,15 @@ impl<'a> Rank<'a> {
         };
         let sends = || side("sendbuf", ("sendcount", "sendtype"));
         let receives = || side("recvbuf", ("recvcount", "recvtype"));
-        let nothing = |buf: &'static str, names: (&'static str, &'static str)| vec![buffer(buf), count(names.0, 0), BYTE.of(names.1)];
-        let own = |to: Vec<Argument>| [vec![buffer("sendbuf"), renamed(&to[1], "sendcount"), renamed(&to[2], "sendtype")], to].concat();
-        let varying =
-            |buf, fields: [&'static str; 3], there: &'static str| self.varying(function, record, (buf, fields, there), place.size);
+        let nothing = |buf: &'static str, names: (&'static str, &'static str)| {
+            vec![buffer(buf), count(names.0, 0), BYTE.of(names.1)]
+        };
+        let own = |to: Vec<Argument>| {
+            [vec![buffer("sendbuf"), renamed(&to[1], "sendcount"), renamed(&to[2], "sendtype")], to].concat()
+        };
+        let varying = |buf, fields: [&'static str; 3], there: &'static str| {
+            self.varying(function, record, (buf, fields, there), place.size)
+        };
         let reduced = |(elements, datatype, operation): (u64, Type, &'static str)| {
             let op = given("op", Value::Handle(Class::Op, Object::Named(operation)));
             vec![buffer("sendbuf"), buffer("recvbuf"), count("count", elements), datatype.of("datatype"), op]
@@ -389,13 +459,22 @@ impl<'a> Rank<'a> {
                 let (elements, datatype) = self.types.elements(number("count"), number("datatype"))?;
                 vec![buffer("buffer"), count("count", elements), datatype.of("datatype")]
             }
-            "Reduce" | "Allreduce" | "Scan" | "Exscan" => reduced(self.types.reduced(number("count"), number("datatype"), number("op"))?),
+            "Reduce" | "Allreduce" | "Scan" | "Exscan" => {
+                reduced(self.types.reduced(number("count"), number("datatype"), number("op"))?)
+            }
             "Reduce_scatter" => {
-                let (elements, datatype, operation) = self.types.reduced(1, number("datatype"), number("op"))?;
+                let (elements, datatype, operation) =
+                    self.types.reduced(1, number("datatype"), number("op"))?;
                 let all = lengths(record.numbers(function, "recvcounts"), place.size)?;
                 let all: Vec<u64> = all.into_iter().map(|count| count.saturating_mul(elements)).collect();
                 let op = given("op", Value::Handle(Class::Op, Object::Named(operation)));
-                vec![buffer("sendbuf"), buffer("recvbuf"), counts("recvcounts", &all), datatype.of("datatype"), op]
+                vec![
+                    buffer("sendbuf"),
+                    buffer("recvbuf"),
+                    counts("recvcounts", &all),
+                    datatype.of("datatype"),
+                    op,
+                ]
             }
             "Gather" if is_root => own(receives()?),
             "Gather" => [sends()?, nothing("recvbuf", ("recvcount", "recvtype"))].concat(),
@@ -413,12 +492,17 @@ impl<'a> Rank<'a> {
             }
             "Allgatherv" => {
                 let to = varying("recvbuf", ["recvcounts", "displs", "recvtype"], "recvtype")?;
-                let own = record.numbers(function, "recvcounts").get(place.rank as usize).copied().unwrap_or(0);
+                let own =
+                    record.numbers(function, "recvcounts").get(place.rank as usize).copied().unwrap_or(0);
                 let (elements, datatype) = self.types.elements(own, number("recvtype"))?;
                 [vec![buffer("sendbuf"), count("sendcount", elements), datatype.of("sendtype")], to].concat()
             }
             "Alltoallv" | "Alltoallw" => {
-                let (from, to) = if function.name == "Alltoallv" { ("sendtype", "recvtype") } else { ("sendtypes", "recvtypes") };
+                let (from, to) = if function.name == "Alltoallv" {
+                    ("sendtype", "recvtype")
+                } else {
+                    ("sendtypes", "recvtypes")
+                };
                 let from = varying("sendbuf", ["sendcounts", "sdispls", "sendtype"], from)?;
                 [from, varying("recvbuf", ["recvcounts", "rdispls", "recvtype"], to)?].concat()
             }
@@ -426,7 +510,8 @@ impl<'a> Rank<'a> {
         })
     }
 
-    /// Blocks that differ, in bytes: their counts, where they lie and of what they are. Who is no root has none.
+    /// Blocks that differ, in bytes: their counts, where they lie and of what they are. Who is no root has
+    /// none.
     fn varying(
         &self,
         function: &Function,
@@ -442,7 +527,12 @@ impl<'a> Rank<'a> {
             bytes.push(elements.saturating_mul(of.size));
         }
         bytes.resize(size as usize, 0);
-        Ok(vec![buffer(buf), counts(lengths_of, &bytes), displacements(displacements_of, &bytes), BYTE.of(datatype)])
+        Ok(vec![
+            buffer(buf),
+            counts(lengths_of, &bytes),
+            displacements(displacements_of, &bytes),
+            BYTE.of(datatype),
+        ])
     }
 
     /// Behind the last record.
@@ -479,6 +569,16 @@ fn tag(tag: i64, receives: bool) -> i32 {
 
 /// Functions that communicate in ways that a trace's calls of these arguments do not have.
 fn is_refused(name: &str) -> bool {
-    let starts = ["Win_", "Comm_spawn", "Comm_accept", "Comm_connect", "Comm_join", "Grequest_", "Intercomm_", "Graph_create"];
-    matches!(name, "Put" | "Get" | "Accumulate" | "Cancel" | "Abort") || starts.iter().any(|start| name.starts_with(start))
+    let starts = [
+        "Win_",
+        "Comm_spawn",
+        "Comm_accept",
+        "Comm_connect",
+        "Comm_join",
+        "Grequest_",
+        "Intercomm_",
+        "Graph_create",
+    ];
+    matches!(name, "Put" | "Get" | "Accumulate" | "Cancel" | "Abort")
+        || starts.iter().any(|start| name.starts_with(start))
 }

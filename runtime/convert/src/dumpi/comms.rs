@@ -1,8 +1,9 @@
 //! Who is in the communicators that a run made.
 //!
-//! A file has what its rank said and got: a number of its own for the new communicator, which it may use again, and of a split colour and
-//! key. So the calls of all ranks that make communicators are read before all others, and gone through together: a communicator is known
-//! when all members of the one that it is made from have come to that call.
+//! A file has what its rank said and got: a number of its own for the new communicator, which it may use
+//! again, and of a split colour and key. So the calls of all ranks that make communicators are read before
+//! all others, and gone through together: a communicator is known when all members of the one that it is made
+//! from have come to that call.
 
 use super::file::Record;
 use super::layout::Function;
@@ -75,17 +76,31 @@ impl Steps {
         let list = |name: &str| record.numbers(function, name).to_vec();
         let step = match function.name {
             "Comm_dup" => Step::Make(number("oldcomm"), Made::Dup, number("newcomm")),
-            "Comm_split" => Step::Make(number("oldcomm"), Made::Split { color: number("color"), key: number("key") }, number("newcomm")),
+            "Comm_split" => Step::Make(
+                number("oldcomm"),
+                Made::Split { color: number("color"), key: number("key") },
+                number("newcomm"),
+            ),
             "Comm_create" => Step::Make(number("oldcomm"), Made::Group(number("group")), number("newcomm")),
             "Cart_create" => Step::Make(number("oldcomm"), Made::Cart(list("dims")), number("newcomm")),
             "Cart_sub" => Step::Make(number("oldcomm"), Made::Part(list("remain_dims")), number("newcomm")),
             "Comm_group" => Step::GroupOf(number("comm"), number("group")),
             name @ ("Group_incl" | "Group_excl") => {
                 let leaves_out = name == "Group_excl";
-                Step::Choose { from: number("group"), places: list("ranks"), leaves_out, new: number("newgroup") }
+                Step::Choose {
+                    from: number("group"),
+                    places: list("ranks"),
+                    leaves_out,
+                    new: number("newgroup"),
+                }
             }
-            "Group_range_incl" | "Group_range_excl" | "Group_union" | "Group_intersection" | "Group_difference" | "Comm_remote_group" => {
-                let last = function.fields.as_deref().and_then(|fields| fields.last()).map_or("", |field| field.name);
+            "Group_range_incl" | "Group_range_excl" | "Group_union" | "Group_intersection"
+            | "Group_difference" | "Comm_remote_group" => {
+                let last = function
+                    .fields
+                    .as_deref()
+                    .and_then(|fields| fields.last())
+                    .map_or("", |field| field.name);
                 Step::Unknown(number(last))
             }
             _ => return,
@@ -129,7 +144,11 @@ impl Comms {
         let mut comms = Comms { all: vec![world], made: vec![VecDeque::new(); ranks as usize] };
         let mut state: Vec<Rank> = steps
             .into_iter()
-            .map(|Steps(steps)| Rank { steps, comms: FxHashMap::from_iter([(WORLD, 0)]), groups: FxHashMap::default() })
+            .map(|Steps(steps)| Rank {
+                steps,
+                comms: FxHashMap::from_iter([(WORLD, 0)]),
+                groups: FxHashMap::default(),
+            })
             .collect();
         // How many members of a communicator have come to a call that makes another of it.
         let mut there: FxHashMap<usize, u32> = FxHashMap::default();
@@ -145,22 +164,33 @@ impl Comms {
             }
         }
         match (0..).zip(&state).find(|(_, rank): &(u32, &Rank)| !rank.steps.is_empty()) {
-            Some((rank, _)) => Err(format!("rank {rank} makes a communicator that other members of the one before do not make")),
+            Some((rank, _)) => Err(format!(
+                "rank {rank} makes a communicator that other members of the one before do not make"
+            )),
             None => Ok(comms),
         }
     }
 
     /// Goes through what a rank can do alone: the communicator of which it makes another next.
     fn next(&mut self, state: &mut Rank, rank: u32) -> Result<Option<usize>, String> {
-        let unknown = |number: i64| format!("rank {rank} uses communicator {number}, and nothing says who is in it");
+        let unknown =
+            |number: i64| format!("rank {rank} uses communicator {number}, and nothing says who is in it");
         while let Some(step) = state.steps.front() {
             match step {
-                &Step::Make(SELF, ..) => return Err(format!("rank {rank} makes a communicator of MPI_COMM_SELF, which is not read")),
-                &Step::Make(parent, ..) => return state.comms.get(&parent).copied().map(Some).ok_or_else(|| unknown(parent)),
+                &Step::Make(SELF, ..) => {
+                    return Err(format!(
+                        "rank {rank} makes a communicator of MPI_COMM_SELF, which is not read"
+                    ));
+                }
+                &Step::Make(parent, ..) => {
+                    return state.comms.get(&parent).copied().map(Some).ok_or_else(|| unknown(parent));
+                }
                 &Step::GroupOf(comm, group) => {
                     let members = match comm {
                         SELF => Rc::from([rank]),
-                        comm => self.all[*state.comms.get(&comm).ok_or_else(|| unknown(comm))?].members.clone(),
+                        comm => {
+                            self.all[*state.comms.get(&comm).ok_or_else(|| unknown(comm))?].members.clone()
+                        }
                     };
                     state.groups.insert(group, Some(members));
                 }
@@ -169,7 +199,12 @@ impl Comms {
                         let at = |&place: &i64| usize::try_from(place).ok();
                         if *leaves_out {
                             let left: rustc_hash::FxHashSet<usize> = places.iter().filter_map(at).collect();
-                            return from.iter().enumerate().filter(|(place, _)| !left.contains(place)).map(|(_, &rank)| rank).collect();
+                            return from
+                                .iter()
+                                .enumerate()
+                                .filter(|(place, _)| !left.contains(place))
+                                .map(|(_, &rank)| rank)
+                                .collect();
                         }
                         places.iter().filter_map(at).filter_map(|place| from.get(place).copied()).collect()
                     });
@@ -214,7 +249,8 @@ impl Comms {
                 Made::Group(EMPTY) => None,
                 Made::Group(group) => {
                     let members = state[*rank as usize].groups.get(group).cloned().flatten();
-                    let members = members.ok_or("a communicator of a group that was made in a way that is not read")?;
+                    let members =
+                        members.ok_or("a communicator of a group that was made in a way that is not read")?;
                     let first = members.first().copied().map_or(0, i64::from);
                     members.iter().position(|member| member == rank).map(|place| (first, place as i64))
                 }
@@ -274,7 +310,11 @@ mod tests {
     fn colours_and_keys_say_who_is_where() {
         let split = |color, key, new| Step::Make(WORLD, Made::Split { color, key }, new);
         let dup = |of, new| Step::Make(of, Made::Dup, new);
-        let comms = Comms::of(ranks(&[&[split(7, 1, 4), dup(4, 5)], &[split(7, 0, 9), dup(9, 9)], &[split(-1, 0, NULL)]]));
+        let comms = Comms::of(ranks(&[
+            &[split(7, 1, 4), dup(4, 5)],
+            &[split(7, 0, 9), dup(9, 9)],
+            &[split(-1, 0, NULL)],
+        ]));
         let comms = comms.unwrap();
         assert_eq!(members(&comms), [vec![0, 1, 2], vec![1, 0], vec![1, 0]]);
         assert_eq!(comms.made[0], [Some(1), Some(2)]);
@@ -298,7 +338,10 @@ mod tests {
         }
         let all: Vec<&[Step]> = all.iter().map(Vec::as_slice).collect();
         let comms = Comms::of(ranks(&all)).unwrap();
-        assert_eq!(members(&comms), [vec![0, 1, 2, 3, 4], vec![0, 1, 2, 3], vec![0, 1], vec![2, 3], vec![3, 0]]);
+        assert_eq!(
+            members(&comms),
+            [vec![0, 1, 2, 3, 4], vec![0, 1, 2, 3], vec![0, 1], vec![2, 3], vec![3, 0]]
+        );
     }
 
     #[test]

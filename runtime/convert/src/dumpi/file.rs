@@ -7,7 +7,8 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 const MAGIC: u64 = 0xffaa_dd44_554d_5049;
 /// What stands before the counts of calls.
 const FOOTER: u64 = 0xf007_fee7;
-/// The numbers behind those of functions: a function of the program begins, ends, and there are no more records.
+/// The numbers behind those of functions: a function of the program begins, ends, and there are no more
+/// records.
 const FUNCTIONS: u16 = 290;
 const END: u16 = 293;
 /// The most numbers of one array.
@@ -25,7 +26,7 @@ struct Bytes<'a> {
     at: u64,
 }
 
-/// What is wrong at a byte.
+/// Returns what is wrong at a byte.
 fn wrong<T>(at: u64, why: impl std::fmt::Display) -> Result<T, String> {
     Err(format!("byte {at}: {why}"))
 }
@@ -39,7 +40,9 @@ impl Bytes<'_> {
                 self.at += N as u64;
                 Ok(bytes)
             }
-            Err(why) if why.kind() == std::io::ErrorKind::UnexpectedEof => wrong(self.at, "the file ends within a record"),
+            Err(why) if why.kind() == std::io::ErrorKind::UnexpectedEof => {
+                wrong(self.at, "the file ends within a record")
+            }
             Err(why) => wrong(self.at, format!("it cannot be read: {why}")),
         }
     }
@@ -99,7 +102,10 @@ impl Bytes<'_> {
     }
 
     fn to(&mut self, at: u64) -> Result<(), String> {
-        self.at = self.from.seek(SeekFrom::Start(at)).map_err(|why| format!("byte {at}: it cannot be read: {why}"))?;
+        self.at = self
+            .from
+            .seek(SeekFrom::Start(at))
+            .map_err(|why| format!("byte {at}: it cannot be read: {why}"))?;
         Ok(())
     }
 }
@@ -111,9 +117,11 @@ pub struct Record {
     pub function: u16,
     /// Where it stands.
     pub at: u64,
-    /// Wall times of its begin and end, in picoseconds since the time that the file begins with; `None` if the file has none.
+    /// Wall times of its begin and end, in picoseconds since the time that the file begins with; `None` if
+    /// the file has none.
     pub times: Option<(u64, u64)>,
-    /// The arguments' numbers, one behind the other, and where those of each begin. A status has five: bytes, source, cancelled, error, tag.
+    /// The arguments' numbers, one behind the other, and where those of each begin. A status has five: bytes,
+    /// source, cancelled, error, tag.
     numbers: Vec<i64>,
     begins: Vec<usize>,
 }
@@ -162,9 +170,13 @@ impl<'a> Rank<'a> {
         // What came later stands before it: labels of counters, addresses, sizes.
         let (_, _, sizes) = (offset(), offset(), offset());
         if let Some(outside) = [footer, body, header, sizes].into_iter().find(|&offset| offset >= length) {
-            return wrong(length - 8, format!("the index tells of byte {outside}, behind the end of the file"));
+            return wrong(
+                length - 8,
+                format!("the index tells of byte {outside}, behind the end of the file"),
+            );
         }
-        // An index that was cut looks like one of a version that had fewer offsets: only this tells them apart.
+        // An index that was cut looks like one of a version that had fewer offsets: only this tells them
+        // apart.
         if footer > 0 {
             bytes.to(footer)?;
             if bytes.long()? != FOOTER {
@@ -199,7 +211,7 @@ impl<'a> Rank<'a> {
         wrong(length, "the file has no index at its end: it was cut, or the program never finalized MPI")
     }
 
-    /// How often the rank called each function; empty if the file does not say it.
+    /// Returns how often the rank called each function; empty if the file does not say it.
     ///
     /// # Errors
     /// The byte, and what is wrong there.
@@ -218,7 +230,8 @@ impl<'a> Rank<'a> {
     /// If the file cannot be read there.
     pub fn begin(&mut self) -> Result<(), String> {
         self.bytes.to(self.body)?;
-        // Of processor times, and of wall times: only differences of one file count, which the bias does not change.
+        // Of processor times, and of wall times: only differences of one file count, which the bias does not
+        // change.
         self.bytes.skip(8)
     }
 
@@ -248,7 +261,10 @@ impl<'a> Rank<'a> {
             }
             let function = &functions[usize::from(record.function)];
             let Some(fields) = &function.fields else {
-                return wrong(record.at, format!("a record of MPI_{}, of which DUMPI writes none", function.name));
+                return wrong(
+                    record.at,
+                    format!("a record of MPI_{}, of which DUMPI writes none", function.name),
+                );
             };
             for field in fields {
                 record.begins.push(record.numbers.len());
@@ -260,7 +276,7 @@ impl<'a> Rank<'a> {
         }
     }
 
-    /// What stands before the arguments.
+    /// Returns what stands before the arguments.
     fn head(&mut self, mask: u8, record: &mut Record) -> Result<(), String> {
         const CPU: u8 = 1 << 2;
         const WALL: u8 = 1 << 3;
@@ -287,7 +303,7 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// Whether the rank of a record is the root in it: both are told before.
+    /// Returns `true` if the rank of a record is the root in it: both are told before.
     fn is_root(fields: &[Field], record: &Record) -> bool {
         let told = |names: &[&str]| {
             let place = fields.iter().position(|field| names.contains(&field.name))?;

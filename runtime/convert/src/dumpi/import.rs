@@ -39,7 +39,9 @@ impl Files<'_> {
         let source: Box<dyn Source + '_> = match self {
             Files::Disk { .. } => {
                 let path = self.path(rank);
-                Box::new(File::open(&path).map_err(|why| format!("{} cannot be read: {why}", path.display()))?)
+                Box::new(
+                    File::open(&path).map_err(|why| format!("{} cannot be read: {why}", path.display()))?,
+                )
             }
             Files::Memory(files) => Box::new(Cursor::new(files[rank as usize])),
         };
@@ -55,7 +57,8 @@ pub fn import(from: &Path, to: &Path) -> Result<(), String> {
     writer.finish()
 }
 
-/// A trace of files in memory, one behind the other, each with its length before it as four bytes, least first; of one rank the file alone.
+/// A trace of files in memory, one behind the other, each with its length before it as four bytes, least
+/// first; of one rank the file alone.
 pub fn read(mut bytes: &[u8]) -> Result<Trace, String> {
     let mut all = Vec::new();
     if bytes.starts_with(&[0xff, 0xaa, 0xdd]) {
@@ -83,14 +86,24 @@ fn files(from: &Path) -> Result<(Files<'static>, u32), String> {
     let wrong = |why: &str| format!("{}: {why}", from.display());
     let stem = from.file_stem().and_then(|stem| stem.to_str()).ok_or_else(|| wrong("its name is no text"))?;
     if from.extension().is_none_or(|suffix| suffix != "bin") {
-        let text = std::fs::read_to_string(from).map_err(|why| format!("{} cannot be read: {why}", from.display()))?;
-        let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).map(str::trim);
-        let ranks = value("numprocs").and_then(|ranks| ranks.parse().ok()).filter(|ranks| (1..=MOST).contains(ranks));
+        let text = engine::text::read(from, engine::text::SETTINGS)
+            .map_err(|why| format!("{} cannot be read: {why}", from.display()))?;
+        let value = |name: &str| {
+            text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).map(str::trim)
+        };
+        let ranks =
+            value("numprocs").and_then(|ranks| ranks.parse().ok()).filter(|ranks| (1..=MOST).contains(ranks));
         let ranks = ranks.ok_or_else(|| wrong("it does not say how many ranks there are (numprocs=4)"))?;
         let prefix = value("fileprefix").unwrap_or(stem).to_owned();
+        // A description is a stranger's: what it names lies beside it.
+        if prefix.contains('/') || prefix.chars().any(char::is_control) {
+            return Err(wrong("its fileprefix names another folder: the files of ranks lie beside it"));
+        }
         return Ok((Files::Disk { directory, prefix }, ranks));
     }
-    let (prefix, _) = stem.rsplit_once('-').ok_or_else(|| wrong("the name of a rank's file ends in its number, as in dumpi-0000.bin"))?;
+    let (prefix, _) = stem
+        .rsplit_once('-')
+        .ok_or_else(|| wrong("the name of a rank's file ends in its number, as in dumpi-0000.bin"))?;
     let files = Files::Disk { directory, prefix: prefix.to_owned() };
     match (0..MOST).find(|&rank| !files.path(rank).exists()).unwrap_or(MOST) {
         0 => Err(format!("{} is not there: the files of all ranks are read", files.name(0))),
@@ -111,7 +124,8 @@ fn each(
         file.begin()?;
         while file.next(functions, &mut record)? {
             let function = &functions[usize::from(record.function)];
-            visit(function, &record).map_err(|why| format!("byte {}: MPI_{}: {why}", record.at, function.name))?;
+            visit(function, &record)
+                .map_err(|why| format!("byte {}: MPI_{}: {why}", record.at, function.name))?;
         }
         Ok(())
     };
@@ -131,7 +145,8 @@ fn convert(files: &Files, ranks: u32, writer: &mut Writer) -> Result<(), String>
     Ok(())
 }
 
-/// What each rank called that makes communicators. A file tells how often each function was called, so that most are not read for it.
+/// Returns what each rank called that makes communicators. A file tells how often each function was called,
+/// so that most are not read for it.
 fn steps(files: &Files, ranks: u32, functions: &[Function]) -> Result<Vec<Steps>, String> {
     let makes: Vec<bool> = functions.iter().map(|function| MAKERS.contains(&function.name)).collect();
     let mut all = vec![Steps::default(); ranks as usize];

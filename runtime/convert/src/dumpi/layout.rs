@@ -1,6 +1,8 @@
-//! How the arguments of each function lie in a file: DUMPI's records have no lengths, so that who skips one has to know all of it.
+//! Layout of each function's arguments in a file: DUMPI's records have no lengths, so that who skips one has
+//! to know all of it.
 //!
-//! The order is that of `dumpi/common/funclabels.h`, whose numbers records begin with, the arguments are those of `dumpi/common/dumpiio.c`.
+//! The order is that of `dumpi/common/funclabels.h`, whose numbers records begin with, the arguments are
+//! those of `dumpi/common/dumpiio.c`.
 
 /// What an argument takes, greatest byte first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +28,7 @@ pub enum Kind {
 pub struct Field {
     pub name: &'static str,
     pub kind: Kind,
-    /// Whether it is there at the root alone.
+    /// `true` if it is there at the root alone.
     pub is_roots: bool,
 }
 
@@ -39,7 +41,10 @@ pub struct Function {
 
 /// All functions by their numbers.
 pub fn functions() -> Vec<Function> {
-    FUNCTIONS.iter().map(|&(name, fields)| Function { name, fields: (fields != "!").then(|| parse(fields)) }).collect()
+    FUNCTIONS
+        .iter()
+        .map(|&(name, fields)| Function { name, fields: (fields != "!").then(|| parse(fields)) })
+        .collect()
 }
 
 fn parse(fields: &'static str) -> Vec<Field> {

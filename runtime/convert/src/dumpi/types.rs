@@ -70,10 +70,12 @@ impl Known {
     pub fn new() -> Known {
         let mut known = Known { types: Vec::new(), reducible: Vec::new() };
         for name in NAMES {
-            let found = predefined::named(name).and_then(|handle| predefined::all().find(|(known, _)| *known == handle));
+            let found = predefined::named(name)
+                .and_then(|handle| predefined::all().find(|(known, _)| *known == handle));
             let reduces = |operation: &str| {
                 let op = Predefined::ALL.iter().find(|op| op.name() == operation);
-                op.zip(found.as_ref()).is_some_and(|(op, (_, datatype))| op.on(datatype, || name.to_owned()).is_ok())
+                op.zip(found.as_ref())
+                    .is_some_and(|(op, (_, datatype))| op.on(datatype, || name.to_owned()).is_ok())
             };
             known.reducible.push(OPERATIONS.map(reduces));
             known.types.push(found.as_ref().map(|(_, datatype)| Type { name, size: datatype.size }));
@@ -102,8 +104,13 @@ impl<'k> Types<'k> {
         if BOUNDS.contains(&number) {
             return Some(0);
         }
-        // A number of the program's is used again when it is free: what the rank called says more than the table, which is of the end.
-        self.made.get(&number).copied().or_else(|| self.told(number)).or_else(|| self.ours(number).map(|datatype| datatype.size))
+        // A number of the program's is used again when it is free: what the rank called says more than the
+        // table, which is of the end.
+        self.made
+            .get(&number)
+            .copied()
+            .or_else(|| self.told(number))
+            .or_else(|| self.ours(number).map(|datatype| datatype.size))
     }
 
     fn told(&self, number: i64) -> Option<u64> {
@@ -132,11 +139,17 @@ impl<'k> Types<'k> {
         }
     }
 
-    /// What is reduced: elements, their datatype and the operation. What the program defined is told as bytes.
+    /// Returns what is reduced: elements, their datatype and the operation. What the program defined is told
+    /// as bytes.
     ///
     /// # Errors
     /// If nothing says how long the datatype is.
-    pub fn reduced(&self, count: i64, number: i64, operation: i64) -> Result<(u64, Type, &'static str), String> {
+    pub fn reduced(
+        &self,
+        count: i64,
+        number: i64,
+        operation: i64,
+    ) -> Result<(u64, Type, &'static str), String> {
         let (elements, datatype) = self.elements(count, number)?;
         let place = operation - 1;
         if datatype != BYTE
@@ -152,7 +165,13 @@ impl<'k> Types<'k> {
     pub fn make(&mut self, function: &Function, record: &Record) {
         let number = |name: &str| record.number(function, name);
         let old = || self.size(number("oldtype"));
-        let sum = |name: &str| record.numbers(function, name).iter().map(|&length| length.max(0) as u64).fold(0, u64::saturating_add);
+        let sum = |name: &str| {
+            record
+                .numbers(function, name)
+                .iter()
+                .map(|&length| length.max(0) as u64)
+                .fold(0, u64::saturating_add)
+        };
         let times = |count: i64| old().map(|size| size.saturating_mul(count.max(0) as u64));
         let size = match function.name {
             "Type_contiguous" => times(number("count")),
@@ -161,9 +180,15 @@ impl<'k> Types<'k> {
             }
             "Type_indexed" | "Type_hindexed" => old().map(|size| size.saturating_mul(sum("lengths"))),
             "Type_create_hindexed" => old().map(|size| size.saturating_mul(sum("blocklengths"))),
-            "Type_struct" => self.structure(record.numbers(function, "lengths"), record.numbers(function, "oldtypes")),
-            "Type_create_struct" => self.structure(record.numbers(function, "blocklengths"), record.numbers(function, "oldtypes")),
-            "Type_create_subarray" => times(record.numbers(function, "subsizes").iter().fold(1, |all: i64, &dim| all.saturating_mul(dim))),
+            "Type_struct" => {
+                self.structure(record.numbers(function, "lengths"), record.numbers(function, "oldtypes"))
+            }
+            "Type_create_struct" => {
+                self.structure(record.numbers(function, "blocklengths"), record.numbers(function, "oldtypes"))
+            }
+            "Type_create_subarray" => times(
+                record.numbers(function, "subsizes").iter().fold(1, |all: i64, &dim| all.saturating_mul(dim)),
+            ),
             "Type_dup" | "Type_create_resized" => old(),
             _ => return,
         };
@@ -174,10 +199,9 @@ impl<'k> Types<'k> {
     }
 
     fn structure(&self, lengths: &[i64], types: &[i64]) -> Option<u64> {
-        lengths
-            .iter()
-            .zip(types)
-            .try_fold(0u64, |sum, (&length, &number)| Some(sum.saturating_add(self.size(number)?.saturating_mul(length.max(0) as u64))))
+        lengths.iter().zip(types).try_fold(0u64, |sum, (&length, &number)| {
+            Some(sum.saturating_add(self.size(number)?.saturating_mul(length.max(0) as u64)))
+        })
     }
 }
 

@@ -1,13 +1,17 @@
-//! GOAL's binary form, which LogGOPSim reads and `txt2bin` and schedgen write (`Parser.hpp` of LogGOPSim 1.1): what the text says, without labels.
+//! GOAL's binary form, which LogGOPSim reads and `txt2bin` and schedgen write (`Parser.hpp` of LogGOPSim
+//! 1.1): what the text says, without labels.
 //!
-//! All numbers are little-endian. Eight bytes of a cookie; the ranks in four, the greatest processor and interface in one each; for each rank where
-//! its block begins and ends, eight bytes each, counted from behind the cookie. A block is the number of operations and of those that wait for
-//! nothing, the numbers of the latter, the operations, and lists of numbers of operations, four bytes each. An operation has 39 bytes, packed: how many
-//! others it waits for (4), what it is (1), the other rank (4), bytes or nanoseconds (8), the tag (4), processor and interface (1 each), and how
-//! many wait for its end and where in the lists those are (4 each), and the same of its beginning.
+//! All numbers are little-endian. Eight bytes of a cookie; the ranks in four, the greatest processor and
+//! interface in one each; for each rank where its block begins and ends, eight bytes each, counted from
+//! behind the cookie. A block is the number of operations and of those that wait for nothing, the numbers of
+//! the latter, the operations, and lists of numbers of operations, four bytes each. An operation has 39
+//! bytes, packed: how many others it waits for (4), what it is (1), the other rank (4), bytes or nanoseconds
+//! (8), the tag (4), processor and interface (1 each), and how many wait for its end and where in the lists
+//! those are (4 each), and the same of its beginning.
 
 use super::export::Output;
-use super::import::{convert_block, most_nanoseconds};
+use super::import::{check_acyclic, convert_blocks, most_nanoseconds};
+use super::order::LogGops;
 use super::parse::{ANY_TAG, Work};
 use super::schedule::Operations;
 use crate::writer::Writer;
@@ -29,26 +33,26 @@ const OPERATION: u64 = 39;
 /// Any rank, any tag.
 const ANY: u32 = u32::MAX;
 
-/// Whether a file that begins so is one of these.
+/// Returns `true` if a file that begins so is one of these.
 pub fn is_binary(begin: &[u8]) -> bool {
     let cookie = begin.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     matches!(cookie, Some(COOKIE | USED_UP))
 }
 
 /// A trace of what a file says.
-pub fn import(from: &Path, to: &Path) -> Result<(), String> {
+pub fn import(from: &Path, to: &Path, model: &LogGops) -> Result<(), String> {
     let cannot = |why: String| format!("{}: {why}", from.display());
     let file = File::open(from).map_err(|why| cannot(format!("it cannot be read: {why}")))?;
     let mut file = Binary::open(BufReader::new(file)).map_err(cannot)?;
     let writer = Writer::create(to, file.ranks)?;
-    file.convert(writer).map_err(cannot)?.finish()
+    file.convert(writer, model).map_err(cannot)?.finish()
 }
 
 /// A trace of a file in memory.
-pub fn read(bytes: &[u8]) -> Result<Trace, String> {
+pub fn read(bytes: &[u8], model: &LogGops) -> Result<Trace, String> {
     let mut file = Binary::open(Cursor::new(bytes))?;
     let writer = Writer::in_memory(file.ranks);
-    file.convert(writer)?.into_trace()
+    file.convert(writer, model)?.into_trace()
 }
 
 /// An error at a byte of the file.
@@ -64,9 +68,11 @@ struct Binary<R> {
 }
 
 impl<R: Read + Seek> Binary<R> {
-    // The table of blocks must be there before anything is made for so many ranks: what is in memory goes by the length of the file.
+    // The table of blocks must be there before anything is made for so many ranks: what is in memory goes by
+    // the length of the file.
     fn open(mut from: R) -> Result<Binary<R>, String> {
-        let length = from.seek(SeekFrom::End(0)).map_err(|why| at(0, &format!("it cannot be read: {why}")))?;
+        let length =
+            from.seek(SeekFrom::End(0)).map_err(|why| at(0, &format!("it cannot be read: {why}")))?;
         let mut file = Binary { from, ranks: 0, length };
         let head = file.part(0, HEAD, "the head")?;
         let mut head = Take(&head);
@@ -80,7 +86,13 @@ impl<R: Read + Seek> Binary<R> {
             return Err(at(BEGIN, &format!("there are {} ranks: 1 to 2^31 - 1 can be", file.ranks)));
         }
         if HEAD + 16 * u64::from(file.ranks) > length {
-            return Err(at(BEGIN, &format!("there are {} ranks, and the file of {length} bytes ends before their blocks do", file.ranks)));
+            return Err(at(
+                BEGIN,
+                &format!(
+                    "there are {} ranks, and the file of {length} bytes ends before their blocks do",
+                    file.ranks
+                ),
+            ));
         }
         Ok(file)
     }
@@ -88,28 +100,46 @@ impl<R: Read + Seek> Binary<R> {
     /// Bytes of the file.
     fn part(&mut self, begin: u64, length: u64, what: &str) -> Result<Vec<u8>, String> {
         let mut bytes = Vec::new();
-        let read = self.from.seek(SeekFrom::Start(begin)).and_then(|_| (&mut self.from).take(length).read_to_end(&mut bytes));
+        let read = self
+            .from
+            .seek(SeekFrom::Start(begin))
+            .and_then(|_| (&mut self.from).take(length).read_to_end(&mut bytes));
         read.map_err(|why| at(begin, &format!("{what} cannot be read: {why}")))?;
-        if bytes.len() as u64 == length { Ok(bytes) } else { Err(at(begin + bytes.len() as u64, &format!("the file ends within {what}"))) }
+        if bytes.len() as u64 == length {
+            Ok(bytes)
+        } else {
+            Err(at(begin + bytes.len() as u64, &format!("the file ends within {what}")))
+        }
     }
 
-    // Blocks come one behind the other, as everybody writes them. A block that many ranks name would be read as often.
-    fn convert(&mut self, mut writer: Writer) -> Result<Writer, String> {
+    // Blocks come one behind the other, as everybody writes them. A block that many ranks name would be read
+    // as often.
+    fn convert(&mut self, mut writer: Writer, model: &LogGops) -> Result<Writer, String> {
         let mut free = HEAD + 16 * u64::from(self.ranks);
+        let mut blocks = Vec::new();
         for rank in 0..self.ranks {
             let entry = HEAD + 16 * u64::from(rank);
             let table = self.part(entry, 16, "the table of blocks")?;
             let mut table = Take(&table);
             let [begin, end] = [table.u64(), table.u64()].map(|place| place.checked_add(BEGIN));
             let (begin, end) = match (begin, end) {
-                (Some(begin), Some(end)) if free <= begin && begin <= end && end <= self.length => (begin, end),
-                _ => return Err(at(entry, &format!("the block of rank {rank} is not behind the one before and within the file"))),
+                (Some(begin), Some(end)) if free <= begin && begin <= end && end <= self.length => {
+                    (begin, end)
+                }
+                _ => {
+                    return Err(at(
+                        entry,
+                        &format!("the block of rank {rank} is not behind the one before and within the file"),
+                    ));
+                }
             };
             free = end;
             let block = self.part(begin, end - begin, &format!("the block of rank {rank}"))?;
             let operations = operations(&block, begin, self.ranks)?;
-            convert_block(&mut writer, rank, &operations).map_err(|why| at(begin, &why))?;
+            check_acyclic(rank, &operations).map_err(|why| at(begin, &why))?;
+            blocks.push((rank, operations));
         }
+        convert_blocks(&mut writer, blocks, model);
         Ok(writer)
     }
 }
@@ -124,7 +154,12 @@ fn operations(block: &[u8], begin: u64, ranks: u32) -> Result<Operations, String
     let (count, free) = (u64::from(fields.u32()), u64::from(fields.u32()));
     let lists = 8 + 4 * free + OPERATION * count;
     if lists > length {
-        return Err(at(begin, &format!("{count} operations, of which {free} wait for nothing, are not in a block of {length} bytes")));
+        return Err(at(
+            begin,
+            &format!(
+                "{count} operations, of which {free} wait for nothing, are not in a block of {length} bytes"
+            ),
+        ));
     }
     // LogGOPSim begins with these; they follow from the rest.
     fields.slice(4 * free as usize);
@@ -137,11 +172,16 @@ fn operations(block: &[u8], begin: u64, ranks: u32) -> Result<Operations, String
         for starts in [false, true] {
             let (many, place) = (fields.u32() as usize, fields.u32() as usize);
             let list = if many == 0 { Some(&[][..]) } else { lists.get(4 * place..4 * (place + many)) };
-            let list = list.ok_or_else(|| at(byte, &format!("{many} operations from number {place} on are not in the lists")))?;
+            let list = list.ok_or_else(|| {
+                at(byte, &format!("{many} operations from number {place} on are not in the lists"))
+            })?;
             for (place, later) in (place..).zip(list.chunks_exact(4)) {
                 let later = Take(later).u32();
                 if u64::from(later) >= count {
-                    return Err(at(first + 4 * place as u64, &format!("operation {later} is not one of {count}")));
+                    return Err(at(
+                        first + 4 * place as u64,
+                        &format!("operation {later} is not one of {count}"),
+                    ));
                 }
                 found.edges.push((later, number, starts));
             }
@@ -153,7 +193,10 @@ fn operations(block: &[u8], begin: u64, ranks: u32) -> Result<Operations, String
     }
     for &(later, ..) in &found.edges {
         let left = &mut missing[later as usize];
-        left.1 = left.1.checked_sub(1).ok_or_else(|| at(left.0, "more operations name this one than it waits for"))?;
+        left.1 = left
+            .1
+            .checked_sub(1)
+            .ok_or_else(|| at(left.0, "more operations name this one than it waits for"))?;
     }
     match missing.iter().find(|(_, left)| *left > 0) {
         Some((byte, left)) => Err(at(*byte, &format!("the operation waits for {left} more than name it"))),
@@ -161,7 +204,7 @@ fn operations(block: &[u8], begin: u64, ranks: u32) -> Result<Operations, String
     }
 }
 
-/// What an operation does, behind what it waits for.
+/// Returns what an operation does, behind what it waits for.
 fn work(fields: &mut Take, ranks: u32) -> Result<Work, String> {
     let (kind, peer, size, tag) = (fields.u8(), fields.u32(), fields.u64(), fields.u32());
     for what in ["cpu", "nic"] {
@@ -249,7 +292,9 @@ fn block(operations: &Operations, out: &mut Vec<u8>) {
         let (kind, peer, size, tag) = match *work {
             Work::Send { bytes, to, tag } => (1, to as u32, bytes, tag as u32),
             // Any rank is -1 in both.
-            Work::Receive { bytes, from, tag } => (2, from as u32, bytes, if tag == ANY_TAG { ANY } else { tag as u32 }),
+            Work::Receive { bytes, from, tag } => {
+                (2, from as u32, bytes, if tag == ANY_TAG { ANY } else { tag as u32 })
+            }
             Work::Calculate(time) => (3, 0, time, 0),
         };
         out.extend_from_slice(&awaited.to_le_bytes());
@@ -293,16 +338,21 @@ mod tests {
 
     #[test]
     fn a_file_has_the_layout_of_loggopsim() {
-        // By hand, from `Graph::serialize_mmap`: a receive of 9 bytes from rank 1 with tag 2, and 4 ns of computation behind it.
-        let operations =
-            Operations { works: vec![Work::Receive { bytes: 9, from: 1, tag: 2 }, Work::Calculate(4)], edges: vec![(1, 0, false)] };
+        // By hand, from `Graph::serialize_mmap`: a receive of 9 bytes from rank 1 with tag 2, and 4 ns of
+        // computation behind it.
+        let operations = Operations {
+            works: vec![Work::Receive { bytes: 9, from: 1, tag: 2 }, Work::Calculate(4)],
+            edges: vec![(1, 0, false)],
+        };
         let mut expected = vec![0x7f, 0x10, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0];
         for place in [38u64, 38 + 12 + 78 + 4, 132, 140] {
             expected.extend(place.to_le_bytes());
         }
         let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
         expected.extend(words(&[2, 1, 0]));
-        for (awaited, kind, peer, size, tag, lists) in [(0u32, 2u8, 1u32, 9u64, 2u32, [1, 0, 0, 1]), (1, 3, 0, 4, 0, [0, 1, 0, 1])] {
+        for (awaited, kind, peer, size, tag, lists) in
+            [(0u32, 2u8, 1u32, 9u64, 2u32, [1, 0, 0, 1]), (1, 3, 0, 4, 0, [0, 1, 0, 1])]
+        {
             expected.extend(awaited.to_le_bytes());
             expected.push(kind);
             expected.extend(peer.to_le_bytes());
@@ -326,7 +376,7 @@ mod tests {
         let mut edges = example().edges;
         edges.sort_unstable();
         assert_eq!(read.edges, edges);
-        assert_eq!(super::read(&file(2, &example())).unwrap().ranks, 2);
+        assert_eq!(super::read(&file(2, &example()), &LogGops::default()).unwrap().ranks, 2);
     }
 
     /// A file with a number in another place, and what is said of it.
@@ -334,14 +384,19 @@ mod tests {
     fn refused(change: impl Fn(&mut Vec<u8>), parts: &[&str]) {
         let mut bytes = file(2, &example());
         change(&mut bytes);
-        let error = super::read(&bytes).err().unwrap_or_else(|| panic!("{parts:?} is not refused"));
+        let error = super::read(&bytes, &LogGops::default())
+            .err()
+            .unwrap_or_else(|| panic!("{parts:?} is not refused"));
         parts.iter().for_each(|part| assert!(error.contains(part), "'{part}' is missing: {error}"));
     }
 
     #[test]
     fn numbers_that_lie_are_refused_with_their_byte() {
-        let put = |at: usize, number: u32| move |bytes: &mut Vec<u8>| bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
-        // The head has 14 bytes, the table 32; the block has two numbers and two that wait for nothing, then operations of 39 bytes.
+        let put = |at: usize, number: u32| {
+            move |bytes: &mut Vec<u8>| bytes[at..at + 4].copy_from_slice(&number.to_le_bytes())
+        };
+        // The head has 14 bytes, the table 32; the block has two numbers and two that wait for nothing, then
+        // operations of 39 bytes.
         let (block, first) = (46, 46 + 16);
         refused(put(0, 2342), &["byte 0", "used the file up"]);
         refused(put(8, 0), &["byte 8", "0 ranks"]);
@@ -365,7 +420,11 @@ mod tests {
         refused(|bytes| bytes.truncate(40), &["byte 8"]);
         // The second waits for the first, which waits for the second.
         let works = vec![Work::Calculate(1); 2];
-        let error = super::read(&file(1, &Operations { works, edges: vec![(0, 1, false), (1, 0, false)] })).unwrap_err();
+        let error = super::read(
+            &file(1, &Operations { works, edges: vec![(0, 1, false), (1, 0, false)] }),
+            &LogGops::default(),
+        )
+        .unwrap_err();
         assert!(error.contains("byte 30") && error.contains("wait for each other"), "{error}");
     }
 
@@ -373,11 +432,11 @@ mod tests {
     fn a_file_that_is_cut_or_changed_anywhere_is_read_or_refused() {
         let bytes = file(2, &example());
         for at in 0..bytes.len() {
-            assert!(super::read(&bytes[..at]).is_err(), "cut at {at}");
+            assert!(super::read(&bytes[..at], &LogGops::default()).is_err(), "cut at {at}");
             for value in [0, 1, 0x7f, 0xff] {
                 let mut changed = bytes.clone();
                 changed[at] = value;
-                if let Err(why) = super::read(&changed) {
+                if let Err(why) = super::read(&changed, &LogGops::default()) {
                     assert!(why.contains("byte") || why.contains("time"), "{why}");
                 }
             }

@@ -12,7 +12,7 @@ use workload::Collective;
 /// A message of a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// Whether the member sends it.
+    /// `true` if the member sends it.
     pub sends: bool,
     /// The other member.
     pub peer: u32,
@@ -30,7 +30,10 @@ pub struct Expansion<'o> {
 impl<'o> Expansion<'o> {
     /// By a policy.
     pub fn new(policy: &'o Policy) -> Expansion<'o> {
-        Expansion { policy, sizes: predefined::all().map(|(handle, datatype)| (handle, datatype.size)).collect() }
+        Expansion {
+            policy,
+            sizes: predefined::all().map(|(handle, datatype)| (handle, datatype.size)).collect(),
+        }
     }
 
     /// The rounds of member `me`, without those in which it has nothing to do.
@@ -39,12 +42,15 @@ impl<'o> Expansion<'o> {
         let size = group.size();
         let (element, commutative, predefined) = match reduction {
             None => (1, true, true),
-            Some(Reducing::Predefined { datatype, .. }) => (self.sizes.get(&datatype).copied().unwrap_or(1).max(1), true, true),
+            Some(Reducing::Predefined { datatype, .. }) => {
+                (self.sizes.get(&datatype).copied().unwrap_or(1).max(1), true, true)
+            }
             Some(Reducing::Function { commutative, element }) => (element.max(1), commutative, false),
         };
         let root = root.and_then(|root| u32::try_from(root).ok()).unwrap_or(0);
         let irregular = blocks.is_some();
-        let shape = Shape { root, irregular, commutative, predefined, ..Shape::regular(kind, size, bytes, element) };
+        let shape =
+            Shape { root, irregular, commutative, predefined, ..Shape::regular(kind, size, bytes, element) };
         let block = if kind == Kind::ReduceScatter { bytes / u64::from(size.max(1)) } else { bytes };
         let (send, receive) = blocks.clone().unwrap_or((Blocks::Uniform(block), Blocks::Uniform(block)));
         let nobody: Rc<[u32]> = Rc::new([]);

@@ -1,4 +1,5 @@
-//! From calls to GOAL: each waits for what the rank did before, and what a wait waits for is what comes behind it waits for.
+//! From calls to GOAL: each waits for what the rank did before, and what a wait waits for is what comes
+//! behind it waits for.
 
 use super::binary::Blocks;
 use super::collective::Expansion;
@@ -20,8 +21,12 @@ use workload::{Call, Collective, Envelope, Exchange, Requests, Script};
 /// Tags from here on are those of collectives.
 const COLLECTIVES: u32 = 1 << 30;
 /// What comes next waits for at most so many operations; for more there is one that waits for all of them.
-// Each of the next ones names each of them: between two rounds of an all-to-all that would be the square of the ranks.
+// Each of the next ones names each of them: between two rounds of an all-to-all that would be the square of
+// the ranks.
 const MOST_BEFORE: usize = 4;
+
+/// The most operations of a rank, which are in memory until they are written.
+const MAX_OPERATIONS: usize = 1 << 25;
 
 /// Writes a trace as GOAL, as a text or in its binary form.
 // A rank's operations are in memory until they are written: those of others never are.
@@ -45,7 +50,8 @@ pub fn export(trace: &Trace, to: &Path, options: &Options, is_binary: bool) -> R
 
 /// A file that is written rank by rank.
 pub trait Output {
-    /// The operations of the next rank, in the order of their numbers; of each the edges stand together, in that order too.
+    /// The operations of the next rank, in the order of their numbers; of each the edges stand together, in
+    /// that order too.
     fn block(&mut self, rank: u32, operations: &Operations) -> std::io::Result<()>;
     /// All ranks have been written.
     fn end(&mut self) -> std::io::Result<()>;
@@ -98,7 +104,11 @@ impl<'a> Rank<'a> {
 
     /// One operation that is over when all these are, if there are many.
     fn joined(&mut self, before: Vec<Before>) -> Vec<Before> {
-        if before.len() <= MOST_BEFORE { before } else { vec![(self.operation(Work::Calculate(0), &before), false)] }
+        if before.len() <= MOST_BEFORE {
+            before
+        } else {
+            vec![(self.operation(Work::Calculate(0), &before), false)]
+        }
     }
 
     /// Starts a message: its label, unless there is nobody to have it.
@@ -113,7 +123,11 @@ impl<'a> Rank<'a> {
             None if peer < 0 && !sends => -1,
             None => return Err(Stop::Refused(format!("{peer} is not a rank of its communicator"))),
         };
-        let work = if sends { Work::Send { bytes, to: peer, tag } } else { Work::Receive { bytes, from: peer, tag: tag.max(ANY_TAG) } };
+        let work = if sends {
+            Work::Send { bytes, to: peer, tag }
+        } else {
+            Work::Receive { bytes, from: peer, tag: tag.max(ANY_TAG) }
+        };
         let front = std::mem::take(&mut self.front);
         let label = self.operation(work, &front);
         self.front = front;
@@ -145,11 +159,16 @@ impl<'a> Rank<'a> {
     fn wait(&mut self, requests: &[u32]) -> Result<(), Stop> {
         let mut before = Vec::new();
         for request in requests {
-            before.extend(self.requests.remove(request).unwrap_or_default().into_iter().map(|label| (label, false)));
+            before.extend(
+                self.requests.remove(request).unwrap_or_default().into_iter().map(|label| (label, false)),
+            );
         }
         // Who waits for the end of an operation need not wait for its beginning.
         let front = std::mem::take(&mut self.front);
-        let more: Vec<Before> = front.into_iter().filter(|&(label, starts)| !starts || !before.contains(&(label, false))).collect();
+        let more: Vec<Before> = front
+            .into_iter()
+            .filter(|&(label, starts)| !starts || !before.contains(&(label, false)))
+            .collect();
         before.extend(more);
         before.sort_unstable();
         before.dedup();
@@ -160,7 +179,9 @@ impl<'a> Rank<'a> {
     /// The messages of a collective, behind `self.front`: what is over when it is.
     fn collective(&mut self, collective: &Collective) -> Result<Vec<Before>, Stop> {
         if collective.kind == Kind::Neighbor {
-            return Err(Stop::Refused("GOAL has no process topologies: neighbourhood collectives are not written".to_owned()));
+            return Err(Stop::Refused(
+                "GOAL has no process topologies: neighbourhood collectives are not written".to_owned(),
+            ));
         }
         let (number, group) = self.groups.get(self.rank, collective.comm).map_err(Stop::Refused)?;
         self.expanded(collective, number, &group)
@@ -171,13 +192,20 @@ impl<'a> Rank<'a> {
         // Collectives under way at once differ in their tags, and only few are.
         let tag = COLLECTIVES | ((number << 12 | *count & 0xfff) & (COLLECTIVES - 1));
         *count = count.wrapping_add(1);
-        let me = group.place(self.rank).ok_or_else(|| Stop::Refused("the rank is not in its communicator".to_owned()))?;
+        let me = group
+            .place(self.rank)
+            .ok_or_else(|| Stop::Refused("the rank is not in its communicator".to_owned()))?;
         let mut front = self.front.clone();
         for round in self.expansion.rounds(collective, group, me) {
             let mut next = Vec::with_capacity(round.len());
             for message in round {
-                let (peer, bytes, tag) = (group.rank(message.peer as i32).unwrap_or(0) as i32, message.bytes, tag as i32);
-                let work = if message.sends { Work::Send { bytes, to: peer, tag } } else { Work::Receive { bytes, from: peer, tag } };
+                let (peer, bytes, tag) =
+                    (group.rank(message.peer as i32).unwrap_or(0) as i32, message.bytes, tag as i32);
+                let work = if message.sends {
+                    Work::Send { bytes, to: peer, tag }
+                } else {
+                    Work::Receive { bytes, from: peer, tag }
+                };
                 next.push((self.operation(work, &front), false));
             }
             front = self.joined(next);
@@ -187,13 +215,17 @@ impl<'a> Rank<'a> {
 
     fn background(&mut self, collective: &Collective, request: u32) -> Result<(), Stop> {
         let over = self.collective(collective)?;
-        self.requests.insert(request, over.into_iter().filter(|(_, starts)| !starts).map(|(label, _)| label).collect());
+        self.requests.insert(
+            request,
+            over.into_iter().filter(|(_, starts)| !starts).map(|(label, _)| label).collect(),
+        );
         Ok(())
     }
 }
 
 impl Writing for Rank<'_> {
-    // GOAL has nanoseconds: what is left of one is done with the next computation, so that the sum is that of the trace.
+    // GOAL has nanoseconds: what is left of one is done with the next computation, so that the sum is that of
+    // the trace.
     fn compute(&mut self, span: Span) -> std::io::Result<()> {
         self.left += span.as_ps();
         let whole = self.left / 1000;
@@ -207,6 +239,10 @@ impl Writing for Rank<'_> {
     }
 
     fn call(&mut self, call: Call) -> Result<(), Stop> {
+        if self.operations.works.len() > MAX_OPERATIONS {
+            let why = "it is the rank's operation number 2^25, and all of a rank are in memory until they are written: cut the trace first (xsim trace cut)";
+            return Err(Stop::Refused(why.to_owned()));
+        }
         match call {
             Call::Send(_, envelope) => self.whole(true, &envelope)?,
             Call::Recv(envelope) => self.whole(false, &envelope)?,
@@ -218,7 +254,9 @@ impl Writing for Rank<'_> {
                 self.started(&[(true, &to), (false, &from)], u32::MAX)?;
                 self.wait(&[u32::MAX])?;
             }
-            Call::IsendReceive(exchange, request) => self.started(&[(true, &exchange.to), (false, &exchange.from)], request)?,
+            Call::IsendReceive(exchange, request) => {
+                self.started(&[(true, &exchange.to), (false, &exchange.from)], request)?
+            }
             Call::Mprobe(envelope, message) => self.messages.keep(message, envelope),
             Call::Mrecv(message, bytes) => {
                 let envelope = self.messages.take(message, bytes)?;
@@ -236,7 +274,9 @@ impl Writing for Rank<'_> {
             }
             Call::Collective(collective) => self.front = self.collective(&collective)?,
             Call::Icollective(collective, request) => self.background(&collective, request)?,
-            Call::PersistentCollective(collective, request) => drop(self.persistent.insert(request, collective)),
+            Call::PersistentCollective(collective, request) => {
+                drop(self.persistent.insert(request, collective))
+            }
             Call::Start(request) => {
                 let Some(collective) = self.persistent.remove(&request) else {
                     return Err(Stop::Refused("it starts what the trace does not have".to_owned()));
@@ -244,12 +284,18 @@ impl Writing for Rank<'_> {
                 self.background(&collective, request)?;
                 self.persistent.insert(request, collective);
             }
-            Call::Dup(comm) | Call::Split(comm, ..) | Call::Neighborhood(comm, _) => self.front = self.collective(&agreement(comm))?,
+            Call::Dup(comm) | Call::Split(comm, ..) | Call::Neighborhood(comm, _) => {
+                self.front = self.collective(&agreement(comm))?
+            }
             Call::Group(_, members, _) => {
                 let group = Group::Listed(members);
                 self.front = self.expanded(&agreement(Call::WORLD), u32::MAX, &group)?;
             }
-            Call::Complete(_, Requests::All) | Call::Probe(_) | Call::FreeComm(_) | Call::Local | Call::Compute(_) => {}
+            Call::Complete(_, Requests::All)
+            | Call::Probe(_)
+            | Call::FreeComm(_)
+            | Call::Local
+            | Call::Compute(_) => {}
             Call::Fail(why) => return Err(Stop::Refused(why.into())),
             Call::End => {}
         }

@@ -1,5 +1,6 @@
 //! From GOAL to calls: operations are started without waiting, and waited for where others are behind them.
 
+use super::order::{LogGops, start_orders};
 use super::parse::{Parser, Statement, Work};
 use super::schedule::{Operations, Turn};
 use crate::lines::at;
@@ -16,26 +17,26 @@ use trace::Trace;
 const MOST_IN_MEMORY: u32 = 1 << 16;
 
 /// A trace of what a text says.
-pub fn import(from: &Path, to: &Path) -> Result<(), String> {
+pub fn import(from: &Path, to: &Path, model: &LogGops) -> Result<(), String> {
     let cannot = |why: String| format!("{}: {why}", from.display());
     let file = File::open(from).map_err(|why| cannot(format!("it cannot be read: {why}")))?;
     let mut parser = Parser::new(BufReader::new(file));
     let ranks = ranks(&mut parser).map_err(cannot)?;
     let writer = Writer::create(to, ranks)?;
-    convert(&mut parser, ranks, writer).map_err(cannot)?.finish()
+    convert(&mut parser, ranks, writer, model).map_err(cannot)?.finish()
 }
 
 /// A trace of a text, in memory.
-pub fn read(text: &[u8]) -> Result<Trace, String> {
+pub fn read(text: &[u8], model: &LogGops) -> Result<Trace, String> {
     let mut parser = Parser::new(text);
     let ranks = ranks(&mut parser)?;
     if ranks > MOST_IN_MEMORY {
         return Err(format!("{ranks} ranks are too many to be read at once"));
     }
-    convert(&mut parser, ranks, Writer::in_memory(ranks))?.into_trace()
+    convert(&mut parser, ranks, Writer::in_memory(ranks), model)?.into_trace()
 }
 
-/// What a file begins with.
+/// Returns what a file begins with.
 fn ranks(parser: &mut Parser<impl BufRead>) -> Result<u32, String> {
     match parser.next()? {
         Some((number, Statement::Ranks(0))) => Err(at(number, "there are no ranks")),
@@ -45,8 +46,14 @@ fn ranks(parser: &mut Parser<impl BufRead>) -> Result<u32, String> {
     }
 }
 
-fn convert(parser: &mut Parser<impl BufRead>, ranks: u32, mut writer: Writer) -> Result<Writer, String> {
+fn convert(
+    parser: &mut Parser<impl BufRead>,
+    ranks: u32,
+    mut writer: Writer,
+    model: &LogGops,
+) -> Result<Writer, String> {
     let mut told = vec![false; ranks as usize];
+    let mut blocks = Vec::new();
     while let Some((number, statement)) = parser.next()? {
         let Statement::Begin(rank) = statement else { return Err(at(number, "rank should stand here")) };
         match told.get_mut(rank as usize) {
@@ -55,19 +62,31 @@ fn convert(parser: &mut Parser<impl BufRead>, ranks: u32, mut writer: Writer) ->
             Some(told) => *told = true,
         }
         let operations = operations(parser, number, ranks)?;
-        convert_block(&mut writer, rank, &operations).map_err(|why| at(number, &why))?;
+        check_acyclic(rank, &operations).map_err(|why| at(number, &why))?;
+        blocks.push((rank, operations));
     }
+    convert_blocks(&mut writer, blocks, model);
+    let none = Operations::default();
     for rank in (0..ranks).filter(|&rank| !told[rank as usize]) {
-        convert_block(&mut writer, rank, &Operations::default()).expect("nothing waits");
+        Calls::of(&mut writer, rank, &none).make(&none, &[]);
     }
     Ok(writer)
 }
 
-/// Tells what a rank does, in an order that its operations allow.
-pub(super) fn convert_block(writer: &mut Writer, rank: u32, operations: &Operations) -> Result<(), String> {
-    let turns = operations.turns().map_err(|_| format!("operations of rank {rank} wait for each other"))?;
-    Calls { writer, rank, slots: Slots::default(), requests: vec![0; operations.works.len()] }.make(operations, &turns);
-    Ok(())
+/// Refuses operations of which none can be the first.
+pub(super) fn check_acyclic(rank: u32, operations: &Operations) -> Result<(), String> {
+    operations.text_order().map(drop).map_err(|_| format!("operations of rank {rank} wait for each other"))
+}
+
+/// Writes the calls of ranks whose operations passed [`check_acyclic`], in the order in which the ranks start
+/// them.
+// All ranks are in memory at once: what a rank starts first can depend on what others send.
+pub(super) fn convert_blocks(writer: &mut Writer, mut blocks: Vec<(u32, Operations)>, model: &LogGops) {
+    let orders = start_orders(&mut blocks, model);
+    for ((rank, operations), order) in blocks.into_iter().zip(orders) {
+        let turns = operations.turns(order);
+        Calls::of(writer, rank, &operations).make(&operations, &turns);
+    }
 }
 
 /// Whether so long a computation ends before time does.
@@ -82,7 +101,9 @@ fn operations(parser: &mut Parser<impl BufRead>, begin: u64, ranks: u32) -> Resu
     // A dependency may stand before what it names.
     let mut dependencies = Vec::new();
     loop {
-        let Some((number, statement)) = parser.next()? else { return Err(at(begin, "the block that begins here has no end")) };
+        let Some((number, statement)) = parser.next()? else {
+            return Err(at(begin, "the block that begins here has no end"));
+        };
         match statement {
             Statement::End => break,
             Statement::Operation(label, work) => {
@@ -103,11 +124,18 @@ fn operations(parser: &mut Parser<impl BufRead>, begin: u64, ranks: u32) -> Resu
                 }
             }
             Statement::Requires { label, other, starts } => dependencies.push((number, label, other, starts)),
-            Statement::Begin(_) | Statement::Ranks(_) => return Err(at(number, "the block of the rank before has no end")),
+            Statement::Begin(_) | Statement::Ranks(_) => {
+                return Err(at(number, "the block of the rank before has no end"));
+            }
         }
     }
     for (number, label, other, starts) in dependencies {
-        let find = |label: &str| labels.get(label).copied().ok_or_else(|| at(number, &format!("no operation has the label {label}")));
+        let find = |label: &str| {
+            labels
+                .get(label)
+                .copied()
+                .ok_or_else(|| at(number, &format!("no operation has the label {label}")))
+        };
         operations.edges.push((find(&label)?, find(&other)?, starts));
     }
     Ok(operations)
@@ -123,6 +151,10 @@ struct Calls<'w> {
 }
 
 impl Calls<'_> {
+    fn of<'w>(writer: &'w mut Writer, rank: u32, operations: &Operations) -> Calls<'w> {
+        Calls { writer, rank, slots: Slots::default(), requests: vec![0; operations.works.len()] }
+    }
+
     fn make(mut self, operations: &Operations, turns: &[Turn]) {
         self.writer.init(self.rank);
         for (place, turn) in turns.iter().enumerate() {
@@ -153,20 +185,29 @@ impl Calls<'_> {
     }
 
     fn wait_for(&mut self, operations: &[u32]) {
-        let mut open: Vec<u32> = operations.iter().map(|&operation| std::mem::take(&mut self.requests[operation as usize])).collect();
+        let mut open: Vec<u32> = operations
+            .iter()
+            .map(|&operation| std::mem::take(&mut self.requests[operation as usize]))
+            .collect();
         open.retain(|&slot| slot > 0);
         self.wait(&open);
     }
 
     fn wait(&mut self, open: &[u32]) {
-        let closed: Vec<Value> = open.iter().map(|&slot| status(self.slots.close(slot).unwrap_or(UNTOLD))).collect();
+        let closed: Vec<Value> =
+            open.iter().map(|&slot| status(self.slots.close(slot).unwrap_or(UNTOLD))).collect();
         match *open {
             [] => {}
             [one] => {
                 let [told] = closed.try_into().expect("one status");
-                self.writer.call(self.rank, "MPI_Wait", &[given("request", request(one)), result("status", told)]);
+                self.writer.call(
+                    self.rank,
+                    "MPI_Wait",
+                    &[given("request", request(one)), result("status", told)],
+                );
             }
-            // A processor sees to a message when it comes, whichever that is, and not to all of them when the last has come.
+            // A processor sees to a message when it comes, whichever that is, and not to all of them when the
+            // last has come.
             _ => {
                 let requests = Value::List(open.iter().map(|&slot| request(slot)).collect());
                 let arguments = [
@@ -186,7 +227,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str, rank: u32) -> Vec<String> {
-        let trace = read(text.as_bytes()).unwrap();
+        let trace = read(text.as_bytes(), &LogGops::default()).unwrap();
         let mut out = Vec::new();
         trace::show::rank(&trace, rank, &mut out).unwrap();
         let names = String::from_utf8(out).unwrap();
@@ -200,7 +241,16 @@ mod tests {
                     rank 1 {\nl1: send 8b to 0\nl2: recv 8b from 0\nl2 requires l1\nl3: calc 9\nl3 requires l2 }\n";
         assert_eq!(
             shown(text, 0),
-            ["MPI_Init", "MPI_Irecv", "MPI_Irecv", "MPI_Wait", "MPI_Isend", "MPI_Waitany", "MPI_Waitany", "MPI_Finalize"]
+            [
+                "MPI_Init",
+                "MPI_Irecv",
+                "MPI_Irecv",
+                "MPI_Wait",
+                "MPI_Isend",
+                "MPI_Waitany",
+                "MPI_Waitany",
+                "MPI_Finalize"
+            ]
         );
         assert_eq!(shown(text, 1), ["MPI_Init", "MPI_Send", "MPI_Recv", "MPI_Finalize"]);
         assert_eq!(shown(text, 2), ["MPI_Init", "MPI_Finalize"]);
@@ -216,11 +266,19 @@ mod tests {
             ("num_ranks 2\nrank 0 {\nl1: send 1b to 5\n}", 3, "rank 5"),
             ("num_ranks 2\nrank 0 {\nl1: calc 1\nl1: calc 2\n}", 4, "label l1"),
             ("num_ranks 2\nrank 0 {\nl1: calc 1\nl1 requires l7\n}", 4, "label l7"),
-            ("num_ranks 2\nrank 0 {\nl1: calc 1\nl2: calc 1\nl1 requires l2\nl2 requires l1\n}", 2, "wait for each other"),
+            (
+                "num_ranks 2\nrank 0 {\nl1: calc 1\nl2: calc 1\nl1 requires l2\nl2 requires l1\n}",
+                2,
+                "wait for each other",
+            ),
             ("num_ranks 2\nrank 0 {\nl1: calc 1\n", 2, "no end"),
-            ("num_ranks 2\nrank 0 {\nl1: calc 18446744073709551\nl2: calc 18446744073709552\n}", 4, "end of time"),
+            (
+                "num_ranks 2\nrank 0 {\nl1: calc 18446744073709551\nl2: calc 18446744073709552\n}",
+                4,
+                "end of time",
+            ),
         ] {
-            let error = read(text.as_bytes()).unwrap_err();
+            let error = read(text.as_bytes(), &LogGops::default()).unwrap_err();
             assert!(error.starts_with(&format!("line {line}: ")) && error.contains(why), "{error}");
         }
     }

@@ -1,6 +1,7 @@
 //! The text: words, and what they say.
 //!
-//! The words are those of LogGOPSim's `txt2bin`: `num_ranks N`, and for each rank `rank R {`, a line for each operation or dependency, `}`.
+//! The words are those of LogGOPSim's `txt2bin`: `num_ranks N`, and for each rank `rank R {`, a line for each
+//! operation or dependency, `}`.
 
 use crate::lines::{Lines, at};
 use std::collections::VecDeque;
@@ -51,7 +52,7 @@ pub enum Statement {
         label: String,
         /// The earlier one.
         other: String,
-        /// Whether the beginning of that is enough.
+        /// `true` if the beginning of that is enough.
         starts: bool,
     },
 }
@@ -97,20 +98,26 @@ impl<R: BufRead> Parser<R> {
                 self.expect("{")?;
                 return Ok(Statement::Begin(rank));
             }
-            "send" | "recv" | "calc" => return self.work(&first).map(|work| Statement::Operation(None, work)),
+            "send" | "recv" | "calc" => {
+                return self.work(&first).map(|work| Statement::Operation(None, work));
+            }
             _ => {}
         }
         if !first.starts_with(|first: char| first.is_ascii_alphabetic()) {
-            return Err(format!("'{first}' begins no statement: num_ranks, rank, a label, send, recv, calc or a brace do"));
+            return Err(format!(
+                "'{first}' begins no statement: num_ranks, rank, a label, send, recv, calc or a brace do"
+            ));
         }
         match self.word("a colon or requires")?.as_str() {
             ":" => {
                 let what = self.word("send, recv or calc")?;
                 self.work(&what).map(|work| Statement::Operation(Some(first), work))
             }
-            word @ ("requires" | "irequires") => {
-                Ok(Statement::Requires { label: first, other: self.word("a label")?, starts: word == "irequires" })
-            }
+            word @ ("requires" | "irequires") => Ok(Statement::Requires {
+                label: first,
+                other: self.word("a label")?,
+                starts: word == "irequires",
+            }),
             other => Err(format!("'{other}' stands where a colon, requires or irequires should")),
         }
     }
@@ -141,13 +148,15 @@ impl<R: BufRead> Parser<R> {
         Ok(if sends { Work::Send { bytes, to: peer, tag } } else { Work::Receive { bytes, from: peer, tag } })
     }
 
-    /// Which processor and which interface: there is one of each.
+    /// Returns which processor and which interface: there is one of each.
     fn place(&mut self) -> Result<(), String> {
         for what in ["cpu", "nic"] {
             if self.takes(what) {
                 let number: u64 = self.number_below("its number", u64::MAX)?;
                 if number > 0 {
-                    return Err(format!("{what} {number}: a rank has one processor and one interface, number 0"));
+                    return Err(format!(
+                        "{what} {number}: a rank has one processor and one interface, number 0"
+                    ));
                 }
             }
         }
@@ -169,7 +178,11 @@ impl<R: BufRead> Parser<R> {
 
     fn number_below<T: TryFrom<u64>>(&mut self, what: &str, end: u64) -> Result<T, String> {
         let word = self.word(what)?;
-        let number = word.parse::<u64>().ok().filter(|&number| number < end).and_then(|number| T::try_from(number).ok());
+        let number = word
+            .parse::<u64>()
+            .ok()
+            .filter(|&number| number < end)
+            .and_then(|number| T::try_from(number).ok());
         number.ok_or_else(|| format!("'{word}' stands where {what} should, a number below {end}"))
     }
 }
@@ -191,8 +204,9 @@ fn words(line: &str, in_comment: &mut bool, words: &mut VecDeque<String>) -> Res
             (rest, *in_comment) = (&rest[2..], true);
             continue;
         }
-        let end =
-            |is_part: fn(char) -> bool| rest[first.len_utf8()..].find(|c| !is_part(c)).map_or(rest.len(), |end| end + first.len_utf8());
+        let end = |is_part: fn(char) -> bool| {
+            rest[first.len_utf8()..].find(|c| !is_part(c)).map_or(rest.len(), |end| end + first.len_utf8())
+        };
         let length = match first {
             '{' | '}' | ':' => 1,
             '-' | '0'..='9' => end(|c| c.is_ascii_digit()),

@@ -19,26 +19,22 @@ pub struct Turn {
 }
 
 impl Operations {
-    /// All of them, so that each comes behind those that it waits for; of several that may come next the first in the text.
+    /// Returns all operations in the order of the text, but each behind those that it waits for.
     ///
     /// # Errors
-    /// The operations that wait for each other, by one of them.
-    // A rank of ours does one thing after the other: where LogGOPSim would take what is ready first, which depends on the network, the text's order
-    // decides. Programs are written so that it is the order in which they call.
-    pub fn turns(&self) -> Result<Vec<Turn>, u32> {
+    /// An operation that waits for itself through others.
+    pub fn text_order(&self) -> Result<Vec<u32>, u32> {
         let count = self.works.len();
-        let (mut missing, mut behind, mut before) = (vec![0u32; count], vec![Vec::new(); count], vec![Vec::new(); count]);
-        for &(later, earlier, starts) in &self.edges {
+        let (mut missing, mut before) = (vec![0u32; count], vec![Vec::new(); count]);
+        for &(later, earlier, _) in &self.edges {
             missing[later as usize] += 1;
             before[earlier as usize].push(later);
-            if !starts {
-                behind[later as usize].push(earlier);
-            }
         }
-        let mut ready: BinaryHeap<Reverse<u32>> = (0..count as u32).filter(|&at| missing[at as usize] == 0).map(Reverse).collect();
-        let mut turns = Vec::with_capacity(count);
+        let mut ready: BinaryHeap<Reverse<u32>> =
+            (0..count as u32).filter(|&at| missing[at as usize] == 0).map(Reverse).collect();
+        let mut order = Vec::with_capacity(count);
         while let Some(Reverse(operation)) = ready.pop() {
-            turns.push(Turn { operation, behind: std::mem::take(&mut behind[operation as usize]) });
+            order.push(operation);
             for &later in &before[operation as usize] {
                 missing[later as usize] -= 1;
                 if missing[later as usize] == 0 {
@@ -48,8 +44,30 @@ impl Operations {
         }
         match missing.iter().position(|&missing| missing > 0) {
             Some(at) => Err(at as u32),
-            None => Ok(turns),
+            None => Ok(order),
         }
+    }
+
+    /// Returns the operations that start in this order, each with those whose end it waits for.
+    /// Operations that are not in it follow in the order of the text.
+    pub fn turns(&self, mut started: Vec<u32>) -> Vec<Turn> {
+        let count = self.works.len();
+        if started.len() < count {
+            let mut is_started = vec![false; count];
+            started.iter().for_each(|&operation| is_started[operation as usize] = true);
+            let order = self.text_order().unwrap_or_default();
+            started.extend(order.into_iter().filter(|&operation| !is_started[operation as usize]));
+        }
+        let mut behind = vec![Vec::new(); count];
+        for &(later, earlier, starts) in &self.edges {
+            if !starts {
+                behind[later as usize].push(earlier);
+            }
+        }
+        started
+            .into_iter()
+            .map(|operation| Turn { operation, behind: std::mem::take(&mut behind[operation as usize]) })
+            .collect()
     }
 }
 
@@ -63,13 +81,18 @@ mod tests {
 
     #[test]
     fn operations_come_behind_those_that_they_wait_for_and_else_in_the_order_of_the_text() {
-        let turns = operations(5, &[(0, 3, false), (1, 0, true), (4, 2, false), (4, 0, false)]).turns().unwrap();
+        let operations = operations(5, &[(0, 3, false), (1, 0, true), (4, 2, false), (4, 0, false)]);
+        assert_eq!(operations.text_order().unwrap(), [2, 3, 0, 1, 4]);
+        let turns = operations.turns(vec![2, 3]);
         assert_eq!(turns.iter().map(|turn| turn.operation).collect::<Vec<_>>(), [2, 3, 0, 1, 4]);
-        assert_eq!(turns.iter().map(|turn| turn.behind.clone()).collect::<Vec<_>>(), [vec![], vec![], vec![3], vec![], vec![2, 0]]);
+        assert_eq!(
+            turns.iter().map(|turn| turn.behind.clone()).collect::<Vec<_>>(),
+            [vec![], vec![], vec![3], vec![], vec![2, 0]]
+        );
     }
 
     #[test]
     fn operations_that_wait_for_each_other_are_found() {
-        assert_eq!(operations(4, &[(1, 2, false), (2, 3, true), (3, 1, false)]).turns().err(), Some(1));
+        assert_eq!(operations(4, &[(1, 2, false), (2, 3, true), (3, 1, false)]).text_order().err(), Some(1));
     }
 }

@@ -26,7 +26,9 @@ impl<W: Write> Output for Text<W> {
             // Labels count from 1.
             let label = number + 1;
             match *work {
-                Work::Send { bytes, to, tag } => writeln!(self.out, "l{label}: send {bytes}b to {to} tag {tag}")?,
+                Work::Send { bytes, to, tag } => {
+                    writeln!(self.out, "l{label}: send {bytes}b to {to} tag {tag}")?
+                }
                 Work::Receive { bytes, from, tag } => {
                     let tag = if tag == ANY_TAG { -1 } else { tag };
                     writeln!(self.out, "l{label}: recv {bytes}b from {from} tag {tag}")?;
@@ -34,7 +36,12 @@ impl<W: Write> Output for Text<W> {
                 Work::Calculate(time) => writeln!(self.out, "l{label}: calc {time}")?,
             }
             while let Some((_, other, starts)) = edges.next_if(|(later, ..)| *later == number) {
-                writeln!(self.out, "l{label} {} l{}", if *starts { "irequires" } else { "requires" }, other + 1)?;
+                writeln!(
+                    self.out,
+                    "l{label} {} l{}",
+                    if *starts { "irequires" } else { "requires" },
+                    other + 1
+                )?;
             }
         }
         writeln!(self.out, "}}")

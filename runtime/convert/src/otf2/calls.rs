@@ -1,7 +1,7 @@
 //! From the events of a rank to its calls.
 //!
-//! A call is what lies between the outermost region of MPI's and its end; its events say what it was. Between calls a rank computes, and in
-//! functions of MPI's that have no events too, unless they wait.
+//! A call is what lies between the outermost region of MPI's and its end; its events say what it was. Between
+//! calls a rank computes, and in functions of MPI's that have no events too, unless they wait.
 
 use super::collective;
 use super::comms::{Comms, Own};
@@ -58,7 +58,12 @@ pub struct Functions(FxHashMap<u32, Function>);
 impl Functions {
     /// Of its definitions.
     pub fn of(definitions: &Definitions) -> Functions {
-        Functions(definitions.regions().filter_map(|(region, name)| Some((region, Function::named(name)?))).collect())
+        Functions(
+            definitions
+                .regions()
+                .filter_map(|(region, name)| Some((region, Function::named(name)?)))
+                .collect(),
+        )
     }
 }
 
@@ -76,7 +81,8 @@ pub struct Rank<'a> {
     functions: &'a Functions,
     all: &'a Comms,
     comms: Own<'a>,
-    /// Ticks in a second, and the first of the rank's: ranks did not begin at once, and what they did before nobody knows.
+    /// Ticks in a second, and the first of the rank's: ranks did not begin at once, and what they did before
+    /// nobody knows.
     ticks: u64,
     start: Option<u64>,
     /// The outermost call, and how many of MPI's regions the rank is in.
@@ -95,7 +101,13 @@ pub struct Rank<'a> {
 
 impl<'a> Rank<'a> {
     /// Before its first event.
-    pub fn new(number: u32, writer: &'a mut Writer, functions: &'a Functions, comms: &'a Comms, ticks: u64) -> Rank<'a> {
+    pub fn new(
+        number: u32,
+        writer: &'a mut Writer,
+        functions: &'a Functions,
+        comms: &'a Comms,
+        ticks: u64,
+    ) -> Rank<'a> {
         Rank {
             number,
             writer,
@@ -123,7 +135,7 @@ impl<'a> Rank<'a> {
         u64::try_from(u128::from(ticks) * 1_000_000_000_000 / u128::from(self.ticks)).unwrap_or(u64::MAX)
     }
 
-    /// What happens next, at this time and byte.
+    /// Returns what happens next, at this time and byte.
     ///
     /// # Errors
     /// Why it cannot be made into a call.
@@ -140,7 +152,8 @@ impl<'a> Rank<'a> {
                 Ok(())
             }
             Event::Leave(region) if self.functions.0.contains_key(&region) => {
-                self.depth = self.depth.checked_sub(1).ok_or("the rank leaves a function that it is not in")?;
+                self.depth =
+                    self.depth.checked_sub(1).ok_or("the rank leaves a function that it is not in")?;
                 if self.depth > 0 {
                     return Ok(());
                 }
@@ -157,7 +170,9 @@ impl<'a> Rank<'a> {
                 Ok(())
             }
             Event::Rma => Err("one-sided communication is not made into calls of a trace".to_owned()),
-            Event::Matched => Err("messages of matched probes (MPI_Mprobe) are not made into calls of a trace".to_owned()),
+            Event::Matched => {
+                Err("messages of matched probes (MPI_Mprobe) are not made into calls of a trace".to_owned())
+            }
             event if self.depth > 0 => {
                 // No call has that many but one that lies.
                 if self.events.len() >= 1 << 24 {
@@ -194,13 +209,14 @@ impl<'a> Rank<'a> {
         (self.carried, self.idle) = (0, now);
         let (last, took) = (calls.len() - 1, now.saturating_sub(under.entered));
         for (place, what) in calls.into_iter().enumerate() {
-            let (computed, took) = (if place == 0 { computed } else { 0 }, if place == last { took } else { 0 });
+            let (computed, took) =
+                (if place == 0 { computed } else { 0 }, if place == last { took } else { 0 });
             self.queue.push(Item { computed, took, what }, under.at)?;
         }
         self.flush()
     }
 
-    /// What the events within a call make of it.
+    /// Returns what the events within a call make of it.
     fn calls(&mut self, function: Function, events: &[Event], calls: &mut Vec<What>) -> Result<(), String> {
         if let Function::Plain(name) = function {
             calls.push(What::Plain(name));
@@ -220,7 +236,11 @@ impl<'a> Rank<'a> {
             }
             return Ok(());
         }
-        let (send, isend) = if let Function::Sends(send, isend) = function { (send, isend) } else { ("MPI_Send", "MPI_Isend") };
+        let (send, isend) = if let Function::Sends(send, isend) = function {
+            (send, isend)
+        } else {
+            ("MPI_Send", "MPI_Isend")
+        };
         let (mut complete, mut vain, mut collective, mut made) = (Vec::new(), None, None, None);
         for &event in events {
             match event {
@@ -253,7 +273,9 @@ impl<'a> Rank<'a> {
         }
         match collective {
             Some(collective) => calls.extend(self.joint(function, collective, made)),
-            None => calls.extend(made.map(|comm| What::Make("MPI_Comm_create_group", self.all.parent(comm).unwrap_or(comm), Some(comm)))),
+            None => calls.extend(made.map(|comm| {
+                What::Make("MPI_Comm_create_group", self.all.parent(comm).unwrap_or(comm), Some(comm))
+            })),
         }
         match (complete.is_empty(), vain) {
             (false, _) => calls.push(What::Complete(complete, function == Function::Tests)),
@@ -271,9 +293,13 @@ impl<'a> Rank<'a> {
                 let name = if function == Function::Duplicates { "MPI_Comm_dup" } else { "MPI_Comm_create" };
                 What::Make(name, comm, Some(new))
             }
-            (operation::CREATE_HANDLE, None) if self.all.are_told() => What::Make("MPI_Comm_create", comm, None),
+            (operation::CREATE_HANDLE, None) if self.all.are_told() => {
+                What::Make("MPI_Comm_create", comm, None)
+            }
             // The communicator was made behind MPI_Init; what is left of the call is that all are there.
-            (operation::CREATE_HANDLE, None) => What::Collective(Collective { operation: operation::BARRIER, ..collective }),
+            (operation::CREATE_HANDLE, None) => {
+                What::Collective(Collective { operation: operation::BARRIER, ..collective })
+            }
             (operation::DESTROY_HANDLE.., _) => return None,
             _ if function == Function::Frees => return None,
             _ => What::Collective(collective),
@@ -342,7 +368,10 @@ impl<'a> Rank<'a> {
             }
             What::Irecv(outcome, request) => {
                 // Whoever cancels a receive has received nothing.
-                let slot = self.message("MPI_Irecv", if let Outcome::Known(message) = outcome { Some(message) } else { None })?;
+                let slot = self.message(
+                    "MPI_Irecv",
+                    if let Outcome::Known(message) = outcome { Some(message) } else { None },
+                )?;
                 self.requests.insert(request, slot);
             }
             What::Exchange(to, from) => self.exchange(to, from)?,
@@ -353,7 +382,9 @@ impl<'a> Rank<'a> {
                 self.writer.call(self.number, name, &arguments);
             }
             What::Icollective(outcome, number) => {
-                let Outcome::Known(of) = outcome else { return Err(format!("the collective with the request {number} is never complete")) };
+                let Outcome::Known(of) = outcome else {
+                    return Err(format!("the collective with the request {number} is never complete"));
+                };
                 let place = self.comms.place(of.comm)?;
                 let ([_, name], mut arguments) = collective::call(&of, &place)?;
                 let slot = self.slots.open(UNTOLD);
@@ -378,11 +409,19 @@ impl<'a> Rank<'a> {
     /// The other rank, the tag and the length of a message; nobody and nothing of none.
     fn told(&mut self, message: Option<Message>) -> Result<(Sending, Argument), String> {
         let Some(Message { peer, comm, tag, bytes }) = message else {
-            return Ok((Sending { peer: PROC_NULL, tag: 0, count: 0, datatype: BYTE }, self.writer.world(self.number)));
+            return Ok((
+                Sending { peer: PROC_NULL, tag: 0, count: 0, datatype: BYTE },
+                self.writer.world(self.number),
+            ));
         };
         let place = self.comms.place(comm)?;
-        let (Some(peer), Ok(tag)) = (i32::try_from(peer).ok().filter(|&peer| (peer as u32) < place.size), i32::try_from(tag)) else {
-            return Err(format!("a message of rank {peer} with tag {tag} in a communicator of {}", place.size));
+        let (Some(peer), Ok(tag)) =
+            (i32::try_from(peer).ok().filter(|&peer| (peer as u32) < place.size), i32::try_from(tag))
+        else {
+            return Err(format!(
+                "a message of rank {peer} with tag {tag} in a communicator of {}",
+                place.size
+            ));
         };
         if bytes > i64::MAX as u64 {
             return Err(format!("a message of {bytes} bytes"));
@@ -402,7 +441,8 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// Requests that are complete. Of those that the trace does not have (nobody was at the other end) nothing is told.
+    /// Requests that are complete. Of those that the trace does not have (nobody was at the other end)
+    /// nothing is told.
     fn complete(&mut self, requests: &[u64], tests: bool) {
         let slots: Vec<u32> = requests.iter().filter_map(|request| self.requests.remove(request)).collect();
         self.writer.complete(self.number, &slots, tests, &mut self.slots);
@@ -420,7 +460,9 @@ impl<'a> Rank<'a> {
     pub fn finish(&mut self) -> Result<(), String> {
         self.flush()?;
         if let Some((request, at)) = self.queue.oldest() {
-            return Err(format!("the request {request}, which was made at byte {at}, is never complete: nothing says what it received"));
+            return Err(format!(
+                "the request {request}, which was made at byte {at}, is never complete: nothing says what it received"
+            ));
         }
         if !self.has_begun {
             self.init()?;

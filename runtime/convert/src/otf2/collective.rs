@@ -1,7 +1,9 @@
-//! Collectives by the bytes that OTF2 tells of them: a sum of what a rank sends to all and of what it receives from all, itself among them,
-//! as Score-P counts them (`SCOREP_Mpi_Coll.c`). Who works in place leaves out itself.
+//! Collectives by the bytes that OTF2 tells of them: a sum of what a rank sends to all and of what it
+//! receives from all, itself among them, as Score-P counts them (`SCOREP_Mpi_Coll.c`). Who works in place
+//! leaves out itself.
 //!
-//! What differs from member to member (`MPI_Alltoallv` and its kin) is told as a sum alone. It is spread evenly, the rest over the first.
+//! What differs from member to member (`MPI_Alltoallv` and its kin) is told as a sum alone. It is spread
+//! evenly, the rest over the first.
 
 use crate::place::Place;
 use crate::writer::{BYTE, blocks_of, buffer, count, counts, displacements, given};
@@ -16,7 +18,12 @@ pub fn call(collective: &Collective, place: &Place) -> Result<([&'static str; 2]
     let &Collective { operation, root, sent, received, .. } = collective;
     let size = u64::from(place.size);
     let root = match operation {
-        operation::BCAST | operation::GATHER | operation::GATHERV | operation::SCATTER | operation::SCATTERV | operation::REDUCE => {
+        operation::BCAST
+        | operation::GATHER
+        | operation::GATHERV
+        | operation::SCATTER
+        | operation::SCATTERV
+        | operation::REDUCE => {
             if root >= place.size {
                 return Err(format!("rank {root} is the root in a communicator of {size}"));
             }
@@ -28,7 +35,10 @@ pub fn call(collective: &Collective, place: &Place) -> Result<([&'static str; 2]
     let list = |name, of: &[u64]| counts(name, of);
     let (names, mut arguments) = match operation {
         operation::BARRIER => (["MPI_Barrier", "MPI_Ibarrier"], Vec::new()),
-        operation::BCAST => (["MPI_Bcast", "MPI_Ibcast"], vec![buffer("buffer"), count("count", received), BYTE.of("datatype")]),
+        operation::BCAST => (
+            ["MPI_Bcast", "MPI_Ibcast"],
+            vec![buffer("buffer"), count("count", received), BYTE.of("datatype")],
+        ),
         operation::REDUCE => {
             let bytes = if sent > 0 || !is_root { sent } else { of_each(received, size) };
             (["MPI_Reduce", "MPI_Ireduce"], reduced(bytes))
@@ -36,7 +46,11 @@ pub fn call(collective: &Collective, place: &Place) -> Result<([&'static str; 2]
         operation::ALLREDUCE => (["MPI_Allreduce", "MPI_Iallreduce"], reduced(of_each(sent, size))),
         operation::SCAN => (["MPI_Scan", "MPI_Iscan"], reduced(received / u64::from(place.rank + 1))),
         operation::EXSCAN => {
-            let bytes = if place.rank > 0 { received / u64::from(place.rank) } else { sent.checked_div(size - 1).unwrap_or(0) };
+            let bytes = if place.rank > 0 {
+                received / u64::from(place.rank)
+            } else {
+                sent.checked_div(size - 1).unwrap_or(0)
+            };
             (["MPI_Exscan", "MPI_Iexscan"], reduced(bytes))
         }
         operation::ALLGATHER => (["MPI_Allgather", "MPI_Iallgather"], blocks_of(of_each(received, size))),
@@ -56,19 +70,28 @@ pub fn call(collective: &Collective, place: &Place) -> Result<([&'static str; 2]
         }
         operation::REDUCE_SCATTER => {
             let all = list("recvcounts", &spread(sent, size));
-            (["MPI_Reduce_scatter", "MPI_Ireduce_scatter"], vec![buffer("sendbuf"), buffer("recvbuf"), all, BYTE.of("datatype"), bits()])
+            (
+                ["MPI_Reduce_scatter", "MPI_Ireduce_scatter"],
+                vec![buffer("sendbuf"), buffer("recvbuf"), all, BYTE.of("datatype"), bits()],
+            )
         }
         operation::GATHERV => {
             let all = spread(if is_root { received } else { 0 }, size);
             let own = if is_root && sent == 0 { all[place.rank as usize] } else { sent };
-            let mut arguments = vec![buffer("sendbuf"), count("sendcount", own), BYTE.of("sendtype"), buffer("recvbuf")];
+            let mut arguments =
+                vec![buffer("sendbuf"), count("sendcount", own), BYTE.of("sendtype"), buffer("recvbuf")];
             arguments.extend([list("recvcounts", &all), displacements("displs", &all), BYTE.of("recvtype")]);
             (["MPI_Gatherv", "MPI_Igatherv"], arguments)
         }
         operation::SCATTERV => {
             let all = spread(if is_root { sent } else { 0 }, size);
             let own = if is_root && received == 0 { all[place.rank as usize] } else { received };
-            let mut arguments = vec![buffer("sendbuf"), list("sendcounts", &all), displacements("displs", &all), BYTE.of("sendtype")];
+            let mut arguments = vec![
+                buffer("sendbuf"),
+                list("sendcounts", &all),
+                displacements("displs", &all),
+                BYTE.of("sendtype"),
+            ];
             arguments.extend([buffer("recvbuf"), count("recvcount", own), BYTE.of("recvtype")]);
             (["MPI_Scatterv", "MPI_Iscatterv"], arguments)
         }
@@ -81,8 +104,18 @@ pub fn call(collective: &Collective, place: &Place) -> Result<([&'static str; 2]
         }
         operation::ALLTOALLV | operation::ALLTOALLW => {
             let (to, from) = (spread(sent, size), spread(received, size));
-            let mut arguments = vec![buffer("sendbuf"), list("sendcounts", &to), displacements("sdispls", &to), BYTE.of("sendtype")];
-            arguments.extend([buffer("recvbuf"), list("recvcounts", &from), displacements("rdispls", &from), BYTE.of("recvtype")]);
+            let mut arguments = vec![
+                buffer("sendbuf"),
+                list("sendcounts", &to),
+                displacements("sdispls", &to),
+                BYTE.of("sendtype"),
+            ];
+            arguments.extend([
+                buffer("recvbuf"),
+                list("recvcounts", &from),
+                displacements("rdispls", &from),
+                BYTE.of("recvtype"),
+            ]);
             (["MPI_Alltoallv", "MPI_Ialltoallv"], arguments)
         }
         other => return Err(format!("a collective of a kind that is not known ({other})")),
@@ -91,16 +124,22 @@ pub fn call(collective: &Collective, place: &Place) -> Result<([&'static str; 2]
     Ok((names, arguments))
 }
 
-/// What each of so many has of a sum, or each of the others where one works in place. Where both are possible, nobody does.
+/// Returns what each of so many has of a sum, or each of the others where one works in place. Where both are
+/// possible, nobody does.
 fn of_each(sum: u64, size: u64) -> u64 {
-    if size > 1 && !sum.is_multiple_of(size) && sum.is_multiple_of(size - 1) { sum / (size - 1) } else { sum / size }
+    if size > 1 && !sum.is_multiple_of(size) && sum.is_multiple_of(size - 1) {
+        sum / (size - 1)
+    } else {
+        sum / size
+    }
 }
 
 fn spread(sum: u64, size: u64) -> Vec<u64> {
     (0..size).map(|place| sum / size + u64::from(place < sum % size)).collect()
 }
 
-/// What is reduced: bytes, because nobody says what they are, by an operation that is defined for these.
+/// Returns what is reduced: bytes, because nobody says what they are, by an operation that is defined for
+/// these.
 fn reduced(bytes: u64) -> Vec<Argument> {
     vec![buffer("sendbuf"), buffer("recvbuf"), count("count", bytes), BYTE.of("datatype"), bits()]
 }

@@ -1,7 +1,8 @@
 //! The communicators of an archive: who is in which, and how ranks get them.
 //!
-//! An archive says who is in a communicator, and, before version 3, not which call made it. Those of which it does not say when ranks get
-//! them are made behind `MPI_Init`, in the order of their numbers, which is the same on all ranks.
+//! An archive says who is in a communicator, and, before version 3, not which call made it. Those of which it
+//! does not say when ranks get them are made behind `MPI_Init`, in the order of their numbers, which is the
+//! same on all ranks.
 
 use crate::place::Place;
 use ::otf2::Definitions;
@@ -35,15 +36,26 @@ impl Comms {
     pub fn of(definitions: &Definitions, locations: &[u64]) -> Comms {
         let ranks = locations.len() as u32;
         let places: FxHashMap<u64, u32> = locations.iter().copied().zip(0..).collect();
-        let mut comms =
-            Comms { ranks, kinds: BTreeMap::new(), parents: FxHashMap::default(), told: FxHashMap::default(), first: Vec::new() };
+        let mut comms = Comms {
+            ranks,
+            kinds: BTreeMap::new(),
+            parents: FxHashMap::default(),
+            told: FxHashMap::default(),
+            first: Vec::new(),
+        };
         let mut first = vec![Vec::new(); ranks as usize];
         let world = comms.world(definitions, &places);
         for (&number, comm) in &definitions.comms {
-            let kind = if world == Some(number) { Some(Kind::World) } else { comms.kind(definitions, comm, &places) };
+            let kind = if world == Some(number) {
+                Some(Kind::World)
+            } else {
+                comms.kind(definitions, comm, &places)
+            };
             let Some(kind) = kind else { continue };
             match &kind {
-                Kind::Made(members) if !comm.has_events => members.iter().for_each(|&rank| first[rank as usize].push(number)),
+                Kind::Made(members) if !comm.has_events => {
+                    members.iter().for_each(|&rank| first[rank as usize].push(number))
+                }
                 _ => {}
             }
             comms.kinds.insert(number, kind);
@@ -54,14 +66,16 @@ impl Comms {
         comms
     }
 
-    /// The one of that name with all ranks in their order, else the first that has them: Score-P lists some that no program sees.
+    /// The one of that name with all ranks in their order, else the first that has them: Score-P lists some
+    /// that no program sees.
     fn world(&self, definitions: &Definitions, places: &FxHashMap<u64, u32>) -> Option<u32> {
         let mut all = definitions.comms.iter().filter(|(_, comm)| {
             let Some(Kind::Made(members)) = self.kind(definitions, comm, places) else { return false };
             members.len() == self.ranks as usize && members.is_sorted()
         });
         let first = all.next()?;
-        let named = std::iter::once(first).chain(all).find(|(_, comm)| definitions.name(comm) == "MPI_COMM_WORLD");
+        let named =
+            std::iter::once(first).chain(all).find(|(_, comm)| definitions.name(comm) == "MPI_COMM_WORLD");
         Some(*named.unwrap_or(first).0)
     }
 
@@ -83,7 +97,7 @@ impl Comms {
         &self.first[rank as usize]
     }
 
-    /// Whether events say when ranks get some.
+    /// Returns `true` if events say when ranks get some.
     pub fn are_told(&self) -> bool {
         self.told.values().any(|&told| told)
     }
@@ -109,7 +123,7 @@ impl<'c> Own<'c> {
         Own { comms, rank, places: FxHashMap::default(), made: 0 }
     }
 
-    /// What the rank is in a communicator.
+    /// Returns what the rank is in a communicator.
     ///
     /// # Errors
     /// If it is in no such one, or has not got it yet.
@@ -121,7 +135,9 @@ impl<'c> Own<'c> {
         let place = match self.comms.kinds.get(&comm) {
             Some(Kind::World) => Place::world(self.comms.ranks, rank),
             Some(Kind::Own) => Place::own(rank),
-            Some(Kind::Made(_)) => return Err(format!("communicator {comm} is used before the rank gets it")),
+            Some(Kind::Made(_)) => {
+                return Err(format!("communicator {comm} is used before the rank gets it"));
+            }
             None => return Err(format!("the definitions do not say who is in communicator {comm}")),
         };
         self.places.insert(comm, place);
@@ -137,7 +153,8 @@ impl<'c> Own<'c> {
             return Err(format!("communicator {comm} is made, and the definitions do not say who is in it"));
         };
         let place = Place::made(self.made + 1, comm, members, self.rank);
-        let place = place.ok_or_else(|| format!("the rank gets communicator {comm}, of which it is no member"))?;
+        let place =
+            place.ok_or_else(|| format!("the rank gets communicator {comm}, of which it is no member"))?;
         self.made += 1;
         self.places.insert(comm, place);
         Ok(place)

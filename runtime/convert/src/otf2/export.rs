@@ -1,7 +1,8 @@
 //! From a trace to an archive, one rank after the other.
 //!
-//! A trace with exact times has how long each call took, one without them has not: there calls take no time, and events are as far apart as
-//! ranks compute. Messages are those of the recording; what a receive had room for is its length.
+//! A trace with exact times has how long each call took, one without them has not: there calls take no time,
+//! and events are as far apart as ranks compute. Messages are those of the recording; what a receive had room
+//! for is its length.
 
 use crate::script::{Group, Groups, Probed, replay};
 use ::otf2::numbers::NONE;
@@ -25,10 +26,16 @@ type Refused = String;
 pub fn export(trace: &Trace, to: &Path) -> Result<(), String> {
     let cannot = |why: std::io::Error| format!("cannot write {}: {why}", to.display());
     let (mut replay, groups) = (replay(trace)?, Groups::of(trace)?);
-    let regions: FxHashMap<&str, u32> = trace.functions.iter().map(|function| function.name.as_str()).zip(0..).collect();
+    let regions: FxHashMap<&str, u32> =
+        trace.functions.iter().map(|function| function.name.as_str()).zip(0..).collect();
     let mut writer = Writer::create(to, contents(trace, &groups)).map_err(cannot)?;
     for number in 0..trace.ranks {
-        let mut times = trace.times.get(&number).map(|times| Reading::new(times)).transpose().map_err(|why| why.to_string())?;
+        let mut times = trace
+            .times
+            .get(&number)
+            .map(|times| Reading::new(times))
+            .transpose()
+            .map_err(|why| why.to_string())?;
         let mut script = Script::new(&mut replay, number);
         let mut rank = Rank::new(number, &groups);
         let mut clock = 0u64;
@@ -36,7 +43,9 @@ pub fn export(trace: &Trace, to: &Path) -> Result<(), String> {
         writer.event(number, clock, &Event::Measurement(true)).map_err(cannot)?;
         while let Some((computed, call)) = script.next()? {
             let took = match &mut times {
-                Some(times) => times.next().map_err(|why| why.to_string())?.map_or(Span::ZERO, |(_, took)| took),
+                Some(times) => {
+                    times.next().map_err(|why| why.to_string())?.map_or(Span::ZERO, |(_, took)| took)
+                }
                 None => Span::ZERO,
             };
             let region = script.function(&call).and_then(|name| regions.get(name).copied());
@@ -49,7 +58,8 @@ pub fn export(trace: &Trace, to: &Path) -> Result<(), String> {
             clock = clock.saturating_add(took.as_ps());
             for (place, event) in rank.events.iter().enumerate() {
                 // What is told of a message that is sent holds on entry, all else when the call is over.
-                let early = place < inside || matches!(event, Event::Send(_) | Event::Isend(..) | Event::CollectiveBegin);
+                let early = place < inside
+                    || matches!(event, Event::Send(_) | Event::Isend(..) | Event::CollectiveBegin);
                 let at = if early && clock_is_at(&rank.events, place) { entered } else { clock };
                 writer.event(number, at, event).map_err(cannot)?;
             }
@@ -61,14 +71,22 @@ pub fn export(trace: &Trace, to: &Path) -> Result<(), String> {
     writer.finish().map_err(cannot)
 }
 
-/// Whether nothing that comes at the end of a call stands before this place: time does not go back.
+/// Returns `true` if nothing that comes at the end of a call stands before this place: time does not go back.
 fn clock_is_at(events: &[Event], place: usize) -> bool {
-    events[..place].iter().all(|event| matches!(event, Event::Enter(_) | Event::Send(_) | Event::Isend(..) | Event::CollectiveBegin))
+    events[..place].iter().all(|event| {
+        matches!(event, Event::Enter(_) | Event::Send(_) | Event::Isend(..) | Event::CollectiveBegin)
+    })
 }
 
 fn contents(trace: &Trace, groups: &Groups) -> Contents {
-    let named = |name: &str, members| Communicator { name: name.to_owned(), members, parent: None, has_events: false };
-    let mut communicators = vec![named("MPI_COMM_WORLD", Some((0..trace.ranks).collect())), named("MPI_COMM_SELF", None)];
+    let named = |name: &str, members| Communicator {
+        name: name.to_owned(),
+        members,
+        parent: None,
+        has_events: false,
+    };
+    let mut communicators =
+        vec![named("MPI_COMM_WORLD", Some((0..trace.ranks).collect())), named("MPI_COMM_SELF", None)];
     communicators.extend(groups.made().into_iter().map(|(number, members)| Communicator {
         name: format!("communicator {}", number - 1),
         members: Some(members.to_vec()),
@@ -124,7 +142,7 @@ impl<'a> Rank<'a> {
         self.requests
     }
 
-    /// What a message is in the archive; `None` if nobody is at the other end.
+    /// Returns what a message is in the archive; `None` if nobody is at the other end.
     fn message(&self, envelope: &Envelope) -> Result<Option<Message>, Refused> {
         let &Envelope { peer, tag, comm, bytes } = envelope;
         if peer == PROC_NULL {
@@ -197,7 +215,13 @@ impl<'a> Rank<'a> {
         if gets {
             self.got()?;
         }
-        let told = ::otf2::Collective { operation: operation::CREATE_HANDLE, comm, root: NONE, sent: 0, received: 0 };
+        let told = ::otf2::Collective {
+            operation: operation::CREATE_HANDLE,
+            comm,
+            root: NONE,
+            sent: 0,
+            received: 0,
+        };
         self.events.push(Event::CollectiveEnd(told));
         Ok(())
     }
@@ -225,11 +249,13 @@ impl<'a> Rank<'a> {
             }
             Call::Mprobe(envelope, message) => self.messages.keep(message, envelope),
             Call::Mrecv(message, bytes) => {
-                let envelope = self.messages.take(message, bytes).map_err(|_| "it receives what was not probed")?;
+                let envelope =
+                    self.messages.take(message, bytes).map_err(|_| "it receives what was not probed")?;
                 self.receive(&envelope, None)?;
             }
             Call::Imrecv(message, bytes, slot) => {
-                let envelope = self.messages.take(message, bytes).map_err(|_| "it receives what was not probed")?;
+                let envelope =
+                    self.messages.take(message, bytes).map_err(|_| "it receives what was not probed")?;
                 self.receive(&envelope, Some(slot))?;
             }
             Call::Several(calls) => calls.into_iter().try_for_each(|call| self.call(call))?,
@@ -269,7 +295,7 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// Whether a topology has a place for the rank: who is beyond its nodes gets nothing.
+    /// Returns `true` if a topology has a place for the rank: who is beyond its nodes gets nothing.
     fn is_in(&self, group: &Group, how: &Neighborhood) -> bool {
         let me = group.place(self.number).map_or(u64::MAX, u64::from);
         match how {
@@ -294,18 +320,30 @@ fn volumes(of: &Collective, me: u32, size: u32) -> Result<(u8, u64, u64), Refuse
         (Kind::Bcast, _) => (operation::BCAST, at_root(total), bytes),
         (Kind::Reduce, _) => (operation::REDUCE, bytes, at_root(total)),
         (Kind::Allreduce, _) => (operation::ALLREDUCE, total, total),
-        (Kind::Scan, _) => (operation::SCAN, bytes.saturating_mul((size - me).into()), bytes.saturating_mul(u64::from(me) + 1)),
-        (Kind::Exscan, _) => (operation::EXSCAN, bytes.saturating_mul((size - me - 1).into()), bytes.saturating_mul(me.into())),
+        (Kind::Scan, _) => (
+            operation::SCAN,
+            bytes.saturating_mul((size - me).into()),
+            bytes.saturating_mul(u64::from(me) + 1),
+        ),
+        (Kind::Exscan, _) => {
+            (operation::EXSCAN, bytes.saturating_mul((size - me - 1).into()), bytes.saturating_mul(me.into()))
+        }
         (Kind::ReduceScatter, None) => (operation::REDUCE_SCATTER_BLOCK, bytes, bytes),
-        (Kind::ReduceScatter, Some((send, _))) => (operation::REDUCE_SCATTER, sum(send), send.bytes(me).saturating_mul(all)),
+        (Kind::ReduceScatter, Some((send, _))) => {
+            (operation::REDUCE_SCATTER, sum(send), send.bytes(me).saturating_mul(all))
+        }
         (Kind::Alltoall, None) => (operation::ALLTOALL, total, total),
         (Kind::Alltoall, Some((send, receive))) => (operation::ALLTOALLV, sum(send), sum(receive)),
         (Kind::Allgather, None) => (operation::ALLGATHER, total, total),
-        (Kind::Allgather, Some((send, receive))) => (operation::ALLGATHERV, own(send).saturating_mul(all), sum(receive)),
+        (Kind::Allgather, Some((send, receive))) => {
+            (operation::ALLGATHERV, own(send).saturating_mul(all), sum(receive))
+        }
         (Kind::Gather, None) => (operation::GATHER, bytes, at_root(total)),
         (Kind::Gather, Some((send, receive))) => (operation::GATHERV, own(send), at_root(sum(receive))),
         (Kind::Scatter, None) => (operation::SCATTER, at_root(total), bytes),
         (Kind::Scatter, Some((send, receive))) => (operation::SCATTERV, at_root(sum(send)), own(receive)),
-        (Kind::Neighbor | Kind::Agree, _) => return Err("OTF2 has no collectives of process topologies".to_owned()),
+        (Kind::Neighbor | Kind::Agree, _) => {
+            return Err("OTF2 has no collectives of process topologies".to_owned());
+        }
     })
 }

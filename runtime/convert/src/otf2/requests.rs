@@ -1,6 +1,8 @@
-//! Calls that wait to be told: a receive with a request is told its message when it is complete, and a trace tells it when it is posted.
+//! Calls that wait to be told: a receive with a request is told its message when it is complete, and a trace
+//! tells it when it is posted.
 //!
-//! So calls queue up behind a receive until that is known. Memory is that of the calls between the two, at most [`MOST`].
+//! So calls queue up behind a receive until that is known. Memory is that of the calls between the two, at
+//! most [`MOST`].
 
 use ::otf2::{Collective, Message};
 use rustc_hash::FxHashMap;
@@ -64,7 +66,8 @@ pub struct Queue {
     items: VecDeque<Item>,
     /// How many have left it.
     left: u64,
-    /// The ones that are to be told something, by their requests: their places, those that left counted, and where they stand in the file.
+    /// The ones that are to be told something, by their requests: their places, those that left counted, and
+    /// where they stand in the file.
     open: FxHashMap<u64, (u64, u64)>,
 }
 
@@ -77,7 +80,9 @@ impl Queue {
         if self.items.len() >= MOST {
             let oldest = self.open.iter().min_by_key(|(_, place)| **place);
             let (request, (_, at)) = oldest.expect("nothing waits without a reason");
-            return Err(format!("the request {request}, which was made at byte {at}, is not complete after {MOST} more calls"));
+            return Err(format!(
+                "the request {request}, which was made at byte {at}, is not complete after {MOST} more calls"
+            ));
         }
         if let What::Irecv(Outcome::Open, request) | What::Icollective(Outcome::Open, request) = item.what {
             if self.has(request) {
@@ -102,7 +107,11 @@ impl Queue {
     pub fn received(&mut self, request: u64, outcome: Outcome<Message>) -> Result<(), String> {
         match self.told(request) {
             Some(What::Irecv(open, _)) => *open = outcome,
-            _ => return Err(format!("the request {request} has received a message, and no receive with it is under way")),
+            _ => {
+                return Err(format!(
+                    "the request {request} has received a message, and no receive with it is under way"
+                ));
+            }
         }
         Ok(())
     }
@@ -114,12 +123,16 @@ impl Queue {
     pub fn joined(&mut self, request: u64, collective: Collective) -> Result<(), String> {
         match self.told(request) {
             Some(What::Icollective(open, _)) => *open = Outcome::Known(collective),
-            _ => return Err(format!("the request {request} is complete, and no collective with it is under way")),
+            _ => {
+                return Err(format!(
+                    "the request {request} is complete, and no collective with it is under way"
+                ));
+            }
         }
         Ok(())
     }
 
-    /// Whether a receive with this request is under way.
+    /// Returns `true` if a receive with this request is under way.
     pub fn has(&self, request: u64) -> bool {
         self.open.contains_key(&request)
     }

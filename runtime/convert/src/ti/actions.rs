@@ -51,7 +51,8 @@ impl<'w> Words<'w> {
 
     fn rank(&mut self, what: &str, ranks: u32, any: bool) -> Result<i32, String> {
         let word = self.next(what)?;
-        let rank = word.parse::<i32>().ok().filter(|&rank| rank >= 0 && (rank as u32) < ranks || any && rank == -1);
+        let rank =
+            word.parse::<i32>().ok().filter(|&rank| rank >= 0 && (rank as u32) < ranks || any && rank == -1);
         rank.ok_or_else(|| format!("'{word}' stands where {what} should, one of {ranks} ranks"))
     }
 
@@ -91,7 +92,7 @@ fn root(root: i32) -> Argument {
     given("root", Value::Rank(root))
 }
 
-/// What is reduced: a datatype, by how many elements of it one is told, and the operation.
+/// Returns what is reduced: a datatype, by how many elements of it one is told, and the operation.
 fn reduced(told: Type) -> (Argument, u64, Argument) {
     let (datatype, elements, operation) = match operation(told) {
         Some(operation) => (told, 1, operation),
@@ -110,7 +111,14 @@ impl Rank {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn action(&mut self, name: &str, words: &[&str], writer: &mut Writer, ranks: u32, options: &Options) -> Result<(), String> {
+    pub fn action(
+        &mut self,
+        name: &str,
+        words: &[&str],
+        writer: &mut Writer,
+        ranks: u32,
+        options: &Options,
+    ) -> Result<(), String> {
         if self.is_over {
             return Err(format!("rank {} has finalized before", self.number));
         }
@@ -118,7 +126,8 @@ impl Rank {
         match name {
             "init" => {
                 // Any word says that datatypes are told by doubles.
-                self.default = if words.words.is_empty() { BYTE } else { Type { name: "MPI_DOUBLE", size: 8 } };
+                self.default =
+                    if words.words.is_empty() { BYTE } else { Type { name: "MPI_DOUBLE", size: 8 } };
                 words.at = words.words.len();
                 writer.init(self.number);
             }
@@ -154,16 +163,25 @@ impl Rank {
     }
 
     fn operate(&self, operations: f64, writer: &mut Writer, options: &Options) -> Result<(), String> {
-        let span = options.time(operations).ok_or_else(|| format!("{operations} operations take longer than time goes"))?;
+        let span = options
+            .time(operations)
+            .ok_or_else(|| format!("{operations} operations take longer than time goes"))?;
         writer.compute(self.number, span);
         Ok(())
     }
 
-    fn message(&mut self, name: &str, words: &mut Words, writer: &mut Writer, ranks: u32) -> Result<(), String> {
+    fn message(
+        &mut self,
+        name: &str,
+        words: &mut Words,
+        writer: &mut Writer,
+        ranks: u32,
+    ) -> Result<(), String> {
         let receives = name.ends_with("recv");
         let peer = words.rank("the other rank", ranks, receives)?;
         let tag = words.tag(receives)?;
-        // The size of -1 asks for the message that comes first: we know as little of it, and have room for all.
+        // The size of -1 asks for the message that comes first: we know as little of it, and have room for
+        // all.
         let size = if receives && words.words.get(words.at).is_some_and(|word| word.starts_with('-')) {
             words.at += 1;
             1 << 40
@@ -177,9 +195,11 @@ impl Rank {
             "recv" => "MPI_Recv",
             _ => "MPI_Irecv",
         };
-        let slot = writer.message(self.number, name, Message { peer, tag, count: size, datatype }, &mut self.slots);
+        let slot =
+            writer.message(self.number, name, Message { peer, tag, count: size, datatype }, &mut self.slots);
         if slot != 0 {
-            let key = if receives { (peer, self.number as i32, tag) } else { (self.number as i32, peer, tag) };
+            let key =
+                if receives { (peer, self.number as i32, tag) } else { (self.number as i32, peer, tag) };
             self.open.entry(key).or_default().push_back(slot);
         }
         Ok(())
@@ -196,12 +216,14 @@ impl Rank {
     }
 
     fn wait(&mut self, name: &str, words: &mut Words, writer: &mut Writer, ranks: u32) -> Result<(), String> {
-        let (source, destination) = (words.rank("the source", ranks, true)?, words.rank("the destination", ranks, false)?);
+        let (source, destination) =
+            (words.rank("the source", ranks, true)?, words.rank("the destination", ranks, false)?);
         let key = (source, destination, words.tag(true)?);
         // A request that a test has found may be waited for once more.
         let Some(slots) = self.open.get_mut(&key) else { return Ok(()) };
         if name == "test" {
-            // What it finds depends on the machine. As one that finds nothing it changes nothing: whoever tests waits in the end.
+            // What it finds depends on the machine. As one that finds nothing it changes nothing: whoever
+            // tests waits in the end.
             let slot = *slots.front().expect("nothing empty is kept");
             writer.test_in_vain(self.number, slot);
             return Ok(());
@@ -219,7 +241,14 @@ impl Rank {
         writer.wait_all(self.number, &mut self.slots);
     }
 
-    fn collective(&mut self, name: &str, words: &mut Words, writer: &mut Writer, ranks: u32, options: &Options) -> Result<(), String> {
+    fn collective(
+        &mut self,
+        name: &str,
+        words: &mut Words,
+        writer: &mut Writer,
+        ranks: u32,
+        options: &Options,
+    ) -> Result<(), String> {
         let comm = writer.world(self.number);
         let (sendbuf, recvbuf) = (buffer("sendbuf"), buffer("recvbuf"));
         let mut operations = 0.0;
@@ -228,14 +257,18 @@ impl Rank {
             "bcast" => {
                 let (size, from) = (words.volume("the size")?, words.root(ranks)?);
                 let datatype = words.datatype(self.default)?;
-                ("MPI_Bcast", vec![buffer("buffer"), count("count", size), datatype.of("datatype"), root(from), comm])
+                (
+                    "MPI_Bcast",
+                    vec![buffer("buffer"), count("count", size), datatype.of("datatype"), root(from), comm],
+                )
             }
             "reduce" | "allreduce" | "scan" | "exscan" => {
                 let size = words.volume("the size")?;
                 operations = words.amount("the operations")?;
                 let to = if name == "reduce" { Some(words.root(ranks)?) } else { None };
                 let (datatype, elements, op) = reduced(words.datatype(self.default)?);
-                let mut arguments = vec![sendbuf, recvbuf, count("count", size.saturating_mul(elements)), datatype, op];
+                let mut arguments =
+                    vec![sendbuf, recvbuf, count("count", size.saturating_mul(elements)), datatype, op];
                 arguments.extend(to.map(root));
                 arguments.push(comm);
                 let name = match name {
@@ -293,7 +326,14 @@ impl Rank {
                 } else {
                     arguments.extend([given("sendcounts", Value::Null), given("displs", Value::Null)]);
                 }
-                arguments.extend([sends.of("sendtype"), recvbuf, count("recvcount", received), receives.of("recvtype"), root(at), comm]);
+                arguments.extend([
+                    sends.of("sendtype"),
+                    recvbuf,
+                    count("recvcount", received),
+                    receives.of("recvtype"),
+                    root(at),
+                    comm,
+                ]);
                 ("MPI_Scatterv", arguments)
             }
             "alltoallv" => {
@@ -302,9 +342,19 @@ impl Rank {
                 words.volume("the size of the buffer received into")?;
                 let received = words.volumes("a size received", ranks)?;
                 let (sends, receives) = (words.datatype(self.default)?, words.datatype(self.default)?);
-                let mut arguments =
-                    vec![sendbuf, counts("sendcounts", &sent), displacements("sdispls", &sent), sends.of("sendtype"), recvbuf];
-                arguments.extend([counts("recvcounts", &received), displacements("rdispls", &received), receives.of("recvtype"), comm]);
+                let mut arguments = vec![
+                    sendbuf,
+                    counts("sendcounts", &sent),
+                    displacements("sdispls", &sent),
+                    sends.of("sendtype"),
+                    recvbuf,
+                ];
+                arguments.extend([
+                    counts("recvcounts", &received),
+                    displacements("rdispls", &received),
+                    receives.of("recvtype"),
+                    comm,
+                ]);
                 ("MPI_Alltoallv", arguments)
             }
             "reducescatter" => {

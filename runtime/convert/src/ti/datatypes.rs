@@ -39,7 +39,8 @@ pub fn number(name: &str) -> Option<u32> {
 pub const BYTES: u32 = 6;
 
 /// An operation that is defined for a datatype: nobody tells which one it was.
-// SMPI replays reductions without an operation. Ours asks which one it is, because algorithms are chosen by whether it commutes; all of these do.
+// SMPI replays reductions without an operation. Ours asks which one it is, because algorithms are chosen by
+// whether it commutes; all of these do.
 pub fn operation(datatype: Type) -> Option<&'static str> {
     Some(match datatype.name {
         "MPI_BYTE" => "MPI_BOR",
@@ -59,7 +60,8 @@ mod tests {
     fn all_have_the_sizes_of_ours_and_an_operation() {
         use mpi::datatype::predefined;
         for (number, datatype) in TYPES {
-            let handle = predefined::named(datatype.name).unwrap_or_else(|| panic!("{number}: {}", datatype.name));
+            let handle =
+                predefined::named(datatype.name).unwrap_or_else(|| panic!("{number}: {}", datatype.name));
             let ours = predefined::all().find(|(known, _)| *known == handle).unwrap().1;
             assert_eq!(ours.size, datatype.size, "{}", datatype.name);
             let Some(operation) = operation(*datatype) else { continue };

@@ -25,7 +25,8 @@ pub fn export(trace: &Trace, to: &Path, options: &Options) -> Result<(), String>
         writeln!(out, "{rank} init").map_err(cannot)?;
         let mut script = Script::new(&mut replay, rank);
         let (ranks, requests, messages) = (trace.ranks, FxHashMap::default(), Probed::default());
-        let mut writing = Rank { rank, ranks, groups: &groups, sizes: &sizes, out: &mut out, requests, messages, options };
+        let mut writing =
+            Rank { rank, ranks, groups: &groups, sizes: &sizes, out: &mut out, requests, messages, options };
         follow(&mut script, &mut writing, &cannot)?;
         writeln!(out, "{rank} finalize").map_err(cannot)?;
     }
@@ -57,7 +58,8 @@ impl<W: Write> Rank<'_, W> {
         }
         let (_, group) = self.groups.get(self.rank, comm).map_err(Stop::Refused)?;
         let named = group.rank(peer).filter(|_| tag >= 0);
-        let peer = named.ok_or_else(|| Stop::Refused("it was never told whose message it receives".to_owned()))?;
+        let peer =
+            named.ok_or_else(|| Stop::Refused("it was never told whose message it receives".to_owned()))?;
         writeln!(self.out, "{} {name} {peer} {tag} {bytes}", self.rank)?;
         Ok(Some(if name.ends_with("recv") { (peer, self.rank, tag) } else { (self.rank, peer, tag) }))
     }
@@ -93,8 +95,12 @@ impl<W: Write> Rank<'_, W> {
             ));
         }
         let root = root.unwrap_or(0);
-        let list = |blocks: &Blocks| (0..self.ranks).map(|rank| format!(" {}", blocks.bytes(rank))).collect::<String>();
-        let one = |blocks: &Blocks| if let Blocks::Each(_) = blocks { blocks.bytes(self.rank) } else { blocks.bytes(0) };
+        let list = |blocks: &Blocks| {
+            (0..self.ranks).map(|rank| format!(" {}", blocks.bytes(rank))).collect::<String>()
+        };
+        let one = |blocks: &Blocks| {
+            if let Blocks::Each(_) = blocks { blocks.bytes(self.rank) } else { blocks.bytes(0) }
+        };
         let (count, datatype) = self.elements(bytes, reduction);
         let what = match (kind, blocks) {
             (Kind::Barrier, _) => "barrier".to_owned(),
@@ -105,7 +111,8 @@ impl<W: Write> Rank<'_, W> {
             (Kind::Exscan, _) => format!("exscan {count} 0 {datatype}"),
             (Kind::ReduceScatter, Some((send, _))) => {
                 let size = bytes.checked_div(count).unwrap_or(1).max(1);
-                let counts = (0..self.ranks).map(|rank| format!(" {}", send.bytes(rank) / size)).collect::<String>();
+                let counts =
+                    (0..self.ranks).map(|rank| format!(" {}", send.bytes(rank) / size)).collect::<String>();
                 format!("reducescatter{counts} 0 {datatype}")
             }
             (Kind::ReduceScatter, None) => {
@@ -123,7 +130,9 @@ impl<W: Write> Rank<'_, W> {
             (Kind::Allgather, Some((send, receive))) => format!("allgatherv {}{}", one(send), list(receive)),
             // Who is not the root knows nothing of the others.
             (Kind::Gather, Some((send, receive))) => format!("gatherv {}{} {root}", one(send), list(receive)),
-            (Kind::Scatter, Some((send, receive))) => format!("scatterv{} {} {root}", list(send), one(receive)),
+            (Kind::Scatter, Some((send, receive))) => {
+                format!("scatterv{} {} {root}", list(send), one(receive))
+            }
             (Kind::Neighbor | Kind::Agree, _) => {
                 return Err(Stop::Refused("SimGrid's replay has no process topologies".to_owned()));
             }
@@ -132,7 +141,7 @@ impl<W: Write> Rank<'_, W> {
         Ok(())
     }
 
-    /// What is reduced, in elements of a datatype by its number; bytes where that has none.
+    /// Returns what is reduced, in elements of a datatype by its number; bytes where that has none.
     fn elements(&self, bytes: u64, reduction: Option<Reducing>) -> (u64, u32) {
         let Some(Reducing::Predefined { datatype, .. }) = reduction else { return (bytes, datatypes::BYTES) };
         let number = predefined::name(datatype).and_then(datatypes::number);
@@ -143,7 +152,11 @@ impl<W: Write> Rank<'_, W> {
 
 impl<W: Write> Writing for Rank<'_, W> {
     fn compute(&mut self, span: Span) -> std::io::Result<()> {
-        if span == Span::ZERO { Ok(()) } else { writeln!(self.out, "{} compute {}", self.rank, self.options.operations(span)) }
+        if span == Span::ZERO {
+            Ok(())
+        } else {
+            writeln!(self.out, "{} compute {}", self.rank, self.options.operations(span))
+        }
     }
 
     fn call(&mut self, call: Call) -> Result<(), Stop> {
@@ -167,15 +180,24 @@ impl<W: Write> Writing for Rank<'_, W> {
                 self.started("irecv", &envelope, request)?;
             }
             Call::Several(calls) => calls.into_iter().try_for_each(|call| self.call(call))?,
-            Call::Complete(_, Requests::These(requests)) => requests.iter().try_for_each(|&request| self.wait(request))?,
+            Call::Complete(_, Requests::These(requests)) => {
+                requests.iter().try_for_each(|&request| self.wait(request))?
+            }
             Call::FreeRequest(request) => drop(self.requests.remove(&request)),
             Call::Collective(collective) => self.collective(&collective)?,
             Call::Icollective(..) | Call::PersistentCollective(..) | Call::Start(_) => {
-                return Err(Stop::Refused("SimGrid's replay has no nonblocking and no persistent collectives".to_owned()));
+                return Err(Stop::Refused(
+                    "SimGrid's replay has no nonblocking and no persistent collectives".to_owned(),
+                ));
             }
             // Making communicators takes no time there.
-            Call::Dup(_) | Call::Split(..) | Call::Neighborhood(..) | Call::Group(..) | Call::FreeComm(_) => {}
-            Call::Complete(_, Requests::All) | Call::Probe(_) | Call::Local | Call::Compute(_) | Call::End => {}
+            Call::Dup(_) | Call::Split(..) | Call::Neighborhood(..) | Call::Group(..) | Call::FreeComm(_) => {
+            }
+            Call::Complete(_, Requests::All)
+            | Call::Probe(_)
+            | Call::Local
+            | Call::Compute(_)
+            | Call::End => {}
             Call::Fail(why) => return Err(Stop::Refused(why.into())),
         }
         Ok(())

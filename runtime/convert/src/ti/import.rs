@@ -1,4 +1,5 @@
-//! From actions to calls. A file has the actions of all ranks, each with its rank before it, or the names of such files, one for each rank.
+//! From actions to calls. A file has the actions of all ranks, each with its rank before it, or the names of
+//! such files, one for each rank.
 
 use super::actions::Rank;
 use crate::Options;
@@ -79,10 +80,12 @@ fn words(line: &str) -> Option<Vec<&str>> {
 
 fn rank(number: u64, words: &[&str]) -> Result<u32, String> {
     let rank = words[0].parse::<u32>().ok().filter(|&rank| rank < MOST_RANKS);
-    rank.ok_or_else(|| at(number, &format!("'{}' stands where a rank should, a number below {MOST_RANKS}", words[0])))
+    rank.ok_or_else(|| {
+        at(number, &format!("'{}' stands where a rank should, a number below {MOST_RANKS}", words[0]))
+    })
 }
 
-/// How many ranks there are: one more than the greatest number.
+/// Returns how many ranks there are: one more than the greatest number.
 fn count(from: impl BufRead) -> Result<u32, String> {
     let (mut lines, mut ranks) = (Lines::new(from), 0);
     while let Some((number, line)) = lines.next()? {
@@ -94,14 +97,23 @@ fn count(from: impl BufRead) -> Result<u32, String> {
     Ok(ranks)
 }
 
-fn convert(from: impl BufRead, all: &mut [Rank], writer: &mut Writer, options: &Options) -> Result<(), String> {
+fn convert(
+    from: impl BufRead,
+    all: &mut [Rank],
+    writer: &mut Writer,
+    options: &Options,
+) -> Result<(), String> {
     let mut lines = Lines::new(from);
     let ranks = all.len() as u32;
     while let Some((number, line)) = lines.next()? {
         let Some(words) = words(line) else { continue };
         let rank = rank(number, &words)?;
-        let Some(action) = words.get(1) else { return Err(at(number, "the line ends where an action should be")) };
-        all[rank as usize].action(action, &words[2..], writer, ranks, options).map_err(|why| at(number, &format!("{action}: {why}")))?;
+        let Some(action) = words.get(1) else {
+            return Err(at(number, "the line ends where an action should be"));
+        };
+        all[rank as usize]
+            .action(action, &words[2..], writer, ranks, options)
+            .map_err(|why| at(number, &format!("{action}: {why}")))?;
     }
     Ok(())
 }
@@ -112,7 +124,7 @@ mod tests {
     use mpi::schedule::choose::Policy;
 
     fn options() -> Options {
-        Options { flops: 1e9, policy: Policy::default() }
+        Options { flops: 1e9, policy: Policy::default(), loggops: crate::LogGops::default() }
     }
 
     #[test]

@@ -19,12 +19,13 @@ pub enum Batching {
 }
 
 impl Batching {
-    /// Of an `MPI_Send`, by whether its rank's call before was one, too: the second of two in a row is likely to be followed by a third.
+    /// Returns the batching of an `MPI_Send`, by whether its rank's call before was one, too: the second of
+    /// two in a row is likely to be followed by a third.
     #[inline(always)]
     pub fn of_send(again: bool) -> Batching {
         if again { Batching::UntilReturn } else { Batching::Never }
     }
-    /// Whether a send of so many contiguous bytes may join.
+    /// Returns `true` if a send of so many contiguous bytes may join.
     #[inline(always)]
     pub fn holds(self, bytes: u64) -> bool {
         match self {
@@ -60,13 +61,13 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Whether nothing is in it.
+    /// Returns `true` if nothing is in it.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Whether a receive was added last.
+    /// Returns `true` if a receive was added last.
     #[inline]
     pub fn ends_with_receive(&self) -> bool {
         self.operations[..self.count].last().is_some_and(|operation| operation.to == NIL)

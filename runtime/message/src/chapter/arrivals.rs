@@ -1,14 +1,17 @@
-//! What waits at ranks until nothing can come before it: accesses to a rank's memory, to what a rank's process keeps of a file. A chapter answers
-//! [`Chapter::first_open`](super::Chapter::first_open) and [`Chapter::decide`](super::Chapter::decide) with it.
+//! Arrivals that wait at ranks until nothing can come before them: accesses to a rank's memory, to what a
+//! rank's process keeps of a file. A chapter answers [`Chapter::first_open`](super::Chapter::first_open) and
+//! [`Chapter::decide`](super::Chapter::decide) with it.
 
 use crate::Messages;
+use crate::ranks::Phase;
 use engine::Time;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Something that waits; what comes first is first by time, then by the rank that it is of, then by what that rank asked for first. So no two are alike, and the order
-/// does not depend on which of them was known first.
-// What waits is the chapter's index or pointer of it: a queue moves its entries around, and an access has its payload in it.
+/// Something that waits; what comes first is first by time, then by the rank that it is of, then by what that
+/// rank asked for first. So no two are alike, and the order does not depend on which of them was known first.
+// What waits is the chapter's index or pointer of it: a queue moves its entries around, and an access has its
+// payload in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<T> {
     /// When it is there.
@@ -60,10 +63,10 @@ impl<T> Ord for Arrival<T> {
 }
 
 /// What waits at one rank.
-// What comes is only noted, and what waited when the first of it is taken sorted into a row: most comes before anything is
-// taken, and much of it in order or in the opposite one, which sorting finds out. Where something is to be taken that came while a row
-// was there, all that came since goes into a heap: at worst each has its step into the heap, out of it and into a row,
-// O(log waiting).
+// What comes is only noted, and what waited when the first of it is taken sorted into a row: most comes
+// before anything is taken, and much of it in order or in the opposite one, which sorting finds out. Where
+// something is to be taken that came while a row was there, all that came since goes into a heap: at worst
+// each has its step into the heap, out of it and into a row, O(log waiting).
 struct Queue<T> {
     /// The first last.
     row: Vec<Arrival<T>>,
@@ -117,7 +120,11 @@ impl<T> Queue<T> {
             std::mem::swap(&mut self.row, &mut self.noted);
             self.row.extend(self.heap.drain().map(|Reverse(arrival)| arrival));
             self.row.sort_unstable_by(|one, other| other.cmp(one));
-        } else if self.noted.get(self.least).is_some_and(|least| self.row.last().is_some_and(|first| least < first)) {
+        } else if self
+            .noted
+            .get(self.least)
+            .is_some_and(|least| self.row.last().is_some_and(|first| least < first))
+        {
             self.heap.extend(self.noted.drain(..).map(Reverse));
         }
         if self.noted.is_empty() {
@@ -134,7 +141,8 @@ impl<T> Queue<T> {
 pub struct Arrivals<T> {
     /// This process's first rank.
     first: u32,
-    /// Which of the queues is each rank's of this process, and one more: 0 for none. Empty until something waits.
+    /// The number of the queue of each rank of this process, and one more: 0 for none. Empty until something
+    /// waits.
     // Four bytes a rank, where a hash table would be searched for each that comes.
     places: Vec<u32>,
     queues: Vec<Queue<T>>,
@@ -158,7 +166,7 @@ impl<T> Arrivals<T> {
     /// Something more waits at a rank. O(log waiting).
     pub fn push(&mut self, messages: &mut Messages, rank: u32, arrival: Arrival<T>) {
         if self.places.is_empty() {
-            (self.first, self.places) = (messages.first, vec![0; messages.local as usize]);
+            (self.first, self.places) = (messages.ranks.first(), vec![0; messages.ranks.local() as usize]);
         }
         let place = match self.place(rank) {
             Some(place) => place,
@@ -192,9 +200,19 @@ impl<T> Arrivals<T> {
         self.take_if(rank, |_| true)
     }
 
-    /// As [`Arrivals::take`], if that is earlier than `until`.
+    /// Takes what follows at a rank before `until`, before which no rank reaches it, itself included.
     #[inline]
     pub fn take_before(&mut self, rank: u32, until: Time) -> Option<Arrival<T>> {
+        self.take_if(rank, |first| first.time < until)
+    }
+
+    /// Takes what follows at a rank before `until`, before which no other rank reaches it; where the rank
+    /// itself can go on, only what is before its clock.
+    // What a rank does to itself takes less than a lookahead: what it does next may come before what waits.
+    #[inline]
+    pub fn take_next(&mut self, messages: &Messages, rank: u32, until: Time) -> Option<Arrival<T>> {
+        let goes_on = messages.is_runnable(rank) && messages.ranks()[rank].phase != Phase::Ended;
+        let until = if goes_on { until.min(messages.clock(rank)) } else { until };
         self.take_if(rank, |first| first.time < until)
     }
 

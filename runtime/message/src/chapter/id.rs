@@ -1,4 +1,5 @@
-//! What a chapter's operations are called where they are carried: in requests, in messages under way, between processes.
+//! Identifiers of chapters' operations where they are carried: in requests, in messages under way, between
+//! processes.
 
 /// Which chapter; its number is its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,10 +10,10 @@ use objects::error::ErrorClass;
 impl Messages {
     /// A send, of another process's rank or of one of this, will not be matched.
     pub(super) fn tell_vain(&mut self, process: u32, ticket: u32, fault: Fault) {
-        if self.is_own(process) {
+        if process == self.peers.own_number() {
             return self.is_vain(ticket, fault);
         }
-        let streams = &mut self.others().streams;
+        let streams = &mut self.peers.others().streams;
         let out = streams.begin(process, Kind::Vain, fault.known, 16);
         out.u32(ticket);
         out.u32(fault.rank);
@@ -28,7 +28,7 @@ impl Messages {
     }
 
     fn is_vain(&mut self, ticket: u32, fault: Fault) {
-        if let Some(request) = self.redeem(ticket) {
+        if let Some(request) = self.faults.as_mut().and_then(|faults| faults.redeem(ticket)) {
             self.fail_send(request, fault);
         }
     }
@@ -38,7 +38,7 @@ impl Messages {
         if self.is_local(rank) {
             return self.revoke_here(rank, context, at);
         }
-        let remote = self.others();
+        let remote = self.peers.others();
         let process = remote.blocks.process(rank);
         let out = remote.streams.begin(process, Kind::Revoked, at, 16);
         out.u32(rank);

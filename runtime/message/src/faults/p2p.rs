@@ -1,6 +1,6 @@
 //! Messages of and to those that have failed.
 
-use super::Fault;
+use super::{FailedReceive, FailedSend, Fault};
 use crate::Messages;
 use crate::envelope::Pattern;
 use crate::handle;
@@ -8,7 +8,7 @@ use crate::node::{NIL, Node, State, flag};
 use crate::request::Body;
 use engine::Time;
 use objects::Objects;
-use objects::error::{ErrorClass, Failure, Result};
+use objects::error::{ErrorClass, Failure, FailureScope, Result};
 
 impl Messages {
     /// Why nothing that this pattern accepts will come to `rank` any more, unless it is on its way.
@@ -35,8 +35,15 @@ impl Messages {
         }
     }
 
-    /// Why a probe of `rank` finds nothing any more, if no message comes before that is known: of those that it accepts the first arrives at `head`.
-    pub fn fault_of_probe(&self, objects: &Objects, rank: u32, pattern: &Pattern, head: Option<Time>) -> Option<Fault> {
+    /// Why a probe of `rank` finds nothing any more, if no message comes before that is known: of those that
+    /// it accepts the first arrives at `head`.
+    pub fn fault_of_probe(
+        &self,
+        objects: &Objects,
+        rank: u32,
+        pattern: &Pattern,
+        head: Option<Time>,
+    ) -> Option<Fault> {
         let (fault, clock) = (self.fault_of(objects, rank, pattern)?, self.clock(rank));
         let finds = match fault.class {
             ErrorClass::PROC_FAILED => head.is_some(),
@@ -50,7 +57,7 @@ impl Messages {
     /// # Errors
     /// `MPIX_ERR_REVOKED`.
     pub(crate) fn may_communicate(&self, context: u32) -> Result {
-        let me = self.current;
+        let me = self.ranks.me();
         match &self.faults {
             Some(faults) if faults.knows_revoked(me, context) => {
                 Err(Fault { class: ErrorClass::REVOKED, known: Time::ZERO, rank: me }.failure())
@@ -59,13 +66,14 @@ impl Messages {
         }
     }
 
-    /// The mounted rank sends to a rank that may have failed: the request of a send that is not to be made, as it is known that it has.
+    /// The mounted rank sends to a rank that may have failed: the request of a send that is not to be made,
+    /// as it is known that it has.
     ///
     /// # Errors
     /// `MPIX_ERR_REVOKED`.
     #[cold]
     pub(crate) fn send_in_vain(&mut self, context: u32, to: u32) -> Result<Option<usize>> {
-        let me = self.current;
+        let me = self.ranks.me();
         self.may_communicate(context)?;
         let Some(faults) = &self.faults else { return Ok(None) };
         let Some(&place) = faults.places.get(&to) else { return Ok(None) };
@@ -75,6 +83,10 @@ impl Messages {
         }
         let fault = faults.fault(ErrorClass::PROC_FAILED, failed);
         let request = self.make_request(me, Body::Synchronous);
+        let begun = self.clock(me);
+        if let Some(faults) = &mut self.faults {
+            faults.under_way.list_vain(request, me, context, begun);
+        }
         self.fail_send(request, fault);
         Ok(Some(handle::of_cold(request)))
     }
@@ -86,8 +98,10 @@ impl Messages {
         Some(faults.fault(ErrorClass::PROC_FAILED, &faults.failed[place as usize]))
     }
 
-    /// Whether a message to `to` is lost, as that has failed. A send that waits for the match with this request is told.
-    // What is sent before the failure is known costs its sender what any message does, whether the failure is decided by then or not.
+    /// Returns `true` if a message to `to` is lost, as that has failed. A send that waits for the match with
+    /// this request is told.
+    // What is sent before the failure is known costs its sender what any message does, whether the failure is
+    // decided by then or not.
     #[inline]
     pub(crate) fn is_lost(&mut self, to: u32, request: u32) -> bool {
         if self.faults.is_none() {
@@ -104,30 +118,39 @@ impl Messages {
 
     /// A send that waits for its match will not have one.
     pub fn fail_send(&mut self, request: u32, fault: Fault) {
-        if let Some(Body::Away { process, request: ticket }) = self.requests.get(request).map(|request| &request.body) {
+        if let Some(Body::Away { process, request: ticket }) =
+            self.requests.get(request).map(|request| &request.body)
+        {
             let (process, ticket) = (*process, *ticket);
             self.requests.remove(request);
             return self.tell_vain(process, ticket, fault);
         }
-        self.void_ticket(request);
+        let context = self.faults.as_ref().and_then(|faults| faults.under_way.context_of_send(request));
+        if let Some(faults) = &mut self.faults {
+            faults.void_ticket(request);
+        }
         self.finish_request(request, fault.known);
         // One that nobody will ask for is gone now.
         if let (Some(faults), Some(_)) = (&mut self.faults, self.requests.get(request)) {
-            faults.sends.insert(request, fault);
+            faults.sends.insert(request, FailedSend { context, fault });
         }
     }
 
     /// Why a complete send of the mounted rank has failed.
     pub fn take_send_fault(&mut self, request: u32) -> Option<Box<Failure>> {
-        let fault = self.faults.as_mut()?.sends.remove(&request);
-        self.forget_send(request);
-        fault.map(|fault| self.tell_failure(fault))
+        let failed = self.faults.as_mut()?.sends.remove(&request);
+        if let Some(faults) = &mut self.faults {
+            faults.forget_send(request);
+        }
+        failed.map(|FailedSend { context, fault }| {
+            self.tell_failure(fault).within(context.map(FailureScope::Context))
+        })
     }
 
     /// The mounted rank is told that one of its operations has failed.
     pub fn tell_failure(&mut self, fault: Fault) -> Box<Failure> {
         if let Some(faults) = &mut self.faults {
-            faults.falls_behind(self.current);
+            faults.falls_behind(self.ranks.me());
         }
         fault.failure()
     }
@@ -135,34 +158,38 @@ impl Messages {
     /// The mounted rank has posted a receive for which nothing may come: it ends when that is decided.
     #[cold]
     pub(crate) fn look_at_posted(&mut self, objects: &Objects, receive: u32) {
-        let me = self.current;
-        let node = &self.nodes[receive];
+        let me = self.ranks.me();
+        let node = &self.matcher[receive];
         let Some(fault) = self.fault_of(objects, me, &Pattern::of(node)) else { return };
         if node.state == State::Posted || fault.class == ErrorClass::REVOKED {
             self.alarm(me, fault.known.max(self.clock(me)));
         }
     }
 
-    /// A receive of `rank` for any source was decided or cancelled at `time`: it may have taken what was the last message for one behind it.
+    /// A receive of `rank` for any source was decided or cancelled at `time`: it may have taken what was the
+    /// last message for one behind it.
     pub fn look_behind(&mut self, rank: u32, time: Time) {
-        let state = &self.ranks[rank as usize];
-        if self.faults.as_ref().is_some_and(|faults| !faults.failed.is_empty()) && self.posted.length(state.posted) > state.wilds as usize {
+        if self.faults.as_ref().is_some_and(|faults| !faults.failed.is_empty())
+            && self.matcher.has_named_receives(&self.ranks[rank].pending)
+        {
             self.alarm(rank, time);
         }
     }
 
-    /// Whether no message lies there that this posted receive accepts: one may, that a receive before it may take.
+    /// Returns `true` if no message lies there that this posted receive accepts: one may, that a receive
+    /// before it may take.
     fn gets_nothing(&self, rank: u32, receive: u32) -> bool {
-        self.find_unexpected(rank, &Pattern::of(&self.nodes[receive])).is_none()
+        self.matcher.find(&self.ranks[rank].pending, &Pattern::of(&self.matcher[receive])).is_none()
     }
 
     /// Receives of `rank` that get nothing any more, as is known at `now`, end with an error.
-    // O(receives), each with a search: once a failure and rank. What a rank that has run ahead has posted later ends then: by that time it may have been told of more.
+    // O(receives), each with a search: once a failure and rank. What a rank that has run ahead has posted
+    // later ends then: by that time it may have been told of more.
     pub fn fail_receives(&mut self, objects: &Objects, rank: u32, now: Time) {
-        let posted: Vec<u32> = self.posted.iter(self.ranks[rank as usize].posted).collect();
+        let posted: Vec<u32> = self.matcher.receives(&self.ranks[rank].pending).collect();
         let mut wild = false;
         for receive in posted {
-            let pattern = Pattern::of(&self.nodes[receive]);
+            let pattern = Pattern::of(&self.matcher[receive]);
             if let Some(fault) = self.fault_of(objects, rank, &pattern)
                 && fault.known <= now
                 && !self.is_posted_later(rank, receive, now)
@@ -175,7 +202,8 @@ impl Messages {
         if wild {
             self.rematch(rank, now);
         }
-        let listed = self.faults.as_ref().map(|faults| faults.under_way.receives_of(rank)).unwrap_or_default();
+        let listed =
+            self.faults.as_ref().map(|faults| faults.under_way.receives_of(rank)).unwrap_or_default();
         for (receive, posted) in listed {
             self.take_from(rank, receive, posted, now);
         }
@@ -183,8 +211,11 @@ impl Messages {
 
     /// A receive that has its message, and is of a revoked communicator, loses it if it arrives after `now`.
     fn take_from(&mut self, rank: u32, receive: u32, posted: Time, now: Time) {
-        let node = self.nodes[receive];
-        let Some(fault) = self.faults.as_ref().and_then(|faults| faults.revocation(rank, node.context)) else { return };
+        let node = self.matcher[receive];
+        let Some(fault) = self.faults.as_ref().and_then(|faults| faults.revocation(rank, node.context))
+        else {
+            return;
+        };
         if node.state != State::Matched || node.has(flag::ORPHAN) || node.arrival <= now.max(posted) {
             return;
         }
@@ -192,24 +223,24 @@ impl Messages {
             return self.alarm(rank, posted);
         }
         if node.has(flag::POOLED) {
-            self.pool.free(node.data[0] as u32);
+            self.payloads.discard(node.data[0] as u32);
         }
-        if let Some(held) = self.unhold(rank, receive) {
+        if let Some(held) = self.deferred.drop_of(rank, receive) {
             // Its sender is told of the revocation by itself.
             self.requests.remove(held.transit.request);
         }
-        let node = &mut self.nodes[receive];
+        let node = &mut self.matcher[receive];
         node.flags = node.flags & !(flag::INLINE | flag::POOLED) | flag::TRUNCATED;
         node.arrival = now;
         if let Some(faults) = &mut self.faults {
-            faults.receives.insert(receive, Fault { known: now, ..fault });
+            faults.end_receive(receive, rank, Fault { known: now, ..fault });
         }
         self.mark_dirty(rank);
     }
 
-    /// Whether a receive was posted after `now`: then it is looked at when it was.
+    /// Returns `true` if a receive was posted after `now`: then it is looked at when it was.
     fn is_posted_later(&mut self, rank: u32, receive: u32, now: Time) -> bool {
-        let posted = self.nodes[receive].arrival;
+        let posted = self.matcher[receive].arrival;
         if posted > now {
             self.alarm(rank, posted);
         }
@@ -218,52 +249,62 @@ impl Messages {
 
     /// A posted receive ends with an error, when that is known or when it was posted, whichever is later.
     fn fail_receive(&mut self, rank: u32, receive: u32, fault: Fault) {
-        self.unlink_posted(rank, receive);
-        let node = &mut self.nodes[receive];
+        self.matcher.remove_receive(&mut self.ranks[rank].pending, receive);
+        let node = &mut self.matcher[receive];
         let at = fault.known.max(node.arrival);
+        // A request that the program has freed waits until its rank acknowledges the failure: nobody asks for
+        // its error.
+        let waits_unasked = node.has(flag::ORPHAN) && fault.class == ErrorClass::PROC_FAILED_PENDING;
         // Marked as a message that was too long: off all plain paths, to where its error is made.
         node.flags |= flag::TRUNCATED;
         if node.has(flag::WILD) {
-            self.close_wild(rank, receive);
+            self.matcher.close_wildcard(rank, &mut self.ranks[rank].pending, receive);
         }
         if let Some(faults) = &mut self.faults {
-            faults.receives.insert(receive, fault);
+            faults.end_receive(receive, rank, fault);
         }
-        self.complete(rank, receive, at);
+        if waits_unasked {
+            let node = &mut self.matcher[receive];
+            (node.state, node.arrival) = (State::Matched, at);
+        } else {
+            self.complete(rank, receive, at);
+        }
         self.mark_dirty(rank);
     }
 
     /// The rank that ends this receive has no request for it: it cannot go on waiting.
     #[cold]
     pub fn end_pending(&mut self, receive: u32) {
-        if let Some(fault) = self.faults.as_mut().and_then(|faults| faults.receives.get_mut(&receive)) {
-            *fault = fault.without_request();
+        if let Some(failed) = self.faults.as_mut().and_then(|faults| faults.receives.get_mut(&receive)) {
+            failed.fault = failed.fault.without_request();
         }
     }
 
-    /// The mounted rank ends a receive that has failed, if this is one. One for any source goes on, as its request does (MPI's fault tolerance, section 17.2 of the
-    /// proposal).
+    /// The mounted rank ends a receive that has failed, if this is one. One for any source goes on, as its
+    /// request does (MPI's fault tolerance, section 17.2 of the proposal).
     #[cold]
     pub(crate) fn finish_failed(&mut self, receive: u32) -> Option<Box<Failure>> {
-        let fault = self.faults.as_mut()?.receives.remove(&receive)?;
-        let (me, node) = (self.current, self.nodes[receive]);
+        let FailedReceive { owner, fault, .. } = self.faults.as_mut()?.receives.remove(&receive)?;
+        debug_assert_eq!(owner, self.ranks.me(), "receive {receive} is completed by its owner");
+        let (me, node) = (self.ranks.me(), self.matcher[receive]);
         self.advance(me, node.arrival);
         if fault.class == ErrorClass::PROC_FAILED_PENDING {
             self.post_again(receive);
         } else {
             if node.has(flag::LAYOUT) {
-                self.layouts.remove(node.layout);
+                self.payloads.drop_layout(node.layout);
             }
             self.unlist_receive(receive);
-            self.nodes.free(receive);
+            self.matcher.free(receive);
         }
-        Some(self.tell_failure(fault))
+        // The program never sees the error of a request that it has freed, whenever that is found.
+        Some(if node.has(flag::ORPHAN) { fault.failure() } else { self.tell_failure(fault) })
     }
 
     /// A receive for any source that had ended, of the mounted rank, waits again.
     fn post_again(&mut self, receive: u32) {
-        let (me, clock) = (self.current, self.clock(self.current));
-        let node = &mut self.nodes[receive];
+        let (me, clock) = (self.ranks.me(), self.clock(self.ranks.me()));
+        let node = &mut self.matcher[receive];
         node.flags &= !(flag::TRUNCATED | flag::WAITED | flag::STATUS_IGNORED);
         (node.state, node.arrival) = (State::Posted, clock);
         self.list_receive(me, receive, clock);
@@ -271,15 +312,20 @@ impl Messages {
         self.alarm(me, clock);
     }
 
-    /// The mounted rank has acknowledged failures in a communicator: receives for any source that had ended because of them wait again.
+    /// Reposts the mounted rank's receives for any source that had ended in a communicator, whose failures
+    /// the rank has acknowledged.
+    // In the order in which they have ended, which is that of posting where a failure has ended several.
+    // Nodes are numbered as the host pleases.
     pub fn resume_pending(&mut self, context: u32) {
         let Some(faults) = &mut self.faults else { return };
-        let of_comm = |(receive, fault): (&u32, &Fault)| {
-            (fault.class == ErrorClass::PROC_FAILED_PENDING && self.nodes[*receive].context == context).then_some(*receive)
+        let me = self.ranks.me();
+        let is_pending = |(receive, failed): (&u32, &FailedReceive)| {
+            let pending = failed.owner == me && failed.fault.class == ErrorClass::PROC_FAILED_PENDING;
+            (pending && self.matcher[*receive].context == context).then_some((failed.number, *receive))
         };
-        let mut pending: Vec<u32> = faults.receives.iter().filter_map(of_comm).collect();
+        let mut pending: Vec<(u64, u32)> = faults.receives.iter().filter_map(is_pending).collect();
         pending.sort_unstable();
-        for receive in pending {
+        for (_, receive) in pending {
             if let Some(faults) = &mut self.faults {
                 faults.receives.remove(&receive);
             }
@@ -287,53 +333,63 @@ impl Messages {
         }
     }
 
-    /// A rank has failed at a time: nothing that it has posted gets a message any more, who waits for it to take a message is told, and nobody
-    /// wakes it.
+    /// A rank has failed at a time: nothing that it has posted gets a message any more, who waits for it to
+    /// take a message is told, and nobody wakes it.
     pub fn bury(&mut self, rank: u32, at: Time) {
-        let posted: Vec<u32> = self.posted.iter(self.ranks[rank as usize].posted).collect();
+        let posted: Vec<u32> = self.matcher.receives(&self.ranks[rank].pending).collect();
         for receive in posted {
-            self.unlink_posted(rank, receive);
-            if self.nodes[receive].has(flag::WILD) {
-                self.close_wild(rank, receive);
+            self.matcher.remove_receive(&mut self.ranks[rank].pending, receive);
+            if self.matcher[receive].has(flag::WILD) {
+                self.matcher.close_wildcard(rank, &mut self.ranks[rank].pending, receive);
             }
-            self.nodes.free(receive);
+            self.matcher.free(receive);
+        }
+        if let Some(faults) = &mut self.faults {
+            faults.receives.retain(|_, failed| failed.owner != rank);
         }
         let known = self.faults.as_ref().map_or(at, |faults| at + faults.delay);
         let fault = Fault { class: ErrorClass::PROC_FAILED, known, rank };
-        let waiting = |node: &Node| node.has(flag::SYNCHRONOUS | flag::RENDEZVOUS).then_some(node.data[1] as u32);
-        let lying: Vec<u32> = self.unexpected.iter(self.ranks[rank as usize].unexpected).collect();
+        let waiting =
+            |node: &Node| node.has(flag::SYNCHRONOUS | flag::RENDEZVOUS).then_some(node.data[1] as u32);
+        let lying: Vec<u32> = self.matcher.messages(&self.ranks[rank].pending).collect();
         for message in lying {
-            if let Some(request) = waiting(&self.nodes[message]) {
-                self.unlink_message(rank, message);
+            if let Some(request) = waiting(&self.matcher[message]) {
+                self.matcher.remove_message(&mut self.ranks[rank].pending, message);
                 self.drop_message(message);
                 self.fail_send(request, fault);
             }
         }
-        let held = std::iter::from_fn(|| self.unhold_first(rank)).collect::<Vec<_>>();
+        let held = std::iter::from_fn(|| self.deferred.drop_first(rank)).collect::<Vec<_>>();
         held.into_iter().for_each(|held| self.fail_send(held.transit.request, fault));
-        for (message, _) in self.faults.as_mut().map(|faults| faults.under_way.bury(rank)).unwrap_or_default() {
-            if self.nodes[message].state == State::Extracted
-                && let Some(request) = waiting(&self.nodes[message])
+        for (message, _) in self.faults.as_mut().map(|faults| faults.under_way.bury(rank)).unwrap_or_default()
+        {
+            if self.matcher[message].state == State::Extracted
+                && let Some(request) = waiting(&self.matcher[message])
             {
                 self.fail_send(request, fault);
             }
         }
-        for request in self.requests.iter_mut().filter(|request| request.owner == rank) {
-            (request.waited, request.orphan) = (false, true);
-        }
-        let state = &mut self.ranks[rank as usize];
-        // A rank that waits in a collective keeps the clock at which it has entered that: others may still need it.
-        (state.clock, state.waiting, state.polling) = (at.min(state.clock), 0, false);
+        self.requests.abandon(rank);
+        let state = &mut self.ranks[rank];
+        // A rank that waits in a collective keeps the clock at which it has entered that: others may still
+        // need it.
+        (state.clock, state.waiting) = (at.min(state.clock), 0);
+        state.pending.set_polling(false);
     }
 
-    /// Sends of `rank` that are not over by `now` end with an error where it has been told that their communicator is revoked. Their messages may still be received until
-    /// the receivers are told, too.
+    /// Sends of `rank` that are not over by `now` end with an error where it has been told that their
+    /// communicator is revoked. Their messages may still be received until the receivers are told, too.
     // O(sends under way).
     pub fn fail_sends(&mut self, rank: u32, now: Time) {
         let sends = self.faults.as_ref().map(|faults| faults.under_way.sends_of(rank)).unwrap_or_default();
         for (request, context, begun) in sends {
-            let Some(fault) = self.faults.as_ref().and_then(|faults| faults.revocation(rank, context)) else { continue };
-            let Some(state) = self.requests.get_mut(request).filter(|state| !state.orphan && state.done.is_none_or(|done| done > now))
+            let Some(fault) = self.faults.as_ref().and_then(|faults| faults.revocation(rank, context)) else {
+                continue;
+            };
+            let Some(state) = self
+                .requests
+                .get_mut(request)
+                .filter(|state| !state.orphan && state.done.is_none_or(|done| done > now))
             else {
                 continue;
             };

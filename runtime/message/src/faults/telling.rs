@@ -8,13 +8,15 @@ use objects::error::ErrorClass;
 use objects::group::Group;
 
 impl Messages {
-    /// Failures and revocations are reckoned with from now on. Nobody hears of a failure before a message of that time could have come.
+    /// Failures and revocations are reckoned with from now on. Nobody hears of a failure before a message of
+    /// that time could have come.
     // Sends leave the plain path at its first question, which so needs no question about failures.
     pub fn have_faults(&mut self) -> &mut Faults {
         if self.faults.is_none() {
             self.flush_batch();
-            (self.wire.plain, self.plain_receives, self.unseen) = (false, false, false);
-            let delay = self.detection.max(self.lookahead(false));
+            self.leave_plain_sends();
+            (self.plain_receives, self.unseen) = (false, false);
+            let delay = self.detection.max(self.fabric.lookahead(false));
             self.faults = Some(Box::new(Faults::new(delay)));
             self.list_all();
         }
@@ -38,7 +40,8 @@ impl Messages {
         self.alarm(rank, doom);
     }
 
-    /// A rank of this process that may be spawned stops at a time, if it has begun by then, or when it begins.
+    /// A rank of this process that may be spawned stops at a time, if it has begun by then, or when it
+    /// begins.
     pub fn doom_later(&mut self, rank: u32, at: Time) {
         if let Some(faults) = &mut self.faults {
             faults.doomed.insert(rank, at);
@@ -52,7 +55,8 @@ impl Messages {
             *doom = at.max(*doom);
             *doom
         });
-        let known: Vec<Time> = faults.failed.iter().map(|failed| faults.known(failed)).filter(|known| *known > at).collect();
+        let known: Vec<Time> =
+            faults.failed.iter().map(|failed| faults.known(failed)).filter(|known| *known > at).collect();
         doom.into_iter().chain(known).for_each(|time| self.alarm(rank, time));
     }
 
@@ -64,7 +68,8 @@ impl Messages {
         self.alarm(rank, at);
     }
 
-    /// A chapter's request that is not over by `now` ends then, as the chapter has to say: whether that is so.
+    /// A chapter's request that is not over by `now` ends then, as the chapter has to say: whether that is
+    /// so.
     pub fn break_request(&mut self, request: u32, now: Time) -> bool {
         let state = self.requests.get_mut(request).filter(|state| state.done.is_none_or(|done| done > now));
         let is_open = state.is_some();
@@ -90,14 +95,20 @@ impl Messages {
         if communicator.is_self { None } else { self.fault_of_group(&communicator.group, now) }
     }
 
-    /// Why a collective call of `rank` on a communicator (its index) cannot come to an end, as the rank knows.
+    /// Why a collective call of `rank` on a communicator (its index) cannot come to an end, as the rank
+    /// knows.
     pub fn fault_of_collective(&self, objects: &Objects, rank: u32, comm: u32) -> Option<Fault> {
         let faults = self.faults.as_ref()?;
         let communicator = objects.comms.at(comm);
         if let Some(revoked) = faults.revocation(rank, communicator.context) {
             return Some(revoked);
         }
-        let of = |group: &Group| faults.failed.iter().find(|failed| faults.knows(rank, failed) && group.rank_of(failed.rank).is_some());
+        let of = |group: &Group| {
+            faults
+                .failed
+                .iter()
+                .find(|failed| faults.knows(rank, failed) && group.rank_of(failed.rank).is_some())
+        };
         let failed = match &communicator.remote {
             _ if communicator.is_self => None,
             None => of(&communicator.group),

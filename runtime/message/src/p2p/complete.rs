@@ -7,8 +7,8 @@ use crate::request::{RequestArray, Status};
 
 impl Messages {
     /// Completes a request that takes nothing but its status; `None` if there is more to do.
-    // The rest (what a rank has to unpack, table requests, errors) may call the program, for which the world is
-    // given back first: so it is left to the caller.
+    // The rest (what a rank has to unpack, table requests, errors) may call the program, for which the world
+    // is given back first: so it is left to the caller.
     #[inline(always)]
     pub fn finish_plain(&mut self, handle: usize) -> Option<Status> {
         match handle::request(handle) {
@@ -18,22 +18,23 @@ impl Messages {
         }
     }
 
-    /// What was completed while the mounted rank was blocked moves its clock; what could not be is a request like any other.
+    /// Moves the mounted rank's clock by what was completed while it was blocked; what could not be is a
+    /// request like any other.
     // One clock for all: completing them one by one would move it to each arrival in turn, with the same end
     // and the same waiting.
     #[inline(always)]
     pub fn settle_ignored(&mut self, requests: RequestArray) {
         self.settle_arrived();
-        if !self.unsettled.is_empty() {
-            self.settle_rest(self.current, requests);
+        if !self.requests.all_settled() {
+            self.settle_rest(self.ranks.me(), requests);
         }
     }
 
     /// [`Messages::settle_ignored`] where all could be completed.
     #[inline(always)]
     pub fn settle_arrived(&mut self) {
-        let me = self.current;
-        let arrived = std::mem::take(&mut self.ranks[me as usize].arrived);
+        let me = self.ranks.me();
+        let arrived = std::mem::take(&mut self.ranks[me].arrived);
         self.advance(me, arrived);
     }
 
@@ -43,24 +44,29 @@ impl Messages {
         for place in 0..requests.count {
             // The node of one that was completed with its status ignored may be another rank's by now.
             if let RequestRef::Ignored(index) = handle::request(requests.get(place))
-                && self.unsettled.get(&index) == Some(&me)
+                && self.requests.take_unsettled(index, me)
             {
-                self.unsettled.remove(&index);
                 requests.set(place, handle::of_node(index));
             }
         }
     }
 
-    /// What a complete receive that was too short says besides its error.
+    /// Returns what a complete receive that was too short says besides its error.
     #[inline]
     pub fn truncated_status(&self, handle: usize) -> Option<Status> {
-        let RequestRef::Node(index) = handle::request(self.active_part(handle)) else { return None };
+        let RequestRef::Node(index) = handle::request(self.requests.active_part(handle)) else { return None };
         // What it has lost is as if it had never been.
         if self.faults.as_ref().is_some_and(|faults| faults.has_ended(index)) {
             return None;
         }
-        let node = &self.nodes[index];
-        let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
+        let node = &self.matcher[index];
+        let status = Status {
+            source: node.source as i32,
+            tag: node.tag,
+            error: 0,
+            bytes: node.bytes,
+            cancelled: false,
+        };
         node.has(flag::TRUNCATED).then_some(status)
     }
 }

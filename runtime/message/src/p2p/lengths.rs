@@ -7,14 +7,17 @@ use crate::view::BufferView;
 use objects::Objects;
 
 impl Messages {
-    /// What a call names as a message's buffer: memory, or in a run without payloads ([`Messages::payloads`]) a length.
+    /// Returns what a call names as a message's buffer: memory, or in a run without payloads
+    /// ([`Messages::payloads`]) a length.
     ///
     /// # Errors
     /// As for [`view`].
     #[inline]
     pub fn payload(&self, objects: &Objects, (buffer, count, datatype): Buffer) -> Result<BufferView> {
         match u64::try_from(count) {
-            Ok(elements) if !self.payloads => Ok(BufferView::length(objects.types.usable(self.current, datatype)?.bytes(elements)?)),
+            Ok(elements) if !self.payloads.are_carried() => {
+                Ok(BufferView::length(objects.types.usable(self.ranks.me(), datatype)?.bytes(elements)?))
+            }
             _ => view(objects, (buffer, count, datatype)),
         }
     }

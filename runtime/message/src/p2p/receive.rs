@@ -12,10 +12,12 @@ use crate::request::{ANY_TAG, PROC_NULL, Status};
 use crate::view::BufferView;
 use engine::Time;
 use objects::Objects;
+use objects::error::FailureScope;
 use rank::Addr;
 impl Messages {
     /// A posted receive's node, not yet in any queue.
-    // `arrival` is the time of posting until the match: a synchronous sender completes at the later of the two.
+    // `arrival` is the time of posting until the match: a synchronous sender completes at the later of the
+    // two.
     #[inline(always)]
     fn receive_node_for(&mut self, pattern: &Pattern, view: BufferView) -> Node {
         let mut flags = 0;
@@ -28,8 +30,10 @@ impl Messages {
         }
         if let Some(shape) = view.layout {
             flags |= flag::LAYOUT;
-            layout = self.layouts.insert(shape);
-        } else if self.payloads && !rank::is_addressable_unmounted(view.buffer, view.bytes as usize) {
+            layout = self.payloads.keep_layout(shape);
+        } else if self.payloads.are_carried()
+            && !rank::is_addressable_unmounted(view.buffer, view.bytes as usize)
+        {
             flags |= flag::MOUNTED_ONLY;
         }
         Node {
@@ -37,7 +41,7 @@ impl Messages {
             tag: pattern.tag.unwrap_or(ANY_TAG),
             source: pattern.source.unwrap_or(u32::MAX),
             key: crate::queue::key(pattern),
-            arrival: self.ranks[self.current as usize].clock,
+            arrival: self.ranks[self.ranks.me()].clock,
             bytes: view.bytes,
             buffer: view.buffer,
             layout,
@@ -47,8 +51,8 @@ impl Messages {
         }
     }
 
-    /// Begins a receive that the mounted rank waits for: answers the node of a message to come; [`NIL`] if it has come, and its status is
-    /// [`Messages::latest`].
+    /// Begins a receive that the mounted rank waits for: answers the node of a message to come; [`NIL`] if it
+    /// has come, and its status is [`Requests::latest`](crate::request::Requests::latest).
     #[inline(always)]
     pub fn begin_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Result<u32> {
         match self.receive_plain(objects, buffer, from) {
@@ -71,32 +75,42 @@ impl Messages {
         tag: i32,
         comm: usize,
     ) -> Result<u32> {
-        let index = self.start_any_receive(objects, Batching::Never, buffer, count, datatype, source, tag, comm)?;
+        let index =
+            self.start_any_receive(objects, Batching::Never, buffer, count, datatype, source, tag, comm)?;
         Ok(self.complete_or_wait(index)?.unwrap_or(NIL))
     }
 
-    /// Ends a receive, whose status is then [`Messages::latest`], or marks that the mounted rank waits for it: answers its node then.
+    /// Ends a receive, whose status is then [`Requests::latest`](crate::request::Requests::latest), or marks
+    /// that the mounted rank waits for it: answers its node then.
     #[inline(always)]
     pub fn complete_or_wait(&mut self, index: u32) -> Result<Option<u32>> {
         // The rank waits for nothing else, so that setting `waiting` needs no counting.
-        if self.nodes[index].state == State::Matched {
+        if self.matcher[index].state == State::Matched {
             if self.faults.is_some() {
                 self.end_pending(index);
             }
-            self.latest = self.finish_receive(index)?;
+            let status = self.finish_receive(index)?;
+            self.requests.set_latest(status);
             return Ok(None);
         }
-        self.nodes[index].flags |= flag::WAITED;
-        self.ranks[self.current as usize].waiting = 1;
+        self.matcher[index].flags |= flag::WAITED;
+        self.ranks.mounted().waiting = 1;
         Ok(Some(index))
     }
 
     /// Posts a receive, or holds it: answers its node.
     #[inline(always)]
-    pub fn start_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, batching: Batching) -> Result<u32> {
+    pub fn start_receive(
+        &mut self,
+        objects: &Objects,
+        buffer: Buffer,
+        from: Peer,
+        batching: Batching,
+    ) -> Result<u32> {
         match self.start_plain_receive(objects, buffer, from, batching) {
             Some(index) => Ok(index),
-            None => self.start_any_receive(objects, batching, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
+            None => self
+                .start_any_receive(objects, batching, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
         }
     }
 
@@ -116,40 +130,45 @@ impl Messages {
         tag: i32,
         comm: usize,
     ) -> Result<u32> {
-        self.ends_interval();
-        if self.noted
-            && let Some(index) = self.start_noted_receive(objects, (buffer, count, datatype), (source, tag, comm), batching)
+        self.ranks.end_interval();
+        if self.watch.is_noted()
+            && let Some(index) =
+                self.start_noted_receive(objects, (buffer, count, datatype), (source, tag, comm), batching)
         {
             return Ok(index);
         }
-        if let Some(index) = self.start_wild_receive(objects, (buffer, count, datatype), (source, tag, comm), batching) {
+        if let Some(index) =
+            self.start_wild_receive(objects, (buffer, count, datatype), (source, tag, comm), batching)
+        {
             return Ok(index);
         }
         let Some(pattern) = pattern(objects, (source, tag, comm))? else {
             // Complete at time zero, which moves no clock (MPI 5.0 section 3.11).
-            let mut node = Node { state: State::Matched, source: PROC_NULL as u32, tag: ANY_TAG, ..Node::default() };
+            let mut node =
+                Node { state: State::Matched, source: PROC_NULL as u32, tag: ANY_TAG, ..Node::default() };
             node.arrival = Time::ZERO;
-            return Ok(self.nodes.alloc(node));
+            return Ok(self.matcher.alloc(node));
         };
         let view = self.payload(objects, (buffer, count, datatype))?;
         if self.faults.is_some() {
             self.may_communicate(pattern.context)?;
         }
         let node = self.receive_node_for(&pattern, view);
-        let index = self.nodes.alloc(node);
-        if self.noted {
-            self.note_received_type(objects, index, (buffer, count, datatype));
+        let index = self.matcher.alloc(node);
+        if self.watch.is_noted() {
+            self.watch.note_received_type(&self.ranks, objects, index, (buffer, count, datatype));
         }
-        // One for any source is posted at once: whether it can take a message now depends on what is safe now.
+        // One for any source is posted at once: whether it can take a message now depends on what is safe
+        // now.
         if batching == Batching::UntilComplete && pattern.source.is_some() && self.faults.is_none() {
             self.batch_receive(index);
             return Ok(index);
         }
         self.flush_batch();
         if self.faults.is_some() {
-            self.list_receive(self.current, index, self.clock(self.current));
+            self.list_receive(self.ranks.me(), index, self.clock(self.ranks.me()));
         }
-        self.post(self.current, index, batching == Batching::Never);
+        self.post(self.ranks.me(), index, batching == Batching::Never);
         if self.faults.is_some() {
             self.look_at_posted(objects, index);
         }
@@ -159,49 +178,61 @@ impl Messages {
     /// Receives the message of a matched probe: answers the receive's node.
     // The match was made by the probe, so that the receive is never posted and order has no say (MPI 5.0
     // section 3.8.2).
-    pub fn start_matched_receive(&mut self, objects: &Objects, buffer: Buffer, message: usize) -> Result<u32> {
+    pub fn start_matched_receive(
+        &mut self,
+        objects: &Objects,
+        buffer: Buffer,
+        message: usize,
+    ) -> Result<u32> {
         if message == handle::MESSAGE_NO_PROC {
-            return self.start_receive(objects, buffer, (PROC_NULL, ANY_TAG, handle::COMM_WORLD), Batching::Never);
+            return self.start_receive(
+                objects,
+                buffer,
+                (PROC_NULL, ANY_TAG, handle::COMM_WORLD),
+                Batching::Never,
+            );
         }
-        let found = handle::decode(message).filter(|&index| self.nodes.get(index).is_some_and(|node| node.state == State::Extracted));
+        let found = handle::decode(message)
+            .filter(|&index| self.matcher.get(index).is_some_and(|node| node.state == State::Extracted));
         let Some(index) = found else {
             return Err(Failure::new(
                 ErrorClass::REQUEST,
-                format!("message handle {message:#x} does not name a message of a matched probe: it was received already or never made"),
+                format!(
+                    "message handle {message:#x} does not name a message of a matched probe: it was received already or never made"
+                ),
             ));
         };
         let view = self.payload(objects, buffer)?;
-        let from = self.nodes[index];
+        let from = self.matcher[index];
         let pattern = Pattern { context: from.context, source: Some(from.source), tag: Some(from.tag) };
         let node = self.receive_node_for(&pattern, view);
-        let receive = self.nodes.alloc(node);
-        if self.noted {
-            self.note_received_type(objects, receive, buffer);
+        let receive = self.matcher.alloc(node);
+        if self.watch.is_noted() {
+            self.watch.note_received_type(&self.ranks, objects, receive, buffer);
         }
         if self.faults.is_some() {
             self.unlist_receive(index);
-            self.list_receive(self.current, receive, self.clock(self.current));
+            self.list_receive(self.ranks.me(), receive, self.clock(self.ranks.me()));
         }
-        self.take(self.current, receive, index);
+        self.take(self.ranks.me(), receive, index);
         if self.faults.is_some() {
             self.look_at_posted(objects, receive);
         }
         Ok(receive)
     }
 
-    /// Moves a receiver's clock to the arrival of the message in `node` and charges its overhead. `told` is what recorders learn of it: bytes and tag.
+    /// Moves the mounted rank's clock to the arrival of the message in `node` and charges its overhead. `told`
+    /// is what recorders learn of it: bytes and tag.
     // The receive overhead comes after the arrival and the waiting: it is the receiver's processor that works
     // then (LogGP's `o`).
     #[inline(always)]
-    pub fn received(&mut self, me: u32, arrival: Time, node: u32, told: (u64, i32)) {
-        self.note_arrival_of(me, node, arrival, told);
-        self.advance(me, arrival);
-        if self.wire.has_overheads {
-            self.ranks[me as usize].clock += self.wire.overheads.receive;
-        }
+    pub(crate) fn received(&mut self, arrival: Time, node: u32, told: (u64, i32)) {
+        self.watch.note_arrival_of(self.ranks.me(), node, arrival, told);
+        self.ranks.receive(arrival, self.fabric.wire().receive_overhead());
     }
 
-    /// A complete receive of the mounted rank, or its send that is its message: moves the payload, frees the node.
+    /// A complete receive of the mounted rank, or its send that is its message: moves the payload, frees the
+    /// node.
     // Always, so that the status need not pass through memory (see `Nodes::alloc`).
     #[inline(always)]
     pub fn finish_receive(&mut self, index: u32) -> Result<Status> {
@@ -211,27 +242,31 @@ impl Messages {
         }
     }
 
-    /// Completes a request of the mounted rank that is a node and takes nothing but its status: a receive whose payload is in place, a send
-    /// whose message was received. `None` if there is more to do.
+    /// Completes a request of the mounted rank that is a node and takes nothing but its status: a receive
+    /// whose payload is in place, a send whose message was received. `None` if there is more to do.
     // `Matched` first: only what is not costs the second look.
     #[inline(always)]
     pub fn finish_plain_receive(&mut self, index: u32) -> Option<Status> {
-        let node = &self.nodes[index];
+        let node = &self.matcher[index];
         let source = node.source;
         if node.state != State::Matched {
             if node.state == State::Sent {
-                self.nodes.free(index);
+                self.matcher.free(index);
                 return Some(Status::EMPTY);
             }
             return None;
         }
-        if source == PROC_NULL as u32 || node.flags & (flag::INLINE | flag::POOLED | flag::LAYOUT | flag::TRUNCATED | flag::LISTED) != 0 {
+        if source == PROC_NULL as u32
+            || node.flags & (flag::INLINE | flag::POOLED | flag::LAYOUT | flag::TRUNCATED | flag::LISTED) != 0
+        {
             return None;
         }
-        let (arrival, status) =
-            (node.arrival, Status { source: source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false });
-        self.nodes.free(index);
-        self.received(self.current, arrival, index, (status.bytes, status.tag));
+        let (arrival, status) = (
+            node.arrival,
+            Status { source: source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false },
+        );
+        self.matcher.free(index);
+        self.received(arrival, index, (status.bytes, status.tag));
         Some(status)
     }
 
@@ -240,7 +275,7 @@ impl Messages {
     // move no clock.
     #[inline(never)]
     pub fn finish_receive_slow(&mut self, index: u32) -> Result<Status> {
-        let node = self.nodes[index];
+        let node = self.matcher[index];
         if node.has(flag::OWNED) {
             self.disown(index);
             return Ok(Status::EMPTY);
@@ -248,30 +283,36 @@ impl Messages {
         if self.faults.is_some()
             && let Some(failure) = self.finish_failed(index)
         {
-            return Err(failure);
+            return Err(failure.within(FailureScope::Context(node.context)));
         }
         if node.flags & (flag::INLINE | flag::POOLED) != 0 {
-            let view = self.receive_view(&node);
-            self.unload(&node, &view);
+            let view = self.payloads.receive_view(&node);
+            self.payloads.unload(&node, &view);
         }
         if node.has(flag::LAYOUT) {
-            self.layouts.remove(node.layout);
+            self.payloads.drop_layout(node.layout);
         }
         if node.has(flag::LISTED) {
             self.unlist_receive(index);
         }
-        self.nodes.free(index);
+        self.matcher.free(index);
         if node.state == State::Cancelled {
             return Ok(Status { cancelled: true, ..Status::EMPTY });
         }
         if node.source == PROC_NULL as u32 {
             return Ok(Status::PROC_NULL);
         }
-        self.received(self.current, node.arrival, index, (node.bytes, node.tag));
+        self.received(node.arrival, index, (node.bytes, node.tag));
         if node.has(flag::TRUNCATED) {
             return Err(self.truncated(&node));
         }
-        Ok(Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false })
+        Ok(Status {
+            source: node.source as i32,
+            tag: node.tag,
+            error: 0,
+            bytes: node.bytes,
+            cancelled: false,
+        })
     }
 
     #[cold]
@@ -283,5 +324,6 @@ impl Messages {
                 node.source as i32, node.tag, node.data[1], node.bytes
             ),
         )
+        .within(FailureScope::Context(node.context))
     }
 }

@@ -1,6 +1,6 @@
 //! Which memory operations under way touch, by where it begins.
 
-use super::Region;
+use super::{Known, Region};
 use observe::recorder::Touch;
 
 /// What an operation does with a region.
@@ -30,8 +30,10 @@ pub(super) struct Entry<W> {
 const SPARE: usize = 32;
 
 /// Regions in the order of their first bytes.
-// Programs use the same buffers again and again, in the same order mostly: what an operation leaves stays where it is until one takes its place, and where the last one
-// was found the next one is looked for first. So nothing is moved and nothing searched in a loop of a program; a tree would cost each operation more than that.
+// Programs use the same buffers again and again, in the same order mostly: what an operation leaves stays
+// where it is until one takes its place, and where the last one was found the next one is looked for first.
+// So nothing is moved and nothing searched in a loop of a program; a tree would cost each operation more than
+// that.
 pub(super) struct Index<W> {
     entries: Vec<Entry<W>>,
     /// How many are somebody's.
@@ -52,7 +54,7 @@ impl<W> Default for Index<W> {
 }
 
 impl<W: Copy> Index<W> {
-    /// How many regions are touched.
+    /// Returns how many regions are touched.
     #[inline]
     pub(super) fn live(&self) -> usize {
         self.live
@@ -73,11 +75,12 @@ impl<W: Copy> Index<W> {
     }
 
     #[inline(never)]
-    fn search(&self, first: usize) -> usize {
+    pub(super) fn search(&self, first: usize) -> usize {
         self.entries.partition_point(|entry| entry.first < first)
     }
 
-    /// A region is touched from now on. O(1) beside the last one that was, else O(log regions); O(regions) to make room.
+    /// A region is touched from now on. O(1) beside the last one that was, else O(log regions); O(regions) to
+    /// make room.
     #[inline(always)]
     pub(super) fn touch(&mut self, entry: Entry<W>) {
         if self.live == 0 {
@@ -108,25 +111,31 @@ impl<W: Copy> Index<W> {
         at
     }
 
-    /// The region that a request is all of is touched no longer, if it is the one behind the last that ended: whether it was.
+    /// The region that a request is all of is touched no longer, if it is the one behind the last that ended:
+    /// whether it was.
     #[inline(always)]
     pub(super) fn leave_next(&mut self, request: usize) -> bool {
         let at = self.leaves;
-        let is_it = self.entries.get(at).is_some_and(|entry| entry.request == request && matches!(entry.what, What::All(_)));
+        let is_it = self
+            .entries
+            .get(at)
+            .is_some_and(|entry| entry.request == request && matches!(entry.what, What::All(_)));
         if is_it {
             self.end(at);
         }
         is_it
     }
 
-    /// Whether there are so few entries that [`Index::leave_all`] knows them again.
+    /// Returns `true` if there are so few entries that [`Index::leave_all`] knows them again.
     #[inline]
     pub(super) fn is_small(&self) -> bool {
         self.entries.len() <= u64::BITS as usize
     }
 
-    /// The regions that requests are all of are touched no longer, unless [`Index::stay`] says so. O(1) of those that end in the order in which they lie, else O(entries).
-    // What they were stays where it is: who waits for requests has them in the cache when it begins, and no more when it is through.
+    /// The regions that requests are all of are touched no longer, unless [`Index::stay`] says so. O(1) of
+    /// those that end in the order in which they lie, else O(entries).
+    // What they were stays where it is: who waits for requests has them in the cache when it begins, and no
+    // more when it is through.
     #[inline]
     pub(super) fn leave_all(&mut self, requests: impl Iterator<Item = usize>) {
         self.left = 0;
@@ -147,6 +156,21 @@ impl<W: Copy> Index<W> {
         if self.live == 0 {
             (self.next, self.leaves) = (0, 0);
         }
+    }
+
+    /// Returns the entry of a request that one region is all of, and its index. O(1) where that is `at`, else
+    /// O(regions).
+    pub(super) fn find(&self, at: usize, request: usize) -> Option<(usize, &Entry<W>)> {
+        let is_it = |entry: &Entry<W>| entry.request == request && matches!(entry.what, What::All(_));
+        match self.entries.get(at) {
+            Some(entry) if is_it(entry) => Some((at, entry)),
+            _ => self.entries.iter().enumerate().find(|(_, entry)| is_it(entry)),
+        }
+    }
+
+    /// Returns where the region probably is that ends next.
+    pub(super) fn next_to_leave(&self) -> usize {
+        self.leaves
     }
 
     /// The call has failed that the last regions were left for: of these requests they are touched still.
@@ -187,8 +211,8 @@ impl<W: Copy> Index<W> {
         }
     }
 
-    /// Calls `meets` for what shares a byte with the region. O(1) beside the last one that was touched, else O(log regions), and O(regions) that begin within the length of the
-    /// longest before it.
+    /// Calls `meets` for what shares a byte with the region. O(1) beside the last one that was touched, else
+    /// O(log regions), and O(regions) that begin within the length of the longest before it.
     #[inline(always)]
     pub(super) fn meeting(&mut self, (first, end): (usize, usize), mut meets: impl FnMut(&Entry<W>)) {
         if self.live == 0 {
@@ -201,7 +225,11 @@ impl<W: Copy> Index<W> {
                 meets(entry);
             }
         }
-        for entry in self.entries[..at].iter().rev().take_while(|entry| entry.first.saturating_add(self.longest) > first) {
+        for entry in self.entries[..at]
+            .iter()
+            .rev()
+            .take_while(|entry| entry.first.saturating_add(self.longest) > first)
+        {
             if entry.end > first && entry.is_live() {
                 meets(entry);
             }
@@ -210,10 +238,21 @@ impl<W: Copy> Index<W> {
 }
 
 impl<W> Entry<W> {
-    /// Whether it is somebody's.
+    /// Returns `true` if it is somebody's.
     #[inline(always)]
     fn is_live(&self) -> bool {
         matches!(self.what, What::All(_) | What::Kept)
+    }
+
+    /// Returns what is known of the request.
+    pub(super) fn known(&self) -> Known<W>
+    where
+        W: Copy,
+    {
+        match self.what {
+            What::All(touch) => Known::Plain(self.who, (self.first, self.end), touch),
+            _ => Known::More(self.who),
+        }
     }
 
     /// The region, of one that has all of it.

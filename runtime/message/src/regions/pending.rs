@@ -10,21 +10,34 @@ use smallvec::SmallVec;
 struct Operation<W> {
     who: W,
     persistent: bool,
-    /// Whether it has been started and is not complete.
+    /// `true` if it has been started and is not complete.
     active: bool,
     regions: Regions,
+}
+
+/// The state of a request that a program waits for or tests, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub enum Known<W> {
+    /// It is no request of an operation.
+    Nothing,
+    /// Its operation touches all bytes from the first one, one past the last, and nothing else.
+    Plain(W, (usize, usize), Touch),
+    /// There is more to be said of it than who made it.
+    More(W),
 }
 
 /// From so many regions on it is kept where requests' regions begin; up to that they are looked through.
 const MANY: usize = 64;
 
 /// The operations of a rank that it has requests for, and who (`W`) made them.
-// A message has one region without gaps, and its request is completed in the order in which it was made: nothing is kept of it but that region, which is found without
-// hashing. All else is looked up by the request.
+// A message has one region without gaps, and its request is completed in the order in which it was made:
+// nothing is kept of it but that region, which is found without hashing. All else is looked up by the
+// request.
 pub struct Pending<W> {
     operations: FxHashMap<usize, Operation<W>>,
     index: Index<W>,
-    /// A bit for each request that regions of the index may be all of: a new request whose bit is not there is that of no other.
+    /// A bit for each request that regions of the index may be all of: a new request whose bit is not there
+    /// is that of no other.
     seen: u64,
     /// Where the regions begin that requests are all of, once there were [`MANY`].
     places: Option<FxHashMap<usize, usize>>,
@@ -42,13 +55,18 @@ fn bit(request: usize) -> u64 {
 }
 
 impl<W: Copy> Pending<W> {
-    /// An operation has begun that touches bytes from `first` to `end`, and nothing else. O(1), amortized, but where many requests are left.
+    /// An operation has begun that touches bytes from `first` to `end`, and nothing else. O(1), amortized,
+    /// but where many requests are left.
     #[inline(always)]
     pub fn add_plain(&mut self, request: usize, who: W, (first, end): (usize, usize), touch: Touch) {
         if self.index.live() == 0 {
             self.seen = 0;
         }
-        if self.seen & bit(request) != 0 || self.index.live() >= MANY || self.places.is_some() || !self.operations.is_empty() {
+        if self.seen & bit(request) != 0
+            || self.index.live() >= MANY
+            || self.places.is_some()
+            || !self.operations.is_empty()
+        {
             self.prepare(request, first);
         }
         self.seen |= bit(request);
@@ -58,7 +76,8 @@ impl<W: Copy> Pending<W> {
     /// Makes sure that a request is that of no other operation, and that its region is found among many.
     #[inline(never)]
     fn prepare(&mut self, request: usize, first: usize) {
-        // A request that was freed while its operation was under way: whatever has the same handle later is another one.
+        // A request that was freed while its operation was under way: whatever has the same handle later is
+        // another one.
         if self.seen & bit(request) != 0 || self.operations.contains_key(&request) {
             self.remove_any(request);
         }
@@ -80,15 +99,20 @@ impl<W: Copy> Pending<W> {
         }
     }
 
-    /// What a request's operation touches; nothing if there is none. O(1) of a persistent one, else O(operations).
+    /// Returns what a request's operation touches; nothing if there is none. O(1) of a persistent one, else
+    /// O(operations).
     pub fn regions(&self, request: usize) -> Regions {
         let kept = self.operations.get(&request).map(|operation| operation.regions.clone());
-        kept.unwrap_or_else(|| self.index.iter().filter(|entry| entry.request == request).filter_map(Entry::region).collect())
+        kept.unwrap_or_else(|| {
+            self.index.iter().filter(|entry| entry.request == request).filter_map(Entry::region).collect()
+        })
     }
 
     /// The operation touches its memory from now on.
     pub fn start(&mut self, request: usize) {
-        let Some(operation) = self.operations.get_mut(&request).filter(|operation| !operation.active) else { return };
+        let Some(operation) = self.operations.get_mut(&request).filter(|operation| !operation.active) else {
+            return;
+        };
         operation.active = true;
         for &Region { first, end, .. } in &operation.regions {
             self.index.touch(Entry { first, end, request, who: operation.who, what: What::Kept });
@@ -112,7 +136,10 @@ impl<W: Copy> Pending<W> {
             }
         } else if let Some(first) = match places {
             Some(places) => places.remove(&request),
-            None => index.iter().find(|entry| entry.request == request && entry.what != What::Kept).map(|entry| entry.first),
+            None => index
+                .iter()
+                .find(|entry| entry.request == request && entry.what != What::Kept)
+                .map(|entry| entry.first),
         } {
             index.leave(request, first);
         }
@@ -121,15 +148,74 @@ impl<W: Copy> Pending<W> {
         }
     }
 
-    /// A call begins that waits for requests: unless [`Pending::stay`] says so, they are gone. O(1) for each that was made in the order in which its region lies, else
-    /// O(regions). Whether that is all there is to do: else nothing is done.
+    /// Calls `each` with what is known of each of these requests. O(1) for each that was made in the order in
+    /// which its region lies, else O(log regions) where there are many.
+    pub fn look_at(&self, requests: impl Iterator<Item = usize>, mut each: impl FnMut(usize, Known<W>)) {
+        let mut at = self.index.next_to_leave();
+        for request in requests {
+            if self.places.is_some() || !self.operations.is_empty() && self.operations.contains_key(&request)
+            {
+                each(request, self.look_up(request));
+                continue;
+            }
+            let Some((found, entry)) = self.index.find(at, request) else {
+                each(request, Known::Nothing);
+                continue;
+            };
+            at = found + 1;
+            each(request, entry.known());
+        }
+    }
+
+    fn look_up(&self, request: usize) -> Known<W> {
+        match self.places.as_ref().and_then(|places| places.get(&request)) {
+            Some(&first) => self
+                .index
+                .find(self.index.search(first), request)
+                .map_or(Known::Nothing, |(_, entry)| entry.known()),
+            None => {
+                self.operations.get(&request).map_or(Known::Nothing, |operation| Known::More(operation.who))
+            }
+        }
+    }
+
+    /// Memory is no longer what it was: calls `each` for each operation that touches a byte of it, with what
+    /// that does. The operations keep their requests and touch nothing.
+    pub fn lose(&mut self, bounds: (usize, usize), mut each: impl FnMut(W, Touch)) {
+        let mut lost: SmallVec<[usize; 4]> = SmallVec::new();
+        let Pending { operations, index, .. } = self;
+        index.meeting(bounds, |entry| {
+            let region = Region { first: bounds.0, end: bounds.1, touch: Touch::Writes, shape: None };
+            let touched = match operations.get(&entry.request) {
+                Some(operation) => {
+                    operation.regions.iter().find(|other| region.conflicts(other)).map(|other| other.touch)
+                }
+                None => entry.region().map(|other| other.touch),
+            };
+            if let Some(touch) = touched.filter(|_| !lost.contains(&entry.request)) {
+                lost.push(entry.request);
+                each(entry.who, touch);
+            }
+        });
+        lost.into_iter().for_each(|request| self.complete(request));
+    }
+
+    /// A call begins that waits for requests: unless [`Pending::stay`] says so, they are gone. O(1) for each
+    /// that was made in the order in which its region lies, else O(regions). Whether that is all there is to
+    /// do: else nothing is done.
     #[inline]
     pub fn wait_for(&mut self, requests: impl Iterator<Item = usize>) -> bool {
-        let is_plain = self.operations.is_empty() && self.places.is_none() && self.index.is_small();
+        let is_plain = self.is_plain();
         if is_plain {
             self.index.leave_all(requests);
         }
         is_plain
+    }
+
+    /// Returns `true` if all is known of the operations by few regions.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.operations.is_empty() && self.places.is_none() && self.index.is_small()
     }
 
     /// The last call that waited for requests has failed, and left these.
@@ -163,21 +249,25 @@ impl<W: Copy> Pending<W> {
         self.add(request, who, Regions::from_buf([region]), false);
     }
 
-    /// Whether the request's operation is persistent and has been started.
+    /// Returns `true` if the request's operation is persistent and has been started.
     pub fn is_restartable(&self, request: usize) -> bool {
         self.operations.get(&request).is_some_and(|operation| operation.persistent && operation.active)
     }
 
-    /// Whether an operation under way touches a byte from `first` to `end` that one of both writes: an operation with gaps may not, though its bounds do.
+    /// Returns `true` if an operation under way touches a byte from `first` to `end` that one of both writes:
+    /// an operation with gaps may not, though its bounds do.
     #[inline(always)]
     pub fn may_conflict(&mut self, (first, end): (usize, usize), touch: Touch) -> bool {
         let mut may = false;
-        self.index.meeting((first, end), |entry| may |= touch == Touch::Writes || entry.what != What::All(Touch::Reads));
+        self.index.meeting((first, end), |entry| {
+            may |= touch == Touch::Writes || entry.what != What::All(Touch::Reads)
+        });
         may
     }
 
-    /// Tells of each operation that touches what one of the regions touches: what that one does, who made the operation, and what it does. O(log operations), and
-    /// O(operations) that begin within the length of the longest before a region.
+    /// Tells of each operation that touches what one of the regions touches: what that one does, who made the
+    /// operation, and what it does. O(log operations), and O(operations) that begin within the length of the
+    /// longest before a region.
     pub fn conflicts(&mut self, regions: &[Region], mut tell: impl FnMut(Touch, W, Touch)) {
         let mut told: SmallVec<[usize; 4]> = SmallVec::new();
         let Pending { operations, index, .. } = self;
@@ -185,7 +275,9 @@ impl<W: Copy> Pending<W> {
             index.meeting((region.first, region.end), |entry| {
                 let other = match (entry.region(), operations.get(&entry.request)) {
                     (Some(other), _) => Some(other).filter(|other| region.conflicts(other)),
-                    (None, Some(operation)) => operation.regions.iter().find(|other| region.conflicts(other)).cloned(),
+                    (None, Some(operation)) => {
+                        operation.regions.iter().find(|other| region.conflicts(other)).cloned()
+                    }
                     (None, None) => None,
                 };
                 if let Some(other) = other.filter(|_| !told.contains(&entry.request)) {
@@ -196,7 +288,7 @@ impl<W: Copy> Pending<W> {
         }
     }
 
-    /// Who made the operations whose requests are left; in no order.
+    /// Returns who made the operations whose requests are left; in no order.
     pub fn left_over(&self) -> impl Iterator<Item = W> + '_ {
         let all = self.index.iter().filter(|entry| entry.what != What::Kept);
         all.map(|entry| entry.who).chain(self.operations.values().map(|operation| operation.who))

@@ -8,19 +8,19 @@ use crate::messages::Messages;
 const FLOOD: u64 = 16 << 20;
 
 impl Messages {
-    /// Whether a rank has so many messages that it has not taken that no more should come while others can run: then they
-    /// stay with their senders, which step back.
+    /// Returns `true` if a rank has so many messages that it has not taken that no more should come while
+    /// others can run: then they stay with their senders, which step back.
     pub fn is_flooded(&mut self) -> bool {
-        let Some(rank) = self.others().flooded else { return false };
+        let Some(rank) = self.peers.others().flooded else { return false };
         if self.faults.as_ref().is_some_and(|faults| faults.has_failed(rank)) {
-            self.others().flooded = None;
+            self.peers.others().flooded = None;
             return false;
         }
-        let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
+        let unread = self.matcher.message_count(&self.ranks[rank].pending) as u64;
         // Half of what made it so: at the limit itself each message received would switch back and forth.
-        let still = unread * self.others().flooding > FLOOD / 2;
+        let still = unread * self.peers.others().flooding > FLOOD / 2;
         if !still {
-            self.others().flooded = None;
+            self.peers.others().flooded = None;
         }
         still
     }
@@ -28,10 +28,10 @@ impl Messages {
     /// A message of `bytes` has come for `rank` from another process.
     #[inline]
     pub fn note_arrival(&mut self, rank: u32, bytes: u64) {
-        let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
+        let unread = self.matcher.message_count(&self.ranks[rank].pending) as u64;
         let each = bytes + size_of::<crate::node::Node>() as u64;
         if unread * each > FLOOD {
-            let remote = self.others();
+            let remote = self.peers.others();
             (remote.flooded, remote.flooding) = (Some(rank), each);
         }
     }

@@ -10,7 +10,7 @@ pub fn put_list(list: &[u32], out: &mut Vec<u8>) {
     list.iter().for_each(|&item| out.u32(item));
 }
 
-/// What [`put_list`] appended.
+/// Returns what [`put_list`] appended.
 pub fn take_list(from: &mut Take) -> Box<[u32]> {
     let count = from.u32();
     (0..count).map(|_| from.u32()).collect()
@@ -34,7 +34,7 @@ pub fn put_group(group: &Group, out: &mut Vec<u8>) {
     }
 }
 
-/// What [`put_group`] appended.
+/// Returns what [`put_group`] appended.
 pub fn take_group(from: &mut Take) -> Rc<Group> {
     if from.u8() == 0 {
         let (first, stride, size) = (from.u32(), from.u64() as i64, from.u32());

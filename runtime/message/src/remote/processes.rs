@@ -46,7 +46,8 @@ impl Blocks {
     }
     /// The processes that have members of a group, in order. O(processes).
     pub fn with_members<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = u32> + 'a {
-        (0..self.processes()).filter(|&process| group.members_between(self.first(process), self.count(process)) > 0)
+        (0..self.processes())
+            .filter(|&process| group.members_between(self.first(process), self.count(process)) > 0)
     }
     /// The process that has a rank.
     // O(log processes), once a message that leaves. A division would do for even rows, and rows need not be
@@ -81,11 +82,12 @@ impl Remote {
         let me = transport.rank();
         Remote { me, blocks, streams: Streams::new(transport), flooded: None, flooding: 0 }
     }
-    /// These processes with their ranks for another run, in which nothing has been sent yet, once nothing is under way.
+    /// These processes with their ranks for another run, in which nothing has been sent yet, once nothing is
+    /// under way.
     pub fn afresh(self) -> Remote {
         Remote { streams: self.streams.afresh(), flooded: None, flooding: 0, ..self }
     }
-    /// Whether this is process 0, which speaks for all.
+    /// Returns `true` if this is process 0, which speaks for all.
     pub fn is_first(&self) -> bool {
         self.me == 0
     }

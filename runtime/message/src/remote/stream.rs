@@ -1,8 +1,8 @@
 //! A stream of records from each process to each other one, cut into chunks that the transport carries.
 //!
-//! A message's arrival is known when it is sent, so that receives from a named source need no agreement. When 8 MB wait, ranks that send step back;
-//! no chunks are taken while a rank that has 16 MB to receive could be served first. The MPI of the machine is called on the scheduler's stack
-//! only.
+//! A message's arrival is known when it is sent, so that receives from a named source need no agreement. When
+//! 8 MB wait, ranks that send step back; no chunks are taken while a rank that has 16 MB to receive could be
+//! served first. The MPI of the machine is called on the scheduler's stack only.
 
 use crate::chapter::id::ChapterId;
 use engine::Time;
@@ -17,7 +17,8 @@ pub use transport::Start as Process;
 // From 64 KiB on MPI's own cost of a message is small beside its bytes; much more would let receivers wait.
 const CHUNK: usize = 64 << 10;
 /// Chunks of one destination that the transport may hold at a time.
-// Enough to keep a link busy, few enough that what waits is counted here, where senders see it, and not in MPI.
+// Enough to keep a link busy, few enough that what waits is counted here, where senders see it, and not in
+// MPI.
 const FLIGHTS: usize = 8;
 /// The longest message given to the transport: MPI counts in 32 bits.
 const LONGEST: usize = 1 << 30;
@@ -119,9 +120,10 @@ pub struct Streams {
     waiting: usize,
     /// Where the record that is being written ends, and to whom it goes.
     writing: Option<(u32, usize)>,
-    /// Whether each record leaves at once.
+    /// `true` if each record leaves at once.
     at_once: bool,
-    /// The least time at which a rank of another process acts because of a record since this was last asked for.
+    /// The least time at which a rank of another process acts because of a record since this was last asked
+    /// for.
     soonest: Time,
     /// How often this process has started what all held back.
     started: u64,
@@ -153,9 +155,13 @@ impl Streams {
     pub fn new(transport: Box<dyn Transport>) -> Streams {
         let size = transport.size();
         Streams {
-            there: (0..size).map(|process| if process < transport.at_start() { There::Is } else { There::NotYet }).collect(),
+            there: (0..size)
+                .map(|process| if process < transport.at_start() { There::Is } else { There::NotYet })
+                .collect(),
             newcomers: Vec::new(),
-            outgoing: (0..size).map(|_| Outgoing { open: Vec::new(), waiting: VecDeque::new(), sent: 0, told: 0 }).collect(),
+            outgoing: (0..size)
+                .map(|_| Outgoing { open: Vec::new(), waiting: VecDeque::new(), sent: 0, told: 0 })
+                .collect(),
             incoming: (0..size).map(|_| Incoming::default()).collect(),
             transport,
             waiting: 0,
@@ -167,22 +173,25 @@ impl Streams {
     }
     /// New streams over the transport of these, on which nothing is under way.
     pub fn afresh(self) -> Streams {
-        debug_assert!(self.waiting == 0 && self.incoming.iter().all(|incoming| incoming.rest.is_empty()), "the run is over");
+        debug_assert!(
+            self.waiting == 0 && self.incoming.iter().all(|incoming| incoming.rest.is_empty()),
+            "the run is over"
+        );
         Streams::new(self.transport)
     }
     /// Lets each record leave at once from now on.
     pub fn send_at_once(&mut self) {
         self.at_once = true;
     }
-    /// How many processes there are, this one included.
+    /// Returns how many processes there are, this one included.
     pub fn processes(&self) -> u32 {
         self.outgoing.len() as u32
     }
-    /// Whether processes may be started while the run goes on.
+    /// Returns `true` if processes may be started while the run goes on.
     pub fn grows(&self) -> bool {
         self.at_start() < self.processes()
     }
-    /// How many processes there are at the start: the first.
+    /// Returns how many processes there are at the start: the first.
     pub fn at_start(&self) -> u32 {
         self.transport.at_start()
     }
@@ -196,9 +205,11 @@ impl Streams {
     }
     fn with(&self, wanted: &[There]) -> Vec<u32> {
         let me = self.transport.rank();
-        (0..self.processes()).filter(|&process| process != me && wanted.contains(&self.there[process as usize])).collect()
+        (0..self.processes())
+            .filter(|&process| process != me && wanted.contains(&self.there[process as usize]))
+            .collect()
     }
-    /// Whether this process came while the run went on.
+    /// Returns `true` if this process came while the run went on.
     pub fn is_late(&self) -> bool {
         self.transport.rank() >= self.at_start()
     }
@@ -224,10 +235,10 @@ impl Streams {
     pub fn take_newcomers(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.newcomers)
     }
-    /// Begins a record of `length` bytes to process `to`, which must be appended to the answer; [`end`](Self::end) follows. No rank acts
-    /// because of it before `effect`.
-    // Written in place: a record has no copy of its own. Its length is told ahead, so that its head need not be
-    // mended.
+    /// Begins a record of `length` bytes to process `to`, which must be appended to the answer;
+    /// [`end`](Self::end) follows. No rank acts because of it before `effect`.
+    // Written in place: a record has no copy of its own. Its length is told ahead, so that its head need not
+    // be mended.
     pub fn begin(&mut self, to: u32, kind: Kind, effect: Time, length: usize) -> &mut Vec<u8> {
         self.soonest = self.soonest.min(effect);
         let Outgoing { open, told, .. } = &mut self.outgoing[to as usize];
@@ -243,8 +254,10 @@ impl Streams {
         self.writing = Some((to, open.len() + length));
         open
     }
-    /// This process has once more started what all held back, as all do: whoever gets a record of what followed from that gets to know of it first.
-    // The decision comes to each on another way, so that what another process did because of it may be here before it.
+    /// This process has once more started what all held back, as all do: whoever gets a record of what
+    /// followed from that gets to know of it first.
+    // The decision comes to each on another way, so that what another process did because of it may be here
+    // before it.
     pub fn started(&mut self, times: u64) {
         self.started = times;
     }
@@ -270,7 +283,8 @@ impl Streams {
         self.begin(to, kind, effect, body.len()).extend_from_slice(body);
         self.end();
     }
-    // Open chunks grow beyond a chunk by one record; a buffer with an eighth more seldom has to grow for that.
+    // Open chunks grow beyond a chunk by one record; a buffer with an eighth more seldom has to grow for
+    // that.
     fn close(&mut self, to: u32) {
         let mut next = self.transport.buffer();
         next.reserve(CHUNK + CHUNK / 8);
@@ -283,7 +297,7 @@ impl Streams {
             out.waiting.extend(chunk.chunks(LONGEST).map(<[u8]>::to_vec));
         }
     }
-    /// Whether so much waits for sending that senders should step back.
+    /// Returns `true` if so much waits for sending that senders should step back.
     #[inline]
     pub fn crowded(&self) -> bool {
         self.waiting > CROWDED
@@ -300,7 +314,8 @@ impl Streams {
             if all && !self.outgoing[to].open.is_empty() {
                 self.close(to as u32);
             }
-            // In the order of the stream, so that records of one process to another never overtake each other.
+            // In the order of the stream, so that records of one process to another never overtake each
+            // other.
             while !self.outgoing[to].waiting.is_empty() && self.transport.under_way(to as u32)? < FLIGHTS {
                 let chunk = self.outgoing[to].waiting.pop_front().expect("not empty");
                 self.waiting -= chunk.len();
@@ -311,9 +326,9 @@ impl Streams {
         }
         Ok(empty)
     }
-    /// What has arrived next.
-    // A chunk may end within a record; what is left of it waits for the next. Answered one chunk at a time, so
-    // that ranks may run between them.
+    /// Returns what has arrived next.
+    // A chunk may end within a record; what is left of it waits for the next. Answered one chunk at a time,
+    // so that ranks may run between them.
     pub fn receive(&mut self) -> Result<Option<Arrived>, String> {
         loop {
             let Some((from, lane, data)) = self.transport.receive()? else { return Ok(None) };
@@ -341,7 +356,7 @@ impl Streams {
         self.transport.under_way(to)?;
         self.transport.send(to, Lane::Control, data)
     }
-    /// How others wake this process: [`Transport::bell`].
+    /// Returns how others wake this process: [`Transport::bell`].
     pub fn bell(&self) -> u64 {
         self.transport.bell()
     }
@@ -355,9 +370,13 @@ impl Streams {
     }
     /// Chunks sent to and taken from each process so far.
     pub fn counts(&self) -> (Vec<u64>, Vec<u64>) {
-        (self.outgoing.iter().map(|out| out.sent).collect(), self.incoming.iter().map(|incoming| incoming.taken).collect())
+        (
+            self.outgoing.iter().map(|out| out.sent).collect(),
+            self.incoming.iter().map(|incoming| incoming.taken).collect(),
+        )
     }
-    /// The least time at which a rank of another process acts because of what was written, sent or not, since [`Streams::forget_effects`].
+    /// The least time at which a rank of another process acts because of what was written, sent or not, since
+    /// [`Streams::forget_effects`].
     // What lets a process go on deciding without asking the others: none of them can act before, unless by
     // itself.
     pub fn soonest(&self) -> Time {
@@ -380,11 +399,12 @@ impl Streams {
     }
 }
 
-/// How many bytes of `data` are whole records.
+/// Returns how many bytes of `data` are whole records.
 fn whole_records(data: &[u8]) -> usize {
     let mut at = 0;
     while data.len() - at >= HEAD {
-        let length = u64::from_le_bytes(*data[at + 1..].first_chunk().expect("nine bytes are there")) as usize;
+        let length =
+            u64::from_le_bytes(*data[at + 1..].first_chunk().expect("nine bytes are there")) as usize;
         if data.len() - at - HEAD < length {
             break;
         }
@@ -440,7 +460,8 @@ mod tests {
 
     #[test]
     fn each_kind_of_record_is_told_apart() {
-        let chapters = (0..ChapterId::MOST).flat_map(|chapter| (0..KINDS).map(move |kind| Kind::Chapter(ChapterId(chapter), kind)));
+        let chapters = (0..ChapterId::MOST)
+            .flat_map(|chapter| (0..KINDS).map(move |kind| Kind::Chapter(ChapterId(chapter), kind)));
         for kind in [
             Kind::Message,
             Kind::Matched,

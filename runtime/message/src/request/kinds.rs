@@ -8,7 +8,8 @@ use rank::{Addr, memory};
 use std::rc::Rc;
 
 pub use objects::abi::{
-    MPI_ANY_SOURCE as ANY_SOURCE, MPI_ANY_TAG as ANY_TAG, MPI_PROC_NULL as PROC_NULL, MPI_ROOT as ROOT, MPI_UNDEFINED as UNDEFINED,
+    MPI_ANY_SOURCE as ANY_SOURCE, MPI_ANY_TAG as ANY_TAG, MPI_PROC_NULL as PROC_NULL, MPI_ROOT as ROOT,
+    MPI_UNDEFINED as UNDEFINED,
 };
 
 /// What a status says (MPI 5.0 chapter 3.2.5).
@@ -22,15 +23,17 @@ pub struct Status {
     pub error: i32,
     /// Payload bytes.
     pub bytes: u64,
-    /// Whether the request was cancelled.
+    /// `true` if the request was cancelled.
     pub cancelled: bool,
 }
 
 impl Status {
     /// The empty status.
-    pub const EMPTY: Status = Status { source: ANY_SOURCE, tag: ANY_TAG, error: 0, bytes: 0, cancelled: false };
+    pub const EMPTY: Status =
+        Status { source: ANY_SOURCE, tag: ANY_TAG, error: 0, bytes: 0, cancelled: false };
     /// The status of a receive from `MPI_PROC_NULL`.
-    pub const PROC_NULL: Status = Status { source: PROC_NULL, tag: ANY_TAG, error: 0, bytes: 0, cancelled: false };
+    pub const PROC_NULL: Status =
+        Status { source: PROC_NULL, tag: ANY_TAG, error: 0, bytes: 0, cancelled: false };
 }
 
 /// Null handles after which there may be many, and handles that are looked at in one step then.
@@ -44,7 +47,7 @@ pub struct RequestArray {
     pub at: Addr,
     /// How many.
     pub count: u32,
-    /// Whether a handle takes 64 bits (C) or 32 (Fortran).
+    /// `true` if a handle takes 64 bits (C) or 32 (Fortran).
     pub wide: bool,
 }
 
@@ -71,12 +74,15 @@ impl RequestArray {
     #[inline]
     pub fn fill(&self, handle: usize) {
         if self.wide {
-            (0..i64::from(self.count)).for_each(|index| memory::store::<usize>(self.at.offset(index * 8), handle));
+            (0..i64::from(self.count))
+                .for_each(|index| memory::store::<usize>(self.at.offset(index * 8), handle));
         } else {
-            (0..i64::from(self.count)).for_each(|index| memory::store::<i32>(self.at.offset(index * 4), handle as i32));
+            (0..i64::from(self.count))
+                .for_each(|index| memory::store::<i32>(self.at.offset(index * 4), handle as i32));
         }
     }
-    /// All handles that are not null, with their places: of a long array that is waited for piece by piece most are null in the end.
+    /// All handles that are not null, with their places: of a long array that is waited for piece by piece
+    /// most are null in the end.
     #[inline]
     pub fn active(self) -> impl Iterator<Item = (u32, usize)> {
         self.active_from(0)
@@ -90,7 +96,7 @@ impl RequestArray {
             (index < self.count).then(|| (index, self.get(index)))
         })
     }
-    /// How many null handles it begins with.
+    /// Returns how many null handles it begins with.
     #[inline]
     pub fn nulls(&self) -> u32 {
         self.behind_nulls(0)
@@ -99,7 +105,11 @@ impl RequestArray {
     #[inline]
     pub fn behind(self, first: u32) -> RequestArray {
         let width = if self.wide { 8 } else { 4 };
-        RequestArray { at: self.at.offset(i64::from(first) * width), count: self.count - first, wide: self.wide }
+        RequestArray {
+            at: self.at.offset(i64::from(first) * width),
+            count: self.count - first,
+            wide: self.wide,
+        }
     }
     /// The first place from `index` on whose handle is not null, or the array's end.
     #[inline]
@@ -121,7 +131,8 @@ impl RequestArray {
         while index + AT_ONCE <= self.count {
             let are_null = if self.wide {
                 let from = self.at.offset(i64::from(index) * 8);
-                (0..steps).fold(0, |set, step| set | (memory::load::<u64>(from.offset(step * 8)) ^ null_wide)) == 0
+                (0..steps).fold(0, |set, step| set | (memory::load::<u64>(from.offset(step * 8)) ^ null_wide))
+                    == 0
             } else {
                 let from = self.at.offset(i64::from(index) * 4);
                 (0..steps).fold(0, |set, step| set | (memory::load::<u32>(from.offset(step * 4)) ^ null)) == 0
@@ -139,7 +150,8 @@ impl RequestArray {
     }
 }
 
-/// An array of request handles that is looked through from some place on, and then from its beginning to there.
+/// An array of request handles that is looked through from some place on, and then from its beginning to
+/// there.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
     /// The handles.
@@ -203,9 +215,9 @@ pub struct Request {
     pub owner: u32,
     /// When it completes, once known.
     pub done: Option<Time>,
-    /// Whether the owner is blocked for it.
+    /// `true` if the owner is blocked for it.
     pub waited: bool,
-    /// Whether the program freed it while active.
+    /// `true` if the program freed it while active.
     pub orphan: bool,
     /// What it is.
     pub body: Body,
@@ -214,9 +226,10 @@ pub struct Request {
 /// What is known of an array of requests whose rank is to wait for all of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Awaited {
-    /// Whether some are not complete.
+    /// `true` if some are not complete.
     pub waits: bool,
-    /// Whether those that are complete then have been completed without being looked at again, but for what was noted down.
+    /// `true` if those that are complete then have been completed without being looked at again, but for what
+    /// was noted down.
     pub all_ignored: bool,
     /// Bytes that completing sends among the others would copy out.
     pub unread: u64,

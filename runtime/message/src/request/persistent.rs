@@ -45,7 +45,9 @@ impl Template {
     /// The derived datatype that it needs.
     pub fn datatype(&self) -> Option<usize> {
         match self {
-            Template::Send { buffer, .. } | Template::Receive { buffer, .. } => Some(buffer.2).filter(|&handle| handle >= FIRST_DYNAMIC),
+            Template::Send { buffer, .. } | Template::Receive { buffer, .. } => {
+                Some(buffer.2).filter(|&handle| handle >= FIRST_DYNAMIC)
+            }
             Template::Chapter { .. } => None,
         }
     }

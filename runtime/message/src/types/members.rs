@@ -1,14 +1,18 @@
-//! Whether the members of a collective call give and take the same types: each block is compared with the reference, which is what the root has, or rank 0
-//! of the communicator where there is no root (MPI 5.0 section 6.1).
+//! Comparison of the types that members of a collective call give and take: each block is compared with the
+//! reference, which is what the root has, or rank 0 of the communicator where there is no root (MPI 5.0
+//! section 6.1).
 //!
-//! Calls are told apart by their number on a communicator, which is the same for all members. The reference is told to the processes that have other members, in a
-//! record because of which no rank does anything.
+//! Calls are told apart by their number on a communicator, which is the same for all members. The reference
+//! is told to the processes that have other members, in a record because of which no rank does anything.
 
+use super::comparing::party;
 use super::{Unit, Use};
-use crate::messages::Messages;
+use crate::peers::Peers;
+use crate::ranks::Ranks;
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
 use crate::waits::gatherings;
+use crate::watch::Watch;
 use engine::Time;
 use objects::Objects;
 use objects::datatype::Signature;
@@ -23,7 +27,7 @@ pub struct Block {
     pub datatype: usize,
     /// How many; `None` where members may have different numbers, so that elements alone are compared.
     pub elements: Option<u64>,
-    /// Whether the others are compared with it.
+    /// `true` if the others are compared with it.
     pub is_reference: bool,
 }
 
@@ -61,9 +65,17 @@ pub(crate) const REFERENCE: u8 = 2;
 /// Instead of a number of bytes: it is not compared.
 const ANY: u64 = u64::MAX;
 
-impl Messages {
-    /// The mounted rank is about to enter a collective call of `function` on a communicator (handle) with these blocks.
-    pub fn compare_members(&mut self, objects: &Objects, function: u16, comm: usize, blocks: &[Block]) {
+impl Watch {
+    /// The mounted rank is about to enter a collective call of `function` on a communicator (handle) with
+    /// these blocks.
+    pub(crate) fn compare_members(
+        &mut self,
+        (ranks, peers): (&Ranks, &mut Peers),
+        objects: &Objects,
+        function: u16,
+        comm: usize,
+        blocks: &[Block],
+    ) {
         let Ok(comm) = objects.comms.get(comm) else { return };
         if self.types.is_none() || comm.is_inter() || comm.size() < 2 {
             return;
@@ -71,18 +83,22 @@ impl Messages {
         let said: SmallVec<[(Said, bool); 2]> = blocks
             .iter()
             .filter_map(|block| {
-                let what = Use { function, ..self.use_of(objects, block.datatype)? };
+                let what = Use { function, ..self.use_of(ranks, objects, block.datatype)? };
                 let size = objects.types.get(block.datatype).ok()?.size;
-                Some((Said { what, bytes: block.elements.map(|elements| elements.saturating_mul(size)) }, block.is_reference))
+                Some((
+                    Said { what, bytes: block.elements.map(|elements| elements.saturating_mul(size)) },
+                    block.is_reference,
+                ))
             })
             .collect();
-        let (me, context) = (self.current, comm.context);
-        let (first, local, remote) = (self.first, self.local, self.remote.as_deref());
+        let (me, context, own) = (ranks.me(), comm.context, ranks.own());
         let Some(types) = &mut self.types else { return };
         let members = &mut types.members;
-        let of_comm = members.comms.entry(context).or_insert_with(|| gatherings::members(comm, first, local, remote));
+        let of_comm =
+            members.comms.entry(context).or_insert_with(|| gatherings::members(comm, &own, peers.remote()));
         let here = of_comm.here;
-        let others: SmallVec<[u32; 4]> = of_comm.processes.iter().copied().filter(|_| here < comm.size()).collect();
+        let others: SmallVec<[u32; 4]> =
+            of_comm.processes.iter().copied().filter(|_| here < comm.size()).collect();
         let number = members.calls.entry((me, context)).or_default();
         let id = (context, *number);
         *number += 1;
@@ -92,17 +108,17 @@ impl Messages {
             && let Some(unit) = types.units.get((reference.what.unit as usize).wrapping_sub(1))
         {
             open.reference = Some((*unit, reference));
-            self.tell_reference(id, &others, reference);
+            self.send_reference(peers, id, &others, reference);
         }
         let Some(types) = &mut self.types else { return };
         if let Some(open) = types.members.open.get_mut(&id) {
             open.waiting.extend(said.iter().map(|(said, _)| said));
         }
-        self.compare_open(id, here);
+        self.compare_open((ranks, peers), id, here);
     }
 
     /// Compares what is known of a call, and forgets it when all is.
-    fn compare_open(&mut self, id: (u32, u32), here: u32) {
+    fn compare_open(&mut self, (ranks, peers): (&Ranks, &Peers), id: (u32, u32), here: u32) {
         let Some(types) = &mut self.types else { return };
         let Some(open) = types.members.open.get_mut(&id) else { return };
         let Some((unit, reference)) = open.reference else { return };
@@ -111,11 +127,11 @@ impl Messages {
             types.members.open.remove(&id);
         }
         for said in waiting {
-            self.compare_said(said, &unit, reference);
+            self.compare_said((ranks, peers), said, &unit, reference);
         }
     }
 
-    fn compare_said(&mut self, said: Said, unit: &Unit, reference: Said) {
+    fn compare_said(&mut self, (ranks, peers): (&Ranks, &Peers), said: Said, unit: &Unit, reference: Said) {
         let Some(types) = &self.types else { return };
         let Some(&own) = types.units.get((said.what.unit as usize).wrapping_sub(1)) else { return };
         // Members that call different functions are the collective chapter's to tell of.
@@ -125,7 +141,11 @@ impl Messages {
         let fits = match (said.bytes, reference.bytes) {
             (Some(one), Some(other)) => one == other && (one == 0 || own.matches(unit, one)),
             // So many bytes that both have a whole number of elements.
-            _ => own.size == 0 || unit.size == 0 || own.size.checked_mul(unit.size).is_none_or(|bytes| own.matches(unit, bytes)),
+            _ => {
+                own.size == 0
+                    || unit.size == 0
+                    || own.size.checked_mul(unit.size).is_none_or(|bytes| own.matches(unit, bytes))
+            }
         };
         if fits {
             return;
@@ -134,18 +154,19 @@ impl Messages {
             Some(bytes) if unit.size != 0 => format!("{} elements of {}", bytes / unit.size, unit.called()),
             _ => unit.called(),
         };
-        let first: (Party, String) = (self.party(reference.what), called(unit, &reference));
-        let finding = Finding::Collective { member: (self.party(said.what), called(&own, &said)), first };
+        let first: (Party, String) = (party(ranks, peers, reference.what), called(unit, &reference));
+        let finding =
+            Finding::Collective { member: (party(ranks, peers, said.what), called(&own, &said)), first };
         if let Some(types) = &mut self.types {
             types.found.push(finding);
         }
     }
 
-    fn tell_reference(&mut self, id: (u32, u32), processes: &[u32], reference: Said) {
+    fn send_reference(&self, peers: &mut Peers, id: (u32, u32), processes: &[u32], reference: Said) {
         let Some(types) = &self.types else { return };
         let Some(&unit) = types.units.get((reference.what.unit as usize).wrapping_sub(1)) else { return };
         for &process in processes {
-            let others = self.others();
+            let others = peers.others();
             if process == others.me {
                 continue;
             }
@@ -168,17 +189,22 @@ impl Messages {
     }
 
     /// Another process tells of the reference of a call.
-    pub(crate) fn reference_arrived(&mut self, id: (u32, u32), record: &mut Take) {
+    pub(crate) fn reference_arrived(
+        &mut self,
+        (ranks, peers): (&Ranks, &Peers),
+        id: (u32, u32),
+        record: &mut Take,
+    ) {
         let Some(types) = &mut self.types else { return };
         let (hash, power, size, bytes) = (record.u64(), record.u64(), record.u64(), record.u64());
         let raw = record.u8() != 0;
         let (name, rank, site, function) = (record.i32(), record.u32(), record.u32(), record.u32() as u16);
         let unit = Unit { signature: Signature::from_parts(hash, power, raw), size, name };
-        let what = Use { unit: types.number(unit), rank, site, function };
+        let what = Use { unit: types.number(unit), rank, site, number: 0, function };
         let reference = Said { what, bytes: (bytes != ANY).then_some(bytes) };
         types.members.open.entry(id).or_default().reference = Some((unit, reference));
         // Until a member of this process has entered, its number is not known, and none waits.
         let here = types.members.comms.get(&id.0).map_or(u32::MAX, |members| members.here);
-        self.compare_open(id, here);
+        self.compare_open((ranks, peers), id, here);
     }
 }

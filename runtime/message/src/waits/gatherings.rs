@@ -1,15 +1,20 @@
-//! When the members of each blocking collective call entered it. Where they are on several processes, that of the first member brings together what
-//! each has seen, and tells all. So it is known however the call itself gets along.
+//! When the members of each blocking collective call entered it. Where they are on several processes, that of
+//! the first member brings together what each has seen, and tells all. So it is known however the call itself
+//! gets along.
 
-use crate::messages::Messages;
+use crate::peers::Peers;
+use crate::ranks::Ranks;
 use crate::remote::Remote;
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
 use crate::types::members::REFERENCE;
+use crate::waits::Waits;
+use crate::watch::Watch;
 use engine::Time;
 use objects::comm::Comm;
 use observe::waiting::{Entries, Gathering, Rule};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// What a process tells of a call, or all of it what is known of the whole.
 const PART: u8 = 0;
@@ -43,7 +48,12 @@ pub(super) struct Gatherings {
 /// Counts one more part: all of it, once there are `of` parts.
 // At most one entry a call under way: the parts are added up as they come, since only the first, the last and
 // the root matter.
-fn together(open: &mut FxHashMap<(u32, u32), (u32, Entries)>, id: (u32, u32), entries: &Entries, of: Option<u32>) -> Option<Entries> {
+fn together(
+    open: &mut FxHashMap<(u32, u32), (u32, Entries)>,
+    id: (u32, u32),
+    entries: &Entries,
+    of: Option<u32>,
+) -> Option<Entries> {
     let (count, all) = open.entry(id).or_insert((0, Entries::NONE));
     *count += 1;
     *all = all.with(entries);
@@ -68,23 +78,29 @@ impl Gatherings {
     fn part(&mut self, id: (u32, u32), entries: &Entries) -> Option<(Entries, Vec<u32>)> {
         // Until a member of this process has entered, parts are missing.
         let members = self.members.get(&id.0);
-        let whole = together(&mut self.told, id, entries, members.map(|members| members.processes.len() as u32))?;
+        let whole =
+            together(&mut self.told, id, entries, members.map(|members| members.processes.len() as u32))?;
         members.map(|members| (whole, members.processes.clone()))
     }
 }
 
-impl Messages {
-    /// The mounted rank enters a blocking collective of `comm` at `at`; `None` if it has nobody to wait for, or if nobody wants to know.
-    pub fn enter_gathering(&mut self, comm: &Comm, rule: Rule, root: i32, at: Time) -> Option<Gathering> {
+impl Watch {
+    /// The mounted rank enters a blocking collective of `comm` at `at`; `None` if it has nobody to wait for,
+    /// or if nobody wants to know.
+    pub fn enter_gathering(
+        &mut self,
+        (me, peers): (u32, &mut Peers),
+        comm: &Comm,
+        (rule, root): (Rule, i32),
+        at: Time,
+    ) -> Option<Gathering> {
         if self.waits.is_none() || comm.is_inter() || comm.size() < 2 {
             return None;
         }
-        let (me, context, member) = (self.current, comm.context, comm.rank(self.current));
+        let (context, member) = (comm.context, comm.rank(me));
         let is_root = member as i32 == root;
-        let (first, local) = (self.first, self.local);
-        let remote = self.remote.as_deref();
-        let gatherings = &mut self.waits.as_mut()?.gatherings;
-        let of_comm = gatherings.members.entry(context).or_insert_with(|| members(comm, first, local, remote));
+        let Waits { own, gatherings, .. } = &mut **self.waits.as_mut()?;
+        let of_comm = gatherings.members.entry(context).or_insert_with(|| members(comm, own, peers.remote()));
         let (here, alone, lead) = (of_comm.here, of_comm.processes.len() == 1, of_comm.lead);
         let (calls, member) = (gatherings.calls.entry(context).or_default(), member as usize);
         if calls.len() <= member {
@@ -96,64 +112,64 @@ impl Messages {
             if alone {
                 gatherings.complete.push((id, all));
             } else {
-                self.tell_part(lead, id, &all);
+                self.send_part(peers, lead, id, &all);
             }
         }
         Some(Gathering { id, members: here, rule, is_root })
     }
 
-    fn tell_part(&mut self, lead: u32, id: (u32, u32), entries: &Entries) {
-        if lead == self.others().me {
-            self.part_arrived(id, entries);
+    fn send_part(&mut self, peers: &mut Peers, lead: u32, id: (u32, u32), entries: &Entries) {
+        if lead == peers.others().me {
+            self.part_arrived(peers, id, entries);
         } else {
-            self.tell_entries(lead, PART, id, entries);
+            send_entries(peers, lead, PART, id, entries);
         }
     }
 
-    fn part_arrived(&mut self, id: (u32, u32), entries: &Entries) {
+    fn part_arrived(&mut self, peers: &mut Peers, id: (u32, u32), entries: &Entries) {
         let Some(waits) = &mut self.waits else { return };
         let Some((whole, processes)) = waits.gatherings.part(id, entries) else { return };
         waits.gatherings.complete.push((id, whole));
-        let me = self.others().me;
+        let me = peers.others().me;
         for process in processes.into_iter().filter(|&process| process != me) {
-            self.tell_entries(process, WHOLE, id, &whole);
+            send_entries(peers, process, WHOLE, id, &whole);
         }
-    }
-
-    fn tell_entries(&mut self, process: u32, what: u8, id: (u32, u32), entries: &Entries) {
-        let streams = &mut self.others().streams;
-        // No rank acts because of it.
-        let out = streams.begin(process, Kind::Entries, Time::MAX, RECORD);
-        out.u8(what);
-        out.u32(id.0);
-        out.u32(id.1);
-        for (at, rank) in [entries.last, entries.root, entries.first] {
-            out.u64(at.as_ps());
-            out.u32(rank);
-        }
-        streams.end();
     }
 
     /// Another process tells of a collective call.
-    pub fn entries_arrived(&mut self, mut record: Take) {
+    pub(crate) fn entries_arrived(&mut self, (ranks, peers): (&Ranks, &mut Peers), mut record: Take) {
         let what = record.u8();
         let id = (record.u32(), record.u32());
         if what == REFERENCE {
-            return self.reference_arrived(id, &mut record);
+            return self.reference_arrived((ranks, peers), id, &mut record);
         }
         let mut one = || (Time::from_ps(record.u64()), record.u32());
         let entries = Entries { last: one(), root: one(), first: one() };
         match (what, &mut self.waits) {
-            (PART, _) => self.part_arrived(id, &entries),
+            (PART, _) => self.part_arrived(peers, id, &entries),
             (_, Some(waits)) => waits.gatherings.complete.push((id, entries)),
             (_, None) => {}
         }
     }
 }
 
-/// Where the members of a communicator are.
-pub(crate) fn members(comm: &Comm, first: u32, local: u32, remote: Option<&Remote>) -> Members {
-    let here = comm.group.members_between(first, local);
+fn send_entries(peers: &mut Peers, process: u32, what: u8, id: (u32, u32), entries: &Entries) {
+    let streams = &mut peers.others().streams;
+    // No rank acts because of it.
+    let out = streams.begin(process, Kind::Entries, Time::MAX, RECORD);
+    out.u8(what);
+    out.u32(id.0);
+    out.u32(id.1);
+    for (at, rank) in [entries.last, entries.root, entries.first] {
+        out.u64(at.as_ps());
+        out.u32(rank);
+    }
+    streams.end();
+}
+
+/// Returns where the members of a communicator are.
+pub(crate) fn members(comm: &Comm, own: &Range<u32>, remote: Option<&Remote>) -> Members {
+    let here = comm.group.members_between(own.start, own.end - own.start);
     let Some(remote) = remote.filter(|_| here < comm.size()) else {
         return Members { here, processes: vec![0], lead: 0 };
     };

@@ -6,16 +6,20 @@ use crate::remote::stream::Kind;
 use crate::world::{Abort, World};
 use engine::{Span, Time};
 use failure::Failure;
+use std::time::{Duration, Instant};
 
 impl World {
     /// A rank of this process aborted the run: tells the others.
     pub(crate) fn tell_abort(&mut self) {
-        let (Some(abort), Some(remote)) = (&self.run.abort, &mut self.messages.remote) else { return };
+        let (Some(abort), Some(remote)) = (&self.run.abort, self.messages.peers_mut().remote_mut()) else {
+            return;
+        };
         let mut body = Vec::new();
         body.u64(abort.at.as_ps());
         body.u32(abort.rank);
         body.i32(abort.status);
         body.u8(abort.failed.into());
+        body.i32(abort.signal.unwrap_or(0));
         for process in remote.streams.others() {
             remote.streams.put(process, Kind::Abort, &body);
         }
@@ -23,32 +27,85 @@ impl World {
 
     // At a tie of times the least rank has aborted, on every process.
     pub(crate) fn abort_arrived(&mut self, mut record: Take) {
-        let abort = Abort { at: Time::from_ps(record.u64()), rank: record.u32(), status: record.i32(), failed: record.u8() != 0 };
+        let (at, rank, status, failed) =
+            (Time::from_ps(record.u64()), record.u32(), record.i32(), record.u8() != 0);
+        let abort =
+            Abort { at, rank, status, failed, signal: Some(record.i32()).filter(|&signal| signal != 0) };
         if self.run.abort.as_ref().is_none_or(|known| (abort.at, abort.rank) < (known.at, known.rank)) {
             self.run.limit = self.run.limit.min(abort.at);
-            self.run.abort = Some(abort);
+            self.follow_abort(abort);
         }
+    }
+
+    /// The run ends because of this abort.
+    fn follow_abort(&mut self, abort: Abort) {
+        // A planned failure is an instant up to which ranks go on; an abort is the end.
+        if !abort.failed {
+            rank::stop::after_abort(abort.status);
+        }
+        self.run.abort = Some(abort);
+    }
+
+    /// While this process waits for the others: ends all of them, if one computes on 2 s after an abort.
+    #[cold]
+    pub(crate) fn end_late_processes(&mut self) {
+        let Some(abort) = self.run.abort.as_ref().filter(|abort| !abort.failed) else { return };
+        let status = abort.status;
+        // Taken here, where no rank runs: within one the clock would be virtual.
+        if self.run.waits_to_abort.get_or_insert_with(Instant::now).elapsed() < GRACE {
+            return;
+        }
+        rank::output::flush();
+        transport::watch::over();
+        self.messages.peers_mut().others().streams.abort(status);
+        std::process::exit(status)
     }
 }
 
+/// The time that other processes have to come to their end after an abort.
+const GRACE: Duration = Duration::from_secs(2);
+
 impl Abort {
-    /// What the user is told of a failure that has ended the run.
+    /// Returns what the user is told of a failure that has ended the run.
     pub(crate) fn sentence(&self) -> Option<String> {
         let (rank, at) = (self.rank, self.at);
-        self.failed.then(|| format!("rank {rank} failed at {at}: the run ends there, as a job does that loses a process"))
+        self.failed.then(|| {
+            format!("rank {rank} failed at {at}: the run ends there, as a job does that loses a process")
+        })
     }
 }
 
 impl World {
-    /// Stops the run with an exit status: other ranks stop at their first call at or after the mounted rank's clock.
+    /// Stops the run with an exit status: other ranks stop at their first call at or after the mounted rank's
+    /// clock.
     pub fn set_abort(&mut self, status: i32) {
         let status = if status == 0 { 1 } else { status };
-        self.abort(Abort { at: self.messages.clock(self.messages.current), rank: self.messages.current, status, failed: false });
+        self.abort(Abort {
+            at: self.messages.clock(self.messages.me()),
+            rank: self.messages.me(),
+            status,
+            failed: false,
+            signal: None,
+        });
+    }
+
+    /// A signal stops the run on all processes: ranks stop at their next call.
+    #[cold]
+    pub(crate) fn stop_by(&mut self, signal: i32) {
+        if self.run.abort.as_ref().is_none_or(|abort| abort.signal.is_none()) {
+            self.abort(Abort {
+                at: Time::ZERO,
+                rank: u32::MAX,
+                status: 128 + signal,
+                failed: false,
+                signal: Some(signal),
+            });
+        }
     }
 
     /// The mounted rank fails at its clock.
     pub fn fail_here(&mut self) {
-        let (me, clock) = (self.messages.current, self.messages.clock(self.messages.current));
+        let (me, clock) = (self.messages.me(), self.messages.clock(self.messages.me()));
         if self.run.tolerant {
             self.run.limit = self.run.limit.min(clock);
             return self.messages.doom(me, clock);
@@ -57,7 +114,7 @@ impl World {
     }
 
     fn fail(&mut self, Failure { at, rank }: Failure) {
-        self.abort(Abort { at, rank, status: failure::STATUS, failed: true });
+        self.abort(Abort { at, rank, status: failure::STATUS, failed: true, signal: None });
     }
 
     // By virtual time and not by who ran first: of several aborts the earliest counts, on any number of
@@ -65,7 +122,7 @@ impl World {
     fn abort(&mut self, abort: Abort) {
         if self.run.abort.as_ref().is_none_or(|known| abort.at < known.at) {
             self.run.limit = self.run.limit.min(abort.at);
-            self.run.abort = Some(abort);
+            self.follow_abort(abort);
             self.tell_abort();
         }
     }
@@ -73,9 +130,10 @@ impl World {
     /// Whether the mounted rank, which enters a call, must stop because somebody has failed or aborted.
     ///
     /// A planned failure ends the run when the first rank gets there.
-    // Every process knows the plan, so that nobody does anything beyond the first failure, whoever hears of it.
+    // Every process knows the plan, so that nobody does anything beyond the first failure, whoever hears of
+    // it.
     pub fn must_stop(&mut self) -> Option<Stop> {
-        let (me, clock) = (self.messages.current, self.messages.clock(self.messages.current));
+        let (me, clock) = (self.messages.me(), self.messages.clock(self.messages.me()));
         if clock < self.run.limit {
             return None;
         }
@@ -96,7 +154,7 @@ impl World {
     // Asked at every call from the first failure of all on.
     #[inline(never)]
     fn must_stop_alone(&self, me: u32, clock: Time) -> Option<Stop> {
-        let faults = self.messages.faults.as_ref()?;
+        let faults = self.messages.faults()?;
         if faults.has_failed(me) || faults.doom_of(me).is_some_and(|doom| doom <= clock) {
             return Some(Stop::Rests);
         }
@@ -105,13 +163,14 @@ impl World {
 
     /// From now on the others go on when a rank fails, and get to know so much later.
     pub(crate) fn tolerate(&mut self, delay: Span) {
-        self.messages.detection = delay;
+        self.messages.set_detection(delay);
         self.messages.have_faults();
-        let (first, messages) = (self.messages.first, &mut self.messages);
-        let (started, all) = (first + messages.local_started(), first + messages.local);
-        for rank in self.run.plan.ranks().into_iter().filter(|rank| (first..all).contains(rank)) {
+        let messages = &mut self.messages;
+        let started = messages.ranks().own_started();
+        let own = messages.ranks().own();
+        for rank in self.run.plan.ranks().into_iter().filter(|rank| own.contains(rank)) {
             match self.run.plan.of(rank) {
-                Some(at) if rank < started => messages.doom(rank, at),
+                Some(at) if started.contains(&rank) => messages.doom(rank, at),
                 Some(at) => messages.doom_later(rank, at),
                 None => {}
             }
@@ -119,29 +178,29 @@ impl World {
     }
 
     /// Whether the mounted rank, which leaves a call, must stop because somebody has failed by then.
-    // An abort is found at the next call, as ever: what a rank prints behind the call that another's abort ended is no mistake of
-    // either. A failure is an instant, and the rank is within the call then.
+    // An abort is found at the next call, as ever: what a rank prints behind the call that another's abort
+    // ended is no mistake of either. A failure is an instant, and the rank is within the call then.
     #[cold]
     pub fn must_stop_after(&mut self) -> Option<Stop> {
         let stop = self.must_stop();
         stop.filter(|stop| *stop == Stop::Rests || self.run.abort.as_ref().is_some_and(|abort| abort.failed))
     }
 
-    /// Whether the others go on when a rank fails.
+    /// Returns `true` if the others go on when a rank fails.
     pub fn is_tolerant(&self) -> bool {
         self.run.tolerant
     }
 
-    /// Whether the mounted rank's clock has got to where somebody has failed or aborted.
+    /// Returns `true` if the mounted rank's clock has got to where somebody has failed or aborted.
     #[inline(always)]
     pub fn is_at_limit(&self) -> bool {
-        self.messages.clock(self.messages.current) >= self.run.limit
+        self.messages.clock(self.messages.me()) >= self.run.limit
     }
 
     /// The greatest clock of all ranks of this process, or when a failure has ended the run.
     // What a rank would have computed beyond that has not happened.
     pub fn latest(&self) -> Time {
-        let latest = self.messages.latest();
+        let latest = self.messages.ranks().latest();
         self.run.abort.as_ref().filter(|abort| abort.failed).map_or(latest, |abort| abort.at.min(latest))
     }
 }

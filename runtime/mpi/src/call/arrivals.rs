@@ -1,4 +1,5 @@
-//! Chunks of records from other processes, each dispatched to the part that it is of, while ranks run and when none can.
+//! Chunks of records from other processes, each dispatched to the part that it is of, while ranks run and
+//! when none can.
 
 use crate::remote::record::Take;
 use crate::remote::stream::{Arrived, Kind, next_record};
@@ -10,26 +11,28 @@ use engine::Time;
 const CHUNKS: usize = 16;
 
 impl World {
-    /// Looks after the streams while ranks run: sends what is full (with `all`, everything), takes some of what has arrived.
+    /// Looks after the streams while ranks run: sends what is full (with `all`, everything), takes some of
+    /// what has arrived.
     #[cold]
     pub(crate) fn look_after_streams(&mut self, all: bool) {
         if self.messages.is_flooded() {
-            if let Err(why) = self.messages.others().streams.flush(all) {
-                self.messages.broken(&why);
+            if let Err(why) = self.messages.peers_mut().others().streams.flush(all) {
+                self.messages.peers_mut().fail(&why);
             }
-            self.messages.crowded = self.messages.others().streams.crowded();
+            self.messages.peers_mut().update_crowded();
         } else {
             self.exchange(all);
         }
     }
 
-    /// Sends (with `all`, also chunks that are not full) and takes. Answers `(whether records came, whether all went out)`.
+    /// Sends (with `all`, also chunks that are not full) and takes. Answers `(whether records came, whether
+    /// all went out)`.
     pub(crate) fn exchange(&mut self, all: bool) -> (bool, bool) {
-        let streams = &mut self.messages.others().streams;
+        let streams = &mut self.messages.peers_mut().others().streams;
         let mut result = streams.flush(all);
         let (mut news, mut chunks) = (false, 0);
         while let Ok(empty) = result {
-            match self.messages.others().streams.receive() {
+            match self.messages.peers_mut().others().streams.receive() {
                 Ok(Some(Arrived::Records(from, data))) => {
                     news = true;
                     chunks += 1;
@@ -48,11 +51,11 @@ impl World {
                     continue;
                 }
             }
-            self.messages.crowded = self.messages.others().streams.crowded();
+            self.messages.peers_mut().update_crowded();
             return (news, empty);
         }
         let why = result.err().unwrap_or_default();
-        self.messages.broken(&why)
+        self.messages.peers_mut().fail(&why)
     }
 
     pub(crate) fn records_arrived(&mut self, from: u32, data: &[u8]) {
@@ -76,7 +79,13 @@ impl World {
                 }
                 Kind::Started => self.start_held_up_to(record.u64()),
                 Kind::Chapter(chapter, kind) => {
-                    self.chapters.of(chapter).record(&mut self.messages, &mut self.objects, from, kind, record);
+                    self.chapters.of(chapter).record(
+                        &mut self.messages,
+                        &mut self.objects,
+                        from,
+                        kind,
+                        record,
+                    );
                 }
             }
         }

@@ -1,5 +1,5 @@
-//! The collective calls (MPI 5.0 chapter 6 and section 8.6), as begin and end: what blocks. What a call means and how its members come together is
-//! the crate `collective`.
+//! The collective calls (MPI 5.0 chapter 6 and section 8.6), as begin and end: what blocks. What a call means
+//! and how its members come together is the crate `collective`.
 
 pub(crate) mod moving;
 pub(crate) mod reducing;
@@ -17,11 +17,12 @@ use rank::Addr;
 use std::rc::Rc;
 
 impl Mpi {
-    /// What a collective call enters through, while nothing else has the world.
+    /// Returns what a collective call enters through, while nothing else has the world.
     #[inline(always)]
     pub(crate) fn enter<T>(&self, call: impl FnOnce(&mut Entrance) -> T) -> T {
         let world = &mut *self.world();
-        let (objects, messages, collectives) = (&mut world.objects, &mut world.messages, &mut world.chapters.collectives);
+        let (objects, messages, collectives) =
+            (&mut world.objects, &mut world.messages, &mut world.chapters.collectives);
         call(&mut Entrance { objects, messages, collectives })
     }
 
@@ -32,7 +33,8 @@ impl Mpi {
     }
 
     /// Waits until the mounted rank is through, unless its call made a request: answers that.
-    // What blocks is inlined into the entry points, and everything around it is not: frames of a blocked rank are memory.
+    // What blocks is inlined into the entry points, and everything around it is not: frames of a blocked rank
+    // are memory.
     #[inline(always)]
     fn leave(&self, part: Result<Part>) -> Result<Option<usize>> {
         match &part {
@@ -41,7 +43,8 @@ impl Mpi {
         }
     }
 
-    /// Blocks until the rank is through, takes its result and leaves; the handle of a new communicator, if one was made.
+    /// Blocks until the rank is through, takes its result and leaves; the handle of a new communicator, if
+    /// one was made.
     #[inline(always)]
     fn await_result(&self, part: &Part) -> Result<usize> {
         if !part.through {
@@ -55,7 +58,8 @@ impl Mpi {
         self.enter(|entrance| entrance.take_result(part))
     }
 
-    /// What the rank, which has entered, waits for: [`Ticket::THROUGH`] if it is through, with its result.
+    /// Returns what the rank, which has entered, waits for: [`Ticket::THROUGH`] if it is through, with its
+    /// result.
     ///
     /// Who gets a result in memory that is not side by side, or of a size of its own, waits here.
     // Rare, and its frame is large: out of line, or every blocked rank would hold it.
@@ -79,7 +83,8 @@ impl Mpi {
         }
     }
 
-    /// A call as its mode says: whole, or one of its halves. `blocks` answers where its result goes, as so many blocks.
+    /// A call as its mode says: whole, or one of its halves. `blocks` answers where its result goes, as so
+    /// many blocks.
     #[inline(always)]
     fn in_mode<'a>(
         &self,
@@ -101,7 +106,8 @@ impl Mpi {
         }
     }
 
-    /// Ends the first half of a call: a word for the second, unless the rank is through; then its result goes into the blocks of `receive`.
+    /// Ends the first half of a call: a word for the second, unless the rank is through; then its result goes
+    /// into the blocks of `receive`.
     fn pause(&self, part: &Part, receive: &Side, blocks: usize) -> Result<Option<usize>> {
         if part.through {
             self.end_lists(part.waiting(), receive, blocks)?;
@@ -110,7 +116,8 @@ impl Mpi {
         Ok(Some(part.waiting().word()))
     }
 
-    /// The second half of a blocking call, of which the first answered `word`; its result, if the member gets one, goes to `to`.
+    /// The second half of a blocking call, of which the first answered `word`; its result, if the member gets
+    /// one, goes to `to`.
     #[inline(never)]
     pub fn end_collective(&self, word: usize, to: Addr) -> Result {
         self.enter(|entrance| entrance.end(Ticket::of(word), to))
@@ -122,7 +129,8 @@ impl Mpi {
         self.enter(|entrance| entrance.end_lists(ticket, receive, blocks))
     }
 
-    /// Agrees with the members of `comm` on a new communicator: its handle. `bytes` of each member's contribution cost time.
+    /// Agrees with the members of `comm` on a new communicator: its handle. `bytes` of each member's
+    /// contribution cost time.
     pub(crate) fn agree(
         &self,
         comm: usize,
@@ -131,18 +139,28 @@ impl Mpi {
         resolve: Resolve,
         mode: Mode,
     ) -> Result<(Option<usize>, usize)> {
-        let part = self.enter(|entrance| entrance.join_agreement(comm, bytes, (contribution, resolve), mode))?;
+        let part =
+            self.enter(|entrance| entrance.join_agreement(comm, bytes, (contribution, resolve), mode))?;
         // A root may have waited for another one since it has looked who has failed.
-        if self.world().messages.faults.is_some() {
+        if self.world().messages.can_fail() {
             self.look_around();
         }
         let handle = if part.request.is_none() { self.await_result(&part)? } else { 0 };
         Ok((part.request, handle))
     }
 
-    /// [`Mpi::agree`] of a blocking call up to its wait: a word for the second half, and whether the rank has to wait.
-    pub(crate) fn begin_agreement(&self, comm: usize, bytes: u64, contribution: Contribution, resolve: Resolve) -> Result<(usize, bool)> {
-        let part = self.enter(|entrance| entrance.join_agreement(comm, bytes, (contribution, resolve), Mode::Blocking))?;
+    /// [`Mpi::agree`] of a blocking call up to its wait: a word for the second half, and whether the rank has
+    /// to wait.
+    pub(crate) fn begin_agreement(
+        &self,
+        comm: usize,
+        bytes: u64,
+        contribution: Contribution,
+        resolve: Resolve,
+    ) -> Result<(usize, bool)> {
+        let part = self.enter(|entrance| {
+            entrance.join_agreement(comm, bytes, (contribution, resolve), Mode::Blocking)
+        })?;
         Ok((part.waiting().word(), !part.through))
     }
 
@@ -151,8 +169,8 @@ impl Mpi {
         self.enter(|entrance| entrance.end_agreement(Ticket::of(word)))
     }
 
-    /// The first half of a blocking collective in a run without payloads: a word for [`Mpi::end_collective`], or [`ENDED`] if the rank is
-    /// through.
+    /// The first half of a blocking collective in a run without payloads: a word for [`Mpi::end_collective`],
+    /// or [`ENDED`] if the rank is through.
     ///
     /// # Errors
     /// As for the call with buffers.
@@ -165,7 +183,10 @@ impl Mpi {
     /// # Errors
     /// As for the call with buffers.
     pub fn start_lengths(&self, call: &Lengths) -> Result<usize> {
-        Ok(self.enter(|entrance| entrance.join_lengths(call, Mode::Nonblocking))?.request.expect("a nonblocking call makes a request"))
+        Ok(self
+            .enter(|entrance| entrance.join_lengths(call, Mode::Nonblocking))?
+            .request
+            .expect("a nonblocking call makes a request"))
     }
 
     /// As [`Mpi::agree`], among the members of a group, who find each other by `key`.
@@ -178,7 +199,7 @@ impl Mpi {
         resolve: Resolve,
     ) -> Result<usize> {
         let part = self.enter(|entrance| entrance.join_group(group, key, bytes, (contribution, resolve)))?;
-        if self.world().messages.faults.is_some() {
+        if self.world().messages.can_fail() {
             self.look_around();
         }
         self.await_result(&part)
@@ -198,8 +219,12 @@ impl Mpi {
     }
 
     /// A persistent collective of the mounted rank on a communicator: the handle of its request.
-    pub fn persistent_collective(&self, comm: usize, start: impl Fn(&Mpi) -> Result<usize> + 'static) -> Result<usize> {
+    pub fn persistent_collective(
+        &self,
+        comm: usize,
+        start: impl Fn(&Mpi) -> Result<usize> + 'static,
+    ) -> Result<usize> {
         let number = self.enter(|entrance| entrance.initialize(comm))?;
-        Ok(self.persistent_of(collective::CHAPTER, number, start))
+        Ok(self.persistent_of(comm, collective::CHAPTER, number, start))
     }
 }

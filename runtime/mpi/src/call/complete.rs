@@ -7,12 +7,12 @@ use crate::world::{Mpi, World};
 
 impl World {
     /// Completes something of the mounted rank whose request the program gave away: its clock does not move.
-    // A freed request completes when the system likes (MPI 5.0 section 3.7.3): no clock of the program can tell
-    // when.
+    // A freed request completes when the system likes (MPI 5.0 section 3.7.3): no clock of the program can
+    // tell when.
     pub(crate) fn reap<T>(&mut self, finish: impl FnOnce(&mut World) -> T) -> T {
-        let (me, clock) = (self.messages.current, self.messages.clock(self.messages.current));
+        let (me, clock) = (self.messages.me(), self.messages.clock(self.messages.me()));
         let result = finish(self);
-        self.messages.ranks[me as usize].clock = clock;
+        self.messages.ranks_mut()[me].clock = clock;
         result
     }
 
@@ -20,8 +20,12 @@ impl World {
     // Letting others run is worth it only if nothing is waited for anyway: else they run meanwhile.
     #[inline]
     pub fn begin_wait_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
-        if self.messages.faults.is_some() {
-            return Ok(Awaited { waits: self.begin_wait_all_in_order(requests)?, all_ignored: false, unread: 0 });
+        if self.messages.can_fail() {
+            return Ok(Awaited {
+                waits: self.begin_wait_all_in_order(requests)?,
+                all_ignored: false,
+                unread: 0,
+            });
         }
         let mut awaited = self.messages.await_all(requests, wanted)?;
         if !awaited.waits && self.messages.should_linger(awaited.unread) {
@@ -34,7 +38,7 @@ impl World {
     /// [`Mpi::finish_ignored`], but for the handles: the caller forgets them.
     #[inline]
     pub fn settle_all_ignored(&mut self) -> bool {
-        let settled = self.messages.unsettled.is_empty();
+        let settled = self.messages.requests().all_settled();
         if settled {
             self.messages.settle_arrived();
         }
@@ -47,12 +51,16 @@ impl World {
             RequestRef::Nothing | RequestRef::Sent => Ok(Finished::ended(Status::EMPTY)),
             RequestRef::Node(index) => Ok(Finished::ended(self.messages.finish_receive(index)?)),
             RequestRef::Cold(index) => {
-                if let Body::Persistent { active, .. } = &mut self.messages.requests[index].body {
-                    let Some(operation) = active.take() else { return Ok(Finished { next: handle, ..Finished::ended(Status::EMPTY) }) };
+                if let Body::Persistent { active, .. } = &mut self.messages.requests_mut()[index].body {
+                    let Some(operation) = active.take() else {
+                        return Ok(Finished { next: handle, ..Finished::ended(Status::EMPTY) });
+                    };
                     let finished = self.finish(operation);
                     // One that waits for a source still is active.
-                    if finished.as_ref().is_err_and(|failure| failure.class == ErrorClass::PROC_FAILED_PENDING)
-                        && let Body::Persistent { active, .. } = &mut self.messages.requests[index].body
+                    if finished
+                        .as_ref()
+                        .is_err_and(|failure| failure.class == ErrorClass::PROC_FAILED_PENDING)
+                        && let Body::Persistent { active, .. } = &mut self.messages.requests_mut()[index].body
                     {
                         *active = Some(operation);
                     }
@@ -60,15 +68,20 @@ impl World {
                 }
                 self.finish_in_table(index)
             }
-            RequestRef::Ignored(_) | RequestRef::Invalid => self.messages.completion(handle).map(|_| Finished::ended(Status::EMPTY)),
+            RequestRef::Ignored(_) | RequestRef::Invalid => {
+                self.messages.completion(handle).map(|_| Finished::ended(Status::EMPTY))
+            }
         }
     }
 
     /// [`World::finish`] of a request in the table that ends with that.
-    // The clock moves before the chapter or the program's functions hear of it: what they do is done at the completion.
+    // The clock moves before the chapter or the program's functions hear of it: what they do is done at the
+    // completion.
     fn finish_in_table(&mut self, index: u32) -> Result<Finished> {
-        let me = self.messages.current;
-        let Some(Request { done, body, .. }) = self.messages.requests.remove(index) else { unreachable!("it is known to be complete") };
+        let me = self.messages.me();
+        let Some(Request { done, body, .. }) = self.messages.requests_mut().remove(index) else {
+            unreachable!("it is known to be complete")
+        };
         let done = done.unwrap_or_default();
         if let Some(failure) = self.messages.take_send_fault(index) {
             self.messages.advance(me, done);
@@ -86,7 +99,8 @@ impl World {
             }
             Body::Synchronous | Body::Persistent { .. } | Body::Away { .. } => {}
         }
-        self.messages.note_match_of(index, done);
+        let me = self.messages.me();
+        self.messages.watch_mut().note_match_of(me, index, done);
         self.messages.advance(me, done);
         Ok(Finished::ended(Status::EMPTY))
     }
@@ -119,21 +133,27 @@ impl Mpi {
         let freed = (callbacks.free)();
         match if code != 0 { code } else { freed } {
             0 => Ok((status, finished.next)),
-            code => Err(Failure::new(ErrorClass(code), "a callback of the generalized request returned an error")),
+            code => {
+                Err(Failure::new(ErrorClass(code), "a callback of the generalized request returned an error"))
+            }
         }
     }
 
-    /// The new value of a request's handle whose completion has failed: itself where the request is still active, or persistent.
+    /// The new value of a request's handle whose completion has failed: itself where the request is still
+    /// active, or persistent.
     pub(crate) fn after_failure(&self, handle: usize, failure: &Failure) -> usize {
-        let stays = failure.class == ErrorClass::PROC_FAILED_PENDING || self.world().messages.is_persistent(handle);
+        let stays = failure.class == ErrorClass::PROC_FAILED_PENDING
+            || self.world().messages.requests().is_persistent(handle);
         if stays { handle } else { REQUEST_NULL }
     }
 
-    /// The first half of `MPI_Wait`: whether the mounted rank has to wait, for the request or for others to take a long message first.
+    /// The first half of `MPI_Wait`: whether the mounted rank has to wait, for the request or for others to
+    /// take a long message first.
     #[inline(always)]
     pub fn begin_wait(&self, handle: usize) -> Result<bool> {
+        self.wait_for_receives();
         let mut world = self.world();
-        if world.messages.faults.is_some() {
+        if world.messages.can_fail() {
             return world.begin_wait_in_order(handle);
         }
         let waits = world.messages.await_one(handle)?;
@@ -153,12 +173,36 @@ impl Mpi {
         if let RequestRef::Node(index) = handle::request(handle) {
             let mut world = self.world();
             if let Some(status) = world.messages.finish_plain_receive(index) {
-                world.messages.mark_brief();
+                world.messages.ranks_mut().mark_brief();
                 return Ok((status, REQUEST_NULL));
             }
             return Ok((world.messages.finish_receive_slow(index)?, REQUEST_NULL));
         }
         self.finish_one(handle)
+    }
+
+    /// Blocks until receives have met the messages that the call waits for, where sends are checked
+    /// (`-xsim-check`).
+    #[inline]
+    fn wait_for_receives(&self) {
+        if self.checks_sends() {
+            self.wait_for_each_receive();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_for_each_receive(&self) {
+        let mut guard = self.world();
+        let awaited = guard.messages.take_awaited_receives();
+        let me = (guard.messages.me(), guard.messages.clock(guard.messages.me()));
+        drop(guard);
+        for (message, to) in awaited {
+            let waits = self.world().messages.waits_for_receive_of(message, to, me);
+            if waits {
+                self.block();
+            }
+        }
     }
 
     /// Waits for a request: the status, and the handle's new value.
@@ -172,10 +216,12 @@ impl Mpi {
     /// The first half of `MPI_Waitall`. Statuses may be `wanted` in [`Mpi::finish_all`].
     #[inline]
     pub fn begin_wait_all(&self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
+        self.wait_for_receives();
         self.world().begin_wait_all(requests, wanted)
     }
 
-    /// Completes all requests of the array, whose statuses are ignored and which are complete: false, with nothing done, if some are not settled yet.
+    /// Completes all requests of the array, whose statuses are ignored and which are complete: false, with
+    /// nothing done, if some are not settled yet.
     #[inline]
     pub fn finish_ignored(&self, requests: RequestArray) -> bool {
         let finished = self.world().settle_all_ignored();
@@ -192,10 +238,10 @@ impl Mpi {
         let mut world = self.world();
         world.messages.settle_ignored(requests);
         // All nodes are asked for before the first is looked at; among few ranks they are in the cache.
-        if world.messages.sweeps {
+        if world.messages.ranks().exceed_cache() {
             for handle in requests.iter() {
                 if let RequestRef::Node(index) = handle::request(handle) {
-                    world.messages.nodes.prefetch(index);
+                    world.messages.matcher().prefetch(index);
                 }
             }
         }
@@ -224,7 +270,8 @@ impl Mpi {
         match failed {
             None => Ok(()),
             Some(first) => {
-                Err(Failure::new(ErrorClass::IN_STATUS, format!("{} (its class is in the MPI_ERROR field of its status)", first.text)))
+                let text = format!("{} (its class is in the MPI_ERROR field of its status)", first.text);
+                Err(Failure::new(ErrorClass::IN_STATUS, text).within(first.scope))
             }
         }
     }

@@ -1,4 +1,5 @@
-//! The calls of dynamic processes (MPI 5.0 chapter 11), as far as they block. What a call means is the crate `dynamic`.
+//! The calls of dynamic processes (MPI 5.0 chapter 11), as far as they block. What a call means is the crate
+//! `dynamic`.
 
 use crate::collective::entrance::root_member;
 use crate::error::{ErrorClass, Failure, Result};
@@ -11,11 +12,12 @@ use objects::Objects;
 use objects::group::Group;
 use std::rc::Rc;
 
-/// How one side of an intercommunicator asks for the other with what its root gives: the handle of its request.
+/// The function by which one side of an intercommunicator asks for the other with what its root gives: the
+/// handle of its request.
 type Asks<T> = fn(&mut Dynamic, &mut Messages, &mut Objects, &T, Members) -> Result<usize>;
 
 impl Mpi {
-    /// What a call goes through, while nothing else has the world.
+    /// Returns what a call goes through, while nothing else has the world.
     fn dynamic<T>(&self, call: impl FnOnce(&mut Dynamic, &mut Messages, &mut Objects) -> T) -> T {
         let World { objects, messages, chapters, .. } = &mut *self.world();
         call(&mut chapters.dynamic, messages, objects)
@@ -23,7 +25,7 @@ impl Mpi {
 
     /// Waits for an answer.
     fn reply(&self, request: usize) -> Result<Reply> {
-        if self.world().messages.faults.is_some() {
+        if self.world().messages.can_fail() {
             self.look_around();
         }
         self.wait(request)?;
@@ -76,11 +78,21 @@ impl Mpi {
     /// `MPI_Comm_accept`: the new handle. `port` is asked for at the root alone.
     ///
     /// # Errors
-    /// At all members: `MPI_ERR_PORT`; `MPI_ERR_COMM` for an intercommunicator, or if both sides have a rank in common; `MPI_ERR_ROOT`.
-    pub fn comm_accept(&self, comm: usize, root: i32, port: impl FnOnce() -> Result<String>) -> Result<usize> {
-        self.meet_other_side(comm, root, "MPI_Comm_accept", port, |dynamic, messages, objects, port, members| {
-            dynamic.accept(messages, objects, port, members)
-        })
+    /// At all members: `MPI_ERR_PORT`; `MPI_ERR_COMM` for an intercommunicator, or if both sides have a rank
+    /// in common; `MPI_ERR_ROOT`.
+    pub fn comm_accept(
+        &self,
+        comm: usize,
+        root: i32,
+        port: impl FnOnce() -> Result<String>,
+    ) -> Result<usize> {
+        self.meet_other_side(
+            comm,
+            root,
+            "MPI_Comm_accept",
+            port,
+            |dynamic, messages, objects, port, members| dynamic.accept(messages, objects, port, members),
+        )
         .map(|(handle, _)| handle)
     }
 
@@ -88,10 +100,19 @@ impl Mpi {
     ///
     /// # Errors
     /// As [`Mpi::comm_accept`].
-    pub fn comm_connect(&self, comm: usize, root: i32, port: impl FnOnce() -> Result<String>) -> Result<usize> {
-        self.meet_other_side(comm, root, "MPI_Comm_connect", port, |dynamic, messages, objects, port, members| {
-            dynamic.connect(messages, objects, port, members)
-        })
+    pub fn comm_connect(
+        &self,
+        comm: usize,
+        root: i32,
+        port: impl FnOnce() -> Result<String>,
+    ) -> Result<usize> {
+        self.meet_other_side(
+            comm,
+            root,
+            "MPI_Comm_connect",
+            port,
+            |dynamic, messages, objects, port, members| dynamic.connect(messages, objects, port, members),
+        )
         .map(|(handle, _)| handle)
     }
 
@@ -110,22 +131,31 @@ impl Mpi {
         .map(|(handle, _)| handle)
     }
 
-    /// `MPI_Comm_spawn` and `MPI_Comm_spawn_multiple`: the new handle, and at the root how many of each command were started. `commands` is asked for at the root alone.
+    /// `MPI_Comm_spawn` and `MPI_Comm_spawn_multiple`: the new handle, and at the root how many of each
+    /// command were started. `commands` is asked for at the root alone.
     ///
     /// # Errors
-    /// At all members: `MPI_ERR_SPAWN`, and what `commands` fails with; `MPI_ERR_COMM` for an intercommunicator; `MPI_ERR_ROOT`.
+    /// At all members: `MPI_ERR_SPAWN`, and what `commands` fails with; `MPI_ERR_COMM` for an
+    /// intercommunicator; `MPI_ERR_ROOT`.
     pub fn comm_spawn(
         &self,
         comm: usize,
         root: i32,
         commands: impl FnOnce() -> Result<Vec<Command>>,
     ) -> Result<(usize, Option<Rc<[u32]>>)> {
-        self.meet_other_side(comm, root, "MPI_Comm_spawn", commands, |dynamic, messages, objects, commands, members| {
-            Ok(dynamic.spawn(messages, objects, commands, members))
-        })
+        self.meet_other_side(
+            comm,
+            root,
+            "MPI_Comm_spawn",
+            commands,
+            |dynamic, messages, objects, commands, members| {
+                Ok(dynamic.spawn(messages, objects, commands, members))
+            },
+        )
     }
 
-    /// The root of a communicator meets that of another one, then all members make their half of the intercommunicator.
+    /// The root of a communicator meets that of another one, then all members make their half of the
+    /// intercommunicator.
     // What the root fails with goes to all: the others wait for it and cannot know.
     fn meet_other_side<T>(
         &self,
@@ -140,15 +170,16 @@ impl Mpi {
         let members = {
             let World { objects, messages, .. } = &*self.world();
             let index = objects.comms.index(comm)?;
-            let (me, communicator) = (messages.current, objects.comms.at(index));
+            let (me, communicator) = (messages.me(), objects.comms.at(index));
             let group = if communicator.is_self { Group::of_one(me) } else { communicator.group.clone() };
             let is_root = root_member(objects, index, root)? == Some(communicator.rank(me));
             is_root.then_some(Members { group, context: communicator.context })
         };
         let met: Option<Met> = members.map(|members| {
             let given = given();
-            let asked =
-                given.and_then(|given| self.dynamic(|dynamic, messages, objects| asks(dynamic, messages, objects, &given, members)));
+            let asked = given.and_then(|given| {
+                self.dynamic(|dynamic, messages, objects| asks(dynamic, messages, objects, &given, members))
+            });
             let met = asked.and_then(|request| match self.reply(request)? {
                 Reply::Met(Side { group, context }) => Ok((group, context)),
                 Reply::Spawned(Side { group, context }, counts) => {

@@ -1,5 +1,6 @@
-//! The calls for failures of ranks: those that ULFM adds to MPI (Bland et al., "Post-failure recovery of MPI communication capability", 2013), as MPICH and Open MPI name
-//! them. What is agreed on is the crate `failure`.
+//! The calls for failures of ranks: those that ULFM adds to MPI (Bland et al., "Post-failure recovery of MPI
+//! communication capability", 2013), as MPICH and Open MPI name them. What is agreed on is the crate
+//! `failure`.
 
 use crate::Objects;
 use crate::error::{ErrorClass, Failure, Result};
@@ -18,12 +19,12 @@ impl World {
     /// # Errors
     /// `MPI_ERR_UNSUPPORTED_OPERATION` where they cannot be.
     fn have_faults(&mut self) -> Result<&mut Faults> {
-        if self.messages.by_time() {
+        if self.messages.fabric().is_shared() {
             let text = "what it does is not told on a packet network: choose an analytic machine";
             return Err(Failure::new(ErrorClass::UNSUPPORTED_OPERATION, text));
         }
         // One process cannot begin to reckon with failures in the middle of a run while others do not.
-        if self.messages.remote.is_some() && !self.run.tolerant {
+        if self.messages.peers().exist() && !self.run.tolerant {
             let text = "other native processes would not hear of it: start with -xsim-ft, or without mpirun";
             return Err(Failure::new(ErrorClass::UNSUPPORTED_OPERATION, text));
         }
@@ -33,13 +34,15 @@ impl World {
     /// The members of a communicator, its peers behind them if it has any, and its context.
     fn everybody(&self, comm: usize) -> Result<(Vec<Rc<Group>>, u32)> {
         let communicator = self.objects.comms.get(comm)?;
-        let members = if communicator.is_self { Group::of_one(self.messages.current) } else { communicator.group.clone() };
+        let members =
+            if communicator.is_self { Group::of_one(self.messages.me()) } else { communicator.group.clone() };
         Ok((std::iter::once(members).chain(communicator.remote.clone()).collect(), communicator.context))
     }
 }
 
 impl Mpi {
-    /// Whether the mounted rank may enter a collective call on this communicator: not if it is known that it cannot come to an end.
+    /// Checks that the mounted rank may enter a collective call on this communicator: not if it is known that
+    /// it cannot come to an end.
     ///
     /// # Errors
     /// `MPIX_ERR_PROC_FAILED`, `MPIX_ERR_REVOKED`.
@@ -48,7 +51,7 @@ impl Mpi {
         self.look_up();
         let World { objects, messages, .. } = &*self.world();
         let Ok(index) = objects.comms.index(comm) else { return Ok(()) };
-        let me = messages.current;
+        let me = messages.me();
         if let Some(fault) = messages.fault_of_collective(objects, me, index) {
             return Err(fault.failure().after_entry());
         }
@@ -62,23 +65,24 @@ impl Mpi {
     pub(crate) fn may_meet(&self, comm_of: impl FnOnce(&Objects) -> Option<usize>) -> Result {
         let comm = {
             let world = self.world();
-            world.messages.faults.as_ref().and_then(|_| comm_of(&world.objects))
+            world.messages.faults().and_then(|_| comm_of(&world.objects))
         };
         // What is no such object is found by the call itself.
         comm.map_or(Ok(()), |comm| self.may_enter(comm))
     }
 
-    /// The mounted rank looks at who has failed once nothing can come before its clock: it waits among ranks of which some may be known to have.
+    /// The mounted rank looks at who has failed once nothing can come before its clock: it waits among ranks
+    /// of which some may be known to have.
     #[cold]
     pub(crate) fn look_around(&self) {
         let mut world = self.world();
-        let (me, clock) = (world.messages.current, world.messages.clock(world.messages.current));
+        let (me, clock) = (world.messages.me(), world.messages.clock(world.messages.me()));
         world.messages.alarm(me, clock);
     }
 
     /// Waits until nothing can come before the mounted rank's clock: it asks what has happened.
     fn await_now(&self) {
-        if self.world().messages.faults.is_some() {
+        if self.world().messages.can_fail() {
             self.ask(Question::Instant);
             self.learn();
         }
@@ -92,8 +96,8 @@ impl Mpi {
 
     fn learn(&self) {
         let World { messages, .. } = &mut *self.world();
-        let (me, clock) = (messages.current, messages.clock(messages.current));
-        if let Some(faults) = &mut messages.faults {
+        let (me, clock) = (messages.me(), messages.clock(messages.me()));
+        if let Some(faults) = messages.faults_mut() {
             faults.learn(me, clock);
         }
     }
@@ -103,7 +107,7 @@ impl Mpi {
     pub fn catch_up(&self) {
         let behind = {
             let world = self.world();
-            world.messages.faults.as_ref().is_some_and(|faults| faults.is_behind(world.messages.current))
+            world.messages.faults().is_some_and(|faults| faults.is_behind(world.messages.me()))
         };
         if behind {
             self.look_up();
@@ -115,7 +119,8 @@ impl Mpi {
     /// A message without payload goes down a binomial tree of the members, from the rank that revokes.
     ///
     /// # Errors
-    /// `MPI_ERR_COMM`; `MPI_ERR_UNSUPPORTED_OPERATION` on packet networks, and on several processes without `-xsim-ft`.
+    /// `MPI_ERR_COMM`; `MPI_ERR_UNSUPPORTED_OPERATION` on packet networks, and on several processes without
+    /// `-xsim-ft`.
     pub fn comm_revoke(&self, comm: usize) -> Result {
         let (groups, context) = self.world().everybody(comm)?;
         self.world().have_faults()?;
@@ -123,19 +128,27 @@ impl Mpi {
         let world = &mut *self.world();
         let messages = &mut world.messages;
         messages.flush_batch();
-        let (me, clock) = (messages.current, messages.clock(messages.current));
-        if messages.faults.as_ref().is_some_and(|faults| faults.is_revoked(me, context)) {
+        let (me, clock) = (messages.me(), messages.clock(messages.me()));
+        if messages.faults().is_some_and(|faults| faults.is_revoked(me, context)) {
             return Ok(());
         }
-        let all: Vec<u32> = groups.iter().flat_map(|group| (0..group.size()).map(|member| group.world_rank(member))).collect();
+        let all: Vec<u32> = groups
+            .iter()
+            .flat_map(|group| (0..group.size()).map(|member| group.world_rank(member)))
+            .collect();
         let from = all.iter().position(|&rank| rank == me).unwrap_or(0);
         // Told now, and not by an alarm: what the rank does next is on a revoked communicator.
         let mut told = vec![clock; all.len()];
         for relative in 1..all.len() {
-            let (child, parent) = ((from + relative) % all.len(), (from + (relative & (relative - 1))) % all.len());
-            let way = messages.wire.way(all[parent], all[child], 0).max(messages.lookahead(false));
+            let (child, parent) =
+                ((from + relative) % all.len(), (from + (relative & (relative - 1))) % all.len());
+            let way = messages
+                .fabric()
+                .wire()
+                .way(all[parent], all[child], 0)
+                .max(messages.fabric().lookahead(false));
             told[relative] = told[relative & (relative - 1)] + way;
-            messages.profile.message(0);
+            messages.ranks_mut().profile_mut().message(0);
             messages.revoke(all[child], context, told[relative]);
         }
         messages.revoke(me, context, clock);
@@ -152,23 +165,27 @@ impl Mpi {
         let context = self.world().objects.comms.get(comm)?.context;
         self.await_now();
         let mut world = self.world();
-        let me = world.messages.current;
-        let revoked = world.messages.faults.as_ref().is_some_and(|faults| faults.is_revoked(me, context));
+        let me = world.messages.me();
+        let revoked = world.messages.faults().is_some_and(|faults| faults.is_revoked(me, context));
         if !revoked {
-            world.messages.failed_poll();
+            world.messages.ranks_mut().fail_poll();
         }
         Ok(revoked)
     }
 
-    /// The members of a communicator that have failed, in the order in which they did: those of which the mounted rank knows by now, with their places among all
-    /// that have failed.
+    /// The members of a communicator that have failed, in the order in which they did: those of which the
+    /// mounted rank knows by now, with their places among all that have failed.
     fn known_failed(&self, comm: usize) -> Result<(Vec<(u32, u32)>, u32)> {
         self.world().objects.comms.get(comm)?;
         self.await_now();
         let world = self.world();
         let (groups, context) = world.everybody(comm)?;
-        let clock = world.messages.clock(world.messages.current);
-        let known = world.messages.faults.iter().flat_map(|faults| groups.iter().flat_map(|group| faults.known_in(group, clock)));
+        let clock = world.messages.clock(world.messages.me());
+        let known = world
+            .messages
+            .faults()
+            .into_iter()
+            .flat_map(|faults| groups.iter().flat_map(|group| faults.known_in(group, clock)));
         let mut failed: Vec<(u32, u32)> = known.map(|(place, failed)| (place, failed.rank)).collect();
         failed.sort_unstable();
         Ok((failed, context))
@@ -181,19 +198,20 @@ impl Mpi {
     pub fn comm_get_failed(&self, comm: usize) -> Result<Rc<Group>> {
         let (failed, _) = self.known_failed(comm)?;
         // Who asks over and over waits for a failure: time must pass.
-        self.world().messages.failed_poll();
+        self.world().messages.ranks_mut().fail_poll();
         Ok(Group::from_ranks(failed.into_iter().map(|(_, rank)| rank).collect()))
     }
 
-    /// `MPIX_Comm_ack_failed`: acknowledges the first so many (at most) of those that [`Mpi::comm_get_failed`] gives; how many are then.
+    /// `MPIX_Comm_ack_failed`: acknowledges the first so many (at most) of those that
+    /// [`Mpi::comm_get_failed`] gives; how many are then.
     ///
     /// # Errors
     /// `MPI_ERR_COMM`.
     pub fn comm_ack_failed(&self, comm: usize, count: u32) -> Result<u32> {
         let (failed, context) = self.known_failed(comm)?;
         let mut world = self.world();
-        let me = world.messages.current;
-        let Some(faults) = &mut world.messages.faults else { return Ok(0) };
+        let me = world.messages.me();
+        let Some(faults) = world.messages.faults_mut() else { return Ok(0) };
         if let Some((place, _)) = failed.get(failed.len().min(count as usize).wrapping_sub(1)) {
             faults.acknowledge(me, context, place + 1);
         }
@@ -209,11 +227,15 @@ impl Mpi {
     pub fn comm_failure_get_acked(&self, comm: usize) -> Result<Rc<Group>> {
         let (failed, context) = self.known_failed(comm)?;
         let world = self.world();
-        let acknowledged = world.messages.faults.as_ref().map_or(0, |faults| faults.acknowledged(world.messages.current, context));
-        Ok(Group::from_ranks(failed.into_iter().filter(|(place, _)| *place < acknowledged).map(|(_, rank)| rank).collect()))
+        let acknowledged =
+            world.messages.faults().map_or(0, |faults| faults.acknowledged(world.messages.me(), context));
+        Ok(Group::from_ranks(
+            failed.into_iter().filter(|(place, _)| *place < acknowledged).map(|(_, rank)| rank).collect(),
+        ))
     }
 
-    /// `MPIX_Comm_iagree`, of which `MPIX_Comm_agree` is the first half: the request. The flag that is agreed on goes to `target` when it completes.
+    /// `MPIX_Comm_iagree`, of which `MPIX_Comm_agree` is the first half: the request. The flag that is agreed
+    /// on goes to `target` when it completes.
     ///
     /// # Errors
     /// `MPI_ERR_COMM`; `MPI_ERR_UNSUPPORTED_OPERATION` as [`Mpi::comm_revoke`].
@@ -224,13 +246,15 @@ impl Mpi {
     /// `MPIX_Comm_agree`: the flag goes to `target`, whatever the outcome.
     ///
     /// # Errors
-    /// As [`Mpi::comm_iagree`]; `MPIX_ERR_PROC_FAILED` if a member has failed and not all have acknowledged that.
+    /// As [`Mpi::comm_iagree`]; `MPIX_ERR_PROC_FAILED` if a member has failed and not all have acknowledged
+    /// that.
     pub fn comm_agree(&self, comm: usize, flag: i32, target: Addr) -> Result {
         let request = self.comm_iagree(comm, flag, target)?;
         self.await_agreement(request)
     }
 
-    /// `MPIX_Comm_shrink`: the handle of a communicator of those that have not failed; of an intercommunicator none if nobody is left of a side.
+    /// `MPIX_Comm_shrink`: the handle of a communicator of those that have not failed; of an
+    /// intercommunicator none if nobody is left of a side.
     ///
     /// # Errors
     /// As [`Mpi::comm_iagree`].
@@ -241,7 +265,8 @@ impl Mpi {
     }
 
     /// Waits for an agreement of the mounted rank, which nothing but its outcome ends.
-    // So its rank may run ahead of what others are told meanwhile, as it does when it computes: no decision is needed of each member.
+    // So its rank may run ahead of what others are told meanwhile, as it does when it computes: no decision
+    // is needed of each member.
     fn await_agreement(&self, request: usize) -> Result {
         let waits = self.world().messages.await_one(request)?;
         if waits {
@@ -275,7 +300,7 @@ impl Mpi {
             {
                 let mut world = self.world();
                 world.messages.flush_batch();
-                let me = world.messages.current;
+                let me = world.messages.me();
                 world.messages.mark_dirty(me);
             }
             self.block();

@@ -1,4 +1,5 @@
-//! The calls of files (MPI 5.0 chapter 14), as begin and end: what blocks. What a call means is the crate `file`.
+//! The calls of files (MPI 5.0 chapter 14), as begin and end: what blocks. What a call means is the crate
+//! `file`.
 
 mod make;
 
@@ -14,10 +15,12 @@ use objects::abi::MPI_DISPLACEMENT_CURRENT;
 use objects::error::{ErrorClass, Failure, Result};
 use std::rc::Rc;
 
-/// Bytes that each member contributes to the agreement on a file: the context of its communicator, and the access mode.
+/// Bytes that each member contributes to the agreement on a file: the context of its communicator, and the
+/// access mode.
 const FILE_BYTES: u64 = 16;
 
-/// What the word between the halves of a call has that waits for a short write and not for a request, whose handle has not so many bits.
+/// The bit of the word between the halves of a call that waits for a short write and not for a request, whose
+/// handle has not so many bits.
 pub(crate) const SHORT_WRITE: u64 = 1 << 63;
 
 /// Where an access goes.
@@ -42,14 +45,14 @@ pub struct Access {
     pub direction: Direction,
     /// Where it goes.
     pub pointer: Pointer,
-    /// Whether all members call.
+    /// `true` if all members call.
     pub collective: bool,
     /// The program's memory.
     pub buffer: Buffer,
 }
 
 impl Mpi {
-    /// What a call of files goes through, while nothing else has the world.
+    /// Returns what a call of files goes through, while nothing else has the world.
     #[inline(always)]
     pub fn files<T>(&self, call: impl FnOnce(&mut Files, &mut Messages, &Objects) -> T) -> T {
         let World { objects, messages, chapters, .. } = &mut *self.world();
@@ -59,16 +62,20 @@ impl Mpi {
     /// `MPI_File_open`: the handle.
     ///
     /// # Errors
-    /// `MPI_ERR_COMM`, `MPI_ERR_AMODE`, `MPI_ERR_NOT_SAME` for modes that differ, and what the host says to the first member.
+    /// `MPI_ERR_COMM`, `MPI_ERR_AMODE`, `MPI_ERR_NOT_SAME` for modes that differ, and what the host says to
+    /// the first member.
     pub fn open_file(&self, comm: usize, name: &str, amode: i32) -> Result<usize> {
         self.may_meet(|_| Some(comm))?;
         let first = {
             let world = self.world();
             let communicator = world.objects.comms.get(comm)?;
             if communicator.is_inter() {
-                return Err(Failure::new(ErrorClass::COMM, "a file is opened on an intracommunicator, and this is an intercommunicator"));
+                return Err(Failure::new(
+                    ErrorClass::COMM,
+                    "a file is opened on an intracommunicator, and this is an intercommunicator",
+                ));
             }
-            communicator.is_self || communicator.rank(world.messages.current) == 0
+            communicator.is_self || communicator.rank(world.messages.me()) == 0
         };
         let opened: Opened = if first {
             file::create(name, amode).map(Box::from).map_err(|failure| (failure.class.0, failure.text.into()))
@@ -76,12 +83,19 @@ impl Mpi {
             Ok("".into())
         };
         // What is done to a file is told to others without its home's doing.
-        self.world().messages.handshakes = true;
-        let (_, handle) = self.agree(comm, FILE_BYTES, Contribution::File(amode, Rc::new(opened)), make::open, Mode::Blocking)?;
+        self.world().messages.fabric_mut().expect_handshakes();
+        let (_, handle) = self.agree(
+            comm,
+            FILE_BYTES,
+            Contribution::File(amode, Rc::new(opened)),
+            make::open,
+            Mode::Blocking,
+        )?;
         self.files(|files, messages, objects| files.opened(messages, objects, handle)).map(|()| handle)
     }
 
-    /// Whether the mounted rank may wait for the other members of a file: not if it is known that one has failed.
+    /// Checks that the mounted rank may wait for the other members of a file: not if one is known to have
+    /// failed.
     ///
     /// # Errors
     /// `MPIX_ERR_PROC_FAILED`.
@@ -89,17 +103,21 @@ impl Mpi {
         self.may_meet(|objects| Some(objects.files.get(&objects.comms, handle).ok()?.comm))
     }
 
-    /// `MPI_File_close`, which waits for all members unless it is known that one has failed: then the file is given back, in whatever state.
+    /// `MPI_File_close`, which waits for all members unless it is known that one has failed: then the file is
+    /// given back, in whatever state.
     ///
     /// # Errors
-    /// `MPI_ERR_FILE`, `MPI_ERR_OTHER`; what the host says of deleting the file, if it is to be; `MPIX_ERR_PROC_FAILED`, with the file given back.
+    /// `MPI_ERR_FILE`, `MPI_ERR_OTHER`; what the host says of deleting the file, if it is to be;
+    /// `MPIX_ERR_PROC_FAILED`, with the file given back.
     pub fn close_file(&self, handle: usize) -> Result {
         if let Err(failure) = self.may_meet_members(handle) {
             return self.abandon_file(handle, failure);
         }
         let comm = self.files(|files, messages, objects| files.may_close(messages, objects, handle))?;
         match self.barrier(comm, Mode::Blocking) {
-            Err(failure) if failure.class == ErrorClass::PROC_FAILED => return self.abandon_file(handle, failure),
+            Err(failure) if failure.class == ErrorClass::PROC_FAILED => {
+                return self.abandon_file(handle, failure);
+            }
             met => met?,
         };
         let world = &mut *self.world();
@@ -107,7 +125,7 @@ impl Mpi {
         let index = objects.files.index(&objects.comms, handle)?;
         let context = objects.comms.get(comm)?.context;
         let deleted = chapters.files.give_back(messages, objects, index);
-        objects.files.forget(messages.current, handle);
+        objects.files.forget(messages.me(), handle);
         if objects.comms.release(comm)? {
             objects.files.remove(index, context);
             chapters.files.forget(index);
@@ -116,13 +134,14 @@ impl Mpi {
         deleted
     }
 
-    /// The mounted rank gives a file back of which a member has failed. It is not deleted, whatever its mode: others may not know yet.
+    /// The mounted rank gives a file back of which a member has failed. It is not deleted, whatever its mode:
+    /// others may not know yet.
     fn abandon_file(&self, handle: usize, failure: Box<Failure>) -> Result {
         let World { objects, messages, chapters, .. } = &mut *self.world();
         let index = objects.files.index(&objects.comms, handle)?;
         let comm = objects.files.at(index).comm;
         chapters.files.abandon(messages, objects, index);
-        objects.files.forget(messages.current, handle);
+        objects.files.forget(messages.me(), handle);
         objects.comms.release(comm)?;
         Err(failure)
     }
@@ -130,8 +149,13 @@ impl Mpi {
     /// All members meet, each with its part, which may fail before: what the meeting answers.
     ///
     /// # Errors
-    /// What `part` fails with, which the others learn of; what the meeting fails with; `MPIX_ERR_PROC_FAILED`.
-    pub fn meet(&self, handle: usize, part: impl FnOnce(&mut Files, &mut Messages, &Objects, u32) -> Result<Meet>) -> Result<u64> {
+    /// What `part` fails with, which the others learn of; what the meeting fails with;
+    /// `MPIX_ERR_PROC_FAILED`.
+    pub fn meet(
+        &self,
+        handle: usize,
+        part: impl FnOnce(&mut Files, &mut Messages, &Objects, u32) -> Result<Meet>,
+    ) -> Result<u64> {
         self.may_meet_members(handle)?;
         let met = self.files(|files, messages, objects| {
             let file = objects.files.index(&objects.comms, handle)?;
@@ -146,7 +170,7 @@ impl Mpi {
         self.answer_of(met)
     }
 
-    /// What is known at once, or what the request for it answers.
+    /// Returns what is known at once, or what the request for it answers.
     fn answer_of(&self, met: std::result::Result<u64, usize>) -> Result<u64> {
         match met {
             Ok(answer) => Ok(answer),
@@ -178,21 +202,29 @@ impl Mpi {
         Ok(())
     }
 
-    /// Asks the program how long predefined datatypes in these are in the file, if its representation converts.
+    /// Asks the program how long predefined datatypes in these are in the file, if its representation
+    /// converts.
     ///
     /// # Errors
     /// `MPI_ERR_CONVERSION`.
-    pub fn ask_extents(&self, conversion: Option<Rc<Conversion>>, datatypes: &[usize]) -> Result<Option<Rc<Conversion>>> {
+    pub fn ask_extents(
+        &self,
+        conversion: Option<Rc<Conversion>>,
+        datatypes: &[usize],
+    ) -> Result<Option<Rc<Conversion>>> {
         if let Some(conversion) = &conversion {
-            let unknown = self.files(|_, messages, objects| Files::unknown(messages, objects, conversion, datatypes));
+            let unknown =
+                self.files(|_, messages, objects| Files::unknown(messages, objects, conversion, datatypes));
             conversion.ask(&unknown)?;
         }
         Ok(conversion)
     }
 
-    /// What the program has to do for an access before it begins: none, unless its representation converts.
+    /// Returns what the program has to do for an access before it begins: none, unless its representation
+    /// converts.
     fn conversion(&self, access: &Access) -> Result<Option<Rc<Conversion>>> {
-        let conversion = self.files(|files, messages, objects| files.conversion_of(messages, objects, access.file))?;
+        let conversion =
+            self.files(|files, messages, objects| files.conversion_of(messages, objects, access.file))?;
         self.ask_extents(conversion, &[access.buffer.2])
     }
 
@@ -228,7 +260,8 @@ impl Mpi {
     /// As `Files::prepare` and `Files::start`; `MPIX_ERR_PROC_FAILED` of a collective access.
     pub fn start_access(&self, access: Access) -> Result<Started> {
         let by_shared = matches!(access.pointer, Pointer::Shared | Pointer::Ordered);
-        let asked = Asked { file: access.file, direction: access.direction, buffer: access.buffer, by_shared };
+        let asked =
+            Asked { file: access.file, direction: access.direction, buffer: access.buffer, by_shared };
         let together = access.collective || access.pointer == Pointer::Ordered;
         if together {
             self.may_meet_members(access.file)?;
@@ -236,7 +269,8 @@ impl Mpi {
         let conversion = self.conversion(&access);
         let encode = |prepared: &mut Transfer| -> Result {
             if let (Ok(Some(conversion)), Direction::Write) = (&conversion, access.direction) {
-                prepared.convert(conversion.encode((access.buffer.0.0, access.buffer.2), prepared.elements())?);
+                prepared
+                    .convert(conversion.encode((access.buffer.0.0, access.buffer.2), prepared.elements())?);
             }
             Ok(())
         };
@@ -246,7 +280,9 @@ impl Mpi {
                 Pointer::At(offset) if offset < 0 => {
                     Err(Failure::new(ErrorClass::ARG, format!("offset {offset} is negative: use 0 or more")))
                 }
-                _ if together => files.is_not_split(messages, objects, access.file).and_then(|()| files.prepare(messages, objects, asked)),
+                _ if together => files
+                    .is_not_split(messages, objects, access.file)
+                    .and_then(|()| files.prepare(messages, objects, asked)),
                 _ => files.prepare(messages, objects, asked),
             };
             if together && prepared.is_err() {
@@ -264,13 +300,16 @@ impl Mpi {
             Pointer::At(offset) => offset as u64,
             Pointer::Individual => self.files(|files, messages, _| files.advance(messages, &prepared)),
             Pointer::Shared => {
-                let asked =
-                    self.files(|files, messages, objects| files.advance_shared(messages, objects, prepared.file(), prepared.etypes()));
+                let asked = self.files(|files, messages, objects| {
+                    files.advance_shared(messages, objects, prepared.file(), prepared.etypes())
+                });
                 self.answer_of(asked)?
             }
             Pointer::Ordered => self.meet(access.file, |_, _, _, _| Ok(Meet::Ordered(prepared.etypes())))?,
         };
-        self.files(|files, messages, objects| files.start(messages, objects, prepared, offset, access.collective))
+        self.files(|files, messages, objects| {
+            files.start(messages, objects, prepared, offset, access.collective)
+        })
     }
 
     /// The first half of a blocking access: its status, or the request to wait for.
@@ -293,7 +332,7 @@ impl Mpi {
         Ok(self.end_wait(word as usize)?.0)
     }
 
-    /// What an access that has begun needs to be over: nothing, or that its request is waited for.
+    /// Returns what an access that has begun needs to be over: nothing, or that its request is waited for.
     ///
     /// # Errors
     /// What it failed with.

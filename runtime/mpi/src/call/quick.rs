@@ -1,6 +1,7 @@
-//! Calls that are mostly over at once, within the look at the world that charges their entry: nothing is done and `None` answered if there is more to do than
-//! with a plain message or a short access to a window or a file, which the ways of [`crate::call::send`],
-//! [`crate::call::receive`], [`crate::call::rma`] and [`crate::call::file`] then see to.
+//! Calls that are mostly over at once, within the look at the world that charges their entry: nothing is done
+//! and `None` answered if there is more to do than with a plain message or a short access to a window or a
+//! file, which the ways of [`crate::call::send`], [`crate::call::receive`], [`crate::call::rma`] and
+//! [`crate::call::file`] then see to.
 
 use crate::batch::Batching;
 use crate::call::file::SHORT_WRITE;
@@ -17,14 +18,18 @@ impl World {
         if !(0..MANY).contains(&buffer.1) || self.messages.lets_others_run() {
             return None;
         }
-        let batching = Batching::of_send(self.messages.again);
+        // A sender that waits for a receive blocks.
+        if !self.messages.sends_plainly() && self.messages.checks_sends() {
+            return None;
+        }
+        let batching = Batching::of_send(self.messages.ranks().is_same_call_again());
         self.start_quickly(buffer, to, batching).map(|_| ())
     }
 
     /// `MPI_Isend` of a plain message: the request's handle.
     #[inline(always)]
     pub fn isend_quickly(&mut self, buffer: Buffer, to: Peer) -> Option<usize> {
-        if buffer.1 < 0 || self.messages.crowded {
+        if buffer.1 < 0 || self.messages.peers().are_crowded() {
             return None;
         }
         self.start_quickly(buffer, to, Batching::UntilComplete)
@@ -35,7 +40,16 @@ impl World {
         if self.messages.sends_plainly() {
             return self.messages.send_plain(&self.objects, SendMode::Standard, buffer, to, batching);
         }
-        self.messages.send_noted_quickly(&self.objects, batching, buffer.0, buffer.1, buffer.2, to.0, to.1, to.2)
+        self.messages.send_noted_quickly(
+            &self.objects,
+            batching,
+            buffer.0,
+            buffer.1,
+            buffer.2,
+            to.0,
+            to.1,
+            to.2,
+        )
     }
 
     /// `MPI_Recv` of a plain message: its node, if it is still to come, or [`crate::node::NIL`].
@@ -53,7 +67,15 @@ impl World {
         let node = if self.messages.receives_plainly() {
             self.messages.start_plain_receive(&self.objects, buffer, from, Batching::UntilComplete)
         } else {
-            self.messages.start_noted_receive_quickly(&self.objects, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2)
+            self.messages.start_noted_receive_quickly(
+                &self.objects,
+                buffer.0,
+                buffer.1,
+                buffer.2,
+                from.0,
+                from.1,
+                from.2,
+            )
         };
         node.map(handle::of_node)
     }
@@ -63,7 +85,8 @@ impl World {
     pub fn access_quickly(&mut self, asked: &Asked) -> Option<()> {
         self.chapters.rma.issue_short(&mut self.messages, &self.objects, asked)
     }
-    /// `MPI_File_write_shared` of a few bytes: the word for its second half, [`crate::world::Mpi::end_access`].
+    /// `MPI_File_write_shared` of a few bytes: the word for its second half,
+    /// [`crate::world::Mpi::end_access`].
     #[inline(always)]
     pub fn write_shared_quickly(&mut self, file: usize, buffer: Buffer) -> Option<u64> {
         let index = self.chapters.files.begin_short(&mut self.messages, &self.objects, file, buffer)?;

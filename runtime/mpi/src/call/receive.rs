@@ -9,23 +9,26 @@ use crate::request::Status;
 use crate::world::{Mpi, World};
 
 impl World {
-    /// Ends a receive of the mounted rank, whose status is then [`Mpi::latest_status`], or arranges that the rank is woken: answers its node then.
+    /// Ends a receive of the mounted rank, whose status is then [`Mpi::latest_status`], or arranges that the
+    /// rank is woken: answers its node then.
     #[inline(always)]
     fn complete_or_wait(&mut self, index: u32) -> Result<Option<u32>> {
-        if self.messages.faults.is_none() {
+        if !self.messages.can_fail() {
             return self.messages.complete_or_wait(index);
         }
         if self.begin_wait_in_order(handle::of_node(index))? {
             return Ok(Some(index));
         }
         self.messages.end_pending(index);
-        self.messages.latest = self.messages.finish_receive(index)?;
+        let status = self.messages.finish_receive(index)?;
+        self.messages.requests_mut().set_latest(status);
         Ok(None)
     }
 }
 
 impl Mpi {
-    /// The first half of `MPI_Recv`: what the rank has to wait for, if the message has not come; else its status is [`Mpi::latest_status`].
+    /// The first half of `MPI_Recv`: what the rank has to wait for, if the message has not come; else its
+    /// status is [`Mpi::latest_status`].
     pub fn begin_receive(&self, buffer: Buffer, from: Peer) -> Result<Option<u32>> {
         let expected = {
             let world = &mut *self.world();
@@ -39,12 +42,24 @@ impl Mpi {
 
     /// [`Mpi::begin_receive`] of what is not plain: `World::receive_quickly` was tried.
     #[inline(always)]
-    pub fn begin_any_receive(&self, (buffer, count, datatype): Buffer, (source, tag, comm): Peer) -> Result<Option<u32>> {
+    pub fn begin_any_receive(
+        &self,
+        (buffer, count, datatype): Buffer,
+        (source, tag, comm): Peer,
+    ) -> Result<Option<u32>> {
         let expected = {
             let world = &mut *self.world();
-            if world.messages.faults.is_some() {
-                let index =
-                    world.messages.start_any_receive(&world.objects, Batching::Never, buffer, count, datatype, source, tag, comm)?;
+            if world.messages.can_fail() {
+                let index = world.messages.start_any_receive(
+                    &world.objects,
+                    Batching::Never,
+                    buffer,
+                    count,
+                    datatype,
+                    source,
+                    tag,
+                    comm,
+                )?;
                 return world.complete_or_wait(index);
             }
             world.messages.begin_any_receive(&world.objects, buffer, count, datatype, source, tag, comm)
@@ -56,10 +71,11 @@ impl Mpi {
     #[inline(always)]
     pub fn end_receive(&self, expected: u32) -> Result {
         let mut world = self.world();
-        if world.messages.faults.is_some() {
+        if world.messages.can_fail() {
             world.messages.end_pending(expected);
         }
-        world.messages.latest = world.messages.finish_receive(expected)?;
+        let status = world.messages.finish_receive(expected)?;
+        world.messages.requests_mut().set_latest(status);
         Ok(())
     }
 
@@ -77,27 +93,44 @@ impl Mpi {
     /// The status of the receive that has just ended.
     #[inline]
     pub fn latest_status(&self) -> Status {
-        self.world().messages.latest
+        self.world().messages.requests().latest()
     }
 
     // Always, as for `Mpi::block`.
     #[inline(always)]
-    pub(crate) fn complete_receive<'a>(&'a self, mut world: std::cell::RefMut<'a, World>, index: u32) -> Result<Status> {
+    pub(crate) fn complete_receive<'a>(
+        &'a self,
+        mut world: std::cell::RefMut<'a, World>,
+        index: u32,
+    ) -> Result<Status> {
         if world.complete_or_wait(index)?.is_some() {
             drop(world);
             self.block();
             self.end_receive(index)?;
             world = self.world();
         }
-        Ok(world.messages.latest)
+        Ok(world.messages.requests().latest())
     }
 
     /// `MPI_Irecv` of what is not plain: `World::ireceive_quickly` was tried.
     #[inline(always)]
-    pub fn any_ireceive(&self, (buffer, count, datatype): Buffer, (source, tag, comm): Peer) -> Result<usize> {
+    pub fn any_ireceive(
+        &self,
+        (buffer, count, datatype): Buffer,
+        (source, tag, comm): Peer,
+    ) -> Result<usize> {
         Ok(handle::of_node({
             let world = &mut *self.world();
-            world.messages.start_any_receive(&world.objects, Batching::UntilComplete, buffer, count, datatype, source, tag, comm)
+            world.messages.start_any_receive(
+                &world.objects,
+                Batching::UntilComplete,
+                buffer,
+                count,
+                datatype,
+                source,
+                tag,
+                comm,
+            )
         }?))
     }
 
@@ -109,7 +142,8 @@ impl Mpi {
         }?))
     }
 
-    /// The first half of `MPI_Mrecv`: what [`Mpi::end_receive`] ends; `None` if all is done, and the status is [`Mpi::latest_status`].
+    /// The first half of `MPI_Mrecv`: what [`Mpi::end_receive`] ends; `None` if all is done, and the status
+    /// is [`Mpi::latest_status`].
     pub fn begin_matched_receive(&self, buffer: Buffer, message: usize) -> Result<Option<u32>> {
         let mut guard = self.world();
         let world = &mut *guard;
@@ -125,44 +159,68 @@ impl Mpi {
         }?))
     }
 
-    /// The first half of `MPI_Sendrecv` and, with `replace` (the payload has left the buffer before the receive is posted), of
-    /// `MPI_Sendrecv_replace`: what [`Mpi::end_receive`] ends; `None` if all is done, and the status is [`Mpi::latest_status`].
+    /// The first half of `MPI_Sendrecv` and, with `replace` (the payload has left the buffer before the
+    /// receive is posted), of `MPI_Sendrecv_replace`: what [`Mpi::end_receive`] ends; `None` if all is done,
+    /// and the status is [`Mpi::latest_status`].
     // The receive first, so that a message to the rank itself finds it; the payload first where both share a
     // buffer.
-    pub fn begin_send_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<Option<u32>> {
+    pub fn begin_send_receive(
+        &self,
+        send: Buffer,
+        to: Peer,
+        receive: Buffer,
+        from: Peer,
+        replace: bool,
+    ) -> Result<Option<u32>> {
         let mut guard = self.world();
         let world = &mut *guard;
         let (index, request);
         if replace {
-            request = world.messages.start_send(&world.objects, SendMode::Standard, send, to, Batching::Never)?;
+            request =
+                world.messages.start_send(&world.objects, SendMode::Standard, send, to, Batching::Never)?;
             index = world.messages.start_receive(&world.objects, receive, from, Batching::Never)?;
         } else {
             index = world.messages.start_receive(&world.objects, receive, from, Batching::Never)?;
-            request = world.messages.start_send(&world.objects, SendMode::Standard, send, to, Batching::Never)?;
+            request =
+                world.messages.start_send(&world.objects, SendMode::Standard, send, to, Batching::Never)?;
         }
         if request == REQUEST_SENT {
             return world.complete_or_wait(index);
         }
-        // A sender that waits for its match: the two waits one after the other, since the later of the two ends
-        // the call anyway. Who is told that there is nothing to receive does not wait for the other, either.
+        // A sender that waits for its match: the two waits one after the other, since the later of the two
+        // ends the call anyway. Who is told that there is nothing to receive does not wait for the other,
+        // either.
         let status = match self.complete_receive(guard, index) {
             Ok(status) => status,
             Err(failure) => return self.free_request(request).and(Err(failure)),
         };
         self.wait(request)?;
-        self.world().messages.latest = status;
+        self.world().messages.requests_mut().set_latest(status);
         Ok(None)
     }
 
-    /// `MPI_Isendrecv` and `MPI_Isendrecv_replace` (with `replace`, the payload leaves before the receive is posted).
+    /// `MPI_Isendrecv` and `MPI_Isendrecv_replace` (with `replace`, the payload leaves before the receive is
+    /// posted).
     ///
     /// The send's data is out of its buffer at once, so the receive's request stands for both.
-    pub fn isend_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<usize> {
+    pub fn isend_receive(
+        &self,
+        send: Buffer,
+        to: Peer,
+        receive: Buffer,
+        from: Peer,
+        replace: bool,
+    ) -> Result<usize> {
         let mut guard = self.world();
         let world = &mut *guard;
         if replace {
             world.messages.start_send(&world.objects, SendMode::Ready, send, to, Batching::Never)?;
-            return Ok(handle::of_node(world.messages.start_receive(&world.objects, receive, from, Batching::UntilComplete)?));
+            return Ok(handle::of_node(world.messages.start_receive(
+                &world.objects,
+                receive,
+                from,
+                Batching::UntilComplete,
+            )?));
         }
         let index = world.messages.start_receive(&world.objects, receive, from, Batching::UntilComplete)?;
         world.messages.start_send(&world.objects, SendMode::Ready, send, to, Batching::Never)?;

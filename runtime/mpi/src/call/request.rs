@@ -10,23 +10,28 @@ impl Mpi {
     /// `MPI_Grequest_start`: the handle.
     pub fn generalized(&self, callbacks: Generalized) -> usize {
         let mut world = self.world();
-        let me = world.messages.current;
+        let me = world.messages.me();
         handle::of_cold(world.messages.make_request(me, Body::Generalized(Box::new(callbacks))))
     }
 
-    /// A handle of its own for a send that was complete when it was made, for who tells requests apart ([`handle::REQUEST_SENT`] is
-    /// one for all of them).
+    /// A handle of its own for a send that was complete when it was made, for who tells requests apart
+    /// ([`handle::REQUEST_SENT`] is one for all of them).
     // Some layers above put requests into tables by their handles.
     pub fn distinct_sent(&self) -> usize {
-        self.world().messages.distinct_sent()
+        self.world().messages.requests_mut().distinct_sent()
     }
 
     /// `MPI_Grequest_complete`.
     pub fn complete_generalized(&self, request: usize) -> Result {
         let mut world = self.world();
         match handle::request(request) {
-            RequestRef::Cold(index) if matches!(world.messages.requests.get(index), Some(Request { body: Body::Generalized(_), .. })) => {
-                let now = world.messages.clock(world.messages.current);
+            RequestRef::Cold(index)
+                if matches!(
+                    world.messages.requests().get(index),
+                    Some(Request { body: Body::Generalized(_), .. })
+                ) =>
+            {
+                let now = world.messages.clock(world.messages.me());
                 world.messages.finish_request(index, now);
                 Ok(())
             }
@@ -35,8 +40,8 @@ impl Mpi {
     }
 
     /// `MPI_Request_free`: an active operation goes on, and nobody is told when it completes.
-    // A receive's buffer is still written when its message comes (MPI 5.0 section 3.7.3): the node stays, as an
-    // orphan.
+    // A receive's buffer is still written when its message comes (MPI 5.0 section 3.7.3): the node stays, as
+    // an orphan.
     pub fn free_request(&self, request: usize) -> Result {
         let mut world = self.world();
         match handle::request(request) {
@@ -44,16 +49,20 @@ impl Mpi {
             RequestRef::Sent => Ok(()),
             RequestRef::Node(index) => {
                 world.messages.receive_node(index, request)?;
-                let node = &world.messages.nodes[index];
-                if node.has(flag::OWNED) || node.state == State::Matched {
+                let node = &world.messages.matcher()[index];
+                if node.has(flag::OWNED) {
                     return world.reap(|world| world.messages.finish_receive(index)).map(|_| ());
                 }
-                world.messages.nodes[index].flags |= flag::ORPHAN;
+                world.messages.matcher_mut()[index].flags |= flag::ORPHAN;
+                // Whether its error is known by now is the host's to say: nobody is told of it.
+                if world.messages.matcher()[index].state == State::Matched && !is_pending(&world, index) {
+                    let _ = world.reap(|world| world.messages.finish_receive(index));
+                }
                 Ok(())
             }
             RequestRef::Cold(index) => {
                 world.may_free(index)?;
-                let (active, datatype, chapter) = match world.messages.requests.get_mut(index) {
+                let (active, datatype, chapter) = match world.messages.requests_mut().get_mut(index) {
                     Some(Request { body: Body::Persistent { active, template }, .. }) => {
                         let chapter = match &**template {
                             Template::Chapter { chapter, number, .. } => Some((*chapter, *number)),
@@ -61,13 +70,19 @@ impl Mpi {
                         };
                         (active.take(), template.datatype(), chapter)
                     }
-                    Some(&mut Request { body: Body::Chapter { .. }, done: Some(_), orphan: false, .. }) => {
+                    Some(&mut Request {
+                        body: Body::Chapter { .. }, done: Some(_), orphan: false, ..
+                    }) => {
                         return world.reap(|world| world.finish(request)).map(|_| ());
                     }
                     Some(request) if !request.orphan => {
-                        if let (Body::Generalized(_), Some(_)) | (Body::Synchronous, Some(_)) = (&request.body, request.done) {
-                            world.messages.requests.remove(index);
-                            world.messages.forget_send(index);
+                        if let (Body::Generalized(_), Some(_)) | (Body::Synchronous, Some(_)) =
+                            (&request.body, request.done)
+                        {
+                            world.messages.requests_mut().remove(index);
+                            if let Some(faults) = world.messages.faults_mut() {
+                                faults.forget_send(index);
+                            }
                         } else {
                             request.orphan = true;
                         }
@@ -75,9 +90,9 @@ impl Mpi {
                     }
                     _ => return Err(invalid(request)),
                 };
-                world.messages.requests.remove(index);
+                world.messages.requests_mut().remove(index);
                 if let Some(datatype) = datatype {
-                    let me = world.messages.current;
+                    let me = world.messages.me();
                     let _ = world.objects.types.free(me, datatype);
                 }
                 drop(world);
@@ -96,7 +111,7 @@ impl Mpi {
             return Ok(None);
         }
         let mut world = self.world();
-        let part = world.messages.active_part(requests.get(0));
+        let part = world.messages.requests().active_part(requests.get(0));
         world.deliver_early(part);
         Ok(Some(match handle::request(part) {
             RequestRef::Node(index) => {
@@ -104,10 +119,16 @@ impl Mpi {
                 if node.has(flag::OWNED) {
                     return Ok(Some(Status::EMPTY));
                 }
-                Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: node.state == State::Cancelled }
+                Status {
+                    source: node.source as i32,
+                    tag: node.tag,
+                    error: 0,
+                    bytes: node.bytes,
+                    cancelled: node.state == State::Cancelled,
+                }
             }
             RequestRef::Cold(index) => {
-                let query = match world.messages.requests.get(index).map(|request| &request.body) {
+                let query = match world.messages.requests().get(index).map(|request| &request.body) {
                     Some(Body::Generalized(callbacks)) => Some(callbacks.query.clone()),
                     _ => None,
                 };
@@ -123,12 +144,19 @@ impl Mpi {
     }
 }
 
+/// Returns `true` for a receive that goes on once its rank acknowledges a failure.
+fn is_pending(world: &World, receive: u32) -> bool {
+    world.messages.faults().is_some_and(|faults| faults.is_pending(receive))
+}
+
 impl World {
     /// Whether the chapter of a persistent request lets it go now.
     fn may_free(&mut self, request: u32) -> Result {
-        match self.messages.requests.get(request).map(|request| &request.body) {
+        match self.messages.requests().get(request).map(|request| &request.body) {
             Some(Body::Persistent { template, .. }) => match &**template {
-                &Template::Chapter { chapter, number, .. } => self.chapters.of(chapter).may_free(&self.messages, number),
+                &Template::Chapter { chapter, number, .. } => {
+                    self.chapters.of(chapter).may_free(&self.messages, number)
+                }
                 Template::Send { .. } | Template::Receive { .. } => Ok(()),
             },
             _ => Ok(()),
@@ -141,15 +169,17 @@ impl World {
     pub(crate) fn deliver_early(&mut self, handle: usize) {
         match handle::request(handle) {
             RequestRef::Node(index) => {
-                let node = self.messages.nodes[index];
+                let node = self.messages.matcher()[index];
                 if node.state == State::Matched && node.flags & (flag::INLINE | flag::POOLED) != 0 {
-                    let view = self.messages.receive_view(&node);
-                    self.messages.unload(&node, &view);
-                    self.messages.nodes[index].flags &= !(flag::INLINE | flag::POOLED);
+                    let view = self.messages.payloads().receive_view(&node);
+                    self.messages.payloads_mut().unload(&node, &view);
+                    self.messages.matcher_mut()[index].flags &= !(flag::INLINE | flag::POOLED);
                 }
             }
             RequestRef::Cold(index) => {
-                if let Some(&Request { body: Body::Chapter { chapter, token }, .. }) = self.messages.requests.get(index) {
+                if let Some(&Request { body: Body::Chapter { chapter, token }, .. }) =
+                    self.messages.requests().get(index)
+                {
                     self.chapters.of(chapter).deliver(&self.objects, token);
                 }
             }

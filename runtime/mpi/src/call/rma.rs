@@ -1,4 +1,5 @@
-//! The calls of one-sided communication (MPI 5.0 chapter 12), as begin and end: what blocks. What a call means is the crate `rma`.
+//! The calls of one-sided communication (MPI 5.0 chapter 12), as begin and end: what blocks. What a call
+//! means is the crate `rma`.
 
 mod make;
 
@@ -17,7 +18,7 @@ use rma::{Asked, Rma};
 const WINDOW_BYTES: u64 = 24;
 
 impl Mpi {
-    /// What an access or an epoch goes through, while nothing else has the world.
+    /// Returns what an access or an epoch goes through, while nothing else has the world.
     #[inline(always)]
     pub fn rma<T>(&self, call: impl FnOnce(&mut Rma, &mut Messages, &Objects) -> T) -> T {
         let World { objects, messages, chapters, .. } = &mut *self.world();
@@ -36,7 +37,8 @@ impl Mpi {
     ///
     /// # Errors
     /// What `begin` fails with.
-    // All waiting of one-sided calls is for a request: one convention, and a blocked rank's report can name it.
+    // All waiting of one-sided calls is for a request: one convention, and a blocked rank's report can name
+    // it.
     pub fn begin_epoch(
         &self,
         win: usize,
@@ -58,20 +60,37 @@ impl Mpi {
         self.may_meet(|objects| Some(objects.wins.get(&objects.comms, win).ok()?.comm))
     }
 
-    /// `MPI_Win_create`, `MPI_Win_allocate` with the memory that the rank gives, `MPI_Win_create_dynamic`, and `MPI_Win_allocate_shared`, whose
-    /// memory is made here: the handle.
+    /// `MPI_Win_create`, `MPI_Win_allocate` with the memory that the rank gives, `MPI_Win_create_dynamic`,
+    /// and `MPI_Win_allocate_shared`, whose memory is made here: the handle.
     ///
     /// # Errors
-    /// `MPI_ERR_COMM`, `MPI_ERR_SIZE`, `MPI_ERR_DISP`, `MPI_ERR_BASE`, `MPI_ERR_RMA_SHARED`, `MPI_ERR_NO_MEM`.
-    pub fn make_window(&self, flavor: Flavor, base: Addr, size: i64, unit: i64, comm: usize) -> Result<usize> {
+    /// `MPI_ERR_COMM`, `MPI_ERR_SIZE`, `MPI_ERR_DISP`, `MPI_ERR_BASE`, `MPI_ERR_RMA_SHARED`,
+    /// `MPI_ERR_NO_MEM`.
+    pub fn make_window(
+        &self,
+        flavor: Flavor,
+        base: Addr,
+        size: i64,
+        unit: i64,
+        comm: usize,
+    ) -> Result<usize> {
         if self.world().objects.comms.get(comm)?.is_inter() {
-            return Err(Failure::new(ErrorClass::COMM, "a window needs an intracommunicator, and this is an intercommunicator"));
+            return Err(Failure::new(
+                ErrorClass::COMM,
+                "a window needs an intracommunicator, and this is an intercommunicator",
+            ));
         }
         let Ok(bytes) = u64::try_from(size) else {
-            return Err(Failure::new(ErrorClass::SIZE, format!("size {size} is negative: use 0 or more bytes")));
+            return Err(Failure::new(
+                ErrorClass::SIZE,
+                format!("size {size} is negative: use 0 or more bytes"),
+            ));
         };
         if unit <= 0 {
-            return Err(Failure::new(ErrorClass::DISP, format!("disp_unit {unit} is no unit: use 1 or more bytes")));
+            return Err(Failure::new(
+                ErrorClass::DISP,
+                format!("disp_unit {unit} is no unit: use 1 or more bytes"),
+            ));
         }
         if base.is_null() && bytes != 0 && flavor == Flavor::Create {
             return Err(Failure::new(
@@ -88,13 +107,14 @@ impl Mpi {
         // What is done to a rank's memory is told to others without its doing.
         // From then on a rank may be acted upon at the time of an acknowledgement, which is the shorter
         // lookahead.
-        self.world().messages.handshakes = true;
+        self.world().messages.fabric_mut().expect_handshakes();
         let contribution = Contribution::Window(base.0 as u64, bytes, unit);
         let (_, handle) = self.agree(comm, WINDOW_BYTES, contribution, resolve, Mode::Blocking)?;
         self.rma(|rma, messages, objects| rma.made(messages, objects, handle)).map(|()| handle)
     }
 
-    /// Whether the mounted rank may free a window: in whatever epoch, if it is known that a member has failed.
+    /// Checks that the mounted rank may free a window: in whatever epoch, if it is known that a member has
+    /// failed.
     ///
     /// # Errors
     /// As [`Rma::may_free`].
@@ -105,7 +125,8 @@ impl Mpi {
         self.rma(|rma, messages, objects| rma.may_free(messages, objects, win).map(|_| ()))
     }
 
-    /// `MPI_Win_free`, which waits for all members unless it is known that one has failed: memory that is to be given back to the heap.
+    /// `MPI_Win_free`, which waits for all members unless it is known that one has failed: memory that is to
+    /// be given back to the heap.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`; `MPI_ERR_RMA_SYNC` in an epoch of locks, of `MPI_Win_start` or of `MPI_Win_post`.
@@ -122,7 +143,7 @@ impl Mpi {
         };
         let world = &mut *self.world();
         let World { objects, messages, chapters, .. } = world;
-        let me = messages.current;
+        let me = messages.me();
         let index = objects.wins.index(&objects.comms, win)?;
         let (flavor, context, rank) = {
             let communicator = objects.comms.get(comm)?;
@@ -145,13 +166,14 @@ impl Mpi {
         })
     }
 
-    /// The mounted rank gives a window back of which a member has failed. Its memory is not given back to the heap: others may not know yet.
+    /// The mounted rank gives a window back of which a member has failed. Its memory is not given back to the
+    /// heap: others may not know yet.
     fn abandon_window(&self, win: usize) -> Result<Option<Addr>> {
         let World { objects, messages, chapters, .. } = &mut *self.world();
         let index = objects.wins.index(&objects.comms, win)?;
         let comm = objects.wins.at(index).comm;
         chapters.rma.abandon(messages, objects, index);
-        objects.wins.forget(messages.current, win);
+        objects.wins.forget(messages.me(), win);
         objects.comms.release(comm).map(|_| None)
     }
 
@@ -180,7 +202,7 @@ impl Mpi {
         self.leave_fence(win)
     }
 
-    /// What was accessed in the epoch is to be there before the rank goes on.
+    /// Returns what was accessed in the epoch is to be there before the rank goes on.
     fn leave_fence(&self, win: usize) -> Result {
         match self.rma(|rma, messages, objects| rma.leave_fence(messages, objects, win))? {
             Some(request) => self.wait(request).map(|_| ()),

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::handle::REQUEST_SENT;
 use crate::p2p::{Buffer, Peer, SendMode};
 use crate::world::Mpi;
-use message::messages::BURST;
+use message::ranks::MAX_BURST;
 
 /// Elements from which on a message may be a long one.
 // Asked before the datatype is looked up: fewer elements seldom are 256 KiB (`reference::LONG`).
@@ -16,16 +16,50 @@ impl Mpi {
     // Out of line, as those below: what is plain, and so short that it counts, is `World::send_quickly`'s.
     #[inline(never)]
     pub fn send(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result {
+        if mode == SendMode::Standard && self.checks_sends() {
+            return self.send_checked(buffer, to);
+        }
         if buffer.1 >= MANY {
             return self.send_many(mode, buffer, to);
         }
         let mut guard = self.world();
         let world = &mut *guard;
-        let request = world.messages.start_send(&world.objects, mode, buffer, to, Batching::of_send(world.messages.again))?;
+        let request = world.messages.start_send(
+            &world.objects,
+            mode,
+            buffer,
+            to,
+            Batching::of_send(world.messages.ranks().is_same_call_again()),
+        )?;
         if request == REQUEST_SENT && !world.messages.lets_others_run() {
             return Ok(());
         }
         drop(guard);
+        self.pause_after_send(request)
+    }
+
+    /// Returns `true` if standard sends wait for a receive to meet their message.
+    // Where threads are, another one may receive it.
+    #[inline]
+    pub(crate) fn checks_sends(&self) -> bool {
+        self.world().messages.checks_sends() && !self.is_alone()
+    }
+
+    /// A standard send whose sender goes on once a receive has met its message (`-xsim-check`). Its clock
+    /// does not show that.
+    #[cold]
+    fn send_checked(&self, buffer: Buffer, to: Peer) -> Result {
+        let mut guard = self.world();
+        let world = &mut *guard;
+        // Copied at once: a sender whose message stays where it is lags behind its receivers.
+        let request =
+            world.messages.start_send(&world.objects, SendMode::Standard, buffer, to, Batching::Never)?;
+        let waits = request == REQUEST_SENT && world.messages.waits_for_receive();
+        drop(guard);
+        if waits {
+            self.block();
+            return Ok(());
+        }
         self.pause_after_send(request)
     }
 
@@ -59,8 +93,9 @@ impl Mpi {
         }
     }
 
-    /// The first half of a send ends, which has made this request: what [`Mpi::end_send`] is told once the rank goes on, `None` if there is nothing to
-    /// wait for. The rank waits for its match ([`SendMode::Synchronous`], a message above the eager limit), or lets its receivers run.
+    /// The first half of a send ends, which has made this request: what [`Mpi::end_send`] is told once the
+    /// rank goes on, `None` if there is nothing to wait for. The rank waits for its match
+    /// ([`SendMode::Synchronous`], a message above the eager limit), or lets its receivers run.
     // A sender steps back only if somebody else can run: else it would be taken right up again.
     pub fn begin_pause(&self, request: usize) -> Result<Option<usize>> {
         if request != REQUEST_SENT {
@@ -71,13 +106,13 @@ impl Mpi {
             return Ok(None);
         }
         let mut world = self.world();
-        world.messages.far_ahead = false;
-        if !world.messages.crowded {
-            let me = world.messages.current;
-            if world.messages.ranks[me as usize].burst <= BURST || world.messages.ready.is_empty() {
+        world.messages.ranks_mut().set_far_ahead(false);
+        if !world.messages.peers().are_crowded() {
+            let me = world.messages.me();
+            if world.messages.ranks()[me].burst <= MAX_BURST || world.messages.ready().is_empty() {
                 return Ok(None);
             }
-            world.messages.ranks[me as usize].burst = 0;
+            world.messages.ranks_mut()[me].burst = 0;
         }
         world.messages.step_back();
         Ok(Some(REQUEST_SENT))
@@ -89,7 +124,7 @@ impl Mpi {
         let mut guard = self.world();
         let world = &mut *guard;
         let request = world.messages.start_send(&world.objects, mode, buffer, to, Batching::UntilComplete)?;
-        if world.messages.crowded {
+        if world.messages.peers().are_crowded() {
             drop(guard);
             self.step_back();
         }

@@ -1,4 +1,5 @@
-//! Making communicators (MPI 5.0 chapters 7.4, 7.6 and 8.5): all members agree, the last to enter makes the objects.
+//! Making communicators (MPI 5.0 chapters 7.4, 7.6 and 8.5): all members agree, the last to enter makes the
+//! objects.
 
 use crate::collective::agreement::{Contribution, Met, Outcome};
 use crate::collective::bridges::Bridges;
@@ -29,7 +30,11 @@ const NO_PARENT: u32 = u32::MAX;
 // Each side has an object of its own, since its local group is the other's remote one.
 fn by_side(objects: &Objects, comm: u32, first_side: usize, second_side: usize) -> Outcome {
     let (first, second) = sides(objects, comm);
-    Outcome::Each((0..first.size() + second.size()).map(|member| if member < first.size() { first_side } else { second_side }).collect())
+    Outcome::Each(
+        (0..first.size() + second.size())
+            .map(|member| if member < first.size() { first_side } else { second_side })
+            .collect(),
+    )
 }
 
 fn make_two_sided(objects: &mut Objects, comm: u32, one: Rc<Group>, other: Rc<Group>) -> Outcome {
@@ -39,11 +44,18 @@ fn make_two_sided(objects: &mut Objects, comm: u32, one: Rc<Group>, other: Rc<Gr
 
 fn both_groups(objects: &Objects, comm: u32) -> (Rc<Group>, Rc<Group>) {
     let communicator = objects.comms.at(comm);
-    let (local, remote) = (communicator.group.clone(), communicator.remote.clone().expect("an intercommunicator"));
+    let (local, remote) =
+        (communicator.group.clone(), communicator.remote.clone().expect("an intercommunicator"));
     if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
 }
 
-fn duplicate(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, _: Contributions) -> Result<Outcome> {
+fn duplicate(
+    _: &mut Bridges,
+    _: &Messages,
+    objects: &mut Objects,
+    comm: u32,
+    _: Contributions,
+) -> Result<Outcome> {
     let communicator = objects.comms.at(comm);
     if communicator.is_self {
         let topology = communicator.topology.clone();
@@ -81,7 +93,13 @@ fn group_of(chunk: &[(i32, i32, u32, u32)]) -> Rc<Group> {
     Group::from_ranks(chunk.iter().map(|entry| entry.3).collect())
 }
 
-fn split(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+fn split(
+    _: &mut Bridges,
+    _: &Messages,
+    objects: &mut Objects,
+    comm: u32,
+    contributions: Contributions,
+) -> Result<Outcome> {
     let mut handles = vec![COMM_NULL; contributions.len()];
     let communicator = objects.comms.at(comm);
     if communicator.is_self {
@@ -93,7 +111,8 @@ fn split(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contri
     }
     if communicator.remote.is_some() {
         let middle = sides(objects, comm).0.size();
-        let (one, other) = (sorted_colors(&contributions, 0..middle), sorted_colors(&contributions, middle..u32::MAX));
+        let (one, other) =
+            (sorted_colors(&contributions, 0..middle), sorted_colors(&contributions, middle..u32::MAX));
         for chunk in chunks_by_color(&one) {
             // A color on one side alone makes no communicator: there is nobody on the other side (MPI 5.0
             // section 7.4.2).
@@ -113,9 +132,15 @@ fn split(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contri
 }
 
 /// Members whose groups are equal share a communicator; who is not in its own group gets none.
-// Some members' groups may be empty or not contain them: they take part in the agreement all the same, which is
-// collective.
-fn create(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+// Some members' groups may be empty or not contain them: they take part in the agreement all the same, which
+// is collective.
+fn create(
+    _: &mut Bridges,
+    _: &Messages,
+    objects: &mut Objects,
+    comm: u32,
+    contributions: Contributions,
+) -> Result<Outcome> {
     let mut handles = vec![COMM_NULL; contributions.len()];
     let inter = objects.comms.at(comm).remote.is_some();
     let is_self = objects.comms.at(comm).is_self;
@@ -150,7 +175,8 @@ fn create(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contr
         if is_self {
             return Ok(Outcome::Same(objects.comms.make_self(topology.clone())));
         }
-        // Groups of one call are equal or disjoint (MPI 5.0 section 7.4.2): the first member tells them apart.
+        // Groups of one call are equal or disjoint (MPI 5.0 section 7.4.2): the first member tells them
+        // apart.
         let leader = group.world_rank(0);
         let handle = match made.iter().rev().find(|(first, _)| *first == leader) {
             Some((_, handle)) => *handle,
@@ -165,27 +191,43 @@ fn create(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contr
     Ok(Outcome::Each(handles))
 }
 
-fn merge(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+fn merge(
+    _: &mut Bridges,
+    _: &Messages,
+    objects: &mut Objects,
+    comm: u32,
+    contributions: Contributions,
+) -> Result<Outcome> {
     let (one, other) = both_groups(objects, comm);
-    let high = |member: u32| matches!(contributions.get(member as usize), Some((.., Contribution::High(true))));
+    let high =
+        |member: u32| matches!(contributions.get(member as usize), Some((.., Contribution::High(true))));
     // With both sides alike MPI leaves the order open: that of the sides, which does not depend on who called
     // first.
     let (first_high, second_high) = (high(0), high(one.size()));
     let (low, up) = if first_high && !second_high { (other, one) } else { (one, other) };
-    let ranks = (0..low.size()).map(|i| low.world_rank(i)).chain((0..up.size()).map(|i| up.world_rank(i))).collect();
+    let ranks =
+        (0..low.size()).map(|i| low.world_rank(i)).chain((0..up.size()).map(|i| up.world_rank(i))).collect();
     Ok(Outcome::Same(objects.comms.make(Group::from_ranks(ranks), None, None)))
 }
 
 /// The two sides of `MPI_Intercomm_create` meet here: the second to come takes over the first one's context.
-// An intercommunicator has one context for both sides, so that a message of one finds the receive of the other.
-fn bridge(bridges: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+// An intercommunicator has one context for both sides, so that a message of one finds the receive of the
+// other.
+fn bridge(
+    bridges: &mut Bridges,
+    _: &Messages,
+    objects: &mut Objects,
+    comm: u32,
+    contributions: Contributions,
+) -> Result<Outcome> {
     let found = contributions.iter().find_map(|(.., contribution)| match contribution {
         Contribution::Bridge(remote, key, context) => Some((remote.clone(), *key, *context)),
         _ => None,
     });
     let Some((remote, key, context)) = found else {
-        let met =
-            contributions.iter().find_map(|(.., contribution)| if let Contribution::Met(met) = contribution { Some(met) } else { None });
+        let met = contributions.iter().find_map(|(.., contribution)| {
+            if let Contribution::Met(met) = contribution { Some(met) } else { None }
+        });
         if let Some(Err((class, why))) = met.map(|met| &**met) {
             return Err(Failure::new(ErrorClass(*class), &**why));
         }
@@ -213,23 +255,45 @@ fn bridge(bridges: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32,
 ///
 /// # Errors
 /// `MPI_ERR_COMM` if they have a rank in common.
-fn local_side(objects: &Objects, comm: u32, contributions: &Contributions, remote: &Group) -> Result<Rc<Group>> {
+fn local_side(
+    objects: &Objects,
+    comm: u32,
+    contributions: &Contributions,
+    remote: &Group,
+) -> Result<Rc<Group>> {
     let communicator = objects.comms.at(comm);
-    let local = if communicator.is_self { Group::from_ranks(vec![contributions[0].1]) } else { communicator.group.clone() };
+    let local = if communicator.is_self {
+        Group::from_ranks(vec![contributions[0].1])
+    } else {
+        communicator.group.clone()
+    };
     if (0..local.size()).any(|i| remote.rank_of(local.world_rank(i)).is_some()) {
-        return Err(Failure::new(ErrorClass::COMM, "the two groups of an intercommunicator must not have a rank in common"));
+        return Err(Failure::new(
+            ErrorClass::COMM,
+            "the two groups of an intercommunicator must not have a rank in common",
+        ));
     }
     Ok(local)
 }
 
-/// A root has met that of another side (`MPI_Comm_accept` and its kin): this side's half of the intercommunicator.
-fn met(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+/// A root has met that of another side (`MPI_Comm_accept` and its kin): this side's half of the
+/// intercommunicator.
+fn met(
+    _: &mut Bridges,
+    _: &Messages,
+    objects: &mut Objects,
+    comm: u32,
+    contributions: Contributions,
+) -> Result<Outcome> {
     let found = contributions.iter().find_map(|(.., contribution)| match contribution {
         Contribution::Met(met) => Some(met.clone()),
         _ => None,
     });
     let Some(met) = found else {
-        return Err(Failure::new(ErrorClass::ROOT, "no member of the communicator is the root: all members must pass the same root"));
+        return Err(Failure::new(
+            ErrorClass::ROOT,
+            "no member of the communicator is the root: all members must pass the same root",
+        ));
     };
     match &*met {
         Err((class, why)) => Err(Failure::new(ErrorClass(*class), &**why)),
@@ -240,32 +304,53 @@ fn met(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contribu
     }
 }
 
-fn distributed_graph(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+fn distributed_graph(
+    _: &mut Bridges,
+    _: &Messages,
+    objects: &mut Objects,
+    comm: u32,
+    contributions: Contributions,
+) -> Result<Outcome> {
     let group = objects.comms.at(comm).group.clone();
     let is_self = objects.comms.at(comm).is_self;
     let topology = Rc::new(Topology::distributed(
         contributions.len() as u32,
         contributions.into_iter().map(|(member, _, contribution)| (member, contribution)),
     )?);
-    Ok(Outcome::Same(if is_self { objects.comms.make_self(Some(topology)) } else { objects.comms.make(group, None, Some(topology)) }))
+    Ok(Outcome::Same(if is_self {
+        objects.comms.make_self(Some(topology))
+    } else {
+        objects.comms.make(group, None, Some(topology))
+    }))
 }
 
-/// What a member of `MPI_Comm_split` contributes.
+/// Returns what a member of `MPI_Comm_split` contributes.
 fn color_of(color: i32, key: i32) -> Result<Contribution> {
     if color < 0 && color != UNDEFINED {
-        return Err(Failure::new(ErrorClass::ARG, format!("color {color} is negative: use 0 or more, or MPI_UNDEFINED")));
+        return Err(Failure::new(
+            ErrorClass::ARG,
+            format!("color {color} is negative: use 0 or more, or MPI_UNDEFINED"),
+        ));
     }
     Ok(Contribution::Split((color != UNDEFINED).then_some(color), key))
 }
 
 impl Mpi {
-    fn made(&self, comm: usize, contribution: Contribution, resolve: crate::collective::agreement::Resolve) -> Result<usize> {
+    fn made(
+        &self,
+        comm: usize,
+        contribution: Contribution,
+        resolve: crate::collective::agreement::Resolve,
+    ) -> Result<usize> {
         Ok(self.agree(comm, CONTEXT_BYTES, contribution, resolve, Mode::Blocking)?.1)
     }
 
     pub(crate) fn intra(&self, comm: usize, what: &str) -> Result {
         if self.world().objects.comms.get(comm)?.is_inter() {
-            return Err(Failure::new(ErrorClass::COMM, format!("{what} needs an intracommunicator, and this is an intercommunicator")));
+            return Err(Failure::new(
+                ErrorClass::COMM,
+                format!("{what} needs an intracommunicator, and this is an intercommunicator"),
+            ));
         }
         Ok(())
     }
@@ -278,7 +363,8 @@ impl Mpi {
     /// `MPI_Comm_idup`: the request; the new handle is stored at `target` when it completes.
     // The handle is not known yet, and only its rank can store it: the agent keeps where to.
     pub fn comm_idup(&self, comm: usize, target: Addr) -> Result<usize> {
-        let (request, _) = self.agree(comm, CONTEXT_BYTES, Contribution::Nothing, duplicate, Mode::Nonblocking)?;
+        let (request, _) =
+            self.agree(comm, CONTEXT_BYTES, Contribution::Nothing, duplicate, Mode::Nonblocking)?;
         let request = request.expect("a nonblocking call makes a request");
         {
             let world = &mut *self.world();
@@ -292,7 +378,8 @@ impl Mpi {
         self.made(comm, color_of(color, key)?, split)
     }
 
-    /// The first half of `MPI_Comm_dup`: a word for [`Mpi::end_comm`], and whether the rank has to wait until then.
+    /// The first half of `MPI_Comm_dup`: a word for [`Mpi::end_comm`], and whether the rank has to wait until
+    /// then.
     pub fn begin_comm_dup(&self, comm: usize) -> Result<(usize, bool)> {
         self.begin_agreement(comm, CONTEXT_BYTES, Contribution::Nothing, duplicate)
     }
@@ -315,7 +402,10 @@ impl Mpi {
             !communicator.is_self && !group.is_within(&communicator.group)
         };
         if outside {
-            return Err(Failure::new(ErrorClass::GROUP, "the group has a rank that is not in the communicator's group"));
+            return Err(Failure::new(
+                ErrorClass::GROUP,
+                "the group has a rank that is not in the communicator's group",
+            ));
         }
         self.made(comm, Contribution::Group(group, None), create)
     }
@@ -328,40 +418,70 @@ impl Mpi {
         self.made_in_group(group, context, tag)
     }
 
-    /// A communicator of this group, whose members find each other by the context of what they have in common.
+    /// A communicator of this group, whose members find each other by the context of what they have in
+    /// common.
     fn made_in_group(&self, group: Rc<Group>, context: u32, tag: i32) -> Result<usize> {
-        if group.rank_of(self.world().messages.current).is_none() {
+        if group.rank_of(self.world().messages.me()).is_none() {
             return Ok(COMM_NULL);
         }
         let key = (context, tag, group.world_rank(0));
-        self.agree_in_group(group.clone(), key, CONTEXT_BYTES, Contribution::Group(group, None), create_in_group)
+        self.agree_in_group(
+            group.clone(),
+            key,
+            CONTEXT_BYTES,
+            Contribution::Group(group, None),
+            create_in_group,
+        )
     }
 
-    /// The first half of `MPI_Comm_create_group` by a member of the group, as [`Mpi::begin_comm_dup`]; without a communicator of
-    /// `MPI_Comm_create_from_group`.
-    pub fn begin_comm_create_group(&self, comm: Option<usize>, group: Rc<Group>, tag: i32) -> Result<(usize, bool)> {
+    /// The first half of `MPI_Comm_create_group` by a member of the group, as [`Mpi::begin_comm_dup`];
+    /// without a communicator of `MPI_Comm_create_from_group`.
+    pub fn begin_comm_create_group(
+        &self,
+        comm: Option<usize>,
+        group: Rc<Group>,
+        tag: i32,
+    ) -> Result<(usize, bool)> {
         let context = match comm {
             Some(comm) => self.world().objects.comms.get(comm)?.context,
             None => NO_PARENT,
         };
         let key = (context, tag, group.world_rank(0));
-        self.begin_agreement_in_group(group.clone(), key, CONTEXT_BYTES, Contribution::Group(group, None), create_in_group)
+        self.begin_agreement_in_group(
+            group.clone(),
+            key,
+            CONTEXT_BYTES,
+            Contribution::Group(group, None),
+            create_in_group,
+        )
     }
 
-    /// `MPI_Comm_create_from_group`, with a tag in place of its string: as [`comm_create_group`](Self::comm_create_group), without a parent.
+    /// `MPI_Comm_create_from_group`, with a tag in place of its string: as
+    /// [`comm_create_group`](Self::comm_create_group), without a parent.
     pub fn comm_create_from_group(&self, group: Rc<Group>, tag: i32) -> Result<usize> {
         self.made_in_group(group, NO_PARENT, tag)
     }
 
     /// `MPI_Intercomm_create`: the new handle.
-    pub fn intercomm_create(&self, local: usize, local_leader: i32, peer: usize, remote_leader: i32, tag: i32) -> Result<usize> {
+    pub fn intercomm_create(
+        &self,
+        local: usize,
+        local_leader: i32,
+        peer: usize,
+        remote_leader: i32,
+        tag: i32,
+    ) -> Result<usize> {
         self.intra(local, "MPI_Intercomm_create")?;
         let (leads, group) = {
             let world = self.world();
             let communicator = world.objects.comms.get(local)?;
-            communicator.peer(local_leader, world.messages.current, "local_leader")?;
-            let group = if communicator.is_self { Group::from_ranks(vec![world.messages.current]) } else { communicator.group.clone() };
-            (communicator.rank(world.messages.current) == local_leader as u32, group)
+            communicator.peer(local_leader, world.messages.me(), "local_leader")?;
+            let group = if communicator.is_self {
+                Group::from_ranks(vec![world.messages.me()])
+            } else {
+                communicator.group.clone()
+            };
+            (communicator.rank(world.messages.me()) == local_leader as u32, group)
         };
         let contribution = match leads.then(|| self.meet_leader(group, peer, remote_leader, tag)) {
             // The others wait for this rank, and none of theirs has failed.
@@ -374,23 +494,35 @@ impl Mpi {
         self.made(local, contribution, bridge)
     }
 
-    /// All members of `comm` make their half of an intercommunicator with the side that their root has `met`; the others bring nothing.
+    /// All members of `comm` make their half of an intercommunicator with the side that their root has `met`;
+    /// the others bring nothing.
     pub(crate) fn comm_with_met(&self, comm: usize, met: Option<Met>) -> Result<usize> {
         self.made(comm, met.map_or(Contribution::Nothing, |met| Contribution::Met(Rc::new(met))), self::met)
     }
 
     /// The two leaders exchange their groups: an empty message each way, in a context of its own.
-    // Real messages, for their time: the groups themselves went ahead, because an empty message has no room for
-    // them.
-    fn meet_leader(&self, group: Rc<Group>, peer: usize, remote_leader: i32, tag: i32) -> Result<Contribution> {
+    // Real messages, for their time: the groups themselves went ahead, because an empty message has no room
+    // for them.
+    fn meet_leader(
+        &self,
+        group: Rc<Group>,
+        peer: usize,
+        remote_leader: i32,
+        tag: i32,
+    ) -> Result<Contribution> {
         let ((mine, theirs, peer_context), bridging, context) = {
             let mut guard = self.world();
             let world = &mut *guard;
-            let me = world.messages.current;
+            let me = world.messages.me();
             let theirs = world.objects.comms.get(peer)?.peer(remote_leader, me, "remote_leader")?;
             let peer_context = world.objects.comms.get(peer)?.context;
             let key = (me, theirs, tag, peer_context);
-            let context = world.chapters.collectives.bridges.tell_leader(&mut world.messages, &mut world.objects, key, &group);
+            let context = world.chapters.collectives.bridges.tell_leader(
+                &mut world.messages,
+                &mut world.objects,
+                key,
+                &group,
+            );
             world.chapters.collectives.bridges.meetings.insert(key, (None, group));
             ((me, theirs, peer_context), world.objects.comms.bridge_handle(peer)?, context)
         };
@@ -401,10 +533,16 @@ impl Mpi {
         self.wait(request)?;
         let mut guard = self.world();
         let world = &mut *guard;
-        let Some((_, remote)) = world.chapters.collectives.bridges.meetings.remove(&(theirs, mine, tag, peer_context)) else {
+        let Some((_, remote)) =
+            world.chapters.collectives.bridges.meetings.remove(&(theirs, mine, tag, peer_context))
+        else {
             return Err(Failure::new(ErrorClass::INTERN, "the remote leader's group is missing"));
         };
-        let context = world.chapters.collectives.bridges.bridge_context(&mut world.messages, (mine, theirs, tag, peer_context), context);
+        let context = world.chapters.collectives.bridges.bridge_context(
+            &mut world.messages,
+            (mine, theirs, tag, peer_context),
+            context,
+        );
         Ok(Contribution::Bridge(remote, (mine.min(theirs), mine.max(theirs), !tag, peer_context), context))
     }
 
@@ -422,7 +560,12 @@ impl Mpi {
     }
 
     /// The first half of [`Mpi::comm_with_topology`], as [`Mpi::begin_comm_dup`].
-    pub fn begin_comm_with_topology(&self, comm: usize, topology: Topology, ranks: u32) -> Result<(usize, bool)> {
+    pub fn begin_comm_with_topology(
+        &self,
+        comm: usize,
+        topology: Topology,
+        ranks: u32,
+    ) -> Result<(usize, bool)> {
         self.begin_agreement(comm, CONTEXT_BYTES, self.with_topology(comm, topology, ranks)?, create)
     }
 
@@ -434,11 +577,14 @@ impl Mpi {
             if ranks > communicator.size() {
                 return Err(Failure::new(
                     ErrorClass::DIMS,
-                    format!("the topology has {ranks} places, the communicator only {} ranks", communicator.size()),
+                    format!(
+                        "the topology has {ranks} places, the communicator only {} ranks",
+                        communicator.size()
+                    ),
                 ));
             }
             if communicator.is_self {
-                Group::from_ranks(vec![world.messages.current])
+                Group::from_ranks(vec![world.messages.me()])
             } else if ranks == communicator.size() {
                 communicator.group.clone()
             } else {
@@ -450,7 +596,13 @@ impl Mpi {
 
     /// `MPI_Cart_sub`: splits by color, and gives each part its topology.
     // The first member of each part sets its topology, the others find it there: a grid's parts are alike.
-    pub fn comm_split_with_topology(&self, comm: usize, color: i32, key: i32, topology: Topology) -> Result<usize> {
+    pub fn comm_split_with_topology(
+        &self,
+        comm: usize,
+        color: i32,
+        key: i32,
+        topology: Topology,
+    ) -> Result<usize> {
         let handle = self.comm_split(comm, color, key)?;
         self.set_topology(handle, topology)?;
         Ok(handle)
@@ -477,7 +629,15 @@ impl Mpi {
     }
 }
 
-fn create_in_group(_: &mut Bridges, _: &Messages, objects: &mut Objects, _: u32, contributions: Contributions) -> Result<Outcome> {
-    let Some((.., Contribution::Group(group, _))) = contributions.first() else { return Ok(Outcome::Same(COMM_NULL)) };
+fn create_in_group(
+    _: &mut Bridges,
+    _: &Messages,
+    objects: &mut Objects,
+    _: u32,
+    contributions: Contributions,
+) -> Result<Outcome> {
+    let Some((.., Contribution::Group(group, _))) = contributions.first() else {
+        return Ok(Outcome::Same(COMM_NULL));
+    };
     Ok(Outcome::Same(objects.comms.make(group.clone(), None, None)))
 }

@@ -6,7 +6,8 @@ use crate::remote::control::{Report, Verdict};
 use engine::Time;
 use std::collections::VecDeque;
 
-/// How far a process may decide alone: before anything that it sent to another since can make a rank there act.
+/// The bound up to which a process may decide alone: before anything that it sent to another since can make a
+/// rank there act.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lease {
     /// No rank of another process acts before this.
@@ -24,15 +25,16 @@ pub(crate) struct Agreeing {
     pub(crate) reported: bool,
     /// What it has reported last, of a process whose threads make it report again.
     pub(crate) last: Option<Report>,
-    /// Whether the next report tells all that was sent before it: no report since the last verdict has.
+    /// `true` if the next report tells all that was sent before it: no report since the last verdict has.
     pub(crate) effects_known: bool,
     pub(crate) verdicts: VecDeque<Verdict>,
     pub(crate) lease: Option<Lease>,
-    /// Whether the last verdict made this process go on alone.
+    /// `true` if the last verdict made this process go on alone.
     pub(crate) alone: bool,
-    /// Whether this process leaves before the run is over.
+    /// `true` if this process leaves before the run is over.
     pub(crate) leaving: bool,
-    /// How often it was decided that all start what they hold back, as far as this process was told, and how often it has done so.
+    /// Number of times that all were to start what they hold back, as far as this process was told, and how
+    /// often it has done so.
     pub(crate) held: u64,
     pub(crate) started: u64,
     /// Of use on process 0.

@@ -11,7 +11,8 @@ use std::cmp::Ordering;
 pub(crate) enum What {
     /// A receive for any source takes a message: their nodes.
     Receive(u32, u32),
-    /// A sender learns that its message was met by a receive that might have been cancelled: the receive's node.
+    /// A sender learns that its message was met by a receive that might have been cancelled: the receive's
+    /// node.
     Told(u32),
     /// The first open thing of a chapter happens: the chapter's number.
     Chapter(u8),
@@ -34,7 +35,12 @@ pub(crate) struct Decision {
 
 impl Decision {
     pub(crate) fn key(&self) -> Key {
-        Key { time: self.time, rest: !matches!(self.what, What::Told(_)), rank: self.rank, source: self.source }
+        Key {
+            time: self.time,
+            rest: !matches!(self.what, What::Told(_)),
+            rank: self.rank,
+            source: self.source,
+        }
     }
 }
 
@@ -61,14 +67,17 @@ impl Decidable for Decision {
 pub(crate) struct Decisions {
     /// Of all ranks of the process; without owners until there is a decision.
     pub(crate) queue: DecisionQueue<Decision>,
-    /// When a receive of a rank for any source was last decided or cancelled, from the first rank on: what had to wait for that meets its message no earlier.
+    /// When a receive of a rank for any source was last decided or cancelled, from the first rank on: what
+    /// had to wait for that meets its message no earlier.
     pub(crate) floors: Vec<Time>,
-    /// A rank whose poll at this instant was decided alone: as long as it only polls, nothing else comes first.
+    /// A rank whose poll at this instant was decided alone: as long as it only polls, nothing else comes
+    /// first.
     // A loop of polls at one instant is most of what a polling program does: the next of them is answered
     // without a switch.
     pub(crate) turn: Option<(u32, Time)>,
-    /// A rank whose receives for any source have no message before that time, as long as nothing happens to it.
-    // Remembers that looking was in vain, until something happens to the rank: else each poll would look at all
-    // its receives again.
+    /// A rank whose receives for any source have no message before that time, as long as nothing happens to
+    /// it.
+    // Remembers that looking was in vain, until something happens to the rank: else each poll would look at
+    // all its receives again.
     pub(crate) quiet: Option<(u32, Time)>,
 }

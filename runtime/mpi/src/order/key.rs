@@ -3,13 +3,15 @@
 use engine::Time;
 
 /// What orders decisions.
-// What processes tell each other of a decision: order needs no more, and the decision itself stays where its rank is.
+// What processes tell each other of a decision: order needs no more, and the decision itself stays where its
+// rank is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) struct Key {
     pub(crate) time: Time,
     /// False for the news of a match that was held ([`What::Told`](crate::order::decision::What::Told)).
-    // Whether a match is held is the host's to say. One that is not is told at once, before anything of its instant is decided: so news comes
-    // before everything else of the instant, and where nothing takes time on the way nobody can see which way it took.
+    // Whether a match is held is the host's to say. One that is not is told at once, before anything of its
+    // instant is decided: so news comes before everything else of the instant, and where nothing takes time
+    // on the way nobody can see which way it took.
     pub(crate) rest: bool,
     pub(crate) rank: u32,
     /// Of the message; the greatest for a poll, which so comes after all receives of its instant.

@@ -1,10 +1,11 @@
-//! Ranks that wait in polls and are sent on when nothing else can happen, and for how long there is hope in that.
+//! Ranks that wait in polls and are sent on when nothing else can happen, and for how long there is hope in
+//! that.
 
 use engine::Time;
 
 /// Polls of ranks that were sent on, without a message between, after which they are taken to poll for ever.
-// Some seconds of the host's time: enough for a program that goes on to compute in the end, and a report still
-// comes while somebody waits for it if none does.
+// Some seconds of the host's time: enough for a program that goes on to compute in the end, and a report
+// still comes while somebody waits for it if none does.
 const FRUITLESS_POLLS: u32 = 10_000_000;
 
 /// A parked rank that may be sent on; the least clock, then rank, comes first.

@@ -15,7 +15,8 @@ pub enum Question {
     TestAny(Round),
     /// Which of these are complete?
     TestSome(RequestArray),
-    /// Wait for all of these, of a rank that may be told of a failure before they are complete ([`message::faults`]).
+    /// Wait for all of these, of a rank that may be told of a failure before they are complete
+    /// ([`message::faults`]).
     WaitAll(RequestArray),
     /// Wait for the first.
     WaitAny(Round),
@@ -34,23 +35,43 @@ pub enum Question {
 }
 
 impl Question {
-    /// Whether it is one of a call that does not wait.
+    /// Returns `true` if it is one of a call that does not wait.
     pub(crate) fn is_poll(&self) -> bool {
-        matches!(self, Question::TestAll(_) | Question::TestAny(_) | Question::TestSome(_) | Question::Iprobe(_) | Question::Instant)
+        matches!(
+            self,
+            Question::TestAll(_)
+                | Question::TestAny(_)
+                | Question::TestSome(_)
+                | Question::Iprobe(_)
+                | Question::Instant
+        )
+    }
+    /// Returns `true` if it is one of a call that waits until another rank does something.
+    pub(crate) fn waits_for_others(&self) -> bool {
+        matches!(
+            self,
+            Question::WaitAll(_) | Question::WaitAny(_) | Question::WaitSome(_) | Question::Probe(_)
+        )
     }
     /// The requests that it asks about.
     pub(crate) fn requests(&self) -> Option<RequestArray> {
         match self {
             Question::TestAny(round) | Question::WaitAny(round) => Some(round.requests),
-            Question::TestAll(requests) | Question::TestSome(requests) | Question::WaitAll(requests) | Question::WaitSome(requests) => {
-                Some(*requests)
-            }
-            Question::Iprobe(_) | Question::Probe(_) | Question::Instant | Question::Now | Question::Cancel(_) => None,
+            Question::TestAll(requests)
+            | Question::TestSome(requests)
+            | Question::WaitAll(requests)
+            | Question::WaitSome(requests) => Some(*requests),
+            Question::Iprobe(_)
+            | Question::Probe(_)
+            | Question::Instant
+            | Question::Now
+            | Question::Cancel(_) => None,
         }
     }
 }
 
-/// A question with the request handles that it asks about: those in the program can be read only while the rank is mounted.
+/// A question with the request handles that it asks about: those in the program can be read only while the
+/// rank is mounted.
 // The copy is made only by a rank that steps back: a question answered at once reads the program's own array.
 #[derive(Clone, Debug)]
 pub struct Asked {
@@ -66,7 +87,10 @@ impl Asked {
     pub(crate) fn keep(question: &Question) -> Asked {
         let mut question = question.clone();
         let kept: Rc<[usize]> = match &mut question {
-            Question::TestAll(requests) | Question::TestSome(requests) | Question::WaitAll(requests) | Question::WaitSome(requests) => {
+            Question::TestAll(requests)
+            | Question::TestSome(requests)
+            | Question::WaitAll(requests)
+            | Question::WaitSome(requests) => {
                 let kept = requests.iter().collect();
                 *requests = array_of(&kept);
                 kept
@@ -76,7 +100,11 @@ impl Asked {
                 *round = Round { requests: array_of(&kept), from: 0 };
                 kept
             }
-            Question::Iprobe(_) | Question::Probe(_) | Question::Instant | Question::Now | Question::Cancel(_) => {
+            Question::Iprobe(_)
+            | Question::Probe(_)
+            | Question::Instant
+            | Question::Now
+            | Question::Cancel(_) => {
                 return Asked { question, _kept: None };
             }
         };
@@ -93,14 +121,15 @@ fn array_of(handles: &Rc<[usize]>) -> RequestArray {
 pub enum Poll {
     /// The answer to this.
     Once(Asked),
-    /// It has asked these in turn, always in vain, and is parked until one of them can be answered with "yes". Never empty.
+    /// It has asked these in turn, always in vain, and is parked until one of them can be answered with
+    /// "yes". Never empty.
     Parked(Vec<Asked>),
     /// What one of its threads waits for ([`crate::order::threads`]).
     Threads,
 }
 
 impl Poll {
-    /// Whether its rank does nothing else.
+    /// Returns `true` if its rank does nothing else.
     pub(crate) fn is_parked(&self) -> bool {
         matches!(self, Poll::Parked(_))
     }
@@ -127,15 +156,14 @@ pub(crate) enum Open {
 }
 
 impl Asked {
-    /// Whether `question`, of the mounted rank, asks the same.
+    /// Returns `true` if `question`, of the mounted rank, asks the same.
     // By the handles and not by the array's address: a loop may ask about the same requests from a copy, and
     // about others in the same memory.
     pub(crate) fn is(&self, question: &Question) -> bool {
         match (&self.question, question) {
             (Question::Iprobe(one), Question::Iprobe(other)) => one == other,
-            (Question::TestAll(one), Question::TestAll(other)) | (Question::TestSome(one), Question::TestSome(other)) => {
-                one.iter().eq(other.iter())
-            }
+            (Question::TestAll(one), Question::TestAll(other))
+            | (Question::TestSome(one), Question::TestSome(other)) => one.iter().eq(other.iter()),
             (Question::TestAny(one), Question::TestAny(other)) => {
                 one.active().map(|(_, handle)| handle).eq(other.active().map(|(_, handle)| handle))
             }

@@ -1,7 +1,8 @@
 //! Threads of a process that is one rank: what each that is blocked waits for.
 //!
-//! A rank counts what it is blocked for once (`RankState::waiting`, one entry of `Order::polls`), which is all that a rank with one thread needs. So while
-//! several threads are blocked, what each waits for is set aside here as something that can be looked at again, and the rank is blocked in
+//! A rank counts what it is blocked for once (`Process::waiting`, one entry of `Order::polls`), which is all
+//! that a rank with one thread needs. So while several threads are blocked, what each waits for is set aside
+//! here as something that can be looked at again, and the rank is blocked in
 //! [`Poll::Threads`](super::question::Poll): it goes on as soon as one of them can.
 
 use super::question::Asked;
@@ -9,28 +10,38 @@ use crate::remote::pause::Waiting;
 use engine::Time;
 use std::time::Duration;
 
-/// How long a process that nothing can wake but a thread of its own waits before it asks again whether there is one.
+/// The time that a process that nothing can wake but a thread of its own waits before it asks again whether
+/// there is one.
 pub(crate) const LOOK: Duration = Duration::from_millis(100);
 
-/// The door through which the threads of a process come into MPI, one at a time: what the main loop asks of it while threads are blocked.
-// Here and not in the loop, because what a thread is, and how one waits for another, is the host's and nothing of MPI's.
+/// The door through which the threads of a process come into MPI, one at a time: what the main loop asks of
+/// it while threads are blocked.
+// Here and not in the loop, because what a thread is, and how one waits for another, is the host's and
+// nothing of MPI's.
 pub trait Door {
     /// The calling thread.
     fn me(&self) -> usize;
-    /// Whether a thread waits to be let in. Asked at each look at other processes: O(1), without a lock.
+    /// Returns `true` if a thread waits to be let in. Asked at each look at other processes: O(1), without a
+    /// lock.
     fn knocks(&self) -> bool;
-    /// Whether more than one thread has been in.
+    /// Returns `true` if more than one thread has been in.
     fn several(&self) -> bool;
-    /// Whether a thread may still call, when so many are blocked inside.
+    /// Returns `true` if a thread may still call, when so many are blocked inside.
     fn outside(&self, blocked: usize) -> bool;
-    /// Lets others in, until it is this thread's turn and so much time has passed or somebody was in: whether anybody was whose call may have changed something.
+    /// Lets others in, until it is this thread's turn and so much time has passed or somebody was in: whether
+    /// anybody was whose call may have changed something.
     fn let_in(&self, at_most: Duration) -> bool;
     /// Lets this blocked thread in, which goes on; answers when it is the calling thread's turn again.
     fn pass(&self, to: usize);
-    /// Whether the calling thread, which is blocked, is the one that does the rank's work. If not, it has waited for its turn.
+    /// Returns `true` if the calling thread, which is blocked, is the one that does the rank's work. If not,
+    /// it has waited for its turn.
     fn drives(&self) -> bool;
     /// The calling thread, which was blocked, goes on: another one does the rank's work.
     fn goes_on(&self);
+    /// Returns where the program makes the call that the calling thread is in, if that is known.
+    fn call_site(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What a blocked thread waits for.
@@ -66,22 +77,22 @@ pub(crate) struct Threads {
     pub(crate) blocked: Vec<Blocked>,
     /// The wait for other processes that was left to let threads in.
     pub(crate) waiting: Option<Waiting>,
-    /// Whether anybody came whose call may have changed something.
+    /// `true` if anybody came whose call may have changed something.
     pub(crate) changed: bool,
-    /// Whether the last report said that a thread may still call.
+    /// `true` if the last report said that a thread may still call.
     pub(crate) reported_outside: bool,
 }
 
 impl Threads {
-    /// Whether a thread waits to be let in.
+    /// Returns `true` if a thread waits to be let in.
     pub(crate) fn knocks(&self) -> bool {
         self.door.is_some_and(|door| door.knocks())
     }
-    /// Whether several threads take part.
+    /// Returns `true` if several threads take part.
     pub(crate) fn several(&self) -> bool {
         self.door.is_some_and(|door| door.several())
     }
-    /// Whether a thread may still call: what seems to wait for ever may not.
+    /// Returns `true` if a thread may still call: what seems to wait for ever may not.
     pub(crate) fn outside(&self) -> bool {
         self.door.is_some_and(|door| door.outside(self.blocked.len().max(1)))
     }

@@ -1,17 +1,19 @@
 //! What processes agree on when none of them can go on: safe time, deadlock, the end.
 //!
-//! A process that has nothing to run reports to process 0: how many chunks it has sent to and taken from each process, and
-//! the least decision that it could make. When the last reports of all processes tell that every chunk sent was taken, nothing
-//! is under way and nobody runs: had a process gone on after its report, a chunk must have woken it that its report does not
-//! count. Process 0 then decides what one process would (`World::decide`), and tells those who go on (`arbiter.rs`).
+//! A process that has nothing to run reports to process 0: how many chunks it has sent to and taken from each
+//! process, and the least decision that it could make. When the last reports of all processes tell that every
+//! chunk sent was taken, nothing is under way and nobody runs: had a process gone on after its report, a
+//! chunk must have woken it that its report does not count. Process 0 then decides what one process would
+//! (`World::decide`), and tells those who go on (`arbiter.rs`).
 //!
-//! An agreement costs far more than a decision. So a process goes on deciding alone ([`Lease`]) as long as no other can interfere: the others
-//! act only later, or because of what this one sends them.
+//! An agreement costs far more than a decision. So a process goes on deciding alone ([`Lease`]) as long as no
+//! other can interfere: the others act only later, or because of what this one sends them.
 //!
-//! With `e` the least of the times at which a rank goes on once a decision is made, and `l` the lookahead, no message earlier than `e + l` will come
-//! any more, and everybody makes the decisions before that, now and later, without asking again. If the least decision is not before it (`l` is zero), that
-//! decision alone is made: its process is told, and goes on up to the first decision of the others, whose reports stand until a chunk reaches them. Held
-//! collectives, parked ranks, deadlock and the end are found in this way, too.
+//! With `e` the least of the times at which a rank goes on once a decision is made, and `l` the lookahead, no
+//! message earlier than `e + l` will come any more, and everybody makes the decisions before that, now and
+//! later, without asking again. If the least decision is not before it (`l` is zero), that decision alone is
+//! made: its process is told, and goes on up to the first decision of the others, whose reports stand until a
+//! chunk reaches them. Held collectives, parked ranks, deadlock and the end are found in this way, too.
 
 use crate::order::agreeing::Lease;
 use crate::order::key::Key;
@@ -30,24 +32,25 @@ const PATIENCE: u32 = 2;
 
 impl World {
     pub(crate) fn control_arrived(&mut self, from: u32, data: Vec<u8>) {
-        let processes = self.messages.others().streams.processes();
+        let processes = self.messages.peers_mut().others().streams.processes();
         let agreeing = &mut self.order.agreeing;
         let mut record = Take(&data);
         match record.u8() {
             REPORT => agreeing.arbiter.note(from, Report::take(&mut record, processes)),
-            GONE => self.messages.others().streams.has_gone(record.u32()),
+            GONE => self.messages.peers_mut().others().streams.has_gone(record.u32()),
             VERDICT => agreeing.verdicts.push_back(Verdict::take(&mut record)),
             _ => self.run.gathered.push_back((from, data)),
         }
     }
 
     /// No rank of this process can run: waits until one can, or the run is over.
-    // Each time round: what has come, what can be decided without the others, what they have decided; only then
-    // a report. A report is true of the moment in which nothing more could be done, and every chunk that comes
-    // after it makes it void.
+    // Each time round: what has come, what can be decided without the others, what they have decided; only
+    // then a report. A report is true of the moment in which nothing more could be done, and every chunk that
+    // comes after it makes it void.
     #[cold]
     pub(crate) fn wait_for_others(&mut self) -> Option<Next> {
-        // A wait that was left to let threads in goes on: who comes in again and again must not keep the process from reporting.
+        // A wait that was left to let threads in goes on: who comes in again and again must not keep the
+        // process from reporting.
         let mut left = self.order.threads.waiting.take();
         if std::mem::take(&mut self.order.threads.changed)
             && let Some(waiting) = &mut left
@@ -64,23 +67,26 @@ impl World {
                 return None;
             }
             if self.messages.is_flooded()
-                && !self.messages.crowded
-                && let Some(rank) = self.messages.ready.next_lagging()
+                && !self.messages.peers().are_crowded()
+                && let Some(rank) = self.messages.ready_mut().next_lagging()
             {
-                self.messages.ready.wake(rank);
+                self.messages.ready_mut().wake(rank);
                 return None;
             }
         }
         let mut waiting = left.unwrap_or_else(Waiting::new);
         loop {
+            if let Some(signal) = rank::stop::requested() {
+                self.stop_by(signal);
+            }
             let (news, empty) = self.exchange(true);
             if self.has_work() {
                 return None;
             }
-            if !self.messages.crowded
-                && let Some(rank) = self.messages.ready.next_lagging()
+            if !self.messages.peers().are_crowded()
+                && let Some(rank) = self.messages.ready_mut().next_lagging()
             {
-                self.messages.ready.wake(rank);
+                self.messages.ready_mut().wake(rank);
                 return None;
             }
             if news {
@@ -118,11 +124,15 @@ impl World {
                 self.order.threads.waiting = Some(waiting);
                 return Some(Next::Aside(at_most));
             }
-            waiting.pause(&mut self.messages.others().streams, self.order.agreeing.reported);
+            if self.run.abort.is_some() {
+                self.end_late_processes();
+            }
+            waiting.pause(&mut self.messages.peers_mut().others().streams, self.order.agreeing.reported);
         }
     }
 
-    /// How long threads of this process may come in instead of its next pause: as long as that would be, where there are several.
+    /// Returns how long threads of this process may come in instead of its next pause: as long as that would
+    /// be, where there are several.
     fn lets_in(&mut self, waiting: &mut Waiting) -> Option<Duration> {
         let threads = &self.order.threads;
         if threads.knocks() {
@@ -135,18 +145,24 @@ impl World {
         if threads.several() { waiting.yield_or_sleep() } else { None }
     }
 
-    /// Decides what no other process can interfere with, once all have agreed and as long as nothing is sent to them; false if there is nothing.
+    /// Decides what no other process can interfere with, once all have agreed and as long as nothing is sent
+    /// to them; false if there is nothing.
     ///
-    /// What is sent, however late it arrives, may be all that a poll of another process lacks: that rank goes on then, at the time of its poll and before what is open
-    /// then is decided, as it does where one process has all ranks. So after something was sent only decisions before that time count, not those before it in order.
+    /// What is sent, however late it arrives, may be all that a poll of another process lacks: that rank goes
+    /// on then, at the time of its poll and before what is open then is decided, as it does where one process
+    /// has all ranks. So after something was sent only decisions before that time count, not those before it
+    /// in order.
     // Nobody else can act before `soonest`, which each message sent to them moves back; held collectives may
     // send as soon as they start.
     fn go_on_alone(&mut self) -> bool {
         let Some(Lease { other, until }) = self.order.agreeing.lease else { return false };
         if !self.chapters.holds() {
             let soonest = self.soonest_elsewhere();
-            let until = until.map(|until| if soonest == Time::MAX { until } else { Key::at(soonest.min(until.time)) });
-            if self.decide_before_others(other.min(soonest)) || until.is_some_and(|until| self.decide_first_before(until)) {
+            let until = until
+                .map(|until| if soonest == Time::MAX { until } else { Key::at(soonest.min(until.time)) });
+            if self.decide_before_others(other.min(soonest))
+                || until.is_some_and(|until| self.decide_first_before(until))
+            {
                 return true;
             }
         }
@@ -154,33 +170,42 @@ impl World {
         false
     }
 
-    /// The least time at which a rank of another process acts because of what this one did since all knew of it, or the shared network does.
+    /// The least time at which a rank of another process acts because of what this one did since all knew of
+    /// it, or the shared network does.
     fn soonest_elsewhere(&mut self) -> Time {
-        let network = self.messages.network_acts();
-        self.messages.others().streams.soonest().min(network)
+        let network = self.messages.fabric_mut().next_act();
+        self.messages.peers_mut().others().streams.soonest().min(network)
     }
 
-    /// Whether a rank can go on.
+    /// Returns `true` if a rank can go on.
     fn has_work(&mut self) -> bool {
         self.refresh();
-        !self.messages.ready.is_empty() || self.chapters.has_work() || !self.messages.orphans.is_empty()
+        !self.messages.ready().is_empty()
+            || self.chapters.has_work()
+            || self.messages.requests().has_orphans()
     }
 
-    // Counts of chunks instead of acknowledgements: sent and taken being equal everywhere means that nothing is
-    // under way, as nobody who reported has gone on (cf. F. Mattern, Algorithms for distributed termination
-    // detection, 1987).
+    // Counts of chunks instead of acknowledgements: sent and taken being equal everywhere means that nothing
+    // is under way, as nobody who reported has gone on (cf. F. Mattern, Algorithms for distributed
+    // termination detection, 1987).
     fn report(&mut self) {
         let (first, effect) = self.first_and_effect();
         let poller = self.least_poller();
-        let (held, ended, aborting) = (self.chapters.holds(), self.run.ended == self.messages.local_started(), self.run.abort.is_some());
-        let messages = self.messages.profile.messages();
-        let (sent, taken) = self.messages.others().streams.counts();
-        let me = self.messages.others().me;
+        let (held, ended, aborting) = (
+            self.chapters.holds(),
+            self.run.ended == self.messages.ranks().local_started(),
+            self.run.abort.is_some(),
+        );
+        let messages = self.messages.ranks().profile().messages();
+        let (sent, taken) = self.messages.peers_mut().others().streams.counts();
+        let me = self.messages.peers_mut().others().me;
         // Ports that it opened are served where it is.
-        let through = ended && self.messages.others().streams.is_late() && !self.chapters.dynamic.has_ports();
+        let through = ended
+            && self.messages.peers_mut().others().streams.is_late()
+            && !self.chapters.dynamic.has_ports();
         // The next verdict is of this report or of a later one: it counts what was sent before this one.
         if std::mem::take(&mut self.order.agreeing.effects_known) {
-            self.messages.others().streams.forget_effects();
+            self.messages.peers_mut().others().streams.forget_effects();
         }
         let outside = self.order.threads.outside();
         self.order.threads.reported_outside = outside;
@@ -196,7 +221,7 @@ impl World {
             messages,
             ended,
             aborting,
-            handshakes: self.messages.handshakes,
+            handshakes: self.messages.fabric().has_handshakes(),
             outside,
             through,
         };
@@ -214,45 +239,54 @@ impl World {
         }
         let mut data = vec![REPORT];
         report.put(&mut data);
-        self.messages.tell(0, data);
+        self.messages.peers_mut().send_control(0, data);
     }
 
     /// On process 0: decides, if all have reported that they cannot go on.
     // Process 0 works as any other besides, and tells itself by the same queue.
     fn conclude(&mut self) {
-        if self.messages.others().me != 0 {
+        if self.messages.peers_mut().others().me != 0 {
             return;
         }
         self.welcome();
         let World { messages, order, .. } = self;
         let agreeing = &mut order.agreeing;
-        let network = messages.network_acts();
-        for (process, verdict) in agreeing.arbiter.conclude(network, |handshakes| messages.lookahead(handshakes)) {
+        let network = messages.fabric_mut().next_act();
+        for (process, verdict) in
+            agreeing.arbiter.conclude(network, |handshakes| messages.fabric().lookahead(handshakes))
+        {
             if process == 0 {
                 agreeing.verdicts.push_back(verdict);
                 continue;
             }
             let mut data = vec![VERDICT];
             verdict.put(&mut data);
-            messages.tell(process, data);
+            messages.peers_mut().send_control(process, data);
             if verdict == Verdict::Leave {
-                messages.others().streams.has_gone(process);
+                messages.peers_mut().others().streams.has_gone(process);
                 let mut data = vec![GONE];
                 data.u32(process);
-                messages.others().streams.others().into_iter().for_each(|other| messages.tell(other, data.clone()));
+                messages
+                    .peers_mut()
+                    .others()
+                    .streams
+                    .others()
+                    .into_iter()
+                    .for_each(|other| messages.peers_mut().send_control(other, data.clone()));
             }
         }
     }
 
-    /// Processes that were started are of those that agree from now on, and get to know how often all have started what they held.
+    /// Processes that were started are of those that agree from now on, and get to know how often all have
+    /// started what they held.
     // Here, since process 0 has followed all that it has decided by now.
     fn welcome(&mut self) {
-        for process in self.messages.others().streams.take_newcomers() {
+        for process in self.messages.peers_mut().others().streams.take_newcomers() {
             let agreeing = &mut self.order.agreeing;
             agreeing.arbiter.admit(process);
             let mut data = vec![WELCOME];
             data.u64(agreeing.held);
-            self.messages.tell(process, data);
+            self.messages.peers_mut().send_control(process, data);
         }
     }
 
@@ -262,27 +296,29 @@ impl World {
         self.order.agreeing.held = Take(&word).u64();
         self.start_held_up_to(self.order.agreeing.held);
         let mut waiting = Waiting::new();
-        while self.messages.local_started() == 0 {
+        while self.messages.ranks().local_started() == 0 {
             if !self.exchange(true).0 {
-                waiting.pause(&mut self.messages.others().streams, true);
+                waiting.pause(&mut self.messages.peers_mut().others().streams, true);
             }
         }
     }
 
     /// Starts what is held back, unless all have done so together as often as this already.
-    // Also before the verdict is here, when another process tells that it has followed it: what that did since may let a rank go on here, and into
-    // a collective that others have started one by one by then. This process has not gone on since it reported, and holds what it told.
+    // Also before the verdict is here, when another process tells that it has followed it: what that did
+    // since may let a rank go on here, and into a collective that others have started one by one by then.
+    // This process has not gone on since it reported, and holds what it told.
     pub(crate) fn start_held_up_to(&mut self, times: u64) {
         while self.order.agreeing.started < times {
             self.order.agreeing.started += 1;
             self.order.agreeing.lease = None;
-            self.messages.others().streams.started(self.order.agreeing.started);
+            self.messages.peers_mut().others().streams.started(self.order.agreeing.started);
             self.chapters.start_held(&mut self.messages, &self.objects, true);
         }
     }
 
     // What was sent before the first report since the verdict before this one is known to all. What was sent
-    // since, because a message woke a rank before this verdict came, may not be: others may act because of that.
+    // since, because a message woke a rank before this verdict came, may not be: others may act because of
+    // that.
     fn follow(&mut self, verdict: Verdict) -> Option<Next> {
         self.order.agreeing.effects_known = true;
         self.order.agreeing.alone = matches!(verdict, Verdict::First(_) | Verdict::Network(_));

@@ -7,8 +7,9 @@ use engine::{Span, Time};
 
 /// The last reports of all processes.
 ///
-/// A process that is told a verdict goes on, so its report counts no more; it reports anew with one more verdict followed. Those of
-/// the others stand: whatever makes one of them go on is a chunk that its report does not count.
+/// A process that is told a verdict goes on, so its report counts no more; it reports anew with one more
+/// verdict followed. Those of the others stand: whatever makes one of them go on is a chunk that its report
+/// does not count.
 // Reports stand until a verdict is told to their process, which costs no message to those whom it does not
 // concern.
 pub(crate) struct Arbiter {
@@ -16,7 +17,7 @@ pub(crate) struct Arbiter {
     processes: Vec<(Option<Report>, u64)>,
     /// Which are not there: they have not been started, or have left.
     away: Vec<bool>,
-    /// Whether all have forgotten what was safe after the last [`Verdict::Before`].
+    /// `true` if all have forgotten what was safe after the last [`Verdict::Before`].
     forgotten: bool,
     fruitless: Fruitless,
 }
@@ -44,13 +45,21 @@ impl Arbiter {
         }
     }
 
-    /// What is to be told to which process, once all have reported that they cannot go on and nothing is under way; until then nothing.
-    /// `lookahead` is asked whether anybody waits for matches; process 0's shared network, if it has one, acts at `network`.
+    /// Returns what is to be told to which process, once all have reported that they cannot go on and nothing
+    /// is under way; until then nothing. `lookahead` is asked whether anybody waits for matches; process 0's
+    /// shared network, if it has one, acts at `network`.
     ///
     /// O(processes^2).
-    pub(crate) fn conclude(&mut self, network: Time, lookahead: impl FnOnce(bool) -> Span) -> Vec<(u32, Verdict)> {
-        let reports: Option<Vec<&Report>> = self.processes.iter().map(|(report, _)| report.as_ref()).collect();
-        let Some(reports) = reports.filter(|reports| all_taken(reports, &self.away)) else { return Vec::new() };
+    pub(crate) fn conclude(
+        &mut self,
+        network: Time,
+        lookahead: impl FnOnce(bool) -> Span,
+    ) -> Vec<(u32, Verdict)> {
+        let reports: Option<Vec<&Report>> =
+            self.processes.iter().map(|(report, _)| report.as_ref()).collect();
+        let Some(reports) = reports.filter(|reports| all_taken(reports, &self.away)) else {
+            return Vec::new();
+        };
         let through: Vec<u32> = (0..)
             .zip(&reports)
             .filter(|(process, report)| report.through && !self.away[*process as usize])
@@ -61,12 +70,14 @@ impl Arbiter {
             return through.into_iter().map(|process| (process, Verdict::Leave)).collect();
         }
         let lookahead = lookahead(reports.iter().any(|report| report.handshakes));
-        let told =
-            decide(&reports, network, lookahead).unwrap_or_else(|| match release(&reports, &mut self.forgotten, &mut self.fruitless) {
-                // A thread that computes, or does nothing, is not known to MPI: while one may call, nobody waits for ever.
+        let told = decide(&reports, network, lookahead).unwrap_or_else(|| {
+            match release(&reports, &mut self.forgotten, &mut self.fruitless) {
+                // A thread that computes, or does nothing, is not known to MPI: while one may call, nobody
+                // waits for ever.
                 Verdict::Deadlock if reports.iter().any(|report| report.outside) => Vec::new(),
                 hope => to_all(&reports, |_| hope),
-            });
+            }
+        });
         for (process, verdict) in &told {
             if self.away[*process as usize] {
                 continue;
@@ -90,7 +101,8 @@ fn to_all(reports: &[&Report], verdict: impl Fn(usize) -> Verdict) -> Vec<(u32, 
     (0..reports.len()).map(|process| (process as u32, verdict(process))).collect()
 }
 
-/// What one process would do if it had all decisions: see [`World::decide`](crate::world::World::decide).
+/// Returns what one process would do if it had all decisions: see
+/// [`World::decide`](crate::world::World::decide).
 // The order of these questions is that of one process's loop (`World::next`): the end, held collectives, open
 // decisions before anything of a shared network, that; then an abort.
 fn decide(reports: &[&Report], network: Time, lookahead: Span) -> Option<Vec<(u32, Verdict)>> {
@@ -100,8 +112,14 @@ fn decide(reports: &[&Report], network: Time, lookahead: Span) -> Option<Vec<(u3
     if reports.iter().any(|report| report.held) {
         return Some(to_all(reports, |_| Verdict::Held));
     }
-    let of_others = |me: usize| reports.iter().enumerate().filter(move |(process, _)| *process != me).map(|(_, report)| report);
-    let least = reports.iter().enumerate().filter_map(|(process, report)| report.least.map(|key| (key, process))).min();
+    let of_others = |me: usize| {
+        reports.iter().enumerate().filter(move |(process, _)| *process != me).map(|(_, report)| report)
+    };
+    let least = reports
+        .iter()
+        .enumerate()
+        .filter_map(|(process, report)| report.least.map(|key| (key, process)))
+        .min();
     let effect = reports.iter().filter_map(|report| report.effect).min();
     if let (Some((least, owner)), Some(effect)) = (least, effect)
         && (least.time < network || network == Time::MAX)
@@ -112,7 +130,10 @@ fn decide(reports: &[&Report], network: Time, lookahead: Span) -> Option<Vec<(u3
             return Some(to_all(reports, |process| Verdict::Before(others_act(process).min(network))));
         }
         let until = of_others(owner).filter_map(|report| report.least).min().unwrap_or(Key::LAST);
-        return Some(vec![(owner as u32, Verdict::First(if network == Time::MAX { until } else { until.min(Key::at(network)) }))]);
+        return Some(vec![(
+            owner as u32,
+            Verdict::First(if network == Time::MAX { until } else { until.min(Key::at(network)) }),
+        )]);
     }
     if network != Time::MAX {
         return Some(vec![(0, Verdict::Network(least.map_or(Time::MAX, |(least, _)| least.time)))]);
@@ -123,7 +144,9 @@ fn decide(reports: &[&Report], network: Time, lookahead: Span) -> Option<Vec<(u3
 /// Nothing can be decided: a polling rank goes on, or all wait for ever.
 // In two steps, because others may have decided on what was safe: all forget it before the one rank goes on.
 fn release(reports: &[&Report], forgotten: &mut bool, fruitless: &mut Fruitless) -> Verdict {
-    let Some(Poller { rank, polls, .. }) = reports.iter().filter_map(|report| report.poller).min() else { return Verdict::Deadlock };
+    let Some(Poller { rank, polls, .. }) = reports.iter().filter_map(|report| report.poller).min() else {
+        return Verdict::Deadlock;
+    };
     if !*forgotten {
         // Such a rank may act before the time that was safe: all must have forgotten it first.
         *forgotten = true;
@@ -146,9 +169,13 @@ mod tests {
     fn of(processes: usize, (time, rank): (u64, u32), clock: u64) -> Report {
         let (time, effect) = (Time::from_ps(time), Time::from_ps(time.max(clock)));
         let none = vec![0; processes];
-        Report { least: Some(Key { time, rest: true, rank, source: 0 }), effect: Some(effect), ..idle(&none, &none) }
+        Report {
+            least: Some(Key { time, rest: true, rank, source: 0 }),
+            effect: Some(effect),
+            ..idle(&none, &none)
+        }
     }
-    /// What is told once these have come from all.
+    /// Returns what is told once these have come from all.
     fn told(reports: &[Report], lookahead: u64) -> Vec<(u32, Verdict)> {
         let mut arbiter = Arbiter::new(reports.len() as u32, reports.len() as u32);
         for (process, report) in reports.iter().enumerate() {
@@ -157,7 +184,11 @@ mod tests {
         arbiter.conclude(Time::MAX, |_| Span::from_ps(lookahead))
     }
     fn before(times: &[u64]) -> Vec<(u32, Verdict)> {
-        times.iter().enumerate().map(|(process, &time)| (process as u32, Verdict::Before(Time::from_ps(time)))).collect()
+        times
+            .iter()
+            .enumerate()
+            .map(|(process, &time)| (process as u32, Verdict::Before(Time::from_ps(time))))
+            .collect()
     }
 
     #[test]
@@ -171,7 +202,10 @@ mod tests {
             assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), []);
         }
         arbiter.note(1, idle(&[0, 0], &[1, 0]));
-        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), [(0, Verdict::Deadlock), (1, Verdict::Deadlock)]);
+        assert_eq!(
+            arbiter.conclude(Time::MAX, |_| Span::ZERO),
+            [(0, Verdict::Deadlock), (1, Verdict::Deadlock)]
+        );
     }
 
     #[test]
@@ -239,9 +273,11 @@ mod tests {
             arbiter.note(1, Report { followed: followed[1], ..of(2, (5, 1), 5) });
             arbiter.conclude(Time::from_ps(network), |_| Span::ZERO)
         };
-        // At one time the network comes first; only its own process is told, and not beyond the first decision.
+        // At one time the network comes first; only its own process is told, and not beyond the first
+        // decision.
         assert_eq!(asked([0, 0], 5), [(0, Verdict::Network(Time::from_ps(5)))]);
-        // A decision before it is made alone, and what follows on that process before the others and the network.
+        // A decision before it is made alone, and what follows on that process before the others and the
+        // network.
         assert_eq!(asked([1, 0], 6), [(1, Verdict::First(Key::at(Time::from_ps(6))))]);
         let until = Key { time: Time::from_ps(7), rest: true, rank: 0, source: 0 };
         assert_eq!(asked([1, 1], 9), [(1, Verdict::First(until))]);

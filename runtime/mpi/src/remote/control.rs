@@ -27,27 +27,28 @@ pub(crate) struct Report {
     pub(crate) least: Option<Key>,
     /// The least time at which a rank goes on after one of its decisions is made.
     pub(crate) effect: Option<Time>,
-    /// Whether members of a collective are held.
+    /// `true` if members of a collective are held.
     pub(crate) held: bool,
     /// The parked rank that may be sent on.
     pub(crate) poller: Option<Poller>,
     /// Messages of its ranks so far.
     pub(crate) messages: u64,
-    /// Whether all its ranks have ended.
+    /// `true` if all its ranks have ended.
     pub(crate) ended: bool,
     pub(crate) aborting: bool,
-    /// Whether it may leave before the run is over.
+    /// `true` if it may leave before the run is over.
     pub(crate) through: bool,
-    /// Whether a rank of it ever waited for a match, or met a message whose sender does.
+    /// `true` if a rank of it ever waited for a match, or met a message whose sender does.
     pub(crate) handshakes: bool,
-    /// Whether a thread of it may still call, whatever its rank waits for.
+    /// `true` if a thread of it may still call, whatever its rank waits for.
     pub(crate) outside: bool,
 }
 
 /// What process 0 tells a process to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// Decide what is safe: no rank of another process acts before this time, unless because of what this process sends.
+    /// Decide what is safe: no rank of another process acts before this time, unless because of what this
+    /// process sends.
     Before(Time),
     /// Make the first decision alone; and what comes before this one, the first of the other processes.
     First(Key),
@@ -67,8 +68,8 @@ pub(crate) enum Verdict {
     Deadlock,
 }
 
-// One form for all, a byte and a key: a verdict is told once an agreement, and costs a message however long it
-// is.
+// One form for all, a byte and a key: a verdict is told once an agreement, and costs a message however long
+// it is.
 impl Verdict {
     pub(crate) fn put(self, out: &mut Vec<u8>) {
         let (kind, key) = match self {
@@ -112,7 +113,8 @@ fn put_key(key: Option<Key>, out: &mut Vec<u8>) {
 
 fn take_key(from: &mut Take) -> Option<Key> {
     let flags = from.u8();
-    let key = Key { time: Time::from_ps(from.u64()), rest: flags & 2 != 0, rank: from.u32(), source: from.u32() };
+    let key =
+        Key { time: Time::from_ps(from.u64()), rest: flags & 2 != 0, rank: from.u32(), source: from.u32() };
     (flags & 1 != 0).then_some(key)
 }
 
@@ -122,7 +124,15 @@ impl Report {
         self.sent.iter().chain(&self.taken).for_each(|&count| out.u64(count));
         put_key(self.least, out);
         put_key(self.effect.map(|time| Key { time, ..Key::default() }), out);
-        put_key(self.poller.map(|Poller { clock, rank, polls }| Key { time: clock, rank, source: polls, ..Key::default() }), out);
+        put_key(
+            self.poller.map(|Poller { clock, rank, polls }| Key {
+                time: clock,
+                rank,
+                source: polls,
+                ..Key::default()
+            }),
+            out,
+        );
         out.u64(self.messages);
         let flags = [self.held, self.ended, self.aborting, self.handshakes, self.outside, self.through];
         out.u8((0..).zip(flags).map(|(bit, flag)| u8::from(flag) << bit).sum());

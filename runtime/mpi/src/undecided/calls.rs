@@ -2,8 +2,7 @@
 
 use crate::error::Result;
 use crate::handle;
-use crate::messages::Messages;
-use crate::node::State;
+use crate::node::{State, flag};
 use crate::order::question::{Asked, Poll, Question};
 use crate::request::{Completion, RequestArray, Round, Status, UNDEFINED, stands_twice};
 use crate::world::{Mpi, World};
@@ -11,7 +10,8 @@ use engine::Time;
 use rank::Addr;
 
 /// Requests up to which the first that is complete is looked for from the first of all on.
-// So many handles are read in less time than the rest of a call takes, and programs may be used to the first coming first, as with MPICH and Open MPI.
+// So many handles are read in less time than the rest of a call takes, and programs may be used to the first
+// coming first, as with MPICH and Open MPI.
 const FEW: u32 = 64;
 
 /// What a test or wait for several requests found.
@@ -26,7 +26,8 @@ pub enum Found {
 }
 
 impl World {
-    /// Whether the mounted rank's question can be answered from what is known, at the clock that it has then; if not, the rank is to block.
+    /// Returns `true` if the mounted rank's question can be answered from what is known, at the clock that it
+    /// has then; if not, the rank is to block.
     // Three ways to be answered, the cheapest first: it was settled before; it has its turn again; the rank
     // waits for the decision. In the last the handles are copied, since others will look at them.
     fn is_answered(&mut self, question: &Question) -> bool {
@@ -34,7 +35,7 @@ impl World {
         if let Some(requests) = question.requests().filter(|_| !matches!(question, Question::WaitAll(_))) {
             self.chapters.asked(&mut self.messages, &self.objects, requests);
         }
-        let me = self.messages.current;
+        let me = self.messages.me();
         let parked = if question.is_poll() { self.park(question) } else { None };
         if self.is_settled(question, parked.as_deref()) {
             if let Some(cycle) = &parked {
@@ -48,16 +49,32 @@ impl World {
         };
         self.end_turn();
         self.order.polls.insert(me, poll);
-        let Messages { ranks, unexpected, nodes, .. } = &mut self.messages;
-        unexpected.searched(&mut ranks[me as usize].unexpected, nodes);
-        ranks[me as usize].polling = true;
-        self.messages.mark_dirty(me);
+        let (matcher, pending) = self.messages.matching(me);
+        matcher.will_search(pending);
+        pending.set_polling(true);
+        matcher.mark_dirty(me, pending);
         false
     }
 }
 
 impl World {
-    /// Waits for a request of the mounted rank that may be told of a failure before it is complete: whether it has to block.
+    /// Cancels a receive of the mounted rank for any source that a failure has ended. Returns `false` for
+    /// another one.
+    fn cancel_pending(&mut self, receive: u32) -> bool {
+        let clock = self.messages.clock(self.messages.me());
+        let is_pending = self.messages.faults_mut().is_some_and(|faults| faults.take_pending(receive));
+        if is_pending {
+            let node = &mut self.messages.matcher_mut()[receive];
+            node.flags &= !flag::TRUNCATED;
+            (node.state, node.arrival) = (State::Cancelled, clock);
+        }
+        is_pending
+    }
+}
+
+impl World {
+    /// Waits for a request of the mounted rank that may be told of a failure before it is complete: whether
+    /// it has to block.
     ///
     /// # Errors
     /// `MPI_ERR_REQUEST`.
@@ -89,34 +106,42 @@ impl World {
     }
 
     /// The requests of the mounted rank's call behind the null handles that the array begins with.
-    // Most of a long array that is waited for piece by piece is null in the end. Each call passes over them once, and not for each thing that it
-    // wants to know: the second half of a call knows it of the first, unless others ran between them that passed over their own.
+    // Most of a long array that is waited for piece by piece is null in the end. Each call passes over them
+    // once, and not for each thing that it wants to know: the second half of a call knows it of the first,
+    // unless others ran between them that passed over their own.
     fn behind_nulls(&mut self, requests: RequestArray) -> RequestArray {
         let nulls = requests.nulls();
-        self.order.nulls = (self.messages.current, requests.at, nulls);
+        self.order.nulls = (self.messages.me(), requests.at, nulls);
         requests.behind(nulls)
     }
 
-    /// How many null handles the array begins with, in the second half of a call.
+    /// Returns how many null handles the array begins with, in the second half of a call.
     fn known_nulls(&self, requests: RequestArray) -> u32 {
         let (rank, at, nulls) = self.order.nulls;
-        if (rank, at) == (self.messages.current, requests.at) { nulls } else { requests.nulls() }
+        if (rank, at) == (self.messages.me(), requests.at) { nulls } else { requests.nulls() }
     }
 
-    /// Where the mounted rank looks for any one of these requests that is complete: from the first on, and where they are many, from behind the place at which
-    /// it found one last.
-    // A program that waits for each of many would read their square otherwise, most of it null handles: it may put a request into any place between two
-    // calls, so that none can be taken for null that was not read. MPI leaves the choice among the complete ones (MPI 5.0 section 3.7.5). What is kept
-    // is a place and not an array: where arrays lie is the host's to say, and this must not be.
+    /// Returns where the mounted rank looks for any one of these requests that is complete: from the first
+    /// on, and where they are many, from behind the place at which it found one last.
+    // A program that waits for each of many would read their square otherwise, most of it null handles: it
+    // may put a request into any place between two calls, so that none can be taken for null that was not
+    // read. MPI leaves the choice among the complete ones (MPI 5.0 section 3.7.5). What is kept is a place
+    // and not an array: where arrays lie is the host's to say, and this must not be.
     fn round(&self, requests: RequestArray) -> Round {
-        let behind = || self.order.found.get(&self.messages.current).copied().filter(|&behind| behind < requests.count);
+        let behind =
+            || self.order.found.get(&self.messages.me()).copied().filter(|&behind| behind < requests.count);
         Round { requests, from: if requests.count > FEW { behind().unwrap_or(0) } else { 0 } }
     }
 }
 
 impl Mpi {
-    /// Asks a question about requests, for the mounted rank: whether it has to wait until that can be answered.
-    fn begin_ask_about(&self, requests: RequestArray, question: impl FnOnce(RequestArray) -> Question) -> bool {
+    /// Asks a question about requests, for the mounted rank: whether it has to wait until that can be
+    /// answered.
+    fn begin_ask_about(
+        &self,
+        requests: RequestArray,
+        question: impl FnOnce(RequestArray) -> Question,
+    ) -> bool {
         let mut world = self.world();
         let requests = world.behind_nulls(requests);
         !world.is_answered(&question(requests))
@@ -141,12 +166,13 @@ impl Mpi {
         }
     }
 
-    /// After [`Mpi::ask`]: moves the clock to the earliest completion if none is complete at the clock and the rank may wait.
+    /// After [`Mpi::ask`]: moves the clock to the earliest completion if none is complete at the clock and
+    /// the rank may wait.
     // Three passes over an array at most (`open`, `reach`, the completion): O(requests) a call, whatever is
     // complete. All that are complete are answered, so that all are looked at.
     fn reach(&self, requests: RequestArray, wait: bool) -> Result<Found> {
         let mut world = self.world();
-        let me = world.messages.current;
+        let me = world.messages.me();
         let clock = world.messages.clock(me);
         let (mut active, mut least) = (false, Time::MAX);
         for (_, handle) in requests.active() {
@@ -166,18 +192,19 @@ impl Mpi {
             world.messages.advance(me, least);
             return Ok(Found::Some);
         }
-        world.messages.failed_poll();
+        world.messages.ranks_mut().fail_poll();
         Ok(Found::Nothing)
     }
 
-    /// The first request of the round that is complete at the clock; if there is none and the rank may wait, the first of those that are complete at the time of the
-    /// earliest, to which its clock moves then.
+    /// The first request of the round that is complete at the clock; if there is none and the rank may wait,
+    /// the first of those that are complete at the time of the earliest, to which its clock moves then.
     ///
-    /// One pass over those that are not complete: O(1) on average where each of many is waited for and they are complete in the order of the array.
+    /// One pass over those that are not complete: O(1) on average where each of many is waited for and they
+    /// are complete in the order of the array.
     // The first in the array and not in time: MPI leaves the choice.
     fn seek(&self, round: Round, wait: bool) -> Result<(Found, Option<u32>)> {
         let mut world = self.world();
-        let me = world.messages.current;
+        let me = world.messages.me();
         let clock = world.messages.clock(me);
         let (mut active, mut least) = (false, None);
         for (index, handle) in round.active() {
@@ -200,25 +227,29 @@ impl Mpi {
                 (Found::Some, Some(index))
             }
             _ => {
-                world.messages.failed_poll();
+                world.messages.ranks_mut().fail_poll();
                 (Found::Nothing, None)
             }
         })
     }
 
     /// Completes any one request, as [`Mpi::seek`] finds it.
-    fn any(&self, requests: RequestArray, wait: bool) -> Result<(Found, i32, Status)> {
+    fn any(&self, requests: RequestArray, wait: bool, chosen: &mut i32) -> Result<(Found, i32, Status)> {
         let round = self.world().round(requests);
         let (found, index) = self.seek(round, wait)?;
         let Some(index) = index else { return Ok((found, UNDEFINED, Status::EMPTY)) };
         if requests.count > FEW {
             let mut world = self.world();
-            let me = world.messages.current;
+            let me = world.messages.me();
             world.order.found.insert(me, index + 1);
         }
+        *chosen = index as i32;
         let handle = requests.get(index);
         let finished = self.finish_one(handle);
-        requests.set(index, finished.as_ref().map_or_else(|failure| self.after_failure(handle, failure), |(_, next)| *next));
+        requests.set(
+            index,
+            finished.as_ref().map_or_else(|failure| self.after_failure(handle, failure), |(_, next)| *next),
+        );
         Ok((Found::Some, index as i32, finished?.0))
     }
 
@@ -229,17 +260,25 @@ impl Mpi {
 
     /// The second half of `MPI_Waitany`: `(index or MPI_UNDEFINED, status)`.
     pub fn end_wait_any(&self, requests: RequestArray) -> Result<(i32, Status)> {
-        let (_, index, status) = self.any(requests, true)?;
-        Ok((index, status))
+        let mut chosen = UNDEFINED;
+        let status = self.end_wait_any_at(requests, &mut chosen)?;
+        Ok((chosen, status))
     }
 
-    /// The first half of a test for all of the requests: whether the mounted rank has to wait until the answer is known, which
-    /// [`Mpi::end_test_all`] then has.
+    /// [`Mpi::end_wait_any`]: the status. `chosen` is the index, also of a request that fails; `MPI_UNDEFINED` if there is none.
+    pub fn end_wait_any_at(&self, requests: RequestArray, chosen: &mut i32) -> Result<Status> {
+        *chosen = UNDEFINED;
+        Ok(self.any(requests, true, chosen)?.2)
+    }
+
+    /// The first half of a test for all of the requests: whether the mounted rank has to wait until the
+    /// answer is known, which [`Mpi::end_test_all`] then has.
     pub fn begin_test_all(&self, requests: RequestArray) -> bool {
         self.begin_ask(Question::TestAll(requests))
     }
 
-    /// The second half of `MPI_Testall`: whether all are complete; then they are completed, and their statuses left out.
+    /// The second half of `MPI_Testall`: whether all are complete; then they are completed, and their
+    /// statuses left out.
     pub fn end_test_all(&self, requests: RequestArray) -> Result<bool> {
         let complete = self.are_complete(requests)?;
         if complete {
@@ -248,12 +287,15 @@ impl Mpi {
         Ok(complete)
     }
 
-    /// `MPI_Testany`: `(flag, index or MPI_UNDEFINED, status)`.
-    pub fn test_any(&self, requests: RequestArray) -> Result<(bool, i32, Status)> {
+    /// `MPI_Testany`: flag and status. `chosen` is the index, also of a request that fails; `MPI_UNDEFINED`
+    /// if there is none.
+    pub fn test_any(&self, requests: RequestArray, chosen: &mut i32) -> Result<(bool, Status)> {
         if self.begin_test_any(requests) {
             self.block();
         }
-        self.end_test_any(requests)
+        *chosen = UNDEFINED;
+        let (found, _, status) = self.any(requests, false, chosen)?;
+        Ok((found != Found::Nothing, status))
     }
 
     /// The first half of `MPI_Testany`: whether the mounted rank has to wait until it may be answered.
@@ -263,12 +305,17 @@ impl Mpi {
 
     /// The second half of `MPI_Testany`.
     pub fn end_test_any(&self, requests: RequestArray) -> Result<(bool, i32, Status)> {
-        let (found, index, status) = self.any(requests, false)?;
+        let (found, index, status) = self.any(requests, false, &mut { UNDEFINED })?;
         Ok((found != Found::Nothing, index, status))
     }
 
     // Each failed receive ends with its own status; the call fails once, at the end (MPI 5.0 section 3.7.5).
-    fn some(&self, requests: RequestArray, wait: bool, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
+    fn some(
+        &self,
+        requests: RequestArray,
+        wait: bool,
+        found: &mut dyn FnMut(u32, u32, &Status),
+    ) -> Result<Option<u32>> {
         let nulls = self.world().known_nulls(requests);
         let requests = requests.behind(nulls);
         match self.reach(requests, wait)? {
@@ -279,7 +326,7 @@ impl Mpi {
         let mut count = 0;
         let clock = {
             let world = self.world();
-            world.messages.clock(world.messages.current)
+            world.messages.clock(world.messages.me())
         };
         let mut failed = None;
         for (index, handle) in requests.active() {
@@ -294,14 +341,21 @@ impl Mpi {
                 }
                 Err(failure) => {
                     requests.set(index, self.after_failure(handle, &failure));
-                    found(count, nulls + index, &Status { error: failure.class.0, ..truncated.unwrap_or(Status::EMPTY) });
+                    found(
+                        count,
+                        nulls + index,
+                        &Status { error: failure.class.0, ..truncated.unwrap_or(Status::EMPTY) },
+                    );
                     failed.get_or_insert(failure);
                 }
             }
             count += 1;
         }
         match failed {
-            Some(first) => Err(crate::error::Failure::new(crate::error::ErrorClass::IN_STATUS, first.text)),
+            Some(first) => {
+                let failure = crate::error::Failure::new(crate::error::ErrorClass::IN_STATUS, first.text);
+                Err(failure.within(first.scope))
+            }
             None => Ok(Some(count)),
         }
     }
@@ -311,20 +365,29 @@ impl Mpi {
         self.begin_ask_about(requests, Question::WaitSome)
     }
 
-    /// The second half of `MPI_Waitsome`: how many (`None` if no request is active); `found(k, index, status)` is told each.
-    pub fn end_wait_some(&self, requests: RequestArray, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
+    /// The second half of `MPI_Waitsome`: how many (`None` if no request is active); `found(k, index,
+    /// status)` is told each.
+    pub fn end_wait_some(
+        &self,
+        requests: RequestArray,
+        found: &mut dyn FnMut(u32, u32, &Status),
+    ) -> Result<Option<u32>> {
         self.some(requests, true, found)
     }
 
     /// `MPI_Testsome`.
-    pub fn test_some(&self, requests: RequestArray, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
+    pub fn test_some(
+        &self,
+        requests: RequestArray,
+        found: &mut dyn FnMut(u32, u32, &Status),
+    ) -> Result<Option<u32>> {
         if self.begin_ask_about(requests, Question::TestSome) {
             self.block();
         }
         self.some(requests, false, found)
     }
 
-    /// Whether all requests are complete at the clock.
+    /// Returns `true` if all requests are complete at the clock.
     pub fn all_complete(&self, requests: RequestArray) -> Result<bool> {
         self.ask(Question::TestAll(requests));
         self.are_complete(requests)
@@ -334,7 +397,7 @@ impl Mpi {
     // Null requests count as complete, so that an array of them is (MPI 5.0 section 3.7.5).
     fn are_complete(&self, requests: RequestArray) -> Result<bool> {
         let mut world = self.world();
-        let me = world.messages.current;
+        let me = world.messages.me();
         let mut latest = Time::ZERO;
         for handle in requests.iter() {
             match world.messages.completion(handle)? {
@@ -346,7 +409,7 @@ impl Mpi {
         if latest <= world.messages.clock(me) {
             return Ok(true);
         }
-        world.messages.failed_poll();
+        world.messages.ranks_mut().fail_poll();
         Ok(false)
     }
 
@@ -365,18 +428,25 @@ impl Mpi {
             return Ok(None);
         }
         let finished = self.finish_one(request.get(0));
-        request.set(0, finished.as_ref().map_or_else(|failure| self.after_failure(request.get(0), failure), |(_, next)| *next));
+        request.set(
+            0,
+            finished
+                .as_ref()
+                .map_or_else(|failure| self.after_failure(request.get(0), failure), |(_, next)| *next),
+        );
         Ok(Some(finished?.0))
     }
 
-    /// Completes a request that the program has no handle of if it is complete at the rank's clock: whether it was.
+    /// Completes a request that the program has no handle of if it is complete at the rank's clock: whether
+    /// it was.
     pub(crate) fn ask_for(&self, request: usize) -> Result<bool> {
         let mut handle = request;
         let array = RequestArray { at: Addr(std::ptr::from_mut(&mut handle) as usize), count: 1, wide: true };
         Ok(self.test(array)?.is_some())
     }
 
-    /// `MPI_Cancel`: succeeds for a receive whose message has not arrived by the rank's clock; a send's cancelling always fails.
+    /// `MPI_Cancel`: succeeds for a receive whose message has not arrived by the rank's clock; a send's
+    /// cancelling always fails.
     ///
     /// A message that arrives later goes back, unless its sender was told of the match or it was too long.
     // The rank waits until its clock is safe: whether a message had arrived by then is a question about that
@@ -390,14 +460,17 @@ impl Mpi {
                     "the request is null or inactive: there is nothing to cancel",
                 ));
             }
-            world.messages.active_part(handle)
+            world.messages.requests().active_part(handle)
         };
         match handle::request(part) {
             handle::RequestRef::Node(index) => {
                 self.ask(Question::Cancel(index));
                 let mut world = self.world();
-                let me = world.messages.current;
-                if world.messages.nodes[index].state == State::Posted || world.give_back(me, index) {
+                let me = world.messages.me();
+                if world.cancel_pending(index) {
+                    return Ok(());
+                }
+                if world.messages.matcher()[index].state == State::Posted || world.give_back(me, index) {
                     world.withdraw(me, index);
                 }
                 Ok(())
@@ -405,8 +478,15 @@ impl Mpi {
             handle::RequestRef::Cold(index) => {
                 let call = {
                     let world = self.world();
-                    match world.messages.requests.get(index).map(|request| (&request.body, request.done.is_some())) {
-                        Some((crate::request::Body::Generalized(callbacks), done)) => Some((callbacks.cancel.clone(), done)),
+                    match world
+                        .messages
+                        .requests()
+                        .get(index)
+                        .map(|request| (&request.body, request.done.is_some()))
+                    {
+                        Some((crate::request::Body::Generalized(callbacks), done)) => {
+                            Some((callbacks.cancel.clone(), done))
+                        }
                         _ => None,
                     }
                 };

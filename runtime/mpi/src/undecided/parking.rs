@@ -1,16 +1,16 @@
-//! Polls in vain in a row: a rank that asks the same over and over, and does nothing else, is parked until something
-//! that it asks for is there.
+//! Polls in vain in a row: a rank that asks the same over and over, and does nothing else, is parked until
+//! something that it asks for is there.
 
 use crate::handle::{self, RequestRef};
-use crate::messages::FREE_POLLS;
 use crate::order::poller::Poller;
 use crate::order::question::{Asked, Open, Poll, Question};
+use crate::ranks::FREE_POLLS;
 use crate::request::{Body, Completion, Request, RequestArray};
 use crate::world::World;
 use engine::Time;
 
-/// Polls in vain of a rank that was sent on from where it was parked, because it may compute between its polls. Twice as many each
-/// time that this was in vain again, but for so many times.
+/// Polls in vain of a rank that was sent on from where it was parked, because it may compute between its
+/// polls. Twice as many each time that this was in vain again, but for so many times.
 const PATIENT_POLLS: u32 = 1_000;
 const DOUBLINGS: u32 = 4;
 /// Polls after which a rank is parked that does other things between them.
@@ -30,7 +30,7 @@ pub(crate) struct First {
     time: Time,
     /// The greatest.
     latest: Time,
-    /// Whether an earlier one may become known.
+    /// `true` if an earlier one may become known.
     pub(super) unknown: bool,
 }
 
@@ -50,13 +50,17 @@ impl First {
         }
     }
 
-    /// Whether one of them is known to come after `clock`.
+    /// Returns `true` if one of them is known to come after `clock`.
     pub(super) fn is_late(&self, clock: Time) -> bool {
         self.latest > clock
     }
 
     pub(super) fn or(self, other: First) -> First {
-        First { time: self.time.min(other.time), latest: self.latest.max(other.latest), unknown: self.unknown || other.unknown }
+        First {
+            time: self.time.min(other.time),
+            latest: self.latest.max(other.latest),
+            unknown: self.unknown || other.unknown,
+        }
     }
 
     /// For a rank that may be told of a failure before.
@@ -68,7 +72,8 @@ impl First {
         }
     }
 
-    /// For a rank that waits for it, `in_turn` if it may not make use of what is known ahead of its time ([`World::open_once`]).
+    /// For a rank that waits for it, `in_turn` if it may not make use of what is known ahead of its time
+    /// ([`World::open_once`]).
     pub(super) fn open(self, clock: Time, in_turn: bool) -> Open {
         let foreknown = in_turn && self.latest > self.time.max(clock);
         match (self.unknown || foreknown, self.time) {
@@ -79,19 +84,19 @@ impl First {
     }
 }
 
-/// How often a rank polls that was sent on so often before.
+/// Returns how often a rank polls that was sent on so often before.
 fn patience(released: u32) -> u32 {
     PATIENT_POLLS << released.min(DOUBLINGS)
 }
 
 impl World {
-    /// When the first of these requests is complete.
+    /// Returns when the first of these requests is complete.
     pub(super) fn first_of(&self, requests: &RequestArray) -> First {
         let known = |handle| self.messages.completion(handle).unwrap_or(Completion::Null);
         requests.active().fold(First::NONE, |first, (_, handle)| first.or(First::of(known(handle))))
     }
 
-    /// When a poll of `rank` succeeds.
+    /// Returns when a poll of `rank` succeeds.
     fn success(&self, rank: u32, question: &Question) -> First {
         match question {
             Question::TestAll(requests) => {
@@ -110,12 +115,16 @@ impl World {
             Question::Iprobe(pattern) => match self.head(rank, pattern) {
                 None => First::UNKNOWN,
                 Some((_, time)) => {
-                    let unknown = pattern.source.is_none() || self.messages.wild_overlaps(rank, pattern);
+                    let unknown = pattern.source.is_none() || self.messages.wildcard_overlaps(rank, pattern);
                     First { unknown, ..First::at(time) }
                 }
             },
             Question::Instant | Question::Now => First::UNKNOWN,
-            Question::WaitAll(_) | Question::WaitAny(_) | Question::WaitSome(_) | Question::Probe(_) | Question::Cancel(_) => First::NONE,
+            Question::WaitAll(_)
+            | Question::WaitAny(_)
+            | Question::WaitSome(_)
+            | Question::Probe(_)
+            | Question::Cancel(_) => First::NONE,
         }
     }
 
@@ -138,10 +147,15 @@ impl World {
         }
     }
 
-    /// The mounted rank asks `question`: whether it is parked for that, and all that it has asked in vain since it asked it last.
+    /// The mounted rank asks `question`: whether it is parked for that, and all that it has asked in vain
+    /// since it asked it last.
     #[inline]
     pub(super) fn park(&mut self, question: &Question) -> Option<Vec<Asked>> {
-        if self.messages.ranks[self.messages.current as usize].failed_polls < FREE_POLLS { None } else { self.park_idle(question) }
+        if self.messages.ranks()[self.messages.me()].failed_polls < FREE_POLLS {
+            None
+        } else {
+            self.park_idle(question)
+        }
     }
 
     // A cycle is seen when its first question comes again with nothing else between: `next` is the count that
@@ -152,15 +166,15 @@ impl World {
         if self.order.threads.several() {
             return None;
         }
-        let failed_polls = self.messages.ranks[self.messages.current as usize].failed_polls;
+        let failed_polls = self.messages.ranks()[self.messages.me()].failed_polls;
         let alone = || (failed_polls >= TIRED_POLLS).then(|| vec![Asked::keep(question)]);
-        if !self.messages.polls_again {
-            if let Some(history) = self.order.histories.get_mut(&self.messages.current) {
+        if !self.messages.ranks().polls_again() {
+            if let Some(history) = self.order.histories.get_mut(&self.messages.me()) {
                 history.asked.clear();
             }
             return alone();
         }
-        let history = self.order.histories.entry(self.messages.current).or_default();
+        let history = self.order.histories.entry(self.messages.me()).or_default();
         // What was asked before something else may name requests that are no more.
         if history.next != failed_polls {
             history.asked.clear();
@@ -180,12 +194,12 @@ impl World {
         None
     }
 
-    /// Whether the mounted rank's question, which others could not answer yet when they all waited last, can be answered now: no message
-    /// comes any more that would change it.
+    /// Returns `true` if the mounted rank's question, which others could not answer yet when they all waited
+    /// last, can be answered now: no message comes any more that would change it.
     // Each receive for any source that was decided for the answer may change it: asked again until it is open
     // no more.
     pub(super) fn is_settled(&mut self, question: &Question, cycle: Option<&[Asked]>) -> bool {
-        let me = self.messages.current;
+        let me = self.messages.me();
         loop {
             let open = match cycle {
                 Some(cycle) => self.open_cycle(me, cycle),
@@ -193,7 +207,7 @@ impl World {
             };
             match open {
                 Open::Final => return true,
-                Open::At(time) if self.has_news(me, time) => return false,
+                Open::At(time) if self.has_news(me, time) || self.has_accesses(me, time) => return false,
                 Open::At(time) if self.is_safe(time) => {
                     if !self.decide_own(time) {
                         return !match cycle {
@@ -208,21 +222,36 @@ impl World {
         }
     }
 
-    /// Whether a rank is to be told of a failure or a revocation first, or another of a match with it.
+    /// Returns `true` if a rank is to be told of a failure or a revocation first, or another of a match with
+    /// it.
     // What it asks may end with an error then.
     fn has_news(&self, rank: u32, until: Time) -> bool {
         let messages = &self.messages;
-        let Some(faults) = &messages.faults else { return false };
-        faults.first_alarm(rank).is_some_and(|at| at <= until) || messages.first_held(rank).is_some_and(|(met, ..)| met <= until)
+        let Some(faults) = messages.faults() else { return false };
+        faults.first_alarm(rank).is_some_and(|at| at <= until)
+            || messages.deferred().first(rank).is_some_and(|(met, ..)| met <= until)
     }
 
-    /// Whether a request that is asked about completes when somebody receives: when that is may be an open decision of that rank.
-    // Safe time promises that no message comes; what a receiver that is not mounted posts later is no message.
+    /// Returns `true` if something of a chapter waits for its decision at a rank, until `until` or then: an
+    /// access to its memory for one.
+    // Safe time promises that nothing more comes. What has come is decided when all ranks wait, and may be
+    // what the rank asks for.
+    fn has_accesses(&self, rank: u32, until: Time) -> bool {
+        self.chapters.first_open(rank).is_some_and(|(_, at, _)| at <= until)
+    }
+
+    /// Returns `true` if a request that is asked about completes when somebody receives: when that is may be
+    /// an open decision of that rank.
+    // Safe time promises that no message comes; what a receiver that is not mounted posts later is no
+    // message.
     fn asks_for_a_match(&self, question: &Question) -> bool {
         let Some(requests) = question.requests() else { return false };
-        requests.iter().any(|handle| match handle::request(self.messages.active_part(handle)) {
+        requests.iter().any(|handle| match handle::request(self.messages.requests().active_part(handle)) {
             RequestRef::Cold(index) => {
-                matches!(self.messages.requests.get(index), Some(Request { body: Body::Synchronous, done: None, .. }))
+                matches!(
+                    self.messages.requests().get(index),
+                    Some(Request { body: Body::Synchronous, done: None, .. })
+                )
             }
             _ => false,
         })
@@ -234,21 +263,26 @@ impl World {
     pub(crate) fn least_poller(&self) -> Option<Poller> {
         let parked = self.order.polls.iter().filter(|(_, poll)| matches!(poll, Poll::Parked(_)));
         let (clock, rank) = parked.map(|(&rank, _)| (self.messages.clock(rank), rank)).min()?;
-        Some(Poller { clock, rank, polls: patience(self.order.histories.get(&rank).map_or(0, |history| history.released)) })
+        Some(Poller {
+            clock,
+            rank,
+            polls: patience(self.order.histories.get(&rank).map_or(0, |history| history.released)),
+        })
     }
 
     /// Answers "no" to a parked rank.
     pub(crate) fn send_poller_on(&mut self, rank: u32) {
         self.forget_safe();
-        self.messages.ranks[rank as usize].failed_polls = 0;
+        self.messages.ranks_mut()[rank].failed_polls = 0;
         self.answer(rank);
         self.order.histories.entry(rank).or_default().released += 1;
     }
 
-    /// Nothing can happen unless a rank that is parked goes on polling: it may compute between its polls and send in
-    /// the end. Answers "no" to the one with the least clock; false if there is none, or this has been in vain for too long.
+    /// Nothing can happen unless a rank that is parked goes on polling: it may compute between its polls and
+    /// send in the end. Answers "no" to the one with the least clock; false if there is none, or this has
+    /// been in vain for too long.
     pub(crate) fn release_poller(&mut self) -> bool {
-        let messages = self.messages.profile.messages();
+        let messages = self.messages.ranks().profile().messages();
         let Some(Poller { rank, polls, .. }) = self.least_poller() else { return false };
         let goes_on = self.order.fruitless.has_hope(messages, polls) || self.order.threads.outside();
         if goes_on {

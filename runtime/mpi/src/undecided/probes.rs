@@ -10,7 +10,7 @@ use crate::request::Status;
 use crate::world::{Mpi, World};
 
 impl Mpi {
-    /// What a probe looks for; `None` from `MPI_PROC_NULL`.
+    /// Returns what a probe looks for; `None` from `MPI_PROC_NULL`.
     fn sought(&self, from: Peer) -> Result<Option<Pattern>> {
         pattern(&self.world().objects, from)
     }
@@ -33,7 +33,8 @@ impl Mpi {
         Ok(self.look_or_fail(&pattern, false)?.map(|(_, status)| status))
     }
 
-    /// The first half of `MPI_Iprobe` and `MPI_Improbe`: whether the mounted rank has to wait until it may be answered.
+    /// The first half of `MPI_Iprobe` and `MPI_Improbe`: whether the mounted rank has to wait until it may be
+    /// answered.
     pub fn begin_iprobe(&self, from: Peer) -> Result<bool> {
         Ok(self.sought(from)?.is_some_and(|pattern| self.begin_ask(Question::Iprobe(pattern))))
     }
@@ -50,29 +51,37 @@ impl Mpi {
             Some(pattern) => self.look_or_fail(&pattern, true)?,
             None => None,
         };
-        Ok(found.map_or((handle::MESSAGE_NO_PROC, Status::PROC_NULL), |(index, status)| (self.extract(index), status)))
+        Ok(found.map_or((handle::MESSAGE_NO_PROC, Status::PROC_NULL), |(index, status)| {
+            (self.extract(index), status)
+        }))
     }
 
     /// `MPI_Improbe`.
     pub fn matched_iprobe(&self, from: Peer) -> Result<Option<(usize, Status)>> {
-        let Some(pattern) = self.sought(from)? else { return Ok(Some((handle::MESSAGE_NO_PROC, Status::PROC_NULL))) };
+        let Some(pattern) = self.sought(from)? else {
+            return Ok(Some((handle::MESSAGE_NO_PROC, Status::PROC_NULL)));
+        };
         self.ask(Question::Iprobe(pattern));
         Ok(self.look_or_fail(&pattern, false)?.map(|(index, status)| (self.extract(index), status)))
     }
 
-    /// How many messages of a communicator have arrived by the mounted rank's clock without a receive of it: asked in virtual order, as a probe is.
+    /// Returns how many messages of a communicator have arrived by the mounted rank's clock without a receive
+    /// of it: asked in virtual order, as a probe is.
     ///
     /// # Errors
     /// `MPI_ERR_COMM`.
     pub fn unexpected(&self, comm: usize) -> Result<u32> {
-        let pattern = Pattern { context: self.world().objects.comms.get(comm)?.context, source: None, tag: None };
+        let pattern =
+            Pattern { context: self.world().objects.comms.get(comm)?.context, source: None, tag: None };
         let context = pattern.context;
         self.ask(Question::Iprobe(pattern));
         let world = self.world();
-        let (me, messages) = (world.messages.current, &world.messages);
+        let (me, messages) = (world.messages.me(), &world.messages);
         let clock = messages.clock(me);
-        let arrived = |&index: &u32| messages.nodes[index].context == context && messages.nodes[index].arrival <= clock;
-        Ok(messages.unexpected.iter(messages.ranks[me as usize].unexpected).filter(arrived).count() as u32)
+        let arrived = |&index: &u32| {
+            messages.matcher()[index].context == context && messages.matcher()[index].arrival <= clock
+        };
+        Ok(messages.matcher().messages(&messages.ranks()[me].pending).filter(arrived).count() as u32)
     }
 
     /// The handle of a message that was found, for `MPI_Mrecv`.
@@ -80,21 +89,23 @@ impl Mpi {
     // section 3.8.2).
     fn extract(&self, index: u32) -> usize {
         let mut world = self.world();
-        let me = world.messages.current;
-        world.messages.unlink_message(me, index);
-        world.messages.mark_dirty(me);
-        world.messages.nodes[index].state = State::Extracted;
-        if world.messages.faults.is_some() {
+        let me = world.messages.me();
+        let (matcher, pending) = world.messages.matching(me);
+        matcher.remove_message(pending, index);
+        matcher.mark_dirty(me, pending);
+        matcher[index].state = State::Extracted;
+        if world.messages.can_fail() {
             world.messages.list_extracted(index);
         }
         handle::encode(index)
     }
 
-    /// [`Mpi::look`], or why no such message will come, if that is known by now or the rank has waited for it.
+    /// [`Mpi::look`], or why no such message will come, if that is known by now or the rank has waited for
+    /// it.
     fn look_or_fail(&self, pattern: &Pattern, wait: bool) -> Result<Option<(u32, Status)>> {
-        if self.world().messages.faults.is_some() {
+        if self.world().messages.can_fail() {
             let world = &mut *self.world();
-            let me = world.messages.current;
+            let me = world.messages.me();
             let head = world.head(me, pattern).map(|(_, time)| time);
             let World { messages, objects, .. } = world;
             if let Some(fault) = messages.fault_of_probe(objects, me, pattern, head)
@@ -111,16 +122,25 @@ impl Mpi {
     fn look(&self, pattern: &Pattern, wait: bool) -> Option<(u32, Status)> {
         let mut guard = self.world();
         let world = &mut *guard;
-        let me = world.messages.current;
+        let me = world.messages.me();
         let clock = world.messages.clock(me);
         match world.head(me, pattern) {
             Some((index, arrival)) if wait || arrival <= clock => {
                 world.messages.advance(me, arrival);
-                let node = &world.messages.nodes[index];
-                Some((index, Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false }))
+                let node = &world.messages.matcher()[index];
+                Some((
+                    index,
+                    Status {
+                        source: node.source as i32,
+                        tag: node.tag,
+                        error: 0,
+                        bytes: node.bytes,
+                        cancelled: false,
+                    },
+                ))
             }
             _ => {
-                world.messages.failed_poll();
+                world.messages.ranks_mut().fail_poll();
                 None
             }
         }

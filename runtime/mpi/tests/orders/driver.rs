@@ -3,7 +3,7 @@
 use super::channels::{Channels, connect};
 use super::program::{Op, Outcome, Program, Seen, Step};
 use engine::Span;
-use message::charging::Course;
+use message::ranks::effort::Course;
 use mpi::batch::Batching;
 use mpi::handle::COMM_WORLD;
 use mpi::p2p::{Buffer, Peer, SendMode};
@@ -62,7 +62,11 @@ impl Driver<'_> {
 
     fn array(&mut self, at: usize, many: usize) -> RequestArray {
         let requests = &mut self.places[at].requests;
-        RequestArray { at: Addr(requests.as_mut_ptr() as usize), count: requests.len().min(many) as u32, wide: true }
+        RequestArray {
+            at: Addr(requests.as_mut_ptr() as usize),
+            count: requests.len().min(many) as u32,
+            wide: true,
+        }
     }
 
     /// A call begins.
@@ -72,14 +76,20 @@ impl Driver<'_> {
         match op {
             Op::Compute(time) => {
                 let me = self.first + at as u32;
-                mpi.world().messages.compute(me, Span::from_ps(time));
+                mpi.world().messages.ranks_mut().charge(me, Span::from_ps(time));
             }
             Op::Send { to, tag, bytes, synchronous } => {
                 let mode = if synchronous { SendMode::Synchronous } else { SendMode::Standard };
                 let buffer = self.buffer(bytes);
                 let request = {
                     let world = &mut *mpi.world();
-                    world.messages.start_send(&world.objects, mode, buffer, (to as i32, tag, COMM_WORLD), Batching::Never)
+                    world.messages.start_send(
+                        &world.objects,
+                        mode,
+                        buffer,
+                        (to as i32, tag, COMM_WORLD),
+                        Batching::Never,
+                    )
                 };
                 let waits = mpi.begin_pause(request.expect("the ranks exist")).expect("the ranks exist");
                 waits.map_or(Ok(()), |request| Err(Blocked::Send(request)))?;
@@ -101,7 +111,7 @@ impl Driver<'_> {
                 return if blocks { Err(Blocked::Asks) } else { Ok(self.answer(at, op)) };
             }
             Op::TestAny(many) => {
-                mpi.world().messages.enter_poll();
+                mpi.world().messages.ranks_mut().enter_poll();
                 let blocks = mpi.begin_test_any(self.array(at, many));
                 return if blocks { Err(Blocked::Asks) } else { Ok(self.answer(at, op)) };
             }
@@ -110,7 +120,7 @@ impl Driver<'_> {
                 return if blocks { Err(Blocked::Asks) } else { Ok(self.answer(at, op)) };
             }
             Op::Iprobe { from, tag } => {
-                mpi.world().messages.enter_poll();
+                mpi.world().messages.ranks_mut().enter_poll();
                 let blocks = mpi.begin_iprobe(peer(from, tag)).expect("the ranks exist");
                 return if blocks { Err(Blocked::Asks) } else { Ok(self.answer(at, op)) };
             }
@@ -141,7 +151,8 @@ impl Driver<'_> {
                 let (index, status) = match op {
                     Op::WaitAny(_) => mpi.end_wait_any(array).expect("the buffers are long enough"),
                     _ => {
-                        let (_, index, status) = mpi.end_test_any(array).expect("the buffers are long enough");
+                        let (_, index, status) =
+                            mpi.end_test_any(array).expect("the buffers are long enough");
                         (index, status)
                     }
                 };
@@ -149,8 +160,12 @@ impl Driver<'_> {
                 self.places[at].requests.remove(index);
                 (Some(index), seen(&status))
             }
-            Op::Probe { from, tag } => (None, seen(&mpi.end_probe(peer(from, tag)).expect("the ranks exist"))),
-            Op::Iprobe { from, tag } => (None, mpi.end_iprobe(peer(from, tag)).expect("the ranks exist").as_ref().and_then(seen)),
+            Op::Probe { from, tag } => {
+                (None, seen(&mpi.end_probe(peer(from, tag)).expect("the ranks exist")))
+            }
+            Op::Iprobe { from, tag } => {
+                (None, mpi.end_iprobe(peer(from, tag)).expect("the ranks exist").as_ref().and_then(seen))
+            }
             _ => unreachable!("these ask"),
         }
     }
@@ -159,7 +174,7 @@ impl Driver<'_> {
 impl Runner for Driver<'_> {
     fn resume(&mut self, rank: u32) -> runner::Outcome {
         let (at, me) = (rank as usize, self.first + rank);
-        self.mpi.world().messages.set_phase(me, Phase::Active);
+        self.mpi.world().messages.ranks_mut()[me].phase = Phase::Active;
         while let Some(&op) = self.program[me as usize].get(self.places[at].next) {
             let (index, seen) = match self.places[at].blocked.take() {
                 Some(blocked) => self.end(at, op, blocked),
@@ -176,7 +191,7 @@ impl Runner for Driver<'_> {
             place.steps.push(Step { call: place.next, index, seen, clock });
             place.next += 1;
         }
-        self.mpi.world().messages.set_phase(me, Phase::Finalized);
+        self.mpi.world().messages.ranks_mut()[me].phase = Phase::Finalized;
         runner::Outcome::Finished { status: 0 }
     }
 
@@ -185,20 +200,24 @@ impl Runner for Driver<'_> {
     }
 }
 
-/// What the ranks of one process saw.
+/// Returns what the ranks of one process saw.
 fn run_process(program: &Program, (machine, cancels): (&str, bool), channels: Option<Channels>) -> Outcome {
     let ranks = program.len() as u32;
     let built = Machine::parse(machine).unwrap().build(ranks).unwrap();
     let remote = channels.map(|channels| Remote::new(Box::new(channels), ranks));
-    let (first, local) = remote.as_ref().map_or((0, ranks), |remote| (remote.blocks.first(remote.me), remote.blocks.count(remote.me)));
+    let (first, local) = remote
+        .as_ref()
+        .map_or((0, ranks), |remote| (remote.blocks.first(remote.me), remote.blocks.count(remote.me)));
     let mpi = Mpi::new(Setup { remote, cancels, ..Setup::new(ranks, Wire::new(built, 1), &["a call"; 32]) });
     let place = |_| Place { next: 0, blocked: None, requests: Vec::new(), steps: Vec::new() };
-    let mut driver = Driver { mpi: &mpi, program, first, places: (0..local).map(place).collect(), payload: [0; LONGEST] };
+    let mut driver =
+        Driver { mpi: &mpi, program, first, places: (0..local).map(place).collect(), payload: [0; LONGEST] };
     progress::run(&mpi, &mut driver, &mut |_| {});
     driver.places.into_iter().map(|place| place.steps).collect()
 }
 
-/// What the ranks see on such a machine, spread over so many processes; matches are held as in a program that `cancels`.
+/// Returns what the ranks see on such a machine, spread over so many processes; matches are held as in a
+/// program that `cancels`.
 pub fn run(program: &Program, on: (&str, bool), processes: u32) -> Outcome {
     if processes == 1 {
         return run_process(program, on, None);

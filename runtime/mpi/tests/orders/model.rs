@@ -1,5 +1,6 @@
-//! The order rules (`runtime/mpi/src/decisions.rs`), taken literally, in two ways: every message and every receive is looked at each time,
-//! and one thing is decided at a time. Slow, and without lookahead, queues or processes.
+//! The order rules (`runtime/mpi/src/decisions.rs`), taken literally, in two ways: every message and every
+//! receive is looked at each time, and one thing is decided at a time. Slow, and without lookahead, queues or
+//! processes.
 
 use super::program::{Op, Outcome, Program, Seen, Step};
 
@@ -9,7 +10,8 @@ pub type Latency<'a> = &'a dyn Fn(u32, u32, u64) -> u64;
 /// How ranks go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
-    /// Time goes from event to event, and nobody runs ahead: what a machine does on which every message takes time.
+    /// Time goes from event to event, and nobody runs ahead: what a machine does on which every message takes
+    /// time.
     Together,
     /// Every rank as far as it comes without a decision; then the first of all that is open is decided.
     Ahead,
@@ -21,7 +23,7 @@ struct Message {
     tag: i32,
     arrival: u64,
     taken: bool,
-    /// Whether its sender waits for the match.
+    /// `true` if its sender waits for the match.
     synchronous: bool,
 }
 
@@ -31,7 +33,7 @@ struct Receive {
     posted: u64,
     /// When it completed, and what it got.
     done: Option<(u64, u32, i32)>,
-    /// Whether the program has seen that, or never will ask.
+    /// `true` if the program has seen that, or never will ask.
     reaped: bool,
 }
 
@@ -75,14 +77,25 @@ struct Model<'a> {
     now: u64,
 }
 
-/// What happens. Of ranks that may run at one time, those nearer to the end of `first` run first: the outcome must not depend on it.
+/// Returns what happens. Of ranks that may run at one time, those nearer to the end of `first` run first: the
+/// outcome must not depend on it.
 pub fn run(program: &Program, latency: Latency, pace: Pace, first: &[u32]) -> Outcome {
     let rank = |_: &Vec<Op>| Rank { next: 0, clock: 0, state: State::Runs, receives: Vec::new(), floor: 0 };
     let ranks = program.iter().map(rank).collect();
     let now = if pace == Pace::Ahead { u64::MAX } else { 0 };
-    let mut model = Model { program, latency, ranks, messages: Vec::new(), outcome: vec![Vec::new(); program.len()], pace, now };
+    let mut model = Model {
+        program,
+        latency,
+        ranks,
+        messages: Vec::new(),
+        outcome: vec![Vec::new(); program.len()],
+        pace,
+        now,
+    };
     loop {
-        while model.run_one(first) || model.match_named() || model.wake() || model.settle() || model.decide() {}
+        while model.run_one(first) || model.match_named() || model.wake() || model.settle() || model.decide()
+        {
+        }
         match model.next_event() {
             Some(time) => model.now = time,
             None => return model.outcome,
@@ -99,7 +112,9 @@ impl Model<'_> {
     fn run_one(&mut self, first: &[u32]) -> bool {
         let may = |rank: &&u32| {
             let state = &self.ranks[**rank as usize];
-            state.state == State::Runs && state.clock <= self.now && state.next < self.program[**rank as usize].len()
+            state.state == State::Runs
+                && state.clock <= self.now
+                && state.next < self.program[**rank as usize].len()
         };
         let Some(&me) = first.iter().rev().find(may) else { return false };
         let op = self.program[me as usize][self.ranks[me as usize].next];
@@ -128,10 +143,14 @@ impl Model<'_> {
                 rank.receives.push(Receive { from, tag, posted: rank.clock, done: None, reaped: false });
                 self.done(me, None, None);
             }
-            Op::WaitAny(_) | Op::TestAny(_) if self.ranks[me as usize].receives.iter().all(|receive| receive.reaped) => {
+            Op::WaitAny(_) | Op::TestAny(_)
+                if self.ranks[me as usize].receives.iter().all(|receive| receive.reaped) =>
+            {
                 self.done(me, None, None)
             }
-            Op::WaitAny(_) | Op::TestAny(_) | Op::Probe { .. } | Op::Iprobe { .. } => self.ranks[me as usize].state = State::Asks,
+            Op::WaitAny(_) | Op::TestAny(_) | Op::Probe { .. } | Op::Iprobe { .. } => {
+                self.ranks[me as usize].state = State::Asks
+            }
         }
         true
     }
@@ -146,17 +165,22 @@ impl Model<'_> {
 
     /// The first message of `source` for `rank` in the order of sending that is accepted.
     fn head(&self, rank: u32, source: u32, (from, tag): (Option<u32>, Option<i32>)) -> Option<usize> {
-        let is = |message: &Message| message.to == rank && message.source == source && !message.taken && accepts(from, tag, message);
+        let is = |message: &Message| {
+            message.to == rank && message.source == source && !message.taken && accepts(from, tag, message)
+        };
         self.messages.iter().position(is)
     }
 
-    /// What a receive may take: the first message of its source that it accepts, if it is itself the first that accepts that.
+    /// Returns what a receive may take: the first message of its source that it accepts, if it is itself the
+    /// first that accepts that.
     fn pairs(&self, rank: u32, receive: usize) -> Vec<usize> {
         let receives = &self.ranks[rank as usize].receives;
         let Receive { from, tag, done: None, .. } = receives[receive] else { return Vec::new() };
         let heads = (0..self.ranks.len() as u32).filter_map(|source| self.head(rank, source, (from, tag)));
         let first_for = |message: usize| {
-            receives.iter().position(|other| other.done.is_none() && accepts(other.from, other.tag, &self.messages[message]))
+            receives.iter().position(|other| {
+                other.done.is_none() && accepts(other.from, other.tag, &self.messages[message])
+            })
         };
         heads.filter(|&message| first_for(message) == Some(receive)).collect()
     }
@@ -182,7 +206,8 @@ impl Model<'_> {
                 if self.ranks[rank as usize].receives[receive].from.is_some()
                     && let Some(&message) = self.pairs(rank, receive).first()
                 {
-                    // If it had to wait for the decision about another receive, they meet no earlier than that.
+                    // If it had to wait for the decision about another receive, they meet no earlier than
+                    // that.
                     self.take(rank, receive, message, self.ranks[rank as usize].floor);
                     return true;
                 }
@@ -212,7 +237,8 @@ impl Model<'_> {
         there.min_by_key(|&message| (self.messages[message].arrival, self.messages[message].source))
     }
 
-    /// The posted receives that the rank asks about, of those that it has not seen completed: number, and when that is.
+    /// The posted receives that the rank asks about, of those that it has not seen completed: number, and
+    /// when that is.
     fn requests(&self, rank: u32) -> impl Iterator<Item = (usize, Option<u64>)> {
         let state = &self.ranks[rank as usize];
         let (Op::WaitAny(many) | Op::TestAny(many)) = self.program[rank as usize][state.next] else {
@@ -224,7 +250,8 @@ impl Model<'_> {
 
     /// Answers what rests on nothing but what has happened by then, and cannot change any more.
     fn settle(&mut self) -> bool {
-        let settled = (0..self.ranks.len() as u32).find(|&rank| self.ranks[rank as usize].state == State::Asks && self.is_settled(rank));
+        let settled = (0..self.ranks.len() as u32)
+            .find(|&rank| self.ranks[rank as usize].state == State::Asks && self.is_settled(rank));
         if let Some(rank) = settled {
             self.answer(rank);
         }
@@ -241,16 +268,24 @@ impl Model<'_> {
                 let first = self.requests(rank).filter_map(|(_, done)| done).min().unwrap_or(u64::MAX);
                 let waits = self.program[rank as usize][state.next].waits();
                 let until = if waits { state.clock.max(first) } else { state.clock };
-                let first_of_all = self.requests(rank).next().is_some_and(|(_, done)| done_by(state.clock, done));
-                until <= self.now && (first_of_all || self.requests(rank).all(|(_, done)| done_by(until, done)))
+                let first_of_all =
+                    self.requests(rank).next().is_some_and(|(_, done)| done_by(state.clock, done));
+                until <= self.now
+                    && (first_of_all || self.requests(rank).all(|(_, done)| done_by(until, done)))
             }
             // Nobody else's message, and no earlier receive that might take it.
             Op::Probe { from, tag } | Op::Iprobe { from, tag } => {
                 let overlaps = |receive: &Receive| {
-                    receive.done.is_none() && receive.from.is_none() && (receive.tag.is_none() || tag.is_none() || receive.tag == tag)
+                    receive.done.is_none()
+                        && receive.from.is_none()
+                        && (receive.tag.is_none() || tag.is_none() || receive.tag == tag)
                 };
-                let until = if self.program[rank as usize][state.next].waits() { self.now } else { state.clock };
-                let is_there = |source| self.head(rank, source, (from, tag)).is_some_and(|message| self.messages[message].arrival <= until);
+                let until =
+                    if self.program[rank as usize][state.next].waits() { self.now } else { state.clock };
+                let is_there = |source| {
+                    self.head(rank, source, (from, tag))
+                        .is_some_and(|message| self.messages[message].arrival <= until)
+                };
                 from.is_some_and(is_there) && !state.receives.iter().any(overlaps)
             }
             _ => unreachable!("these ask"),
@@ -261,9 +296,13 @@ impl Model<'_> {
     fn items(&self, rank: u32, items: &mut Vec<Item>) {
         let state = &self.ranks[rank as usize];
         for (receive, Receive { from, .. }) in state.receives.iter().enumerate() {
-            let there = self.pairs(rank, receive).into_iter().filter(|&message| self.messages[message].arrival <= self.now);
+            let there = self
+                .pairs(rank, receive)
+                .into_iter()
+                .filter(|&message| self.messages[message].arrival <= self.now);
             if from.is_none()
-                && let Some(message) = there.min_by_key(|&message| (self.messages[message].arrival, self.messages[message].source))
+                && let Some(message) = there
+                    .min_by_key(|&message| (self.messages[message].arrival, self.messages[message].source))
             {
                 let Message { arrival, source, .. } = self.messages[message];
                 items.push(((arrival, rank, source), Decision::Match { receive, message }));
@@ -275,10 +314,13 @@ impl Model<'_> {
         let time = match self.program[rank as usize][state.next] {
             Op::TestAny(_) | Op::Iprobe { .. } => Some(state.clock),
             Op::WaitAny(_) => {
-                let first = self.requests(rank).filter_map(|(_, done)| done).min().map(|time| time.max(state.clock));
+                let first =
+                    self.requests(rank).filter_map(|(_, done)| done).min().map(|time| time.max(state.clock));
                 first.filter(|&time| time <= self.now)
             }
-            Op::Probe { from, tag } => self.visible(rank, (from, tag), self.now).map(|message| self.messages[message].arrival),
+            Op::Probe { from, tag } => {
+                self.visible(rank, (from, tag), self.now).map(|message| self.messages[message].arrival)
+            }
             _ => unreachable!("these ask"),
         };
         items.extend(time.map(|time| ((time, rank, u32::MAX), Decision::Answer)));
@@ -315,7 +357,8 @@ impl Model<'_> {
                 if op.waits() {
                     clock = clock.max(self.requests(rank).filter_map(|(_, done)| done).min().unwrap_or(0));
                 }
-                let done = |&(_, (_, time)): &(usize, (usize, Option<u64>))| time.is_some_and(|time| time <= clock);
+                let done =
+                    |&(_, (_, time)): &(usize, (usize, Option<u64>))| time.is_some_and(|time| time <= clock);
                 let found = self.requests(rank).enumerate().find(done);
                 if let Some((at, (request, _))) = found {
                     let receive = &mut self.ranks[rank as usize].receives[request];
@@ -341,11 +384,15 @@ impl Model<'_> {
         if self.pace == Pace::Ahead {
             return None;
         }
-        let runs =
-            |(rank, state): (usize, &Rank)| (state.state == State::Runs && state.next < self.program[rank].len()).then_some(state.clock);
+        let runs = |(rank, state): (usize, &Rank)| {
+            (state.state == State::Runs && state.next < self.program[rank].len()).then_some(state.clock)
+        };
         let clocks = self.ranks.iter().enumerate().filter_map(runs);
         let arrivals = self.messages.iter().map(|message| message.arrival);
-        let completions = self.ranks.iter().flat_map(|rank| rank.receives.iter().filter_map(|receive| receive.done.map(|(time, ..)| time)));
+        let completions = self
+            .ranks
+            .iter()
+            .flat_map(|rank| rank.receives.iter().filter_map(|receive| receive.done.map(|(time, ..)| time)));
         clocks.chain(arrivals).chain(completions).filter(|&time| time > self.now).min()
     }
 }

@@ -24,7 +24,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether a call that asks waits for what it asks for.
+    /// Returns `true` if a call that asks waits for what it asks for.
     pub fn waits(self) -> bool {
         matches!(self, Op::WaitAny(_) | Op::Probe { .. })
     }
@@ -36,7 +36,8 @@ pub type Program = Vec<Vec<Op>>;
 /// A message that a rank got or saw: source and tag.
 pub type Seen = Option<(u32, i32)>;
 
-/// After a call: its number, what it answered (a request's number with it, if one was completed), and the rank's clock in picoseconds.
+/// After a call: its number, what it answered (a request's number with it, if one was completed), and the
+/// rank's clock in picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     pub call: usize,

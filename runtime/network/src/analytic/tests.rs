@@ -8,7 +8,9 @@ use proptest::prelude::*;
 /// The formula itself, whose hops can be asked.
 pub(crate) fn network(specification: &str, ranks: u32) -> Analytic {
     match Machine::parse(specification).map(|machine| machine.network) {
-        Ok(NetworkSpec::Levels(levels)) => crate::spec::build(&levels, Some(ranks)).unwrap_or_else(|error| panic!("{error}")).network,
+        Ok(NetworkSpec::Levels(levels)) => {
+            crate::spec::build(&levels, Some(ranks)).unwrap_or_else(|error| panic!("{error}")).network
+        }
         Ok(NetworkSpec::Packet { .. }) => panic!("{specification} is analytic"),
         Err(error) => panic!("{error}"),
     }
@@ -41,7 +43,11 @@ fn one_level_is_hops_times_latency_plus_bytes_over_bandwidth() {
         ("tree:degree=2,l=1us,b=1Gbps", 1024, 0, 1023, 4, 20 * US + 32_000),
         ("none", 1000, 1, 2, 1 << 40, 0),
     ] {
-        assert_eq!(ps(&network(specification, ranks), source, destination, bytes), expected, "{specification}");
+        assert_eq!(
+            ps(&network(specification, ranks), source, destination, bytes),
+            expected,
+            "{specification}"
+        );
     }
 }
 
@@ -56,17 +62,26 @@ fn a_message_to_its_own_endpoint_takes_no_hop() {
 fn a_message_between_processors_leaves_and_enters_through_hubs() {
     let xt5 = network("torus:8x8x8,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps", 1024);
     assert_eq!(ps(&xt5, 0, 1, 6), 640_000 + 5_000, "on a processor: two hops, 9.6 Gbps");
-    assert_eq!(ps(&xt5, 0, 1023, 11), 2 * 320_000 + 3 * 7_000_000 + 10_000, "between: a hub at each end, 8.8 Gbps");
+    assert_eq!(
+        ps(&xt5, 0, 1023, 11),
+        2 * 320_000 + 3 * 7_000_000 + 10_000,
+        "between: a hub at each end, 8.8 Gbps"
+    );
 }
 
 #[test]
 fn gateways_are_hub_root_and_endpoint_zero() {
     let latency = |inner: &str, source, destination| {
-        ps(&network(&format!("star:l=1us,b=1Gbps/{inner},l=1ns,b=10Gbps"), 8), source, destination, 0) - 2_000_000
+        ps(&network(&format!("star:l=1us,b=1Gbps/{inner},l=1ns,b=10Gbps"), 8), source, destination, 0)
+            - 2_000_000
     };
     assert_eq!(latency("star:4", 1, 6), 2_000, "hubs");
     assert_eq!(latency("tree:4", 1, 6), 4_000, "roots, two levels up and down");
-    assert_eq!(latency("mesh:2x2", 3, 4), 2_000, "out from (1,1) to endpoint 0, which is the destination's own place");
+    assert_eq!(
+        latency("mesh:2x2", 3, 4),
+        2_000,
+        "out from (1,1) to endpoint 0, which is the destination's own place"
+    );
     assert_eq!(latency("ring:4,dir=1", 1, 7), 6_000, "three on to endpoint 0, then three on again");
     assert_eq!(ps(&network("star:l=1us,b=1Gbps/none:4", 8), 1, 6, 0), 2_000_000);
 }
@@ -74,7 +89,11 @@ fn gateways_are_hub_root_and_endpoint_zero() {
 #[test]
 fn levels_without_a_hop_do_not_narrow_the_way() {
     let network = network("star:l=1us,b=10Gbps/mesh:4,l=1ns,b=1Gbps", 8);
-    assert_eq!(ps(&network, 0, 4, 10), 2_000_000 + 8_000, "between gateways only the outer level's links are used");
+    assert_eq!(
+        ps(&network, 0, 4, 10),
+        2_000_000 + 8_000,
+        "between gateways only the outer level's links are used"
+    );
     assert_eq!(ps(&network, 1, 4, 10), 2_001_000 + 80_000);
 }
 
@@ -128,8 +147,11 @@ pub(crate) fn any_level() -> impl Strategy<Value = String> {
         )),
         (1u32..8, 2u32..4).prop_map(|(n, degree)| format!("tree:{n},degree={degree}")),
     ];
-    (topology, 0u32..50, prop_oneof![Just("1Gbps"), Just("8.8Gbps"), Just("12GB/s"), Just("inf")])
-        .prop_map(|(topology, l, b)| if topology.starts_with("none") { topology } else { format!("{topology},l={l}ns,b={b}") })
+    (topology, 0u32..50, prop_oneof![Just("1Gbps"), Just("8.8Gbps"), Just("12GB/s"), Just("inf")]).prop_map(
+        |(topology, l, b)| {
+            if topology.starts_with("none") { topology } else { format!("{topology},l={l}ns,b={b}") }
+        },
+    )
 }
 
 proptest! {

@@ -15,7 +15,7 @@ pub struct MachineError {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Source {
     text: Arc<str>,
-    /// Whether it is a file's: then errors show the line.
+    /// `true` if it is a file's: then errors show the line.
     is_file: bool,
 }
 
@@ -35,18 +35,23 @@ impl Source {
         MachineError { sentence: sentence.into(), place: Some((self.clone(), at)), context: None }
     }
 
-    /// Whether `text` stands at byte `at`.
+    /// Returns `true` if `text` stands at byte `at`.
     pub(crate) fn has(&self, at: usize, text: &str) -> bool {
         self.text.get(at..).is_some_and(|rest| rest.starts_with(text))
     }
 
-    /// The line with byte `at` in it, its number from 1, and the characters before the byte. A specification is one line.
+    /// The line with byte `at` in it, its number from 1, and the characters before the byte. A specification
+    /// is one line.
     fn line(&self, at: usize) -> (String, usize, usize) {
         let text = &*self.text;
         let start = if self.is_file { text[..at].rfind('\n').map_or(0, |newline| newline + 1) } else { 0 };
         let line = if self.is_file { text[start..].lines().next().unwrap_or_default() } else { text };
         let shown = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        (shown, text[..start].matches('\n').count() + 1, text[start..].char_indices().take_while(|(byte, _)| start + byte < at).count())
+        (
+            shown,
+            text[..start].matches('\n').count() + 1,
+            text[start..].char_indices().take_while(|(byte, _)| start + byte < at).count(),
+        )
     }
 }
 

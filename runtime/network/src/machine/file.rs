@@ -51,8 +51,9 @@ struct FileOverheads {
 
 /// Reads the machine file at `path`. A placement file's path is relative to the machine file.
 pub(super) fn read(path: &Path) -> Result<Described, MachineError> {
-    let text = engine::text::read(path, engine::text::SETTINGS)
-        .map_err(|why| MachineError::new(format!("the machine file '{}' cannot be read: {why}", path.display())))?;
+    let text = engine::text::read(path, engine::text::SETTINGS).map_err(|why| {
+        MachineError::new(format!("the machine file '{}' cannot be read: {why}", path.display()))
+    })?;
     let mut machine = machine(&text, &path.display().to_string())?;
     if let PlacementRule::File(file) = &mut machine.host.placement
         && let Some(directory) = path.parent()
@@ -76,16 +77,24 @@ fn described(text: &str, place: &str) -> Result<Described, MachineError> {
                 return Err(MachineError::new(RANK_ELSEWHERE));
             }
             if host.storage.is_some() {
-                return Err(MachineError::new("'storage:' is for specifications; here use a table [storage]"));
+                return Err(MachineError::new(
+                    "'storage:' is for specifications; here use a table [storage]",
+                ));
             }
             network
         }
         (None, Some(levels)) if !levels.is_empty() => network(text, &levels)?,
-        _ => return Err(MachineError::new("expected either network = \"SPECIFICATION\" or [[level]] tables, and not both")),
+        _ => {
+            return Err(MachineError::new(
+                "expected either network = \"SPECIFICATION\" or [[level]] tables, and not both",
+            ));
+        }
     };
     let processor_factor = file.processor.unwrap_or(1.0);
     if !(processor_factor.is_finite() && processor_factor >= 0.0) {
-        return Err(MachineError::new(format!("processor = {processor_factor} is not a factor such as 1.0 or 0.5")));
+        return Err(MachineError::new(format!(
+            "processor = {processor_factor} is not a factor such as 1.0 or 0.5"
+        )));
     }
     let host = Host {
         overheads: overheads(&file.overheads)?,
@@ -94,28 +103,40 @@ fn described(text: &str, place: &str) -> Result<Described, MachineError> {
         flop_rate: file.flops.as_ref().map(rate).transpose()?,
         storage: file.storage.as_ref().map(|table| storage(text, table)).transpose()?,
     };
-    Ok(Described { name: file.name.unwrap_or_else(|| place.to_owned()), source: file.source.unwrap_or_default(), network, host })
+    Ok(Described {
+        name: file.name.unwrap_or_else(|| place.to_owned()),
+        source: file.source.unwrap_or_default(),
+        network,
+        host,
+    })
 }
 
-const RANK_ELSEWHERE: &str = "'rank:' is for specifications; here use processor, flops, placement and [overheads]";
+const RANK_ELSEWHERE: &str =
+    "'rank:' is for specifications; here use processor, flops, placement and [overheads]";
 
 fn overheads(file: &FileOverheads) -> Result<Overheads, MachineError> {
     let span = |name: &str, text: &Option<String>| match text {
         Some(text) => text.parse::<Span>().map_err(|why| MachineError::new(format!("{name}: {why}"))),
         None => Ok(Span::ZERO),
     };
-    let eager_limit =
-        match &file.eager_limit {
-            None => None,
-            Some(value) => {
-                let text = scalar(value);
-                let limit = text.as_deref().and_then(bytes);
-                Some(limit.ok_or_else(|| {
-                    MachineError::new(format!("eager_limit: {value} is not a number of bytes such as 65536 or \"64KiB\""))
-                })?)
-            }
-        };
-    Ok(Overheads { send: span("send", &file.send)?, receive: span("receive", &file.receive)?, gap: span("gap", &file.gap)?, eager_limit })
+    let eager_limit = match &file.eager_limit {
+        None => None,
+        Some(value) => {
+            let text = scalar(value);
+            let limit = text.as_deref().and_then(bytes);
+            Some(limit.ok_or_else(|| {
+                MachineError::new(format!(
+                    "eager_limit: {value} is not a number of bytes such as 65536 or \"64KiB\""
+                ))
+            })?)
+        }
+    };
+    Ok(Overheads {
+        send: span("send", &file.send)?,
+        receive: span("receive", &file.receive)?,
+        gap: span("gap", &file.gap)?,
+        eager_limit,
+    })
 }
 
 fn rate(value: &Value) -> Result<f64, MachineError> {
@@ -160,12 +181,15 @@ fn items(table: &Table, source: &Source) -> Result<Vec<(Entry, Entry)>, MachineE
     let item = |(key, given): (&Spanned<String>, &Spanned<Value>)| {
         let name = key.get_ref().as_str();
         let value = value(name, given, source)?;
-        Ok((Entry { text: short(name).to_owned(), at: key.span().start, is_verbatim: short(name) == name }, value))
+        Ok((
+            Entry { text: short(name).to_owned(), at: key.span().start, is_verbatim: short(name) == name },
+            value,
+        ))
     };
     table.get_ref().iter().map(item).collect()
 }
 
-/// What specifications call an option.
+/// Returns what specifications call an option.
 fn short(name: &str) -> &str {
     match name {
         "latency" => "l",
@@ -196,7 +220,11 @@ impl Entry {
 
 impl Entries {
     fn level(&self) -> Level<'_> {
-        let items = self.items.iter().map(|(name, value)| Item { name: name.piece(), value: value.piece() }).collect();
+        let items = self
+            .items
+            .iter()
+            .map(|(name, value)| Item { name: name.piece(), value: value.piece() })
+            .collect();
         Level { name: self.name.piece(), size: self.size.as_ref().map(Entry::piece), items }
     }
 }
@@ -217,7 +245,8 @@ fn entries(table: &Table, source: &Source) -> Result<Entries, MachineError> {
             }
         }
     }
-    let missing = || source.error(table.span().start, "a [[level]] needs a topology, such as topology = \"star\"");
+    let missing =
+        || source.error(table.span().start, "a [[level]] needs a topology, such as topology = \"star\"");
     Ok(Entries { name: topology.ok_or_else(missing)?, size, items })
 }
 
@@ -225,11 +254,18 @@ fn entries(table: &Table, source: &Source) -> Result<Entries, MachineError> {
 fn value(key: &str, value: &Spanned<Value>, source: &Source) -> Result<Entry, MachineError> {
     let start = value.span().start;
     let joint = if key == "wrap" { "" } else { "x" };
-    let numbers = |items: &Vec<Value>| items.iter().map(scalar).collect::<Option<Vec<_>>>().map(|numbers| numbers.join(joint));
-    let text = scalar(value.get_ref()).or_else(|| value.get_ref().as_array().and_then(numbers)).ok_or_else(|| {
-        let why = format!("{key} = {} of a level is neither a text nor a whole number nor a list of whole numbers", value.get_ref());
-        source.error(start, why)
-    })?;
+    let numbers = |items: &Vec<Value>| {
+        items.iter().map(scalar).collect::<Option<Vec<_>>>().map(|numbers| numbers.join(joint))
+    };
+    let text = scalar(value.get_ref()).or_else(|| value.get_ref().as_array().and_then(numbers)).ok_or_else(
+        || {
+            let why = format!(
+                "{key} = {} of a level is neither a text nor a whole number nor a list of whole numbers",
+                value.get_ref()
+            );
+            source.error(start, why)
+        },
+    )?;
     // Behind the quotation mark, if nothing in it is written otherwise than it is read.
     let at = if value.get_ref().is_str() { start + 1 } else { start };
     let is_verbatim = source.has(at, &text);
@@ -319,7 +355,11 @@ mod tests {
         ] {
             let error = machine(&NODES.replace(from, to), "x.toml").unwrap_err().to_string();
             let lines: Vec<&str> = error.lines().collect();
-            assert!(lines[0].contains(why) && lines[0].starts_with(&format!("in the machine file 'x.toml', line {line}: ")), "{error}");
+            assert!(
+                lines[0].contains(why)
+                    && lines[0].starts_with(&format!("in the machine file 'x.toml', line {line}: ")),
+                "{error}"
+            );
             assert_eq!(lines[lines.len() - 1], format!("  {:caret$}^", ""), "{error}");
         }
     }
@@ -327,7 +367,10 @@ mod tests {
     #[test]
     fn a_file_can_hold_a_specification() {
         let file = file("network = \"ring:l=1us,b=inf\"", "ring.toml");
-        assert_eq!((file.name.as_str(), file.network.to_string()), ("ring.toml", "ring:l=1us,b=inf".to_owned()));
+        assert_eq!(
+            (file.name.as_str(), file.network.to_string()),
+            ("ring.toml", "ring:l=1us,b=inf".to_owned())
+        );
     }
 
     #[test]

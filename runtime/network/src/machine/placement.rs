@@ -77,14 +77,21 @@ impl PlacementRule {
         match self {
             PlacementRule::Block => Ok(Placement::Block),
             PlacementRule::RoundRobin => match u32::try_from(endpoints / u64::from(group)) {
-                Ok(groups) if group > 1 => Ok(Placement::Dealt(Dealt { groups: Divisor::new(groups), size: group })),
+                Ok(groups) if group > 1 => {
+                    Ok(Placement::Dealt(Dealt { groups: Divisor::new(groups), size: group }))
+                }
                 _ => Ok(Placement::Block),
             },
             PlacementRule::File(path) => {
-                let text = engine::text::read(path, engine::text::LIST)
-                    .map_err(|why| MachineError::new(format!("the placement file '{}' cannot be read: {why}", path.display())))?;
-                table(&text, ranks, endpoints)
-                    .map_err(|sentence| MachineError::new(format!("the placement file '{}' {sentence}", path.display())))
+                let text = engine::text::read(path, engine::text::LIST).map_err(|why| {
+                    MachineError::new(format!(
+                        "the placement file '{}' cannot be read: {why}",
+                        path.display()
+                    ))
+                })?;
+                table(&text, ranks, endpoints).map_err(|sentence| {
+                    MachineError::new(format!("the placement file '{}' {sentence}", path.display()))
+                })
             }
         }
     }
@@ -99,12 +106,20 @@ fn table(text: &str, ranks: u32, endpoints: u64) -> Result<Placement, String> {
         if line.is_empty() {
             continue;
         }
-        let endpoint = line.parse::<u32>().map_err(|_| format!("has '{line}' in line {number}, which is not an endpoint number"))?;
+        let endpoint = line
+            .parse::<u32>()
+            .map_err(|_| format!("has '{line}' in line {number}, which is not an endpoint number"))?;
         if u64::from(endpoint) >= endpoints {
-            return Err(format!("names endpoint {endpoint} in line {number}, but the network's endpoints are 0 to {}", endpoints - 1));
+            return Err(format!(
+                "names endpoint {endpoint} in line {number}, but the network's endpoints are 0 to {}",
+                endpoints - 1
+            ));
         }
         if let Some(rank) = taken.insert(endpoint, table.len()) {
-            return Err(format!("gives endpoint {endpoint} to rank {rank} and again, in line {number}, to rank {}", table.len()));
+            return Err(format!(
+                "gives endpoint {endpoint} to rank {rank} and again, in line {number}, to rank {}",
+                table.len()
+            ));
         }
         table.push(Endpoint(endpoint));
         if table.len() == ranks as usize {
@@ -112,7 +127,10 @@ fn table(text: &str, ranks: u32, endpoints: u64) -> Result<Placement, String> {
         }
     }
     if table.len() < ranks as usize {
-        return Err(format!("has {} endpoints for {ranks} ranks; it needs one line for each rank", table.len()));
+        return Err(format!(
+            "has {} endpoints for {ranks} ranks; it needs one line for each rank",
+            table.len()
+        ));
     }
     Ok(Placement::Table(table.into()))
 }

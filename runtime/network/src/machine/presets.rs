@@ -57,7 +57,12 @@ mod tests {
             let machine = Machine::parse(preset.name).unwrap();
             assert_eq!((machine.name.as_str(), machine.source.as_str()), (preset.name, preset.source));
             assert!(machine.build(1000).unwrap().placement.endpoint(999).0 == 999);
-            assert_eq!(PRESETS.iter().filter(|other| other.name == preset.name).count(), 1, "{}", preset.name);
+            assert_eq!(
+                PRESETS.iter().filter(|other| other.name == preset.name).count(),
+                1,
+                "{}",
+                preset.name
+            );
         }
     }
 

@@ -26,10 +26,17 @@ impl std::str::FromStr for Share {
             return Ok(Share::Next);
         }
         if let Some(seed) = text.strip_prefix("random:") {
-            return seed.parse().map(Share::Random).map_err(|_| format!("'{seed}' is no seed: write a number, random:7"));
+            return seed
+                .parse()
+                .map(Share::Random)
+                .map_err(|_| format!("'{seed}' is no seed: write a number, random:7"));
         }
-        let range = |part: &str| engine::text::bounds(part).filter(|(first, last)| first <= last).map(|(first, last)| first..=last);
-        let wrong = |part: &str| format!("'{part}' names no endpoints: write 0-1023, or 0,8,16-31, or next, or random:7");
+        let range = |part: &str| {
+            engine::text::bounds(part).filter(|(first, last)| first <= last).map(|(first, last)| first..=last)
+        };
+        let wrong = |part: &str| {
+            format!("'{part}' names no endpoints: write 0-1023, or 0,8,16-31, or next, or random:7")
+        };
         let ranges = text.split(',').map(|part| range(part).ok_or_else(|| wrong(part)));
         Ok(Share::Endpoints(ranges.collect::<Result<_, _>>()?))
     }
@@ -43,17 +50,20 @@ impl Share {
     }
 }
 
-/// How many endpoints jobs of so many ranks need at least, if a network can have as many as are asked for.
+/// Returns how many endpoints jobs of so many ranks need at least, if a network can have as many as are asked
+/// for.
 pub(super) fn needed(jobs: &[(Share, u32)]) -> Result<u32, MachineError> {
     let ranks = jobs.iter().try_fold(0u32, |sum, (_, ranks)| sum.checked_add(*ranks));
-    let Some(ranks) = ranks else { return Err(MachineError::new("the jobs have more than 2^32 ranks together")) };
+    let Some(ranks) = ranks else {
+        return Err(MachineError::new("the jobs have more than 2^32 ranks together"));
+    };
     let named = jobs.iter().filter_map(|(share, ranks)| share.greatest(*ranks)).max();
     Ok(named.map_or(ranks, |named| ranks.max(named.saturating_add(1))))
 }
 
 /// The endpoints of all jobs' ranks, one job's behind the other's.
-// Names come first, draws second and what is left last, whatever the order of jobs: a job that is added without a
-// name moves none that has one.
+// Names come first, draws second and what is left last, whatever the order of jobs: a job that is added
+// without a name moves none that has one.
 pub(super) fn endpoints(jobs: &[(Share, u32)], endpoints: u64) -> Result<Vec<Endpoint>, MachineError> {
     let count = u32::try_from(endpoints).unwrap_or(u32::MAX);
     let mut taken = vec![0u32; count as usize];
@@ -67,10 +77,19 @@ pub(super) fn endpoints(jobs: &[(Share, u32)], endpoints: u64) -> Result<Vec<End
         }
         for &Endpoint(endpoint) in &found[job] {
             match taken.get_mut(endpoint as usize) {
-                None => return wrong(format!("endpoint {endpoint} is named, but the network's are 0 to {}", i64::from(count) - 1)),
+                None => {
+                    return wrong(format!(
+                        "endpoint {endpoint} is named, but the network's are 0 to {}",
+                        i64::from(count) - 1
+                    ));
+                }
                 Some(by) if *by == 0 => *by = job as u32 + 1,
-                Some(by) if *by == job as u32 + 1 => return wrong(format!("endpoint {endpoint} is named twice")),
-                Some(by) => return wrong(format!("endpoint {endpoint} is that of a rank of job {by} already")),
+                Some(by) if *by == job as u32 + 1 => {
+                    return wrong(format!("endpoint {endpoint} is named twice"));
+                }
+                Some(by) => {
+                    return wrong(format!("endpoint {endpoint} is that of a rank of job {by} already"));
+                }
             }
         }
     }
@@ -83,7 +102,9 @@ pub(super) fn endpoints(jobs: &[(Share, u32)], endpoints: u64) -> Result<Vec<End
             return Ok(());
         }
         let (job, free) = (job + 1, found[job].len());
-        Err(MachineError::new(format!("job {job} has {ranks} ranks, and the network has {free} endpoints left of its {count}")))
+        Err(MachineError::new(format!(
+            "job {job} has {ranks} ranks, and the network has {free} endpoints left of its {count}"
+        )))
     };
     for (job, (share, _)) in jobs.iter().enumerate() {
         if let Share::Random(seed) = share {
@@ -104,7 +125,9 @@ mod tests {
 
     fn placed(jobs: &[(&str, u32)], count: u64) -> Result<Vec<u32>, String> {
         let jobs: Vec<_> = jobs.iter().map(|(share, ranks)| (share.parse().unwrap(), *ranks)).collect();
-        endpoints(&jobs, count).map(|found| found.iter().map(|endpoint| endpoint.0).collect()).map_err(|why| why.to_string())
+        endpoints(&jobs, count)
+            .map(|found| found.iter().map(|endpoint| endpoint.0).collect())
+            .map_err(|why| why.to_string())
     }
 
     #[test]
@@ -120,7 +143,10 @@ mod tests {
         all.sort_unstable();
         assert_eq!(all, (0..64).collect::<Vec<_>>());
         assert_ne!(found[10..30], found[30..50]);
-        assert_eq!(found, placed(&[("0-9", 10), ("random:7", 20), ("random:8", 20), ("next", 14)], 64).unwrap());
+        assert_eq!(
+            found,
+            placed(&[("0-9", 10), ("random:7", 20), ("random:8", 20), ("next", 14)], 64).unwrap()
+        );
     }
 
     #[test]

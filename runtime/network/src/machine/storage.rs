@@ -4,8 +4,9 @@ use crate::bandwidth::{Bandwidth, Serialization};
 use engine::{Span, Time};
 use std::fmt;
 
-/// Servers that files are striped over. A request goes to each server that holds some of its bytes and is served there after those that came before it: that is all that clients share. How
-/// requests and data get to the servers is the latency alone, beside the network of messages.
+/// Servers that files are striped over. A request goes to each server that holds some of its bytes and is
+/// served there after those that came before it: that is all that clients share. How requests and data get to
+/// the servers is the latency alone, beside the network of messages.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Storage {
     /// How many.
@@ -21,12 +22,18 @@ pub struct Storage {
 impl Default for Storage {
     /// One server of 1 GB/s, 50 us away; stripes of 1 MiB, as Lustre's.
     fn default() -> Storage {
-        Storage { servers: 1, stripe: 1 << 20, bandwidth: Bandwidth::from_gbps(8), latency: Span::from_ns(50_000) }
+        Storage {
+            servers: 1,
+            stripe: 1 << 20,
+            bandwidth: Bandwidth::from_gbps(8),
+            latency: Span::from_ns(50_000),
+        }
     }
 }
 
 impl Storage {
-    /// Adds the bytes `at..at + bytes` of a file to what each server has to do; the file begins on server `first`. O(servers).
+    /// Adds the bytes `at..at + bytes` of a file to what each server has to do; the file begins on server
+    /// `first`. O(servers).
     pub fn share(&self, first: u32, at: u64, bytes: u64, loads: &mut [u64]) {
         let servers = u64::from(self.servers);
         let (mut at, end) = (at, at.saturating_add(bytes));
@@ -46,7 +53,11 @@ impl Storage {
 
 impl fmt::Display for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "storage:servers={},stripe={},b={},l={}", self.servers, self.stripe, self.bandwidth, self.latency)
+        write!(
+            f,
+            "storage:servers={},stripe={},b={},l={}",
+            self.servers, self.stripe, self.bandwidth, self.latency
+        )
     }
 }
 
@@ -60,10 +71,14 @@ pub struct Servers {
 impl Servers {
     /// All idle.
     pub fn new(storage: &Storage) -> Servers {
-        Servers { free: vec![Time::ZERO; storage.servers as usize], speed: Serialization::new(storage.bandwidth) }
+        Servers {
+            free: vec![Time::ZERO; storage.servers as usize],
+            speed: Serialization::new(storage.bandwidth),
+        }
     }
 
-    /// A request that is there at `at`, of so many bytes on each of these servers: when the last of them is through. O(servers of the request).
+    /// A request that is there at `at`, of so many bytes on each of these servers: when the last of them is
+    /// through. O(servers of the request).
     pub fn serve(&mut self, at: Time, loads: &[(u32, u64)]) -> Time {
         let mut done = at;
         for &(server, bytes) in loads {

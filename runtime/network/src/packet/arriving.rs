@@ -4,11 +4,12 @@ use super::pages::Pages;
 use super::port::Packet;
 use bytemuck::{Pod, Zeroable};
 
-/// Packets that have arrived, by their message's time, source and destination. Messages of which all three are the same count as if they
-/// arrived one after the other.
+/// Packets that have arrived, by their message's time, source and destination. Messages of which all three
+/// are the same count as if they arrived one after the other.
 ///
-/// A table of our own, open and half empty at least, because the line that a packet needs can be loaded before its turn: a run may have as many
-/// messages under way as there are pairs of neighbours, and waiting for memory at each packet took a fifth of such a run.
+/// A table of our own, open and half empty at least, because the line that a packet needs can be loaded
+/// before its turn: a run may have as many messages under way as there are pairs of neighbours, and waiting
+/// for memory at each packet took a fifth of such a run.
 pub(crate) struct Arriving {
     /// A power of two. A message lies at its hash or behind it, with no empty place between.
     places: Pages<Arrival>,
@@ -50,7 +51,10 @@ impl Arriving {
                 }
                 return false;
             }
-            if arrival.created == packet.created && arrival.source == packet.source && arrival.destination == packet.destination {
+            if arrival.created == packet.created
+                && arrival.source == packet.source
+                && arrival.destination == packet.destination
+            {
                 arrival.packets += 1;
                 if arrival.packets == packets {
                     self.remove(place);
@@ -79,8 +83,8 @@ impl Arriving {
         (place + 1) & (self.places.as_slice().len() - 1)
     }
 
-    /// Moves up what lies behind an emptied place, unless it lies nearer to its own: else it would not be found again (Knuth, "The Art of
-    /// Computer Programming" 3, algorithm 6.4R).
+    /// Moves up what lies behind an emptied place, unless it lies nearer to its own: else it would not be
+    /// found again (Knuth, "The Art of Computer Programming" 3, algorithm 6.4R).
     fn remove(&mut self, place: usize) {
         let mask = self.places.as_slice().len() - 1;
         let (mut hole, mut at) = (place, place);
@@ -121,7 +125,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Packets of messages whose hashes meet are counted as by a map; few hashes make long runs of places, some around the table's end.
+        /// Packets of messages whose hashes meet are counted as by a map; few hashes make long runs of
+        /// places, some around the table's end.
         #[test]
         fn packets_are_counted_as_by_a_map(packets in prop::collection::vec((0u32..90, 0u32..3), 1..2000), of in 2u32..6, hashes in 1u32..80) {
             let (mut arriving, mut map) = (Arriving::new(), BTreeMap::new());

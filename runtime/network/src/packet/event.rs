@@ -26,8 +26,9 @@ const PLACE_BITS: u32 = 29;
 /// How many ports a shard can have.
 pub(crate) const PLACES: u64 = 1 << PLACE_BITS;
 
-/// An event. No two of one shard share time, kind and place unless they are interchangeable: a link delivers one
-/// packet at a time, so the order never depends on `load`, whose meaning differs with the number of threads.
+/// An event. No two of one shard share time, kind and place unless they are interchangeable: a link delivers
+/// one packet at a time, so the order never depends on `load`, whose meaning differs with the number of
+/// threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) time: u64,
@@ -39,7 +40,10 @@ impl Event {
     #[inline]
     pub(crate) fn new(time: u64, kind: Kind, place: u32, load: u32) -> Event {
         debug_assert!(u64::from(place) < PLACES);
-        Event { time, rest: ((kind as u64) << (32 + PLACE_BITS)) | (u64::from(place) << 32) | u64::from(load) }
+        Event {
+            time,
+            rest: ((kind as u64) << (32 + PLACE_BITS)) | (u64::from(place) << 32) | u64::from(load),
+        }
     }
 
     #[inline]
@@ -55,7 +59,7 @@ impl Event {
         }
     }
 
-    /// Whether `load` is a packet.
+    /// Returns `true` if `load` is a packet.
     #[inline]
     pub(crate) fn is_arrival(self) -> bool {
         self.rest >> (32 + PLACE_BITS) == Kind::Arrive as u64

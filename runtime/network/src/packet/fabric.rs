@@ -6,7 +6,9 @@ use super::routing::Routing;
 use super::topology::{Neighbor, Topology};
 use crate::bandwidth::{Bandwidth, Serialization};
 use crate::divisor::Divisor;
+use crate::machine::MachineError;
 use engine::Span;
+use flow::Capacity;
 use std::sync::Arc;
 
 /// How traffic classes share a link.
@@ -19,7 +21,7 @@ pub enum Classes {
 }
 
 impl Classes {
-    /// How many classes.
+    /// Returns how many classes.
     pub fn count(&self) -> u8 {
         match self {
             Classes::Strict(count) => *count,
@@ -43,7 +45,7 @@ pub struct Switching {
     pub lanes: u32,
     /// Bytes of input buffer of each virtual channel.
     pub buffer: u32,
-    /// Whether a buffer holds so many packets of any size (for the bubble rule) instead of bytes.
+    /// `true` if a buffer holds so many packets of any size (for the bubble rule) instead of bytes.
     pub slotted: bool,
     /// Time between a head's arrival and its routing, in picoseconds.
     pub router: u64,
@@ -51,17 +53,19 @@ pub struct Switching {
     pub credit: Option<u64>,
     /// Bytes that an output takes ahead, in order of arrival; beyond them inputs take turns.
     pub output: u32,
-    /// Whether an input sends to one output at a time.
+    /// `true` if an input sends to one output at a time.
     pub crossbar: bool,
     /// With inputs and outputs matched in cycles: picoseconds of one.
     pub cycle: Option<u64>,
-    /// With one queue a virtual channel instead of one for each output: how long after a packet has left the next of its virtual channel
-    /// can ask for an output, in picoseconds.
+    /// With one queue a virtual channel instead of one for each output: how long after a packet has left the
+    /// next of its virtual channel can ask for an output, in picoseconds.
     pub fifo: Option<u64>,
     /// With flits that pass routers one by one.
     pub wormhole: Option<Worm>,
     /// Traffic classes.
     pub classes: Classes,
+    /// `true` if interfaces serve flows in turn, a packet each; else messages in their order.
+    pub round_robin: bool,
 }
 
 /// Wormhole switching.
@@ -110,10 +114,20 @@ impl Link {
     pub fn new(name: &str, latency: Span, bandwidth: Bandwidth) -> Link {
         Link { name: name.to_owned(), latency, bandwidth, serialization: Serialization::new(bandwidth) }
     }
-    /// Picoseconds between the first and the last of `bytes`, at least one so that no two packets share an instant.
+    /// Picoseconds between the first and the last of `bytes`, at least one so that no two packets share an
+    /// instant.
     #[inline]
     pub fn time(&self, bytes: u32) -> u64 {
         self.serialization.time(u64::from(bytes)).as_ps().max(1)
+    }
+    /// Returns the time between the first and the last of any number of bytes, 0 of none; saturates.
+    pub(crate) fn span(&self, bytes: u64) -> u64 {
+        self.serialization.checked_time(bytes).map_or(u64::MAX, Span::as_ps)
+    }
+    /// Returns the capacity; `None` if bytes take no time.
+    pub(crate) fn capacity(&self) -> Option<Capacity> {
+        let (picoseconds, bytes) = self.serialization.picoseconds_per_byte();
+        (picoseconds > 0).then_some(Capacity { bytes, picoseconds })
     }
     /// As `time`, or `None` beyond 2^64.
     fn checked_time(&self, bytes: u64) -> Option<u64> {
@@ -138,41 +152,62 @@ pub(crate) struct Fabric {
 }
 
 impl Fabric {
-    /// A lower bound on the time between a shard's decision and its effect on another, in picoseconds: the smallest packet (or its first
-    /// chunk) must be sent, fly and be looked at; a credit goes back once a packet was sent.
+    /// A lower bound on the time between a shard's decision and its effect on another, in picoseconds: the
+    /// smallest packet (or its first chunk) must be sent, fly and be looked at; a credit goes back once a
+    /// packet was sent.
     pub(crate) fn lookahead(&self, smallest: u32) -> u64 {
         let switching = &self.switching;
-        let links =
-            || self.links.iter().zip(&self.credit).enumerate().filter(|(index, _)| self.injection != Some(*index as u8)).map(|(_, l)| l);
+        let links = || {
+            self.links
+                .iter()
+                .zip(&self.credit)
+                .enumerate()
+                .filter(|(index, _)| self.injection != Some(*index as u8))
+                .map(|(_, l)| l)
+        };
         let first = if switching.store_and_forward { smallest } else { switching.chunk.min(smallest) };
-        let packet = links().map(|(link, _)| link.time(first) + link.latency.as_ps() + switching.router).min().unwrap_or(1);
+        let packet = links()
+            .map(|(link, _)| link.time(first) + link.latency.as_ps() + switching.router)
+            .min()
+            .unwrap_or(1);
         let sent = self.links.iter().map(|link| link.time(smallest)).min().unwrap_or(0);
         let credit = links().map(|(_, credit)| *credit).min().unwrap_or(0);
         packet.min(sent + credit).max(1)
     }
 
-    /// The last picosecond at which an event may happen: all that follows from it at once is before 2^64, so that events need not look for
-    /// the end of time. `ahead` are the bytes that an interface takes on ahead of their time. `None` where one packet may take so long that
-    /// less than half of the range is left.
+    /// The last picosecond at which an event may happen: all that follows from it at once is before 2^64, so
+    /// that events need not look for the end of time. `ahead` are the bytes that an interface takes on ahead
+    /// of their time. `None` where one packet may take so long that less than half of the range is left.
     pub(crate) fn last_event(&self, ahead: u64) -> Option<u64> {
         let step = self.longest_step(ahead)?;
         (step < 1 << 63).then_some(u64::MAX - 1 - step)
     }
 
-    /// No event follows at once from another of so many picoseconds before, if an interface takes `ahead` bytes on ahead of their time.
-    /// `None` beyond 2^64.
+    /// No event follows at once from another of so many picoseconds before, if an interface takes `ahead`
+    /// bytes on ahead of their time. `None` beyond 2^64.
     pub(crate) fn longest_step(&self, ahead: u64) -> Option<u64> {
         let switching = &self.switching;
-        let delays = switching.router.checked_add(switching.cycle.unwrap_or(0))?.checked_add(switching.fifo.unwrap_or(0))?;
+        let delays = switching
+            .router
+            .checked_add(switching.cycle.unwrap_or(0))?
+            .checked_add(switching.fifo.unwrap_or(0))?;
         let worm = switching.wormhole.as_ref();
-        let delays =
-            worm.map_or(Some(delays), |worm| delays.checked_add(worm.step)?.checked_add(worm.step)?.checked_add(worm.turnaround))?;
-        let longest = self.links.iter().zip(&self.credit).enumerate().try_fold(0u64, |longest, (kind, (link, credit))| {
-            let ahead = if self.injection.is_none_or(|injection| usize::from(injection) == kind) { ahead } else { 0 };
-            let bytes = ahead + u64::from(switching.output) + 2 * u64::from(switching.packet());
-            let time = link.checked_time(bytes)?.checked_add(link.latency.as_ps().max(*credit))?;
-            Some(longest.max(time))
+        let delays = worm.map_or(Some(delays), |worm| {
+            delays.checked_add(worm.step)?.checked_add(worm.step)?.checked_add(worm.turnaround)
         })?;
+        let longest = self.links.iter().zip(&self.credit).enumerate().try_fold(
+            0u64,
+            |longest, (kind, (link, credit))| {
+                let ahead = if self.injection.is_none_or(|injection| usize::from(injection) == kind) {
+                    ahead
+                } else {
+                    0
+                };
+                let bytes = ahead + u64::from(switching.output) + 2 * u64::from(switching.packet());
+                let time = link.checked_time(bytes)?.checked_add(link.latency.as_ps().max(*credit))?;
+                Some(longest.max(time))
+            },
+        )?;
         longest.checked_add(delays)
     }
 
@@ -184,15 +219,32 @@ impl Fabric {
         )
     }
 
-    /// Whether a router's outputs know nothing of each other, nor the routing of them: then a router's outputs can lie on several threads.
+    /// Says that the ports need more memory than there is, and what to do.
+    pub(crate) fn too_large(&self, needed: u64, available: u64, remedy: &str) -> MachineError {
+        let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
+        MachineError::new(format!(
+            "{} would need {:.1} GiB for its {} ports, but {:.1} GiB are available; {remedy}",
+            self.topology.describe(),
+            gib(needed),
+            self.ports(),
+            gib(available)
+        ))
+    }
+
+    /// Returns `true` if a router's outputs know nothing of each other, nor the routing of them: then a
+    /// router's outputs can lie on several threads.
     pub(crate) fn has_independent_outputs(&self) -> bool {
         let switching = &self.switching;
-        !self.routing.looks_at_load() && !switching.crossbar && switching.fifo.is_none() && switching.cycle.is_none()
+        !self.routing.looks_at_load()
+            && !switching.crossbar
+            && switching.fifo.is_none()
+            && switching.cycle.is_none()
     }
 
     /// Ports of routers and interfaces.
     pub(crate) fn ports(&self) -> u64 {
-        u64::from(self.topology.routers()) * u64::from(self.stride.divisor()) + u64::from(self.topology.endpoints())
+        u64::from(self.topology.routers()) * u64::from(self.stride.divisor())
+            + u64::from(self.topology.endpoints())
     }
 
     /// Bytes of memory that the network takes before any packet enters it, about.
@@ -204,12 +256,13 @@ impl Fabric {
             + 8
             + if self.switching.wormhole.is_some() { 80 * lanes + 12 } else { 0 }
             + if self.switching.fifo.is_some() { lanes * size_of::<Fifo>() as u64 } else { 0 };
-        self.ports() * port + u64::from(self.topology.endpoints()) * (200 + 8 * classes)
+        self.ports() * port + u64::from(self.topology.endpoints()) * (200 + 16 * classes)
     }
 
-    /// Time of a packet of `size` bytes over `kinds` of links with nobody else in the network, in picoseconds: with store-and-forward the
-    /// sum of every link's serialisation and latency and every router's delay (FatTreeSim's T = H (D/B + Tp) + Ts, Liu et al.,
-    /// SIGSIM-PADS 2015, equation 1, with H the links passed, the interface's included, and Ts the routers' delays).
+    /// Time of a packet of `size` bytes over `kinds` of links with nobody else in the network, in
+    /// picoseconds: with store-and-forward the sum of every link's serialisation and latency and every
+    /// router's delay (FatTreeSim's T = H (D/B + Tp) + Ts, Liu et al., SIGSIM-PADS 2015, equation 1, with H
+    /// the links passed, the interface's included, and Ts the routers' delays).
     pub(crate) fn zero_load(&self, size: u32, kinds: &[u8]) -> u64 {
         let switching = &self.switching;
         let (mut head, mut tail) = (0u64, 0u64);
@@ -232,8 +285,9 @@ impl Fabric {
         tail
     }
 
-    /// Time of a packet of `size` bytes, sent at time 0, over `kinds` of links with nobody else in the network and room in every buffer, in
-    /// picoseconds. With wormhole switching it is found flit by flit, for routers act at the ticks of their clocks only.
+    /// Time of a packet of `size` bytes, sent at time 0, over `kinds` of links with nobody else in the
+    /// network and room in every buffer, in picoseconds. With wormhole switching it is found flit by flit,
+    /// for routers act at the ticks of their clocks only.
     pub(crate) fn alone(&self, size: u32, kinds: &[u8]) -> u64 {
         let Some(worm) = &self.switching.wormhole else { return self.zero_load(size, kinds) };
         let tick = |at: u64| at.div_ceil(worm.step).saturating_mul(worm.step);
@@ -242,11 +296,16 @@ impl Fabric {
             let link = &self.links[kind as usize];
             let (time, ahead) = (link.time(worm.flit), link.time(self.switching.output.max(1)));
             // A virtual channel is allotted in one step, the switch in the next.
-            let mut soonest = if index == 0 { 0 } else { tick(flits[0].saturating_add(self.switching.router)).saturating_add(worm.step) };
+            let mut soonest = if index == 0 {
+                0
+            } else {
+                tick(flits[0].saturating_add(self.switching.router)).saturating_add(worm.step)
+            };
             let mut free = 0u64;
             for flit in &mut flits {
                 let start = soonest.max(*flit);
-                let start = if index == 0 { start.max(free) } else { tick(start.max(free.saturating_sub(ahead))) };
+                let start =
+                    if index == 0 { start.max(free) } else { tick(start.max(free.saturating_sub(ahead))) };
                 free = start.max(free).saturating_add(time);
                 soonest = start.saturating_add(if index == 0 { 0 } else { worm.step });
                 *flit = free.saturating_add(link.latency.as_ps());
@@ -255,13 +314,26 @@ impl Fabric {
         flits.last().copied().unwrap_or(0)
     }
 
+    /// Returns the time of a flow of `bytes` bytes over `kinds` of links with no other flow in the network,
+    /// in picoseconds: the latencies of links and routers, and its bytes at the slowest link.
+    pub(crate) fn alone_as_flow(&self, bytes: u64, kinds: &[u8]) -> u64 {
+        let links = || kinds.iter().map(|&kind| &self.links[usize::from(kind)]);
+        let latency = links().fold(0u64, |sum, link| sum.saturating_add(link.latency.as_ps()));
+        let routers = self.switching.router.saturating_mul(kinds.len().saturating_sub(1) as u64);
+        latency
+            .saturating_add(routers)
+            .saturating_add(links().map(|link| link.span(bytes)).max().unwrap_or(0))
+    }
+
     /// The zero-load time of the smallest packet to `endpoint` from another, at least.
     pub(crate) fn nearest(&self, endpoint: u32) -> u64 {
         let topology = &self.topology;
         let (router, port) = topology.attachment(endpoint);
         let size = self.switching.wire(0);
         let injection = self.injection_link(endpoint);
-        let quickest = |kinds: &mut dyn Iterator<Item = u8>| kinds.min_by_key(|&kind| self.zero_load(size, &[kind])).unwrap_or(0);
+        let quickest = |kinds: &mut dyn Iterator<Item = u8>| {
+            kinds.min_by_key(|&kind| self.zero_load(size, &[kind])).unwrap_or(0)
+        };
         let last = self.link(router, port);
         let mut shared = false;
         let mut cables = Vec::new();
@@ -277,6 +349,29 @@ impl Fabric {
         }
         let first = quickest(&mut (0..self.links.len() as u8));
         self.zero_load(size, &[first, quickest(&mut cables.into_iter()), last])
+    }
+
+    /// Returns the least time of the links and routers from another endpoint to `endpoint`, without any for
+    /// bytes, in picoseconds.
+    pub(crate) fn nearest_latency(&self, endpoint: u32) -> u64 {
+        let topology = &self.topology;
+        let (router, port) = topology.attachment(endpoint);
+        let latency = |kind: u8| self.links[usize::from(kind)].latency.as_ps();
+        let delay = self.switching.router;
+        let last = latency(self.link(router, port)).saturating_add(delay);
+        let mut nearest = u64::MAX;
+        for port in 0..topology.radix() {
+            let way = match topology.neighbor(router, port) {
+                Neighbor::Endpoint(other) if other != endpoint => latency(self.injection_link(other)),
+                Neighbor::Router { .. } => {
+                    let first = self.links.iter().map(|link| link.latency.as_ps()).min().unwrap_or(0);
+                    first.saturating_add(delay).saturating_add(latency(topology.link(router, port) as u8))
+                }
+                Neighbor::Endpoint(_) | Neighbor::Nothing => continue,
+            };
+            nearest = nearest.min(way);
+        }
+        if nearest == u64::MAX { last } else { nearest.saturating_add(last) }
     }
 
     /// The kind of the link behind a router's port, which is not cabled to nothing.

@@ -4,7 +4,8 @@ use super::topology::{Neighbor, Shared, Topology};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What failed: ports (both ends of each cable), routers and endpoints, those included whose router or cable failed.
+/// The parts that failed: ports (both ends of each cable), routers and endpoints, those included whose router
+/// or cable failed.
 #[derive(Default, Debug, PartialEq, Eq)]
 pub(crate) struct Failures {
     ports: HashSet<(u32, u32)>,
@@ -13,8 +14,8 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    /// Reads lines `link A B` (all cables between routers A and B), `port A P` (the cable at port P of router A), `router A` and
-    /// `endpoint E`; `#` begins a comment. The error begins with the line's number.
+    /// Reads lines `link A B` (all cables between routers A and B), `port A P` (the cable at port P of router
+    /// A), `router A` and `endpoint E`; `#` begins a comment. The error begins with the line's number.
     pub(crate) fn parse(text: &str, topology: &dyn Topology) -> Result<Failures, String> {
         let mut failures = Failures::default();
         for (index, line) in text.lines().enumerate() {
@@ -35,7 +36,8 @@ impl Failures {
 
     fn line(&mut self, words: &[&str], topology: &dyn Topology) -> Result<(), String> {
         let router = |text: &str| {
-            let number = text.parse::<u32>().map_err(|_| format!("'{text}' is not the number of a router"))?;
+            let number =
+                text.parse::<u32>().map_err(|_| format!("'{text}' is not the number of a router"))?;
             if number < topology.routers() {
                 Ok(number)
             } else {
@@ -60,26 +62,38 @@ impl Failures {
             }
             ["port", a, port] => {
                 let a = router(a)?;
-                let port =
-                    port.parse::<u32>().ok().filter(|&p| p < topology.radix()).ok_or_else(|| format!("router {a} has no port '{port}'"))?;
+                let port = port
+                    .parse::<u32>()
+                    .ok()
+                    .filter(|&p| p < topology.radix())
+                    .ok_or_else(|| format!("router {a} has no port '{port}'"))?;
                 if topology.neighbor(a, port) == Neighbor::Nothing {
                     return Err(format!("nothing is cabled to port {port} of router {a}"));
                 }
                 self.cut(a, port, topology);
             }
             ["endpoint", e] => {
-                let endpoint = e.parse::<u32>().map_err(|_| format!("'{e}' is not the number of an endpoint"))?;
+                let endpoint =
+                    e.parse::<u32>().map_err(|_| format!("'{e}' is not the number of an endpoint"))?;
                 if endpoint >= topology.endpoints() {
-                    return Err(format!("there is no endpoint {endpoint}; the last is {}", topology.endpoints() - 1));
+                    return Err(format!(
+                        "there is no endpoint {endpoint}; the last is {}",
+                        topology.endpoints() - 1
+                    ));
                 }
                 self.endpoints.insert(endpoint);
             }
-            _ => return Err(format!("'{}' is none of 'link A B', 'port A P', 'router A', 'endpoint E'", words.join(" "))),
+            _ => {
+                return Err(format!(
+                    "'{}' is none of 'link A B', 'port A P', 'router A', 'endpoint E'",
+                    words.join(" ")
+                ));
+            }
         }
         Ok(())
     }
 
-    /// Whether all routers and cables between them work.
+    /// Returns `true` if all routers and cables between them work.
     pub(crate) fn spare_the_routers(&self) -> bool {
         self.ports.is_empty() && self.routers.is_empty()
     }

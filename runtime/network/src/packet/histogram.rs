@@ -55,7 +55,7 @@ impl Histogram {
         self.least = self.least.min(other.least);
         self.greatest = self.greatest.max(other.greatest);
     }
-    /// How many values.
+    /// Returns how many values.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -75,14 +75,16 @@ impl Histogram {
     pub fn greatest(&self) -> u64 {
         self.greatest
     }
-    /// The middle of the bucket of the value that `share` of all do not exceed, within the least and the greatest value.
+    /// The middle of the bucket of the value that `share` of all do not exceed, within the least and the
+    /// greatest value.
     pub fn percentile(&self, share: f64) -> u64 {
         let rank = ((self.count as f64 * share).ceil() as u64).max(1);
         let mut seen = 0;
         for (index, &count) in self.counts.iter().enumerate() {
             seen += count;
             if seen >= rank {
-                let middle = floor(index) + (floor((index + 1).min(self.counts.len() - 1)) - floor(index)) / 2;
+                let middle =
+                    floor(index) + (floor((index + 1).min(self.counts.len() - 1)) - floor(index)) / 2;
                 return middle.clamp(self.least(), self.greatest);
             }
         }
@@ -90,7 +92,11 @@ impl Histogram {
     }
     /// The buckets that counted something: least value and count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(index, &count)| (floor(index), count))
+        self.counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+            .map(|(index, &count)| (floor(index), count))
     }
 }
 

@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 pub(crate) struct Flight {
     /// When its first byte leaves, in picoseconds.
     pub(crate) start: u64,
-    /// The earliest time of its credit's return: until then the buffer it takes at the other end says nothing of a queue there.
+    /// The earliest time of its credit's return: until then the buffer it takes at the other end says nothing
+    /// of a queue there.
     pub(crate) back: u64,
     /// Bytes of buffer.
     pub(crate) charge: u32,
@@ -70,7 +71,8 @@ impl Load<'_> {
         port.busy.saturating_sub(self.now) + waiting
     }
 
-    /// Bytes that wait for `port` or in the buffer behind it: not those that fly there, nor those whose credit flies back.
+    /// Bytes that wait for `port` or in the buffer behind it: not those that fly there, nor those whose
+    /// credit flies back.
     pub fn occupancy(&self, port: u32) -> u64 {
         self.occupancy_of(self.base + port)
     }
@@ -80,11 +82,13 @@ impl Load<'_> {
         let free: u64 = (0..lanes).map(|lane| u64::from(self.lane(port, lane).free(self.now))).sum();
         let taken = u64::from(self.fabric.switching.buffer) * u64::from(lanes) - free;
         let flies = |flight: &&Flight| flight.start <= self.now && self.now < flight.back;
-        let flying: u64 = self.at.flights[port as usize].iter().filter(flies).map(|flight| u64::from(flight.charge)).sum();
+        let flying: u64 =
+            self.at.flights[port as usize].iter().filter(flies).map(|flight| u64::from(flight.charge)).sum();
         u64::from(self.queued(&self.at.ports[port])) + taken.saturating_sub(flying)
     }
 
-    /// `occupancy` of another router's port; only for a routing that says it looks far, and that it counts queues.
+    /// `occupancy` of another router's port; only for a routing that says it looks far, and that it counts
+    /// queues.
     pub fn occupancy_at(&self, router: u32, port: u32) -> u64 {
         self.occupancy_of(router * self.fabric.stride.divisor() + port)
     }

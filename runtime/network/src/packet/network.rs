@@ -2,20 +2,22 @@
 
 use super::fabric::Fabric;
 use super::over_time::LinkSeries;
-use super::report::NetworkReport;
+use super::report::{NetworkReport, each_link};
 use super::shard::{Partition, Pending, Shard, build};
 use super::slab::NONE;
 use super::statistics::Statistics;
 use crate::message::{Delivered, Endpoint, Message};
-use crate::model::Shared;
+use crate::model::{Interfaces, Shared};
 use engine::{Span, Time};
 use std::sync::Arc;
 
-/// A network of routers through which messages move as packets. One thread; see the module `traffic` for several.
+/// A network of routers through which messages move as packets. One thread; see the module `traffic` for
+/// several.
 ///
-/// A message enters the interface of its source when it is sent, waits there for the messages before it (of its class), and is cut
-/// into packets as they leave. It is delivered when the last of its packets has arrived whole. A message to the endpoint itself
-/// goes to the router and back like any other.
+/// A message enters the interface of its source when it is sent, waits there for the messages before it (of
+/// its class and flow), and is cut into packets as they leave. Flows take turns, a packet each, unless the
+/// specification has `nicq=fifo`. It is delivered when the last of its packets has arrived whole. A message
+/// to the endpoint itself goes to the router and back like any other.
 pub struct PacketNetwork {
     shard: Shard,
     fabric: Arc<Fabric>,
@@ -24,7 +26,7 @@ pub struct PacketNetwork {
     reached: Time,
     /// Nothing happens later, for virtual time would pass its end.
     last: Time,
-    /// Whether something would.
+    /// `true` if something would.
     is_over: bool,
 }
 
@@ -34,10 +36,17 @@ impl PacketNetwork {
         let statistics = Statistics::new(1, None, 0, (0, u64::MAX));
         let shard = build(&fabric, &partition, 0, 11, &statistics);
         let last = fabric.last_event(0).expect("the specification's check");
-        PacketNetwork { shard, fabric, next: None, reached: Time::ZERO, last: Time::from_ps(last), is_over: false }
+        PacketNetwork {
+            shard,
+            fabric,
+            next: None,
+            reached: Time::ZERO,
+            last: Time::from_ps(last),
+            is_over: false,
+        }
     }
 
-    /// What it is, for summaries.
+    /// Returns what it is, for summaries.
     pub fn describe(&self) -> String {
         format!("{}, routing {}", self.fabric.topology.describe(), self.fabric.routing.name())
     }
@@ -51,6 +60,39 @@ impl PacketNetwork {
         let next = Time::from_ps(self.shard.next());
         self.is_over = next > self.last && next != Time::MAX;
         self.next = (next <= self.last).then_some(next);
+    }
+}
+
+impl Interfaces for PacketNetwork {
+    fn send_of_pair(&mut self, at: Time, message: &Message, pair: u64) {
+        debug_assert!(
+            at >= self.reached,
+            "a message that leaves at {at} comes to a network that is at {}",
+            self.reached
+        );
+        let classes = self.fabric.switching.classes.count();
+        let pending = Pending {
+            created: at.as_ps(),
+            left: message.bytes,
+            id: message.id,
+            last_arrival: 0,
+            source: message.source.0,
+            destination: message.destination.0,
+            outstanding: 1,
+            next: NONE,
+            flow: pair,
+            class: message.class.min(classes - 1),
+            tracked: true.into(),
+            unused: [0; 6],
+        };
+        self.shard.send(message.source.0, pending);
+        // Before the network has looked, the message itself is what happens next.
+        if at <= self.last {
+            self.next = Some(self.next.map_or(at, |next| next.min(at)));
+        } else {
+            // Told once nothing else happens.
+            self.is_over = true;
+        }
     }
 }
 
@@ -73,29 +115,7 @@ impl Shared for PacketNetwork {
     }
 
     fn send(&mut self, at: Time, message: &Message) -> Option<Time> {
-        debug_assert!(at >= self.reached, "a message that leaves at {at} comes to a network that is at {}", self.reached);
-        let classes = self.fabric.switching.classes.count();
-        let pending = Pending {
-            created: at.as_ps(),
-            left: message.bytes,
-            id: message.id,
-            last_arrival: 0,
-            source: message.source.0,
-            destination: message.destination.0,
-            outstanding: 1,
-            next: NONE,
-            class: message.class.min(classes - 1),
-            tracked: true.into(),
-            unused: [0; 14],
-        };
-        self.shard.send(message.source.0, pending);
-        // Before the network has looked, the message itself is what happens next.
-        if at <= self.last {
-            self.next = Some(self.next.map_or(at, |next| next.min(at)));
-        } else {
-            // Told once nothing else happens.
-            self.is_over = true;
-        }
+        self.send_of_pair(at, message, u64::from(message.source.0) << 32 | u64::from(message.destination.0));
         None
     }
 
@@ -116,7 +136,8 @@ impl Shared for PacketNetwork {
     }
 
     fn report(&self, end: Time) -> NetworkReport {
-        NetworkReport::new(&self.shard, end)
+        let each_link = each_link(std::slice::from_ref(&self.shard), end.as_ps());
+        NetworkReport::new(&self.shard.fabric, each_link, &self.shard.statistics)
     }
 
     fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {

@@ -1,7 +1,9 @@
-//! How busy links were when: in equal stretches of virtual time, which are doubled whenever the run gets longer than they reach.
+//! The use of links over time: in equal stretches of virtual time, which are doubled whenever the run gets
+//! longer than they reach.
 
 /// Stretches.
-// A kilobyte a port: fewer than ranks' series have, because the busiest link of a stretch needs all stretches of all links.
+// A kilobyte a port: fewer than ranks' series have, because the busiest link of a stretch needs all stretches
+// of all links.
 const BINS: usize = 128;
 /// The first stretches have 2 to this power picoseconds, 66 ns: shorter ones would be of single packets.
 const SHORTEST: u32 = 16;
@@ -39,7 +41,8 @@ impl OverTime {
         self.used.len() > 1
     }
 
-    /// The link behind a port is busy from `from` on for `span` picoseconds; O(stretches that it reaches over).
+    /// The link behind a port is busy from `from` on for `span` picoseconds; O(stretches that it reaches
+    /// over).
     pub(crate) fn add(&mut self, port: u32, from: u64, span: u64) {
         if span == 0 {
             return;
@@ -55,6 +58,26 @@ impl OverTime {
             // The last instant of the stretch, since its end may be that of time.
             let end = ((bin << self.width) | ((1 << self.width) - 1)).min(last);
             self.busy[row * BINS + bin as usize] += end - begin + 1;
+        }
+    }
+
+    /// The link behind a port is busy for `span` picoseconds, spread evenly between two times; O(stretches
+    /// between them).
+    pub(crate) fn spread(&mut self, port: u32, (from, to): (u64, u64), span: u64) {
+        let length = to.saturating_sub(from);
+        if span >= length {
+            return self.add(port, from, span.min(u64::MAX - from));
+        }
+        while (to - 1) >> self.width >= BINS as u64 {
+            self.double();
+        }
+        let row = if self.has_each() { port as usize } else { 0 };
+        self.used[row] = true;
+        let until = |time: u64| (u128::from(span) * u128::from(time - from) / u128::from(length)) as u64;
+        for bin in from >> self.width..=(to - 1) >> self.width {
+            let begin = (bin << self.width).max(from);
+            let end = ((bin << self.width) | ((1 << self.width) - 1)).min(to - 1) + 1;
+            self.busy[row * BINS + bin as usize] += until(end) - until(begin);
         }
     }
 
@@ -85,7 +108,11 @@ impl OverTime {
         let mean = |bin: u64| share(column(bin).map(u128::from).sum(), length(bin) * links as u128);
         let most = |bin: u64| share(column(bin).max().unwrap_or(0).into(), length(bin));
         let all = |of: &dyn Fn(u64) -> u16| (0..bins).map(of).collect();
-        LinkSeries { bin_ps: 1 << width, mean: all(&mean), most: if self.has_each() { all(&most) } else { Vec::new() } }
+        LinkSeries {
+            bin_ps: 1 << width,
+            mean: all(&mean),
+            most: if self.has_each() { all(&most) } else { Vec::new() },
+        }
     }
 }
 
@@ -99,7 +126,8 @@ mod tests {
     fn a_stretch_has_the_mean_of_all_links_and_the_busiest() {
         let mut links = OverTime::new(4);
         let bin = 1 << SHORTEST;
-        // Two of four links: one all of the first stretch and half of the second, one a quarter of the second.
+        // Two of four links: one all of the first stretch and half of the second, one a quarter of the
+        // second.
         links.add(1, 0, bin + bin / 2);
         links.add(3, bin, bin / 4);
         let series = links.series(4, 2 * bin);
@@ -116,7 +144,8 @@ mod tests {
         let series = links.series(2, 78 << 18);
         // 128 stretches of 131 ns do not reach to 20.4 us, those of 262 ns do.
         assert_eq!((series.bin_ps, series.mean.len()), (262_144, 78));
-        // 100 of 262.144 ns; the second packet begins in the middle of a stretch and ends in the next but one.
+        // 100 of 262.144 ns; the second packet begins in the middle of a stretch and ends in the next but
+        // one.
         assert_eq!((series.most[0], series.most[1]), (3815, 0));
         let busy: f64 = series.most.iter().map(|&part| f64::from(part) * 26.2144).sum();
         assert!((busy - 500_000.0).abs() < 100.0, "{busy}");
@@ -127,7 +156,10 @@ mod tests {
         let mut links = OverTime::new(2);
         links.add(0, 0, 1 << SHORTEST);
         let series = links.series(2, 200 << SHORTEST);
-        assert_eq!((series.bin_ps, series.most.len(), &series.most[..2]), (2 << SHORTEST, 100, &[5000, 0][..]));
+        assert_eq!(
+            (series.bin_ps, series.most.len(), &series.most[..2]),
+            (2 << SHORTEST, 100, &[5000, 0][..])
+        );
     }
 
     #[test]
@@ -136,6 +168,16 @@ mod tests {
         (0..PORTS as u32 + 1).for_each(|port| links.add(port, 0, 1 << (SHORTEST - 1)));
         let series = links.series(PORTS + 1, 1 << SHORTEST);
         assert_eq!((series.mean, series.most), (vec![5000], vec![]));
+    }
+
+    #[test]
+    fn what_is_spread_adds_up() {
+        let mut links = OverTime::new(2);
+        let bin = 1 << SHORTEST;
+        links.spread(0, (bin / 2, 2 * bin + bin / 2), bin);
+        links.spread(1, (0, 10), 10);
+        assert_eq!(links.busy[..3], [bin / 4, bin / 2, bin / 4]);
+        assert_eq!(links.busy[BINS], 10);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::sync::Mutex;
 /// Values in memory for which the system is asked for large pages: where each access is to another place of
 /// hundreds of megabytes, finding out where a small page is takes as long as loading the value.
 ///
-/// The memory that a dropped one leaves serves a later one of about its size, and goes back to the system with the process.
+/// The memory that a dropped one leaves serves a later one of about its size, and goes back to the system
+/// with the process.
 pub(crate) struct Pages<T: Pod> {
     /// All that fit into the memory.
     values: &'static mut [T],
@@ -40,7 +41,8 @@ impl<T: Pod> Pages<T> {
     }
 
     /// Starts loading a value; any number will do.
-    // Outside of it the first, which is in the cache: looking for a page that is not there keeps others waiting.
+    // Outside of it the first, which is in the cache: looking for a page that is not there keeps others
+    // waiting.
     #[inline]
     pub(crate) fn prefetch(&self, index: usize) {
         prefetch_index::prefetch_index(&*self.values, if index < self.values.len() { index } else { 0 });
@@ -49,7 +51,10 @@ impl<T: Pod> Pages<T> {
     /// Without values, with memory for about so many.
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         const { assert!(GRAIN.is_multiple_of(size_of::<T>())) };
-        let bytes = capacity.max(1).checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_next_multiple_of(GRAIN));
+        let bytes = capacity
+            .max(1)
+            .checked_mul(size_of::<T>())
+            .and_then(|bytes| bytes.checked_next_multiple_of(GRAIN));
         let bytes = bytes.expect("the specification's check bounds the memory");
         Pages { values: bytemuck::cast_slice_mut(take_spare(bytes).unwrap_or_else(|| map(bytes))), len: 0 }
     }
@@ -75,7 +80,8 @@ fn take_spare(bytes: usize) -> Option<&'static mut [u8]> {
 }
 
 fn map(bytes: usize) -> &'static mut [u8] {
-    let map = MmapMut::map_anon(bytes).unwrap_or_else(|error| panic!("{bytes} bytes for the network cannot be had: {error}"));
+    let map = MmapMut::map_anon(bytes)
+        .unwrap_or_else(|error| panic!("{bytes} bytes for the network cannot be had: {error}"));
     // Systems without large pages do without.
     let _ = map.advise(Advice::HugePage);
     let map: &'static mut MmapMut = Box::leak(Box::new(map));

@@ -25,14 +25,16 @@ pub struct Packet {
     pub(crate) size: u32,
     /// One number for all packets of a flow: what equal-cost choices are made by.
     pub hash: u32,
-    /// While it waits, the packet behind it; on its way, the port it leaves the next router by, if that is known already.
+    /// While it waits, the packet behind it; on its way, the port it leaves the next router by, if that is
+    /// known already.
     pub(crate) next: u32,
-    /// The port that sent it here, to which its credit goes back (see `UPSTREAM_REMOTE`); `NONE` in its source's interface.
+    /// The port that sent it here, to which its credit goes back (see `UPSTREAM_REMOTE`); `NONE` in its
+    /// source's interface.
     pub(crate) upstream: u32,
     /// The router it makes a detour by, if its routing makes one.
     pub via: u32,
-    /// In a network of one shard its message, if the caller wants to know of the delivery. In one of several, where it came from
-    /// another shard, the port there that sent it.
+    /// In a network of one shard its message, if the caller wants to know of the delivery. In one of several,
+    /// where it came from another shard, the port there that sent it.
     pub(crate) origin: u32,
     /// Routers entered, the present one included.
     pub hops: u8,
@@ -45,6 +47,43 @@ pub struct Packet {
     pub(crate) lanes: [u8; 2],
     pub(crate) bubble: Flag,
     pub(crate) reserved: Flag,
+}
+
+/// Returns what equal-cost choices are made by. A flow is a message: its packets stay together, the messages
+/// of a pair spread.
+#[inline]
+fn flow_hash(source: u32, destination: u32, created: u64) -> u32 {
+    let mut x =
+        ((u64::from(source) << 32) | u64::from(destination)) ^ created.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (x ^ (x >> 31)) as u32
+}
+
+impl Packet {
+    /// Returns a packet in its source's interface that can leave at `created`.
+    pub(crate) fn new(source: u32, destination: u32, size: u32, created: u64, class: u8) -> Packet {
+        Packet {
+            created,
+            ready: created,
+            tail: created,
+            source,
+            destination,
+            size,
+            hash: flow_hash(source, destination, created),
+            next: NONE,
+            upstream: NONE,
+            via: NONE,
+            origin: NONE,
+            hops: 0,
+            lane: 0,
+            phase: 0,
+            class,
+            lanes: [0, 1],
+            bubble: Flag::CLEAR,
+            reserved: Flag::CLEAR,
+        }
+    }
 }
 
 /// A truth value in memory that may hold anything.
@@ -74,10 +113,11 @@ pub(crate) const UPSTREAM_REMOTE: u32 = 1 << 31;
 /// Credits on their way back that a lane can note.
 const NOTES: usize = 3;
 
-/// The credits of one virtual channel: the free bytes of the buffer at the other end of the link, as this end knows them.
+/// The credits of one virtual channel: the free bytes of the buffer at the other end of the link, as this end
+/// knows them.
 ///
-/// Credits on their way back are noted with their time, which saves an event for each. What does not fit half a cache line is
-/// not noted: a fourth credit, one of another size, one that takes more than 4 ms.
+/// Credits on their way back are noted with their time, which saves an event for each. What does not fit half
+/// a cache line is not noted: a fourth credit, one of another size, one that takes more than 4 ms.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Lane {
@@ -117,7 +157,7 @@ impl Lane {
         self.free_signed(now) as u32
     }
 
-    /// Whether `bytes` are free at `now`.
+    /// Returns `true` if `bytes` are free at `now`.
     #[inline]
     pub(crate) fn has(&self, bytes: u32, now: u64) -> bool {
         // Usually there is room without what is on its way back.
@@ -135,10 +175,13 @@ impl Lane {
         }
     }
 
-    /// Notes that `bytes` become free at `at`, which is not before `now`; false if there is no room for the note.
+    /// Notes that `bytes` become free at `at`, which is not before `now`; false if there is no room for the
+    /// note.
     #[inline]
     pub(crate) fn note(&mut self, bytes: u32, at: u64, now: u64) -> bool {
-        if (at.wrapping_sub(self.base) > u64::from(u32::MAX) || bytes as i32 != self.bytes) && !self.begin(bytes, at, now) {
+        if (at.wrapping_sub(self.base) > u64::from(u32::MAX) || bytes as i32 != self.bytes)
+            && !self.begin(bytes, at, now)
+        {
             return false;
         }
         let elapsed = self.elapsed(now);
@@ -168,7 +211,7 @@ impl Lane {
         self.free += bytes as i32;
     }
 
-    /// When the next noted credit comes, after `now`.
+    /// Returns when the next noted credit comes, after `now`.
     #[inline]
     pub(crate) fn next_credit(&self, now: u64) -> u64 {
         let elapsed = self.elapsed(now);
@@ -191,8 +234,8 @@ pub(crate) const TO_ENDPOINT: u8 = 2;
 /// At a port of another shard, or of a router that shards share.
 pub(crate) const TO_SHARD: u8 = 3;
 
-/// An output port of a router or of an endpoint's interface, with its first virtual channel: a cache line, because a packet touches
-/// two ports in each router, which lie anywhere in memory.
+/// An output port of a router or of an endpoint's interface, with its first virtual channel: a cache line,
+/// because a packet touches two ports in each router, which lie anywhere in memory.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
@@ -202,16 +245,17 @@ pub(crate) struct Port {
     pub(crate) usage: Usage,
     /// Where the cable ends: a `TO_` constant in the highest two bits, `HOLDS`, and the port there.
     cable: u32,
-    /// The kind of the link in the highest bits (see `FEW_KINDS`), and who waits, among the shard's: `NOBODY` if nobody does and no
-    /// `Grant` is to come.
+    /// The kind of the link in the highest bits (see `FEW_KINDS`), and who waits, among the shard's: `NOBODY`
+    /// if nobody does and no `Grant` is to come.
     waiting: u32,
 }
 
 /// In `Port::cable` of an interface: messages wait in it that no packet was cut from.
 const HOLDS: u32 = 1 << 29;
 
-/// Kinds of links below this stand in their port, so that a packet loads no other line for them; of the others, which only networks from
-/// files have, a table knows. Three bits are left beside who waits, since no shard has more ports that can be waited for than `NOBODY`.
+/// Kinds of links below this stand in their port, so that a packet loads no other line for them; of the
+/// others, which only networks from files have, a table knows. Three bits are left beside who waits, since no
+/// shard has more ports that can be waited for than `NOBODY`.
 pub(crate) const FEW_KINDS: u8 = 7;
 const KIND_SHIFT: u32 = 29;
 const NOBODY: u32 = (1 << KIND_SHIFT) - 1;
@@ -230,7 +274,7 @@ impl Port {
         (self.waiting >> KIND_SHIFT) as u8
     }
 
-    /// Where the shard has what waits; `NONE` if nothing does.
+    /// Returns where the shard has what waits; `NONE` if nothing does.
     #[inline]
     pub(crate) fn waits(&self) -> u32 {
         let place = self.waiting & NOBODY;
@@ -288,7 +332,7 @@ pub(crate) struct Fifo {
     /// The packets behind the one that asks for an output.
     pub(crate) head: u32,
     pub(crate) tail: u32,
-    /// Whether a packet asks for an output.
+    /// `true` if a packet asks for an output.
     pub(crate) asks: bool,
 }
 

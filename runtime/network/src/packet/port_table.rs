@@ -5,9 +5,9 @@ use super::port::{Lane, Port};
 use bytemuck::{cast_mut, cast_ref};
 use std::ops::{Index, IndexMut};
 
-/// Ports by number. A port is a line of 64 bytes with its first virtual channel, and as many more lines as its other virtual channels fill:
-/// most networks have one, and where there are more a packet finds its port and its virtual channel on one page, whose place in memory costs as
-/// much to find as the line to load.
+/// Ports by number. A port is a line of 64 bytes with its first virtual channel, and as many more lines as
+/// its other virtual channels fill: most networks have one, and where there are more a packet finds its port
+/// and its virtual channel on one page, whose place in memory costs as much to find as the line to load.
 pub(crate) struct PortTable {
     /// Every `lines`-th is a port, those between hold two virtual channels each.
     table: Pages<Port>,
@@ -40,7 +40,7 @@ impl PortTable {
         (lines(lanes) * size_of::<Port>()) as u64
     }
 
-    /// How many ports.
+    /// Returns how many ports.
     pub(crate) fn len(&self) -> u32 {
         self.count
     }
@@ -112,13 +112,17 @@ mod tests {
     #[test]
     fn virtual_channels_lie_beside_their_port() {
         for lanes in 1..6 {
-            let mut table = PortTable::new(4, lanes, 1000, (0..4).map(|port| Port::new(TO_ROUTER, port, 0, 1000)));
+            let mut table =
+                PortTable::new(4, lanes, 1000, (0..4).map(|port| Port::new(TO_ROUTER, port, 0, 1000)));
             for port in 0..4 {
                 (0..lanes).for_each(|lane| table.lane_mut(port, lane).take(10 * port + lane, 0));
             }
             for port in 0..4 {
                 assert_eq!(table[port].peer(), port);
-                assert!((0..lanes).all(|lane| table.lane(port, lane).free(0) == 1000 - 10 * port - lane), "{lanes} of port {port}");
+                assert!(
+                    (0..lanes).all(|lane| table.lane(port, lane).free(0) == 1000 - 10 * port - lane),
+                    "{lanes} of port {port}"
+                );
             }
             assert!(table.len() == 4 && table.get(4).is_none());
         }

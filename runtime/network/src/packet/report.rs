@@ -4,11 +4,10 @@ mod links;
 mod map;
 
 use super::Histogram;
+use super::fabric::Fabric;
 use super::plot::heat_map;
-use super::shard::Shard;
 use super::statistics::{JobStatistics, Statistics};
-use engine::Time;
-use links::ns;
+pub(crate) use links::ns;
 pub use links::{KindReport, LinkEnd, LinkReport};
 pub(crate) use links::{each_link, kinds, links_to_csv};
 pub use map::{Busy, Cell, Map};
@@ -46,10 +45,8 @@ pub struct NetworkReport {
 }
 
 impl NetworkReport {
-    /// Of a network that is in one shard; links are used by a share of the time up to `end`.
-    pub(super) fn new(shard: &Shard, end: Time) -> NetworkReport {
-        let fabric = &shard.fabric;
-        let each_link = each_link(std::slice::from_ref(shard), end.as_ps());
+    /// Returns the report of a network with these links.
+    pub(crate) fn new(fabric: &Fabric, each_link: Vec<LinkReport>, statistics: &Statistics) -> NetworkReport {
         let endpoints = fabric.topology.endpoints();
         NetworkReport {
             topology: fabric.topology.describe(),
@@ -57,7 +54,7 @@ impl NetworkReport {
             endpoints,
             routers: fabric.topology.routers(),
             virtual_channels: fabric.switching.lanes,
-            total: job_report("total", endpoints, &shard.statistics.total(), &shard.statistics),
+            total: job_report("total", endpoints, &statistics.total(), statistics),
             links: kinds(fabric, &each_link),
             each_link,
             row: fabric.topology.row(),
@@ -157,7 +154,10 @@ impl LatencyReport {
 impl Display for LatencyReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let LatencyReport { mean_ns, min_ns, p50_ns, p99_ns, max_ns } = self;
-        write!(f, "latency mean {mean_ns:.2} ns, min {min_ns:.2}, p50 {p50_ns:.1}, p99 {p99_ns:.1}, max {max_ns:.2}")
+        write!(
+            f,
+            "latency mean {mean_ns:.2} ns, min {min_ns:.2}, p50 {p50_ns:.1}, p99 {p99_ns:.1}, max {max_ns:.2}"
+        )
     }
 }
 
@@ -165,9 +165,13 @@ impl Display for LatencyReport {
 pub(crate) fn histograms_to_csv<'a>(jobs: impl Iterator<Item = &'a JobReport>) -> String {
     let mut csv = String::from("job,of,from,count\n");
     for job in jobs {
-        let mut line = |of: &str, from: f64, count: u64| _ = writeln!(csv, "{},{of},{from},{count}", job.name);
+        let mut line =
+            |of: &str, from: f64, count: u64| _ = writeln!(csv, "{},{of},{from},{count}", job.name);
         job.latency_histogram.iter().for_each(|&(from, count)| line("packet_latency_ns", from, count));
-        job.messages.latency_histogram.iter().for_each(|&(from, count)| line("message_latency_ns", from, count));
+        job.messages
+            .latency_histogram
+            .iter()
+            .for_each(|&(from, count)| line("message_latency_ns", from, count));
         let passed = job.routers_histogram.iter().enumerate().filter(|(_, count)| **count > 0);
         passed.for_each(|(routers, &count)| line("routers_passed", routers as f64, count));
     }
@@ -175,9 +179,18 @@ pub(crate) fn histograms_to_csv<'a>(jobs: impl Iterator<Item = &'a JobReport>) -
 }
 
 /// The packets and messages of a job of so many endpoints.
-pub(crate) fn job_report(name: &str, endpoints: u32, job: &JobStatistics, statistics: &Statistics) -> JobReport {
+pub(crate) fn job_report(
+    name: &str,
+    endpoints: u32,
+    job: &JobStatistics,
+    statistics: &Statistics,
+) -> JobReport {
     let window = statistics.window;
-    let (bytes, time) = if window.1 == u64::MAX { (job.bytes, job.last_arrival) } else { (job.window_bytes, window.1 - window.0) };
+    let (bytes, time) = if window.1 == u64::MAX {
+        (job.bytes, job.last_arrival)
+    } else {
+        (job.window_bytes, window.1 - window.0)
+    };
     let messages = statistics.messages(job);
     JobReport {
         name: name.to_owned(),

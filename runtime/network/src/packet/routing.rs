@@ -22,29 +22,32 @@ pub trait Routing: Send + Sync {
     fn name(&self) -> &'static str;
     /// The fewest virtual channels with which it cannot deadlock.
     fn lanes_needed(&self) -> u32;
-    /// Whether it relies on the bubble rule, for which buffers are counted in packets of full size.
+    /// Returns `true` if it relies on the bubble rule, for which buffers are counted in packets of full size.
     fn uses_bubbles(&self) -> bool {
         false
     }
-    /// Whether it takes a packet's credit when it chooses, which only switching by whole packets can.
+    /// Returns `true` if it takes a packet's credit when it chooses, which only switching by whole packets
+    /// can.
     fn takes_credit(&self) -> bool {
         false
     }
-    /// Whether it looks at routers other than its own, which only one thread can.
+    /// Returns `true` if it looks at routers other than its own, which only one thread can.
     fn looks_far(&self) -> bool {
         false
     }
-    /// Whether it looks at how busy ports are. One that does not can decide while a packet is still on its way.
+    /// Returns `true` if it looks at how busy ports are. One that does not can decide while a packet is still
+    /// on its way.
     fn looks_at_load(&self) -> bool {
         true
     }
-    /// Whether it asks for the bytes queued at and behind a port, for which what flies over its link is noted.
+    /// Returns `true` if it asks for the bytes queued at and behind a port, for which what flies over its
+    /// link is noted.
     fn counts_queues(&self) -> bool {
         false
     }
     /// Chooses port and virtual channels.
     fn route(&self, here: &Here<'_>, packet: &mut Packet) -> Hop;
-    /// Which virtual channels an interface may inject into, of `lanes`.
+    /// Returns which virtual channels an interface may inject into, of `lanes`.
     fn injection(&self, lanes: u32) -> (u8, u8) {
         (0, lanes as u8)
     }

@@ -6,7 +6,8 @@ use engine::SpinBarrier;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How far a run is: called from one thread now and then with the simulated picoseconds and the packets delivered by that thread.
+/// A function that is told how far a run is: called from one thread now and then with the simulated
+/// picoseconds and the packets delivered by that thread.
 pub(crate) type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
 
 /// Why a run stopped with packets inside.
@@ -17,9 +18,14 @@ pub(crate) enum Stopped {
     EndOfTime(String),
 }
 
-/// Runs all shards until nothing happens any more at or before `last`. `lookahead` is in picoseconds. The answer is the processor
-/// seconds of the busiest thread (0 if the host does not tell).
-pub(crate) fn run(shards: &mut [Shard], lookahead: u64, last: u64, progress: Progress<'_>) -> Result<f64, Stopped> {
+/// Runs all shards until nothing happens any more at or before `last`. `lookahead` is in picoseconds. The
+/// answer is the processor seconds of the busiest thread (0 if the host does not tell).
+pub(crate) fn run(
+    shards: &mut [Shard],
+    lookahead: u64,
+    last: u64,
+    progress: Progress<'_>,
+) -> Result<f64, Stopped> {
     let cpu = match shards {
         [shard] => {
             let started = thread_seconds();
@@ -37,18 +43,23 @@ pub(crate) fn run(shards: &mut [Shard], lookahead: u64, last: u64, progress: Pro
     if shards.iter_mut().any(|shard| shard.next() != NEVER) {
         return Err(Stopped::EndOfTime(end_of_time(shards)));
     }
-    if shards.iter().any(|shard| shard.inside() > 0) { Err(Stopped::Deadlock(deadlock(shards))) } else { Ok(cpu) }
+    if shards.iter().any(|shard| shard.inside() > 0) {
+        Err(Stopped::Deadlock(deadlock(shards)))
+    } else {
+        Ok(cpu)
+    }
 }
 
 /// Processor seconds of this thread, from the scheduler's own account.
-fn thread_seconds() -> f64 {
+pub(crate) fn thread_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).map_or(0.0, |ns| ns * 1e-9)
 }
 
 struct Shared {
     barrier: SpinBarrier,
-    /// Of even and of odd windows, so that one barrier a window is enough: who is a window ahead writes what nobody reads yet.
+    /// One half for even and one for odd windows, so that one barrier a window is enough: who is a window
+    /// ahead writes what nobody reads yet.
     halves: [Half; 2],
     lookahead: u64,
     /// No event after it happens.
@@ -71,7 +82,8 @@ fn run_threads(shards: &mut [Shard], lookahead: u64, last: u64, progress: Progre
     let shared = Shared { barrier: SpinBarrier::new(count), halves: [half(), half()], lookahead, last };
     std::thread::scope(|scope| {
         let shared = &shared;
-        let threads: Vec<_> = shards.iter_mut().map(|shard| scope.spawn(move || work(shard, shared, progress))).collect();
+        let threads: Vec<_> =
+            shards.iter_mut().map(|shard| scope.spawn(move || work(shard, shared, progress))).collect();
         threads.into_iter().filter_map(|thread| thread.join().ok()).fold(0.0, f64::max)
     })
 }
@@ -149,7 +161,10 @@ pub(crate) fn deadlock(shards: &[Shard]) -> String {
         let stride = shard.fabric.stride.divisor();
         for (port, bytes) in shard.waiting() {
             places.push(if port >= shard.first_interface {
-                format!("the interface of endpoint {}: {bytes} bytes", shard.endpoint_at(port - shard.first_interface))
+                format!(
+                    "the interface of endpoint {}: {bytes} bytes",
+                    shard.endpoint_at(port - shard.first_interface)
+                )
             } else {
                 format!("router {} port {}: {bytes} bytes", shard.router_at(port / stride), port % stride)
             });

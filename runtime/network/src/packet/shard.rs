@@ -4,6 +4,7 @@ mod arbitrate;
 mod build;
 mod cross;
 mod fifo;
+mod flows;
 mod forward;
 mod inject;
 mod islip;
@@ -26,6 +27,7 @@ use bytemuck::{Pod, Zeroable};
 use engine::{Time, TimingWheel};
 use std::sync::Arc;
 
+use flows::{FlowQueue, FlowSlots};
 use forward::Times;
 use islip::Matching;
 use wormhole::Wormhole;
@@ -47,13 +49,15 @@ pub(crate) struct Pending {
     /// Packets sent and not arrived, plus one until the last is cut.
     pub(crate) outstanding: u32,
     pub(crate) next: u32,
+    /// What it takes turns as, where an interface serves flows in turn.
+    pub(crate) flow: u64,
     pub(crate) class: u8,
     /// Whether the caller wants to know of the delivery.
     pub(crate) tracked: Flag,
-    pub(crate) unused: [u8; 14],
+    pub(crate) unused: [u8; 6],
 }
 
-/// The messages waiting in one interface, of one class.
+/// The messages of an interface whose time has not come.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Queue {
@@ -78,12 +82,13 @@ pub(crate) trait Feed: Send {
     fn next(&self) -> u64;
     /// Appends all offers of that stretch, in time order for each interface.
     fn take(&mut self, offers: &mut Vec<Offer>);
-    /// How many messages it has left out because an endpoint has failed.
+    /// Returns how many messages it has left out because an endpoint has failed.
     fn left_out(&self) -> u64;
 }
 
-/// Events between loading something and its turn: what an event names, what is found there, and so on. The distance of two is time enough
-/// for memory, and all that is on its way still fits a first-level cache. The last three steps are for packets that wait for others.
+/// Events between loading something and its turn: what an event names, what is found there, and so on. The
+/// distance of two is time enough for memory, and all that is on its way still fits a first-level cache. The
+/// last three steps are for packets that wait for others.
 const AHEAD: [usize; 6] = [36, 29, 22, 16, 10, 5];
 /// Messages between loading an interface and its turn.
 const OFFERS_AHEAD: usize = 8;
@@ -114,21 +119,27 @@ pub(crate) struct Shard {
     /// Times of each kind of link.
     times: Vec<Times>,
     store_and_forward: bool,
-    /// Whether it exceeds the processor's second-level cache, so that looking ahead pays.
+    /// `true` if it exceeds the processor's second-level cache, so that looking ahead pays.
     is_large: bool,
-    /// Whether a packet's way out of the next router is known when it sets off.
+    /// `true` if a packet's way out of the next router is known when it sets off.
     routes_early: bool,
     /// One virtual channel and no limit of the crossbar, which is decided quickly.
     plain: bool,
-    /// Whether outputs have queues: not with classes or a limited crossbar, where the link's turn is decided when it is free.
+    /// `true` if outputs have queues: not with classes or a limited crossbar, where the link's turn is
+    /// decided when it is free.
     takes_ahead: bool,
     /// Picoseconds.
     router_delay: u64,
     packets: Slab<Packet>,
     requesters: Slab<Requester>,
     messages: Slab<Pending>,
-    queues: Pages<Queue>,
-    /// Messages of each interface whose time has not come, by time and, at one instant, in the order in which they were given.
+    /// The messages that wait in each interface, of each class.
+    queues: Pages<FlowQueue>,
+    flows: FlowSlots,
+    /// `true` if interfaces serve flows in turn.
+    round_robin: bool,
+    /// Messages of each interface whose time has not come, by time and, at one instant, in the order in which
+    /// they were given.
     early: Pages<Queue>,
     /// First port of the interfaces.
     pub(crate) first_interface: u32,
@@ -136,13 +147,14 @@ pub(crate) struct Shard {
     routers: Runs,
     /// Endpoint of each interface.
     endpoints: Runs,
-    /// Whether there is no other shard.
+    /// `true` if there is no other shard.
     alone: bool,
     /// The shard at the other end of each router's port; empty if there are only two.
     others: Vec<u8>,
     /// Where the routers lie that shards share.
     shared: SharedPlaces,
-    /// How many packets wait to be sent off to other shards, and, empty between calls, memory for their events.
+    /// Number of packets that wait to be sent off to other shards, and, empty between calls, memory for their
+    /// events.
     leaving: usize,
     taken: Vec<Event>,
     pub(crate) outbox: Vec<Mail>,
@@ -159,7 +171,7 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// When something happens next.
+    /// Returns when something happens next.
     pub(crate) fn next(&mut self) -> u64 {
         let feed = self.feed.as_ref().map_or(NEVER, |feed| feed.next());
         self.wheel.peek().map_or(NEVER, |event| event.time).min(feed)
@@ -246,7 +258,11 @@ impl Shard {
     /// The input that packets from `upstream` come in by.
     #[inline]
     fn input_of(&self, upstream: u32) -> u32 {
-        if upstream & UPSTREAM_REMOTE == 0 { self.at.ports[upstream].peer() } else { upstream & !UPSTREAM_REMOTE }
+        if upstream & UPSTREAM_REMOTE == 0 {
+            self.at.ports[upstream].peer()
+        } else {
+            upstream & !UPSTREAM_REMOTE
+        }
     }
 
     /// The router of a position in this shard.
@@ -271,10 +287,13 @@ impl Shard {
         if let Some(wormhole) = &self.wormhole {
             return wormhole.waiting(self.fabric.switching.lanes);
         }
-        (0..self.at.ports.len()).map(|port| (port, self.queued(port))).filter(|&(_, queued)| queued > 0).collect()
+        (0..self.at.ports.len())
+            .map(|port| (port, self.queued(port)))
+            .filter(|&(_, queued)| queued > 0)
+            .collect()
     }
 
-    /// What the link behind `port` and the buffer at its end were used for.
+    /// Returns what the link behind `port` and the buffer at its end were used for.
     pub(crate) fn usage(&self, port: u32) -> LinkUse {
         self.carried.total(port, &self.at.ports[port].usage)
     }
@@ -284,7 +303,7 @@ impl Shard {
         self.carried.over_time.get_or_insert_with(|| Box::new(OverTime::new(self.at.ports.len() as usize)));
     }
 
-    /// How busy links were when, up to `end`; `None` if nobody wanted to know.
+    /// Returns how busy links were when, up to `end`; `None` if nobody wanted to know.
     pub(crate) fn series(&self, end: u64) -> Option<LinkSeries> {
         let over_time = self.carried.over_time.as_ref()?;
         Some(over_time.series(super::report::each_link(std::slice::from_ref(self), end).len(), end))

@@ -9,7 +9,8 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// Values at stable 32-bit indices; the place freed last is used first, while it is still in the cache.
 ///
-/// On large pages: with small ones three in four accesses to gigabytes of packets and messages would wait for the place of a page first.
+/// On large pages: with small ones three in four accesses to gigabytes of packets and messages would wait for
+/// the place of a page first.
 pub(crate) struct Slab<T: Pod> {
     items: Pages<T>,
     free: Vec<u32>,
@@ -25,8 +26,8 @@ impl<T: Pod + Default> Slab<T> {
         Slab { items: Pages::with_capacity(capacity), free: Vec::new() }
     }
 
-    /// Always inlined, so that a value is made where it stays: what was just written in parts cannot be copied at once, and the copying
-    /// would wait for everything written before it.
+    /// Always inlined, so that a value is made where it stays: what was just written in parts cannot be
+    /// copied at once, and the copying would wait for everything written before it.
     #[inline(always)]
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         let index = match self.free.pop() {
@@ -52,8 +53,8 @@ impl<T: Pod + Default> Slab<T> {
         self.free.push(index);
     }
 
-    /// Starts loading the place that the insertion after `insertions` others takes: after many of them in a row places have left the
-    /// cache.
+    /// Starts loading the place that the insertion after `insertions` others takes: after many of them in a
+    /// row places have left the cache.
     #[inline]
     pub(crate) fn prefetch_place(&self, insertions: usize) {
         if let Some(&place) = self.free.get(self.free.len().wrapping_sub(insertions + 1)) {
@@ -73,7 +74,7 @@ impl<T: Pod + Default> Slab<T> {
         self.items.as_slice().get(index as usize)
     }
 
-    /// How many are in use.
+    /// Returns how many are in use.
     pub(crate) fn len(&self) -> usize {
         self.items.as_slice().len() - self.free.len()
     }

@@ -7,12 +7,16 @@ pub(crate) mod specified;
 
 use super::fabric::{Fabric, Link, Switching};
 use super::failures::{Failed, Failures};
+use super::flow::FlowNetwork;
 use super::routing::Routing;
+use super::statistics::Statistics;
 use super::topology::shortest::Shortest;
 use super::{PacketNetwork, routing};
 use crate::bandwidth::Bandwidth;
 use crate::divisor::Divisor;
 use crate::machine::{MachineError, Source};
+use crate::model::Interfaces;
+use crate::spec::did_you_mean;
 use crate::spec::text::Level;
 pub use common::COMMON_KEYS;
 use common::{Common, common};
@@ -56,11 +60,18 @@ impl PacketSpec {
         let name = level.name;
         let Some(kind) = KINDS.iter().find(|kind| kind.name == name.text) else {
             let names: Vec<&str> = topologies().collect();
-            return Err(source.error(name.at, format!("'{}' is not a packet network; take one of {}", name.text, names.join(", "))));
+            let meant = did_you_mean(name.text, names.iter().copied());
+            return Err(source.error(
+                name.at,
+                format!("'{}' is not a packet network; take one of {}{meant}", name.text, names.join(", ")),
+            ));
         };
         let known: Vec<&str> = COMMON_KEYS.iter().map(|k| k.0).chain(kind.keys.iter().map(|k| k.0)).collect();
         let parameters = Parameters::read(level, source, &known)?;
-        let common = common(&parameters).map_err(|wrong| parameters.error(wrong))?;
+        parameters
+            .check_required(kind.name, kind.keys, kind.required)
+            .map_err(|wrong| parameters.error(wrong))?;
+        let common = common(&parameters, kind.default_routing()).map_err(|wrong| parameters.error(wrong))?;
         Ok(PacketSpec { text: level.to_string(), kind, parameters, common })
     }
 
@@ -69,8 +80,36 @@ impl PacketSpec {
         &self.text
     }
 
-    /// Builds the network for `ranks` endpoints or more. The error says what is impossible, or how much memory it would need.
+    /// Returns the level of detail: `packet` or `flow`.
+    pub(crate) fn level(&self) -> &'static str {
+        if self.flow_min().is_some() { "flow" } else { "packet" }
+    }
+
+    /// Returns the bytes from which on a message is a flow, if this network is one of flows.
+    pub(crate) fn flow_min(&self) -> Option<u64> {
+        self.common.flow_min
+    }
+
+    /// Builds the network at its level for `ranks` endpoints or more.
+    ///
+    /// # Errors
+    /// Says what is impossible, or how much memory it would need.
+    pub(crate) fn interfaces(&self, ranks: u64) -> Result<Box<dyn Interfaces + Send>, MachineError> {
+        let fabric = self.fabric_for(ranks)?;
+        Ok(match self.flow_min() {
+            Some(flow_min) => Box::new(FlowNetwork::new(fabric, flow_min, Statistics::of_flows())),
+            None => Box::new(PacketNetwork::new(fabric)),
+        })
+    }
+
+    /// Builds the network of packets for `ranks` endpoints or more. The error says what is impossible, or how
+    /// much memory it would need.
     pub fn build(&self, ranks: u64) -> Result<PacketNetwork, MachineError> {
+        self.fabric_for(ranks).map(PacketNetwork::new)
+    }
+
+    /// Returns the network without its state, with room for `ranks` endpoints.
+    fn fabric_for(&self, ranks: u64) -> Result<Arc<Fabric>, MachineError> {
         if self.common.switching.classes.count() > 1 {
             return Err(MachineError::new(
                 "traffic classes have no effect here: all messages of MPI programs are of one class; leave classes= and weights= out",
@@ -84,13 +123,15 @@ impl PacketSpec {
                 fabric.topology.describe()
             )));
         }
-        Ok(PacketNetwork::new(Arc::new(fabric)))
+        Ok(Arc::new(fabric))
     }
 
-    /// The network without its state; `ranks` sizes topologies that leave their size open.
+    /// The network without its state. `ranks` sizes topologies that leave their size open; without it the
+    /// network is for synthetic traffic.
     pub(crate) fn fabric(&self, ranks: Option<u64>) -> Result<Fabric, MachineError> {
         let setting = Setting { link: Link::new("link", self.common.latency, self.common.bandwidth), ranks };
-        let mut built = (self.kind.build)(&self.parameters, &setting).map_err(|wrong| self.parameters.error(wrong))?;
+        let mut built =
+            (self.kind.build)(&self.parameters, &setting).map_err(|wrong| self.parameters.error(wrong))?;
         if let Some(file) = &self.common.failures {
             let text = engine::text::read(file.as_ref(), engine::text::LIST)
                 .map_err(|e| format!("the file of failures '{file}' cannot be read: {e}"))?;
@@ -115,7 +156,13 @@ impl PacketSpec {
             }
         }
         let routing = self.routing(&mut built)?;
+        if self.flow_min().is_some() {
+            return self.assemble_flows(built, routing);
+        }
         let mut switching = self.common.switching.clone();
+        // Sources of synthetic traffic are one queue in the simulators and papers that its figures are
+        // compared with.
+        switching.round_robin = self.common.round_robin.unwrap_or(ranks.is_some());
         switching.slotted = routing.uses_bubbles();
         let needed = routing.lanes_needed();
         switching.lanes = self.common.lanes.unwrap_or(needed);
@@ -140,7 +187,11 @@ impl PacketSpec {
                     "switching=wormhole cannot do what routing {} on {} does, which needs whole packets in a buffer; {}",
                     routing.name(),
                     built.topology.describe(),
-                    if routing.takes_credit() { "take another routing" } else { "take a torus with rings=dateline" }
+                    if routing.takes_credit() {
+                        "take another routing"
+                    } else {
+                        "take a torus with rings=dateline"
+                    }
                 )));
             }
             if switching.buffer < worm.flit {
@@ -156,7 +207,11 @@ impl PacketSpec {
             return Err(MachineError::new(format!(
                 "buf={} bytes cannot hold {} ({room} bytes); raise buf= or lower packet=",
                 switching.buffer,
-                if switching.slotted { "the two packets that the bubble rule needs" } else { "one packet with its header" }
+                if switching.slotted {
+                    "the two packets that the bubble rule needs"
+                } else {
+                    "one packet with its header"
+                }
             )));
         }
         self.assemble(built, routing, switching)
@@ -165,14 +220,22 @@ impl PacketSpec {
     fn routing(&self, built: &mut Built) -> Result<Arc<dyn Routing>, MachineError> {
         let wanted = self.common.routing.as_deref();
         let own = &built.own;
-        if let Some(own) = own.routings.iter().find(|r| wanted.map_or(own.first_is_default, |name| r.name() == name)) {
+        if let Some(own) =
+            own.routings.iter().find(|r| wanted.map_or(own.first_is_default, |name| r.name() == name))
+        {
             return Ok(own.clone());
         }
         let mut names: Vec<&str> = own.routings.iter().map(|r| r.name()).collect();
         names.extend(["minimal", "valiant", "ugal-l", "ugal-g", "par"]);
-        let name = wanted.unwrap_or("minimal");
+        // A flow has one path from its start on, so that a routing by load is not the default.
+        let default = if self.flow_min().is_some() { "minimal" } else { self.kind.default_routing() };
+        let name = wanted.unwrap_or(default);
         if !names.contains(&name) {
-            return Err(MachineError::new(format!("'{name}' is not a routing for {}; take one of {}", self.kind.name, names.join(", "))));
+            return Err(MachineError::new(format!(
+                "'{name}' is not a routing for {}; take one of {}",
+                self.kind.name,
+                names.join(", ")
+            )));
         }
         let paths = match &built.paths {
             Some(paths) => paths.clone(),
@@ -188,7 +251,49 @@ impl PacketSpec {
         })
     }
 
-    fn assemble(&self, built: Built, routing: Arc<dyn Routing>, switching: Switching) -> Result<Fabric, MachineError> {
+    /// Puts a network of flows together, which has no buffers, so that nothing deadlocks.
+    fn assemble_flows(&self, built: Built, routing: Arc<dyn Routing>) -> Result<Fabric, MachineError> {
+        if routing.looks_at_load() {
+            return Err(MachineError::new(format!(
+                "routing={} goes by queues, which level=flow does not have; take a routing with fixed paths, such as minimal or valiant, or level=packet",
+                routing.name()
+            )));
+        }
+        let fabric = self.join(built, routing, Switching { lanes: 1, ..self.common.switching.clone() });
+        super::flow::check_size(&fabric, available_memory())?;
+        Ok(fabric)
+    }
+
+    fn assemble(
+        &self,
+        built: Built,
+        routing: Arc<dyn Routing>,
+        switching: Switching,
+    ) -> Result<Fabric, MachineError> {
+        let fabric = self.join(built, routing, switching);
+        if fabric.last_event(0).is_none() {
+            return Err(MachineError::new(fabric.too_slow()));
+        }
+        let ports = fabric.ports();
+        if ports >= super::event::PLACES {
+            return Err(MachineError::new(format!(
+                "{} has {ports} ports, more than 2^29; make it smaller",
+                fabric.topology.describe()
+            )));
+        }
+        let (needed, available) = (fabric.memory(), available_memory());
+        if needed > available {
+            return Err(fabric.too_large(
+                needed,
+                available,
+                "use fewer virtual channels or a smaller network",
+            ));
+        }
+        Ok(fabric)
+    }
+
+    /// Adds the links of interfaces.
+    fn join(&self, built: Built, routing: Arc<dyn Routing>, switching: Switching) -> Fabric {
         let mut links = built.links;
         let mut extra = |name: &str, bandwidth: Option<Bandwidth>| {
             bandwidth.map(|bandwidth| {
@@ -200,25 +305,7 @@ impl PacketSpec {
         let ejection = extra("ejection", self.common.ejection);
         let credit = links.iter().map(|link| switching.credit.unwrap_or(link.latency.as_ps())).collect();
         let stride = Divisor::new(built.topology.radix().max(1));
-        let fabric = Fabric { topology: built.topology, routing, switching, links, credit, injection, ejection, stride };
-        if fabric.last_event(0).is_none() {
-            return Err(MachineError::new(fabric.too_slow()));
-        }
-        let ports = fabric.ports();
-        if ports >= super::event::PLACES {
-            return Err(MachineError::new(format!("{} has {ports} ports, more than 2^29; make it smaller", fabric.topology.describe())));
-        }
-        let (needed, available) = (fabric.memory(), available_memory());
-        if needed > available {
-            let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
-            return Err(MachineError::new(format!(
-                "{} would need {:.1} GiB for its {ports} ports, but {:.1} GiB are available; use fewer virtual channels or a smaller network",
-                fabric.topology.describe(),
-                gib(needed),
-                gib(available)
-            )));
-        }
-        Ok(fabric)
+        Fabric { topology: built.topology, routing, switching, links, credit, injection, ejection, stride }
     }
 }
 

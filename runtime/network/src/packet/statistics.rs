@@ -9,7 +9,8 @@ use std::sync::Arc;
 pub struct JobStatistics {
     /// From giving the message to the network to the packet's last byte, in picoseconds.
     pub latency: Histogram,
-    /// From giving a message to the network to the last byte of its last packet, in picoseconds, where messages have several packets.
+    /// From giving a message to the network to the last byte of its last packet, in picoseconds, where
+    /// messages have several packets.
     pub messages: Histogram,
     /// How many packets passed so many routers.
     pub hops: Vec<u64>,
@@ -73,19 +74,53 @@ impl Statistics {
         job.hops[hops] += 1;
     }
 
-    /// Whether packets of so early a message are counted, to know when it is whole.
+    /// Returns counters of a network of flows, where each message counts as a packet.
+    pub(crate) fn of_flows() -> Statistics {
+        Statistics::new(1, None, 0, (0, u64::MAX)).with_messages(1)
+    }
+
+    /// Counts a message that was not cut: from an endpoint, given to the network at `created`, whose last
+    /// byte came at `at`.
+    pub(crate) fn record_whole(
+        &mut self,
+        source: u32,
+        (created, at): (u64, u64),
+        bytes: u64,
+        routers: usize,
+    ) {
+        let job = self.job_of.as_ref().map_or(0, |jobs| jobs[source as usize] as usize);
+        let job = &mut self.jobs[job];
+        job.packets += 1;
+        job.bytes += bytes;
+        job.last_arrival = job.last_arrival.max(at);
+        if at >= self.window.0 && at < self.window.1 {
+            job.window_packets += 1;
+            job.window_bytes += bytes;
+        }
+        if created >= self.warmup {
+            job.latency.add(at - created);
+            if routers >= job.hops.len() {
+                job.hops.resize(routers + 1, 0);
+            }
+            job.hops[routers] += 1;
+        }
+    }
+
+    /// Returns `true` if packets of so early a message are counted, to know when it is whole.
     #[inline]
     pub(crate) fn counts_packets_of(&self, created: u64) -> bool {
         self.message_packets > 1 && created >= self.warmup
     }
 
-    /// Counts the message whose last packet this is. The packets of a destination come by one link, and so in the order of their time.
+    /// Counts the message whose last packet this is. The packets of a destination come by one link, and so in
+    /// the order of their time.
     pub(crate) fn record_message(&mut self, packet: &Packet, at: u64) {
         let job = self.job_of.as_ref().map_or(0, |jobs| jobs[packet.source as usize] as usize);
         self.jobs[job].messages.add(at - packet.created);
     }
 
-    /// Counts a message of any number of packets, given to the network at `created`, whose last byte came at `at`.
+    /// Counts a message of any number of packets, given to the network at `created`, whose last byte came at
+    /// `at`.
     #[inline]
     pub(crate) fn record_tracked(&mut self, created: u64, at: u64) {
         self.jobs[0].messages.add(at - created);

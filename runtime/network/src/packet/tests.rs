@@ -4,6 +4,8 @@ mod classes;
 mod contention;
 mod end_of_time;
 mod failures;
+mod flows;
+mod interfaces;
 mod messages;
 mod parsing;
 mod pressure;

@@ -31,7 +31,8 @@ pub enum Neighbor {
 /// See `Topology::shared`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shared {
-    /// The routers. No endpoint is cabled to them, all cables between threads lead to or from them, and a packet at them leaves by a port of the thread that has its destination.
+    /// The routers. No endpoint is cabled to them, all cables between threads lead to or from them, and a
+    /// packet at them leaves by a port of the thread that has its destination.
     pub routers: std::ops::Range<u32>,
     /// The thread of each port, the same for all of them. Threads have endpoints in ascending order.
     pub owners: Vec<u8>,
@@ -39,23 +40,23 @@ pub struct Shared {
 
 /// Routers, endpoints and the cables between them. Every cable carries both directions.
 pub trait Topology: Send + Sync {
-    /// What it is and how large, for people.
+    /// Returns what it is and how large, for people.
     fn describe(&self) -> String;
-    /// How many routers.
+    /// Returns how many routers.
     fn routers(&self) -> u32;
-    /// How many endpoints.
+    /// Returns how many endpoints.
     fn endpoints(&self) -> u32;
     /// The greatest number of ports of a router, endpoints' ports included.
     fn radix(&self) -> u32;
-    /// What is cabled to a port; `Nothing` for ports that a router does not have.
+    /// Returns what is cabled to a port; `Nothing` for ports that a router does not have.
     fn neighbor(&self, router: u32, port: u32) -> Neighbor;
     /// The router and port an endpoint is cabled to.
     fn attachment(&self, endpoint: u32) -> (u32, u32);
-    /// Whether an endpoint works: nobody sends to one that does not, nor does it send.
+    /// Returns `true` if an endpoint works: nobody sends to one that does not, nor does it send.
     fn works(&self, _endpoint: u32) -> bool {
         true
     }
-    /// Which of the kinds of links a router's port uses, 0 unless the topology distinguishes any.
+    /// Returns which of the kinds of links a router's port uses, 0 unless the topology distinguishes any.
     fn link(&self, _router: u32, _port: u32) -> usize {
         0
     }
@@ -63,16 +64,17 @@ pub trait Topology: Send + Sync {
     fn group(&self, router: u32) -> u32 {
         router
     }
-    /// How many routers, in the order of their numbers, belong side by side in a picture: those of a group, where there are groups.
+    /// Returns how many routers, in the order of their numbers, belong side by side in a picture: those of a
+    /// group, where there are groups.
     fn row(&self) -> u32 {
         (0..self.routers()).take_while(|&router| self.group(router) == self.group(0)).count() as u32
     }
-    /// Routers that `parts` threads can share so that fewer packets go from thread to thread, and the thread that has each of their
-    /// ports: that of the routers behind it. `part` does not matter for them.
+    /// Routers that `parts` threads can share so that fewer packets go from thread to thread, and the thread
+    /// that has each of their ports: that of the routers behind it. `part` does not matter for them.
     fn shared(&self, _parts: u32) -> Option<Shared> {
         None
     }
-    /// Which of `parts` threads simulates a router, so that few links are cut.
+    /// Returns which of `parts` threads simulates a router, so that few links are cut.
     fn part(&self, router: u32, parts: u32) -> u32 {
         (u64::from(router) * u64::from(parts) / u64::from(self.routers())) as u32
     }
@@ -93,13 +95,16 @@ pub trait Paths: Topology {
         };
         let count = (0..self.radix()).filter(nearer).count() as u32;
         let chosen = pick(hash, distance, count);
-        (0..self.radix()).filter(nearer).nth(chosen as usize).expect("routers at a finite distance have a shortest path")
+        (0..self.radix())
+            .filter(nearer)
+            .nth(chosen as usize)
+            .expect("routers at a finite distance have a shortest path")
     }
-    /// Whether a detour by router `via` has been made once a packet is at `router`.
+    /// Returns `true` if a detour by router `via` has been made once a packet is at `router`.
     fn detour_made(&self, router: u32, via: u32) -> bool {
         router == via
     }
-    /// How many routers a detour may be made by.
+    /// Returns how many routers a detour may be made by.
     fn detours(&self) -> u32 {
         self.routers()
     }
@@ -113,7 +118,8 @@ pub trait Paths: Topology {
     }
 }
 
-/// A number below `count`, evenly by `hash`, independent for different `step`s of one path: other bits of the hash decide each.
+/// A number below `count`, evenly by `hash`, independent for different `step`s of one path: other bits of the
+/// hash decide each.
 #[inline]
 pub(crate) fn pick(hash: u32, step: u32, count: u32) -> u32 {
     ((u64::from(hash.rotate_left(step.wrapping_mul(11))) * u64::from(count)) >> 32) as u32

@@ -27,7 +27,8 @@ pub(crate) struct Usage {
     occupancy: u32,
 }
 
-/// The high halves of the counts of the few ports that need them, and what links did when, if somebody wants to know.
+/// The high halves of the counts of the few ports that need them, and what links did when, if somebody wants
+/// to know.
 #[derive(Default)]
 pub(crate) struct Carried {
     high: FxHashMap<u32, [u32; 4]>,
@@ -38,7 +39,14 @@ impl Carried {
     /// Counts what `port` sent, from when on and with the time that took and the time it waited.
     // Inlined always, as is `held`: a call for each packet and link costs more than what it counts.
     #[inline(always)]
-    pub(crate) fn sent(&mut self, port: u32, low: &mut Usage, bytes: u32, (from, busy): (u64, u64), blocked: u64) {
+    pub(crate) fn sent(
+        &mut self,
+        port: u32,
+        low: &mut Usage,
+        bytes: u32,
+        (from, busy): (u64, u64),
+        blocked: u64,
+    ) {
         if let Some(over_time) = &mut self.over_time {
             Carried::keep(over_time, port, from, busy);
         }

@@ -22,6 +22,8 @@ pub struct PacketReport {
     pub source: String,
     /// The network as specified.
     pub specification: String,
+    /// `packet` or `flow`.
+    pub level: &'static str,
     /// What it is, in words.
     pub topology: String,
     /// Places for ranks.
@@ -46,8 +48,8 @@ pub struct PacketReport {
     pub average_routers: f64,
     /// `exact`, or how the two were estimated.
     pub method: String,
-    /// What one packet takes over the shortest way to the farthest endpoint of endpoint 0 with nothing else in the network: its payload in
-    /// bytes, and picoseconds.
+    /// The time of one packet over the shortest way to the farthest endpoint of endpoint 0 with nothing else
+    /// in the network: its payload in bytes, and picoseconds.
     pub zero_load: Vec<(u64, u64)>,
 }
 
@@ -62,7 +64,8 @@ pub struct PacketLinkReport {
     pub bandwidth: String,
 }
 
-/// Shortest ways from an endpoint's router: for each router the links to it and the kind of the last; `u32::MAX` where none leads.
+/// Shortest ways from an endpoint's router: for each router the links to it and the kind of the last;
+/// `u32::MAX` where none leads.
 fn ways(fabric: &Fabric, from: u32) -> Vec<(u32, u32, u8)> {
     let topology = &*fabric.topology;
     let mut ways = vec![(u32::MAX, u32::MAX, 0); topology.routers() as usize];
@@ -74,7 +77,8 @@ fn ways(fabric: &Fabric, from: u32) -> Vec<(u32, u32, u8)> {
             if let Neighbor::Router { router: next, .. } = topology.neighbor(router, port)
                 && ways[next as usize].0 == u32::MAX
             {
-                ways[next as usize] = (ways[router as usize].0 + 1, router, topology.link(router, port) as u8);
+                ways[next as usize] =
+                    (ways[router as usize].0 + 1, router, topology.link(router, port) as u8);
                 queue.push_back(next);
             }
         }
@@ -87,7 +91,9 @@ fn farthest(fabric: &Fabric) -> Vec<u8> {
     let topology = &*fabric.topology;
     let ways = ways(fabric, 0);
     let links = |&endpoint: &u32| ways[topology.attachment(endpoint).0 as usize].0;
-    let working = (0..topology.endpoints()).filter(|&endpoint| topology.works(endpoint)).filter(|endpoint| links(endpoint) != u32::MAX);
+    let working = (0..topology.endpoints())
+        .filter(|&endpoint| topology.works(endpoint))
+        .filter(|endpoint| links(endpoint) != u32::MAX);
     let last = working.max_by_key(links).unwrap_or(0);
     let (mut router, port) = topology.attachment(last);
     let mut kinds = vec![fabric.link(router, port)];
@@ -115,8 +121,16 @@ fn distances(fabric: &Fabric) -> (u64, f64, String) {
             }
         }
     }
-    let estimated = || format!("estimated from the ways of {sources} evenly spread endpoints to all; the greatest is a lower bound");
-    (most, if pairs == 0 { 0.0 } else { sum as f64 / pairs as f64 }, if sources == n { "exact".to_owned() } else { estimated() })
+    let estimated = || {
+        format!(
+            "estimated from the ways of {sources} evenly spread endpoints to all; the greatest is a lower bound"
+        )
+    };
+    (
+        most,
+        if pairs == 0 { 0.0 } else { sum as f64 / pairs as f64 },
+        if sources == n { "exact".to_owned() } else { estimated() },
+    )
 }
 
 /// Describes a machine's packet network with `inside` each of its endpoints.
@@ -133,15 +147,24 @@ pub(super) fn report(
     let fabric = network.fabric(ranks.map(|ranks| u64::from(ranks).div_ceil(places)))?;
     let topology = &*fabric.topology;
     let leads_on = |router, port| matches!(topology.neighbor(router, port), Neighbor::Router { .. });
-    let ends: u64 = (0..topology.routers()).map(|router| (0..topology.radix()).filter(|&port| leads_on(router, port)).count() as u64).sum();
+    let ends: u64 = (0..topology.routers())
+        .map(|router| (0..topology.radix()).filter(|&port| leads_on(router, port)).count() as u64)
+        .sum();
     let (most_routers, average_routers, method) = distances(&fabric);
     let way = farthest(&fabric);
     let switching = &fabric.switching;
-    let zero_load = |&payload: &u32| (u64::from(payload), fabric.alone(switching.wire(payload), &way));
+    let zero_load = |&payload: &u32| {
+        let alone = match network.flow_min() {
+            Some(_) => fabric.alone_as_flow(payload.into(), &way),
+            None => fabric.alone(switching.wire(payload), &way),
+        };
+        (u64::from(payload), alone)
+    };
     Ok(PacketReport {
         machine: machine.name.clone(),
         source: machine.source.clone(),
         specification: machine.network.to_string(),
+        level: network.level(),
         topology: topology.describe(),
         endpoints: u64::from(topology.endpoints()) * places,
         places_per_node: places,
@@ -162,7 +185,11 @@ pub(super) fn report(
         most_routers,
         average_routers,
         method,
-        zero_load: [0, 8, switching.payload].iter().filter(|&&payload| payload <= switching.payload).map(zero_load).collect(),
+        zero_load: [0, 8, switching.payload]
+            .iter()
+            .filter(|&&payload| payload <= switching.payload)
+            .map(zero_load)
+            .collect(),
     })
 }
 
@@ -175,23 +202,43 @@ impl fmt::Display for PacketReport {
         if !self.source.is_empty() {
             writeln!(f, "source     {}", self.source)?;
         }
-        writeln!(f, "packets    {}", self.topology)?;
-        let nodes = if self.places_per_node > 1 { format!(", {} in each node", self.places_per_node) } else { String::new() };
+        writeln!(f, "{:<10} {}", format!("{}s", self.level), self.topology)?;
+        let nodes = if self.places_per_node > 1 {
+            format!(", {} in each node", self.places_per_node)
+        } else {
+            String::new()
+        };
         writeln!(f, "endpoints  {}{nodes}", self.endpoints)?;
-        writeln!(f, "routers    {} of {} ports, {} cables between them", self.routers, self.router_ports, self.cables)?;
-        let channels =
-            if self.virtual_channels == 1 { "1 virtual channel".to_owned() } else { format!("{} virtual channels", self.virtual_channels) };
-        writeln!(f, "routing    {}, {channels}", self.routing)?;
-        writeln!(f, "distance   {} routers at most, {:.3} on average", self.most_routers, self.average_routers)?;
+        writeln!(
+            f,
+            "routers    {} of {} ports, {} cables between them",
+            self.routers, self.router_ports, self.cables
+        )?;
+        let channels = if self.virtual_channels == 1 {
+            "1 virtual channel".to_owned()
+        } else {
+            format!("{} virtual channels", self.virtual_channels)
+        };
+        let channels = if self.level == "flow" { String::new() } else { format!(", {channels}") };
+        writeln!(f, "routing    {}{channels}", self.routing)?;
+        writeln!(
+            f,
+            "distance   {} routers at most, {:.3} on average",
+            self.most_routers, self.average_routers
+        )?;
         writeln!(f, "distances  {}\n", self.method)?;
         let mut rows = vec![["link", "latency", "bandwidth"].map(str::to_owned).to_vec()];
-        rows.extend(
-            self.links.iter().map(|link| vec![link.name.clone(), Span::from_ps(link.latency_ps).to_string(), link.bandwidth.clone()]),
-        );
+        rows.extend(self.links.iter().map(|link| {
+            vec![link.name.clone(), Span::from_ps(link.latency_ps).to_string(), link.bandwidth.clone()]
+        }));
         table(f, &rows)?;
         writeln!(f)?;
         let mut rows = vec![vec!["payload".to_owned(), "to the farthest from 0, alone".to_owned()]];
-        rows.extend(self.zero_load.iter().map(|&(bytes, ps)| vec![format!("{bytes} B"), Span::from_ps(ps).to_string()]));
+        rows.extend(
+            self.zero_load
+                .iter()
+                .map(|&(bytes, ps)| vec![format!("{bytes} B"), Span::from_ps(ps).to_string()]),
+        );
         table(f, &rows)
     }
 }
@@ -204,7 +251,9 @@ mod tests {
     use engine::Time;
 
     fn described(specification: &str, ranks: Option<u32>) -> PacketReport {
-        match machine_report(&Machine::parse(specification).unwrap(), ranks).unwrap_or_else(|error| panic!("{error}")) {
+        match machine_report(&Machine::parse(specification).unwrap(), ranks)
+            .unwrap_or_else(|error| panic!("{error}"))
+        {
             MachineReport::Packets(report) => report,
             MachineReport::Formula(_) => panic!("it says level=packet"),
         }
@@ -213,13 +262,23 @@ mod tests {
     #[test]
     fn a_packet_network_is_described() {
         let report = described("fattree:m=4,n=3,l=10ns,level=packet/star:4,l=1us", None);
-        assert_eq!((report.endpoints, report.places_per_node, report.routers, report.cables), (64, 4, 20, 32));
-        assert_eq!((report.most_routers, report.method.as_str(), report.routing.as_str()), (5, "exact", "ecmp"));
+        assert_eq!(
+            (report.endpoints, report.places_per_node, report.routers, report.cables),
+            (64, 4, 20, 32)
+        );
+        assert_eq!(
+            (report.most_routers, report.method.as_str(), report.routing.as_str()),
+            (5, "exact", "ecmp")
+        );
         let text = report.to_string();
-        assert!(text.contains("endpoints  64, 4 in each node") && text.contains("20 of 4 ports, 32 cables"), "{text}");
+        assert!(
+            text.contains("endpoints  64, 4 in each node") && text.contains("20 of 4 ports, 32 cables"),
+            "{text}"
+        );
         assert!(serde_json::to_string(&report).unwrap().contains("\"routers\":20"));
         assert_eq!(described("star:level=packet", Some(9)).endpoints, 9);
-        let error = machine_report(&Machine::parse("star:level=packet").unwrap(), None).unwrap_err().to_string();
+        let error =
+            machine_report(&Machine::parse("star:level=packet").unwrap(), None).unwrap_err().to_string();
         assert!(error.contains("n= is missing"), "{error}");
     }
 
@@ -237,7 +296,8 @@ mod tests {
             let taken = (1..report.endpoints as u32).map(|to| {
                 let mut network = Machine::parse(specification).unwrap().build(1).unwrap().network;
                 let network = network.shared_mut().unwrap();
-                let message = Message { source: Endpoint(0), destination: Endpoint(to), bytes: 700, id: 0, class: 0 };
+                let message =
+                    Message { source: Endpoint(0), destination: Endpoint(to), bytes: 700, id: 0, class: 0 };
                 network.send(Time::ZERO, &message);
                 let mut delivered = Vec::new();
                 while let Some(next) = network.next_event() {

@@ -1,11 +1,11 @@
 //! Reads networks, from specifications and machine files; every error points at its character.
 
 use super::size::Size;
-use super::text::{Item, Level, PACKET, Piece};
-use super::{LevelSpec, NetworkSpec};
+use super::text::{Item, LEVEL, Level, Piece, is_packets_alone, marks_routers};
+use super::{LevelSpec, NetworkSpec, did_you_mean};
 use crate::bandwidth::Bandwidth;
 use crate::machine::{MachineError, Overheads, PlacementRule, Source, Storage};
-use crate::packet::{COMMON_KEYS, PacketSpec};
+use crate::packet::{COMMON_KEYS, PacketSpec, topologies as packet_topologies};
 use crate::topology::{Key, KeyKind, Options, Row, Sizing, TOPOLOGIES, Value};
 use engine::Span;
 
@@ -31,12 +31,19 @@ pub(crate) struct Host {
 
 impl Default for Host {
     fn default() -> Host {
-        Host { overheads: Overheads::default(), placement: PlacementRule::Block, processor_factor: 1.0, flop_rate: None, storage: None }
+        Host {
+            overheads: Overheads::default(),
+            placement: PlacementRule::Block,
+            processor_factor: 1.0,
+            flop_rate: None,
+            storage: None,
+        }
     }
 }
 
-/// Where a packet network's specification ends: its own text may contain slashes (of a file's path), so it is where a slash is
-/// followed by a known level and a colon. `None` if the outermost level is no packet network.
+/// Returns where a packet network's specification ends: its own text may contain slashes (of a file's path),
+/// so it is where a slash is followed by a known level and a colon. `None` if the outermost level is no
+/// packet network.
 fn packet_level(whole: Piece<'_>) -> Option<(Piece<'_>, Option<Piece<'_>>)> {
     let is_level = |byte: usize| {
         let name = whole.text[byte + 1..].split_once(':').map_or("", |(name, _)| name.trim());
@@ -44,9 +51,11 @@ fn packet_level(whole: Piece<'_>) -> Option<(Piece<'_>, Option<Piece<'_>>)> {
     };
     let end = whole.text.match_indices('/').map(|(byte, _)| byte).find(|&byte| is_level(byte));
     let outer = whole.part(0..end.unwrap_or(whole.text.len()));
-    let says_so =
-        outer.text.split([',', ':']).any(|item| item.split_once('=').is_some_and(|(name, value)| (name.trim(), value.trim()) == PACKET));
-    says_so.then(|| (outer.trim(), end.map(|end| whole.part(end + 1..whole.text.len()))))
+    let says_so = outer.text.split([',', ':']).any(|item| {
+        item.split_once('=').is_some_and(|(name, value)| marks_routers(name.trim(), value.trim()))
+    });
+    (says_so || is_packets_alone(outer.name().text))
+        .then(|| (outer.trim(), end.map(|end| whole.part(end + 1..whole.text.len()))))
 }
 
 /// What is being read, for errors to point into.
@@ -54,12 +63,15 @@ pub(crate) struct Reader {
     source: Source,
 }
 
-/// Reads a whole specification: levels from the outermost in, then perhaps `rank:...`, then perhaps `storage:...`.
+/// Reads a whole specification: levels from the outermost in, then perhaps `rank:...`, then perhaps
+/// `storage:...`.
 pub(crate) fn parse(text: &str) -> Result<(NetworkSpec, Host), MachineError> {
     let reader = Reader::new(Source::specification(text));
     let whole = Piece::whole(text);
     let mut pieces = match packet_level(whole) {
-        Some((packet, inside)) => [packet].into_iter().chain(inside.map_or(Vec::new(), Piece::levels)).collect(),
+        Some((packet, inside)) => {
+            [packet].into_iter().chain(inside.map_or(Vec::new(), Piece::levels)).collect()
+        }
         None => whole.levels(),
     };
     let storage = match pieces.pop_if(|last| last.name().text == STORAGE) {
@@ -71,22 +83,32 @@ pub(crate) fn parse(text: &str) -> Result<(NetworkSpec, Host), MachineError> {
         None => Host::default(),
     };
     if let Some(piece) = pieces.iter().find(|piece| piece.name().text == RANK) {
-        return Err(reader.error(*piece, "'rank' describes the ranks themselves and comes last, after the innermost level of the network"));
+        return Err(reader.error(
+            *piece,
+            "'rank' describes the ranks themselves and comes last, after the innermost level of the network",
+        ));
     }
     if let Some(piece) = pieces.iter().find(|piece| piece.name().text == STORAGE) {
-        return Err(reader.error(*piece, "'storage' describes the file system and comes last, after the network and 'rank'"));
+        return Err(reader.error(
+            *piece,
+            "'storage' describes the file system and comes last, after the network and 'rank'",
+        ));
     }
     if pieces.is_empty() {
-        return Err(reader.error(Piece::whole(""), format!("expected a topology before 'rank': {}", topologies())));
+        return Err(
+            reader.error(Piece::whole(""), format!("expected a topology before 'rank': {}", topologies()))
+        );
     }
-    let levels = pieces.into_iter().map(|piece| Level::of(piece, &reader.source)).collect::<Result<Vec<_>, _>>()?;
+    let levels =
+        pieces.into_iter().map(|piece| Level::of(piece, &reader.source)).collect::<Result<Vec<_>, _>>()?;
     Ok((reader.network(&levels)?, Host { storage, ..host }))
 }
 
 /// Reads the specification of a packet network alone, whether or not it says `level=packet`.
 ///
 /// # Errors
-/// A sentence with the place in the text: an unknown name or key, a value that is none or does not go with another.
+/// A sentence with the place in the text: an unknown name or key, a value that is none or does not go with
+/// another.
 pub fn parse_packet(text: &str) -> Result<PacketSpec, MachineError> {
     let source = Source::specification(text);
     PacketSpec::read(&Level::of(Piece::whole(text).trim(), &source)?, source)
@@ -125,7 +147,10 @@ impl Reader {
         for level in levels {
             let spec = self.level(level)?;
             if let Some(other) = read.iter().find(|other| other.size.is_open() && spec.size.is_open()) {
-                let why = format!("the size of only one level can be left to the number of ranks, and that of '{}' is", other.row.name);
+                let why = format!(
+                    "the size of only one level can be left to the number of ranks, and that of '{}' is",
+                    other.row.name
+                );
                 return Err(self.error(level.name, why));
             }
             read.push(spec);
@@ -137,7 +162,10 @@ impl Reader {
     fn inside(&self, level: &Level<'_>) -> Result<LevelSpec, MachineError> {
         let spec = self.level(level)?;
         if spec.size.is_open() {
-            return Err(self.error(level.name, "the levels inside the endpoints of a packet network need a size, such as star:4"));
+            return Err(self.error(
+                level.name,
+                "the levels inside the endpoints of a packet network need a size, such as star:4",
+            ));
         }
         Ok(spec)
     }
@@ -146,8 +174,14 @@ impl Reader {
         let name = level.name;
         let Some(row) = TOPOLOGIES.iter().find(|row| row.name == name.text) else {
             let found = if name.text.is_empty() { "nothing".to_owned() } else { format!("'{}'", name.text) };
-            let packet = "packet networks such as fattree and dragonfly need the option level=packet";
-            return Err(self.error(name, format!("expected a topology, one of {}, but found {found} ({packet})", topologies())));
+            let meant =
+                did_you_mean(name.text, TOPOLOGIES.iter().map(|row| row.name).chain(packet_topologies()));
+            let of_packets = list(packet_topologies());
+            let why = format!(
+                "expected a topology, one of {} (of packet networks: {of_packets}), but found {found}{meant}",
+                topologies()
+            );
+            return Err(self.error(name, why));
         };
         let size = level.size.map_or(Ok(Size::Open), |size| self.size(size, row))?;
         let (mut latency, mut bandwidth, mut options) = (None, None, Options::default());
@@ -170,7 +204,10 @@ impl Reader {
         let (latency, bandwidth) = if row.name == NONE {
             (Span::ZERO, Bandwidth::INFINITE)
         } else {
-            (latency.unwrap_or(DEFAULT_LATENCY), bandwidth.unwrap_or_else(|| Bandwidth::from_gbps(DEFAULT_GBPS)))
+            (
+                latency.unwrap_or(DEFAULT_LATENCY),
+                bandwidth.unwrap_or_else(|| Bandwidth::from_gbps(DEFAULT_GBPS)),
+            )
         };
         Ok(LevelSpec { row, size, options, latency, bandwidth })
     }
@@ -181,17 +218,32 @@ impl Reader {
             let known = list(row.keys.iter().map(|key| key.name).chain(links.iter().copied()));
             let known = if known.is_empty() { "none".to_owned() } else { known };
             let of_packets = COMMON_KEYS.iter().any(|(key, _)| *key == name.text);
-            let hint = if of_packets { " (packet networks have it: add level=packet)" } else { "" };
-            let why = format!("'{}' is not an option of '{}' ({}); its options are: {known}{hint}", name.text, row.name, row.summary);
+            let hint = match name.text {
+                LEVEL => "; did you mean 'level=packet'? level=packet and level=flow are possible".to_owned(),
+                _ if of_packets => {
+                    " (networks of routers have it: add level=packet or level=flow)".to_owned()
+                }
+                other => did_you_mean(other, row.keys.iter().map(|key| key.name)),
+            };
+            let why = format!(
+                "'{}' is not an option of '{}' ({}); its options are: {known}{hint}",
+                name.text, row.name, row.summary
+            );
             self.error(name, why)
         })
     }
 
     fn value(&self, piece: Piece<'_>, key: &Key, dimensions: usize) -> Result<Value, MachineError> {
-        let expected =
-            |what: String| self.error(piece, format!("expected {what}, but found '{}' ({}: {})", piece.text, key.name, key.meaning));
+        let expected = |what: String| {
+            self.error(
+                piece,
+                format!("expected {what}, but found '{}' ({}: {})", piece.text, key.name, key.meaning),
+            )
+        };
         let each = |found: usize, what: &str| {
-            (found == dimensions).then_some(()).ok_or_else(|| expected(format!("{what} for each of the {dimensions} dimensions")))
+            (found == dimensions)
+                .then_some(())
+                .ok_or_else(|| expected(format!("{what} for each of the {dimensions} dimensions")))
         };
         match key.kind {
             KeyKind::Number(least, most) => match number(piece.text).filter(|n| (least..=most).contains(n)) {
@@ -200,20 +252,23 @@ impl Reader {
                 None => Err(expected(format!("a number from {least} to {most}"))),
             },
             KeyKind::Bits => {
-                let bits: Option<Vec<bool>> = piece.text.chars().map(|c| "01".find(c).map(|bit| bit == 1)).collect();
+                let bits: Option<Vec<bool>> =
+                    piece.text.chars().map(|c| "01".find(c).map(|bit| bit == 1)).collect();
                 let bits = bits.ok_or_else(|| expected("digits 0 and 1 only".to_owned()))?;
                 each(bits.len(), "a 0 or 1")?;
                 Ok(Value::Bits(bits))
             }
             KeyKind::PerDimension => {
                 let numbers: Option<Vec<u32>> = piece.text.split('x').map(number).collect();
-                let numbers = numbers.ok_or_else(|| expected("numbers joined by x, as in 1x1x2".to_owned()))?;
+                let numbers =
+                    numbers.ok_or_else(|| expected("numbers joined by x, as in 1x1x2".to_owned()))?;
                 each(numbers.len(), "a number")?;
                 Ok(Value::PerDimension(numbers))
             }
             KeyKind::Word(words) => {
                 let word = words.iter().find(|&&word| word == piece.text);
-                word.map(|word| Value::Word(word)).ok_or_else(|| expected(format!("one of {}", list(words.iter().copied()))))
+                word.map(|word| Value::Word(word))
+                    .ok_or_else(|| expected(format!("one of {}", list(words.iter().copied()))))
             }
         }
     }
@@ -221,7 +276,9 @@ impl Reader {
     fn size(&self, piece: Piece<'_>, row: &Row) -> Result<Size, MachineError> {
         let many = matches!(row.sizing, Sizing::Sides { .. });
         let example = if many { "8x8x8, 8x8xn or 3d" } else { "16" };
-        let wrong = |piece: Piece<'_>, why: String| self.error(piece, format!("{why}; the size of '{}' looks like {example}", row.name));
+        let wrong = |piece: Piece<'_>, why: String| {
+            self.error(piece, format!("{why}; the size of '{}' looks like {example}", row.name))
+        };
         if let Some(dimensions) = piece.text.strip_suffix('d').and_then(number).filter(|_| many) {
             if !(1..=32).contains(&dimensions) {
                 return Err(wrong(piece, format!("{dimensions} dimensions are not possible, only 1 to 32")));
@@ -232,7 +289,10 @@ impl Reader {
         for part in piece.split('x') {
             let side = match part.text {
                 "n" | "*" if many => None,
-                text => Some(number(text).ok_or_else(|| wrong(part, format!("expected a size, but found '{text}'")))?),
+                text => Some(
+                    number(text)
+                        .ok_or_else(|| wrong(part, format!("expected a size, but found '{text}'")))?,
+                ),
             };
             if side == Some(0) {
                 return Err(wrong(part, "a size cannot be 0".to_owned()));
@@ -253,15 +313,20 @@ impl Reader {
     }
 
     fn bandwidth(&self, piece: Piece<'_>) -> Result<Bandwidth, MachineError> {
-        piece.text.parse().map_err(|why: crate::bandwidth::ParseBandwidthError| self.error(piece, why.to_string()))
+        piece
+            .text
+            .parse()
+            .map_err(|why: crate::bandwidth::ParseBandwidthError| self.error(piece, why.to_string()))
     }
 
-    /// What the `storage` pseudo-level says.
+    /// Returns what the `storage` pseudo-level says.
     pub(crate) fn storage(&self, level: &Level<'_>) -> Result<Storage, MachineError> {
         let mut storage = Storage::default();
         let mut seen = Vec::new();
         if let Some(size) = level.size {
-            return Err(self.error(size, format!("expected a setting such as servers=4, but found '{}'", size.text)));
+            return Err(
+                self.error(size, format!("expected a setting such as servers=4, but found '{}'", size.text))
+            );
         }
         for &Item { name, value } in &level.items {
             if seen.contains(&name.text) {
@@ -271,16 +336,27 @@ impl Reader {
             match name.text {
                 "servers" => {
                     let servers = number(value.text).filter(|servers| (1..=65_536).contains(servers));
-                    storage.servers = servers.ok_or_else(|| self.error(value, "expected a number of servers from 1 to 65536"))?;
+                    storage.servers = servers
+                        .ok_or_else(|| self.error(value, "expected a number of servers from 1 to 65536"))?;
                 }
                 "stripe" => {
-                    let why = || self.error(value, format!("'{}' is not a number of bytes above 0 such as 65536, 1MB or 1MiB", value.text));
+                    let why = || {
+                        self.error(
+                            value,
+                            format!(
+                                "'{}' is not a number of bytes above 0 such as 65536, 1MB or 1MiB",
+                                value.text
+                            ),
+                        )
+                    };
                     storage.stripe = bytes(value.text).filter(|&stripe| stripe != 0).ok_or_else(why)?;
                 }
                 "b" => storage.bandwidth = self.bandwidth(value)?,
                 "l" | "latency" => storage.latency = self.span(value)?,
                 other => {
-                    let why = format!("'{other}' is not an option of 'storage'; its options are: servers, stripe, b, l");
+                    let why = format!(
+                        "'{other}' is not an option of 'storage'; its options are: servers, stripe, b, l"
+                    );
                     return Err(self.error(name, why));
                 }
             }
@@ -292,7 +368,9 @@ impl Reader {
         let mut host = Host::default();
         let mut seen = Vec::new();
         if let Some(size) = level.size {
-            return Err(self.error(size, format!("expected a setting such as gap=1us, but found '{}'", size.text)));
+            return Err(
+                self.error(size, format!("expected a setting such as gap=1us, but found '{}'", size.text))
+            );
         }
         for &Item { name, value } in &level.items {
             if seen.contains(&name.text) {
@@ -305,22 +383,37 @@ impl Reader {
                 "gap" => host.overheads.gap = self.span(value)?,
                 "eager" => {
                     let limit = bytes(value.text);
-                    let why = || self.error(value, format!("'{}' is not a number of bytes such as 65536, 64kB or 64KiB", value.text));
+                    let why = || {
+                        self.error(
+                            value,
+                            format!("'{}' is not a number of bytes such as 65536, 64kB or 64KiB", value.text),
+                        )
+                    };
                     host.overheads.eager_limit = Some(limit.ok_or_else(why)?);
                 }
                 "place" => match value.text {
                     "block" | "round-robin" => host.placement = value.text.into(),
-                    _ => return Err(self.error(value, "expected block or round-robin (a placement file is named in a machine file)")),
+                    _ => {
+                        return Err(self.error(
+                            value,
+                            "expected block or round-robin (a placement file is named in a machine file)",
+                        ));
+                    }
                 },
                 "proc" => {
-                    let factor = value.text.parse().ok().filter(|&factor: &f64| factor.is_finite() && factor >= 0.0);
-                    let why = || self.error(value, format!("'{}' is not a factor such as 1 or 0.5", value.text));
+                    let factor =
+                        value.text.parse().ok().filter(|&factor: &f64| factor.is_finite() && factor >= 0.0);
+                    let why =
+                        || self.error(value, format!("'{}' is not a factor such as 1 or 0.5", value.text));
                     host.processor_factor = factor.ok_or_else(why)?.abs();
                 }
-                "flops" => host.flop_rate = Some(flop_rate(value.text).map_err(|why| self.error(value, why))?),
+                "flops" => {
+                    host.flop_rate = Some(flop_rate(value.text).map_err(|why| self.error(value, why))?)
+                }
                 other => {
-                    let why =
-                        format!("'{other}' is not an option of 'rank'; its options are: o_send, o_recv, gap, eager, place, proc, flops");
+                    let why = format!(
+                        "'{other}' is not an option of 'rank'; its options are: o_send, o_recv, gap, eager, place, proc, flops"
+                    );
                     return Err(self.error(name, why));
                 }
             }
@@ -334,13 +427,18 @@ fn number(text: &str) -> Option<u32> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// Floating-point operations a second, with a prefix of powers of 1000 and a unit if wanted: `5e9`, `5G`, `5Gflops`, `5Gflop/s`, `5Gf`.
+/// Floating-point operations a second, with a prefix of powers of 1000 and a unit if wanted: `5e9`, `5G`,
+/// `5Gflops`, `5Gflop/s`, `5Gf`.
 ///
 /// # Errors
 /// A sentence with an example: no number above 0, an unknown prefix or unit.
 pub fn flop_rate(text: &str) -> Result<f64, String> {
     let text = text.trim();
-    let bare = ["flop/s", "flops", "Flop/s", "Flops", "f"].iter().find_map(|unit| text.strip_suffix(unit)).unwrap_or(text).trim_end();
+    let bare = ["flop/s", "flops", "Flop/s", "Flops", "f"]
+        .iter()
+        .find_map(|unit| text.strip_suffix(unit))
+        .unwrap_or(text)
+        .trim_end();
     let (number, scale) = match bare.char_indices().last() {
         Some((at, prefix)) if prefix.is_ascii_alphabetic() => {
             (&bare[..at], "kMGTPE".find(prefix).map(|power| 1000f64.powi(power as i32 + 1)))
@@ -357,8 +455,16 @@ pub fn flop_rate(text: &str) -> Result<f64, String> {
 
 /// A whole number of bytes: `65536`, `64KiB`, `64kB`.
 pub(crate) fn bytes(text: &str) -> Option<u64> {
-    const UNITS: [(&str, u64); 8] =
-        [("", 1), ("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
+    const UNITS: [(&str, u64); 8] = [
+        ("", 1),
+        ("B", 1),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+    ];
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (_, scale) = UNITS.iter().find(|(unit, _)| *unit == text[split..].trim_start())?;
     text[..split].parse::<u64>().ok()?.checked_mul(*scale)

@@ -70,8 +70,15 @@ impl fmt::Display for Size {
 pub(super) fn resolve(levels: &[LevelSpec], ranks: Option<u32>) -> Result<Vec<Vec<u32>>, MachineError> {
     let specification = join(levels);
     let ranks = ranks.filter(|&ranks| ranks > 0);
-    let too_large = || MachineError::new(format!("the network '{specification}' has more than the 2^32 - 1 endpoints that are possible"));
-    let given = levels.iter().try_fold(1u64, |product, level| product.checked_mul(level.size.given()?)).ok_or_else(too_large)?;
+    let too_large = || {
+        MachineError::new(format!(
+            "the network '{specification}' has more than the 2^32 - 1 endpoints that are possible"
+        ))
+    };
+    let given = levels
+        .iter()
+        .try_fold(1u64, |product, level| product.checked_mul(level.size.given()?))
+        .ok_or_else(too_large)?;
     let others = |open: &LevelSpec| given / open.size.given().unwrap_or(1);
     let mut sides = Vec::with_capacity(levels.len());
     for level in levels {
@@ -87,7 +94,8 @@ pub(super) fn resolve(levels: &[LevelSpec], ranks: Option<u32>) -> Result<Vec<Ve
         };
         sides.push(level.size.sides(level.row.sizing, count));
     }
-    let endpoints = sides.iter().flatten().try_fold(1u64, |product, &side| product.checked_mul(u64::from(side)));
+    let endpoints =
+        sides.iter().flatten().try_fold(1u64, |product, &side| product.checked_mul(u64::from(side)));
     let endpoints = endpoints.filter(|&endpoints| endpoints <= MOST_ENDPOINTS).ok_or_else(too_large)?;
     match ranks {
         Some(ranks) if u64::from(ranks) > endpoints => Err(MachineError::new(format!(
@@ -172,8 +180,13 @@ mod tests {
 
     #[test]
     fn balanced_finds_the_least_box_there_is() {
-        let exhaustive =
-            |count: u32| (1..=count).flat_map(|a| (a..=2 * a).map(move |b| a * b)).filter(|&area| area >= count).min().unwrap();
+        let exhaustive = |count: u32| {
+            (1..=count)
+                .flat_map(|a| (a..=2 * a).map(move |b| a * b))
+                .filter(|&area| area >= count)
+                .min()
+                .unwrap()
+        };
         for count in 1..400 {
             assert_eq!(balanced(count, 2).iter().product::<u32>(), exhaustive(count), "{count}");
         }

@@ -15,10 +15,18 @@ fn sizes_come_from_the_ranks_where_they_are_open() {
         ("torus", 1000, "torus:10x10x10,l=500ns,b=100Gbps"),
         ("mesh:1d,l=0", 5, "mesh:5,l=0s,b=100Gbps"),
         ("mesh:32xn", 100, "mesh:32x4,l=500ns,b=100Gbps"),
-        ("torus:8x8x*,wrap=110/star:2", 1000, "torus:8x8x8,wrap=110,l=500ns,b=100Gbps/star:2,l=500ns,b=100Gbps"),
+        (
+            "torus:8x8x*,wrap=110/star:2",
+            1000,
+            "torus:8x8x8,wrap=110,l=500ns,b=100Gbps/star:2,l=500ns,b=100Gbps",
+        ),
         ("mesh:4x4/star", 33, "mesh:4x4,l=500ns,b=100Gbps/star:3,l=500ns,b=100Gbps"),
         ("none", 7, "none:7"),
-        (" star : 4 , l = 1us , b = 1GB/s / star : 2 , b = 2GB/s ", 8, "star:4,l=1us,b=8Gbps/star:2,l=500ns,b=16Gbps"),
+        (
+            " star : 4 , l = 1us , b = 1GB/s / star : 2 , b = 2GB/s ",
+            8,
+            "star:4,l=1us,b=8Gbps/star:2,l=500ns,b=16Gbps",
+        ),
     ] {
         let machine = Machine::parse(specification).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(machine.build(ranks).unwrap().specification, built);
@@ -52,7 +60,10 @@ fn the_rank_level_carries_overheads_placement_and_processor() {
             .unwrap();
     assert_eq!(machine.network.to_string(), "star:l=1us,b=8Gbps");
     let overheads = machine.overheads;
-    assert_eq!((overheads.send, overheads.receive, overheads.gap), (Span::from_ns(1000), Span::from_ns(2000), Span::from_ns(3)));
+    assert_eq!(
+        (overheads.send, overheads.receive, overheads.gap),
+        (Span::from_ns(1000), Span::from_ns(2000), Span::from_ns(3))
+    );
     assert_eq!(overheads.eager_limit, Some(65536));
     assert_eq!((machine.placement, machine.processor_factor), (crate::PlacementRule::RoundRobin, 0.5));
     assert_eq!(machine.flop_rate, Some(5e9));
@@ -60,7 +71,17 @@ fn the_rank_level_carries_overheads_placement_and_processor() {
 
 #[test]
 fn a_flop_rate_has_a_prefix_and_a_unit_if_wanted() {
-    for text in ["2500000000", "2.5e9", "2.5G", "2.5Gf", "2.5 Gflops", "2.5Gflop/s", "2.5GFlops", "0.0025T", "2500000k"] {
+    for text in [
+        "2500000000",
+        "2.5e9",
+        "2.5G",
+        "2.5Gf",
+        "2.5 Gflops",
+        "2.5Gflop/s",
+        "2.5GFlops",
+        "0.0025T",
+        "2500000k",
+    ] {
         assert_eq!(crate::flop_rate(text), Ok(2.5e9), "{text}");
     }
     for text in ["", "G", "0", "-1G", "1Q", "1g", "inf", "nan", "1e400", "5GB/s", "flops", "1 2", "Gflops"] {
@@ -74,7 +95,11 @@ fn a_flop_rate_has_a_prefix_and_a_unit_if_wanted() {
 #[test]
 fn a_misspelt_preset_hears_of_presets_and_files() {
     let error = Machine::parse("ethernt").unwrap_err().to_string();
-    assert!(error.contains("need the option level=packet); the name of a preset, or the path of a machine file"), "{error}");
+    assert!(
+        error.contains("but found 'ethernt'; the name of a preset (default, none, ethernet, "),
+        "{error}"
+    );
+    assert!(error.contains("'ethernet' perhaps, or the path of a machine file"), "{error}");
 }
 
 #[test]
@@ -149,7 +174,8 @@ fn a_network_smaller_than_the_ranks_says_both_numbers() {
     }
     let error = Machine::parse("mesh:65536x65536").unwrap().build(1).unwrap_err().to_string();
     assert!(error.contains("2^32"), "{error}");
-    let error = Machine::parse("mesh:4294967295x4294967295x4294967295").unwrap().build(1).unwrap_err().to_string();
+    let error =
+        Machine::parse("mesh:4294967295x4294967295x4294967295").unwrap().build(1).unwrap_err().to_string();
     assert!(error.contains("2^32"), "{error}");
 }
 
@@ -160,48 +186,78 @@ fn the_packet_level_is_left_to_itself() {
     assert_eq!(machine.network, NetworkSpec::Packet { network, inside: Vec::new() });
     assert_eq!(machine.overheads.gap, Span::from_ns(1000));
     assert!(machine.build(16).unwrap().network.formula().is_none());
-    assert!(Machine::parse("graph:file=/a/mesh/b.txt,level=packet").is_ok(), "a path's slashes are not levels'");
+    assert!(
+        Machine::parse("graph:file=/a/mesh/b.txt,level=packet").is_ok(),
+        "a path's slashes are not levels'"
+    );
     assert!(Machine::parse("fattree:speed=8,level=packet").is_err());
 }
 
 #[test]
 fn the_manual_knows_every_topology_option_and_preset() {
-    let manual = include_str!("../../../../docs/network.md");
+    let manual = include_str!("../../../../docs/reference/machines.md");
     for row in crate::topology::TOPOLOGIES {
-        assert!(manual.contains(&format!("| `{}` |", row.name)), "docs/network.md has no row for {}", row.name);
+        assert!(
+            manual.contains(&format!("| `{}` |", row.name)),
+            "docs/reference/machines.md has no row for {}",
+            row.name
+        );
         for key in row.keys {
-            assert!(manual.contains(&format!("`{}=", key.name)), "docs/network.md does not explain {}= of {}", key.name, row.name);
+            assert!(
+                manual.contains(&format!("`{}=", key.name)),
+                "docs/reference/machines.md does not explain {}= of {}",
+                key.name,
+                row.name
+            );
         }
     }
     for preset in crate::PRESETS {
         let family = preset.name.trim_end_matches("core").trim_end_matches(char::is_numeric);
-        assert!(manual.contains(&format!("`{family}")), "docs/network.md does not list {}", preset.name);
+        assert!(
+            manual.contains(&format!("`{family}")),
+            "docs/reference/machines.md does not list {}",
+            preset.name
+        );
     }
-    let examples = manual.lines().filter(|line| line.starts_with("| `") && line.contains(':')).filter_map(|line| line.split('`').nth(1));
+    let models = include_str!("../../../../docs/explanation/network-models.md");
+    let rows =
+        manual.lines().chain(models.lines()).filter(|line| line.starts_with("| `") && line.contains(':'));
+    let examples = rows.filter_map(|line| line.split('`').nth(1));
     let mut read = 0;
     for example in examples.filter(|example| example.contains(':')) {
-        Machine::parse(example).unwrap_or_else(|error| panic!("docs/network.md: {error}"));
+        Machine::parse(example).unwrap_or_else(|error| panic!("the manual: {error}"));
         read += 1;
     }
-    assert!(read >= 15, "only {read} examples of docs/network.md were read");
+    assert!(read >= 15, "only {read} examples of the manual were read");
 }
 
 #[test]
 fn the_manual_of_packets_knows_every_topology_and_option() {
-    let manual = include_str!("../../../../docs/packet.md");
-    let cells = manual.lines().filter_map(|line| line.strip_prefix("| `")).filter_map(|line| line.split('|').next());
-    let examples: Vec<&str> = cells.flat_map(|cell| cell.split('`').step_by(2)).filter(|text| text.contains(':')).collect();
+    let manual = include_str!("../../../../docs/reference/packets.md");
+    let cells =
+        manual.lines().filter_map(|line| line.strip_prefix("| `")).filter_map(|line| line.split('|').next());
+    let examples: Vec<&str> =
+        cells.flat_map(|cell| cell.split('`').step_by(2)).filter(|text| text.contains(':')).collect();
     for name in crate::packet::topologies() {
         let example = examples.iter().find(|example| example.split(':').next() == Some(name));
-        let example = example.unwrap_or_else(|| panic!("docs/packet.md has no row for {name}"));
-        crate::packet::parse(&example.replace(['M', 'N'], "4")).unwrap_or_else(|error| panic!("docs/packet.md: {error}"));
+        let example = example.unwrap_or_else(|| panic!("docs/reference/packets.md has no row for {name}"));
+        crate::packet::parse(&example.replace(['M', 'N'], "4"))
+            .unwrap_or_else(|error| panic!("docs/reference/packets.md: {error}"));
     }
-    let all = manual.split("Every key: `").nth(1).and_then(|rest| rest.split('`').next()).expect("the list of keys");
+    let all = manual
+        .split("Every key: `")
+        .nth(1)
+        .and_then(|rest| rest.split('`').next())
+        .expect("the list of keys");
     let listed: Vec<&str> = all.split_whitespace().collect();
     for (key, _) in crate::packet::COMMON_KEYS {
-        assert!(listed.contains(&key), "docs/packet.md does not list {key}");
+        assert!(listed.contains(&key), "docs/reference/packets.md does not list {key}");
     }
-    assert_eq!(listed.len(), crate::packet::COMMON_KEYS.len(), "docs/packet.md lists a key that is none");
+    assert_eq!(
+        listed.len(),
+        crate::packet::COMMON_KEYS.len(),
+        "docs/reference/packets.md lists a key that is none"
+    );
 }
 
 #[test]

@@ -1,13 +1,15 @@
-//! The syntax of a level, in a specification or a machine file: a name, perhaps a size, options with values, and where each stands.
+//! The syntax of a level, in a specification or a machine file: a name, perhaps a size, options with values,
+//! and where each stands.
 
 use crate::machine::{MachineError, Source};
+use crate::topology::TOPOLOGIES;
 
 /// A part of a source and where it starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece<'a> {
     pub(crate) text: &'a str,
     pub(crate) at: usize,
-    /// Whether the source has it letter by letter; a list of a machine file is joined to one text.
+    /// `true` if the source has it letter by letter; a list of a machine file is joined to one text.
     pub(crate) is_verbatim: bool,
 }
 
@@ -43,12 +45,12 @@ impl<'a> Piece<'a> {
         parts
     }
 
-    /// What follows the colon, split at commas.
+    /// Returns what follows the colon, split at commas.
     fn items(self) -> Vec<Piece<'a>> {
         self.split_once(':').map_or(Vec::new(), |(_, rest)| rest.split(','))
     }
 
-    /// What is before the colon.
+    /// Returns what is before the colon.
     pub(crate) fn name(self) -> Piece<'a> {
         self.split_once(':').map_or(self, |(name, _)| name).trim()
     }
@@ -84,8 +86,18 @@ pub(crate) struct Level<'a> {
     pub(crate) items: Vec<Item<'a>>,
 }
 
-/// What marks a packet network.
-pub(crate) const PACKET: (&str, &str) = ("level", "packet");
+/// Returns `true` if only packet networks have a topology of this name.
+pub(crate) fn is_packets_alone(name: &str) -> bool {
+    crate::packet::topologies().any(|packet| packet == name) && !TOPOLOGIES.iter().any(|row| row.name == name)
+}
+
+/// The key that says at which level of detail a network is simulated.
+pub(crate) const LEVEL: &str = "level";
+
+/// Returns `true` if an option marks a network of routers, at either level of detail.
+pub(crate) fn marks_routers(name: &str, value: &str) -> bool {
+    name == LEVEL && matches!(value, "packet" | "flow")
+}
 
 impl<'a> Level<'a> {
     /// Takes a level of a specification apart.
@@ -104,9 +116,10 @@ impl<'a> Level<'a> {
         Ok(Level { name: piece.name(), size, items: items.into_iter().map(item).collect::<Result<_, _>>()? })
     }
 
-    /// Whether it says that it is a packet network.
+    /// Returns `true` if it is a packet network: it says so, or nothing else has its name.
     pub(crate) fn is_packet(&self) -> bool {
-        self.items.iter().any(|item| (item.name.text, item.value.text) == PACKET)
+        is_packets_alone(self.name.text)
+            || self.items.iter().any(|item| marks_routers(item.name.text, item.value.text))
     }
 }
 

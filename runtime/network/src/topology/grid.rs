@@ -52,10 +52,15 @@ impl Grid {
     /// `wrap` says for each dimension whether its ends are joined.
     pub(super) fn new(sides: &[u32], wrap: &[bool]) -> Result<Grid, String> {
         if sides.len() > MOST_DIMENSIONS {
-            return Err(format!("{} dimensions are more than the {MOST_DIMENSIONS} that are possible", sides.len()));
+            return Err(format!(
+                "{} dimensions are more than the {MOST_DIMENSIONS} that are possible",
+                sides.len()
+            ));
         }
-        let dimension =
-            |(&side, &wrap): (&u32, &bool)| Dimension { side: Divisor::new(side), round: if wrap { u64::from(side) } else { u64::MAX } };
+        let dimension = |(&side, &wrap): (&u32, &bool)| Dimension {
+            side: Divisor::new(side),
+            round: if wrap { u64::from(side) } else { u64::MAX },
+        };
         let endpoints = sides.iter().map(|&side| u64::from(side)).product();
         // A side of 1 adds no hops, so it need not be looked at for each message.
         let dimensions = sides.iter().zip(wrap).rev().filter(|&(&side, _)| side > 1).map(dimension).collect();
@@ -119,6 +124,13 @@ impl Grid {
         }
         let average_hops = if n > 1 { pairs as f64 / (n * (n - 1)) as f64 } else { 0.0 };
         let gateway = Range { least: 0, greatest: diameter, average: from_origin as f64 / n as f64 };
-        Statistics { diameter, average_hops, to_gateway: gateway, from_gateway: gateway, method: Method::Exact, remark: None }
+        Statistics {
+            diameter,
+            average_hops,
+            to_gateway: gateway,
+            from_gateway: gateway,
+            method: Method::Exact,
+            remark: None,
+        }
     }
 }

@@ -41,7 +41,19 @@ mod tests {
 
     #[test]
     fn hops_are_shortest_paths() {
-        for sides in [&[1][..], &[2], &[7], &[1, 1], &[2, 1], &[1, 5], &[4, 3], &[2, 2, 2], &[3, 1, 4], &[2, 3, 4], &[2, 1, 3, 2]] {
+        for sides in [
+            &[1][..],
+            &[2],
+            &[7],
+            &[1, 1],
+            &[2, 1],
+            &[1, 5],
+            &[4, 3],
+            &[2, 2, 2],
+            &[3, 1, 4],
+            &[2, 3, 4],
+            &[2, 1, 3, 2],
+        ] {
             let n = sides.iter().product::<u32>() as usize;
             let graph = Graph::undirected(n, 0, box_links(sides));
             check(&Mesh::build(sides, &Options::default()).unwrap(), &graph, &format!("mesh:{sides:?}"));

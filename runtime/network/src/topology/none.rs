@@ -35,6 +35,13 @@ impl Topology for NoNetwork {
     }
     fn statistics(&self) -> Statistics {
         let none = Range::constant(0);
-        Statistics { diameter: 0, average_hops: 0.0, to_gateway: none, from_gateway: none, method: Method::Exact, remark: None }
+        Statistics {
+            diameter: 0,
+            average_hops: 0.0,
+            to_gateway: none,
+            from_gateway: none,
+            method: Method::Exact,
+            remark: None,
+        }
     }
 }

@@ -13,8 +13,11 @@ impl Topology for Ring {
     const NAME: &'static str = "ring";
     const SUMMARY: &'static str = "a cycle, links one way (dir=1) or both ways (dir=2)";
     const SIZING: Sizing = Sizing::Count;
-    const KEYS: &'static [Key] =
-        &[Key { name: "dir", kind: KeyKind::Number(1, 2), meaning: "directions of a link: 1 (upwards only) or 2, the default" }];
+    const KEYS: &'static [Key] = &[Key {
+        name: "dir",
+        kind: KeyKind::Number(1, 2),
+        meaning: "directions of a link: 1 (upwards only) or 2, the default",
+    }];
 
     fn build(sides: &[u32], options: &Options) -> Result<Self, String> {
         Ok(Ring { endpoints: sides[0], both_ways: options.number("dir", 2) == 2 })
@@ -42,10 +45,21 @@ impl Topology for Ring {
         let n = self.endpoints;
         let diameter = if self.both_ways { n / 2 } else { n - 1 };
         // Every endpoint sees the same hop counts: 0 to n-1, or their shorter ways round.
-        let sum = if self.both_ways { u64::from(n) * u64::from(n) / 4 } else { u64::from(n) * u64::from(n - 1) / 2 };
+        let sum = if self.both_ways {
+            u64::from(n) * u64::from(n) / 4
+        } else {
+            u64::from(n) * u64::from(n - 1) / 2
+        };
         let average_hops = if n > 1 { sum as f64 / f64::from(n - 1) } else { 0.0 };
         let gateway = Range { least: 0, greatest: diameter, average: sum as f64 / f64::from(n) };
-        Statistics { diameter, average_hops, to_gateway: gateway, from_gateway: gateway, method: Method::Exact, remark: None }
+        Statistics {
+            diameter,
+            average_hops,
+            to_gateway: gateway,
+            from_gateway: gateway,
+            method: Method::Exact,
+            remark: None,
+        }
     }
 }
 

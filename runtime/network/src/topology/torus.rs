@@ -61,11 +61,26 @@ mod tests {
 
     #[test]
     fn hops_are_shortest_paths_for_every_connectedness() {
-        for sides in [&[1][..], &[2], &[7], &[1, 2], &[3, 3], &[5, 4], &[2, 2, 2], &[3, 1, 4], &[4, 3, 5], &[2, 1, 3, 2]] {
+        for sides in [
+            &[1][..],
+            &[2],
+            &[7],
+            &[1, 2],
+            &[3, 3],
+            &[5, 4],
+            &[2, 2, 2],
+            &[3, 1, 4],
+            &[4, 3, 5],
+            &[2, 1, 3, 2],
+        ] {
             for bits in 0..1u32 << sides.len() {
                 let wrap: Vec<bool> = (0..sides.len()).map(|k| bits >> k & 1 == 1).collect();
                 let options = Options(vec![("wrap", Value::Bits(wrap.clone()))]);
-                check(&Torus::build(sides, &options).unwrap(), &graph(sides, &wrap), &format!("torus:{sides:?},{wrap:?}"));
+                check(
+                    &Torus::build(sides, &options).unwrap(),
+                    &graph(sides, &wrap),
+                    &format!("torus:{sides:?},{wrap:?}"),
+                );
             }
         }
     }

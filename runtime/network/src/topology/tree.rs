@@ -58,8 +58,11 @@ impl Topology for Tree {
     const NAME: &'static str = "tree";
     const SUMMARY: &'static str = "a tree of routers with the endpoints at its leaves";
     const SIZING: Sizing = Sizing::Count;
-    const KEYS: &'static [Key] =
-        &[Key { name: "degree", kind: KeyKind::Number(2, u32::MAX), meaning: "how many children a router has at most, 2 by default" }];
+    const KEYS: &'static [Key] = &[Key {
+        name: "degree",
+        kind: KeyKind::Number(2, u32::MAX),
+        meaning: "how many children a router has at most, 2 by default",
+    }];
 
     fn build(sides: &[u32], options: &Options) -> Result<Self, String> {
         let degree = options.number("degree", 2);
@@ -95,7 +98,10 @@ impl Topology for Tree {
     }
     fn nearest(&self, destination: u32) -> u32 {
         let below = destination.checked_sub(1).map(|other| self.hops(other, destination));
-        let above = destination.checked_add(1).filter(|&other| other < self.leaves).map(|other| self.hops(other, destination));
+        let above = destination
+            .checked_add(1)
+            .filter(|&other| other < self.leaves)
+            .map(|other| self.hops(other, destination));
         below.into_iter().chain(above).min().unwrap_or(0)
     }
     fn hop_bound(&self) -> u64 {
@@ -141,7 +147,11 @@ mod tests {
         for degree in [2, 3, 4, 7, 8, 100] {
             for n in (1..=18).chain([27, 28]) {
                 let options = Options(vec![("degree", Value::Number(degree))]);
-                check(&Tree::build(&[n], &options).unwrap(), &graph(n as usize, degree as usize), &format!("tree:{n},degree={degree}"));
+                check(
+                    &Tree::build(&[n], &options).unwrap(),
+                    &graph(n as usize, degree as usize),
+                    &format!("tree:{n},degree={degree}"),
+                );
             }
         }
     }

@@ -51,7 +51,8 @@ struct Anchors {
     tables: OnceLock<Option<Oracle>>,
 }
 
-/// Searches after which tables are made, if the network is one for which they can be: they cost as much as some hundreds.
+/// Searches after which tables are made, if the network is one for which they can be: they cost as much as
+/// some hundreds.
 const SEARCHES_BEFORE_TABLES: u32 = 512;
 
 impl Anchors {
@@ -75,9 +76,13 @@ impl Twisted {
 
     fn shortest(&self, source: u32, destination: u32) -> u32 {
         match &self.search {
-            Search::Table(rows) => u32::from(rows[source as usize].get_or_init(|| self.row(source))[destination as usize]),
+            Search::Table(rows) => {
+                u32::from(rows[source as usize].get_or_init(|| self.row(source))[destination as usize])
+            }
             Search::Anchors(anchors) => anchors.distance(&self.lattice, source, destination),
-            Search::Bounded(cache) => cache.get_or(source, destination, || bounded::distance(&self.lattice, source, destination)),
+            Search::Bounded(cache) => {
+                cache.get_or(source, destination, || bounded::distance(&self.lattice, source, destination))
+            }
         }
     }
 
@@ -124,18 +129,29 @@ impl Topology for Twisted {
 
     fn build(sides: &[u32], options: &Options) -> Result<Self, String> {
         let wrap = options.bits("wrap", sides.len(), true);
-        let jump = if let Some(Value::PerDimension(jump)) = options.get("jump") { jump.clone() } else { vec![1; sides.len()] };
+        let jump = if let Some(Value::PerDimension(jump)) = options.get("jump") {
+            jump.clone()
+        } else {
+            vec![1; sides.len()]
+        };
         let bounded = options.get("search") == Some(&Value::Word("bounded"));
         let most = if bounded { bounded::MOST_DIMENSIONS } else { lattice::MOST_DIMENSIONS };
         if sides.len() > most {
             let search = if bounded { " with search=bounded" } else { "" };
-            return Err(format!("{} dimensions are more than the {most} that a twisted torus can have{search}", sides.len()));
+            return Err(format!(
+                "{} dimensions are more than the {most} that a twisted torus can have{search}",
+                sides.len()
+            ));
         }
         let lattice = Lattice::new(sides, &wrap, options.number("degree", 1), &jump);
         let search = match lattice.endpoints() {
             n if bounded => Search::Bounded(Arc::new(PairCache::new(n))),
             n if n <= MOST_TABULATED => Search::Table((0..n).map(|_| OnceLock::new()).collect()),
-            n => Search::Anchors(Arc::new(Anchors { pairs: PairCache::new(n), searches: AtomicU32::new(0), tables: OnceLock::new() })),
+            n => Search::Anchors(Arc::new(Anchors {
+                pairs: PairCache::new(n),
+                searches: AtomicU32::new(0),
+                tables: OnceLock::new(),
+            })),
         };
         Ok(Twisted { lattice, search })
     }
@@ -174,7 +190,8 @@ impl Topology for Twisted {
         let pairs = sources.len() as u128 * u128::from(n - 1);
         let average_hops = if pairs > 0 { sum as f64 / pairs as f64 } else { 0.0 };
         let gateway = |hops: &mut dyn Iterator<Item = u32>| {
-            let (sum, greatest) = hops.fold((0u64, 0), |(sum, greatest), hops| (sum + u64::from(hops), hops.max(greatest)));
+            let (sum, greatest) =
+                hops.fold((0u64, 0), |(sum, greatest), hops| (sum + u64::from(hops), hops.max(greatest)));
             Range { least: 0, greatest, average: sum as f64 / n as f64 }
         };
         let all = 0..n as u32;
@@ -239,12 +256,24 @@ mod tests {
         let tables = Oracle::new(&exact.lattice);
         for (a, b) in (0..n).flat_map(|a| (0..n).map(move |b| (a, b))) {
             let shortest = exact.hops(a, b);
-            assert_eq!(anchors::distance(&exact.lattice, None, a, b), shortest, "{what}: anchors from {a} to {b}");
+            assert_eq!(
+                anchors::distance(&exact.lattice, None, a, b),
+                shortest,
+                "{what}: anchors from {a} to {b}"
+            );
             if let Some(tables) = &tables {
-                assert_eq!(anchors::distance(&exact.lattice, Some(tables), a, b), shortest, "{what}: tables from {a} to {b}");
+                assert_eq!(
+                    anchors::distance(&exact.lattice, Some(tables), a, b),
+                    shortest,
+                    "{what}: tables from {a} to {b}"
+                );
                 match tables.distance(a, b) {
-                    oracle::Known::Exactly(hops) => assert_eq!(hops, shortest, "{what}: tables alone from {a} to {b}"),
-                    oracle::Known::Between(lower, upper) => assert!(lower <= shortest && shortest <= upper, "{what}: from {a} to {b}"),
+                    oracle::Known::Exactly(hops) => {
+                        assert_eq!(hops, shortest, "{what}: tables alone from {a} to {b}")
+                    }
+                    oracle::Known::Between(lower, upper) => {
+                        assert!(lower <= shortest && shortest <= upper, "{what}: from {a} to {b}")
+                    }
                 }
             }
             assert!(bounded.hops(a, b) >= shortest, "{what}: bounded search from {a} to {b} is too short");
@@ -291,7 +320,11 @@ mod tests {
             assert!(matches!(network.search, Search::Anchors(_)));
             for source in [0, 1, 1000, 2799, 4095, 5119] {
                 for (destination, &hops) in (0..).zip(&network.lattice.distances(source)).step_by(7) {
-                    assert_eq!(network.hops(source, destination), hops, "{sides:?}: from {source} to {destination}");
+                    assert_eq!(
+                        network.hops(source, destination),
+                        hops,
+                        "{sides:?}: from {source} to {destination}"
+                    );
                     assert_eq!(network.hops(source, destination), hops, "remembered");
                 }
             }
@@ -300,9 +333,15 @@ mod tests {
 
     #[test]
     fn long_networks_have_tables_and_cubes_do_not() {
-        let tables = |sides: &[u32]| Oracle::new(&twisted(sides, &vec![true; sides.len()], 1, &vec![1; sides.len()], "exact").lattice);
-        assert!(tables(&[8, 8, 512]).is_some() && tables(&[512, 8, 8]).is_some() && tables(&[4, 3000]).is_some());
-        assert!(tables(&[64, 64, 64]).is_none() && tables(&[5000]).is_none() && tables(&[8, 8, 70_000]).is_none());
+        let tables = |sides: &[u32]| {
+            Oracle::new(&twisted(sides, &vec![true; sides.len()], 1, &vec![1; sides.len()], "exact").lattice)
+        };
+        assert!(
+            tables(&[8, 8, 512]).is_some() && tables(&[512, 8, 8]).is_some() && tables(&[4, 3000]).is_some()
+        );
+        assert!(
+            tables(&[64, 64, 64]).is_none() && tables(&[5000]).is_none() && tables(&[8, 8, 70_000]).is_none()
+        );
     }
 
     #[test]

@@ -26,12 +26,13 @@ struct Source {
     job: u16,
 }
 
-/// Calendar of the next message of each endpoint. Messages of different endpoints need no order among each other, so that a
-/// stretch of time is generated endpoint by endpoint.
+/// Calendar of the next message of each endpoint. Messages of different endpoints need no order among each
+/// other, so that a stretch of time is generated endpoint by endpoint.
 pub(super) struct Generator {
     sources: Vec<Source>,
     jobs: Vec<(Arc<Destinations>, u32, u8)>,
-    /// One bit for each source in each bin: a bin's sources come in the order in which they and their interfaces lie in memory.
+    /// One bit for each source in each bin: a bin's sources come in the order in which they and their
+    /// interfaces lie in memory.
     bins: Vec<Vec<u64>>,
     /// How many sources each bin has.
     counts: Vec<u32>,
@@ -53,7 +54,12 @@ pub(super) struct Generator {
 impl Generator {
     /// For the endpoints of one shard.
     pub(super) fn new(traffic: &Traffic, prepared: &Prepared, endpoints: &[u32]) -> Generator {
-        let jobs = prepared.destinations.iter().zip(&prepared.jobs).map(|(ready, job)| (ready.clone(), job.first, job.class)).collect();
+        let jobs = prepared
+            .destinations
+            .iter()
+            .zip(&prepared.jobs)
+            .map(|(ready, job)| (ready.clone(), job.first, job.class))
+            .collect();
         let mut this = Generator {
             sources: Vec::with_capacity(endpoints.len()),
             jobs,
@@ -70,7 +76,11 @@ impl Generator {
             left_out: 0,
         };
         for (interface, &endpoint) in endpoints.iter().enumerate() {
-            let Some(job) = prepared.jobs.iter().position(|job| endpoint >= job.first && endpoint - job.first < job.count) else {
+            let Some(job) = prepared
+                .jobs
+                .iter()
+                .position(|job| endpoint >= job.first && endpoint - job.first < job.count)
+            else {
                 continue;
             };
             let member = endpoint - prepared.jobs[job].first;
@@ -116,7 +126,9 @@ impl Generator {
         if self.open.is_some() {
             return Some(self.current - 1);
         }
-        (self.waiting > 0).then(|| (self.current..self.current + BINS).find(|bin| self.counts[(bin % BINS) as usize] > 0)).flatten()
+        (self.waiting > 0)
+            .then(|| (self.current..self.current + BINS).find(|bin| self.counts[(bin % BINS) as usize] > 0))
+            .flatten()
     }
 }
 
@@ -137,14 +149,16 @@ impl Feed for Generator {
             self.waiting -= std::mem::take(&mut self.counts[slot]) as usize;
         }
         let end = (bin + 1) * self.width;
-        // A source may be filed into this very list, for the next round of bins, but only into a word that was taken out.
+        // A source may be filed into this very list, for the next round of bins, but only into a word that
+        // was taken out.
         for word in self.open.take().unwrap_or(0)..self.bins[slot].len() {
             if offers.len() >= CHUNK {
                 self.open = Some(word);
                 return;
             }
             if let Some(&ahead) = self.bins[slot].get(word + WORDS_AHEAD) {
-                members(word + WORDS_AHEAD, ahead).for_each(|index| prefetch_index(&self.sources, index as usize));
+                members(word + WORDS_AHEAD, ahead)
+                    .for_each(|index| prefetch_index(&self.sources, index as usize));
             }
             let taken = std::mem::take(&mut self.bins[slot][word]);
             members(word, taken).for_each(|index| self.generate(index, end, offers));
@@ -178,7 +192,13 @@ impl Generator {
                     self.left_out += 1;
                     continue;
                 }
-                offers.push(Offer { time: source.next, interface: source.interface, destination, bytes: self.bytes, class: *class });
+                offers.push(Offer {
+                    time: source.next,
+                    interface: source.interface,
+                    destination,
+                    bytes: self.bytes,
+                    class: *class,
+                });
             }
             source.left -= burst;
             let gap = if self.fixed { 1.0 } else { source.random.exponential() };

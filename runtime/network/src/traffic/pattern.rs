@@ -8,7 +8,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// A pattern over the n endpoints of a job (Dally and Towles, "Principles and practices of interconnection networks", table 3.1).
+/// A pattern over the n endpoints of a job (Dally and Towles, "Principles and practices of interconnection
+/// networks", table 3.1).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Pattern {
     /// To any endpoint, itself included, evenly at random.
@@ -29,8 +30,8 @@ pub enum Pattern {
     Incast,
     /// To every other endpoint in turn, starting with the next.
     Alltoall,
-    /// To any endpoint of the next group (without groups: of the next router), evenly at random: a dragonfly's worst case, where one global
-    /// link carries what a group sends (Kim et al., ISCA 2008).
+    /// To any endpoint of the next group (without groups: of the next router), evenly at random: a
+    /// dragonfly's worst case, where one global link carries what a group sends (Kim et al., ISCA 2008).
     NextGroup,
     /// This many of a million messages to the first endpoint, the others to any endpoint, evenly at random.
     HotSpot(u32),
@@ -74,7 +75,7 @@ impl Pattern {
         }
     }
 
-    /// Whether it runs over a grid, whose sides can be given.
+    /// Returns `true` if it runs over a grid, whose sides can be given.
     pub fn has_grid(&self) -> bool {
         matches!(self, Pattern::Stencil3d | Pattern::Tornado)
     }
@@ -91,11 +92,20 @@ impl FromStr for Pattern {
         };
         match text.split_once('=') {
             Some(("hotspot", value)) => return share(value).map(Pattern::HotSpot),
-            Some(("permutation", file)) if !file.is_empty() => return Ok(Pattern::PermutationFile(file.into())),
+            Some(("permutation", file)) if !file.is_empty() => {
+                return Ok(Pattern::PermutationFile(file.into()));
+            }
             Some(("matrix", file)) if !file.is_empty() => return Ok(Pattern::Matrix(file.into())),
             _ => {}
         }
-        let names = || NAMES.iter().map(|n| n.0).chain(["hotspot=SHARE", "permutation=FILE", "matrix=FILE"]).collect::<Vec<_>>().join(", ");
+        let names = || {
+            NAMES
+                .iter()
+                .map(|n| n.0)
+                .chain(["hotspot=SHARE", "permutation=FILE", "matrix=FILE"])
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         NAMES
             .iter()
             .find(|(name, _)| *name == text)
@@ -118,8 +128,8 @@ pub(super) struct Destinations {
 }
 
 impl Destinations {
-    /// `group` is that of a member, equal for neighbours in number only; it is asked by patterns of groups. The error is a sentence about a
-    /// pattern that `count`, `grid`, the groups or a file make impossible.
+    /// `group` is that of a member, equal for neighbours in number only; it is asked by patterns of groups.
+    /// The error is a sentence about a pattern that `count`, `grid`, the groups or a file make impossible.
     pub(super) fn new(
         pattern: Pattern,
         count: u32,
@@ -131,12 +141,17 @@ impl Destinations {
         if let Some(grid) = grid
             && grid.iter().map(|&s| u64::from(s)).product::<u64>() != u64::from(count)
         {
-            return Err(format!("the grid has not {count} points, one for each endpoint; leave it out or change its sides"));
+            return Err(format!(
+                "the grid has not {count} points, one for each endpoint; leave it out or change its sides"
+            ));
         }
         let grid = match (&pattern, grid) {
             (Pattern::Stencil3d, Some(grid)) if grid.len() == 3 => grid.to_vec(),
             (Pattern::Stencil3d, Some(grid)) => {
-                return Err(format!("stencil3d needs three sides, not {}; write for example --grid 4x4x1", grid.len()));
+                return Err(format!(
+                    "stencil3d needs three sides, not {}; write for example --grid 4x4x1",
+                    grid.len()
+                ));
             }
             (Pattern::Stencil3d, None) => cubic(count),
             (Pattern::Transpose, _) => {
@@ -155,8 +170,14 @@ impl Destinations {
         if matches!(pattern, Pattern::Shuffle | Pattern::BitReversal) && !count.is_power_of_two() {
             return Err(format!("{} needs a power of two endpoints, not {count}", pattern.name()));
         }
-        let mut ready =
-            Destinations { pattern, count, grid, permutation: Vec::new(), weights: Weights::default(), next_groups: Vec::new() };
+        let mut ready = Destinations {
+            pattern,
+            count,
+            grid,
+            permutation: Vec::new(),
+            weights: Weights::default(),
+            next_groups: Vec::new(),
+        };
         match &ready.pattern {
             Pattern::Permutation => ready.permutation = shuffled(count, seed),
             Pattern::PermutationFile(path) => ready.permutation = file::permutation(path, count)?,
@@ -167,7 +188,7 @@ impl Destinations {
         Ok(ready)
     }
 
-    /// Whether an endpoint sends at all.
+    /// Returns `true` if an endpoint sends at all.
     pub(super) fn sends(&self, source: u32) -> bool {
         match self.pattern {
             Pattern::Incast => source != 0,
@@ -181,7 +202,7 @@ impl Destinations {
         if self.pattern == Pattern::Stencil3d { 6 } else { 1 }
     }
 
-    /// Where the `index`-th message of `source` goes.
+    /// Returns where the `index`-th message of `source` goes.
     #[inline]
     pub(super) fn of(&self, source: u32, index: u32, random: &mut Random) -> u32 {
         let count = self.count;
@@ -204,7 +225,9 @@ impl Destinations {
             }
             Pattern::HotSpot(share) if random.below(1_000_000) < *share => 0,
             Pattern::HotSpot(_) => random.below(count),
-            Pattern::Shuffle => source << 1 & (count - 1) | source >> (count.ilog2().max(1) - 1) & 1 & (count - 1),
+            Pattern::Shuffle => {
+                source << 1 & (count - 1) | source >> (count.ilog2().max(1) - 1) & 1 & (count - 1)
+            }
             Pattern::BitReversal => source.reverse_bits().unbounded_shr(u32::BITS - count.ilog2()),
             Pattern::Incast => 0,
             Pattern::Alltoall => (source + 1 + index % (count - 1)) % count,
@@ -246,14 +269,21 @@ fn next_groups(count: u32, group: impl Fn(u32) -> u32) -> Result<Vec<(u32, u32)>
         return Err("next-group needs endpoints of at least two groups".to_owned());
     }
     let after = |index: usize| &groups[(index + 1) % groups.len()];
-    Ok(groups.iter().enumerate().flat_map(|(index, own)| own.clone().map(move |_| (after(index).start, after(index).end))).collect())
+    Ok(groups
+        .iter()
+        .enumerate()
+        .flat_map(|(index, own)| own.clone().map(move |_| (after(index).start, after(index).end)))
+        .collect())
 }
 
 /// Three sides with this product, as equal as possible, the largest first.
 fn cubic(count: u32) -> Vec<u32> {
     let mut best = vec![count, 1, 1];
-    let divisors =
-        |n: u32| (1..=n).take_while(move |d| u64::from(*d) * u64::from(*d) <= u64::from(n)).filter(move |d| n.is_multiple_of(*d));
+    let divisors = |n: u32| {
+        (1..=n)
+            .take_while(move |d| u64::from(*d) * u64::from(*d) <= u64::from(n))
+            .filter(move |d| n.is_multiple_of(*d))
+    };
     for a in divisors(count) {
         for b in divisors(count / a) {
             let mut sides = vec![a, b, count / a / b];
@@ -310,7 +340,10 @@ mod tests {
         let to = |pattern, count, source| destinations(pattern, count).of(source, 0, &mut Random::new(0, 0));
         assert_eq!(to(Pattern::Shuffle, 16, 0b1011), 0b0111);
         assert_eq!(to(Pattern::BitReversal, 16, 0b1010), 0b0101);
-        assert_eq!((to(Pattern::Shuffle, 1, 0), to(Pattern::BitReversal, 1, 0), to(Pattern::Shuffle, 2, 1)), (0, 0, 1));
+        assert_eq!(
+            (to(Pattern::Shuffle, 1, 0), to(Pattern::BitReversal, 1, 0), to(Pattern::Shuffle, 2, 1)),
+            (0, 0, 1)
+        );
         let refused = Destinations::new(Pattern::Shuffle, 12, None, 0, |_| 0).unwrap_err();
         assert!(refused.contains("power of two endpoints, not 12"), "{refused}");
     }
@@ -329,7 +362,9 @@ mod tests {
             }
         }
         assert_eq!(hit, [true; 10]);
-        assert!(Destinations::new(Pattern::NextGroup, 10, None, 0, |_| 7).unwrap_err().contains("two groups"));
+        assert!(
+            Destinations::new(Pattern::NextGroup, 10, None, 0, |_| 7).unwrap_err().contains("two groups")
+        );
     }
 
     #[test]

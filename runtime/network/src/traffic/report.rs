@@ -1,9 +1,10 @@
 //! What a run found, as data, JSON and CSV.
 
-use super::{Pace, Prepared, Traffic, parts};
-use crate::packet::JobStatistics;
-use crate::packet::report::{JobReport, KindReport, LinkReport, each_link, histograms_to_csv, job_report, kinds, links_to_csv};
-use crate::packet::shard::Shard;
+use super::{Pace, Prepared, Traffic};
+use crate::packet::report::{
+    JobReport, KindReport, LinkReport, histograms_to_csv, job_report, kinds, links_to_csv,
+};
+use crate::packet::{JobStatistics, Statistics};
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Instant;
@@ -22,6 +23,8 @@ pub struct Report {
 pub struct SimulatedReport {
     /// The specification.
     pub network: String,
+    /// `packet`, or `flow`: each message counts as one packet then.
+    pub level: &'static str,
     /// What the topology is.
     pub topology: String,
     /// The routing.
@@ -73,6 +76,16 @@ pub struct HostReport {
     pub memory_mib: f64,
 }
 
+/// The results of a run on a network.
+pub(super) struct Found {
+    /// Statistics of all its parts.
+    pub(super) statistics: Statistics,
+    /// Each direction of each cable.
+    pub(super) each_link: Vec<LinkReport>,
+    /// Messages of failed endpoints.
+    pub(super) messages_left_out: u64,
+}
+
 impl HostReport {
     pub(super) fn new(threads: u32, started: Instant, built: Instant, cpu_s: f64, events: u64) -> HostReport {
         let run_s = built.elapsed().as_secs_f64();
@@ -92,37 +105,42 @@ impl HostReport {
 fn peak_memory() -> f64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with("VmHWM:"));
-    line.and_then(|line| line.split_whitespace().nth(1)).and_then(|kib| kib.parse::<f64>().ok()).map_or(0.0, |kib| kib / 1024.0)
+    line.and_then(|line| line.split_whitespace().nth(1))
+        .and_then(|kib| kib.parse::<f64>().ok())
+        .map_or(0.0, |kib| kib / 1024.0)
 }
 
 impl Report {
-    pub(super) fn new(traffic: &Traffic, prepared: &Prepared, shards: &[Shard], mut host: HostReport) -> Report {
-        let mut statistics = prepared.statistics.clone();
-        parts(shards).for_each(|shard| statistics.merge(&shard.statistics));
+    pub(super) fn new(traffic: &Traffic, prepared: &Prepared, found: Found, mut host: HostReport) -> Report {
+        let Found { statistics, each_link, messages_left_out } = found;
         let total = statistics.total();
         let fabric = &prepared.fabric;
-        host.packets_per_s = shards.iter().map(|s| s.statistics.total().packets).sum::<u64>() as f64
-            / if host.cpu_s > 0.0 { host.cpu_s } else { host.run_s };
+        host.packets_per_s = total.packets as f64 / if host.cpu_s > 0.0 { host.cpu_s } else { host.run_s };
         let job = |name: &str, count: u32, job: &JobStatistics| job_report(name, count, job, &statistics);
         let endpoints: u32 = prepared.jobs.iter().map(|job| job.count).sum();
-        let each_link = each_link(shards, total.last_arrival);
         host.memory_mib = peak_memory();
         Report {
             simulated: SimulatedReport {
                 network: traffic.spec.text().to_owned(),
+                level: traffic.spec.level(),
                 topology: fabric.topology.describe(),
                 routing: fabric.routing.name().to_owned(),
                 endpoints: fabric.topology.endpoints(),
                 routers: fabric.topology.routers(),
                 failed_endpoints: prepared.works.iter().filter(|works| !**works).count() as u32,
-                messages_left_out: parts(shards).filter_map(|shard| shard.feed.as_ref()).map(|feed| feed.left_out()).sum(),
+                messages_left_out,
                 virtual_channels: fabric.switching.lanes,
                 message_bytes: traffic.size,
                 interval_ns: prepared.interval / 1000.0,
                 total: job("total", endpoints, &total),
                 jobs: match prepared.jobs.len() {
                     1 => Vec::new(),
-                    _ => prepared.jobs.iter().zip(&statistics.jobs).map(|(j, s)| job(&j.name, j.count, s)).collect(),
+                    _ => prepared
+                        .jobs
+                        .iter()
+                        .zip(&statistics.jobs)
+                        .map(|(j, s)| job(&j.name, j.count, s))
+                        .collect(),
                 },
                 links: kinds(fabric, &each_link),
                 each_link,
@@ -141,8 +159,8 @@ impl Report {
         links_to_csv(&self.simulated.each_link, &self.simulated.links)
     }
 
-    /// A line for each bucket of the histograms: latencies of packets and of messages in nanoseconds, from the least of the bucket, and routers
-    /// passed.
+    /// A line for each bucket of the histograms: latencies of packets and of messages in nanoseconds, from
+    /// the least of the bucket, and routers passed.
     pub fn histograms_to_csv(&self) -> String {
         histograms_to_csv(std::iter::once(&self.simulated.total).chain(&self.simulated.jobs))
     }
@@ -151,42 +169,74 @@ impl Report {
     pub fn to_text(&self, pace: Pace) -> String {
         let s = &self.simulated;
         let mut text = format!(
-            "{}: {} endpoints, {} routers, routing {}, {} virtual channels\n",
-            s.topology, s.endpoints, s.routers, s.routing, s.virtual_channels
+            "{}: {} endpoints, {} routers, routing {}, {}\n",
+            s.topology,
+            s.endpoints,
+            s.routers,
+            s.routing,
+            if s.level == "flow" {
+                "flows".to_owned()
+            } else {
+                format!("{} virtual channels", s.virtual_channels)
+            }
         );
+        let counted = if s.level == "flow" { "messages" } else { "packets" };
         let pace = match pace {
             Pace::Interval(_) => String::new(),
             Pace::Rate(rate) => format!(" (rate {rate})"),
         };
-        let _ = writeln!(text, "messages of {} bytes, one in {:.3} ns from each endpoint{pace}", s.message_bytes, s.interval_ns);
+        let _ = writeln!(
+            text,
+            "messages of {} bytes, one in {:.3} ns from each endpoint{pace}",
+            s.message_bytes, s.interval_ns
+        );
         if s.failed_endpoints > 0 {
-            let (endpoints, have) = if s.failed_endpoints == 1 { ("endpoint", "has") } else { ("endpoints", "have") };
+            let (endpoints, have) =
+                if s.failed_endpoints == 1 { ("endpoint", "has") } else { ("endpoints", "have") };
             let left_out = s.messages_left_out;
-            let _ = writeln!(text, "{} {endpoints} {have} failed: {left_out} messages from or to them are left out", s.failed_endpoints);
+            let _ = writeln!(
+                text,
+                "{} {endpoints} {have} failed: {left_out} messages from or to them are left out",
+                s.failed_endpoints
+            );
         }
         for job in std::iter::once(&s.total).chain(&s.jobs) {
             let _ = writeln!(
                 text,
-                "{}: {} packets, {}; {:.4} routers passed; {:.4} B/ns an endpoint; done at {:.1} ns",
-                job.name, job.packets, job.latency, job.routers_passed, job.throughput_bytes_per_ns, job.completion_ns
+                "{}: {} {counted}, {}; {:.4} routers passed; {:.4} B/ns an endpoint; done at {:.1} ns",
+                job.name,
+                job.packets,
+                job.latency,
+                job.routers_passed,
+                job.throughput_bytes_per_ns,
+                job.completion_ns
             );
             let messages = &job.messages;
             if messages.packets_each > 1 {
-                let _ =
-                    writeln!(text, "{}: {} messages of {} packets, {}", job.name, messages.count, messages.packets_each, messages.latency);
+                let _ = writeln!(
+                    text,
+                    "{}: {} messages of {} packets, {}",
+                    job.name, messages.count, messages.packets_each, messages.latency
+                );
             }
         }
         for kind in &s.links {
             let _ = writeln!(
                 text,
                 "{} links: {} directions, use mean {:.4}, max {:.4}; buffers mean {:.5}, max {:.4}; blocked {:.0} ns",
-                kind.name, kind.count, kind.use_mean, kind.use_max, kind.occupancy_mean, kind.occupancy_max, kind.blocked_ns
+                kind.name,
+                kind.count,
+                kind.use_mean,
+                kind.use_max,
+                kind.occupancy_mean,
+                kind.occupancy_max,
+                kind.blocked_ns
             );
         }
         let h = &self.host;
         let _ = writeln!(
             text,
-            "{:.3} s, {:.3} processor seconds, on {} thread{} ({:.2} s to set up); {:.3} million packets and {:.1} million events a processor second; {:.0} MiB",
+            "{:.3} s, {:.3} processor seconds, on {} thread{} ({:.2} s to set up); {:.3} million {counted} and {:.1} million events a processor second; {:.0} MiB",
             h.run_s,
             h.cpu_s,
             h.threads,

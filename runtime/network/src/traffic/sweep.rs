@@ -35,7 +35,8 @@ pub struct SweepReport {
     pub saturation: f64,
 }
 
-/// Runs `traffic` at each of `rates`, ascending. The first fifth and the last tenth of each run are not measured.
+/// Runs `traffic` at each of `rates`, ascending. The first fifth and the last tenth of each run are not
+/// measured.
 pub fn sweep(traffic: &Traffic, rates: &[f64], progress: Progress<'_>) -> Result<SweepReport, TrafficError> {
     let mut points: Vec<SweepPoint> = Vec::new();
     for &rate in rates {
@@ -56,7 +57,12 @@ pub fn sweep(traffic: &Traffic, rates: &[f64], progress: Progress<'_>) -> Result
         }
     }
     let saturation = points.iter().map(|p| p.accepted).fold(0.0, f64::max);
-    Ok(SweepReport { network: traffic.spec.text().to_owned(), pattern: traffic.pattern.name().to_owned(), points, saturation })
+    Ok(SweepReport {
+        network: traffic.spec.text().to_owned(),
+        pattern: traffic.pattern.name().to_owned(),
+        points,
+        saturation,
+    })
 }
 
 impl Traffic {
@@ -74,12 +80,19 @@ impl SweepReport {
     }
     /// As CSV, a line for each load.
     pub fn to_csv(&self) -> String {
-        let mut csv = String::from("offered,accepted,latency_mean_ns,latency_p99_ns,message_latency_mean_ns,message_latency_p99_ns\n");
+        let mut csv = String::from(
+            "offered,accepted,latency_mean_ns,latency_p99_ns,message_latency_mean_ns,message_latency_p99_ns\n",
+        );
         for p in &self.points {
             let _ = writeln!(
                 csv,
                 "{:.4},{:.6},{:.3},{:.3},{:.3},{:.3}",
-                p.offered, p.accepted, p.latency_mean_ns, p.latency_p99_ns, p.message_latency_mean_ns, p.message_latency_p99_ns
+                p.offered,
+                p.accepted,
+                p.latency_mean_ns,
+                p.latency_p99_ns,
+                p.message_latency_mean_ns,
+                p.message_latency_p99_ns
             );
         }
         csv

@@ -1,13 +1,14 @@
-//! What each message asks of its communicator: the context, who it goes to or comes from, and who its own rank is there.
+//! The partner of a message, which each asks of its communicator: the context, who it goes to or comes from,
+//! and who its own rank is there.
 
 use super::Comms;
 use crate::error::Result;
 use crate::handle::COMM_WORLD;
 
-/// What is known of the communicator in which a rank sent last, if its world ranks follow one another: whoever sends in one mostly goes
-/// on in it.
-// One entry for the whole process: ranks run long enough between switches that its owner is mostly the one who
-// asks again.
+/// The communicator in which a rank sent last, as far as sends need it, if its world ranks follow one
+/// another: whoever sends in one mostly goes on in it.
+// One entry for the whole process: ranks run long enough between switches that its owner is mostly the one
+// who asks again.
 #[derive(Clone, Copy)]
 pub(super) struct Recent {
     handle: usize,
@@ -35,11 +36,13 @@ pub struct Consecutive {
 }
 
 impl Recent {
-    pub(super) const NONE: Recent = Recent { handle: 0, owner: u32::MAX, context: 0, me: 0, size: 0, first: 0 };
+    pub(super) const NONE: Recent =
+        Recent { handle: 0, owner: u32::MAX, context: 0, me: 0, size: 0, first: 0 };
 }
 
 impl Comms {
-    /// Another rank of a communicator, as a destination or source: the context, the mounted rank's number there, the other's world rank.
+    /// Another rank of a communicator, as a destination or source: the context, the mounted rank's number
+    /// there, the other's world rank.
     pub fn partner(&self, handle: usize, rank: i32, what: &str) -> Result<(u32, u32, u32)> {
         let comm = self.get(handle)?;
         let to = comm.peer(rank, self.current, what)?;
@@ -64,7 +67,11 @@ impl Comms {
         }
         let recent = self.recent.get();
         if handle == recent.handle && self.current == recent.owner {
-            return ((rank as u32) < recent.size).then_some((recent.context, recent.me, recent.first + rank as u32));
+            return ((rank as u32) < recent.size).then_some((
+                recent.context,
+                recent.me,
+                recent.first + rank as u32,
+            ));
         }
         self.find_partner(handle, rank)
     }
@@ -93,7 +100,8 @@ impl Comms {
         }
         self.known_partner(handle, source).map(|(context, ..)| context)
     }
-    /// The mounted rank's number in a communicator, and how many ranks its messages can go to there; `None` if it has no such communicator.
+    /// The mounted rank's number in a communicator, and how many ranks its messages can go to there; `None`
+    /// if it has no such communicator.
     // Of the one that the last message was of, as most are, without looking it up.
     #[inline]
     pub fn position(&self, handle: usize) -> Option<(u32, u32)> {
@@ -104,12 +112,14 @@ impl Comms {
         let comm = self.get(handle).ok()?;
         Some((comm.rank(self.current), comm.peers()))
     }
-    /// The mounted rank's number in a communicator and how many ranks that has, if it is `MPI_COMM_WORLD` and all ranks are in it.
+    /// The mounted rank's number in a communicator and how many ranks that has, if it is `MPI_COMM_WORLD` and
+    /// all ranks are in it.
     #[inline(always)]
     pub fn in_world(&self, handle: usize) -> Option<(u32, u32)> {
         (handle == COMM_WORLD && self.ranks != 0).then_some((self.current, self.ranks))
     }
-    /// What all messages of the mounted rank in a communicator have in common, if its ranks follow one another; `None` of all others, and of what is none.
+    /// Returns what all messages of the mounted rank in a communicator have in common, if its ranks follow
+    /// one another; `None` of all others, and of what is none.
     #[inline]
     pub fn consecutive(&self, handle: usize) -> Option<Consecutive> {
         if handle == COMM_WORLD && self.ranks != 0 {

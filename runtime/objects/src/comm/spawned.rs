@@ -1,4 +1,5 @@
-//! Worlds besides the first, of ranks that were spawned or are another job's: what `MPI_COMM_WORLD` and the parents' intercommunicator are to whom.
+//! Worlds besides the first, of ranks that were spawned or are another job's: what `MPI_COMM_WORLD` and the
+//! parents' intercommunicator are to whom.
 
 use super::{Comms, FIRST_CONTEXT};
 use crate::group::Group;
@@ -14,7 +15,8 @@ pub(super) struct Spawned {
     /// Index of its `MPI_COMM_WORLD`.
     world: u32,
     /// Its ranks' side of the intercommunicator with those who spawned it, and the context of that.
-    // Contexts are never used again, and indices are: with its context a communicator is known to be still the same.
+    // Contexts are never used again, and indices are: with its context a communicator is known to be still
+    // the same.
     parent: usize,
     parent_context: u32,
 }
@@ -33,8 +35,8 @@ impl Comms {
         }
         self.spawned[..self.spawned.partition_point(|spawned| spawned.first <= rank)].last()
     }
-    /// Ranks are spawned, some of them here: from `first` on so many of each command, by a group that they have the intercommunicator with. Contexts of their world
-    /// and of that.
+    /// Ranks are spawned, some of them here: from `first` on so many of each command, by a group that they
+    /// have the intercommunicator with. Contexts of their world and of that.
     pub fn spawn(&mut self, first: u32, counts: Rc<[u32]>, parents: Rc<Group>, (world, inter): (u32, u32)) {
         let group = Group::range(first, 1, counts.iter().sum());
         let before = self.continue_contexts(Some(world));
@@ -44,7 +46,8 @@ impl Comms {
         let world = handle::decode(made).expect("some of its ranks are here");
         self.spawned.push(Spawned { first, counts, world, parent, parent_context: inter });
     }
-    /// Ranks begin beside those of the first world, spawned by nobody: behind these worlds of so many each. Before any communicator is made.
+    /// Ranks begin beside those of the first world, spawned by nobody: behind these worlds of so many each.
+    /// Before any communicator is made.
     // All processes give these the same contexts, and each its own ones behind them.
     pub fn begin_worlds(&mut self, counts: &[u32]) {
         let mut first = self.initial;
@@ -53,13 +56,20 @@ impl Comms {
             let made = self.make(Group::range(first, 1, count), None, None);
             self.restore_contexts(before);
             if let Some(world) = handle::decode(made) {
-                self.spawned.push(Spawned { first, counts: Rc::new([count]), world, parent: COMM_NULL, parent_context: 0 });
+                self.spawned.push(Spawned {
+                    first,
+                    counts: Rc::new([count]),
+                    world,
+                    parent: COMM_NULL,
+                    parent_context: 0,
+                });
             }
             first += count;
         }
         self.contexts += counts.len() as u32;
     }
-    /// The mounted rank's intercommunicator with those who spawned it; `MPI_COMM_NULL` if nobody did, or it has freed it.
+    /// The mounted rank's intercommunicator with those who spawned it; `MPI_COMM_NULL` if nobody did, or it
+    /// has freed it.
     pub fn parent(&self) -> usize {
         let Some(spawned) = self.spawned_of(self.current) else { return COMM_NULL };
         match self.get(spawned.parent) {
@@ -67,7 +77,7 @@ impl Comms {
             _ => COMM_NULL,
         }
     }
-    /// Which command of those that were spawned together the mounted rank is of (`MPI_APPNUM`).
+    /// Returns which command of those that were spawned together the mounted rank is of (`MPI_APPNUM`).
     pub fn command(&self) -> u32 {
         let Some(spawned) = self.spawned_of(self.current) else { return 0 };
         let ends = spawned.counts.iter().scan(spawned.first, |end, count| {

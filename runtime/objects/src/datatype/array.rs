@@ -13,10 +13,14 @@ pub(super) fn validate_subarray(sizes: &[i64], subsizes: &[i64], starts: &[i64])
             return Err(arg(format!("array_of_sizes[{dim}] is {size}; it must be positive")));
         }
         if subsize < 1 || subsize > size {
-            return Err(arg(format!("array_of_subsizes[{dim}] is {subsize}; it must be from 1 to the size {size}")));
+            return Err(arg(format!(
+                "array_of_subsizes[{dim}] is {subsize}; it must be from 1 to the size {size}"
+            )));
         }
         if start < 0 || start > size - subsize {
-            return Err(arg(format!("array_of_starts[{dim}] is {start}; the subarray must lie within 0..{size}")));
+            return Err(arg(format!(
+                "array_of_starts[{dim}] is {start}; the subarray must lie within 0..{size}"
+            )));
         }
     }
     Ok(())
@@ -40,13 +44,20 @@ pub(super) fn validate_darray(darray: &Darray) -> Result {
             return Err(arg(format!("array_of_psizes[{dim}] is {psize}; it must be positive")));
         }
         if darg != DISTRIBUTE_DFLT_DARG && darg < 1 {
-            return Err(arg(format!("array_of_dargs[{dim}] is {darg}; it must be positive or MPI_DISTRIBUTE_DFLT_DARG")));
+            return Err(arg(format!(
+                "array_of_dargs[{dim}] is {darg}; it must be positive or MPI_DISTRIBUTE_DFLT_DARG"
+            )));
         }
         match distribs[dim] {
             Distribution::None if psize != 1 => {
-                return Err(arg(format!("array_of_psizes[{dim}] is {psize}; a dimension with MPI_DISTRIBUTE_NONE needs 1")));
+                return Err(arg(format!(
+                    "array_of_psizes[{dim}] is {psize}; a dimension with MPI_DISTRIBUTE_NONE needs 1"
+                )));
             }
-            Distribution::Block if darg != DISTRIBUTE_DFLT_DARG && i128::from(darg) * i128::from(psize) < i128::from(gsize) => {
+            Distribution::Block
+                if darg != DISTRIBUTE_DFLT_DARG
+                    && i128::from(darg) * i128::from(psize) < i128::from(gsize) =>
+            {
                 return Err(arg(format!(
                     "array_of_dargs[{dim}] is {darg}; {psize} blocks of it do not cover the {gsize} elements of the dimension"
                 )));
@@ -73,7 +84,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// How many full blocks there are, and the length of a last, shorter one.
+    /// Returns how many full blocks there are, and the length of a last, shorter one.
     pub(super) fn blocks(&self) -> (u64, u64) {
         if self.first >= self.size {
             return (0, 0);
@@ -86,8 +97,12 @@ impl Share {
 
 /// The shares of a subarray, fastest dimension first.
 pub(super) fn subarray_shares(sizes: &[i64], subsizes: &[i64], starts: &[i64], order: Order) -> Vec<Share> {
-    let share =
-        |dim: usize| Share { size: sizes[dim] as u64, first: starts[dim] as u64, block: subsizes[dim] as u64, cycle: sizes[dim] as u64 };
+    let share = |dim: usize| Share {
+        size: sizes[dim] as u64,
+        first: starts[dim] as u64,
+        block: subsizes[dim] as u64,
+        cycle: sizes[dim] as u64,
+    };
     fastest_first(sizes.len(), order).map(share).collect()
 }
 

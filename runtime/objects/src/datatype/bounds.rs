@@ -40,7 +40,11 @@ impl Bounds {
 
     /// Both maps together.
     pub(super) fn union(self, other: Bounds) -> Bounds {
-        Bounds { data: merge(self.data, other.data), marks: merge(self.marks, other.marks), align: self.align.max(other.align) }
+        Bounds {
+            data: merge(self.data, other.data),
+            marks: merge(self.marks, other.marks),
+            align: self.align.max(other.align),
+        }
     }
 
     /// The map moved by `by` bytes.
@@ -70,7 +74,10 @@ impl Bounds {
             (Some(marks), _) => marks,
             (None, Some((low, high))) => {
                 let align = i128::from(self.align.max(1));
-                (low, low.saturating_add((high.saturating_sub(low)).saturating_add(align - 1) / align * align))
+                (
+                    low,
+                    low.saturating_add((high.saturating_sub(low)).saturating_add(align - 1) / align * align),
+                )
             }
             (None, None) => (0, 0),
         };

@@ -23,8 +23,14 @@ struct Map {
 }
 
 impl Map {
-    const EMPTY: Map =
-        Map { size: 0, bounds: Bounds::EMPTY, elements: 0, element: None, signature: Signature::EMPTY, layout: Layout::EMPTY };
+    const EMPTY: Map = Map {
+        size: 0,
+        bounds: Bounds::EMPTY,
+        elements: 0,
+        element: None,
+        signature: Signature::EMPTY,
+        layout: Layout::EMPTY,
+    };
 
     fn of(old: &Datatype) -> Map {
         Map {
@@ -74,7 +80,8 @@ impl Sum {
     fn push(&mut self, part: Map) -> Result {
         let total = &mut self.total;
         if part.elements != 0 {
-            total.element = if total.elements == 0 || total.element == part.element { part.element } else { None };
+            total.element =
+                if total.elements == 0 || total.element == part.element { part.element } else { None };
         }
         total.size = total.size.checked_add(part.size).ok_or_else(overflow)?;
         total.elements += part.elements;
@@ -108,7 +115,8 @@ fn compile(constructor: Constructor) -> Result<Datatype> {
     let (lb, ub) = map.bounds.bounds()?;
     let (true_lb, true_ub) = map.bounds.true_bounds()?;
     // BufferView equal to size as well: otherwise two instances would not lie side by side.
-    let packed = map.layout.as_block() == Some((0, map.size)) && i128::from(ub) - i128::from(lb) == i128::from(map.size);
+    let packed = map.layout.as_block() == Some((0, map.size))
+        && i128::from(ub) - i128::from(lb) == i128::from(map.size);
     Ok(Datatype {
         size: map.size,
         lb,
@@ -131,10 +139,17 @@ fn map(constructor: &Constructor) -> Result<Map> {
         Named(_) => unreachable!("predefined types are not compiled"),
         Dup { old } => Ok(Map::of(old)),
         Contiguous { count, old, .. } => Map::of(old).repeat(*count as u64, extent(old)),
-        Vector { count, blocklength, stride, old, .. } => vector(*count, *blocklength, i128::from(*stride) * extent(old), old),
-        Hvector { count, blocklength, stride, old, .. } => vector(*count, *blocklength, i128::from(*stride), old),
+        Vector { count, blocklength, stride, old, .. } => {
+            vector(*count, *blocklength, i128::from(*stride) * extent(old), old)
+        }
+        Hvector { count, blocklength, stride, old, .. } => {
+            vector(*count, *blocklength, i128::from(*stride), old)
+        }
         Indexed { blocklengths, displacements, old, .. } => {
-            let blocks = blocklengths.iter().zip(displacements).map(|(&len, &at)| (len, i128::from(at) * extent(old), &*old.0));
+            let blocks = blocklengths
+                .iter()
+                .zip(displacements)
+                .map(|(&len, &at)| (len, i128::from(at) * extent(old), &*old.0));
             indexed(blocks)
         }
         Hindexed { blocklengths, displacements, old, .. } => {
@@ -146,10 +161,16 @@ fn map(constructor: &Constructor) -> Result<Map> {
         HindexedBlock { blocklength, displacements, old, .. } => {
             indexed(displacements.iter().map(|&at| (*blocklength, i128::from(at), &*old.0)))
         }
-        Struct { blocklengths, displacements, types, .. } => {
-            indexed(blocklengths.iter().zip(displacements).zip(types).map(|((&len, &at), old)| (len, i128::from(at), &*old.0)))
+        Struct { blocklengths, displacements, types, .. } => indexed(
+            blocklengths
+                .iter()
+                .zip(displacements)
+                .zip(types)
+                .map(|((&len, &at), old)| (len, i128::from(at), &*old.0)),
+        ),
+        Subarray { sizes, subsizes, starts, order, old, .. } => {
+            array(&subarray_shares(sizes, subsizes, starts, *order), old)
         }
-        Subarray { sizes, subsizes, starts, order, old, .. } => array(&subarray_shares(sizes, subsizes, starts, *order), old),
         Darray(darray) => array(&darray_shares(darray), &darray.old),
         Resized { lb, extent, old, .. } => {
             let mut map = Map::of(old);
@@ -161,7 +182,8 @@ fn map(constructor: &Constructor) -> Result<Map> {
         F90Integer { range } => f90_integer(*range).map(basic),
         // As C lays out a struct of the two: the index at the next multiple of its alignment.
         ValueIndex { value, index } => {
-            let at = (value.size as i128 + i128::from(index.bounds.align()) - 1) / i128::from(index.bounds.align())
+            let at = (value.size as i128 + i128::from(index.bounds.align()) - 1)
+                / i128::from(index.bounds.align())
                 * i128::from(index.bounds.align());
             let mut map = indexed([(1, 0, &*value.0), (1, at, &*index.0)].into_iter())?;
             map.element = match (value.element, index.element) {
@@ -228,7 +250,9 @@ fn array(shares: &[Share], old: &Datatype) -> Result<Map> {
         let first = i128::from(share.first).checked_mul(stride).ok_or_else(overflow)?;
         let mut sum = Sum::with_capacity(2);
         sum.push(block.repeat(full, cycle)?.shift(first))?;
-        sum.push(map.repeat(rest, stride)?.shift(first.saturating_add(cycle.saturating_mul(i128::from(full)))))?;
+        sum.push(
+            map.repeat(rest, stride)?.shift(first.saturating_add(cycle.saturating_mul(i128::from(full)))),
+        )?;
         map = sum.finish();
         stride = stride.checked_mul(i128::from(share.size)).ok_or_else(overflow)?;
     }
@@ -238,8 +262,11 @@ fn array(shares: &[Share], old: &Datatype) -> Result<Map> {
 
 /// Decimal precision and exponent range of gfortran's reals, with the kinds real and complex.
 // Ascending: the first that is enough is the smallest, as `selected_real_kind` chooses.
-const REALS: [(i32, i32, Kind, Kind); 3] =
-    [(6, 37, Kind::F32, Kind::ComplexF32), (15, 307, Kind::F64, Kind::ComplexF64), (33, 4931, Kind::F128, Kind::ComplexF128)];
+const REALS: [(i32, i32, Kind, Kind); 3] = [
+    (6, 37, Kind::F32, Kind::ComplexF32),
+    (15, 307, Kind::F64, Kind::ComplexF64),
+    (33, 4931, Kind::F128, Kind::ComplexF128),
+];
 
 fn f90_real(precision: i32, range: i32) -> Result<(Kind, Kind)> {
     if precision == UNDEFINED && range == UNDEFINED {
@@ -250,7 +277,11 @@ fn f90_real(precision: i32, range: i32) -> Result<(Kind, Kind)> {
         .iter()
         .find(|row| enough(row.0, precision) && enough(row.1, range))
         .map(|row| (row.2, row.3))
-        .ok_or_else(|| arg(format!("no Fortran real has a precision of {precision} digits and an exponent range of {range}")))
+        .ok_or_else(|| {
+            arg(format!(
+                "no Fortran real has a precision of {precision} digits and an exponent range of {range}"
+            ))
+        })
 }
 
 fn f90_integer(range: i32) -> Result<Kind> {

@@ -84,7 +84,9 @@ impl Distribution {
             abi::MPI_DISTRIBUTE_NONE => Ok(Distribution::None),
             abi::MPI_DISTRIBUTE_BLOCK => Ok(Distribution::Block),
             abi::MPI_DISTRIBUTE_CYCLIC => Ok(Distribution::Cyclic),
-            _ => Err(arg(format!("distribution is {value}; pass MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC or MPI_DISTRIBUTE_NONE"))),
+            _ => Err(arg(format!(
+                "distribution is {value}; pass MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC or MPI_DISTRIBUTE_NONE"
+            ))),
         }
     }
 }
@@ -245,15 +247,21 @@ impl Constructor {
         }
     }
 
-    /// This call with other datatypes, which `f` gives for each argument; none of a type that is not made of others.
+    /// This call with other datatypes, which `f` gives for each argument; none of a type that is not made of
+    /// others.
     ///
     /// # Errors
     /// What `f` fails with.
-    pub fn try_map(&self, f: &mut dyn FnMut(&Rc<Datatype>) -> Result<Rc<Datatype>>) -> Result<Option<Constructor>> {
+    pub fn try_map(
+        &self,
+        f: &mut dyn FnMut(&Rc<Datatype>) -> Result<Rc<Datatype>>,
+    ) -> Result<Option<Constructor>> {
         use Constructor::*;
         let mut made = self.clone();
         match &mut made {
-            Named(_) | F90Real { .. } | F90Complex { .. } | F90Integer { .. } | ValueIndex { .. } => return Ok(None),
+            Named(_) | F90Real { .. } | F90Complex { .. } | F90Integer { .. } | ValueIndex { .. } => {
+                return Ok(None);
+            }
             Struct { types, .. } => {
                 for old in types.iter_mut() {
                     *old = f(&old.0)?.into();
@@ -319,7 +327,9 @@ impl Constructor {
         match self {
             Named(_) | Dup { .. } => {}
             Contiguous { count, large, .. } => out.counts(*large, &[*count]),
-            Vector { count, blocklength, stride, large, .. } => out.counts(*large, &[*count, *blocklength, *stride]),
+            Vector { count, blocklength, stride, large, .. } => {
+                out.counts(*large, &[*count, *blocklength, *stride])
+            }
             Hvector { count, blocklength, stride, large, .. } => {
                 out.counts(*large, &[*count, *blocklength]);
                 out.addresses(*large, &[*stride]);
@@ -329,7 +339,8 @@ impl Constructor {
                 out.counts(*large, blocklengths);
                 out.counts(*large, displacements);
             }
-            Hindexed { blocklengths, displacements, large, .. } | Struct { blocklengths, displacements, large, .. } => {
+            Hindexed { blocklengths, displacements, large, .. }
+            | Struct { blocklengths, displacements, large, .. } => {
                 out.counts(*large, &[blocklengths.len() as i64]);
                 out.counts(*large, blocklengths);
                 out.addresses(*large, displacements);
@@ -358,7 +369,9 @@ impl Constructor {
                 out.counts(false, &[i64::from(darray.order as i32)]);
             }
             Resized { lb, extent, large, .. } => out.addresses(*large, &[*lb, *extent]),
-            F90Real { precision, range } | F90Complex { precision, range } => out.contents.integers.extend([*precision, *range]),
+            F90Real { precision, range } | F90Complex { precision, range } => {
+                out.contents.integers.extend([*precision, *range])
+            }
             F90Integer { range } => out.contents.integers.push(*range),
             ValueIndex { value, index } => out.contents.datatypes.extend([value.clone(), index.clone()]),
         }
@@ -373,7 +386,8 @@ impl Constructor {
     }
 }
 
-/// What the function that makes such datatypes is called behind `MPI_Type_`, for messages; `None` of a predefined one.
+/// Returns what the function that makes such datatypes is called behind `MPI_Type_`, for messages; `None` of
+/// a predefined one.
 pub fn combiner_name(combiner: i32) -> Option<&'static str> {
     Some(match combiner {
         abi::MPI_COMBINER_DUP => "dup",
@@ -412,6 +426,7 @@ impl Fields {
         }
     }
     fn addresses(&mut self, large: bool, values: &[i64]) {
-        if large { &mut self.contents.large_counts } else { &mut self.contents.addresses }.extend_from_slice(values);
+        if large { &mut self.contents.large_counts } else { &mut self.contents.addresses }
+            .extend_from_slice(values);
     }
 }

@@ -6,7 +6,7 @@ use super::kind::Element;
 use std::ops::Range;
 
 impl Datatype {
-    /// How many instances `bytes` packed bytes are (`MPI_Get_count`); none for a fraction.
+    /// Returns how many instances `bytes` packed bytes are (`MPI_Get_count`); none for a fraction.
     pub fn count_of(&self, bytes: u64) -> Option<u64> {
         match (self.size, bytes) {
             (0, 0) => Some(0),
@@ -15,13 +15,15 @@ impl Datatype {
         }
     }
 
-    /// How many basic elements `bytes` packed bytes are (`MPI_Get_elements`); none where they
-    /// end within an element.
+    /// Returns how many basic elements `bytes` packed bytes are (`MPI_Get_elements`); none where they end
+    /// within an element.
     pub fn elements(&self, bytes: u64) -> Option<u64> {
         match (self.size, bytes) {
             (0, 0) => Some(0),
             (0, _) => None,
-            (size, bytes) => Some((bytes / size).saturating_mul(self.element_count) + self.elements_within(bytes % size)?),
+            (size, bytes) => {
+                Some((bytes / size).saturating_mul(self.element_count) + self.elements_within(bytes % size)?)
+            }
         }
     }
 
@@ -82,7 +84,7 @@ impl Datatype {
         Some(bytes)
     }
 
-    /// Which packed range holds the instances `range`.
+    /// Returns which packed range holds the instances `range`.
     pub fn packed_range(&self, range: Range<u64>) -> Range<u64> {
         range.start * self.size..range.end * self.size
     }

@@ -21,9 +21,9 @@ impl Datatype {
     /// # Errors
     /// `MPI_ERR_COUNT` beyond 64 bits.
     pub fn external_bytes(&self, count: u64) -> Result<u64> {
-        self.external_size()
-            .checked_mul(count)
-            .ok_or_else(|| Failure::new(ErrorClass::COUNT, format!("{count} instances exceed 2^64 bytes in external32")))
+        self.external_size().checked_mul(count).ok_or_else(|| {
+            Failure::new(ErrorClass::COUNT, format!("{count} instances exceed 2^64 bytes in external32"))
+        })
     }
 
     /// Converts the packed bytes of `count` instances to `external32`.
@@ -39,7 +39,9 @@ impl Datatype {
             let (head, tail) = rest.split_at((kind.size() * elements) as usize);
             rest = tail;
             if result.is_ok() {
-                result = head.chunks_exact(kind.size() as usize).try_for_each(|element| encode(kind, element, &mut out));
+                result = head
+                    .chunks_exact(kind.size() as usize)
+                    .try_for_each(|element| encode(kind, element, &mut out));
             }
         });
         result.map(|()| out)
@@ -52,7 +54,8 @@ impl Datatype {
         self.runs(count, &mut |kind, elements| {
             let (head, tail) = rest.split_at((kind.external_size() * elements) as usize);
             rest = tail;
-            head.chunks_exact(kind.external_size() as usize).for_each(|element| decode(kind, element, &mut out));
+            head.chunks_exact(kind.external_size() as usize)
+                .for_each(|element| decode(kind, element, &mut out));
         });
         out
     }
@@ -107,7 +110,9 @@ fn encode(kind: Kind, element: &[u8], out: &mut Vec<u8>) -> Result {
             let value = u32::from_ne_bytes(element.try_into().expect("4 bytes"));
             out.extend(u16::try_from(value).map_err(|_| too_wide("wchar_t", value))?.to_be_bytes());
         }
-        Kind::F80 | Kind::ComplexF80 => element.chunks_exact(16).for_each(|part| out.extend(wide(part).iter().rev())),
+        Kind::F80 | Kind::ComplexF80 => {
+            element.chunks_exact(16).for_each(|part| out.extend(wide(part).iter().rev()))
+        }
         _ => element.chunks_exact(part_size(kind)).for_each(|part| out.extend(part.iter().rev())),
     }
     Ok(())
@@ -120,9 +125,15 @@ fn decode(kind: Kind, element: &[u8], out: &mut Vec<u8>) {
         F80::from_f128(F128::from_ne_bytes(bytes)).to_ne_bytes()
     };
     match kind {
-        Kind::Long => out.extend(i64::from(i32::from_be_bytes(element.try_into().expect("4 bytes"))).to_ne_bytes()),
-        Kind::UnsignedLong => out.extend(u64::from(u32::from_be_bytes(element.try_into().expect("4 bytes"))).to_ne_bytes()),
-        Kind::WideChar => out.extend(u32::from(u16::from_be_bytes(element.try_into().expect("2 bytes"))).to_ne_bytes()),
+        Kind::Long => {
+            out.extend(i64::from(i32::from_be_bytes(element.try_into().expect("4 bytes"))).to_ne_bytes())
+        }
+        Kind::UnsignedLong => {
+            out.extend(u64::from(u32::from_be_bytes(element.try_into().expect("4 bytes"))).to_ne_bytes())
+        }
+        Kind::WideChar => {
+            out.extend(u32::from(u16::from_be_bytes(element.try_into().expect("2 bytes"))).to_ne_bytes())
+        }
         Kind::F80 | Kind::ComplexF80 => element.chunks_exact(16).for_each(|part| out.extend(narrow(part))),
         _ => element.chunks_exact(part_size(kind)).for_each(|part| out.extend(part.iter().rev())),
     }
@@ -130,7 +141,10 @@ fn decode(kind: Kind, element: &[u8], out: &mut Vec<u8>) {
 
 #[cold]
 fn too_wide(what: &str, value: impl std::fmt::Display) -> Box<Failure> {
-    Failure::new(ErrorClass::CONVERSION, format!("the {what} {value} does not fit its narrower form in external32"))
+    Failure::new(
+        ErrorClass::CONVERSION,
+        format!("the {what} {value} does not fit its narrower form in external32"),
+    )
 }
 
 #[cfg(test)]
@@ -183,7 +197,12 @@ mod tests {
             types: [old(SHORT), old(INT)].into(),
             large: false,
         };
-        let pairs = Datatype::new(Constructor::Contiguous { count: 2, old: Datatype::new(fields).unwrap().into(), large: false }).unwrap();
+        let pairs = Datatype::new(Constructor::Contiguous {
+            count: 2,
+            old: Datatype::new(fields).unwrap().into(),
+            large: false,
+        })
+        .unwrap();
         let packed: Vec<u8> = (1..=16).collect();
         let external = pairs.to_external(1, &packed).unwrap();
         assert_eq!(external, [2, 1, 4, 3, 8, 7, 6, 5, 10, 9, 12, 11, 16, 15, 14, 13]);

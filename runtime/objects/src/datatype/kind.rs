@@ -4,8 +4,8 @@
 ///
 /// The pairs of `MPI_MAXLOC` are no kinds of their own here: each is two entries of a type
 /// map. [`Element`] names what a reduction works on.
-// `long` and `unsigned long` are kinds of their own for one reason: `external32` narrows them, and nothing else
-// that has 64 bits.
+// `long` and `unsigned long` are kinds of their own for one reason: `external32` narrows them, and nothing
+// else that has 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -108,16 +108,17 @@ impl Kind {
         }
     }
 
-    /// Whether it is an integer, which an index can be.
+    /// Returns `true` if it is an integer, which an index can be.
     pub const fn is_integer(self) -> bool {
         use Kind::*;
         matches!(self, I8 | I16 | I32 | I64 | I128 | Long | U8 | U16 | U32 | U64 | UnsignedLong)
     }
 
-    /// Whether `MPI_Compare_and_swap` takes it (MPI 5.0 section 12.3.4): integers, logicals, bytes.
+    /// Returns `true` if `MPI_Compare_and_swap` takes it (MPI 5.0 section 12.3.4): integers, logicals, bytes.
     pub const fn is_comparable(self) -> bool {
         use Kind::*;
-        self.is_integer() || matches!(self, Byte | Char | Bool | Logical1 | Logical2 | Logical4 | Logical8 | Logical16)
+        self.is_integer()
+            || matches!(self, Byte | Char | Bool | Logical1 | Logical2 | Logical4 | Logical8 | Logical16)
     }
 
     /// Bytes in the `external32` representation (MPI 5.0 table 14.2).
@@ -139,7 +140,7 @@ impl Kind {
         }
     }
 
-    /// What it is, for messages.
+    /// Returns what it is, for messages.
     pub const fn noun(self) -> &'static str {
         use Kind::*;
         match self {

@@ -29,8 +29,8 @@ enum Shape {
     /// Blocks of `len` bytes at the offsets.
     Equal { len: u64, offsets: Rc<[i64]> },
     /// Blocks (offset, length), with the sum of lengths up to and including each.
-    // For positions within packed bytes: found by bisection, O(log blocks), where a message is packed piece by
-    // piece.
+    // For positions within packed bytes: found by bisection, O(log blocks), where a message is packed piece
+    // by piece.
     Blocks { blocks: Rc<[(i64, u64)]>, ends: Rc<[u64]> },
     /// `count` times the body, `stride` apart.
     Loop { count: u64, stride: i64, body: Rc<Layout> },
@@ -90,7 +90,9 @@ impl Layout {
             // Merged here, once, so that no packing has to look for it.
             Shape::Block if stride == self.size as i64 => Shape::Block,
             Shape::Block => Shape::Strided { len: self.size, stride, count },
-            Shape::Strided { len, stride: inner, count: inner_count } if stride == inner.wrapping_mul(inner_count as i64) => {
+            Shape::Strided { len, stride: inner, count: inner_count }
+                if stride == inner.wrapping_mul(inner_count as i64) =>
+            {
                 Shape::Strided { len, stride: inner, count: inner_count * count }
             }
             _ => Shape::Loop { count, stride, body: Rc::new(Layout { offset: 0, ..self.clone() }) },
@@ -99,8 +101,8 @@ impl Layout {
     }
 
     /// The parts one after the other.
-    // O(parts). Merging only neighbours keeps the order of the type map, which packed bytes must have (MPI 5.0
-    // section 5.2).
+    // O(parts). Merging only neighbours keeps the order of the type map, which packed bytes must have (MPI
+    // 5.0 section 5.2).
     pub(super) fn sequence(parts: Vec<Layout>) -> Layout {
         let mut merged: Vec<Layout> = Vec::with_capacity(parts.len());
         for part in parts {
@@ -239,30 +241,36 @@ impl Layout {
                     None => sink.strided(at, *len, *stride, until - index),
                 }
             }),
-            Shape::Equal { len, offsets } => Pieces::new(*len, range).each(&mut |index, part, until| match part {
-                Some(part) => {
-                    let at = origin.wrapping_add(offsets[index as usize]).wrapping_add(part.start as i64);
-                    sink.block(at, part.end - part.start);
-                }
-                None => sink.equal(origin, *len, &offsets[index as usize..until as usize]),
-            }),
-            Shape::Loop { stride, body, .. } => Pieces::new(body.size, range).each(&mut |index, part, until| {
-                let mut at = origin.wrapping_add(stride.wrapping_mul(index as i64));
-                match part {
-                    Some(part) => body.walk_range(at, part, sink),
-                    None => {
-                        for _ in index..until {
-                            body.walk(at, sink);
-                            at = at.wrapping_add(*stride);
+            Shape::Equal { len, offsets } => {
+                Pieces::new(*len, range).each(&mut |index, part, until| match part {
+                    Some(part) => {
+                        let at = origin.wrapping_add(offsets[index as usize]).wrapping_add(part.start as i64);
+                        sink.block(at, part.end - part.start);
+                    }
+                    None => sink.equal(origin, *len, &offsets[index as usize..until as usize]),
+                })
+            }
+            Shape::Loop { stride, body, .. } => {
+                Pieces::new(body.size, range).each(&mut |index, part, until| {
+                    let mut at = origin.wrapping_add(stride.wrapping_mul(index as i64));
+                    match part {
+                        Some(part) => body.walk_range(at, part, sink),
+                        None => {
+                            for _ in index..until {
+                                body.walk(at, sink);
+                                at = at.wrapping_add(*stride);
+                            }
                         }
                     }
-                }
-            }),
+                })
+            }
             Shape::Blocks { blocks, ends } => irregular(ends, range, |index, part| {
                 let at = origin.wrapping_add(blocks[index].0).wrapping_add(part.start as i64);
                 sink.block(at, part.end - part.start);
             }),
-            Shape::Sequence { parts, ends } => irregular(ends, range, |index, part| parts[index].walk_range(origin, part, sink)),
+            Shape::Sequence { parts, ends } => {
+                irregular(ends, range, |index, part| parts[index].walk_range(origin, part, sink))
+            }
         }
     }
 }

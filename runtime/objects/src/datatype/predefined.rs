@@ -110,9 +110,11 @@ pub fn name(handle: usize) -> Option<&'static str> {
     TABLE.iter().find(|row| row.0 == handle).map(|row| row.1)
 }
 
-/// The predefined handle of an MPI name, as [`name`] has it.
+/// Returns the predefined datatype of an MPI name, whichever of its names that is: `MPI_LONG_LONG` and
+/// `MPI_LONG_LONG_INT` are one.
 pub fn named(name: &str) -> Option<usize> {
-    TABLE.iter().find(|row| row.1 == name).map(|row| row.0)
+    let handle = abi::DATATYPE_NAMES.iter().find(|(known, _)| *known == name)?.1;
+    TABLE.iter().any(|row| row.0 == handle).then_some(handle)
 }
 
 /// Every predefined type with its handle.
@@ -140,20 +142,41 @@ fn build(handle: usize, shape: Shape) -> Datatype {
     match shape {
         One(kind) => {
             let bounds = Bounds::of_block(0, kind.size(), kind.align());
-            from_parts(handle, bounds, Layout::block(0, kind.size()), 1, Element::One(kind), Signature::of(kind))
+            from_parts(
+                handle,
+                bounds,
+                Layout::block(0, kind.size()),
+                1,
+                Element::One(kind),
+                Signature::of(kind),
+            )
         }
         Pair(value, index) => {
             let at = value.size().next_multiple_of(index.align());
             let align = value.align().max(index.align());
-            let bounds = Bounds::of_block(0, value.size(), align).union(Bounds::of_block(at as i128, index.size(), align));
-            let layout = Layout::sequence(vec![Layout::block(0, value.size()), Layout::block(at as i64, index.size())]);
+            let bounds = Bounds::of_block(0, value.size(), align).union(Bounds::of_block(
+                at as i128,
+                index.size(),
+                align,
+            ));
+            let layout = Layout::sequence(vec![
+                Layout::block(0, value.size()),
+                Layout::block(at as i64, index.size()),
+            ]);
             let signature = Signature::of(value).then(Signature::of(index));
             from_parts(handle, bounds, layout, 2, Element::Pair(value, index), signature)
         }
     }
 }
 
-fn from_parts(handle: usize, bounds: Bounds, layout: Layout, element_count: u64, element: Element, signature: Signature) -> Datatype {
+fn from_parts(
+    handle: usize,
+    bounds: Bounds,
+    layout: Layout,
+    element_count: u64,
+    element: Element,
+    signature: Signature,
+) -> Datatype {
     let (lb, ub) = bounds.bounds().expect("predefined types are small");
     let (true_lb, true_ub) = bounds.true_bounds().expect("predefined types are small");
     let size = layout.size;

@@ -12,7 +12,8 @@ use std::rc::Rc;
 pub struct Types {
     table: Shared<Datatype>,
     /// Who made a type and has not committed it: normally empty between two calls.
-    // The exception is kept, not the rule: a bit for each rank and type that is committed would grow with both.
+    // The exception is kept, not the rule: a bit for each rank and type that is committed would grow with
+    // both.
     uncommitted: FxHashMap<usize, RankSet>,
     names: Names,
     /// By handle: bytes of a predefined type whose elements lie side by side; 0 of any other.
@@ -32,7 +33,8 @@ const NOBODY: u32 = u32::MAX;
 impl Types {
     /// The predefined types.
     pub fn new() -> Types {
-        let mut table = Shared::new(Naming { noun: "datatype", class: ErrorClass::TYPE, null: DATATYPE_NULL });
+        let mut table =
+            Shared::new(Naming { noun: "datatype", class: ErrorClass::TYPE, null: DATATYPE_NULL });
         let mut plain = vec![0; FIRST_DYNAMIC].into_boxed_slice();
         for (handle, datatype) in predefined::all() {
             if datatype.contiguous {
@@ -43,7 +45,8 @@ impl Types {
         Types { table, uncommitted: FxHashMap::default(), names: Names::default(), plain }
     }
 
-    /// Bytes of an element of `handle`, if that is predefined and elements lie side by side: what most messages are made of.
+    /// Bytes of an element of `handle`, if that is predefined and elements lie side by side: what most
+    /// messages are made of.
     #[inline(always)]
     pub fn plain_size(&self, handle: usize) -> Option<u64> {
         self.plain.get(handle).filter(|&&size| size != 0).map(|&size| u64::from(size))
@@ -56,11 +59,19 @@ impl Types {
     /// What [`Datatype::new`] fails with.
     pub fn create(&mut self, rank: u32, constructor: Constructor) -> Result<usize> {
         let hash = constructor.structure_hash();
-        let fixed = matches!(constructor, Constructor::F90Real { .. } | Constructor::F90Complex { .. } | Constructor::F90Integer { .. });
+        let fixed = matches!(
+            constructor,
+            Constructor::F90Real { .. } | Constructor::F90Complex { .. } | Constructor::F90Integer { .. }
+        );
         if fixed {
             return self.permanent(constructor);
         }
-        let handle = self.table.intern(rank, hash, |have| have.constructor == constructor, || Datatype::new(constructor.clone()))?;
+        let handle = self.table.intern(
+            rank,
+            hash,
+            |have| have.constructor == constructor,
+            || Datatype::new(constructor.clone()),
+        )?;
         self.uncommitted.entry(handle).or_default().insert(rank);
         Ok(handle)
     }
@@ -112,7 +123,10 @@ impl Types {
         if !self.uncommitted.is_empty() && !self.is_committed(rank, handle) {
             return Err(Failure::new(
                 ErrorClass::TYPE,
-                format!("datatype {} is not committed; call MPI_Type_commit before communicating with it", self.describe(rank, handle)),
+                format!(
+                    "datatype {} is not committed; call MPI_Type_commit before communicating with it",
+                    self.describe(rank, handle)
+                ),
             ));
         }
         Ok(datatype)
@@ -130,7 +144,7 @@ impl Types {
         Ok(())
     }
 
-    /// Whether `rank` has committed the type; predefined types are.
+    /// Returns `true` if `rank` has committed the type; predefined types are.
     pub fn is_committed(&self, rank: u32, handle: usize) -> bool {
         handle < FIRST_DYNAMIC || !self.uncommitted.get(&handle).is_some_and(|waiting| waiting.contains(rank))
     }
@@ -148,7 +162,8 @@ impl Types {
             ));
         }
         let committed = self.is_committed(rank, handle);
-        // The set lists who has not committed: a rank without the type must not stay in it for the next type with this handle.
+        // The set lists who has not committed: a rank without the type must not stay in it for the next type
+        // with this handle.
         let _ = self.commit(rank, handle);
         self.table.release(rank, handle)?;
         if !self.table.holds(rank, handle) {
@@ -177,7 +192,11 @@ impl Types {
         if handle != DATATYPE_NULL {
             self.table.held(rank, handle)?;
         }
-        Ok(self.names.get(rank, handle).or_else(|| predefined::name(handle).map(str::as_bytes)).unwrap_or_default())
+        Ok(self
+            .names
+            .get(rank, handle)
+            .or_else(|| predefined::name(handle).map(str::as_bytes))
+            .unwrap_or_default())
     }
 
     /// A handle as messages show it: by name where it has one.
@@ -198,7 +217,10 @@ impl Types {
         if datatype.is_predefined() {
             return Err(Failure::new(
                 ErrorClass::TYPE,
-                format!("{} is predefined and has no contents; ask MPI_Type_get_envelope first", self.describe(rank, handle)),
+                format!(
+                    "{} is predefined and has no contents; ask MPI_Type_get_envelope first",
+                    self.describe(rank, handle)
+                ),
             ));
         }
         let contents = datatype.constructor.contents();
@@ -222,10 +244,15 @@ impl Types {
         {
             return Ok(handle);
         }
-        self.table.intern(rank, hash, |have| have.constructor == datatype.constructor, || Ok(datatype.clone()))
+        self.table.intern(
+            rank,
+            hash,
+            |have| have.constructor == datatype.constructor,
+            || Ok(datatype.clone()),
+        )
     }
 
-    /// How many derived types are live, for leak reports and tests.
+    /// Returns how many derived types are live, for leak reports and tests.
     pub fn live(&self) -> usize {
         self.table.live()
     }

@@ -7,8 +7,8 @@
 
 use super::kind::{Element, Kind};
 
-// A Mersenne prime: reducing modulo it is a shift and an addition, and two different signatures collide once in
-// 2^61 or so per element.
+// A Mersenne prime: reducing modulo it is a shift and an addition, and two different signatures collide once
+// in 2^61 or so per element.
 const PRIME: u64 = (1 << 61) - 1;
 const BASE: u64 = 0x1a2b_3c4d_5e6f_7081 % PRIME;
 
@@ -29,7 +29,7 @@ pub struct Signature {
     hash: u64,
     /// The base to the power of the length.
     power: u64,
-    /// Whether raw bytes occur: those match anything of their length.
+    /// `true` if raw bytes occur: those match anything of their length.
     // `MPI_BYTE` and `MPI_PACKED` match anything (MPI 5.0 section 3.3.1), which a hash cannot say.
     raw: bool,
 }
@@ -43,19 +43,23 @@ impl Signature {
         Signature { hash: kind.representation() as u64 + 1, power: BASE, raw: kind == Kind::Byte }
     }
 
-    /// What it is made of, for another process: hash, power, whether raw bytes occur.
+    /// Returns what it is made of, for another process: hash, power, whether raw bytes occur.
     pub fn parts(self) -> (u64, u64, bool) {
         (self.hash, self.power, self.raw)
     }
 
-    /// What [`parts`](Self::parts) gave.
+    /// Returns what [`parts`](Self::parts) gave.
     pub fn from_parts(hash: u64, power: u64, raw: bool) -> Signature {
         Signature { hash, power, raw }
     }
 
     /// This signature, and then the other.
     pub fn then(self, next: Signature) -> Signature {
-        Signature { hash: add(mul(self.hash, next.power), next.hash), power: mul(self.power, next.power), raw: self.raw || next.raw }
+        Signature {
+            hash: add(mul(self.hash, next.power), next.hash),
+            power: mul(self.power, next.power),
+            raw: self.raw || next.raw,
+        }
     }
 
     /// This signature `count` times.
@@ -71,7 +75,7 @@ impl Signature {
         result
     }
 
-    /// Whether data sent as `self` may be received as `other` of the same number of bytes.
+    /// Returns `true` if data sent as `self` may be received as `other` of the same number of bytes.
     pub fn matches(self, other: Signature) -> bool {
         self.raw || other.raw || (self.hash == other.hash && self.power == other.power)
     }
@@ -86,9 +90,9 @@ impl super::Datatype {
         })
     }
 
-    /// Whether `count` instances sent may be received by `theirs`, `their_count` instances of
-    /// room (MPI 5.0 section 3.3.1); where the receiver has room left over, only whole
-    /// instances can be compared, and anything else passes.
+    /// Returns `true` if `count` instances sent may be received by `theirs`, `their_count` instances of room
+    /// (MPI 5.0 section 3.3.1); where the receiver has room left over, only whole instances can be compared,
+    /// and anything else passes.
     pub fn signature_matches(&self, count: u64, theirs: &super::Datatype, their_count: u64) -> bool {
         if self.size == 0 || theirs.size == 0 || count == 0 {
             return true;

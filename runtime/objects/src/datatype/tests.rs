@@ -21,7 +21,8 @@ fn build(spec: &Spec, types: &Types) -> (Rc<Datatype>, Map) {
 /// A buffer that covers `count` instances, and where an instance's address lies in it.
 fn buffer(map: &Map, count: u64, fill: impl Fn(usize) -> u8) -> (Vec<u8>, i64) {
     let offsets: Vec<_> = map.bytes(count).collect();
-    let (low, high) = (offsets.iter().min().copied().unwrap_or(0), offsets.iter().max().copied().unwrap_or(0));
+    let (low, high) =
+        (offsets.iter().min().copied().unwrap_or(0), offsets.iter().max().copied().unwrap_or(0));
     ((0..(high - low + 1) as usize).map(fill).collect(), -low)
 }
 
@@ -150,11 +151,25 @@ proptest! {
 fn a_matrix_column_is_one_strided_loop_and_rows_merge() {
     let types = Types::new();
     let int: Old = types.get(INT).unwrap().into();
-    let column = Datatype::new(Constructor::Vector { count: 100, blocklength: 1, stride: 100, old: int.clone(), large: false }).unwrap();
+    let column = Datatype::new(Constructor::Vector {
+        count: 100,
+        blocklength: 1,
+        stride: 100,
+        old: int.clone(),
+        large: false,
+    })
+    .unwrap();
     let mut blocks = Listed::default();
     column.walk(1, &mut blocks);
     assert_eq!((blocks.0.len(), column.size, column.extent()), (100, 400, 4 * (99 * 100 + 1)));
-    let rows = Datatype::new(Constructor::Vector { count: 100, blocklength: 100, stride: 100, old: int, large: false }).unwrap();
+    let rows = Datatype::new(Constructor::Vector {
+        count: 100,
+        blocklength: 100,
+        stride: 100,
+        old: int,
+        large: false,
+    })
+    .unwrap();
     assert!(rows.contiguous);
 }
 
@@ -174,9 +189,14 @@ fn pair_types_have_the_layout_of_the_c_struct() {
 fn a_resized_part_decides_the_bounds_of_a_struct() {
     let types = Types::new();
     let int: Old = types.get(INT).unwrap().into();
-    let wide = Datatype::new(Constructor::Resized { lb: -4, extent: 24, old: int.clone(), large: false }).unwrap();
-    let both =
-        Constructor::Struct { blocklengths: [1, 1].into(), displacements: [0, 100].into(), types: [wide.into(), int].into(), large: false };
+    let wide =
+        Datatype::new(Constructor::Resized { lb: -4, extent: 24, old: int.clone(), large: false }).unwrap();
+    let both = Constructor::Struct {
+        blocklengths: [1, 1].into(),
+        displacements: [0, 100].into(),
+        types: [wide.into(), int].into(),
+        large: false,
+    };
     let both = Datatype::new(both).unwrap();
     assert_eq!((both.lb, both.ub, both.true_lb, both.true_ub), (-4, 20, 0, 104));
 }
@@ -187,7 +207,13 @@ fn sizes_beyond_64_bits_are_refused() {
     let double: Old = types.get(DOUBLE).unwrap().into();
     let huge = Constructor::Contiguous { count: 1 << 61, old: double.clone(), large: true };
     assert!(Datatype::new(huge).unwrap_err().text.contains("overflows"));
-    let far = Constructor::Vector { count: 3, blocklength: 1, stride: i64::MAX / 4, old: double.clone(), large: true };
+    let far = Constructor::Vector {
+        count: 3,
+        blocklength: 1,
+        stride: i64::MAX / 4,
+        old: double.clone(),
+        large: true,
+    };
     assert!(Datatype::new(far).is_err());
     let near = Constructor::Contiguous { count: 1 << 59, old: double, large: true };
     assert_eq!(Datatype::new(near).unwrap().extent(), 1 << 62);
@@ -198,10 +224,24 @@ fn wrong_arguments_are_named() {
     let types = Types::new();
     let old: Old = types.get(CHAR).unwrap().into();
     let text = |constructor| Datatype::new(constructor).unwrap_err().text;
-    assert!(text(Constructor::Contiguous { count: -1, old: old.clone(), large: false }).contains("count is -1"));
-    let lengths = Constructor::Indexed { blocklengths: [1, -2].into(), displacements: [0, 0].into(), old: old.clone(), large: false };
+    assert!(
+        text(Constructor::Contiguous { count: -1, old: old.clone(), large: false }).contains("count is -1")
+    );
+    let lengths = Constructor::Indexed {
+        blocklengths: [1, -2].into(),
+        displacements: [0, 0].into(),
+        old: old.clone(),
+        large: false,
+    };
     assert!(text(lengths).contains("array_of_blocklengths[1] is -2"));
-    let outside = Constructor::Subarray { sizes: [4].into(), subsizes: [3].into(), starts: [2].into(), order: Order::C, old, large: false };
+    let outside = Constructor::Subarray {
+        sizes: [4].into(),
+        subsizes: [3].into(),
+        starts: [2].into(),
+        order: Order::C,
+        old,
+        large: false,
+    };
     assert!(text(outside).contains("array_of_starts[0] is 2"));
 }
 
@@ -210,9 +250,10 @@ fn darrays_of_all_processes_tile_the_array() {
     let types = Types::new();
     let old: Old = types.get(INT).unwrap().into();
     for order in [Order::C, Order::Fortran] {
-        for (distribs, dargs) in
-            [([Distribution::Cyclic, Distribution::Block], [2, 19]), ([Distribution::Block, Distribution::Cyclic], [5, 19])]
-        {
+        for (distribs, dargs) in [
+            ([Distribution::Cyclic, Distribution::Block], [2, 19]),
+            ([Distribution::Block, Distribution::Cyclic], [5, 19]),
+        ] {
             let mut owners = vec![0; 9 * 7];
             for rank in 0..6 {
                 let darray = constructor::Darray {
@@ -231,7 +272,9 @@ fn darrays_of_all_processes_tile_the_array() {
                 let mut blocks = Listed::default();
                 part.walk(1, &mut blocks);
                 for (at, len) in blocks.0 {
-                    owners[at as usize / 4..(at as u64 + len) as usize / 4].iter_mut().for_each(|owner| *owner += 1);
+                    owners[at as usize / 4..(at as u64 + len) as usize / 4]
+                        .iter_mut()
+                        .for_each(|owner| *owner += 1);
                 }
             }
             assert!(owners.iter().all(|&owner| owner == 1), "{owners:?}");

@@ -31,7 +31,8 @@ impl Constructor {
             Contiguous { count: n, .. } => count("count", *n),
             Vector { count: n, blocklength, .. } | Hvector { count: n, blocklength, .. } => {
                 count("count", *n)?;
-                lengths("blocklength", &[*blocklength]).map_err(|_| arg(format!("blocklength is {blocklength}; it must not be negative")))
+                lengths("blocklength", &[*blocklength])
+                    .map_err(|_| arg(format!("blocklength is {blocklength}; it must not be negative")))
             }
             Indexed { blocklengths, displacements, .. }
             | Hindexed { blocklengths, displacements, .. }
@@ -47,7 +48,13 @@ impl Constructor {
             }
             Subarray { sizes, subsizes, starts, .. } => validate_subarray(sizes, subsizes, starts),
             Darray(darray) => validate_darray(darray),
-            Named(_) | Dup { .. } | Resized { .. } | F90Real { .. } | F90Complex { .. } | F90Integer { .. } | ValueIndex { .. } => Ok(()),
+            Named(_)
+            | Dup { .. }
+            | Resized { .. }
+            | F90Real { .. }
+            | F90Complex { .. }
+            | F90Integer { .. }
+            | ValueIndex { .. } => Ok(()),
         }
     }
 }

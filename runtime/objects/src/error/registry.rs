@@ -40,7 +40,10 @@ impl ErrorCodes {
         if self.class_of(rank, class) != Ok(class) {
             return Err(Failure::new(
                 ErrorClass::ARG,
-                format!("{} is not an error class; pass a predefined class or one from MPI_Add_error_class", class.0),
+                format!(
+                    "{} is not an error class; pass a predefined class or one from MPI_Add_error_class",
+                    class.0
+                ),
             ));
         }
         let code = self.next(rank)?;
@@ -56,10 +59,15 @@ impl ErrorCodes {
         if text.len() >= MAX_ERROR_STRING {
             return Err(Failure::new(
                 ErrorClass::ARG,
-                format!("the error string has {} bytes; MPI_MAX_ERROR_STRING allows {}", text.len(), MAX_ERROR_STRING - 1),
+                format!(
+                    "the error string has {} bytes; MPI_MAX_ERROR_STRING allows {}",
+                    text.len(),
+                    MAX_ERROR_STRING - 1
+                ),
             ));
         }
-        self.added_mut(rank, code, "has no string that can be set")?.text = (!text.is_empty()).then(|| text.into());
+        self.added_mut(rank, code, "has no string that can be set")?.text =
+            (!text.is_empty()).then(|| text.into());
         Ok(())
     }
 
@@ -81,7 +89,10 @@ impl ErrorCodes {
         if added.text.is_some() {
             return Err(Failure::new(
                 ErrorClass::ARG,
-                format!("error code {} still has a string; remove it first with MPI_Remove_error_string", code.0),
+                format!(
+                    "error code {} still has a string; remove it first with MPI_Remove_error_string",
+                    code.0
+                ),
             ));
         }
         added.live = false;
@@ -111,7 +122,10 @@ impl ErrorCodes {
         if added.text.is_some() {
             return Err(Failure::new(
                 ErrorClass::ARG,
-                format!("error class {} still has a string; remove it first with MPI_Remove_error_string", class.0),
+                format!(
+                    "error class {} still has a string; remove it first with MPI_Remove_error_string",
+                    class.0
+                ),
             ));
         }
         added.live = false;
@@ -120,8 +134,8 @@ impl ErrorCodes {
     }
 
     /// Gives removed numbers at the end back.
-    // Only from the end: a number in the middle may not be handed out again while later ones are in use, as the
-    // last used code only shrinks when the last is removed.
+    // Only from the end: a number in the middle may not be handed out again while later ones are in use, as
+    // the last used code only shrinks when the last is removed.
     fn trim(&mut self, rank: u32) {
         if let Some(added) = self.ranks.get_mut(&rank) {
             while added.last().is_some_and(|last| !last.live) {
@@ -136,7 +150,10 @@ impl ErrorCodes {
             return Ok(code);
         }
         self.added(rank, code).map(|added| added.class).ok_or_else(|| {
-            Failure::new(ErrorClass::ARG, format!("{} is not an error code: neither predefined nor added by this rank", code.0))
+            Failure::new(
+                ErrorClass::ARG,
+                format!("{} is not an error code: neither predefined nor added by this rank", code.0),
+            )
         })
     }
 
@@ -155,10 +172,9 @@ impl ErrorCodes {
     }
 
     fn next(&self, rank: u32) -> Result<ErrorClass> {
-        self.last_used(rank)
-            .checked_add(1)
-            .map(ErrorClass)
-            .ok_or_else(|| Failure::new(ErrorClass::OTHER, "this rank has added every error code that an int can hold"))
+        self.last_used(rank).checked_add(1).map(ErrorClass).ok_or_else(|| {
+            Failure::new(ErrorClass::OTHER, "this rank has added every error code that an int can hold")
+        })
     }
 
     fn added(&self, rank: u32, code: ErrorClass) -> Option<&Added> {
@@ -172,7 +188,10 @@ impl ErrorCodes {
             .and_then(|index| self.ranks.get_mut(&rank)?.get_mut(index))
             .filter(|added| added.live)
             .ok_or_else(|| {
-                Failure::new(ErrorClass::ARG, format!("{} {wrong}; only classes and codes that this rank added can change", code.0))
+                Failure::new(
+                    ErrorClass::ARG,
+                    format!("{} {wrong}; only classes and codes that this rank added can change", code.0),
+                )
             })
     }
 }

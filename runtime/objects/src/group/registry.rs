@@ -36,8 +36,8 @@ impl Groups {
     ///
     /// # Errors
     /// A full table.
-    // Empty groups are one handle: `MPI_GROUP_EMPTY` must compare as identical, and may be freed any number of
-    // times.
+    // Empty groups are one handle: `MPI_GROUP_EMPTY` must compare as identical, and may be freed any number
+    // of times.
     pub fn create(&mut self, rank: u32, group: Rc<Group>) -> Result<usize> {
         if group.size() == 0 {
             return Ok(GROUP_EMPTY);
@@ -62,7 +62,7 @@ impl Groups {
         self.table.release(rank, handle).map(|_| ())
     }
 
-    /// How many groups are live.
+    /// Returns how many groups are live.
     pub fn live(&self) -> usize {
         self.table.live()
     }

@@ -53,11 +53,17 @@ impl Group {
         // To leave the first or last few out of a regular group stays regular: no table is made for "all but
         // the root".
         if let (Some((base, step)), Some(rest)) = (self.as_range(), rest_as_range(&out, self.size())) {
-            return Ok(Group::range((i64::from(base) + step * i64::from(rest.start)) as u32, step, rest.end - rest.start));
+            return Ok(Group::range(
+                (i64::from(base) + step * i64::from(rest.start)) as u32,
+                step,
+                rest.end - rest.start,
+            ));
         }
         let mut kept = Vec::with_capacity(self.size() as usize - out.len());
         let mut next = out.into_iter().peekable();
-        kept.extend((0..self.size()).filter(|rank| next.next_if_eq(rank).is_none()).map(|rank| self.world_rank(rank)));
+        kept.extend(
+            (0..self.size()).filter(|rank| next.next_if_eq(rank).is_none()).map(|rank| self.world_rank(rank)),
+        );
         Ok(Group::from_ranks(kept))
     }
 
@@ -72,7 +78,10 @@ impl Group {
         {
             let count = steps(0, first, last, stride)?;
             if count > 0 {
-                let (first, end) = (self.check(first)?, self.check((i64::from(first) + i64::from(stride) * (count - 1)) as i32)?);
+                let (first, end) = (
+                    self.check(first)?,
+                    self.check((i64::from(first) + i64::from(stride) * (count - 1)) as i32)?,
+                );
                 debug_assert!(end < self.size());
                 let world = i64::from(base) + step * i64::from(first);
                 return Ok(Group::range(world as u32, step * i64::from(stride), count as u32));
@@ -111,7 +120,10 @@ impl Group {
         for &rank in ranks {
             let index = self.check(rank)?;
             if !seen.insert(index) {
-                return Err(Failure::new(ErrorClass::RANK, format!("rank {rank} is named twice; every rank may occur once")));
+                return Err(Failure::new(
+                    ErrorClass::RANK,
+                    format!("rank {rank} is named twice; every rank may occur once"),
+                ));
             }
             chosen.push(index);
         }
@@ -119,18 +131,24 @@ impl Group {
     }
 }
 
-/// What is left of `0..size` without `out` (ascending), where it is one range: some of the first
-/// and some of the last are out.
+/// Returns what is left of `0..size` without `out` (ascending), where it is one range: some of the first and
+/// some of the last are out.
 fn rest_as_range(out: &[u32], size: u32) -> Option<Range<u32>> {
     let front = (0..).zip(out).take_while(|(index, rank)| index == *rank).count() as u32;
-    let back = (0..).zip(out[front as usize..].iter().rev()).take_while(|(index, rank)| size - 1 - index == **rank).count() as u32;
+    let back = (0..)
+        .zip(out[front as usize..].iter().rev())
+        .take_while(|(index, rank)| size - 1 - index == **rank)
+        .count() as u32;
     (front + back == out.len() as u32).then(|| front..size - back)
 }
 
-/// How many ranks a range names; none where it runs the wrong way.
+/// Returns how many ranks a range names; none where it runs the wrong way.
 fn steps(index: usize, first: i32, last: i32, stride: i32) -> Result<i64> {
     if stride == 0 {
-        return Err(Failure::new(ErrorClass::ARG, format!("range {index} has stride 0; pass a stride that leads from {first} to {last}")));
+        return Err(Failure::new(
+            ErrorClass::ARG,
+            format!("range {index} has stride 0; pass a stride that leads from {first} to {last}"),
+        ));
     }
     let distance = i64::from(last) - i64::from(first);
     Ok(if distance != 0 && (distance > 0) != (stride > 0) { 0 } else { distance / i64::from(stride) + 1 })

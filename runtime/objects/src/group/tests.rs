@@ -6,7 +6,8 @@ use proptest::prelude::*;
 /// Lists of distinct world ranks: regular, nearly regular and wild ones.
 fn ranks() -> impl Strategy<Value = Vec<u32>> {
     prop_oneof![
-        (0u32..20, 1u32..5, 0u32..12).prop_map(|(first, stride, count)| (0..count).map(|i| first + i * stride).collect()),
+        (0u32..20, 1u32..5, 0u32..12)
+            .prop_map(|(first, stride, count)| (0..count).map(|i| first + i * stride).collect()),
         (0u32..12).prop_map(|count| (0..count).rev().collect()),
         prop::collection::hash_set(0u32..40, 0..15).prop_map(|set| set.into_iter().collect()),
         prop::collection::hash_set(0u32..1_000_000, 0..6).prop_map(|set| set.into_iter().collect()),
@@ -83,7 +84,10 @@ fn all_but_one_of_a_million_is_a_range_still() {
     assert_eq!(world.excl(&[0]).unwrap().as_range(), Some((1, 1)));
     assert_eq!(world.excl(&[999_999, 0, 999_998]).unwrap().size(), 999_997);
     let without = world.excl(&[5]).unwrap();
-    assert_eq!((without.rank_of(4), without.rank_of(5), without.rank_of(6), without.as_range()), (Some(4), None, Some(5), None));
+    assert_eq!(
+        (without.rank_of(4), without.rank_of(5), without.rank_of(6), without.as_range()),
+        (Some(4), None, Some(5), None)
+    );
     assert_eq!(Group::range(7, 3, 4).excl(&[3, 0, 1, 2]).unwrap().size(), 0);
 }
 
@@ -100,7 +104,8 @@ fn wrong_ranks_are_named() {
 #[test]
 fn a_million_ranks_split_in_rows_share_what_they_can() {
     let table: Rc<[u32]> = (0..1_000_000).map(|rank| (rank % 1000) * 1000 + rank / 1000).collect();
-    let columns: Vec<_> = (0..1000).map(|column| Group::from_table(table.clone(), column * 1000, 1000)).collect();
+    let columns: Vec<_> =
+        (0..1000).map(|column| Group::from_table(table.clone(), column * 1000, 1000)).collect();
     assert_eq!(columns[3].as_range(), Some((3, 1000)));
     assert_eq!(columns[999].rank_of(999_999), Some(999));
     assert_eq!(Rc::strong_count(&table), 1);

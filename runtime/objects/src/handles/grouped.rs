@@ -1,5 +1,6 @@
-//! Objects of a group of ranks that have a communicator of their own, windows and files: one shared object a process, whatever the number of its members.
-//! Who has given the communicator back has given back the object.
+//! Objects of a group of ranks that have a communicator of their own, windows and files: one shared object a
+//! process, whatever the number of its members. Who has given the communicator back has given back the
+//! object.
 
 use crate::comm::{Comm, Comms};
 use crate::error::{ErrorClass, Failure, Result};
@@ -12,7 +13,8 @@ use rustc_hash::FxHashMap;
 pub trait OfGroup {
     /// The handle of its communicator.
     fn comm(&self) -> usize;
-    /// The one rank (world number) whose it is, if it was made on a communicator that every rank has for itself.
+    /// The one rank (world number) whose it is, if it was made on a communicator that every rank has for
+    /// itself.
     fn owner(&self) -> Option<u32>;
     /// The class of an invalid handle, the null handle and its name, the noun in messages.
     const NAMING: (ErrorClass, usize, &'static str, &'static str);
@@ -64,7 +66,8 @@ impl<T: OfGroup> Grouped<T> {
         self.slab.get(index).map(|object| (index, object))
     }
 
-    // Having its communicator is having the object: who freed it has neither, and no second set of holders is kept.
+    // Having its communicator is having the object: who freed it has neither, and no second set of holders is
+    // kept.
     fn is_of(comms: &Comms, object: &T) -> bool {
         let Ok(comm) = comms.get(object.comm()) else { return false };
         match object.owner() {
@@ -98,7 +101,7 @@ impl<T: OfGroup> Grouped<T> {
         &self.slab[index]
     }
 
-    /// Whether there is none.
+    /// Returns `true` if there is none.
     pub fn is_empty(&self) -> bool {
         self.by_context.is_empty()
     }

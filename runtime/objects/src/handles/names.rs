@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-/// Names that ranks gave to objects (`MPI_Type_set_name` and its like), in whatever encoding; nothing for the unnamed.
+/// Names that ranks gave to objects (`MPI_Type_set_name` and its like), in whatever encoding; nothing for the
+/// unnamed.
 #[derive(Default)]
 pub struct Names {
     // By object and rank: ranks that share an object name it apart, and no object has room for a name that it

@@ -32,7 +32,10 @@ impl<T> Owned<T> {
             Some(slot) => slot as usize,
             None if self.slots.len() + FIRST_DYNAMIC > SLOT_MASK => {
                 let noun = self.naming.noun;
-                return Err(Failure::new(ErrorClass::NO_MEM, format!("too many {noun} objects are in use; free those no longer needed")));
+                return Err(Failure::new(
+                    ErrorClass::NO_MEM,
+                    format!("too many {noun} objects are in use; free those no longer needed"),
+                ));
             }
             None => {
                 self.slots.push(OwnedSlot { generation: 0, object: None });
@@ -43,8 +46,8 @@ impl<T> Owned<T> {
         Ok((slot + FIRST_DYNAMIC) | (self.slots[slot].generation as usize) << SLOT_BITS)
     }
 
-    // O(1). The owner is compared too: a handle that another rank passed on by message is none here, as between
-    // real processes.
+    // O(1). The owner is compared too: a handle that another rank passed on by message is none here, as
+    // between real processes.
     fn slot(&self, rank: u32, handle: usize) -> Option<usize> {
         let slot = (handle & SLOT_MASK).checked_sub(FIRST_DYNAMIC)?;
         let found = self.slots.get(slot)?;
@@ -75,7 +78,7 @@ impl<T> Owned<T> {
         Ok(self.slots[slot].object.take().expect("found").1)
     }
 
-    /// How many objects are live.
+    /// Returns how many objects are live.
     pub fn live(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -5,22 +5,22 @@ use rustc_hash::FxHashMap;
 /// A set of ranks: one word per 64 neighbouring members.
 #[derive(Default, Debug)]
 pub struct RankSet {
-    // By word: a set of all ranks costs about two bits a rank, one of a few ranks a few words, and neither has
-    // to be chosen ahead.
+    // By word: a set of all ranks costs about two bits a rank, one of a few ranks a few words, and neither
+    // has to be chosen ahead.
     words: FxHashMap<u32, u64>,
     len: u32,
 }
 
 impl RankSet {
-    /// Whether nobody is in.
+    /// Returns `true` if nobody is in.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-    /// How many ranks are in.
+    /// Returns how many ranks are in.
     pub fn len(&self) -> u32 {
         self.len
     }
-    /// Whether `rank` is in; O(1).
+    /// Returns `true` if `rank` is in; O(1).
     #[inline]
     pub fn contains(&self, rank: u32) -> bool {
         self.len != 0 && self.words.get(&(rank >> 6)).is_some_and(|word| word & (1 << (rank & 63)) != 0)

@@ -52,7 +52,8 @@ const CROWD: usize = 16;
 impl<T> Shared<T> {
     /// An empty table.
     pub fn new(naming: Naming) -> Self {
-        let hot = (0..FIRST_DYNAMIC).map(|handle| Hot { object: None, handle: handle as u32, partly_freed: false });
+        let hot =
+            (0..FIRST_DYNAMIC).map(|handle| Hot { object: None, handle: handle as u32, partly_freed: false });
         Shared {
             naming,
             hot: hot.collect(),
@@ -92,8 +93,16 @@ impl<T> Shared<T> {
     #[inline]
     pub fn held(&self, rank: u32, handle: usize) -> Result<&Rc<T>> {
         match self.hot.get(handle & SLOT_MASK) {
-            Some(Hot { object: Some(object), handle: own, partly_freed: false }) if *own as usize == handle => Ok(object),
-            Some(Hot { object: Some(object), handle: own, .. }) if *own as usize == handle && self.holds(rank, handle) => Ok(object),
+            Some(Hot { object: Some(object), handle: own, partly_freed: false })
+                if *own as usize == handle =>
+            {
+                Ok(object)
+            }
+            Some(Hot { object: Some(object), handle: own, .. })
+                if *own as usize == handle && self.holds(rank, handle) =>
+            {
+                Ok(object)
+            }
             _ => Err(invalid(self.naming, handle)),
         }
     }
@@ -102,11 +111,19 @@ impl<T> Shared<T> {
     ///
     /// # Errors
     /// What `make` fails with, and `MPI_ERR_NO_MEM` for a full table.
-    // A rank that makes n alike objects would pass the same n slots each time, O(n^2) in all: beyond `CROWD` it goes on where it ended.
-    pub fn intern(&mut self, rank: u32, hash: u64, same: impl Fn(&T) -> bool, make: impl FnOnce() -> Result<Rc<T>>) -> Result<usize> {
+    // A rank that makes n alike objects would pass the same n slots each time, O(n^2) in all: beyond `CROWD`
+    // it goes on where it ended.
+    pub fn intern(
+        &mut self,
+        rank: u32,
+        hash: u64,
+        same: impl Fn(&T) -> bool,
+        make: impl FnOnce() -> Result<Rc<T>>,
+    ) -> Result<usize> {
         let mut known: Option<Rc<T>> = None;
         let list = self.alike.get(&hash).map_or(&[][..], |list| &list[..]);
-        let from = if list.len() > CROWD { self.crowded.get(&(hash, rank)).map_or(0, |&at| at as usize) } else { 0 };
+        let from =
+            if list.len() > CROWD { self.crowded.get(&(hash, rank)).map_or(0, |&at| at as usize) } else { 0 };
         let from = from.min(list.len());
         // What was skipped is all of one structure, so the first of it stands for the rest.
         if from > 0 {
@@ -117,8 +134,8 @@ impl<T> Shared<T> {
             let object = self.hot[slot as usize].object.as_ref().expect("listed slots are live");
             if same(object) {
                 let cold = &mut self.cold[slot as usize - FIRST_DYNAMIC];
-                // The rank does not have this one yet: it takes a share. If it has, it gets the next, or one of
-                // its own: MPI hands out a new object each time, which can be named and freed by itself.
+                // The rank does not have this one yet: it takes a share. If it has, it gets the next, or one
+                // of its own: MPI hands out a new object each time, which can be named and freed by itself.
                 if cold.holders.insert(rank) {
                     return Ok(self.hot[slot as usize].handle as usize);
                 }
@@ -193,7 +210,10 @@ impl<T> Shared<T> {
     pub fn release(&mut self, rank: u32, handle: usize) -> Result<bool> {
         if handle < FIRST_DYNAMIC && self.get(handle).is_ok() {
             let noun = self.naming.noun;
-            return Err(Failure::new(self.naming.class, format!("a predefined {noun} cannot be freed; remove the call")));
+            return Err(Failure::new(
+                self.naming.class,
+                format!("a predefined {noun} cannot be freed; remove the call"),
+            ));
         }
         if !self.holds(rank, handle) {
             return Err(invalid(self.naming, handle));
@@ -238,13 +258,14 @@ impl<T> Shared<T> {
         Ok(true)
     }
 
-    /// Whether `rank` may use `handle`.
+    /// Returns `true` if `rank` may use `handle`.
     pub fn holds(&self, rank: u32, handle: usize) -> bool {
         let slot = handle & SLOT_MASK;
-        self.get(handle).is_ok() && (handle < FIRST_DYNAMIC || self.cold[slot - FIRST_DYNAMIC].holders.contains(rank))
+        self.get(handle).is_ok()
+            && (handle < FIRST_DYNAMIC || self.cold[slot - FIRST_DYNAMIC].holders.contains(rank))
     }
 
-    /// How many instances are live, predefined ones aside.
+    /// Returns how many instances are live, predefined ones aside.
     pub fn live(&self) -> usize {
         self.cold.len() - self.free.len()
     }

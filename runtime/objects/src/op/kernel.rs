@@ -59,7 +59,8 @@ macro_rules! floats {
         match $op {
             Predefined::Sum => each!($type, |a, b| a + b),
             Predefined::Prod => each!($type, |a, b| a * b),
-            // As C's `a > b ? a : b`: a NaN loses from the left and wins from the right, where `f64::max` would drop it.
+            // As C's `a > b ? a : b`: a NaN loses from the left and wins from the right, where `f64::max`
+            // would drop it.
             Predefined::Max => each!($type, |a, b| if a > b { a } else { b }),
             Predefined::Min => each!($type, |a, b| if a < b { a } else { b }),
             _ => None,
@@ -78,7 +79,8 @@ macro_rules! complexes {
 }
 
 /// A loop over packed (value, index): the better value, and of equal ones the lesser index.
-// Pairs are packed without padding here; C's struct of them is put together again when the result is unpacked.
+// Pairs are packed without padding here; C's struct of them is put together again when the result is
+// unpacked.
 macro_rules! pairs {
     ($op:expr, $value:ty, $index:ty) => {
         match $op {
@@ -184,7 +186,10 @@ mod tests {
             let input: Vec<u8> = $a.iter().flat_map(|v: &$type| v.to_ne_bytes()).collect();
             let mut inout: Vec<u8> = $b.iter().flat_map(|v: &$type| v.to_ne_bytes()).collect();
             kernel($op, $element).unwrap()(&input, &mut inout);
-            inout.chunks_exact(size_of::<$type>()).map(|c| <$type>::from_ne_bytes(c.try_into().unwrap())).collect::<Vec<$type>>()
+            inout
+                .chunks_exact(size_of::<$type>())
+                .map(|c| <$type>::from_ne_bytes(c.try_into().unwrap()))
+                .collect::<Vec<$type>>()
         }};
     }
 
@@ -213,7 +218,7 @@ mod tests {
         );
     }
 
-    /// What an operation means on whole numbers of any width, in arithmetic that no width limits.
+    /// Returns what an operation means on whole numbers of any width, in arithmetic that no width limits.
     fn plain(op: Predefined, a: i128, b: i128) -> i128 {
         let truth = |value: bool| i128::from(value);
         match op {
@@ -264,7 +269,10 @@ mod tests {
         let element = Element::Pair(Kind::F64, Kind::I32);
         let pair = |value: f64, index: i32| [&value.to_ne_bytes()[..], &index.to_ne_bytes()].concat();
         let mut inout = [pair(2.0, 9), pair(2.0, 1), pair(1.0, 7), pair(9.0, 3)].concat();
-        kernel(Maxloc, element).unwrap()(&[pair(2.0, 4), pair(2.0, 4), pair(3.0, 8), pair(1.0, 0)].concat(), &mut inout);
+        kernel(Maxloc, element).unwrap()(
+            &[pair(2.0, 4), pair(2.0, 4), pair(3.0, 8), pair(1.0, 0)].concat(),
+            &mut inout,
+        );
         assert_eq!(inout, [pair(2.0, 4), pair(2.0, 1), pair(3.0, 8), pair(9.0, 3)].concat());
         assert!(kernel(Sum, element).is_none());
         assert!(kernel(Maxloc, Element::One(Kind::F64)).is_none());

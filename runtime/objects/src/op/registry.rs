@@ -58,7 +58,7 @@ impl Ops {
         self.table.release(rank, handle).map(|_| ())
     }
 
-    /// How many user operations are live.
+    /// Returns how many user operations are live.
     pub fn live(&self) -> usize {
         self.table.live()
     }

@@ -19,7 +19,10 @@ impl Cart {
     /// `MPI_ERR_DIMS` for a dimension that is not positive, and a grid greater than `size`.
     pub fn new(dims: &[i32], periods: &[bool], size: u32) -> Result<Cart> {
         if let Some(at) = dims.iter().position(|&dim| dim < 1) {
-            return Err(Failure::new(ErrorClass::DIMS, format!("dims[{at}] is {}; a dimension must be positive", dims[at])));
+            return Err(Failure::new(
+                ErrorClass::DIMS,
+                format!("dims[{at}] is {}; a dimension must be positive", dims[at]),
+            ));
         }
         let ranks = dims.iter().fold(1u64, |product, &dim| product.saturating_mul(dim as u64));
         if ranks > u64::from(size) {
@@ -50,9 +53,16 @@ impl Cart {
     // Row-major, last dimension fastest (MPI 5.0 section 8.2): Horner's rule over the dimensions.
     pub fn rank(&self, coords: &[i32]) -> Result<u32> {
         let mut rank = 0;
-        for (dim, (&coord, (&size, &wraps))) in coords.iter().zip(self.dims.iter().zip(&self.periods)).enumerate() {
+        for (dim, (&coord, (&size, &wraps))) in
+            coords.iter().zip(self.dims.iter().zip(&self.periods)).enumerate()
+        {
             let inside = wrap(i64::from(coord), size, wraps).ok_or_else(|| {
-                Failure::new(ErrorClass::ARG, format!("coords[{dim}] is {coord}; the dimension has {size} places and does not wrap around"))
+                Failure::new(
+                    ErrorClass::ARG,
+                    format!(
+                        "coords[{dim}] is {coord}; the dimension has {size} places and does not wrap around"
+                    ),
+                )
             })?;
             rank = rank * size + inside;
         }
@@ -78,10 +88,12 @@ impl Cart {
         if self.dims.is_empty() {
             return Err(Failure::new(ErrorClass::TOPOLOGY, "the grid has no dimensions to shift along"));
         }
-        let dim = usize::try_from(direction)
-            .ok()
-            .filter(|&dim| dim < self.ndims())
-            .ok_or_else(|| Failure::new(ErrorClass::ARG, format!("direction is {direction}; it must be from 0 to {}", self.ndims() - 1)))?;
+        let dim = usize::try_from(direction).ok().filter(|&dim| dim < self.ndims()).ok_or_else(|| {
+            Failure::new(
+                ErrorClass::ARG,
+                format!("direction is {direction}; it must be from 0 to {}", self.ndims() - 1),
+            )
+        })?;
         Ok(self.along(rank, dim, i64::from(displacement)))
     }
 
@@ -91,7 +103,8 @@ impl Cart {
         let (size, wraps) = (self.dims[dim], self.periods[dim]);
         let coord = rank / stride % size;
         let at = |coord: i64, by: i64| {
-            wrap(coord + by, size, wraps).map_or(NOBODY, |to| (i64::from(rank) + (i64::from(to) - coord) * i64::from(stride)) as u32)
+            wrap(coord + by, size, wraps)
+                .map_or(NOBODY, |to| (i64::from(rank) + (i64::from(to) - coord) * i64::from(stride)) as u32)
         };
         (at(i64::from(coord), -displacement), at(i64::from(coord), displacement))
     }
@@ -112,7 +125,8 @@ impl Cart {
     }
 
     /// `MPI_Cart_sub` at `rank`: the subgrid, which one of them it is (a color), and the rank in it.
-    // What stays makes the key, what goes the color, both in row-major order: ranks in a part keep their order.
+    // What stays makes the key, what goes the color, both in row-major order: ranks in a part keep their
+    // order.
     pub fn sub(&self, rank: u32, remain: &[bool]) -> (Cart, u32, u32) {
         let coords = self.coords(rank);
         let (mut color, mut key) = (0, 0);
@@ -128,5 +142,9 @@ impl Cart {
 }
 
 fn wrap(coord: i64, size: u32, wraps: bool) -> Option<u32> {
-    if wraps { Some(coord.rem_euclid(i64::from(size)) as u32) } else { (0..i64::from(size)).contains(&coord).then_some(coord as u32) }
+    if wraps {
+        Some(coord.rem_euclid(i64::from(size)) as u32)
+    } else {
+        (0..i64::from(size)).contains(&coord).then_some(coord as u32)
+    }
 }

@@ -14,15 +14,23 @@ pub fn dims_create(nodes: i32, dims: &mut [i32]) -> Result {
         return Err(Failure::new(ErrorClass::ARG, format!("nnodes is {nodes}; it must be positive")));
     }
     if let Some(at) = dims.iter().position(|&dim| dim < 0) {
-        return Err(Failure::new(ErrorClass::DIMS, format!("dims[{at}] is {}; pass 0 for a free dimension or a positive size", dims[at])));
+        return Err(Failure::new(
+            ErrorClass::DIMS,
+            format!("dims[{at}] is {}; pass 0 for a free dimension or a positive size", dims[at]),
+        ));
     }
-    let given: i64 = dims.iter().filter(|&&dim| dim > 0).fold(1, |product: i64, &dim| product.saturating_mul(i64::from(dim)));
+    let given: i64 = dims
+        .iter()
+        .filter(|&&dim| dim > 0)
+        .fold(1, |product: i64, &dim| product.saturating_mul(i64::from(dim)));
     let free = dims.iter().filter(|&&dim| dim == 0).count();
     let fits = i64::from(nodes) % given == 0 && (free > 0 || given == i64::from(nodes));
     if !fits {
         return Err(Failure::new(
             ErrorClass::DIMS,
-            format!("the given dimensions multiply to {given}, with which {free} free ones cannot make {nodes} nodes"),
+            format!(
+                "the given dimensions multiply to {given}, with which {free} free ones cannot make {nodes} nodes"
+            ),
         ));
     }
     let mut found = remembered((i64::from(nodes) / given) as u32, free).into_iter();
@@ -70,7 +78,12 @@ pub fn balanced(nodes: u32, parts: usize) -> Vec<u32> {
         found.push(rest);
     } else if left > 1 {
         let guess = guess(&primes, left);
-        let mut search = Search { divisors: divisors(rest), range: guess[0] - guess[left - 1], best: guess, chosen: Vec::new() };
+        let mut search = Search {
+            divisors: divisors(rest),
+            range: guess[0] - guess[left - 1],
+            best: guess,
+            chosen: Vec::new(),
+        };
         search.run(rest, left, 0);
         found.append(&mut search.best);
     }
@@ -103,13 +116,18 @@ impl Search {
         let least = self.chosen.first().copied();
         if left == 2 {
             let until = self.divisors.partition_point(|&f| u64::from(f) * u64::from(f) <= u64::from(rest));
-            let Some(&factor) = self.divisors[from..until.max(from)].iter().rev().find(|&&f| rest.is_multiple_of(f)) else { return };
+            let Some(&factor) =
+                self.divisors[from..until.max(from)].iter().rev().find(|&&f| rest.is_multiple_of(f))
+            else {
+                return;
+            };
             let range = rest / factor - least.unwrap_or(factor);
             // At a tie the later one, which has the greater smallest factor, since factors are tried in
             // ascending order.
             if range <= self.range {
                 self.range = range;
-                self.best = [rest / factor, factor].into_iter().chain(self.chosen.iter().rev().copied()).collect();
+                self.best =
+                    [rest / factor, factor].into_iter().chain(self.chosen.iter().rev().copied()).collect();
             }
             return;
         }
@@ -118,7 +136,9 @@ impl Search {
         for at in from..self.divisors.len() {
             let factor = self.divisors[at];
             let smallest = least.unwrap_or(factor);
-            if u64::from(factor).saturating_pow(left as u32) > u64::from(rest) || factor - smallest > self.range {
+            if u64::from(factor).saturating_pow(left as u32) > u64::from(rest)
+                || factor - smallest > self.range
+            {
                 break;
             }
             if rest.is_multiple_of(factor) && root.saturating_sub(smallest) <= self.range {
@@ -147,8 +167,11 @@ fn primes(nodes: u32) -> Vec<u32> {
 }
 
 fn divisors(nodes: u32) -> Vec<u32> {
-    let low: Vec<u32> =
-        (1..).take_while(|&d| u64::from(d) * u64::from(d) <= u64::from(nodes)).filter(|&d| nodes.is_multiple_of(d)).collect();
-    let high = low.iter().rev().map(|&d| nodes / d).filter(|&d| u64::from(d) * u64::from(d) != u64::from(nodes));
+    let low: Vec<u32> = (1..)
+        .take_while(|&d| u64::from(d) * u64::from(d) <= u64::from(nodes))
+        .filter(|&d| nodes.is_multiple_of(d))
+        .collect();
+    let high =
+        low.iter().rev().map(|&d| nodes / d).filter(|&d| u64::from(d) * u64::from(d) != u64::from(nodes));
     low.iter().copied().chain(high).filter(|&d| d > 0).collect()
 }

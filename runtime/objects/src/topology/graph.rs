@@ -25,14 +25,23 @@ impl Graph {
         let mut last = 0;
         for (node, &end) in index.iter().enumerate() {
             if end < last {
-                return wrong(format!("index[{node}] is {end}; the index counts all edges so far, so it is at least {last}"));
+                return wrong(format!(
+                    "index[{node}] is {end}; the index counts all edges so far, so it is at least {last}"
+                ));
             }
             last = end;
         }
         if let Some(at) = edges.iter().position(|&edge| edge < 0 || edge as usize >= index.len()) {
-            return wrong(format!("edges[{at}] is {}; it must be a node, 0 to {}", edges[at], index.len() - 1));
+            return wrong(format!(
+                "edges[{at}] is {}; it must be a node, 0 to {}",
+                edges[at],
+                index.len() - 1
+            ));
         }
-        Ok(Graph { index: index.iter().map(|&end| end as u32).collect(), edges: edges.iter().map(|&edge| edge as u32).collect() })
+        Ok(Graph {
+            index: index.iter().map(|&end| end as u32).collect(),
+            edges: edges.iter().map(|&edge| edge as u32).collect(),
+        })
     }
 
     /// Number of nodes.
@@ -74,7 +83,7 @@ pub enum Part {
 pub struct Edges {
     incoming: Side,
     outgoing: Side,
-    /// Whether the program gave weights.
+    /// `true` if the program gave weights.
     pub weighted: bool,
 }
 
@@ -89,8 +98,8 @@ struct Side {
 
 impl Side {
     /// From (rank, other end, weight), a rank's edges in the order in which they come.
-    // A counting sort, O(ranks + edges), and stable: a rank's edges stay in the order in which they were given,
-    // which MPI asks for where it gave them itself (MPI 5.0 section 8.5.4).
+    // A counting sort, O(ranks + edges), and stable: a rank's edges stay in the order in which they were
+    // given, which MPI asks for where it gave them itself (MPI 5.0 section 8.5.4).
     fn new(size: u32, edges: &[(u32, u32, i32)], weighted: bool) -> Side {
         let mut ends = vec![0u32; size as usize];
         for edge in edges {
@@ -142,7 +151,8 @@ impl Edges {
                     weighted
                 }
                 Part::Adjacent(own) => {
-                    let (ins, outs) = (own.weights.as_ref().map(|w| &*w[0]), own.weights.as_ref().map(|w| &*w[1]));
+                    let (ins, outs) =
+                        (own.weights.as_ref().map(|w| &*w[0]), own.weights.as_ref().map(|w| &*w[1]));
                     for (at, &source) in own.sources.iter().enumerate() {
                         check(source, size)?;
                         incoming.push((rank, source, weight(&ins, at)));
@@ -164,19 +174,25 @@ impl Edges {
         if let [Some(without), Some(with)] = kinds {
             return Err(Failure::new(
                 ErrorClass::ARG,
-                format!("rank {with} gave edge weights, but rank {without} passed MPI_UNWEIGHTED; all ranks or none must give weights"),
+                format!(
+                    "rank {with} gave edge weights, but rank {without} passed MPI_UNWEIGHTED; all ranks or none must give weights"
+                ),
             ));
         }
         let weighted = kinds[1].is_some() || (kinds[0].is_none() && silent);
-        Ok(Edges { incoming: Side::new(size, &incoming, weighted), outgoing: Side::new(size, &outgoing, weighted), weighted })
+        Ok(Edges {
+            incoming: Side::new(size, &incoming, weighted),
+            outgoing: Side::new(size, &outgoing, weighted),
+            weighted,
+        })
     }
 
-    /// Where the edges into `rank` come from.
+    /// Returns where the edges into `rank` come from.
     pub fn sources(&self, rank: u32) -> &[u32] {
         &self.incoming.ranks[self.incoming.range(rank)]
     }
 
-    /// Where the edges out of `rank` go.
+    /// Returns where the edges out of `rank` go.
     pub fn destinations(&self, rank: u32) -> &[u32] {
         &self.outgoing.ranks[self.outgoing.range(rank)]
     }

@@ -5,8 +5,10 @@ use crate::error::ErrorClass;
 use proptest::prelude::*;
 
 fn grid() -> impl Strategy<Value = Cart> {
-    prop::collection::vec((1u32..5, any::<bool>()), 0..4)
-        .prop_map(|dims| Cart { dims: dims.iter().map(|d| d.0).collect(), periods: dims.iter().map(|d| d.1).collect() })
+    prop::collection::vec((1u32..5, any::<bool>()), 0..4).prop_map(|dims| Cart {
+        dims: dims.iter().map(|d| d.0).collect(),
+        periods: dims.iter().map(|d| d.1).collect(),
+    })
 }
 
 fn is_prime(n: u32) -> bool {
@@ -19,7 +21,11 @@ fn factorings(nodes: u32, parts: usize, most: u32) -> Vec<Vec<u32>> {
         return if nodes == 1 { vec![vec![]] } else { vec![] };
     }
     let firsts = (1..=most.min(nodes)).filter(|d| nodes.is_multiple_of(*d));
-    firsts.flat_map(|d| factorings(nodes / d, parts - 1, d).into_iter().map(move |rest| [vec![d], rest].concat())).collect()
+    firsts
+        .flat_map(|d| {
+            factorings(nodes / d, parts - 1, d).into_iter().map(move |rest| [vec![d], rest].concat())
+        })
+        .collect()
 }
 
 proptest! {
@@ -113,7 +119,10 @@ fn wrong_grids_are_refused() {
 fn a_graph_lists_the_neighbours_of_each_node() {
     // The example of MPI 5.0 section 8.5.3.
     let graph = Graph::new(&[2, 3, 4, 6], &[1, 3, 0, 3, 0, 2], 4).unwrap();
-    assert_eq!((graph.neighbors(0), graph.neighbors(1), graph.neighbors(3)), (&[1, 3][..], &[0][..], &[0, 2][..]));
+    assert_eq!(
+        (graph.neighbors(0), graph.neighbors(1), graph.neighbors(3)),
+        (&[1, 3][..], &[0][..], &[0, 2][..])
+    );
     assert!(Graph::new(&[2, 1], &[0, 1], 4).is_err());
     assert!(Graph::new(&[1], &[1], 4).unwrap_err().text.contains("edges[0] is 1"));
     assert!(Graph::new(&[0, 0], &[], 1).is_err());
@@ -124,7 +133,8 @@ fn a_distributed_graph_is_the_same_however_its_edges_are_given() {
     let edges = |list: &[(u32, u32, i32)]| Part::Edges(list.to_vec(), true);
     let any = Topology::distributed(
         3,
-        [(0, edges(&[(0, 1, 5), (1, 2, 6), (2, 1, 7)])), (1, Part::Nothing), (2, edges(&[(0, 2, 8)]))].into_iter(),
+        [(0, edges(&[(0, 1, 5), (1, 2, 6), (2, 1, 7)])), (1, Part::Nothing), (2, edges(&[(0, 2, 8)]))]
+            .into_iter(),
     );
     let own = |sources: &[u32], destinations: &[u32], ins: &[i32], outs: &[i32]| {
         Part::Adjacent(Rc::new(DistGraph {
@@ -135,15 +145,32 @@ fn a_distributed_graph_is_the_same_however_its_edges_are_given() {
     };
     let adjacent = Topology::distributed(
         3,
-        [(0, own(&[], &[1, 2], &[], &[5, 8])), (1, own(&[0, 2], &[2], &[5, 7], &[6])), (2, own(&[1, 0], &[1], &[6, 8], &[7]))].into_iter(),
+        [
+            (0, own(&[], &[1, 2], &[], &[5, 8])),
+            (1, own(&[0, 2], &[2], &[5, 7], &[6])),
+            (2, own(&[1, 0], &[1], &[6, 8], &[7])),
+        ]
+        .into_iter(),
     );
-    let (Topology::DistGraph(any), Topology::DistGraph(adjacent)) = (any.unwrap(), adjacent.unwrap()) else { panic!("distributed graphs") };
+    let (Topology::DistGraph(any), Topology::DistGraph(adjacent)) = (any.unwrap(), adjacent.unwrap()) else {
+        panic!("distributed graphs")
+    };
     assert_eq!(any, adjacent);
-    assert_eq!((any.sources(1), any.source_weights(1), any.destinations(0)), (&[0, 2][..], &[5, 7][..], &[1, 2][..]));
+    assert_eq!(
+        (any.sources(1), any.source_weights(1), any.destinations(0)),
+        (&[0, 2][..], &[5, 7][..], &[1, 2][..])
+    );
     let silent = [(0, Part::Edges(vec![], true)), (1, Part::Edges(vec![(1, 0, 0)], false))];
-    let Topology::DistGraph(silent) = Topology::distributed(3, silent.into_iter()).unwrap() else { panic!("a distributed graph") };
+    let Topology::DistGraph(silent) = Topology::distributed(3, silent.into_iter()).unwrap() else {
+        panic!("a distributed graph")
+    };
     assert!(!silent.weighted && silent.source_weights(0).is_empty());
     let mixed = [(0, Part::Edges(vec![(0, 1, 3)], true)), (1, Part::Edges(vec![(1, 0, 0)], false))];
-    assert!(Topology::distributed(3, mixed.into_iter()).unwrap_err().text.contains("rank 0 gave edge weights"));
-    assert_eq!(Topology::distributed(3, [(0, edges(&[(0, 3, 1)]))].into_iter()).unwrap_err().class, ErrorClass::RANK);
+    assert!(
+        Topology::distributed(3, mixed.into_iter()).unwrap_err().text.contains("rank 0 gave edge weights")
+    );
+    assert_eq!(
+        Topology::distributed(3, [(0, edges(&[(0, 3, 1)]))].into_iter()).unwrap_err().class,
+        ErrorClass::RANK
+    );
 }

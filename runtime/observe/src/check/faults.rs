@@ -1,4 +1,5 @@
-//! Calls that MPI does not promise to work, folded by their places: overlapping buffers, type signatures that do not match.
+//! Calls that MPI does not promise to work, folded by their places: overlapping buffers, type signatures that
+//! do not match.
 
 use super::Tally;
 use crate::recorder::{Finding, Party, Touch};
@@ -8,7 +9,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// A place in the program.
-// Sites have a number on each process, and a process knows the names of its own alone: who brings the parts together asks the other's.
+// Sites have a number on each process, and a process knows the names of its own alone: who brings the parts
+// together asks the other's.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub(super) enum Spot {
     Here(String),
@@ -24,46 +26,78 @@ pub(super) enum Fault {
     Overlap { call: (Called, Touch), pending: Option<(Called, Touch)> },
     Types { receive: (Called, String), send: (Called, String) },
     Collective { member: (Called, String), first: (Called, String) },
+    Disturbed { operation: (Called, Touch), freed: bool },
+    Stale { call: Called },
+    Unbuffered { send: Called, waits: String },
 }
 
 /// What one process has found: how often, by rank.
 // Ranks come in the order in which the host runs them, so that they are counted when all are known.
 #[derive(Default)]
-pub(super) struct Faults(FxHashMap<Fault, BTreeMap<u32, u64>>);
+pub(super) struct Faults {
+    found: FxHashMap<Fault, BTreeMap<u32, u64>>,
+    /// For each call site, what was waited for when its sends were first found to need a buffer.
+    waits: FxHashMap<Called, String>,
+}
 
 impl Faults {
     pub fn add(&mut self, finding: &Finding, sites: &FxHashMap<u32, String>) {
         let called = |party: &Party| {
             let site = match party.process {
                 Some(process) => Spot::Elsewhere { process, number: party.site },
-                None => Spot::Here(sites.get(&party.site).map_or("an unknown place", String::as_str).to_owned()),
+                None => {
+                    Spot::Here(sites.get(&party.site).map_or("an unknown place", String::as_str).to_owned())
+                }
             };
             (party.function.to_owned(), site)
         };
         let (rank, fault) = match finding {
             Finding::Overlap { call, pending } => (
                 call.0.rank,
-                Fault::Overlap { call: (called(&call.0), call.1), pending: pending.map(|(pending, touch)| (called(&pending), touch)) },
+                Fault::Overlap {
+                    call: (called(&call.0), call.1),
+                    pending: pending.map(|(pending, touch)| (called(&pending), touch)),
+                },
             ),
-            Finding::Types { receive, send } => {
-                (receive.0.rank, Fault::Types { receive: (called(&receive.0), receive.1.clone()), send: (called(&send.0), send.1.clone()) })
-            }
+            Finding::Types { receive, send } => (
+                receive.0.rank,
+                Fault::Types {
+                    receive: (called(&receive.0), receive.1.clone()),
+                    send: (called(&send.0), send.1.clone()),
+                },
+            ),
             Finding::Collective { member, first } => (
                 member.0.rank,
-                Fault::Collective { member: (called(&member.0), member.1.clone()), first: (called(&first.0), first.1.clone()) },
+                Fault::Collective {
+                    member: (called(&member.0), member.1.clone()),
+                    first: (called(&first.0), first.1.clone()),
+                },
             ),
+            Finding::Disturbed { operation, freed } => (
+                operation.0.rank,
+                Fault::Disturbed { operation: (called(&operation.0), operation.1), freed: *freed },
+            ),
+            Finding::Stale { call } => (call.rank, Fault::Stale { call: called(call) }),
+            Finding::Unbuffered { send, waits } => {
+                let called = called(send);
+                let waits = self.waits.entry(called.clone()).or_insert_with(|| waits.clone()).clone();
+                (send.rank, Fault::Unbuffered { send: called, waits })
+            }
         };
-        *self.0.entry(fault).or_default().entry(rank).or_default() += 1;
+        *self.found.entry(fault).or_default().entry(rank).or_default() += 1;
     }
 
     /// All of them with their tallies; none are left.
     pub fn take(&mut self) -> Vec<(Fault, Tally)> {
         let tally = |ranks: BTreeMap<u32, u64>| {
             let mut tally = Tally::default();
-            ranks.into_iter().for_each(|(rank, count)| tally.add_all(&Tally { count, ranks: 1, first: rank, last: rank }));
+            ranks
+                .into_iter()
+                .for_each(|(rank, count)| tally.add_all(&Tally { count, ranks: 1, first: rank, last: rank }));
             tally
         };
-        let mut all: Vec<_> = std::mem::take(&mut self.0).into_iter().map(|(fault, ranks)| (fault, tally(ranks))).collect();
+        let mut all: Vec<_> =
+            std::mem::take(&mut self.found).into_iter().map(|(fault, ranks)| (fault, tally(ranks))).collect();
         all.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         all
     }
@@ -86,16 +120,28 @@ impl Fault {
                 place(&mut one.0);
                 place(&mut other.0);
             }
+            Fault::Disturbed { operation: (called, _), .. }
+            | Fault::Stale { call: called }
+            | Fault::Unbuffered { send: called, .. } => {
+                place(called);
+            }
         }
         self
     }
 
-    /// What the program should do instead.
+    /// Returns what the program should do instead.
     pub fn way(&self) -> &'static str {
         match self {
             Fault::Overlap { pending: Some(_), .. } => "complete that operation first, or use other memory",
-            Fault::Overlap { pending: None, .. } => "use other memory, or MPI_IN_PLACE where the function knows it",
+            Fault::Overlap { pending: None, .. } => {
+                "use other memory, or MPI_IN_PLACE where the function knows it"
+            }
             Fault::Types { .. } => "send and receive with the same types",
+            Fault::Disturbed { .. } => "complete the operation first, or use other memory",
+            Fault::Stale { .. } => "keep one handle of a request, or set its copies to MPI_REQUEST_NULL",
+            Fault::Unbuffered { .. } => {
+                "post the receives before such sends are waited for, or use MPI_Sendrecv"
+            }
             Fault::Collective { .. } => "give all members the same types and counts",
         }
     }
@@ -121,19 +167,50 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Overlap { call: ((function, at), touch), pending: Some(((other, place), others)) } => {
-                write!(f, "{function} at {at} {} memory that {other} at {place} {}, which was not complete", does(*touch), does(*others))
+                write!(
+                    f,
+                    "{function} at {at} {} memory that {other} at {place} {}, which was not complete",
+                    does(*touch),
+                    does(*others)
+                )
             }
             Fault::Overlap { call: ((function, at), touch), pending: None } => {
-                write!(f, "{function} at {at} {} memory that another buffer of the same call overlaps", does(*touch))
+                write!(
+                    f,
+                    "{function} at {at} {} memory that another buffer of the same call overlaps",
+                    does(*touch)
+                )
             }
             Fault::Types { receive: ((function, at), room), send: ((other, place), sent) } => {
                 write!(f, "{function} at {at} received as {room} what {other} at {place} had sent as {sent}")
             }
-            Fault::Collective { member: ((function, at), room), first: ((_, place), given) } if at == place => {
+            Fault::Disturbed { operation: ((function, at), touch), freed } => {
+                let what = if *freed { "freed" } else { "written" };
+                write!(
+                    f,
+                    "memory that {function} at {at} {} was {what} before the operation was complete",
+                    does(*touch)
+                )
+            }
+            Fault::Stale { call: (function, at) } => {
+                write!(f, "{function} at {at} was given a request that had been completed before")
+            }
+            Fault::Unbuffered { send: (function, at), waits } => {
+                write!(
+                    f,
+                    "{function} at {at} completes only because its message is buffered: without buffers nothing could wake {waits}"
+                )
+            }
+            Fault::Collective { member: ((function, at), room), first: ((_, place), given) }
+                if at == place =>
+            {
                 write!(f, "{function} at {at} took part with {room} where the root, or rank 0, had {given}")
             }
             Fault::Collective { member: ((function, at), room), first: ((other, place), given) } => {
-                write!(f, "{function} at {at} took part with {room} where the root, or rank 0, had {given} in {other} at {place}")
+                write!(
+                    f,
+                    "{function} at {at} took part with {room} where the root, or rank 0, had {given} in {other} at {place}"
+                )
             }
         }
     }

@@ -18,7 +18,8 @@ const DONE: Left = Left { at: Time::from_ps(2_500_000), code: 0, name: Some("MPI
 fn log(name: &str, calls: &[(u32, u32, u64, &'static str)], processes: u32) -> String {
     let directory = scratch(name);
     let path = directory.join("log");
-    let mut logs: Vec<Log> = (0..processes).map(|process| Log::create(&path, RankList::all(), process).unwrap()).collect();
+    let mut logs: Vec<Log> =
+        (0..processes).map(|process| Log::create(&path, RankList::all(), process).unwrap()).collect();
     for &(process, rank, at, name) in calls {
         logs[process as usize].call(&call(rank, at, name, &[]), &DONE);
     }
@@ -32,11 +33,28 @@ fn log(name: &str, calls: &[(u32, u32, u64, &'static str)], processes: u32) -> S
 
 #[test]
 fn lines_come_by_entry_then_rank_then_as_they_returned_whatever_the_processes() {
-    let one = log("one", &[(0, 0, 7, "A"), (0, 1, 3, "B"), (0, 0, 7, "C"), (0, 2, 7, "D"), (0, 1, 1_000_007, "E")], 1);
-    let two = log("two", &[(1, 2, 7, "D"), (1, 1, 3, "B"), (1, 1, 1_000_007, "E"), (0, 0, 7, "A"), (0, 0, 7, "C")], 2);
+    let one = log(
+        "one",
+        &[(0, 0, 7, "A"), (0, 1, 3, "B"), (0, 0, 7, "C"), (0, 2, 7, "D"), (0, 1, 1_000_007, "E")],
+        1,
+    );
+    let two = log(
+        "two",
+        &[(1, 2, 7, "D"), (1, 1, 3, "B"), (1, 1, 1_000_007, "E"), (0, 0, 7, "A"), (0, 0, 7, "C")],
+        2,
+    );
     assert_eq!(one, two);
     let names: Vec<_> = one.lines().map(|line| line.split("  ").last().unwrap()).collect();
-    assert_eq!(names, ["B() = MPI_SUCCESS", "A() = MPI_SUCCESS", "C() = MPI_SUCCESS", "D() = MPI_SUCCESS", "E() = MPI_SUCCESS"]);
+    assert_eq!(
+        names,
+        [
+            "B() = MPI_SUCCESS",
+            "A() = MPI_SUCCESS",
+            "C() = MPI_SUCCESS",
+            "D() = MPI_SUCCESS",
+            "E() = MPI_SUCCESS"
+        ]
+    );
     assert!(one.starts_with("rank 1  0.000003 us  +2.499997 us  B"), "{one}");
 }
 
@@ -55,7 +73,10 @@ fn constants_have_their_names_and_memory_has_none() {
         (Value::Status(status(1, 7)), "{source=1, tag=7, bytes=16}"),
         (Value::Status(status(-1, -2)), "{}"),
         (Value::Text("a\nb".into()), "\"a\\nb\""),
-        (Value::List(vec![Value::Count(1); 20]), "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ... 20 in all]"),
+        (
+            Value::List(vec![Value::Count(1); 20]),
+            "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ... 20 in all]",
+        ),
     ] {
         assert_eq!(Shown(&value).to_string(), shown);
     }
@@ -79,8 +100,11 @@ fn what_a_receive_got_stands_behind_its_call_and_a_call_without_end_says_so() {
     let status = Status { source: 1, tag: 7, bytes: 16, cancelled: false };
     log.computed(0, Time::ZERO, Span::from_ps(5));
     log.matched(0, &Matched { request: Some(2), source: Some(5), context: None, status });
-    let arguments =
-        [Argument { name: "request", value: Value::Handle(Class::Request, Object::Made { number: 2, slot: 1 }), result: false }];
+    let arguments = [Argument {
+        name: "request",
+        value: Value::Handle(Class::Request, Object::Made { number: 2, slot: 1 }),
+        result: false,
+    }];
     log.call(&call(0, 5, "MPI_Wait", &arguments), &DONE);
     log.unfinished(&call(0, 6, "MPI_Recv", &[]));
     log.end().unwrap();

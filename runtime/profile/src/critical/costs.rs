@@ -1,12 +1,15 @@
-//! What late ranks cost, handed on to where that began: the delay costs of D. Böhme et al., "Identifying the root causes of wait states in large-scale parallel
-//! applications" (ICPP 2010), short-term where who is waited for does something itself, long-term where that one is waiting for somebody in turn.
+//! Costs of late ranks, handed on to where that began: the delay costs of D. Böhme et al., "Identifying the
+//! root causes of wait states in large-scale parallel applications" (ICPP 2010), short-term where who is
+//! waited for does something itself, long-term where that one is waiting for somebody in turn.
 //!
-//! At each instant at which a rank loses time it waits for another. If that one is losing time itself it waits for a third, and so on to one that does not: what
-//! this one does at that instant is what the time is lost to. (Böhme et al. compare what two ranks do since they met last; the instant needs no such pairs, and all
-//! that is lost has one cause.) So what is lost is the sum of all costs, to the picosecond.
+//! At each instant at which a rank loses time it waits for another. If that one is losing time itself it
+//! waits for a third, and so on to one that does not: what this one does at that instant is what the time is
+//! lost to. (Böhme et al. compare what two ranks do since they met last; the instant needs no such pairs, and
+//! all that is lost has one cause.) So what is lost is the sum of all costs, to the picosecond.
 //!
-//! It is found backwards: who waits for a rank does so until that one acts, which is after its own waiting, so that at each wait it is known who waits for it
-//! all along. O(waits x ranks that wait for one at a time), and as much for each step as the others need.
+//! It is found backwards: who waits for a rank does so until that one acts, which is after its own waiting,
+//! so that at each wait it is known who waits for it all along. O(waits x ranks that wait for one at a time),
+//! and as much for each step as the others need.
 
 use super::steps::{Cursor, NOBODY, Reader, Step};
 use observe::critical_path::{Cost, DelayCost};
@@ -19,7 +22,8 @@ use std::ops::Range;
 /// Behind a rank's last call, for which nobody waits.
 const BEHIND: u32 = u32::MAX;
 /// Ranks that wait for each other at one instant, each for the next, before it is given up to follow them.
-// More than there can be of ranks that wait without a deadlock is not known here; calls that do several things at once may seem to wait in a circle.
+// More than there can be of ranks that wait without a deadlock is not known here; calls that do several
+// things at once may seem to wait in a circle.
 const CHAIN: u32 = 1 << 10;
 
 /// How many ranks wait for one at an instant: for what it does itself, and through others.
@@ -32,7 +36,7 @@ struct Weight {
 /// A rank, from its end back to `at`.
 struct Timeline {
     cursor: Cursor,
-    /// Whether the last step of the cursor has been gone back through as far as its wait.
+    /// `true` if the last step of the cursor has been gone back through as far as its wait.
     within: bool,
     /// The call that comes next in time.
     next: u32,
@@ -104,13 +108,17 @@ impl Costs {
             let next = self.ranks[rank as usize].next;
             self.pass(rank, 0, next, COMPUTE);
         }
-        let name = |place: u32| names.get(place as usize).map_or((String::new(), String::new()), |name| (*name).clone());
+        let name = |place: u32| {
+            names.get(place as usize).map_or((String::new(), String::new()), |name| (*name).clone())
+        };
         let cost = |(place, (short, long)): (u32, (Cost, Cost))| {
             let (site, function) = name(place);
             DelayCost { site, function, short, long }
         };
         let mut all: Vec<DelayCost> = self.places.into_iter().map(cost).collect();
-        all.sort_by(|a, b| (Reverse(a.sum()), &a.site, &a.function).cmp(&(Reverse(b.sum()), &b.site, &b.function)));
+        all.sort_by(|a, b| {
+            (Reverse(a.sum()), &a.site, &a.function).cmp(&(Reverse(b.sum()), &b.site, &b.function))
+        });
         Ok(all)
     }
 
@@ -134,7 +142,8 @@ impl Costs {
         }
     }
 
-    /// Goes back through what a call did when its wait was over, and through the waiting that is lost to nobody.
+    /// Goes back through what a call did when its wait was over, and through the waiting that is lost to
+    /// nobody.
     fn pass_behind_wait(&mut self, rank: u32, step: &Step) {
         self.pass(rank, step.ended, step.place, MPI);
         let kind = if step.waits_for_messages() { TRANSFER } else { WAIT };
@@ -159,7 +168,8 @@ impl Costs {
     }
 
     /// So many wait for this rank then; what of that it waited itself is charged to who it waited for.
-    // It has been gone back through that already where all act at one instant, on a network that takes no time, and where a call acts while it waits.
+    // It has been gone back through that already where all act at one instant, on a network that takes no
+    // time, and where a call acts while it waits.
     fn charge(&mut self, mut rank: u32, mut range: Range<u64>, mut weight: Weight) {
         for _ in 0..CHAIN {
             let Some(timeline) = self.ranks.get_mut(rank as usize) else { return };

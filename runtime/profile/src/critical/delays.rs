@@ -1,8 +1,8 @@
-//! Who delays whom: for each wait state the call that came late, and whether its rank computed before it (the first step of what
-//! `costs` hands on).
+//! Delays: for each wait state the call that came late, and whether its rank computed before it (the first
+//! step of what `costs` hands on).
 //!
-//! Waits are taken in the order of when the late ones acted, last first: so all ranks' steps are read three times, for those that wait, for those that
-//! are late, and for what others wait for. O(steps x log ranks).
+//! Waits are taken in the order of when the late ones acted, last first: so all ranks' steps are read three
+//! times, for those that wait, for those that are late, and for what others wait for. O(steps x log ranks).
 
 use super::costs::Costs;
 use super::steps::{Cursor, NOTHING, Reader, Step, acts};
@@ -26,7 +26,8 @@ struct Cost {
 /// All delays by their places, and what they cost where they began.
 pub fn delays(reader: &mut Reader, names: &[&(String, String)]) -> io::Result<(Vec<Delay>, Vec<DelayCost>)> {
     let mut late: Vec<Cursor> = reader.ranks().map(|rank| reader.cursor(rank)).collect::<io::Result<_>>()?;
-    let mut waiting: Vec<Waiting> = late.iter().map(|cursor| Waiting { cursor: cursor.clone(), oldest: NOTHING }).collect();
+    let mut waiting: Vec<Waiting> =
+        late.iter().map(|cursor| Waiting { cursor: cursor.clone(), oldest: NOTHING }).collect();
     let mut handed_on = Costs::new(late.iter().cloned());
     let mut heap = BinaryHeap::new();
     for rank in reader.ranks() {
@@ -50,14 +51,31 @@ pub fn delays(reader: &mut Reader, names: &[&(String, String)]) -> io::Result<(V
         cost.compute += u128::from(computed.min(step.lost));
     }
     let delay = |((state, place, by), cost): (Key, Cost)| {
-        let ((site, function), (by_site, by_function)) = (names[place as usize].clone(), names[by as usize].clone());
+        let ((site, function), (by_site, by_function)) =
+            (names[place as usize].clone(), names[by as usize].clone());
         let state = WaitState::ALL[state as usize];
-        Delay { state, site, function, by_site, by_function, calls: cost.calls, lost_ps: cost.lost, compute_ps: cost.compute }
+        Delay {
+            state,
+            site,
+            function,
+            by_site,
+            by_function,
+            calls: cost.calls,
+            lost_ps: cost.lost,
+            compute_ps: cost.compute,
+        }
     };
     let mut all: Vec<Delay> = costs.into_iter().map(delay).collect();
     all.sort_by(|a, b| {
-        let names =
-            |delay: &Delay| (delay.state, delay.site.clone(), delay.function.clone(), delay.by_site.clone(), delay.by_function.clone());
+        let names = |delay: &Delay| {
+            (
+                delay.state,
+                delay.site.clone(),
+                delay.function.clone(),
+                delay.by_site.clone(),
+                delay.by_function.clone(),
+            )
+        };
         (Reverse(a.lost_ps), names(a)).cmp(&(Reverse(b.lost_ps), names(b)))
     });
     Ok((all, handed_on.end(reader, names)?))
@@ -66,7 +84,8 @@ pub fn delays(reader: &mut Reader, names: &[&(String, String)]) -> io::Result<(V
 /// Where a rank's waits are read.
 struct Waiting {
     cursor: Cursor,
-    /// When the first to leave left of the messages that it received in the steps that are passed, which are later ones.
+    /// When the first to leave left of the messages that it received in the steps that are passed, which are
+    /// later ones.
     oldest: u64,
 }
 
@@ -82,7 +101,11 @@ impl Waiting {
             if step.lost > 0 {
                 // What the rank received later had left before: backwards that is known in time.
                 let disordered = step.state == WaitState::LateSender as u8 && self.oldest < step.acted;
-                return Ok(Some(if disordered { Step { state: WaitState::WrongOrder as u8, ..step } } else { step }));
+                return Ok(Some(if disordered {
+                    Step { state: WaitState::WrongOrder as u8, ..step }
+                } else {
+                    step
+                }));
             }
             self.pass(&step);
         }
@@ -90,9 +113,11 @@ impl Waiting {
     }
 }
 
-/// The place of the call with which a rank acted too late for `wait`, and how long it had computed when it came there.
-// The first call that was entered at that instant and does what was waited for: calls that take no time are many at one instant. If there is none, the
-// one within which the rank acted; if that does nothing of the kind (a persistent request, a function of the program's), the first at that instant.
+/// The place of the call with which a rank acted too late for `wait`, and how long it had computed when it
+/// came there.
+// The first call that was entered at that instant and does what was waited for: calls that take no time are
+// many at one instant. If there is none, the one within which the rank acted; if that does nothing of the
+// kind (a persistent request, a function of the program's), the first at that instant.
 fn culprit(reader: &mut Reader, cursor: &mut Cursor, wait: &Step) -> io::Result<Option<(u32, u64)>> {
     let wanted = match WaitState::ALL[wait.state as usize] {
         WaitState::LateSender | WaitState::WrongOrder => acts::SENDS,
@@ -100,9 +125,11 @@ fn culprit(reader: &mut Reader, cursor: &mut Cursor, wait: &Step) -> io::Result<
         WaitState::LatePost => acts::EXPOSES,
         WaitState::EarlyWait => acts::COMPLETES,
         WaitState::LockContention => acts::UNLOCKS,
-        WaitState::WaitAtBarrier | WaitState::WaitAtNxn | WaitState::LateBroadcast | WaitState::EarlyReduce | WaitState::WaitAtFence => {
-            acts::GATHERS
-        }
+        WaitState::WaitAtBarrier
+        | WaitState::WaitAtNxn
+        | WaitState::LateBroadcast
+        | WaitState::EarlyReduce
+        | WaitState::WaitAtFence => acts::GATHERS,
     };
     while reader.last(cursor)?.is_some_and(|step| step.entered > wait.acted) {
         cursor.pass();

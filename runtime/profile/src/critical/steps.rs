@@ -33,7 +33,8 @@ pub struct Step {
     pub wait: u64,
     /// When its wait was over; when it returned, if it is not known.
     pub ended: u64,
-    /// What ended it: this rank did something at this instant, and messages took the rest. [`NOBODY`]: nobody knows.
+    /// The end of it: this rank did something at this instant, and messages took the rest. [`NOBODY`]: nobody
+    /// knows.
     pub since: u64,
     pub after: u32,
     /// What of the wait is lost, when the late one acted, and who that is; [`NOBODY`]: to none.
@@ -65,7 +66,7 @@ pub mod acts {
     /// It gives locks back.
     pub const UNLOCKS: u32 = 32;
 
-    /// What a function does by its name: sends and receives, `MPI_Start` and `MPI_Startall` either.
+    /// Returns what a function does by its name: sends and receives, `MPI_Start` and `MPI_Startall` either.
     pub fn of(function: &str) -> u32 {
         let name = function.to_lowercase();
         match name.strip_prefix("mpi_win_") {
@@ -81,7 +82,7 @@ pub mod acts {
 }
 
 impl Step {
-    /// What is known of a call when it returns.
+    /// Returns what is known of a call when it returns.
     pub fn of(call: &Returned, (place, acts): (u32, u32)) -> Step {
         Step {
             entered: call.entered.as_ps(),
@@ -101,29 +102,32 @@ impl Step {
     }
 
     /// So much of it is lost to a rank that acted late, and when.
-    // That instant is told, and not entry and loss added up: a loss is never more than the wait, which overheads may have shortened.
+    // That instant is told, and not entry and loss added up: a loss is never more than the wait, which
+    // overheads may have shortened.
     pub fn lose(&mut self, state: WaitState, lost: u64, (acted, by): (Time, u32)) {
         (self.state, self.lost, self.acted, self.by) = (state as u8, lost, acted.as_ps(), by);
     }
 
-    /// When its wait began; where it did not wait, when that would have been over.
+    /// Returns when its wait began; where it did not wait, when that would have been over.
     pub fn began(&self) -> u64 {
         self.ended.saturating_sub(self.wait).max(self.entered)
     }
 
-    /// What of the wait is lost, up to the instant at which the late one acted.
+    /// Returns what of the wait is lost, up to the instant at which the late one acted.
     pub fn lost_range(&self) -> Range<u64> {
         let acted = self.acted.min(self.ended);
         acted.saturating_sub(self.lost).max(self.entered)..acted
     }
 
-    /// Whether what is not lost of its wait is messages under way, as far as that is known.
+    /// Returns `true` if what is not lost of its wait is messages under way, as far as that is known.
     pub fn waits_for_messages(&self) -> bool {
         self.after != NOBODY || self.acts & acts::GATHERS != 0
     }
 
     fn put(&self, out: &mut Vec<u8>) {
-        for time in [self.entered, self.left, self.wait, self.ended, self.since, self.lost, self.acted, self.oldest] {
+        for time in
+            [self.entered, self.left, self.wait, self.ended, self.since, self.lost, self.acted, self.oldest]
+        {
             out.u64(time);
         }
         for number in [self.after, self.by, self.place, self.acts] {
@@ -135,7 +139,21 @@ impl Step {
     fn take(from: &mut Take) -> Step {
         let [entered, left, wait, ended, since, lost, acted, oldest] = std::array::from_fn(|_| from.u64());
         let [after, by, place, acts] = std::array::from_fn(|_| from.u32());
-        Step { entered, left, wait, ended, since, after, lost, acted, by, oldest, state: from.u8(), place, acts }
+        Step {
+            entered,
+            left,
+            wait,
+            ended,
+            since,
+            after,
+            lost,
+            acted,
+            by,
+            oldest,
+            state: from.u8(),
+            place,
+            acts,
+        }
     }
 }
 
@@ -166,7 +184,15 @@ impl Writer {
         let file = BufWriter::with_capacity(1 << 20, File::create(file)?);
         let rank = |_| Rank { steps: Vec::new(), written: 0, held: 0, last: NOWHERE, clock: 0 };
         let chunk = (WAITING / own.len().max(1)).clamp(1, CHUNK);
-        Ok(Writer { file, length: 0, first: own.start, chunk, ranks: own.map(rank).collect(), bytes: Vec::new(), table: 0 })
+        Ok(Writer {
+            file,
+            length: 0,
+            first: own.start,
+            chunk,
+            ranks: own.map(rank).collect(),
+            bytes: Vec::new(),
+            table: 0,
+        })
     }
 
     /// One more step of a rank: its number among those of the rank.
@@ -193,7 +219,11 @@ impl Writer {
     #[inline]
     pub fn flush(&mut self, rank: u32) -> io::Result<()> {
         let at = (rank - self.first) as usize;
-        if self.ranks[at].steps.len() < self.chunk || self.ranks[at].held > 0 { Ok(()) } else { self.write(at) }
+        if self.ranks[at].steps.len() < self.chunk || self.ranks[at].held > 0 {
+            Ok(())
+        } else {
+            self.write(at)
+        }
     }
 
     fn write(&mut self, at: usize) -> io::Result<()> {
@@ -230,7 +260,7 @@ impl Writer {
         self.file.flush()
     }
 
-    /// Where the table of ranks begins.
+    /// Returns where the table of ranks begins.
     pub fn table(&self) -> u64 {
         self.table
     }

@@ -1,8 +1,9 @@
 //! The path itself: from the clock that is last at the end of the run back to its beginning.
 //!
-//! At a wait it goes to who ended that: to the instant at which that rank acted, since between that and the end of the wait are only messages
-//! under way (J. C. Yang and B. P. Miller, "Critical path analysis for the execution of parallel and distributed programs", ICDCS 1988).
-//! It never goes forward in time, so that each rank's steps are read once at most: O(steps of the ranks that it passes).
+//! At a wait it goes to who ended that: to the instant at which that rank acted, since between that and the
+//! end of the wait are only messages under way (J. C. Yang and B. P. Miller, "Critical path analysis for the
+//! execution of parallel and distributed programs", ICDCS 1988). It never goes forward in time, so that each
+//! rank's steps are read once at most: O(steps of the ranks that it passes).
 
 use super::steps::{Cursor, NOBODY, Reader, Step, acts};
 use observe::critical_path::{CriticalPath, Kinds, PathRank, PathSite};
@@ -37,29 +38,49 @@ const TRANSFER: Kind = |of| &mut of.transfer_ps;
 const WAIT: Kind = |of| &mut of.wait_ps;
 
 /// The path that ends at `latest`, a clock and whose it is; `names` are the sites and functions of places.
-pub fn walk(reader: &mut Reader, latest: (u64, u32), names: &[&(String, String)]) -> io::Result<CriticalPath> {
+pub fn walk(
+    reader: &mut Reader,
+    latest: (u64, u32),
+    names: &[&(String, String)],
+) -> io::Result<CriticalPath> {
     let (mut at, mut rank) = latest;
-    let mut walk = Walk { reader, ranks: FxHashMap::default(), places: FxHashMap::default(), whole: Kinds::default(), hops: 0 };
+    let mut walk = Walk {
+        reader,
+        ranks: FxHashMap::default(),
+        places: FxHashMap::default(),
+        whole: Kinds::default(),
+        hops: 0,
+    };
     while at > 0 {
         (at, rank) = walk.back(at, rank)?;
     }
-    let name = |place: u32| names.get(place as usize).map_or((String::new(), String::new()), |name| (*name).clone());
+    let name =
+        |place: u32| names.get(place as usize).map_or((String::new(), String::new()), |name| (*name).clone());
     let sites = walk.places.into_iter().map(|(place, of)| {
         let (site, function) = name(place);
         PathSite { site, function, of }
     });
     let mut sites: Vec<_> = sites.collect();
     sites.sort_by(|a, b| (b.of.sum(), &a.site, &a.function).cmp(&(a.of.sum(), &b.site, &b.function)));
-    let mut by_rank: Vec<_> = walk.ranks.into_iter().map(|(rank, visited)| PathRank { rank, of: visited.of }).collect();
+    let mut by_rank: Vec<_> =
+        walk.ranks.into_iter().map(|(rank, visited)| PathRank { rank, of: visited.of }).collect();
     by_rank.retain(|rank| rank.of.sum() > 0);
     by_rank.sort_by_key(|rank| (Reverse(rank.of.sum()), rank.rank));
     let ranks = by_rank.len() as u64;
     by_rank.truncate(CriticalPath::RANKS);
-    Ok(CriticalPath { whole: walk.whole, hops: walk.hops, sites, ranks, by_rank, delays: Vec::new(), costs: Vec::new() })
+    Ok(CriticalPath {
+        whole: walk.whole,
+        hops: walk.hops,
+        sites,
+        ranks,
+        by_rank,
+        delays: Vec::new(),
+        costs: Vec::new(),
+    })
 }
 
 impl Walk<'_> {
-    /// What led to `rank` being where it is at `at`: one stretch of the path, and where that began.
+    /// Returns what led to `rank` being where it is at `at`: one stretch of the path, and where that began.
     fn back(&mut self, at: u64, rank: u32) -> io::Result<(u64, u32)> {
         if !self.ranks.contains_key(&rank) {
             let cursor = self.reader.cursor(rank)?;
@@ -68,7 +89,8 @@ impl Walk<'_> {
         let Some(visited) = self.ranks.get_mut(&rank) else { unreachable!("it was just put there") };
         let step = loop {
             match self.reader.last(&mut visited.cursor)? {
-                // What began then has no part in how it came to that; the computation before leads to the first of such calls.
+                // What began then has no part in how it came to that; the computation before leads to the
+                // first of such calls.
                 Some(step) if step.entered >= at => {
                     visited.next = step.place;
                     visited.cursor.pass();
@@ -96,7 +118,8 @@ impl Walk<'_> {
         if at <= began {
             return Ok(self.stretch(rank, step.place, MPI, step.entered..at));
         }
-        // The rank may have acted while it waited, within a call that does several things: how it came to that is not known.
+        // The rank may have acted while it waited, within a call that does several things: how it came to
+        // that is not known.
         if at == step.ended && step.after != NOBODY {
             self.hops += u64::from(step.after != rank);
             if step.since == at

@@ -7,9 +7,14 @@ use super::clone::{self, Cloned};
 use super::{Private, Swapped};
 use crate::config::{Config, GlobalsMode};
 use crate::image::Image;
+use crate::{helpers, teams};
 
 /// Copying this much data between ranks takes less than a microsecond.
 const SMALL_DATA: usize = 16 << 10;
+
+/// Up to this many ranks, a program that starts threads is cloned rather than copied: with teams, a process
+/// cannot have more.
+const MAX_RANKS_WITH_THREADS: u32 = 4096;
 
 /// How globals are private.
 pub(crate) enum Globals {
@@ -51,7 +56,7 @@ impl Globals {
         cloned.into_iter().for_each(|cloned| cloned.ended(rank));
     }
 
-    /// What is copied, and what is cloned.
+    /// Returns what is copied, and what is cloned.
     #[inline]
     fn parts(&mut self) -> (Option<&mut Swapped>, Option<&mut Cloned>) {
         match self {
@@ -66,13 +71,19 @@ impl Globals {
         match self {
             Globals::Shared => 0,
             Globals::Copied(copied) => copied.saved_bytes(),
-            Globals::Cloned(cloned, thread_local) => cloned.saved_bytes() + thread_local.as_ref().map_or(0, |copied| copied.saved_bytes()),
+            Globals::Cloned(cloned, thread_local) => {
+                cloned.saved_bytes() + thread_local.as_ref().map_or(0, |copied| copied.saved_bytes())
+            }
         }
     }
 }
 
 /// Private globals as `config` asks for, memory that is swapped, and why so.
-pub(crate) fn globals(images: &[Image], config: &Config, why: &mut String) -> Result<(Globals, Vec<Range<usize>>), String> {
+pub(crate) fn globals(
+    images: &[Image],
+    config: &Config,
+    why: &mut String,
+) -> Result<(Globals, Vec<Range<usize>>), String> {
     let mut private = Private::of(images);
     let missing = private.fold(&images[0], &config.globals_fold);
     // A program that is spawned has its own names, and perhaps none of these.
@@ -81,11 +92,29 @@ pub(crate) fn globals(images: &[Image], config: &Config, why: &mut String) -> Re
             "this program has no variable {name} to fold: give its symbol's name (nm lists them; Fortran common blocks end in _)"
         ));
     }
+    if images.iter().any(|image| image.thread_local().is_some()) {
+        teams::note_thread_locals();
+    }
     let (data, ranks) = (private.bytes(), config.ranks);
-    let image: usize = images.iter().flat_map(|image| image.segments()).map(|segment| segment.file.len()).sum();
+    let image: usize =
+        images.iter().flat_map(|image| image.segments()).map(|segment| segment.file.len()).sum();
     // Zero data costs memory only where it is written, but a program that has much writes it.
     let fits = (image + data).saturating_mul(ranks as usize) < memory_bytes() / 2;
+    let is_threaded = ranks <= MAX_RANKS_WITH_THREADS && images.iter().any(Image::starts_threads);
     let mode = match config.globals {
+        GlobalsMode::Auto
+            if is_threaded
+                && ranks > 1
+                && fits
+                && config.globals_fold.is_empty()
+                && clone::obstacle(images).is_none() =>
+        {
+            let _ = write!(
+                why,
+                "; each rank has a clone of the program, since threads that it starts use its globals while others run"
+            );
+            GlobalsMode::Clone
+        }
         GlobalsMode::Auto if data <= SMALL_DATA => {
             let _ = write!(why, "; globals are copied, since the program has only {data} bytes");
             GlobalsMode::Copy
@@ -96,15 +125,25 @@ pub(crate) fn globals(images: &[Image], config: &Config, why: &mut String) -> Re
         }
         GlobalsMode::Auto => match clone::obstacle(images) {
             None if fits => {
-                let _ = write!(why, "; each rank has a clone of the program, since copying {data} bytes of globals would be slower");
+                let _ = write!(
+                    why,
+                    "; each rank has a clone of the program, since copying {data} bytes of globals would be slower"
+                );
                 GlobalsMode::Clone
             }
             None => {
-                let _ = write!(why, "; globals ({data} bytes) are copied, since {ranks} clones of {} bytes are too many", image + data);
+                let _ = write!(
+                    why,
+                    "; globals ({data} bytes) are copied, since {ranks} clones of {} bytes are too many",
+                    image + data
+                );
                 GlobalsMode::Copy
             }
             Some(obstacle) => {
-                let _ = write!(why, "; globals ({data} bytes) are copied, though clones would be faster: {obstacle}");
+                let _ = write!(
+                    why,
+                    "; globals ({data} bytes) are copied, though clones would be faster: {obstacle}"
+                );
                 GlobalsMode::Copy
             }
         },
@@ -113,7 +152,9 @@ pub(crate) fn globals(images: &[Image], config: &Config, why: &mut String) -> Re
             mode
         }
     };
-    let ranges = |private: &Private| -> Vec<Range<usize>> { private.regions.iter().map(|region| region.range.clone()).collect() };
+    let ranges = |private: &Private| -> Vec<Range<usize>> {
+        private.regions.iter().map(|region| region.range.clone()).collect()
+    };
     match mode {
         GlobalsMode::None => Ok((Globals::Shared, Vec::new())),
         GlobalsMode::Clone if !config.globals_fold.is_empty() => {
@@ -121,12 +162,16 @@ pub(crate) fn globals(images: &[Image], config: &Config, why: &mut String) -> Re
         }
         GlobalsMode::Clone => {
             let cloned = Cloned::new(images, ranks)?;
-            let private = Private::thread_local(images);
+            let private = Private::beside_clones(images);
             let swapped = ranges(&private);
-            let copied = if swapped.is_empty() { None } else { Some(Box::new(Swapped::new(private, ranks)?)) };
+            let copied =
+                if swapped.is_empty() { None } else { Some(Box::new(Swapped::new(private, ranks)?)) };
             Ok((Globals::Cloned(Box::new(cloned), copied), swapped))
         }
         GlobalsMode::Copy | GlobalsMode::Auto => {
+            if ranks > 1 {
+                helpers::note_moved(helpers::GLOBALS);
+            }
             let swapped = ranges(&private);
             Ok((Globals::Copied(Box::new(Swapped::new(private, ranks)?)), swapped))
         }

@@ -12,8 +12,8 @@
 //!            |<------------ stride --------->|
 //! ```
 //!
-//! Blocks begin at different lines of a page: if all ranks had the same variable in the same set of the cache, a
-//! thousand of them would evict each other.
+//! Blocks begin at different lines of a page: if all ranks had the same variable in the same set of the
+//! cache, a thousand of them would evict each other.
 //!
 //! What stays behind in the original image: variables borrowed from shared libraries (`stdout`),
 //! which the libraries use where the loader put them, and thread-local variables, which the
@@ -25,6 +25,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 use super::early;
+use crate::helpers;
 use crate::image::{Image, Slot};
 use crate::lines::LINE;
 use crate::symbols::Mapped;
@@ -53,7 +54,8 @@ struct Layout {
 #[derive(Clone, Copy)]
 struct Places {
     stride: usize,
-    /// By how much a block's begin differs from the last one's; 0 if something in the images is aligned to more than a line.
+    /// By how much a block's begin differs from the last one's; 0 if something in the images is aligned to
+    /// more than a line.
     shift: usize,
 }
 
@@ -63,7 +65,7 @@ impl Places {
     }
 }
 
-/// Whether nothing in an image needs to be aligned to more than a line of the cache.
+/// Returns `true` if nothing in an image needs to be aligned to more than a line of the cache.
 fn fits_lines(image: &Image) -> bool {
     Mapped::open(&image.file()).is_some_and(|file| file.alignment() <= LINE)
 }
@@ -72,6 +74,44 @@ fn fits_lines(image: &Image) -> bool {
 static LAYOUT: AtomicPtr<Layout> = AtomicPtr::new(null_mut());
 /// The block of the rank in place.
 static BLOCK: AtomicUsize = AtomicUsize::new(0);
+
+/// Thread-local words that point into the program: how a new thread's come to point into a rank's clone.
+struct ThreadLocal {
+    arena: Range<usize>,
+    /// From the thread pointer to the word, and from the start of a block to what it points to.
+    words: Vec<(usize, usize)>,
+}
+
+/// Of the program that the process was started with; null if it has no such words.
+static THREAD_LOCAL: AtomicPtr<ThreadLocal> = AtomicPtr::new(null_mut());
+
+/// Returns the block of the rank in place; 0 if nothing is cloned.
+pub(crate) fn block() -> usize {
+    BLOCK.load(Relaxed)
+}
+
+/// Has the calling thread's thread-local words point into a block. To be called before the thread runs code
+/// of the program.
+pub(crate) fn set_thread_local(block: usize) {
+    // SAFETY: null, or leaked by `Cloned::new`.
+    let Some(known) = (unsafe { THREAD_LOCAL.load(Relaxed).as_ref() }) else { return };
+    if known.arena.contains(&block) {
+        for &(offset, target) in &known.words {
+            // SAFETY: a word of this thread's block of the program, which lies at the same distance from each
+            // thread's pointer.
+            unsafe { (thread_pointer().wrapping_add(offset) as *mut usize).write_unaligned(block + target) };
+        }
+    }
+}
+
+/// Returns the address that thread-local variables of programs are found from.
+fn thread_pointer() -> usize {
+    let pointer: usize;
+    // SAFETY: the first word behind the thread pointer is the pointer itself (ELF handling for thread-local
+    // storage, 3.4.6).
+    unsafe { std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, readonly, preserves_flags)) };
+    pointer
+}
 
 /// Layouts of all programs that are cloned, the last first.
 fn layouts() -> impl Iterator<Item = &'static Layout> {
@@ -127,10 +167,13 @@ pub(crate) struct Cloned {
 pub(crate) fn obstacle(images: &[Image]) -> Option<String> {
     let program = &images[0];
     if program.bias == 0 {
-        return Some("this program is not position-independent: link it with -pie, or use copied globals".into());
+        return Some(
+            "this program is not position-independent: link it with -pie, or use copied globals".into(),
+        );
     }
     for (range, name) in program.borrowed() {
-        let writable = program.writable().iter().any(|(file, zero)| (file.start..zero.end).contains(&range.start));
+        let writable =
+            program.writable().iter().any(|(file, zero)| (file.start..zero.end).contains(&range.start));
         let own = images[1..].iter().any(|library| library.defines(name));
         if own || writable && range.len() > size_of::<usize>() {
             let name = name.to_string_lossy();
@@ -169,7 +212,12 @@ impl Cloned {
         let shift = if images.iter().all(fits_lines) { LINE } else { 0 };
         stride += (SHIFTS * shift).next_multiple_of(PAGE);
         let places = Places { stride, shift };
-        let too_much = || format!("cannot reserve {ranks} clones of {} KiB; use copied globals or fewer ranks", stride >> 10);
+        let too_much = || {
+            format!(
+                "cannot reserve {ranks} clones of {} KiB; use copied globals or fewer ranks",
+                stride >> 10
+            )
+        };
         let bytes = stride.checked_mul(ranks as usize).ok_or_else(too_much)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -194,6 +242,15 @@ impl Cloned {
         for (image, part) in images.iter().zip(&parts) {
             cloned.add_pieces(image, part);
             cloned.add_fixups(image, part, &parts);
+        }
+        if !cloned.thread_local.is_empty() {
+            let words = cloned
+                .thread_local
+                .iter()
+                .map(|word| (word.at.wrapping_sub(thread_pointer()), word.target))
+                .collect();
+            THREAD_LOCAL
+                .store(Box::leak(Box::new(ThreadLocal { arena: arena..arena + bytes, words })), Relaxed);
         }
         let layout = Layout { arena: arena..arena + bytes, places, parts, next: layouts().next() };
         LAYOUT.store(Box::leak(Box::new(layout)), Relaxed);
@@ -220,7 +277,9 @@ impl Cloned {
     }
 
     fn add_fixups(&mut self, image: &Image, part: &Part, parts: &[Part]) {
-        let block = |value: usize| parts.iter().find(|p| p.original.contains(&value)).map(|p| p.offset + value - p.original.start);
+        let block = |value: usize| {
+            parts.iter().find(|p| p.original.contains(&value)).map(|p| p.offset + value - p.original.start)
+        };
         let thread_local = image.thread_local_image();
         for slot in image.address_slots() {
             let (Slot::Relative(at) | Slot::Symbol(at) | Slot::Function(at, _)) = slot;
@@ -246,7 +305,9 @@ impl Cloned {
 
     /// A word of the initial contents.
     fn get(&self, at: usize) -> Option<usize> {
-        let piece = self.pieces.iter().find(|piece| piece.offset <= at && at + size_of::<usize>() <= piece.offset + piece.bytes.len())?;
+        let piece = self.pieces.iter().find(|piece| {
+            piece.offset <= at && at + size_of::<usize>() <= piece.offset + piece.bytes.len()
+        })?;
         Some(usize::from_ne_bytes(piece.bytes[at - piece.offset..][..size_of::<usize>()].try_into().ok()?))
     }
 
@@ -269,7 +330,13 @@ impl Cloned {
         let block = self.arena + self.places.of(number as usize);
         for piece in &self.pieces {
             // SAFETY: pieces lie inside the block, which belongs to nobody else.
-            unsafe { std::ptr::copy_nonoverlapping(piece.bytes.as_ptr(), (block + piece.offset) as *mut u8, piece.bytes.len()) };
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    piece.bytes.as_ptr(),
+                    (block + piece.offset) as *mut u8,
+                    piece.bytes.len(),
+                )
+            };
         }
         for fixup in &self.fixups {
             // SAFETY: inside a piece of the block.
@@ -290,6 +357,10 @@ impl Cloned {
 
     /// The rank has ended: its block, all zero again, serves another.
     pub(crate) fn ended(&mut self, rank: u32) {
+        // Threads that the rank left behind run on its code until the process ends.
+        if helpers::has_own(rank) {
+            return;
+        }
         let number = self.blocks[rank as usize];
         let pages = self.arena + number as usize * self.places.stride;
         // SAFETY: the pages of a rank that will not run again; no other block is in them.
@@ -314,7 +385,11 @@ pub struct FoundObject {
 ///
 /// # Safety
 /// `real` is glibc's `_dl_find_object`, and `found` points to its result structure.
-pub unsafe fn find_object(address: usize, found: *mut FoundObject, real: unsafe extern "C" fn(usize, *mut FoundObject) -> i32) -> i32 {
+pub unsafe fn find_object(
+    address: usize,
+    found: *mut FoundObject,
+    real: unsafe extern "C" fn(usize, *mut FoundObject) -> i32,
+) -> i32 {
     let loaded = original(address);
     // SAFETY: the caller's contract.
     unsafe {

@@ -43,7 +43,9 @@ impl Chunk {
         let mut found = unsafe { differ(self.address as *const u8, self.template, self.lines as usize) };
         if self.tail != 0 {
             // SAFETY: as above, for the bytes behind the lines.
-            let (now, then) = unsafe { (self.bytes(self.address, self.lines), self.bytes(self.template as usize, self.lines)) };
+            let (now, then) = unsafe {
+                (self.bytes(self.address, self.lines), self.bytes(self.template as usize, self.lines))
+            };
             found |= u64::from(now != then) << self.lines;
         }
         found & !self.ignored
@@ -204,7 +206,13 @@ impl Copied {
                 }
             }
         }
-        self.chunks.push(Chunk { address: range.start, template, lines: lines as u32, tail: tail as u32, ignored });
+        self.chunks.push(Chunk {
+            address: range.start,
+            template,
+            lines: lines as u32,
+            tail: tail as u32,
+            ignored,
+        });
     }
 
     /// Puts the rank's globals in place.
@@ -266,7 +274,11 @@ impl Copied {
         let mut found = Vec::new();
         self.untouched.take(|page| found.push(page));
         for page in found {
-            let region = self.regions.iter().position(|r| r.range.contains(&page)).expect("watched pages are in a region");
+            let region = self
+                .regions
+                .iter()
+                .position(|r| r.range.contains(&page))
+                .expect("watched pages are in a region");
             self.add_range(region, page..page + PAGE);
         }
     }

@@ -48,7 +48,7 @@ pub(crate) fn capture() {
 
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// Whether the libraries are loaded and the program's entry point has been reached.
+/// Returns `true` if the libraries are loaded and the program's entry point has been reached.
 pub fn has_begun() -> bool {
     BEGUN.load(Relaxed)
 }
@@ -65,7 +65,9 @@ unsafe extern "C" fn run_kept(_: *mut c_void) {
     }
     // SAFETY: the closure only takes the lists out.
     let kept = unsafe {
-        LIBRARIES.with(|libraries| libraries.iter_mut().flat_map(|library| std::mem::take(&mut library.handlers)).collect::<Vec<_>>())
+        LIBRARIES.with(|libraries| {
+            libraries.iter_mut().flat_map(|library| std::mem::take(&mut library.handlers)).collect::<Vec<_>>()
+        })
     };
     for (_, handler, _) in kept.into_iter().rev() {
         if let Handler::Object(function, object) = handler {
@@ -99,7 +101,9 @@ impl Library {
         data || self.image.writable().iter().any(|(_, zero)| {
             let searched = zero.start..zero.end.min(zero.start + MOST_SEARCHED);
             // SAFETY: loaded segments are readable.
-            unsafe { std::slice::from_raw_parts(searched.start as *const u8, searched.len()) }.iter().any(|&byte| byte != 0)
+            unsafe { std::slice::from_raw_parts(searched.start as *const u8, searched.len()) }
+                .iter()
+                .any(|&byte| byte != 0)
         })
     }
 
@@ -143,7 +147,8 @@ pub(crate) fn initial(range: Range<usize>) -> Vec<u8> {
             for (data, before) in libraries.iter().flat_map(|library| &library.data) {
                 let (start, end) = (data.start.max(range.start), data.end.min(range.end));
                 if start < end {
-                    bytes[start - range.start..end - range.start].copy_from_slice(&before[start - data.start..end - data.start]);
+                    bytes[start - range.start..end - range.start]
+                        .copy_from_slice(&before[start - data.start..end - data.start]);
                 }
             }
         });

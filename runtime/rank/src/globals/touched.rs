@@ -34,10 +34,9 @@ impl Untouched {
         for range in &self.ranges {
             let pages = range.len() / PAGE;
             self.entries.resize(pages * 8, 0);
-            let known = self
-                .pagemap
-                .as_ref()
-                .is_some_and(|map| map.read_exact_at(&mut self.entries[..pages * 8], (range.start / PAGE * 8) as u64).is_ok());
+            let known = self.pagemap.as_ref().is_some_and(|map| {
+                map.read_exact_at(&mut self.entries[..pages * 8], (range.start / PAGE * 8) as u64).is_ok()
+            });
             let mut clean = range.start..range.start;
             for page in 0..pages {
                 let at = range.start + page * PAGE;
@@ -63,7 +62,7 @@ impl Untouched {
         }
     }
 
-    /// Whether anything is left to watch.
+    /// Returns `true` if anything is left to watch.
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
@@ -77,8 +76,14 @@ mod tests {
     fn only_touched_pages_are_found_and_each_once() {
         // SAFETY: a new anonymous mapping, and writes inside it.
         let base = unsafe {
-            libc::mmap(std::ptr::null_mut(), 64 * PAGE, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
-                as usize
+            libc::mmap(
+                std::ptr::null_mut(),
+                64 * PAGE,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            ) as usize
         };
         let mut untouched = Untouched::new(std::iter::once(base..base + 64 * PAGE).collect());
         let mut touch = |pages: &[usize]| {

@@ -21,7 +21,7 @@ struct Run {
     tail: usize,
 }
 
-/// Where the data is, if it is one stretch of whole lines.
+/// Returns where the data is, if it is one stretch of whole lines.
 fn single(runs: &[Run]) -> Option<usize> {
     match runs {
         [run] if run.tail == 0 => Some(run.address),
@@ -43,7 +43,8 @@ pub(crate) struct Whole {
     common: Vec<(usize, usize)>,
     kept: Vec<u8>,
     copy: lines::Copy,
-    /// The data's address, if it is one stretch of whole lines and all private: then it is kept and put in place at once.
+    /// The data's address, if it is one stretch of whole lines and all private: then it is kept and put in
+    /// place at once.
     plain: Option<usize>,
     swap: lines::Exchange,
     differences: Option<Box<Differences>>,
@@ -61,16 +62,21 @@ struct Differences {
 impl Differences {
     fn new(values: Box<[Line]>, runs: &[Run], common: &[(usize, usize)]) -> Differences {
         let mut own: Box<[u16]> = vec![u16::MAX; values.len()].into();
-        let in_lanes = |&address: &usize| common.iter().all(|(at, len)| (at - address) % 4 == 0 && len % 4 == 0);
+        let in_lanes =
+            |&address: &usize| common.iter().all(|(at, len)| (at - address) % 4 == 0 && len % 4 == 0);
         let direct = single(runs).filter(in_lanes);
         if let Some(address) = direct {
             for lane in common.iter().flat_map(|(at, len)| (at - address) / 4..(at - address + len) / 4) {
                 own[lane * 4 / LINE] &= !(1 << (lane % (LINE / 4)));
             }
         }
-        Differences { templates: Templates::of(&values, own), values, direct: direct.map(|address| address as *mut u32) }
+        Differences {
+            templates: Templates::of(&values, own),
+            values,
+            direct: direct.map(|address| address as *mut u32),
+        }
     }
-    /// Where the values are while their rank is in place.
+    /// Returns where the values are while their rank is in place.
     #[inline]
     fn live(&mut self) -> *mut u32 {
         self.direct.unwrap_or(self.values.as_mut_ptr().cast())
@@ -78,7 +84,7 @@ impl Differences {
 }
 
 impl Whole {
-    /// Whether this way suits.
+    /// Returns `true` if this way suits.
     pub(crate) fn suits(private: &Private) -> bool {
         let common: usize = private.shared_parts().map(|part| part.len()).sum();
         private.bytes() <= MOST_BYTES && common <= MOST_COMMON
@@ -95,7 +101,10 @@ impl Whole {
         let mut whole = Whole {
             bytes,
             template: Vec::with_capacity(bytes),
-            arena: Arena::new((bytes + LINE) * (ranks as usize + 1), if ranks < DIFFERENCES_FROM { LINE } else { 16 })?,
+            arena: Arena::new(
+                (bytes + LINE) * (ranks as usize + 1),
+                if ranks < DIFFERENCES_FROM { LINE } else { 16 },
+            )?,
             records: vec![0; ranks as usize],
             in_place: NOBODY,
             common: private.shared_parts().map(|part| (part.start, part.len())).collect(),
@@ -114,9 +123,13 @@ impl Whole {
         assert_eq!(whole.template.len(), bytes, "the template has the records' layout");
         whole.plain = single(&whole.runs).filter(|_| whole.common.is_empty());
         if ranks >= DIFFERENCES_FROM {
-            let words =
-                |line: &[u8; LINE]| std::array::from_fn(|word| u32::from_ne_bytes(std::array::from_fn(|byte| line[word * 4 + byte])));
-            let values: Box<[Line]> = whole.template.as_chunks().0.iter().map(|line| Line(words(line))).collect();
+            let words = |line: &[u8; LINE]| {
+                std::array::from_fn(|word| {
+                    u32::from_ne_bytes(std::array::from_fn(|byte| line[word * 4 + byte]))
+                })
+            };
+            let values: Box<[Line]> =
+                whole.template.as_chunks().0.iter().map(|line| Line(words(line))).collect();
             whole.differences = Some(Box::new(Differences::new(values, &whole.runs, &whole.common)));
         }
         Ok(whole)
@@ -130,7 +143,11 @@ impl Whole {
                 (self.copy)(run.address as *const u8, to, run.lines);
                 to = to.add(run.lines * LINE);
                 if run.tail != 0 {
-                    std::ptr::copy_nonoverlapping((run.address + run.lines * LINE) as *const u8, to, run.tail);
+                    std::ptr::copy_nonoverlapping(
+                        (run.address + run.lines * LINE) as *const u8,
+                        to,
+                        run.tail,
+                    );
                     to = to.add(LINE);
                 }
             }
@@ -145,7 +162,11 @@ impl Whole {
                 (self.copy)(from, run.address as *mut u8, run.lines);
                 from = from.add(run.lines * LINE);
                 if run.tail != 0 {
-                    std::ptr::copy_nonoverlapping(from, (run.address + run.lines * LINE) as *mut u8, run.tail);
+                    std::ptr::copy_nonoverlapping(
+                        from,
+                        (run.address + run.lines * LINE) as *mut u8,
+                        run.tail,
+                    );
                     from = from.add(LINE);
                 }
             }
@@ -182,7 +203,8 @@ impl Whole {
             }
             let to = self.arena.address(record) as *mut u8;
             if let Some(live) = self.plain {
-                // SAFETY: the program's data, as many lines of it as a record has, and the records of two ranks.
+                // SAFETY: the program's data, as many lines of it as a record has, and the records of two
+                // ranks.
                 unsafe { (self.swap)(live as *mut u8, to, from, self.bytes / LINE) };
                 self.in_place = rank;
                 return;
@@ -213,8 +235,12 @@ impl Whole {
         // SAFETY: whole lines of values.
         let bytes = unsafe { templates.find(live, lines) };
         let record = &mut self.records[self.in_place as usize];
-        // SAFETY: a live record holds a difference, marked with its units.
-        let old = if *record == 0 { 0 } else { u32::from(unsafe { Templates::mark(self.arena.address(*record) as *const u8) }) };
+        let old = if *record == 0 {
+            0
+        } else {
+            // SAFETY: a live record holds a difference, marked with its units.
+            u32::from(unsafe { Templates::mark(self.arena.address(*record) as *const u8) })
+        };
         // SAFETY: nobody ran since.
         let units = if unsafe { templates.is_first(live) } { 0 } else { self.arena.units(bytes) };
         if old != units {
@@ -233,10 +259,12 @@ impl Whole {
 
     #[inline]
     fn put(&mut self, rank: u32, differences: &mut Differences) {
-        let (live, lines, record) = (differences.live(), differences.values.len(), self.records[rank as usize]);
+        let (live, lines, record) =
+            (differences.live(), differences.values.len(), self.records[rank as usize]);
         let templates = &mut differences.templates;
         if record == 0 {
-            // SAFETY: as many lines of values, which nobody changed since the last were saved, or they were forgotten.
+            // SAFETY: as many lines of values, which nobody changed since the last were saved, or they were
+            // forgotten.
             unsafe { templates.load_first(live) };
         } else {
             // SAFETY: as above, and a record of as many lines.

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 
-use crate::globals::early;
+use crate::globals::{early, late};
 use crate::hooks;
 use crate::program::{Constructor, Main, Program};
 use crate::single::Single;
@@ -22,8 +22,8 @@ pub fn begin() {
     early::begin();
 }
 
-/// Whether the program is not to be taken over after all: then how many arguments are left for it, which are moved up.
-/// What its libraries left for the end is the process's.
+/// Whether the program is not to be taken over after all: then how many arguments are left for it, which are
+/// moved up. What its libraries left for the end is the process's.
 ///
 /// # Safety
 /// `argv` has `argc` C strings and a null pointer behind them, which nobody else uses.
@@ -78,5 +78,6 @@ pub unsafe fn run(_argc: i32, _argv: *mut *mut c_char, environment: *mut *mut c_
     // Ranks ran the program's destructors; the libraries' own still follow.
     image.forget_destructors();
     crate::stdio::finish();
+    late::finish();
     status
 }

@@ -9,12 +9,17 @@ use crate::lines::{self, LINE};
 use crate::now::NOBODY;
 use crate::prefetch::prefetch;
 use crate::ranks::Place;
-use crate::reserve::reserve;
+use crate::reserve::reserve_inaccessible;
+use crate::stack::{self, Region};
 use crate::templates::{DIFFERENCES_FROM, Templates};
 
 const PAGE: usize = 4096;
 /// A stack of at most this: depths are kept in 23 bits of words.
 pub(crate) const MOST: usize = 32 << 20;
+/// Below the stack are addresses without memory, so that a frame larger than the stack faults.
+const MAX_GAP: usize = 16 << 30;
+/// Where addresses are few, the gap is halved down to this.
+const MIN_GAP: usize = 1 << 20;
 const WORD_BITS: u32 = 23;
 
 /// The stack and the saved parts.
@@ -40,24 +45,35 @@ impl SharedStack {
     /// A stack of `bytes`, for `ranks` ranks.
     pub(crate) fn new(bytes: usize, ranks: u32) -> Result<SharedStack, String> {
         if bytes > MOST {
-            return Err(format!("a shared stack has at most {} MiB; for more, give each rank its own (-xsim-stack-mode own)", MOST >> 20));
+            return Err(format!(
+                "a shared stack has at most {} MiB; for more, give each rank its own (-xsim-stack-mode own)",
+                MOST >> 20
+            ));
         }
         let bytes = bytes.max(256 << 10).next_multiple_of(PAGE);
         let too_much = || format!("cannot reserve a stack of {} KiB", bytes >> 10);
-        let bottom = reserve(bytes + PAGE).ok_or_else(too_much)?;
-        // SAFETY: our own mapping, which nobody uses yet: its lowest page is made inaccessible, the rest is advised on.
+        let gaps =
+            std::iter::successors(Some(MAX_GAP), |gap| Some(gap / 2)).take_while(|&gap| gap >= MIN_GAP);
+        let (low, gap) = gaps
+            .into_iter()
+            .find_map(|gap| Some((reserve_inaccessible(gap + bytes)?, gap)))
+            .ok_or_else(too_much)?;
+        let limit = low + gap;
+        // SAFETY: our own mapping, which nobody uses yet: all of it but the gap becomes accessible, and is
+        // advised on.
         unsafe {
-            if libc::mprotect(bottom as *mut libc::c_void, PAGE, libc::PROT_NONE) != 0 {
+            if libc::mprotect(limit as *mut libc::c_void, bytes, libc::PROT_READ | libc::PROT_WRITE) != 0 {
                 return Err(too_much());
             }
-            libc::madvise(bottom as *mut libc::c_void, bytes + PAGE, libc::MADV_NOHUGEPAGE);
+            libc::madvise(limit as *mut libc::c_void, bytes, libc::MADV_NOHUGEPAGE);
         }
+        stack::describe(Region { low, high: limit + bytes, gap, bytes });
         let delta = ranks >= DIFFERENCES_FROM;
         // With differences, 16-byte units: 64 GiB; without, whole lines: 256 GiB.
         let unit = if delta { 16 } else { LINE };
         Ok(SharedStack {
-            limit: bottom + PAGE,
-            top: bottom + PAGE + bytes,
+            limit,
+            top: limit + bytes,
             arena: Arena::new((ranks as usize).saturating_mul(bytes).saturating_add(bytes), unit)?,
             in_place: NOBODY,
             templates: delta.then(|| Box::new(Templates::new())),
@@ -79,7 +95,10 @@ impl SharedStack {
     /// The place of a rank that has just suspended at `pointer`; `place` is its old one.
     #[inline]
     pub(crate) fn suspended(&self, place: Place, pointer: usize) -> Place {
-        Place { stack: place.stack, depth: place.depth & !((1 << WORD_BITS) - 1) | ((self.top - pointer) / 8) as u32 }
+        Place {
+            stack: place.stack,
+            depth: place.depth & !((1 << WORD_BITS) - 1) | ((self.top - pointer) / 8) as u32,
+        }
     }
 
     /// The stack pointer of a rank.
@@ -155,8 +174,11 @@ impl SharedStack {
         let lines = words(place).div_ceil(LINE / 8);
         let (from, live) = (self.arena.address(place.stack) as *const u8, self.top - lines * LINE);
         match &mut self.templates {
-            // SAFETY: the record was saved with this depth; nobody is on the stack, nor was since the last save, or it was forgotten.
-            Some(templates) if lines <= delta::MOST => unsafe { templates.load(live as *mut u32, lines, from) },
+            // SAFETY: the record was saved with this depth; nobody is on the stack, nor was since the last
+            // save, or it was forgotten.
+            Some(templates) if lines <= delta::MOST => unsafe {
+                templates.load(live as *mut u32, lines, from)
+            },
             // SAFETY: as above.
             _ => unsafe { (self.copy)(from, live as *mut u8, lines) },
         }

@@ -1,9 +1,10 @@
 //! Switching between the scheduler's stack and that of a rank.
 //!
-//! Both ways jump. A processor predicts where a return goes from the calls before it, so a switch that calls into a rank and returns
-//! out of it (as libraries of coroutines do, which keep calls and returns in pairs) makes it predict two returns wrongly: that of the
-//! switch, and that of the blocked call to its program. With jumps, the calls that the last rank left open are those which the next one
-//! returns from, since ranks block in the same place of the same program more often than not.
+//! Both ways jump. A processor predicts where a return goes from the calls before it, so a switch that calls
+//! into a rank and returns out of it (as libraries of coroutines do, which keep calls and returns in pairs)
+//! makes it predict two returns wrongly: that of the switch, and that of the blocked call to its program.
+//! With jumps, the calls that the last rank left open are those which the next one returns from, since ranks
+//! block in the same place of the same program more often than not.
 
 use std::arch::{asm, naked_asm};
 
@@ -12,7 +13,8 @@ use crate::now;
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("stacks of ranks are switched on x86-64 alone");
 
-/// Lets `entry` run on an empty stack below `base` until it first calls [`leave`]; returns the stack pointer at which it did.
+/// Lets `entry` run on an empty stack below `base` until it first calls [`leave`]; returns the stack pointer
+/// at which it did.
 ///
 /// # Safety
 /// The memory below `base` is the stack in place, in nobody's use and as large as `entry` needs.
@@ -26,14 +28,24 @@ pub(crate) unsafe fn start(base: usize, entry: extern "C" fn() -> !) -> usize {
     }
 }
 
-/// The outermost frame of a rank: behind it, a debugger or an exception that nobody catches has nothing to look for.
+/// The outermost frame of a rank: behind it, a debugger or an exception that nobody catches has nothing to
+/// look for.
 #[unsafe(naked)]
 unsafe extern "C" fn begin() -> ! {
-    naked_asm!(".cfi_startproc", ".cfi_undefined rip", "pop rax", "xor ebp, ebp", "call rax", "ud2", ".cfi_endproc")
+    naked_asm!(
+        ".cfi_startproc",
+        ".cfi_undefined rip",
+        "pop rax",
+        "xor ebp, ebp",
+        "call rax",
+        "ud2",
+        ".cfi_endproc"
+    )
 }
 
-/// Leaves the stack in place: keeps what of its registers the compiler cannot be told to keep and where to go on with it, changes the stack
-/// pointer by the instructions given (whose operands follow; `home` is in `rdi`), and jumps to where that stack was left.
+/// Leaves the stack in place: keeps what of its registers the compiler cannot be told to keep and where to go
+/// on with it, changes the stack pointer by the instructions given (whose operands follow; `home` is in
+/// `rdi`), and jumps to where that stack was left.
 macro_rules! change_stacks {
     ($($instruction:literal),+; $($operand:tt)*) => {
         asm!(
@@ -58,18 +70,23 @@ macro_rules! change_stacks {
 /// Resumes a rank that is suspended at `pointer` until it suspends again; returns where.
 ///
 /// # Safety
-/// The stack in place must hold a rank that [`leave`] suspended at exactly `pointer`, and the caller is the scheduler.
+/// The stack in place must hold a rank that [`leave`] suspended at exactly `pointer`, and the caller is the
+/// scheduler.
 // Always, as `leave`: a call around the switch is a return that is predicted wrongly.
 #[inline(always)]
 pub(crate) unsafe fn enter(pointer: usize) -> usize {
     let suspended;
-    // SAFETY: the scheduler's own registers are on its stack, whose pointer is kept in `home`; all others are given up. At `pointer` is the
-    // address at which `leave` goes on with the rank's (or `begin` begins); it comes back to `home`, which nobody else writes.
-    unsafe { change_stacks!("mov [rdi], rsp", "mov rsp, rdx"; inout("rdx") pointer => _, lateout("rsi") suspended,) };
+    // SAFETY: the scheduler's own registers are on its stack, whose pointer is kept in `home`; all others are
+    // given up. At `pointer` is the address at which `leave` goes on with the rank's (or `begin` begins); it
+    // comes back to `home`, which nobody else writes.
+    unsafe {
+        change_stacks!("mov [rdi], rsp", "mov rsp, rdx"; inout("rdx") pointer => _, lateout("rsi") suspended,)
+    };
     suspended
 }
 
-/// Suspends the running rank: goes on where the scheduler called [`enter`], and returns when it does so again.
+/// Suspends the running rank: goes on where the scheduler called [`enter`], and returns when it does so
+/// again.
 ///
 /// # Safety
 /// A rank runs, on its own stack.
@@ -77,6 +94,31 @@ pub(crate) unsafe fn enter(pointer: usize) -> usize {
 pub(crate) unsafe fn leave() {
     // SAFETY: as in `enter`, with the sides changed; `enter` finds this stack's pointer in `rsi`.
     unsafe { change_stacks!("mov rsi, rsp", "mov rsp, [rdi]";) };
+}
+
+/// The registers by which the frames of a suspended rank are found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Suspended {
+    /// The address at which it goes on.
+    pub instruction: usize,
+    /// Its stack pointer there.
+    pub stack: usize,
+    /// Its frame pointer there.
+    pub base: usize,
+    /// The end of its stack.
+    pub end: usize,
+}
+
+/// Returns the registers of a rank that is suspended at `pointer`, on a stack that ends at `end`.
+///
+/// # Safety
+/// The stack in place holds a rank that [`leave`] suspended at exactly `pointer`.
+pub(crate) unsafe fn suspended(pointer: usize, end: usize) -> Suspended {
+    /// `pop rbx` and `pop rbp`, behind which the registers are the rank's own again.
+    const POPS: usize = 2;
+    // SAFETY: the three words that `change_stacks` has pushed.
+    let [resume, _, base] = unsafe { *(pointer as *const [usize; 3]) };
+    Suspended { instruction: resume + POPS, stack: pointer + 3 * size_of::<usize>(), base, end }
 }
 
 #[cfg(test)]

@@ -29,7 +29,13 @@ impl Templates {
     ///
     /// # Safety
     /// As for `compare`.
-    unsafe fn try_other(&mut self, live: *const u32, lines: usize, number: u16, bytes: usize) -> Option<usize> {
+    unsafe fn try_other(
+        &mut self,
+        live: *const u32,
+        lines: usize,
+        number: u16,
+        bytes: usize,
+    ) -> Option<usize> {
         std::mem::swap(&mut self.found, &mut self.spare);
         // SAFETY: the contract.
         let less = unsafe { self.compare(live, lines, number) };
@@ -100,7 +106,8 @@ impl Templates {
         }
     }
 
-    /// Makes the stack a template and the usual one, if there is room; its number, or the usual one's, is taken.
+    /// Makes the stack a template and the usual one, if there is room; its number, or the usual one's, is
+    /// taken.
     ///
     /// # Safety
     /// As for `find`.
@@ -111,8 +118,12 @@ impl Templates {
         let stack: Box<[Line]> = (0..lines).map(line).collect();
         let length = &mut self.lengths[lines];
         let shapes = &self.shapes;
-        let of = |number: u16| length.shapes.iter().copied().filter(move |&shape| shapes[shape as usize].template == number);
-        let unused = |number: u16| self.all[number as usize].users == 0 && of(number).all(|shape| shapes[shape as usize].users == 0);
+        let of = |number: u16| {
+            length.shapes.iter().copied().filter(move |&shape| shapes[shape as usize].template == number)
+        };
+        let unused = |number: u16| {
+            self.all[number as usize].users == 0 && of(number).all(|shape| shapes[shape as usize].users == 0)
+        };
         if let Some(&unused) = length.numbers.iter().find(|&&number| unused(number)) {
             // Nothing is of its shapes any more, which may serve the new one.
             for &number in &length.shapes {

@@ -14,7 +14,9 @@ impl Templates {
         let last = self.shapes.get(self.all[template as usize].shape as usize);
         let most = self.lengths[lines].good;
         let (number, bytes) = match last {
-            Some(shape) if shape.bytes() <= most && shape.has(&self.found) => (self.all[template as usize].shape, shape.bytes()),
+            Some(shape) if shape.bytes() <= most && shape.has(&self.found) => {
+                (self.all[template as usize].shape, shape.bytes())
+            }
             _ => {
                 let length = &mut self.lengths[lines];
                 if length.shape_wait != 0 {
@@ -28,7 +30,8 @@ impl Templates {
                 let number = self.free_shape(lines)?;
                 self.all[template as usize].shape = number;
                 let length = &mut self.lengths[lines];
-                (length.shape_wait, length.next_shape_wait) = (length.next_shape_wait, (length.next_shape_wait * 2 + 1).min(LONGEST_WAIT));
+                (length.shape_wait, length.next_shape_wait) =
+                    (length.next_shape_wait, (length.next_shape_wait * 2 + 1).min(LONGEST_WAIT));
                 for &number in &length.shapes {
                     if let Some(shape) = self.shapes.get_mut(number as usize) {
                         shape.forget_changes();
@@ -51,7 +54,10 @@ impl Templates {
     /// Memory of a shape came after that of shape `self.shape`, of the same length, and will do so again.
     #[cold]
     pub(super) fn learn_change(&mut self, number: u16) {
-        let (Some(from), shape) = (self.shapes.get(self.shape as usize), &self.shapes[number as usize]) else { return };
+        let (Some(from), shape) = (self.shapes.get(self.shape as usize), &self.shapes[number as usize])
+        else {
+            return;
+        };
         if shape.can_learn() {
             let templates = [from, shape].map(|shape| &*self.all[shape.template as usize].stack);
             let change = from.change_to(templates, &self.own);

@@ -5,7 +5,16 @@
 //! `GLOBALS` (`none`, `copy`, `clone`, `auto`).
 
 #[path = "../../../../cabi/interpose.rs"]
+#[allow(dead_code, reason = "libxsim uses the rest")]
 mod interpose;
+
+/// Stands for the recorder of libxsim: no calls are recorded here.
+mod recording {
+    pub fn watches_memory() -> bool {
+        false
+    }
+    pub fn freed(_: usize) {}
+}
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -26,10 +35,12 @@ fn config() -> Config {
     let ranks = setting("RANKS").map_or(4, |n| n.parse().expect("RANKS is a number"));
     let stack = match setting("STACK").unwrap_or_default().split_once(':') {
         Some(("own", bytes)) => StackMode::Own { bytes: Some(bytes.parse().expect("a number of bytes")) },
-        Some(("shared", bytes)) => StackMode::Shared { bytes: bytes.parse().expect("a number of bytes") },
+        Some(("shared", bytes)) => {
+            StackMode::Shared { bytes: Some(bytes.parse().expect("a number of bytes")) }
+        }
         _ => match setting("STACK").as_deref() {
             Some("own") => StackMode::Own { bytes: Some(256 << 10) },
-            Some("shared") => StackMode::Shared { bytes: 8 << 20 },
+            Some("shared") => StackMode::Shared { bytes: Some(8 << 20) },
             _ => StackMode::Auto,
         },
     };
@@ -39,8 +50,11 @@ fn config() -> Config {
         Some("clone") => GlobalsMode::Clone,
         _ => GlobalsMode::Auto,
     };
-    let watchdog = Duration::from_millis(setting("WATCHDOG_MS").map_or(60_000, |ms| ms.parse().expect("a number of milliseconds")));
-    let globals_fold = setting("FOLD").map_or_else(Vec::new, |names| names.split(',').map(str::to_owned).collect());
+    let watchdog = Duration::from_millis(
+        setting("WATCHDOG_MS").map_or(60_000, |ms| ms.parse().expect("a number of milliseconds")),
+    );
+    let globals_fold =
+        setting("FOLD").map_or_else(Vec::new, |names| names.split(',').map(str::to_owned).collect());
     Config { ranks, total: ranks, stack, globals, watchdog, globals_fold, ..Config::default() }
 }
 
@@ -86,6 +100,8 @@ fn hooks() -> rank::hooks::Hooks {
         now: || Time::from_ps(NOW.get()),
         advance: |span: Span| NOW.set(NOW.get() + span.as_ps()),
         exited: |_| (),
+        helped: || (),
+        killed: || (),
     }
 }
 

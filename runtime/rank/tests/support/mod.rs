@@ -47,7 +47,9 @@ pub fn compile(source: &str, link: Link, extra: &[&str]) -> PathBuf {
         Some("f90") => "gfortran",
         _ => "cc",
     };
+    // gfortran writes module files into its working directory.
     let made = Command::new(compiler)
+        .current_dir(&out)
         .args(["-g", "-O1", "-pthread"])
         .args(if link == Link::Pie { ["-fPIE", "-pie"] } else { ["-fno-pie", "-no-pie"] })
         .arg("-o")
@@ -83,7 +85,11 @@ pub fn run(program: &Path, settings: &[(&str, &str)], arguments: &[&str], input:
         .unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).ok();
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
-    Run { out: String::from_utf8(stdout).unwrap(), error: String::from_utf8(stderr).unwrap(), status: status.code() }
+    Run {
+        out: String::from_utf8(stdout).unwrap(),
+        error: String::from_utf8(stderr).unwrap(),
+        status: status.code(),
+    }
 }
 
 /// Every way to run that keeps globals private.
@@ -115,7 +121,12 @@ pub fn check(source: &str, extra: &[&str], arguments: &[&str], ranks: u32) -> Ve
     let runs = private_ways().into_iter().map(|(link, mut settings)| {
         settings.push(("RANKS", &ranks));
         let result = run(&programs[usize::from(link == Link::NoPie)], &settings, arguments, "");
-        assert_eq!((result.status, result.error.as_str()), (Some(0), ""), "{source} {link:?} {settings:?}\n{}", result.out);
+        assert_eq!(
+            (result.status, result.error.as_str()),
+            (Some(0), ""),
+            "{source} {link:?} {settings:?}\n{}",
+            result.out
+        );
         result
     });
     let runs: Vec<Run> = runs.collect();

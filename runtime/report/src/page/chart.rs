@@ -1,6 +1,9 @@
 //! The pictures of a page, drawn as SVG in units of their own and stretched by the browser.
 
-use crate::units::{grouped, percent};
+use super::axis::{
+    AxisMark, MARKS_ALONG, MARKS_UP, Upright, framed, grid, marks, rank_marks, scale, share_marks, time_marks,
+};
+use crate::units::{bytes, grouped, percent};
 use maud::{Markup, html};
 use observe::call_profile::{LinkUse, Load, Series};
 use observe::traffic::Matrix;
@@ -54,44 +57,62 @@ fn stacked(columns: usize, parts: &[(&'static str, Vec<f64>)]) -> Vec<(&'static 
     areas
 }
 
-fn chart(label: &str, columns: f64, bin_ps: Option<u64>, areas: &[(&'static str, String)]) -> Markup {
+fn chart(
+    label: &str,
+    columns: f64,
+    bin_ps: Option<u64>,
+    beside: &[AxisMark],
+    areas: &[(&'static str, String)],
+) -> Markup {
+    let lines = grid(beside, columns.ceil(), HEIGHT);
     html! {
         svg class="chart" data-bin=[bin_ps] viewBox=(format!("0 0 {columns} {HEIGHT}")) preserveAspectRatio="none" role="img" aria-label=(label) {
             @for (class, path) in areas { path class=(class) d=(path) {} }
+            @if !lines.is_empty() { path class="grid" d=(lines) {} }
         }
     }
 }
 
-/// A chart whose columns are stretches of so many picoseconds: all of them end with the run, and a reader may zoom in (`script.js`).
-fn over_time(label: &str, time_ps: u64, bin_ps: u64, areas: &[(&'static str, String)]) -> Markup {
-    chart(label, time_ps as f64 / bin_ps.max(1) as f64, Some(bin_ps), areas)
+/// A chart whose columns are stretches of so many picoseconds: all of them end with the run, and a reader may
+/// zoom in (`script.js`).
+fn over_time(
+    label: &str,
+    time_ps: u64,
+    bin_ps: u64,
+    beside: &[AxisMark],
+    areas: &[(&'static str, String)],
+) -> Markup {
+    let picture = chart(label, time_ps as f64 / bin_ps.max(1) as f64, Some(bin_ps), beside, areas);
+    framed(picture, "", Upright::Up, beside, &time_marks(time_ps), Some(time_ps))
 }
 
-/// What ranks did when.
+/// Returns what ranks did when.
 pub fn series(series: &Series, ranks: u64, time_ps: u64, label: &str) -> Markup {
     let full = series.bin_ps as f64 * ranks as f64;
     let of = |ps: &[u128]| ps.iter().map(|&ps| ps as f64 / full).collect();
-    let parts = [("compute", of(&series.compute_ps)), ("mpi", of(&series.mpi_ps)), ("wait", of(&series.wait_ps))];
+    let parts =
+        [("compute", of(&series.compute_ps)), ("mpi", of(&series.mpi_ps)), ("wait", of(&series.wait_ps))];
     let columns = series.compute_ps.len();
-    over_time(label, time_ps, series.bin_ps, &stacked(columns, &parts))
+    let beside = marks(ranks.into(), MARKS_UP, grouped);
+    over_time(label, time_ps, series.bin_ps, &beside, &stacked(columns, &parts))
 }
 
-/// How many bytes were under way when; as high as the most.
+/// Returns how many bytes were under way when; as high as the most.
 pub fn under_way(series: &Series, time_ps: u64, label: &str) -> Markup {
-    let most = series.under_way_bytes.iter().copied().max().unwrap_or(0).max(1) as f64;
-    let parts = [("rest", series.under_way_bytes.iter().map(|&bytes| bytes as f64 / most).collect())];
+    let most = series.under_way_bytes.iter().copied().max().unwrap_or(0).max(1);
+    let parts = [("rest", series.under_way_bytes.iter().map(|&bytes| bytes as f64 / most as f64).collect())];
     let columns = series.under_way_bytes.len();
-    over_time(label, time_ps, series.bin_ps, &stacked(columns, &parts))
+    over_time(label, time_ps, series.bin_ps, &marks(most, MARKS_UP, bytes), &stacked(columns, &parts))
 }
 
-/// How busy links were when: the mean of all as an area, and as a line the busiest of each stretch.
+/// Returns how busy links were when: the mean of all as an area, and as a line the busiest of each stretch.
 pub fn links(links: &LinkUse, time_ps: u64, label: &str) -> Markup {
     let of = |part: &u16| f64::from(*part) / 1e4;
     let mut areas = stacked(links.mean.len(), &[("rest", links.mean.iter().map(of).collect())]);
     if !links.most.is_empty() {
         areas.push(("most", line(links.most.iter().map(of))));
     }
-    over_time(label, time_ps, links.bin_ps, &areas)
+    over_time(label, time_ps, links.bin_ps, &share_marks(), &areas)
 }
 
 /// A line at these heights, of 1, over columns.
@@ -104,8 +125,8 @@ fn line(heights: impl Iterator<Item = f64>) -> String {
     line
 }
 
-/// What each rank or block of ranks did, and as a line the rank of each that computed longest.
-pub fn load(load: &[Load], time_ps: u64, label: &str) -> Markup {
+/// Returns what each rank or block of ranks did, and as a line the rank of each that computed longest.
+pub fn load(load: &[Load], ranks: u64, time_ps: u64, label: &str) -> Markup {
     let of = |ps: u64| ps as f64 / time_ps.max(1) as f64;
     let parts = [
         ("compute", load.iter().map(|load| of(load.compute.mean_ps)).collect()),
@@ -116,10 +137,11 @@ pub fn load(load: &[Load], time_ps: u64, label: &str) -> Markup {
     if load.iter().any(|load| load.ranks > 1) {
         areas.push(("most", line(load.iter().map(|load| of(load.compute.max_ps)))));
     }
-    chart(label, load.len() as f64, None, &areas)
+    let (beside, below) = (share_marks(), rank_marks(ranks, load.len() as u64, MARKS_ALONG));
+    framed(chart(label, load.len() as f64, None, &beside, &areas), "", Upright::Up, &beside, &below, None)
 }
 
-/// How many calls took how long, from the shortest to the longest power of two.
+/// Returns how many calls took how long, from the shortest to the longest power of two.
 pub fn durations(histogram: &[(u32, u64)]) -> Markup {
     let (first, last) = (histogram.first().map_or(0, |bar| bar.0), histogram.last().map_or(0, |bar| bar.0));
     let most = histogram.iter().map(|bar| bar.1).max().unwrap_or(1) as f64;
@@ -158,17 +180,21 @@ pub fn fold(matrix: &Matrix, ranks: u64) -> Folded {
     Folded { ranks_per_block: matrix.ranks_per_block * together, side: blocks.div_ceil(together), cells }
 }
 
-/// Who sends to whom: rows send, columns receive, darker is more, by a logarithmic scale.
-pub fn heat_map(folded: &Folded, label: &str) -> Markup {
+/// Returns who sends to whom: rows send, columns receive, darker is more, by a logarithmic scale.
+pub fn heat_map(folded: &Folded, ranks: u64, label: &str, amount: impl Fn(u128) -> String) -> Markup {
     let most = folded.cells.values().copied().max().unwrap_or(1).max(1) as f64;
     let least = folded.cells.values().copied().filter(|&value| value > 0).min().unwrap_or(1) as f64;
     let mut shades = vec![String::new(); SHADES as usize];
     for (&(from, to), &value) in &folded.cells {
-        let share = if most > least { (value.max(1) as f64 / least).ln().max(0.0) / (most / least).ln() } else { 1.0 };
+        let share = if most > least {
+            (value.max(1) as f64 / least).ln().max(0.0) / (most / least).ln()
+        } else {
+            1.0
+        };
         let shade = (share * f64::from(SHADES - 1)).round() as usize;
         let _ = write!(shades[shade], "M{to} {from}h1v1h-1z");
     }
-    html! {
+    let picture = html! {
         svg class="matrix" viewBox=(format!("0 0 {side} {side}", side = folded.side)) role="img" aria-label=(label) {
             g class="cells" {
                 @for (shade, path) in shades.iter().enumerate() {
@@ -176,6 +202,12 @@ pub fn heat_map(folded: &Folded, label: &str) -> Markup {
                 }
             }
         }
+    };
+    let sides = rank_marks(ranks, folded.side, MARKS_ALONG);
+    html! {
+        (framed(picture, "square", Upright::Down, &sides, &sides, None))
+        @if most > least { (scale("compute", SHADES, &amount(least as u128), &amount(most as u128), "(logarithmic)")) }
+        @else { p class="soft" { "Each " (amount(most as u128)) "." } }
     }
 }
 
@@ -185,7 +217,11 @@ pub fn greatest(folded: &Folded, count: usize) -> Vec<(String, String, u128)> {
     cells.sort_by_key(|(place, value)| (std::cmp::Reverse(**value), **place));
     let ranks = |block: u64| {
         let first = block * folded.ranks_per_block;
-        if folded.ranks_per_block == 1 { grouped(first.into()) } else { format!("{} ...", grouped(first.into())) }
+        if folded.ranks_per_block == 1 {
+            grouped(first.into())
+        } else {
+            format!("{} ...", grouped(first.into()))
+        }
     };
     cells.into_iter().take(count).map(|(&(from, to), &value)| (ranks(from), ranks(to), value)).collect()
 }

@@ -22,8 +22,8 @@ for (const table of document.querySelectorAll('table.sorts')) {
 // All pictures over time show the same part of the run, the whole at first: buttons, so that a keyboard can, and a click into a picture.
 const charts = [...document.querySelectorAll('svg[data-bin]')];
 const zoom = document.getElementById('zoom');
-const ends = [...document.querySelectorAll('.ends[data-zoom]')];
-const whole = Number(ends[0]?.dataset.zoom ?? 0);
+const axes = [...document.querySelectorAll('.below[data-zoom]')];
+const whole = Number(axes[0]?.dataset.zoom ?? 0);
 if (zoom && charts.length && whole > 0) {
   let [from, until] = [0, whole];
   const time = (ps) => {
@@ -40,7 +40,18 @@ if (zoom && charts.length && whole > 0) {
       const bin = Number(chart.dataset.bin);
       chart.setAttribute('viewBox', `${from / bin} 0 ${length / bin} 1000`);
     }
-    for (const end of ends) [end.children[0].textContent, end.children[1].textContent] = [time(from), time(until)];
+    // Marks at round times, as axis.rs has them of the whole run.
+    const power = 10 ** Math.floor(Math.log10(length / 8));
+    const step = [1, 2, 5, 10].map((times) => times * power).find((step) => length / step <= 8);
+    for (const axis of axes) {
+      axis.replaceChildren();
+      for (let mark = Math.ceil(from / step); mark * step <= until; mark += 1) {
+        const span = document.createElement('span');
+        span.style.left = `${100 * (mark * step - from) / length}%`;
+        span.textContent = mark === 0 ? '0 s' : time(mark * step);
+        axis.append(span);
+      }
+    }
     document.getElementById('said').textContent = `Shows ${time(from)} to ${time(until)}.`;
   };
   const middle = () => (from + until) / 2;

@@ -22,7 +22,8 @@ pub(super) fn doubling(position: u32, round: u32) -> (u32, (u32, u32), (u32, u32
     (other, range(position), range(other))
 }
 
-/// A round of Bruck's allgather (Bruck et al., IEEE TPDS 1997): what is known, the own block first, goes `2^round` back.
+/// A round of Bruck's allgather (Bruck et al., IEEE TPDS 1997): what is known, the own block first, goes
+/// `2^round` back.
 // Rotated, so that what a member knows always begins with its own block and grows at the end: one contiguous
 // message a round.
 pub(super) struct Bruck {
@@ -34,7 +35,7 @@ pub(super) struct Bruck {
     pub(super) sends: u64,
     /// Where in the rotated blocks the received ones go, and their bytes.
     pub(super) receives: (u64, u64),
-    /// Whether this is the last round.
+    /// `true` if this is the last round.
     pub(super) last: bool,
     /// Bytes of the blocks before the own one, and of all.
     before: u64,
@@ -49,7 +50,11 @@ impl Bruck {
         let (before, total) = (offset(position), offset(size));
         let rotated = |index: u32| {
             let end = u64::from(position) + u64::from(index);
-            if end <= u64::from(size) { offset(end as u32) - before } else { total - before + offset((end - u64::from(size)) as u32) }
+            if end <= u64::from(size) {
+                offset(end as u32) - before
+            } else {
+                total - before + offset((end - u64::from(size)) as u32)
+            }
         };
         Bruck {
             to: subtract(position, distance, size),
@@ -136,8 +141,8 @@ impl Allgather {
         }
     }
 
-    /// Even members exchange with the next and the previous one in turn, two blocks at a time after the first round
-    /// (Chen et al., HPC Asia 2005).
+    /// Even members exchange with the next and the previous one in turn, two blocks at a time after the first
+    /// round (Chen et al., HPC Asia 2005).
     fn neighbor_round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
         let (rank, size) = (member.rank, self.size);
         let forward = rank.is_multiple_of(2) == round.is_multiple_of(2);
@@ -153,8 +158,8 @@ impl Allgather {
         steps.push(Step::Receive { from: other, into: blocks(member, received, received + 2) });
     }
 
-    /// The first of the two blocks that `rank` got in `round`. In round 0 the pair is its own; then an even member hears from
-    /// behind in odd rounds and from ahead in even ones, each time one pair further away.
+    /// The first of the two blocks that `rank` got in `round`. In round 0 the pair is its own; then an even
+    /// member hears from behind in odd rounds and from ahead in even ones, each time one pair further away.
     // Computed and not carried along: a round must follow from member and number alone.
     fn newest_pair(rank: u32, round: u32, size: u32) -> u32 {
         let pair = rank & !1;
@@ -170,7 +175,9 @@ impl Allgather {
         let others = 1..self.size;
         let all = blocks(member, 0, self.size);
         match (member.rank, round) {
-            (0, 0) => steps.extend(others.map(|from| Step::Receive { from, into: blocks(member, from, from + 1) })),
+            (0, 0) => {
+                steps.extend(others.map(|from| Step::Receive { from, into: blocks(member, from, from + 1) }))
+            }
             (0, _) => steps.extend(others.map(|to| Step::Send { to, from: all })),
             (_, 0) => steps.push(Step::Send { to: 0, from: own(member) }),
             _ => steps.push(Step::Receive { from: 0, into: all }),
@@ -229,10 +236,13 @@ impl Schedule for Allgather {
         match self.way {
             // Equal blocks only, since a pattern has one size for all its messages.
             Way::Ring => Some(Pattern::Shift { distance: 1, bytes }),
-            Way::Doubling => Some(Pattern::Exchange { mask: distance, among: self.size, folded: 0, bytes: bytes << round }),
-            Way::Bruck => {
-                Some(Pattern::Shift { distance: self.size - distance, bytes: bytes * u64::from(distance.min(self.size - distance)) })
+            Way::Doubling => {
+                Some(Pattern::Exchange { mask: distance, among: self.size, folded: 0, bytes: bytes << round })
             }
+            Way::Bruck => Some(Pattern::Shift {
+                distance: self.size - distance,
+                bytes: bytes * u64::from(distance.min(self.size - distance)),
+            }),
             Way::Neighbor | Way::Linear => None,
         }
     }

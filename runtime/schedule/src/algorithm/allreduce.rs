@@ -32,7 +32,8 @@ pub(super) fn recursive_doubling(shape: &Shape, _: &Parameters) -> Rc<dyn Schedu
     build(Way::Doubling, shape)
 }
 
-/// Reduce-scatter by recursive halving, then allgather by recursive doubling (Rabenseifner; Thakur et al. 2005).
+/// Reduce-scatter by recursive halving, then allgather by recursive doubling (Rabenseifner; Thakur et al.
+/// 2005).
 pub(super) fn rabenseifner(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
     build(Way::Rabenseifner, shape)
 }
@@ -121,7 +122,8 @@ impl Schedule for Folded {
         let (level, bytes) = if self.way == Way::Doubling {
             (exchange, self.bytes)
         } else {
-            let level = if exchange < fold.exchanges() { exchange } else { 2 * fold.exchanges() - 1 - exchange };
+            let level =
+                if exchange < fold.exchanges() { exchange } else { 2 * fold.exchanges() - 1 - exchange };
             let whole = input(0, self.bytes);
             let half = self.halving.kept(whole, 0, level + 1).bytes;
             // Pieces that differ by an element are no pattern.
@@ -143,8 +145,8 @@ impl Schedule for Folded {
     }
 }
 
-/// Pieces travel round the ring twice: once to be reduced, once to be known (Patarasuk and Yuan, JPDC 2009). The order of the
-/// operands follows the ring, so the operation must commute.
+/// Pieces travel round the ring twice: once to be reduced, once to be known (Patarasuk and Yuan, JPDC 2009).
+/// The order of the operands follows the ring, so the operation must commute.
 struct Ring {
     size: u32,
     bytes: u64,
@@ -168,9 +170,11 @@ impl Schedule for Ring {
         // The first turn leaves each piece complete at the member before the one where it began: the second
         // begins there.
         let gather = round >= self.size - 1;
-        // The piece that begins at this member ends, reduced, at the one before it, where the second turn begins.
+        // The piece that begins at this member ends, reduced, at the one before it, where the second turn
+        // begins.
         let position = if gather { super::parts::add(member.rank, 1, self.size) } else { member.rank };
-        let (_, sent, _, received) = ring(position, self.size, if gather { round - (self.size - 1) } else { round });
+        let (_, sent, _, received) =
+            ring(position, self.size, if gather { round - (self.size - 1) } else { round });
         let (to, _, from, _) = ring(member.rank, self.size, 0);
         let source = if round == 0 { own } else { whole };
         let into = self.pieces.slice(whole, received, received + 1);

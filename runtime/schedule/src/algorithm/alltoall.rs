@@ -19,7 +19,8 @@ fn own(member: &Member, steps: &mut Vec<Step>) {
     copy(input(member.send.offset(rank), bytes), output(member.receive.offset(rank), bytes), steps);
 }
 
-/// Nonblocking sends and receives, `batch` of each under way at a time; empty blocks of the v and w forms are not sent.
+/// Nonblocking sends and receives, `batch` of each under way at a time; empty blocks of the v and w forms are
+/// not sent.
 struct Scattered {
     name: &'static str,
     size: u32,
@@ -33,7 +34,12 @@ pub(super) fn linear(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
 
 /// MPICH's batches (MPIR_CVAR_ALLTOALL_THROTTLE: 32).
 pub(super) fn scattered(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Scattered { name: "scattered", size: shape.size, batch: parameters.fanout(32), irregular: shape.irregular })
+    Rc::new(Scattered {
+        name: "scattered",
+        size: shape.size,
+        batch: parameters.fanout(32),
+        irregular: shape.irregular,
+    })
 }
 
 impl Schedule for Scattered {
@@ -73,8 +79,8 @@ impl Schedule for Scattered {
     }
 }
 
-/// In each round every member exchanges with one other: `rank xor round` for a power of two, else it sends `round` ahead
-/// and receives from `round` behind.
+/// In each round every member exchanges with one other: `rank xor round` for a power of two, else it sends
+/// `round` ahead and receives from `round` behind.
 struct Pairwise {
     size: u32,
     /// Bytes of every block, if they are equal.
@@ -125,8 +131,8 @@ impl Schedule for Pairwise {
     }
 }
 
-/// Blocks travel to their destination by the binary digits of the distance (Bruck et al., IEEE TPDS 1997), equal blocks only.
-/// `Scratch` holds the blocks by distance, then those of one round packed.
+/// Blocks travel to their destination by the binary digits of the distance (Bruck et al., IEEE TPDS 1997),
+/// equal blocks only. `Scratch` holds the blocks by distance, then those of one round packed.
 struct Bruck {
     size: u32,
     block: u64,

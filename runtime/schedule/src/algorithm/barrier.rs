@@ -13,7 +13,7 @@ struct Dissemination {
     bytes: u64,
 }
 
-/// What each member has to tell: nothing at a barrier.
+/// Returns what each member has to tell: nothing at a barrier.
 fn told(shape: &Shape) -> u64 {
     if shape.kind == Kind::Agree { shape.bytes } else { 0 }
 }
@@ -39,7 +39,8 @@ impl Schedule for Dissemination {
     }
     fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
         let distance = 1 << round;
-        // Without data: what an agreement decides is known where its members have entered, and a message has but its size.
+        // Without data: what an agreement decides is known where its members have entered, and a message has
+        // but its size.
         let slice = nothing(self.message(round));
         steps.push(Step::Send { to: add(member.rank, distance, self.size), from: slice });
         steps.push(Step::Receive { from: subtract(member.rank, distance, self.size), into: slice });
@@ -65,7 +66,8 @@ pub(super) fn recursive_doubling(shape: &Shape, _: &Parameters) -> Rc<dyn Schedu
 }
 
 impl RecursiveDoubling {
-    /// What position `position` knows before the exchange at `mask`: all of the members behind `mask` positions.
+    /// Returns what position `position` knows before the exchange at `mask`: all of the members behind `mask`
+    /// positions.
     fn known(&self, position: u32, mask: u32) -> u64 {
         let first = position & !(mask - 1);
         // A position that stands for a pair tells for two.
@@ -117,7 +119,11 @@ impl Schedule for RecursiveDoubling {
     }
     fn active(&self, round: u32) -> Option<Active> {
         let exchange = round.wrapping_sub(self.fold.fringe());
-        (exchange >= self.fold.exchanges()).then_some(Active { first: 0, stride: 1, count: 2 * self.fold.folded })
+        (exchange >= self.fold.exchanges()).then_some(Active {
+            first: 0,
+            stride: 1,
+            count: 2 * self.fold.folded,
+        })
     }
 }
 
@@ -182,7 +188,11 @@ impl Schedule for Tree {
             return;
         }
         let child = member.rank & mask != 0;
-        steps.push(if child == up { Step::Send { to: other, from: nothing(0) } } else { Step::Receive { from: other, into: nothing(0) } });
+        steps.push(if child == up {
+            Step::Send { to: other, from: nothing(0) }
+        } else {
+            Step::Receive { from: other, into: nothing(0) }
+        });
     }
     fn scratch(&self, _: &Member) -> u64 {
         0

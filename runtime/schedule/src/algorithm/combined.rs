@@ -16,7 +16,13 @@ pub(super) fn as_kind(shape: &Shape, kind: Kind) -> Shape {
 }
 
 // Over member 0 whoever it is: the libraries' own choice, and the order of operands is kept from there.
-fn reduce_bcast(name: &'static str, up: Build, down: Build, shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+fn reduce_bcast(
+    name: &'static str,
+    up: Build,
+    down: Build,
+    shape: &Shape,
+    parameters: &Parameters,
+) -> Rc<dyn Schedule> {
     let group = Group::Range { first: 0, count: shape.size };
     let data = Data::Block(shape.bytes);
     let (input, output) = ((Buffer::Input, 0), (Buffer::Output, 0));
@@ -46,7 +52,13 @@ fn reduce_scatter(name: &'static str, up: Build, shape: &Shape, parameters: &Par
     let data = Data::Block(shape.bytes);
     Staged::new(name, shape.size, shape.bytes)
         .then(vec![Part { group, schedule: up, data, input: (Buffer::Input, 0), output: whole }])
-        .then(vec![Part { group, schedule: down, data: Data::Contributed, input: whole, output: (Buffer::Output, 0) }])
+        .then(vec![Part {
+            group,
+            schedule: down,
+            data: Data::Contributed,
+            input: whole,
+            output: (Buffer::Output, 0),
+        }])
         .finish()
 }
 

@@ -11,7 +11,7 @@ struct Linear {
     size: u32,
     root: u32,
     scatter: bool,
-    /// Whether blocks may be empty: then no message is sent for them, as both ends know.
+    /// `true` if blocks may be empty: then no message is sent for them, as both ends know.
     irregular: bool,
 }
 
@@ -24,7 +24,8 @@ pub(super) fn linear_scatter(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> 
 }
 
 impl Linear {
-    // In the order of ranks, which shows: each message costs the root its overhead, and the next one waits for that.
+    // In the order of ranks, which shows: each message costs the root its overhead, and the next one waits
+    // for that.
     fn at_root(&self, member: &Member, steps: &mut Vec<Step>) {
         let blocks = if self.scatter { &member.send } else { &member.receive };
         for other in 0..self.size {
@@ -85,14 +86,15 @@ impl Binomial {
     fn new(shape: &Shape) -> Binomial {
         Binomial { size: shape.size, root: shape.root, block: shape.bytes }
     }
-    /// How many blocks the subtree of `2^k` positions at `position` has.
+    /// Returns how many blocks the subtree of `2^k` positions at `position` has.
     fn blocks(&self, position: u32, mask: u32) -> u32 {
         mask.min(self.size - position)
     }
     /// The subtree at `position` in the root's buffer, `None` if it wraps around its end.
     fn in_order(&self, position: u32, blocks: u32) -> Option<(u64, u64)> {
         let first = add(position, self.root, self.size);
-        (blocks <= self.size - first).then_some((u64::from(first) * self.block, u64::from(blocks) * self.block))
+        (blocks <= self.size - first)
+            .then_some((u64::from(first) * self.block, u64::from(blocks) * self.block))
     }
     /// The two ranges of the subtree that wraps, as (offset at the root, offset in the subtree, bytes).
     fn wrapped(&self, position: u32, blocks: u32) -> [(u64, u64, u64); 2] {
@@ -104,7 +106,9 @@ impl Binomial {
     // At most one child's subtree crosses the end of the buffer: only for that one there is a second copy.
     fn wrapping_child(&self) -> Option<(u32, u32)> {
         let masks = (0..ceil_log2(self.size)).map(|k| 1 << k);
-        masks.map(|mask| (mask, self.blocks(mask, mask))).find(|&(child, blocks)| self.in_order(child, blocks).is_none())
+        masks
+            .map(|mask| (mask, self.blocks(mask, mask)))
+            .find(|&(child, blocks)| self.in_order(child, blocks).is_none())
     }
     fn scratch(&self, rank: u32) -> u64 {
         let position = subtract(rank, self.root, self.size);

@@ -1,13 +1,14 @@
-//! Reduce-scatter by recursive vector halving with distance doubling: after the exchange at distance `2^level` position `v`
-//! holds, of its half, the result over the positions that differ from `v` in the lowest `level + 1` bits only: consecutive
-//! ones, so order is kept.
+//! Reduce-scatter by recursive vector halving with distance doubling: after the exchange at distance
+//! `2^level` position `v` holds, of its half, the result over the positions that differ from `v` in the
+//! lowest `level + 1` bits only: consecutive ones, so order is kept.
 
 use super::parts::{Fold, Pieces, part, reduce};
 use crate::{Slice, Step};
 
-/// The pieces (first, end) of `among` that a position is left with after `levels` halvings: its lowest bit chose the half,
-/// the next the quarter, ...
-// The lowest bit is decided first and halves the whole: the bits of a position, read backwards, are its place.
+/// The pieces (first, end) of `among` that a position is left with after `levels` halvings: its lowest bit
+/// chose the half, the next the quarter, ...
+// The lowest bit is decided first and halves the whole: the bits of a position, read backwards, are its
+// place.
 #[inline]
 pub(super) fn kept(among: u32, position: u32, levels: u32) -> (u32, u32) {
     let bits = among.ilog2();
@@ -27,8 +28,8 @@ pub(super) struct Exchange {
 }
 
 /// The exchange of one level; `cut(whole, pieces)` takes pieces (first, end) out of a slice.
-// By distance doubling, operands stay neighbours: the order of those that do not commute is kept, at the price
-// of pieces in reversed order.
+// By distance doubling, operands stay neighbours: the order of those that do not commute is kept, at the
+// price of pieces in reversed order.
 pub(super) fn exchange(
     fold: &Fold,
     position: u32,
@@ -66,16 +67,23 @@ impl Halving {
     pub(super) fn new(fold: Fold, bytes: u64, element: u64) -> Halving {
         Halving { fold, pieces: Pieces::new(bytes, fold.among, element) }
     }
-    /// What of `whole` a position is left with after `levels` halvings.
+    /// Returns what of `whole` a position is left with after `levels` halvings.
     pub(super) fn kept(&self, whole: Slice, position: u32, levels: u32) -> Slice {
         let (first, end) = kept(self.fold.among, position, levels);
         self.pieces.slice(whole, first, end)
     }
     /// The exchange of one level.
     pub(super) fn exchange(&self, position: u32, level: u32, data: &Exchange, steps: &mut Vec<Step>) {
-        exchange(&self.fold, position, level, data, |whole, (first, end)| self.pieces.slice(whole, first, end), steps);
+        exchange(
+            &self.fold,
+            position,
+            level,
+            data,
+            |whole, (first, end)| self.pieces.slice(whole, first, end),
+            steps,
+        );
     }
-    /// Whether nobody's result holds the contribution of `rank` before the exchange of `level`.
+    /// Returns `true` if nobody's result holds the contribution of `rank` before the exchange of `level`.
     pub(super) fn is_first(&self, rank: u32, level: u32) -> bool {
         level == 0 && self.fold.pair(rank).is_none()
     }

@@ -1,5 +1,6 @@
-//! Collectives of intercommunicators: what one group contributes reaches the other (MPI 5.0, chapter 6). As in MPICH the
-//! groups work through their first members, their leaders, and rooted collectives go straight to and from the root.
+//! Collectives of intercommunicators: what one group contributes reaches the other (MPI 5.0, chapter 6). As
+//! in MPICH the groups work through their first members, their leaders, and rooted collectives go straight to
+//! and from the root.
 
 use std::rc::Rc;
 
@@ -24,7 +25,9 @@ pub(super) fn schedule(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedul
         Kind::Allgather => inter_allgather(shape, parameters),
         Kind::Gather | Kind::Scatter | Kind::Alltoall => Rc::new(Direct::new(shape.kind, shape)),
         Kind::Barrier | Kind::Agree => barrier::dissemination(shape, parameters),
-        Kind::Scan | Kind::Exscan | Kind::Neighbor => unreachable!("MPI defines no {:?} on an intercommunicator", shape.kind),
+        Kind::Scan | Kind::Exscan | Kind::Neighbor => {
+            unreachable!("MPI defines no {:?} on an intercommunicator", shape.kind)
+        }
     }
 }
 
@@ -54,10 +57,23 @@ fn on(side: (u32, u32), kind: Kind, shape: &Shape, parameters: &Parameters) -> (
 }
 
 /// One message from `from` to `to`.
-fn hand_over(from: u32, to: u32, shape: &Shape, parameters: &Parameters, input: (Buffer, u64), output: (Buffer, u64)) -> Part {
+fn hand_over(
+    from: u32,
+    to: u32,
+    shape: &Shape,
+    parameters: &Parameters,
+    input: (Buffer, u64),
+    output: (Buffer, u64),
+) -> Part {
     let pair = Shape { size: 2, ..as_kind(shape, Kind::Bcast) };
     let schedule = bcast::linear(&pair, parameters);
-    Part { group: Group::Pair { first: from, second: to }, schedule, data: Data::Block(shape.bytes), input, output }
+    Part {
+        group: Group::Pair { first: from, second: to },
+        schedule,
+        data: Data::Block(shape.bytes),
+        input,
+        output,
+    }
 }
 
 /// The root sends to the leader of the other group, which broadcasts.
@@ -81,18 +97,31 @@ fn inter_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
 }
 
 /// Both groups reduce to their leaders, which exchange the results into `exchanged`.
-fn reduce_and_exchange(reserve: u64, exchanged: (Buffer, u64), shape: &Shape, parameters: &Parameters) -> Staged {
+fn reduce_and_exchange(
+    reserve: u64,
+    exchanged: (Buffer, u64),
+    shape: &Shape,
+    parameters: &Parameters,
+) -> Staged {
     let [one, other] = sides(shape);
     let up = [one, other].map(|side| {
         let (group, schedule) = on(side, Kind::Reduce, shape, parameters);
         Part { group, schedule, data: Data::Block(shape.bytes), input: INPUT, output: SCRATCH }
     });
-    Staged::new("inter", shape.size, reserve).then(up.into()).then(vec![exchange(one.0, other.0, shape, SCRATCH, exchanged)])
+    Staged::new("inter", shape.size, reserve)
+        .then(up.into())
+        .then(vec![exchange(one.0, other.0, shape, SCRATCH, exchanged)])
 }
 
 // Both leaders at once, one message each way.
 fn exchange(first: u32, second: u32, shape: &Shape, input: (Buffer, u64), output: (Buffer, u64)) -> Part {
-    Part { group: Group::Pair { first, second }, schedule: Rc::new(Swap), data: Data::Block(shape.bytes), input, output }
+    Part {
+        group: Group::Pair { first, second },
+        schedule: Rc::new(Swap),
+        data: Data::Block(shape.bytes),
+        input,
+        output,
+    }
 }
 
 /// Both groups reduce to their leaders, which exchange and broadcast.
@@ -148,7 +177,8 @@ impl Schedule for Swap {
     }
 }
 
-/// One round of messages across: Gather and Scatter with the root, Allgather to the leaders, Alltoall among all.
+/// One round of messages across: Gather and Scatter with the root, Allgather to the leaders, Alltoall among
+/// all.
 struct Direct {
     kind: Kind,
     size: u32,
@@ -166,7 +196,7 @@ impl Direct {
     fn across(&self, rank: u32) -> (u32, u32) {
         if rank < self.first { (self.first, self.size - self.first) } else { (0, self.first) }
     }
-    /// How many members of the other group this one sends a block each to, or the one it sends to.
+    /// Returns how many members of the other group this one sends a block each to, or the one it sends to.
     fn receivers(&self, rank: u32) -> std::ops::Range<u32> {
         let (first, count) = self.across(rank);
         let to_root = first <= self.root && self.root < first + count;

@@ -10,14 +10,16 @@ struct Local {
     rounds: u32,
 }
 
-/// What a collective of one member does. (Neighbourhood collectives with oneself as neighbour are not this.)
+/// Returns what a collective of one member does. (Neighbourhood collectives with oneself as neighbour are not
+/// this.)
 pub(super) fn single(shape: &Shape) -> Rc<dyn Schedule> {
     let copies = !matches!(shape.kind, Kind::Barrier | Kind::Bcast | Kind::Exscan | Kind::Agree);
     Rc::new(Local { rounds: u32::from(copies) })
 }
 
 /// A collective whose message is empty: libraries return at once.
-// No rounds, so that members that enter at different times leave at different times: nobody waits for nothing.
+// No rounds, so that members that enter at different times leave at different times: nobody waits for
+// nothing.
 pub(super) fn empty() -> Rc<dyn Schedule> {
     Rc::new(Local { rounds: 0 })
 }

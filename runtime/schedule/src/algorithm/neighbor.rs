@@ -6,8 +6,8 @@ use super::parameters::Parameters;
 use super::parts::{input, output};
 use crate::{Direct, Member, NOBODY, Schedule, Shape, Step};
 
-/// Messages between one pair match in the order of the neighbour lists; on a Cartesian topology what was sent in one direction
-/// arrives from the other.
+/// Messages between one pair match in the order of the neighbour lists; on a Cartesian topology what was sent
+/// in one direction arrives from the other.
 struct ToNeighbors {
     cartesian: bool,
 }
@@ -26,7 +26,10 @@ impl Schedule for ToNeighbors {
     fn round(&self, member: &Member, _: u32, steps: &mut Vec<Step>) {
         for (index, &to) in (0..).zip(member.destinations.iter()) {
             if to != NOBODY {
-                steps.push(Step::Send { to, from: input(member.send.offset(index), member.send.bytes(index)) });
+                steps.push(Step::Send {
+                    to,
+                    from: input(member.send.offset(index), member.send.bytes(index)),
+                });
             }
         }
         for index in 0..member.sources.len() as u32 {
@@ -35,7 +38,10 @@ impl Schedule for ToNeighbors {
             let index = if self.cartesian { index ^ 1 } else { index };
             let from = member.sources[index as usize];
             if from != NOBODY {
-                steps.push(Step::Receive { from, into: output(member.receive.offset(index), member.receive.bytes(index)) });
+                steps.push(Step::Receive {
+                    from,
+                    into: output(member.receive.offset(index), member.receive.bytes(index)),
+                });
             }
         }
     }

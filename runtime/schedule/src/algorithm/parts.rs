@@ -68,10 +68,15 @@ pub(crate) fn add(rank: u32, distance: u32, size: u32) -> u32 {
 /// `(rank - distance) mod size`, for `distance <= size`.
 #[inline]
 pub(crate) fn subtract(rank: u32, distance: u32, size: u32) -> u32 {
-    if rank >= distance { rank - distance } else { (u64::from(rank) + u64::from(size) - u64::from(distance)) as u32 }
+    if rank >= distance {
+        rank - distance
+    } else {
+        (u64::from(rank) + u64::from(size) - u64::from(distance)) as u32
+    }
 }
 
-/// A message in nearly equal pieces of whole elements: the first `count mod parts` pieces have one element more.
+/// A message in nearly equal pieces of whole elements: the first `count mod parts` pieces have one element
+/// more.
 // The longer ones first, as the libraries cut: bytes and times then agree with theirs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pieces {
@@ -87,7 +92,7 @@ impl Pieces {
         let count = bytes / element;
         Pieces { each: count / u64::from(parts), longer: count % u64::from(parts), element }
     }
-    /// Where piece `index` begins.
+    /// Returns where piece `index` begins.
     #[inline]
     pub(crate) fn offset(&self, index: u32) -> u64 {
         (self.each * u64::from(index) + self.longer.min(u64::from(index))) * self.element
@@ -104,9 +109,9 @@ impl Pieces {
     }
 }
 
-/// Members of which some step back so that a power of two remains: of the first `2 * folded` members, the even one of each
-/// pair hands its part to the odd one (MPICH's and Open MPI's recursive doubling; Thakur, Rabenseifner and Gropp,
-/// IJHPCA 2005, section 4.3).
+/// Members of which some step back so that a power of two remains: of the first `2 * folded` members, the
+/// even one of each pair hands its part to the odd one (MPICH's and Open MPI's recursive doubling; Thakur,
+/// Rabenseifner and Gropp, IJHPCA 2005, section 4.3).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fold {
     /// Members that remain, a power of two.

@@ -12,9 +12,10 @@ use crate::{Active, Association, Member, Schedule, Shape, Slice, Step};
 pub(super) use pipeline::{binary, chain, in_order_binary, knomial, pipeline};
 pub(super) use rabenseifner::rabenseifner;
 
-/// The root takes in the members' contributions one after the other, from the last to the first: order is kept.
-// One sender a round though all could send at once: the root takes them in this order anyway, and a round costs
-// no time of its own.
+/// The root takes in the members' contributions one after the other, from the last to the first: order is
+/// kept.
+// One sender a round though all could send at once: the root takes them in this order anyway, and a round
+// costs no time of its own.
 struct Linear {
     size: u32,
     root: u32,
@@ -26,7 +27,7 @@ pub(super) fn linear(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
 }
 
 impl Linear {
-    /// Who sends in `round`.
+    /// Returns who sends in `round`.
     fn sender(&self, round: u32) -> u32 {
         let position = self.size - 1 - round;
         if position <= self.root { position - 1 } else { position }
@@ -86,8 +87,8 @@ impl Schedule for Linear {
     }
 }
 
-/// Up a binomial tree of the ranks counted from the root; where the operation does not commute counted from member 0, which
-/// then sends the result to the root (MPICH).
+/// Up a binomial tree of the ranks counted from the root; where the operation does not commute counted from
+/// member 0, which then sends the result to the root (MPICH).
 pub(super) struct Binomial {
     size: u32,
     root: u32,
@@ -103,7 +104,7 @@ pub(super) fn binomial(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
 }
 
 impl Binomial {
-    /// Where a member that has children keeps its partial result.
+    /// Returns where a member that has children keeps its partial result.
     // Where no output is, in scratch: only the root has an output.
     fn partial(&self, rank: u32) -> Slice {
         if rank == self.top && self.top == self.root { output(0, self.bytes) } else { scratch(0, self.bytes) }

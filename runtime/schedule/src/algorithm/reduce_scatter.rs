@@ -1,5 +1,5 @@
-//! MPI_Reduce_scatter and MPI_Reduce_scatter_block: pairwise, ring, recursive halving, recursive doubling, and one for
-//! operations that do not commute; see [`super::combined`] for reduce and scatter.
+//! MPI_Reduce_scatter and MPI_Reduce_scatter_block: pairwise, ring, recursive halving, recursive doubling,
+//! and one for operations that do not commute; see [`super::combined`] for reduce and scatter.
 
 mod block;
 mod butterfly;
@@ -17,8 +17,8 @@ use block::block;
 pub(super) use butterfly::butterfly;
 pub(super) use recursive_halving::recursive_halving;
 
-/// In round `k` a member sends the block of the member `k + 1` ahead and reduces what comes from `k + 1` behind. The order of
-/// the operands follows the distance, so the operation must commute.
+/// In round `k` a member sends the block of the member `k + 1` ahead and reduces what comes from `k + 1`
+/// behind. The order of the operands follows the distance, so the operation must commute.
 struct Pairwise {
     size: u32,
     uniform: Option<u64>,
@@ -170,6 +170,10 @@ impl Schedule for Doubling {
     }
     fn active(&self, round: u32) -> Option<Active> {
         let level = round.wrapping_sub(self.fold.fringe());
-        (level >= self.fold.exchanges()).then_some(Active { first: 0, stride: 1, count: 2 * self.fold.folded })
+        (level >= self.fold.exchanges()).then_some(Active {
+            first: 0,
+            stride: 1,
+            count: 2 * self.fold.folded,
+        })
     }
 }

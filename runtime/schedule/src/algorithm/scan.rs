@@ -58,8 +58,8 @@ impl Schedule for Linear {
     }
 }
 
-/// Pairs at distance 1, 2, 4, ... exchange what is reduced over their group so far; the higher one takes it into its
-/// prefix (MPICH). Any size: a partner that does not exist is skipped.
+/// Pairs at distance 1, 2, 4, ... exchange what is reduced over their group so far; the higher one takes it
+/// into its prefix (MPICH). Any size: a partner that does not exist is skipped.
 struct Doubling {
     size: u32,
     bytes: u64,
@@ -75,17 +75,17 @@ pub(super) fn doubling_exscan(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule>
 }
 
 impl Doubling {
-    /// Whether a member has met a partner before `round`: then its group's sum is in `Scratch`.
-    // From the number alone: without it, scratch memory would have to be filled before the first round. A partner
-    // below always exists; of those above the nearest is the first.
+    /// Returns `true` if a member has met a partner before `round`: then its group's sum is in `Scratch`.
+    // From the number alone: without it, scratch memory would have to be filled before the first round. A
+    // partner below always exists; of those above the nearest is the first.
     fn started(&self, rank: u32, round: u32) -> bool {
         let below = rank & ((1 << round) - 1);
         round > 0 && (below != 0 || rank + 1 < self.size)
     }
     fn prefix(&self, rank: u32, round: u32, received: Slice, steps: &mut Vec<Step>) {
         let result = output(0, self.bytes);
-        // Before the first partner below, an exclusive prefix is empty: there is nothing that the message could
-        // be reduced with.
+        // Before the first partner below, an exclusive prefix is empty: there is nothing that the message
+        // could be reduced with.
         let lower_before = rank & ((1 << round) - 1) != 0;
         if self.exclusive && !lower_before {
             copy(received, result, steps);

@@ -1,4 +1,5 @@
-//! Algorithms made of others: stages one after the other, each on groups of the members and parts of the buffers.
+//! Algorithms made of others: stages one after the other, each on groups of the members and parts of the
+//! buffers.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -6,8 +7,8 @@ use std::rc::Rc;
 use crate::{Active, Blocks, Buffer, Member, Pattern, Schedule, Slice, Step};
 
 /// Members that run one schedule together, or several such groups of equal size.
-// Numbers of a group are computed from ranks and back in O(1), so that a million members need no list of who is
-// in which.
+// Numbers of a group are computed from ranks and back in O(1), so that a million members need no list of who
+// is in which.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Group {
     /// Members `first..first + count`.
@@ -115,8 +116,10 @@ pub(super) struct Staged {
     name: &'static str,
     size: u32,
     stages: Vec<Stage>,
-    /// Bytes at the start of `Scratch` that stages hand to each other; the parts' own scratch memory lies behind.
-    // Kept apart from the parts' own scratch memory, because a stage's result must outlive the stage after it.
+    /// Bytes at the start of `Scratch` that stages hand to each other; the parts' own scratch memory lies
+    /// behind.
+    // Kept apart from the parts' own scratch memory, because a stage's result must outlive the stage after
+    // it.
     reserve: u64,
     /// The member as a stage sees it, kept because one is needed for every round of every member.
     // Behind a cell, since a schedule is asked and not changed; nobody else can be asking meanwhile.
@@ -127,7 +130,13 @@ impl Staged {
     /// For `size` members, without stages.
     pub(super) fn new(name: &'static str, size: u32, reserve: u64) -> Staged {
         let (nil, nobody) = (Blocks::Uniform(0), Rc::<[u32]>::from([]));
-        let inner = Member { rank: 0, send: nil.clone(), receive: nil, sources: nobody.clone(), destinations: nobody };
+        let inner = Member {
+            rank: 0,
+            send: nil.clone(),
+            receive: nil,
+            sources: nobody.clone(),
+            destinations: nobody,
+        };
         Staged { name, size, stages: Vec::new(), reserve, inner: RefCell::new(inner) }
     }
     /// One stage more.
@@ -177,7 +186,9 @@ impl Staged {
                 *from = part.group.member(rank, *from);
                 place(into);
             }
-            Step::ReduceLeft { from, into } | Step::ReduceRight { from, into } | Step::Copy { from, into } => {
+            Step::ReduceLeft { from, into }
+            | Step::ReduceRight { from, into }
+            | Step::Copy { from, into } => {
                 place(from);
                 place(into);
             }
@@ -199,7 +210,8 @@ impl Schedule for Staged {
                 continue;
             }
             let first = steps.len();
-            let seen = self.as_seen(part, member, |inner| part.schedule.round(inner, round - stage.start, steps));
+            let seen =
+                self.as_seen(part, member, |inner| part.schedule.round(inner, round - stage.start, steps));
             if seen.is_none() {
                 continue;
             }
@@ -264,9 +276,10 @@ impl Schedule for Staged {
 }
 
 impl Staged {
-    /// The active numbers of all nodes as one progression, if they begin with the first member and fit the nodes.
-    // With the greatest common stride, which names some members too many: those have no steps, and answer so at
-    // once.
+    /// The active numbers of all nodes as one progression, if they begin with the first member and fit the
+    /// nodes.
+    // With the greatest common stride, which names some members too many: those have no steps, and answer so
+    // at once.
     fn active_in_nodes(&self, stage: &Stage, node: u32, round: u32) -> Option<Active> {
         let (mut stride, mut end) = (0, 0);
         for part in &stage.parts {
@@ -278,7 +291,11 @@ impl Staged {
             }
         }
         let size = self.size.min(end * node);
-        (stride > 0 && node.is_multiple_of(stride)).then(|| Active { first: 0, stride, count: size.div_ceil(stride) })
+        (stride > 0 && node.is_multiple_of(stride)).then(|| Active {
+            first: 0,
+            stride,
+            count: size.div_ceil(stride),
+        })
     }
 }
 

@@ -69,7 +69,9 @@ fn irregular_blocks_and_empty_ones_arrive() {
                 for commutative in if reduces(kind) { vec![true, false] } else { vec![true] } {
                     for seed in 0..4 {
                         let shape = Shape { root, commutative, irregular: true, ..shape(kind, size, 0) };
-                        let case = Case::new(shape, |from, to| u64::from((from * 5 + to * 3 + seed * 7) % (1 + seed)));
+                        let case = Case::new(shape, |from, to| {
+                            u64::from((from * 5 + to * 3 + seed * 7) % (1 + seed))
+                        });
                         run_all(&case, &Parameters::default());
                     }
                 }
@@ -105,7 +107,10 @@ fn two_levels_agree_with_one() {
                         let bytes = if kind == Kind::Barrier { 0 } else { 3 * ELEMENT };
                         let shape = Shape { root, node, commutative, ..shape(kind, size, bytes) };
                         if (algorithm.supports)(&shape) {
-                            run(&*algorithm.schedule(&shape, &Parameters::default()), &Case::new(shape, |_, _| 0));
+                            run(
+                                &*algorithm.schedule(&shape, &Parameters::default()),
+                                &Case::new(shape, |_, _| 0),
+                            );
                         }
                     }
                 }
@@ -116,7 +121,8 @@ fn two_levels_agree_with_one() {
 
 /// A member with equal blocks, alone: what a schedule asks of it does not depend on the others.
 fn member(rank: u32, shape: &Shape) -> Member {
-    let block = if shape.kind == Kind::ReduceScatter { shape.bytes / u64::from(shape.size) } else { shape.bytes };
+    let block =
+        if shape.kind == Kind::ReduceScatter { shape.bytes / u64::from(shape.size) } else { shape.bytes };
     let blocks = Blocks::Uniform(block);
     Member { rank, send: blocks.clone(), receive: blocks, sources: [].into(), destinations: [].into() }
 }
@@ -134,7 +140,8 @@ fn messages(schedule: &dyn Schedule, shape: &Shape, rank: u32, round: u32) -> Ve
 }
 
 proptest! {
-    /// A message sent in a round is received in that round, with its size, also where ranks need all their bits.
+    /// A message sent in a round is received in that round, with its size, also where ranks need all their
+    /// bits.
     #[test]
     fn partners_agree_at_any_size(
         row in 0..ALL.len(),
@@ -188,11 +195,13 @@ fn intercommunicators_exchange_between_their_groups() {
                         let bytes = if kind == Kind::Barrier { 0 } else { 3 * ELEMENT };
                         // Blocks of a reduce-scatter differ between the groups, but not in their sum.
                         let sum = u64::from(first * (size - first));
-                        let irregular =
-                            irregular && !matches!(kind, Kind::Barrier | Kind::Bcast | Kind::Agree) || kind == Kind::ReduceScatter;
+                        let irregular = irregular
+                            && !matches!(kind, Kind::Barrier | Kind::Bcast | Kind::Agree)
+                            || kind == Kind::ReduceScatter;
                         for commutative in if reduces(kind) { vec![true, false] } else { vec![true] } {
                             let sides = Some(first);
-                            let shape = Shape { root, irregular, sides, commutative, ..shape(kind, size, bytes) };
+                            let shape =
+                                Shape { root, irregular, sides, commutative, ..shape(kind, size, bytes) };
                             let case = Case::new(shape, |from, to| match kind {
                                 Kind::ReduceScatter if from < first => sum / u64::from(first),
                                 Kind::ReduceScatter => sum / u64::from(size - first),
@@ -227,7 +236,8 @@ fn neighbours_match_in_order_and_cartesian_directions_cross() {
             expected: vec![Some(crossed(20, 21)), Some(crossed(10, 11))],
             shape,
         };
-        let schedule = find(Kind::Neighbor, "direct").expect("registered").schedule(&case.shape, &Parameters::default());
+        let schedule =
+            find(Kind::Neighbor, "direct").expect("registered").schedule(&case.shape, &Parameters::default());
         run(&*schedule, &case);
     }
 }
@@ -270,7 +280,12 @@ fn algorithms_cost_what_their_formulas_say() {
         if power {
             let ring = n - 1 + n * (n - 1);
             expect(Kind::Bcast, "scatter-ring-allgather", ring, (n - 1) * b + log * b / 2);
-            expect(Kind::Bcast, "scatter-recursive-doubling-allgather", n - 1 + n * log, (n - 1) * b + log * b / 2);
+            expect(
+                Kind::Bcast,
+                "scatter-recursive-doubling-allgather",
+                n - 1 + n * log,
+                (n - 1) * b + log * b / 2,
+            );
             expect(Kind::Barrier, "recursive-doubling", n * log, 0);
             expect(Kind::Gather, "binomial", n - 1, n / 2 * log * b);
             expect(Kind::Scatter, "binomial", n - 1, n / 2 * log * b);
@@ -290,7 +305,9 @@ fn algorithms_cost_what_their_formulas_say() {
 #[test]
 fn names_are_unique_and_the_first_of_a_kind_supports_everything() {
     for (index, algorithm) in ALL.iter().enumerate() {
-        assert!(!ALL[..index].iter().any(|other| (other.kind, other.name) == (algorithm.kind, algorithm.name)));
+        assert!(
+            !ALL[..index].iter().any(|other| (other.kind, other.name) == (algorithm.kind, algorithm.name))
+        );
     }
     for kind in Kind::ALL {
         let first = of(kind).next().expect("every kind has an algorithm");

@@ -1,23 +1,27 @@
 //! Trees over positions `0..size`, as pipelined broadcasts and reductions use them.
 
-/// A family of trees. Positions are ranks counted from the root, which is position 0 ([`Tree::InOrder`]: the last).
+/// A family of trees. Positions are ranks counted from the root, which is position 0 ([`Tree::InOrder`]: the
+/// last).
 // The shapes are those of the libraries, child by child, since the order in which a member sends to its
 // children is seen in the times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Tree {
-    /// `fanout` chains of consecutive positions hang at the root; the first ones are longer by one where it does not divide.
+    /// `fanout` chains of consecutive positions hang at the root; the first ones are longer by one where it
+    /// does not divide.
     Chain {
         /// How many chains.
         fanout: u32,
     },
-    /// Each level is twice as wide as the one above; the left children of a level come before its right children.
+    /// Each level is twice as wide as the one above; the left children of a level come before its right
+    /// children.
     Binary,
     /// The parent of a position is itself with its lowest non-zero digit in base `radix` cleared.
     Knomial {
         /// The base.
         radix: u32,
     },
-    /// Binary; a subtree is a range of positions with its root last, left subtree before right subtree: a reduction keeps order.
+    /// Binary; a subtree is a range of positions with its root last, left subtree before right subtree: a
+    /// reduction keeps order.
     InOrder,
 }
 
@@ -131,11 +135,15 @@ impl Shaped {
         (size - 1) / fanout + u32::from(chain < (size - 1) % fanout)
     }
 
-    /// How far down its chain a position other than the root is.
+    /// Returns how far down its chain a position other than the root is.
     fn chain_step(size: u32, fanout: u32, position: u32) -> u32 {
         let (short, longer) = ((size - 1) / fanout, (size - 1) % fanout);
         let index = position - 1;
-        if index < longer * (short + 1) { index % (short + 1) } else { (index - longer * (short + 1)) % short }
+        if index < longer * (short + 1) {
+            index % (short + 1)
+        } else {
+            (index - longer * (short + 1)) % short
+        }
     }
 
     fn knomial_place(position: u32, radix: u32) -> (u32, Option<u32>) {

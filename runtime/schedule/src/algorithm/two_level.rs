@@ -15,20 +15,20 @@ const OUTPUT: Place = (Buffer::Output, 0);
 const SCRATCH: Place = (Buffer::Scratch, 0);
 const NOTHING: Place = (Buffer::Nothing, 0);
 
-/// Whether the members are on more than one node, and more than one on a node.
+/// Returns `true` if the members are on more than one node, and more than one on a node.
 pub(super) fn supported(shape: &Shape) -> bool {
     shape.sides.is_none() && shape.node > 1 && shape.size > shape.node
 }
 
-/// Whether besides all nodes are full and blocks equal: then each leader has as much as the others.
+/// Returns `true` if besides all nodes are full and blocks equal: then each leader has as much as the others.
 // Else a leader's blocks would be of sizes that only its own node knows.
 pub(super) fn supported_evenly(shape: &Shape) -> bool {
     supported(shape) && !shape.irregular && shape.size.is_multiple_of(shape.node)
 }
 
 /// The nodes of a collective, of which the root's has the root as its leader.
-// Three kinds of nodes have schedules of their own: the root's, whose leader is the root; full ones; and a last
-// one with fewer members.
+// Three kinds of nodes have schedules of their own: the root's, whose leader is the root; full ones; and a
+// last one with fewer members.
 struct Nodes<'a> {
     shape: &'a Shape,
     parameters: &'a Parameters,
@@ -54,7 +54,14 @@ impl<'a> Nodes<'a> {
         let schedule = if shape.size == 1 { local::single(shape) } else { build(shape, self.parameters) };
         Part { group, schedule, data: self.data(), input, output }
     }
-    fn of_nodes(&self, (from, to): (u32, u32), root: u32, stage: (Kind, Build), input: Place, output: Place) -> Part {
+    fn of_nodes(
+        &self,
+        (from, to): (u32, u32),
+        root: u32,
+        stage: (Kind, Build),
+        input: Place,
+        output: Place,
+    ) -> Part {
         let (node, (kind, build)) = (self.shape.node, stage);
         let except = if from == self.home && to == self.home + 1 { u32::MAX } else { self.home };
         let shape = Shape { size: self.size_of(from), root, node: 1, ..as_kind(self.shape, kind) };
@@ -158,7 +165,8 @@ pub(super) fn two_level_allgather(shape: &Shape, parameters: &Parameters) -> Rc<
         .finish()
 }
 
-/// A scan in each node, an exclusive one of the nodes' totals between the leaders, and its result into each node.
+/// A scan in each node, an exclusive one of the nodes' totals between the leaders, and its result into each
+/// node.
 pub(super) fn two_level_scan(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let nodes = Nodes::new(shape, parameters);
     let before = (Buffer::Scratch, shape.bytes);
@@ -166,7 +174,8 @@ pub(super) fn two_level_scan(shape: &Shape, parameters: &Parameters) -> Rc<dyn S
     // `within` puts the home node's part first, and a scan has its root at member 0.
     let release = nodes.within(Kind::Bcast, bcast::binomial, before, before, before).split_off(1);
     let behind = Group::Range { first: shape.node, count: shape.size - shape.node };
-    let prefix = Part { group: behind, schedule: Rc::new(Prefix), data: nodes.data(), input: before, output: OUTPUT };
+    let prefix =
+        Part { group: behind, schedule: Rc::new(Prefix), data: nodes.data(), input: before, output: OUTPUT };
     Staged::new("two-level", shape.size, 2 * shape.bytes)
         .then(nodes.within(Kind::Scan, scan::doubling_scan, INPUT, INPUT, OUTPUT))
         .then(nodes.within(Kind::Reduce, total, OUTPUT, OUTPUT, SCRATCH))

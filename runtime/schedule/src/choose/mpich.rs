@@ -1,5 +1,5 @@
-//! MPICH's decisions, as of its main branch (5.1.0a1, commit 6a79bf65, maint/tuning/coll/mpir/generic.json), for the blocking
-//! forms. Its limits for the two-level broadcast, reduction and allreduce are 0 bytes: off.
+//! MPICH's decisions, as of its main branch (5.1.0a1, commit 6a79bf65, maint/tuning/coll/mpir/generic.json),
+//! for the blocking forms. Its limits for the two-level broadcast, reduction and allreduce are 0 bytes: off.
 
 use super::pick::Pick;
 use crate::{Kind, Shape};
@@ -9,9 +9,10 @@ fn count(shape: &Shape) -> u64 {
     shape.bytes / shape.element.max(1)
 }
 
-/// Whether recursive halving pays: at least an element for each of a power of two, and an operation of MPI's own.
-// Halving cuts the message into so many pieces: with fewer elements some would be empty, and MPICH goes another
-// way.
+/// Returns `true` if recursive halving pays: at least an element for each of a power of two, and an operation
+/// of MPI's own.
+// Halving cuts the message into so many pieces: with fewer elements some would be empty, and MPICH goes
+// another way.
 fn long_reduction(shape: &Shape) -> bool {
     shape.predefined && count(shape) >= 1 << shape.size.ilog2()
 }

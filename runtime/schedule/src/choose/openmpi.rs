@@ -1,6 +1,7 @@
-//! Open MPI's decisions: its tuned component's fixed tables, and the basic component where tuned has none. Its two-process
-//! variants are the pairwise, ring and recursive doubling algorithms of two members; its `linear_sync` and `linear_nb` are the
-//! linear ones, since the order in which a member waits changes nothing here.
+//! Open MPI's decisions: its tuned component's fixed tables, and the basic component where tuned has none.
+//! Its two-process variants are the pairwise, ring and recursive doubling algorithms of two members; its
+//! `linear_sync` and `linear_nb` are the linear ones, since the order in which a member waits changes nothing
+//! here.
 
 mod tables;
 
@@ -64,7 +65,9 @@ pub(super) fn pick(shape: &Shape) -> Pick {
         Kind::Gather | Kind::Scatter if shape.irregular => "linear",
         Kind::Gather => by_bytes(tables::GATHER),
         Kind::Scatter => by_bytes(tables::SCATTER),
-        Kind::Allgather if shape.irregular => look_up(tables::ALLGATHERV, shape.size, shape.bytes / u64::from(shape.size)),
+        Kind::Allgather if shape.irregular => {
+            look_up(tables::ALLGATHERV, shape.size, shape.bytes / u64::from(shape.size))
+        }
         Kind::Allgather => by_bytes(tables::ALLGATHER),
         Kind::Alltoall if shape.irregular => by_bytes(tables::ALLTOALLV),
         Kind::Alltoall => by_bytes(tables::ALLTOALL),

@@ -27,7 +27,9 @@ fn kind_of(name: &str) -> Result<Kind, PolicyError> {
         Some(kind) => Ok(kind),
         None => {
             let names = Kind::ALL.map(Kind::name).join(", ");
-            error(format!("'{name}' is not a collective; there are {names} (the v, w, _block and nonblocking forms included)"))
+            error(format!(
+                "'{name}' is not a collective; there are {names} (the v, w, _block and nonblocking forms included)"
+            ))
         }
     }
 }
@@ -119,8 +121,8 @@ impl Entry {
 }
 
 impl Policy {
-    /// The policy of a TOML text: `base = "mpich"` and `[[rule]]` tables with `collective`, `algorithm` and, where wanted,
-    /// `min-bytes`, `max-bytes`, `min-ranks`, `max-ranks` (ends included), `segment`, `fanout`.
+    /// The policy of a TOML text: `base = "mpich"` and `[[rule]]` tables with `collective`, `algorithm` and,
+    /// where wanted, `min-bytes`, `max-bytes`, `min-ranks`, `max-ranks` (ends included), `segment`, `fanout`.
     pub fn from_toml(text: &str) -> Result<Policy, PolicyError> {
         let file: File = match toml::from_str(text) {
             Ok(file) => file,
@@ -130,7 +132,9 @@ impl Policy {
             None => Base::default(),
             Some(name) => match base_of(name) {
                 Some(base) => base,
-                None => return error(format!("base '{name}' is not a decision table; there are {}", bases())),
+                None => {
+                    return error(format!("base '{name}' is not a decision table; there are {}", bases()));
+                }
             },
         };
         let rules = file.rule.iter().map(Entry::rule).collect::<Result<Vec<_>, _>>()?;
@@ -160,8 +164,8 @@ impl FromStr for Policy {
         let Some(first) = items.peek() else {
             return error(format!("no decision table is named; there are {}", bases()));
         };
-        // A name with neither sign that is no table can only be a file; a file named like a table is reached by
-        // a path.
+        // A name with neither sign that is no table can only be a file; a file named like a table is reached
+        // by a path.
         if !text.contains([',', '=']) && base_of(first).is_none() {
             return Policy::from_file(text.trim());
         }

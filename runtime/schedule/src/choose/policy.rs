@@ -20,7 +20,8 @@ pub enum Base {
 
 impl Base {
     /// Every table with its name in `-xsim-coll`.
-    pub const NAMES: [(&'static str, Base); 3] = [("mpich", Base::Mpich), ("openmpi", Base::OpenMpi), ("linear", Base::Linear)];
+    pub const NAMES: [(&'static str, Base); 3] =
+        [("mpich", Base::Mpich), ("openmpi", Base::OpenMpi), ("linear", Base::Linear)];
 }
 
 /// The user's own choice for one collective, within limits.
@@ -44,8 +45,9 @@ impl Rule {
     }
 }
 
-/// How algorithms are chosen: the first rule that applies and whose algorithm supports the shape (a ring reduces only with
-/// operations that commute, Bruck's alltoall has equal blocks), else the table.
+/// The policy by which algorithms are chosen: the first rule that applies and whose algorithm supports the
+/// shape (a ring reduces only with operations that commute, Bruck's alltoall has equal blocks), else the
+/// table.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Policy {
     /// The table.

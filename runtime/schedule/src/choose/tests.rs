@@ -15,7 +15,8 @@ fn mpich_thresholds_are_where_its_tuning_file_has_them() {
     assert_eq!(bcast(8, 12_289), "scatter-recursive-doubling-allgather");
     assert_eq!(bcast(9, 12_289), "scatter-ring-allgather");
     assert_eq!(bcast(8, 524_289), "scatter-ring-allgather");
-    let allreduce = |size, bytes, element| chosen(&Shape { element, ..shape(Kind::Allreduce, size, bytes) }, "mpich");
+    let allreduce =
+        |size, bytes, element| chosen(&Shape { element, ..shape(Kind::Allreduce, size, bytes) }, "mpich");
     assert_eq!(allreduce(1000, 8, 8), "recursive-doubling");
     assert_eq!(allreduce(1000, 4088, 8), "recursive-doubling");
     assert_eq!(allreduce(1000, 4096, 8), "rabenseifner");
@@ -37,12 +38,19 @@ fn user_operations_are_not_halved_by_mpich() {
 #[test]
 fn open_mpi_thresholds_are_where_its_decision_file_has_them() {
     let bcast = |size, bytes| chosen(&shape(Kind::Bcast, size, bytes), "openmpi");
-    assert_eq!([bcast(2, 31), bcast(2, 32), bcast(100, 5), bcast(600, 16_384)], ["pipeline", "binary", "knomial", "split-binary"]);
+    assert_eq!(
+        [bcast(2, 31), bcast(2, 32), bcast(100, 5), bcast(600, 16_384)],
+        ["pipeline", "binary", "knomial", "split-binary"]
+    );
     let barrier = |size| chosen(&shape(Kind::Barrier, size, 0), "openmpi");
-    assert_eq!([barrier(3), barrier(4), barrier(8), barrier(64)], ["recursive-doubling", "linear", "recursive-doubling", "dissemination"]);
+    assert_eq!(
+        [barrier(3), barrier(4), barrier(8), barrier(64)],
+        ["recursive-doubling", "linear", "recursive-doubling", "dissemination"]
+    );
     assert_eq!([barrier(256), barrier(5000)], ["tree", "dissemination"]);
     // A ring where members have no element of their own is recursive doubling.
-    let allreduce = |size, bytes| chosen(&Shape { element: 4, ..shape(Kind::Allreduce, size, bytes) }, "openmpi");
+    let allreduce =
+        |size, bytes| chosen(&Shape { element: 4, ..shape(Kind::Allreduce, size, bytes) }, "openmpi");
     assert_eq!([allreduce(3, 4), allreduce(3, 4096)], ["recursive-doubling", "ring"]);
 }
 
@@ -60,12 +68,17 @@ fn rules_override_within_their_limits_and_where_supported() {
     let policy =
         Policy::from_toml("base = 'openmpi'\n[[rule]]\ncollective = 'allreduce'\nalgorithm = 'ring'\nmin-bytes = 100\nmax-ranks = 9\n")
             .expect("a policy");
-    let name = |size, bytes, commutative| choose(&Shape { commutative, ..shape(Kind::Allreduce, size, bytes) }, &policy).name();
+    let name = |size, bytes, commutative| {
+        choose(&Shape { commutative, ..shape(Kind::Allreduce, size, bytes) }, &policy).name()
+    };
     assert_eq!(name(9, 112, true), "ring");
     assert_eq!(name(9, 96, true), "recursive-doubling");
     assert_eq!(name(10, 112, true), "recursive-doubling");
     assert_eq!(name(9, 112, false), "recursive-doubling");
-    assert_eq!(chosen(&shape(Kind::Bcast, 9, 5), "linear,bcast=knomial:fanout=3,bcast=binary:segment=1KiB"), "binary");
+    assert_eq!(
+        chosen(&shape(Kind::Bcast, 9, 5), "linear,bcast=knomial:fanout=3,bcast=binary:segment=1KiB"),
+        "binary"
+    );
 }
 
 #[test]
@@ -75,7 +88,10 @@ fn bad_policies_are_refused_with_what_there_is() {
     assert!(refused("mvapich").contains("cannot be read as a file"));
     assert!(refused("mpich,ring").contains("neither a decision table"));
     assert!(refused("allreduc=ring").contains("'allreduc' is not a collective; there are barrier, bcast"));
-    assert!(refused("allreduce=rign").contains("'rign' is not an algorithm for allreduce; there are recursive-doubling"));
+    assert!(
+        refused("allreduce=rign")
+            .contains("'rign' is not an algorithm for allreduce; there are recursive-doubling")
+    );
     assert!(refused("bcast=chain:segment=big").contains("segment=BYTES"));
     let file = |text: &str| Policy::from_toml(text).expect_err("refused").to_string();
     assert!(file("base = 'lam'").contains("there are mpich, openmpi, linear"));

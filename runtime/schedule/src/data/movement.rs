@@ -1,7 +1,7 @@
 //! Data that changes places.
 
-/// `data` as blocks in rows of `rows`: block `j` of row `i` changes places with block `i` of row `j`, which is what an all-to-all of equal blocks
-/// means. In place, O(rows^2) blocks, in tiles that stay in the caches.
+/// `data` as blocks in rows of `rows`: block `j` of row `i` changes places with block `i` of row `j`, which
+/// is what an all-to-all of equal blocks means. In place, O(rows^2) blocks, in tiles that stay in the caches.
 pub fn transpose(data: &mut [u8], rows: usize, block: usize) {
     // Two tiles of 8-byte blocks are 16 KiB: both stay in the nearest cache while they change places.
     const TILE: usize = 32;
@@ -15,7 +15,8 @@ pub fn transpose(data: &mut [u8], rows: usize, block: usize) {
                         // A length that the compiler knows is a load and a store.
                         8 => {
                             let (a, b) = (&mut low[one..one + 8], &mut high[..8]);
-                            let (left, right): ([u8; 8], [u8; 8]) = (a.try_into().expect("8 bytes"), b.try_into().expect("8 bytes"));
+                            let (left, right): ([u8; 8], [u8; 8]) =
+                                (a.try_into().expect("8 bytes"), b.try_into().expect("8 bytes"));
                             a.copy_from_slice(&right);
                             b.copy_from_slice(&left);
                         }

@@ -1,4 +1,5 @@
-//! Reductions of members on several processes in the association of one: each process reduces what it has whole parts of.
+//! Reductions of members on several processes in the association of one: each process reduces what it has
+//! whole parts of.
 
 use crate::Association;
 use crate::Kernel;
@@ -8,8 +9,8 @@ use std::ops::Range;
 /// Reduced contributions of members in a row: see [`Association`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Partial {
-    /// Operands of the binary tree that it covers, a power of two (at the end of [`Association::Rows`] some are missing); 0 for one member of
-    /// a pair that makes an operand.
+    /// Operands of the binary tree that it covers, a power of two (at the end of [`Association::Rows`] some
+    /// are missing); 0 for one member of a pair that makes an operand.
     width: u32,
     /// Which of this width; the member, where that is 0.
     index: u32,
@@ -69,14 +70,16 @@ impl Tree {
     fn push(&mut self, mut right: Partial) {
         // Neighbours of one width are a pair if their numbers differ in the last bit alone; any other order
         // would be another association.
-        while let Some(left) = self.partials.pop_if(|left| left.width == right.width && left.index ^ 1 == right.index) {
+        while let Some(left) =
+            self.partials.pop_if(|left| left.width == right.width && left.index ^ 1 == right.index)
+        {
             (self.kernel)(&left.data, &mut right.data);
             self.spare.push(left.data);
             (right.width, right.index) = ((2 * right.width).max(1), right.index / 2);
         }
         self.partials.push(right);
     }
-    /// What cannot be reduced further.
+    /// Returns what cannot be reduced further.
     pub fn finish(self) -> Vec<Partial> {
         self.partials
     }
@@ -106,9 +109,11 @@ pub fn put(partials: &[Partial], out: &mut Vec<u8>) {
     }
 }
 
-/// What [`put`] appended.
+/// Returns what [`put`] appended.
 pub fn take(from: &mut Take) -> Vec<Partial> {
-    (0..from.u32()).map(|_| Partial { width: from.u32(), index: from.u32(), data: from.bytes().to_vec() }).collect()
+    (0..from.u32())
+        .map(|_| Partial { width: from.u32(), index: from.u32(), data: from.bytes().to_vec() })
+        .collect()
 }
 
 #[cfg(test)]
@@ -129,7 +134,8 @@ mod tests {
             right
         };
         let rest = operands.split_off(2 * folded);
-        let mut level: Vec<Vec<u8>> = operands.chunks(2).map(|two| pair(two[0].clone(), two[1].clone())).chain(rest).collect();
+        let mut level: Vec<Vec<u8>> =
+            operands.chunks(2).map(|two| pair(two[0].clone(), two[1].clone())).chain(rest).collect();
         while level.len() > 1 {
             level = level.chunks(2).map(|two| pair(two[0].clone(), two[1].clone())).collect();
         }
@@ -138,7 +144,8 @@ mod tests {
 
     fn by_rows(operands: &[Vec<u8>], top: usize) -> Vec<u8> {
         let size = operands.len();
-        let mut rows: Vec<Option<Vec<u8>>> = (0..size).map(|position| Some(operands[(top + position) % size].clone())).collect();
+        let mut rows: Vec<Option<Vec<u8>>> =
+            (0..size).map(|position| Some(operands[(top + position) % size].clone())).collect();
         let mut width = 1;
         while width < size {
             for start in (0..size - width).step_by(2 * width) {

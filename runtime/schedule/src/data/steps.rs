@@ -1,7 +1,9 @@
-//! Data in the steps of its schedule: for reductions whose association cannot be told in short, and for members whose counts may contradict each other.
+//! Data in the steps of its schedule: for reductions whose association cannot be told in short, and for
+//! members whose counts may contradict each other.
 //!
-//! Rounds are aligned, so all members take one after the other; what they send in a round is what they had when it began. A process runs its own
-//! members, and tells each other process once a round what crosses; one process alone has the segment that is everything.
+//! Rounds are aligned, so all members take one after the other; what they send in a round is what they had
+//! when it began. A process runs its own members, and tells each other process once a round what crosses; one
+//! process alone has the segment that is everything.
 
 use crate::mailbox::Mailbox;
 use crate::segments::Segment;
@@ -135,7 +137,12 @@ pub struct DataPlane {
 
 impl DataPlane {
     /// Own members with these contributions before the first round.
-    pub fn new(segment: Segment, schedule: Rc<dyn Schedule>, members: &impl Members, input: Rows) -> DataPlane {
+    pub fn new(
+        segment: Segment,
+        schedule: Rc<dyn Schedule>,
+        members: &impl Members,
+        input: Rows,
+    ) -> DataPlane {
         let own = segment.own();
         let prototype = members.prototype();
         let scratch_of = |rank: u32| {
@@ -144,7 +151,11 @@ impl DataPlane {
             schedule.scratch(&member)
         };
         DataPlane {
-            rows: [input, Rows::zeroed(own.clone().map(|rank| members.output(rank))), Rows::zeroed(own.clone().map(scratch_of))],
+            rows: [
+                input,
+                Rows::zeroed(own.clone().map(|rank| members.output(rank))),
+                Rows::zeroed(own.clone().map(scratch_of)),
+            ],
             mailbox: Mailbox::new(own.len()),
             segment,
             schedule,
@@ -161,13 +172,21 @@ impl DataPlane {
     pub fn deliver(&mut self, round: u32, process: u32, record: Vec<u8>) {
         self.inbox.push((round, process, record));
     }
-    /// Goes on as far as it can; whether all rounds are over. `records` gets what other processes are to be told: process, round, record.
-    pub fn advance(&mut self, members: &impl Members, combine: &mut Combine, records: &mut Vec<(u32, u32, Vec<u8>)>) -> bool {
+    /// Goes on as far as it can; whether all rounds are over. `records` gets what other processes are to be
+    /// told: process, round, record.
+    pub fn advance(
+        &mut self,
+        members: &impl Members,
+        combine: &mut Combine,
+        records: &mut Vec<(u32, u32, Vec<u8>)>,
+    ) -> bool {
         while self.round < self.schedule.rounds() {
             if self.expected.is_none() {
                 self.open_round(members, records);
             }
-            let here = |process: &u32| self.inbox.iter().any(|(round, from, _)| *round == self.round && from == process);
+            let here = |process: &u32| {
+                self.inbox.iter().any(|(round, from, _)| *round == self.round && from == process)
+            };
             if !self.expected.as_ref().expect("opened above").iter().all(here) {
                 return false;
             }
@@ -177,11 +196,11 @@ impl DataPlane {
         }
         true
     }
-    /// What each member gets, by place.
+    /// Returns what each member gets, by place.
     pub fn output(&self) -> &Rows {
         &self.rows[OUTPUT]
     }
-    /// What each member gets, by place, and what they brought.
+    /// Returns what each member gets, by place, and what they brought.
     pub fn into_rows(self) -> (Rows, Rows) {
         let [input, output, _] = self.rows;
         (output, input)
@@ -205,9 +224,10 @@ impl DataPlane {
             self.schedule.round(&member, self.round, &mut steps);
             for step in &steps {
                 match *step {
-                    Step::Send { to, from } => {
-                        self.send(rank, to, from, &mut records[..], first).into_iter().for_each(|record| records.push(record))
-                    }
+                    Step::Send { to, from } => self
+                        .send(rank, to, from, &mut records[..], first)
+                        .into_iter()
+                        .for_each(|record| records.push(record)),
                     Step::Receive { from, .. } if !self.segment.has(from) => {
                         let process = self.segment.process(from);
                         if !expected.contains(&process) {
@@ -222,7 +242,14 @@ impl DataPlane {
     }
 
     /// A message leaves; answers the first record of the round for a process, if it is that.
-    fn send(&mut self, rank: u32, to: u32, from: Slice, records: &mut [(u32, u32, Vec<u8>)], first: usize) -> Option<(u32, u32, Vec<u8>)> {
+    fn send(
+        &mut self,
+        rank: u32,
+        to: u32,
+        from: Slice,
+        records: &mut [(u32, u32, Vec<u8>)],
+        first: usize,
+    ) -> Option<(u32, u32, Vec<u8>)> {
         let carries = from.buffer != Buffer::Nothing && from.bytes != 0;
         let payload = carries.then(|| self.part(rank, from)).flatten();
         if self.segment.has(to) {
@@ -230,7 +257,11 @@ impl DataPlane {
             if let Some(part) = payload {
                 self.payloads.extend_from_slice(bytes_of(&self.rows, part));
             }
-            self.mailbox.push(self.segment.place(to) as u32, rank, Letter { bytes: from.bytes, payload: payload.map(|_| begin) });
+            self.mailbox.push(
+                self.segment.place(to) as u32,
+                rank,
+                Letter { bytes: from.bytes, payload: payload.map(|_| begin) },
+            );
             return None;
         }
         let payload = payload.map(|part| bytes_of(&self.rows, part));
@@ -253,8 +284,8 @@ impl DataPlane {
         Some((process, self.round, record))
     }
 
-    // The steps are made anew and not kept from the first half: they follow from the schedule, and keeping them
-    // would take memory by messages.
+    // The steps are made anew and not kept from the first half: they follow from the schedule, and keeping
+    // them would take memory by messages.
     fn close_round(&mut self, members: &impl Members, combine: &mut Combine) {
         while let Some(at) = self.inbox.iter().position(|(round, ..)| *round == self.round) {
             let (.., record) = self.inbox.swap_remove(at);
@@ -322,7 +353,8 @@ impl DataPlane {
         write(&mut self.rows, if is_left { left } else { right }).copy_from_slice(&self.right);
     }
 
-    /// Where a slice of a member's buffer lies; none if it has less, which is its fault, or no buffer is meant.
+    /// Returns where a slice of a member's buffer lies; none if it has less, which is its fault, or no buffer
+    /// is meant.
     #[inline]
     fn part(&mut self, rank: u32, slice: Slice) -> Option<Part> {
         let rows = match slice.buffer {

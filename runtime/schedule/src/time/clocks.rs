@@ -2,14 +2,17 @@
 
 use engine::{Span, Time};
 
-/// A clock `span` later, unless time ends before: one number for all members is worth a look, the loops over each add without.
+/// A clock `span` later, unless time ends before: one number for all members is worth a look, the loops over
+/// each add without.
 #[inline]
 pub(super) fn later(clock: u64, span: u64) -> u64 {
     (Time::from_ps(clock) + Span::from_ps(span)).as_ps()
 }
 
-/// Clocks of a row of members in picoseconds: one number while they are equal, so that a round of members that are in step is O(1).
-// equal --(a round that reaches members differently)--> each --(exchanges)--> lined up --(any other round)--> each
+/// Clocks of a row of members in picoseconds: one number while they are equal, so that a round of members
+/// that are in step is O(1).
+// equal --(a round that reaches members differently)--> each --(exchanges)--> lined up --(any other round)-->
+// each
 //   ^--------------------- rounds that move all by the same -----+
 // Never back from `each` to `equal`: to find out would cost what it saves.
 pub struct Clocks {
@@ -115,8 +118,8 @@ impl Clocks {
         std::mem::swap(&mut self.each, &mut self.spare);
     }
 
-    /// Brings the clocks of those that exchange side by side, in order of their positions: positions that exchange are then at even distances, and
-    /// the loop over them is one that the compiler vectorizes.
+    /// Brings the clocks of those that exchange side by side, in order of their positions: positions that
+    /// exchange are then at even distances, and the loop over them is one that the compiler vectorizes.
     // Gathered once for all exchanges of an algorithm, of which there are log n in a row.
     fn line_up(&mut self, among: usize, folded: usize) -> &mut [u64] {
         if self.exchanging.as_ref().is_some_and(|(clocks, pairs)| (clocks.len(), *pairs) != (among, folded)) {
@@ -140,8 +143,16 @@ impl Clocks {
         self.each[2 * folded..folded + clocks.len()].copy_from_slice(&clocks[folded..]);
     }
 
-    /// Pairs exchange; see [`Pattern::Exchange`](crate::Pattern::Exchange). `span` is the time of a message between two places, `constant` if it is always the same.
-    pub(super) fn exchange(&mut self, mask: usize, among: usize, folded: usize, span: impl Fn(usize, usize) -> u64, constant: bool) {
+    /// Pairs exchange; see [`Pattern::Exchange`](crate::Pattern::Exchange). `span` is the time of a message
+    /// between two places, `constant` if it is always the same.
+    pub(super) fn exchange(
+        &mut self,
+        mask: usize,
+        among: usize,
+        folded: usize,
+        span: impl Fn(usize, usize) -> u64,
+        constant: bool,
+    ) {
         if let Some(clock) = &mut self.equal
             && constant
             && folded == 0
@@ -151,8 +162,8 @@ impl Clocks {
             return;
         }
         let clocks = self.line_up(among, folded);
-        // The lower one of each pair has the mask's highest bit clear.
-        // A mask of one bit is the rule; others (pairwise exchange) pair as well, only not at an even distance.
+        // The lower one of each pair has the mask's highest bit clear. A mask of one bit is the rule; others
+        // (pairwise exchange) pair as well, only not at an even distance.
         let high = 1usize << mask.ilog2();
         if constant && mask == high {
             return exchange_halves(clocks, high, span(0, mask));
@@ -180,7 +191,9 @@ impl Clocks {
 
 /// In each stretch of `2 * half` clocks, those of the first half exchange with those of the second.
 fn exchange_halves(clocks: &mut [u64], half: usize, span: u64) {
-    let exchange = |one: &mut u64, other: &mut u64| (*one, *other) = ((*one).max(*other + span), (*other).max(*one + span));
+    let exchange = |one: &mut u64, other: &mut u64| {
+        (*one, *other) = ((*one).max(*other + span), (*other).max(*one + span))
+    };
     if half == 1 {
         // Too short a loop to be one.
         for pair in clocks.chunks_exact_mut(2) {

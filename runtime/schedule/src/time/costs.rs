@@ -19,12 +19,14 @@ pub struct Overheads {
     pub send: u64,
     /// The receiver, once it has arrived.
     pub receive: u64,
-    /// From the departure of a message to the earliest moment at which the sender can begin with the next one.
+    /// From the departure of a message to the earliest moment at which the sender can begin with the next
+    /// one.
     pub gap: u64,
 }
 
-/// What members carry into the rounds and out of them where messages cost their ranks time; by place. Carried in, because a gap after a message that a
-/// rank sent before the collective still holds; carried out, because the collective's last message delays what the rank sends next.
+/// The time that members carry into the rounds and out of them where messages cost their ranks time; by
+/// place. Carried in, because a gap after a message that a rank sent before the collective still holds;
+/// carried out, because the collective's last message delays what the rank sends next.
 // Apart from the clocks, as most machines have none: rounds without it keep eight bytes a member.
 pub struct Burden {
     overheads: Overheads,
@@ -42,7 +44,7 @@ impl Burden {
         let free = if overheads.gap == 0 { Vec::new() } else { free.collect() };
         Burden { overheads, free, waited: vec![0; members], arrivals: Mailbox::new(members) }
     }
-    /// When a message leaves that the member in this place begins to send at `clock`.
+    /// Returns when a message leaves that the member in this place begins to send at `clock`.
     pub(super) fn leave(&mut self, place: usize, clock: u64) -> u64 {
         match self.free.get_mut(place) {
             // Without a gap the interface is never busy, and nothing is remembered of it.
@@ -59,7 +61,7 @@ impl Burden {
         self.waited[place] += arrival.saturating_sub(clock);
         clock.max(arrival) + self.overheads.receive
     }
-    /// When the member in this place can begin to send again, if there is a gap.
+    /// Returns when the member in this place can begin to send again, if there is a gap.
     pub fn free(&self, place: usize) -> Option<u64> {
         self.free.get(place).copied()
     }

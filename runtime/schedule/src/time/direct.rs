@@ -1,10 +1,12 @@
-//! Rounds whose messages are blocks that go directly to whom they are for: who sends how much is known without the steps of each member.
+//! Rounds whose messages are blocks that go directly to whom they are for: who sends how much is known
+//! without the steps of each member.
 
 use super::clocks::Clocks;
 use super::costs::{Burden, Costs, Said};
 use crate::{Direct, Members};
 
-/// Times of messages in picoseconds; of short ones, on a network that is the same everywhere, each is asked for once.
+/// Times of messages in picoseconds; of short ones, on a network that is the same everywhere, each is asked
+/// for once.
 struct Latencies<'a, C> {
     costs: &'a C,
     // A network's formula costs a dozen instructions; an all-to-all asks n squared times for few different
@@ -34,11 +36,17 @@ impl<C: Costs> Latencies<'_, C> {
     }
 }
 
-/// Advances the clocks of all members by a direct round whose blocks `members` know. O(messages), without looking at a step. All leave at the
-/// clocks with which the round begins.
+/// Advances the clocks of all members by a direct round whose blocks `members` know. O(messages), without
+/// looking at a step. All leave at the clocks with which the round begins.
 // By receiver: its clock is a maximum over its senders, kept in a register. Times after go into a vector of
 // their own, since all leave by the clocks before.
-pub(super) fn direct_round(direct: Direct, members: &impl Members, costs: &impl Costs, clocks: &mut Clocks, said: &mut Said) {
+pub(super) fn direct_round(
+    direct: Direct,
+    members: &impl Members,
+    costs: &impl Costs,
+    clocks: &mut Clocks,
+    said: &mut Said,
+) {
     let size = clocks.len();
     let mut latencies = Latencies { costs, known: Vec::new() };
     let mut after = Vec::with_capacity(size);
@@ -71,8 +79,9 @@ pub(super) fn direct_round(direct: Direct, members: &impl Members, costs: &impl 
     clocks.replace(after);
 }
 
-/// [`direct_round`] of members that pay for their messages: each sends in the order of distances, then receives in that order, as the schedule's steps do.
-/// False, and nothing has happened, among neighbours, whose order is that of their lists.
+/// [`direct_round`] of members that pay for their messages: each sends in the order of distances, then
+/// receives in that order, as the schedule's steps do. False, and nothing has happened, among neighbours,
+/// whose order is that of their lists.
 // Sends first, of all: when a message leaves depends on the sender's earlier ones, when it is taken on the
 // receiver's.
 pub(super) fn paid_round(
@@ -87,7 +96,9 @@ pub(super) fn paid_round(
     const NONE: u64 = u64::MAX;
     let size = clocks.len() as u32;
     let (first, count, skips_empty) = match direct {
-        Direct::Ahead { first, count, skips_empty } => (first, count.min(size.saturating_sub(first)), skips_empty),
+        Direct::Ahead { first, count, skips_empty } => {
+            (first, count.min(size.saturating_sub(first)), skips_empty)
+        }
         Direct::Across { .. } => (0, 1, false),
         Direct::Neighbors => return false,
     };
@@ -112,7 +123,9 @@ pub(super) fn paid_round(
         }
     }
     for (place, clock) in clocks.iter_mut().enumerate() {
-        for &arrival in arrivals[place * count as usize..][..count as usize].iter().filter(|&&arrival| arrival != NONE) {
+        for &arrival in
+            arrivals[place * count as usize..][..count as usize].iter().filter(|&&arrival| arrival != NONE)
+        {
             *clock = burden.take(place, *clock, arrival);
         }
     }

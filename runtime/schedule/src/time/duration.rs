@@ -9,14 +9,16 @@ use std::rc::Rc;
 /// What came of [`duration`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Duration {
-    /// From the members' entry until the last is through, in picoseconds; `None` if there were too many messages to look at.
+    /// From the members' entry until the last is through, in picoseconds; `None` if there were too many
+    /// messages to look at.
     pub ps: Option<u64>,
     /// Messages and members that were looked at.
     pub looks: u64,
 }
 
-/// How long `size` members take that enter at one time, with interfaces that are free. O(messages), and given up before the round that
-/// would make it look at more than `most` messages and members; a pattern among members that are in step costs one look.
+/// Returns how long `size` members take that enter at one time, with interfaces that are free. O(messages),
+/// and given up before the round that would make it look at more than `most` messages and members; a pattern
+/// among members that are in step costs one look.
 // By looks and not by the host's time, so that what a report leaves out is the same on every host.
 pub fn duration(
     schedule: &Rc<dyn Schedule>,
@@ -28,7 +30,8 @@ pub fn duration(
 ) -> Duration {
     let count = size as usize;
     let burden = overheads.map(|overheads| Burden::new(overheads, count, std::iter::repeat_n(0, count)));
-    let mut plane = TimePlane::new(Segment::whole(size), schedule.clone(), Clocks::same(0, count), true).with_burden(burden);
+    let mut plane = TimePlane::new(Segment::whole(size), schedule.clone(), Clocks::same(0, count), true)
+        .with_burden(burden);
     let (mut looks, mut said) = (0, Said::default());
     while plane.round < schedule.rounds() {
         let next = looks + plane.looks(costs);
@@ -68,7 +71,8 @@ mod tests {
     use crate::algorithm::{Parameters, find};
     use crate::{Kind, Shape};
 
-    /// 1 us and 1 ns a byte between any two members; with a million members nothing else would be quick to say.
+    /// 1 us and 1 ns a byte between any two members; with a million members nothing else would be quick to
+    /// say.
     struct Even;
 
     impl Costs for Even {
@@ -80,7 +84,14 @@ mod tests {
         }
     }
 
-    fn of(kind: Kind, name: &str, size: u32, bytes: u64, overheads: Option<Overheads>, most: u64) -> Duration {
+    fn of(
+        kind: Kind,
+        name: &str,
+        size: u32,
+        bytes: u64,
+        overheads: Option<Overheads>,
+        most: u64,
+    ) -> Duration {
         let shape = Shape::regular(kind, size, bytes, 1);
         let schedule = find(kind, name).unwrap().schedule(&shape, &Parameters::default());
         duration(&schedule, size, &shape, &Even, overheads, most)
@@ -89,7 +100,8 @@ mod tests {
     #[test]
     fn durations_are_those_of_the_textbook() {
         let ps = |kind, name, size, bytes| of(kind, name, size, bytes, None, u64::MAX).ps;
-        // log n (l + m/b); 2 (n - 1) (l + m/nb); 2 log n rounds, of which those of each half move m - m/n bytes together.
+        // log n (l + m/b); 2 (n - 1) (l + m/nb); 2 log n rounds, of which those of each half move m - m/n
+        // bytes together.
         assert_eq!(ps(Kind::Allreduce, "recursive-doubling", 8, 800), Some(3 * 1_800_000));
         assert_eq!(ps(Kind::Allreduce, "ring", 8, 800), Some(14 * 1_100_000));
         assert_eq!(ps(Kind::Allreduce, "rabenseifner", 8, 800), Some(6_000_000 + 2 * 700_000));
@@ -102,7 +114,11 @@ mod tests {
     fn overheads_are_paid_by_both_sides() {
         let overheads = Some(Overheads { send: 10, receive: 100, gap: 0 });
         // The root sends seven messages one after the other; the last is received by who does nothing else.
-        assert_eq!(of(Kind::Bcast, "linear", 8, 0, overheads, u64::MAX).ps, Some(0), "an empty message is not sent");
+        assert_eq!(
+            of(Kind::Bcast, "linear", 8, 0, overheads, u64::MAX).ps,
+            Some(0),
+            "an empty message is not sent"
+        );
         assert_eq!(of(Kind::Bcast, "linear", 8, 1, overheads, u64::MAX).ps, Some(7 * 10 + 1_001_000 + 100));
     }
 

@@ -4,7 +4,8 @@ use crate::Pattern;
 use crate::segments::Segments;
 use std::ops::Range;
 
-/// Member `near + i * near_stride` and member `far + i * far_stride` have a message between them, for `i` in `0..count`.
+/// Member `near + i * near_stride` and member `far + i * far_stride` have a message between them, for `i` in
+/// `0..count`.
 // Rows with a stride: a round between two processes is a few of these, whatever the number of its messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Link {
@@ -23,7 +24,12 @@ impl Link {
         self.far + index * self.far_stride
     }
     fn part(&self, range: Range<u32>) -> Link {
-        Link { near: self.near(range.start), far: self.far(range.start), count: range.end - range.start, ..*self }
+        Link {
+            near: self.near(range.start),
+            far: self.far(range.start),
+            count: range.end - range.start,
+            ..*self
+        }
     }
     /// The parts whose far ends are on one process each.
     pub(super) fn by_process(self, segments: &Segments, mut take: impl FnMut(u32, Link)) {
@@ -53,8 +59,8 @@ pub(super) fn reversed(pattern: Pattern, size: u32) -> Pattern {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Inner(pub Range<u32>);
 
-/// The messages that members `own` send in a round of this pattern, but for those of exchanges between positions of the
-/// answer's second part, which are all of these members.
+/// The messages that members `own` send in a round of this pattern, but for those of exchanges between
+/// positions of the answer's second part, which are all of these members.
 pub(super) fn links(pattern: Pattern, size: u32, own: &Range<u32>) -> (Vec<Link>, Inner) {
     let mut links = Vec::new();
     if own.is_empty() {
@@ -67,7 +73,13 @@ pub(super) fn links(pattern: Pattern, size: u32, own: &Range<u32>) -> (Vec<Link>
             let wrap = (size - distance).clamp(own.start, own.end);
             for range in [own.start..wrap, wrap..own.end].into_iter().filter(|range| !range.is_empty()) {
                 let far = ((u64::from(range.start) + u64::from(distance)) % u64::from(size)) as u32;
-                links.push(Link { near: range.start, near_stride: 1, far, far_stride: 1, count: range.end - range.start });
+                links.push(Link {
+                    near: range.start,
+                    near_stride: 1,
+                    far,
+                    far_stride: 1,
+                    count: range.end - range.start,
+                });
             }
             (links, Inner::default())
         }
@@ -86,8 +98,12 @@ pub(super) fn links(pattern: Pattern, size: u32, own: &Range<u32>) -> (Vec<Link>
             let positions = position(own.start, folded).min(among)..position(own.end, folded).min(among);
             // A whole stretch has both ends of each of its pairs: those need nobody's word.
             let whole = 2u64 << mask.ilog2();
-            let inner = (u64::from(positions.start).next_multiple_of(whole), u64::from(positions.end) / whole * whole);
-            let inner = if inner.0 < inner.1 { inner.0 as u32..inner.1 as u32 } else { positions.end..positions.end };
+            let inner = (
+                u64::from(positions.start).next_multiple_of(whole),
+                u64::from(positions.end) / whole * whole,
+            );
+            let inner =
+                if inner.0 < inner.1 { inner.0 as u32..inner.1 as u32 } else { positions.end..positions.end };
             for edge in [positions.start..inner.start, inner.end..positions.end] {
                 exchange_links(edge, mask, folded, &mut links);
             }
@@ -104,7 +120,8 @@ fn position(member: u32, folded: u32) -> u32 {
 // Within a run that the mask does not cut, partners ascend together; the fold changes the step from 2 to 1
 // once.
 fn exchange_links(positions: Range<u32>, mask: u32, folded: u32, links: &mut Vec<Link>) {
-    let member = |position: u32| if position < folded { (2 * position + 1, 2) } else { (position + folded, 1) };
+    let member =
+        |position: u32| if position < folded { (2 * position + 1, 2) } else { (position + folded, 1) };
     let run = 1u64 << mask.trailing_zeros();
     let mut at = positions.start;
     while at < positions.end {
@@ -131,11 +148,18 @@ mod tests {
     /// All messages `(from, to)` of a round, as the pattern's documentation says it.
     fn messages(pattern: Pattern, size: u32) -> Vec<(u32, u32)> {
         match pattern {
-            Pattern::Shift { distance, .. } => (0..size).map(|from| (from, (from + distance) % size)).collect(),
-            Pattern::Pairs { pairs, up: true, .. } => (0..pairs).map(|pair| (2 * pair, 2 * pair + 1)).collect(),
-            Pattern::Pairs { pairs, up: false, .. } => (0..pairs).map(|pair| (2 * pair + 1, 2 * pair)).collect(),
+            Pattern::Shift { distance, .. } => {
+                (0..size).map(|from| (from, (from + distance) % size)).collect()
+            }
+            Pattern::Pairs { pairs, up: true, .. } => {
+                (0..pairs).map(|pair| (2 * pair, 2 * pair + 1)).collect()
+            }
+            Pattern::Pairs { pairs, up: false, .. } => {
+                (0..pairs).map(|pair| (2 * pair + 1, 2 * pair)).collect()
+            }
             Pattern::Exchange { mask, among, folded, .. } => {
-                let member = |position: u32| if position < folded { 2 * position + 1 } else { position + folded };
+                let member =
+                    |position: u32| if position < folded { 2 * position + 1 } else { position + folded };
                 (0..among).map(|position| (member(position), member(position ^ mask))).collect()
             }
         }
@@ -147,7 +171,8 @@ mod tests {
             let folded = folded % among;
             (Pattern::Exchange { mask: (mask % among).max(1), among, folded, bytes: 1 }, among + folded)
         });
-        let shift = (1u32..60, 0u32..60).prop_map(|(size, distance)| (Pattern::Shift { distance: distance % size, bytes: 1 }, size));
+        let shift = (1u32..60, 0u32..60)
+            .prop_map(|(size, distance)| (Pattern::Shift { distance: distance % size, bytes: 1 }, size));
         let pairs = (0u32..20, any::<bool>(), 0u32..20)
             .prop_map(|(pairs, up, more)| (Pattern::Pairs { pairs, up, bytes: 1 }, 2 * pairs + more + 1));
         prop_oneof![exchange, shift, pairs]

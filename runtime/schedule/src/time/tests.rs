@@ -28,10 +28,17 @@ struct After {
     bytes: u128,
 }
 
-/// What the documentation of schedules says about clocks, one message after the other.
-fn plain(schedule: &dyn Schedule, members: &impl Members, entry: &[u64], costs: &Model, (overheads, free): (Overheads, &[u64])) -> After {
+/// Returns what the documentation of schedules says about clocks, one message after the other.
+fn plain(
+    schedule: &dyn Schedule,
+    members: &impl Members,
+    entry: &[u64],
+    costs: &Model,
+    (overheads, free): (Overheads, &[u64]),
+) -> After {
     let size = entry.len();
-    let mut after = After { clocks: entry.to_vec(), waited: vec![0; size], free: free.to_vec(), ..After::default() };
+    let mut after =
+        After { clocks: entry.to_vec(), waited: vec![0; size], free: free.to_vec(), ..After::default() };
     for round in 0..schedule.rounds() {
         let steps_of = |rank: u32| {
             let mut member = members.prototype();
@@ -61,7 +68,10 @@ fn plain(schedule: &dyn Schedule, members: &impl Members, entry: &[u64], costs: 
         for rank in 0..size as u32 {
             for step in steps_of(rank) {
                 let Step::Receive { from, .. } = step else { continue };
-                let arrival = flying.get_mut(&(from, rank)).and_then(VecDeque::pop_front).expect("a message in its round");
+                let arrival = flying
+                    .get_mut(&(from, rank))
+                    .and_then(VecDeque::pop_front)
+                    .expect("a message in its round");
                 let clock = &mut after.clocks[rank as usize];
                 after.waited[rank as usize] += arrival.saturating_sub(*clock);
                 *clock = arrival.max(*clock) + overheads.receive;
@@ -71,7 +81,8 @@ fn plain(schedule: &dyn Schedule, members: &impl Members, entry: &[u64], costs: 
     after
 }
 
-/// The clocks and burdens after all rounds, when processes have segments of these lengths; messages and bytes.
+/// The clocks and burdens after all rounds, when processes have segments of these lengths; messages and
+/// bytes.
 fn spread_out(
     schedule: &Rc<dyn Schedule>,
     members: &impl Members,
@@ -87,11 +98,14 @@ fn spread_out(
         .map(|&process| {
             let segment = Segment::part(process, segments.clone());
             let own = segment.own().start as usize..segment.own().end as usize;
-            let burden = (overheads != Overheads::default()).then(|| Burden::new(overheads, own.len(), free[own.clone()].iter().copied()));
-            TimePlane::new(segment, schedule.clone(), entry[own].iter().copied().collect(), common).with_burden(burden)
+            let burden = (overheads != Overheads::default())
+                .then(|| Burden::new(overheads, own.len(), free[own.clone()].iter().copied()));
+            TimePlane::new(segment, schedule.clone(), entry[own].iter().copied().collect(), common)
+                .with_burden(burden)
         })
         .collect();
-    let (mut through, mut said, mut turns) = (vec![false; processes.len()], Said::default(), VecDeque::from_iter(0..processes.len()));
+    let (mut through, mut said, mut turns) =
+        (vec![false; processes.len()], Said::default(), VecDeque::from_iter(0..processes.len()));
     while let Some(turn) = turns.pop_front() {
         through[turn] = planes[turn].advance(members, costs, &mut said);
         for (to, round, record) in said.records.drain(..) {
@@ -109,14 +123,24 @@ fn spread_out(
             after.clocks.push(clock);
             let waited = plane.burden().map_or(clock - entry[member as usize], |burden| burden.waited(place));
             after.waited.push(waited);
-            after.free.push(plane.burden().and_then(|burden| burden.free(place)).unwrap_or(free[member as usize]));
+            after
+                .free
+                .push(plane.burden().and_then(|burden| burden.free(place)).unwrap_or(free[member as usize]));
         }
     }
     after
 }
 
-const KINDS: [Kind; 8] =
-    [Kind::Barrier, Kind::Agree, Kind::Bcast, Kind::Gather, Kind::Scatter, Kind::Allgather, Kind::Alltoall, Kind::Allreduce];
+const KINDS: [Kind; 8] = [
+    Kind::Barrier,
+    Kind::Agree,
+    Kind::Bcast,
+    Kind::Gather,
+    Kind::Scatter,
+    Kind::Allgather,
+    Kind::Alltoall,
+    Kind::Allreduce,
+];
 
 /// Segments of these lengths as far as members go, the rest on the last process.
 fn cut(size: u32, lengths: &[u32]) -> Segments {
@@ -132,7 +156,10 @@ fn cut(size: u32, lengths: &[u32]) -> Segments {
 }
 
 fn overheads() -> impl Strategy<Value = Overheads> {
-    prop_oneof![Just(Overheads::default()), (0u64..9, 0u64..9, 0u64..9).prop_map(|(send, receive, gap)| Overheads { send, receive, gap }),]
+    prop_oneof![
+        Just(Overheads::default()),
+        (0u64..9, 0u64..9, 0u64..9).prop_map(|(send, receive, gap)| Overheads { send, receive, gap }),
+    ]
 }
 
 proptest! {
@@ -211,7 +238,8 @@ impl Members for Blocky {
     }
     fn describe(&self, member: &mut Member) {
         let me = member.rank;
-        (member.send, member.receive) = (self.row(|to| self.received(to, me)), self.row(|from| self.received(me, from)));
+        (member.send, member.receive) =
+            (self.row(|to| self.received(to, me)), self.row(|from| self.received(me, from)));
     }
     fn output(&self, rank: u32) -> u64 {
         (0..self.size).map(|from| self.received(rank, from)).sum()

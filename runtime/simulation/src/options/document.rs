@@ -1,4 +1,4 @@
-//! The table as text: the help and docs/options.md.
+//! The table as text: the help and docs/reference/options.md.
 
 use super::table::{Group, OTHER_VARIABLES, Row, TABLE};
 use super::variable;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 const WIDTH: usize = 78;
 
-/// What `-xsim-help` prints.
+/// Returns what `-xsim-help` prints.
 pub fn help_text() -> String {
     let mut text = String::from(
         "Options of a run, as arguments of the program (it does not see them), as\n\
@@ -35,7 +35,11 @@ fn argument(row: &Row) -> String {
 fn sentence(row: &Row) -> String {
     let mut text = row.help.to_owned();
     if !row.aliases.is_empty() {
-        let _ = write!(text, " Also {}.", row.aliases.iter().map(|a| format!("`-xsim-{a}`")).collect::<Vec<_>>().join(", "));
+        let _ = write!(
+            text,
+            " Also {}.",
+            row.aliases.iter().map(|a| format!("`-xsim-{a}`")).collect::<Vec<_>>().join(", ")
+        );
     }
     if !row.default.is_empty() {
         let _ = write!(text, " Default: `{}`.", row.default);
@@ -57,7 +61,7 @@ fn wrap(text: &mut String, words: &str, indent: usize) {
     text.push('\n');
 }
 
-/// docs/options.md: written by `xsim options --markdown`.
+/// docs/reference/options.md: written by `xsim options --markdown`.
 pub fn markdown() -> String {
     let mut text = String::from(
         "# Options\n\n\
@@ -69,10 +73,18 @@ pub fn markdown() -> String {
          An argument wins over the command and the environment, which win over the default. A flag may also be given a value, `on` or `off`.\n",
     );
     for group in Group::ALL {
-        let _ = write!(text, "\n## {}\n\n| argument | environment | `xsim run` | meaning |\n|---|---|---|---|\n", group.title());
+        let _ = write!(
+            text,
+            "\n## {}\n\n| argument | environment | `xsim run` | meaning |\n|---|---|---|---|\n",
+            group.title()
+        );
         for row in TABLE.iter().filter(|row| row.group == group) {
             let short = row.short.map(|c| format!(" (`-{c}`)")).unwrap_or_default();
-            let command = if matches!(row.name, "help" | "version") { String::new() } else { format!("`--{}`{short}", row.name) };
+            let command = if matches!(row.name, "help" | "version") {
+                String::new()
+            } else {
+                format!("`--{}`{short}", row.name)
+            };
             let help = sentence(row).replace('|', "\\|");
             let _ = writeln!(text, "| `{}` | `{}` | {command} | {help} |", argument(row), variable(row.name));
         }

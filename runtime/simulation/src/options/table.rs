@@ -53,7 +53,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether it stands alone: `-xsim-verbose`.
+    /// Returns `true` if it stands alone: `-xsim-verbose`.
     pub fn is_flag(&self) -> bool {
         self.value.is_empty()
     }
@@ -78,7 +78,10 @@ pub const OTHER_VARIABLES: &[(&str, &str)] = &[
     ("XSIM_CC", "The C compiler behind `xsim cc`; `cc` if it is not set."),
     ("XSIM_CXX", "The C++ compiler behind `xsim cxx`; `c++` if it is not set."),
     ("XSIM_FC", "The Fortran compiler behind `xsim fc`; `gfortran` if it is not set."),
-    ("XSIM_PRELOADED", "Set by `xsim run` for a program that it preloads libxsim into, so that the program's children run without it."),
+    (
+        "XSIM_PRELOADED",
+        "Set by `xsim run` for a program that it preloads libxsim into, so that the program's children run without it.",
+    ),
 ];
 
 const fn row(
@@ -109,13 +112,13 @@ pub static TABLE: &[Row] = &[
         .short('n')
         .help("Number of virtual ranks."),
     row("universe", "N", "", Group::Machine, |o, v| value::ranks(v).map(|n| o.universe = Some(n)))
-        .help("The most ranks that there will be, those of the start included: `MPI_Comm_spawn` starts the others (docs/dynamic.md). Without it nothing can be spawned."),
+        .help("The most ranks that there will be, those of the start included: `MPI_Comm_spawn` starts the others (docs/reference/dynamic.md). Without it nothing can be spawned."),
     row("spawn-time", "SPAN", "1ms", Group::Time, |o, v| value::instant(v).map(|t| o.spawn_time = t.since(Time::ZERO)))
         .help("How long ranks take from when they are spawned until their `main` begins."),
     row("mn", "SPEC", "default", Group::Machine, |o, v| value::text(v).map(|s| o.machine = s))
         .short('m')
         .alias(&["machine"])
-        .help("The simulated machine: a specification such as `torus:8x8x8,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps`, the name of a preset (`xsim presets` lists them), or a TOML file (docs/network.md). The preset `default` is `star:l=0.5us,b=100Gbps`."),
+        .help("The simulated machine: a specification such as `torus:8x8x8,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps` (`level=packet` or `level=flow`: messages share links), the name of a preset (`xsim presets` lists them), or a TOML file (docs/reference/machines.md). The preset `default` is `star:l=0.5us,b=100Gbps`."),
     row("placement", "HOW", "block", Group::Machine, |o, v| value::placement(v).map(|s| o.placement = s))
         .help("Where ranks sit: `block` fills endpoints in order, `round-robin` deals ranks over the outermost network's endpoints, `file:PATH` names each rank's endpoint."),
     row("compute", "MODEL", "measured", Group::Time, |o, v| Compute::parse(v).map(|c| o.compute = c))
@@ -123,17 +126,17 @@ pub static TABLE: &[Row] = &[
     row("proc", "FACTOR", "1", Group::Time, |o, v| value::factor(v).map(|f| o.proc = f))
         .help("A simulated processor is this many times slower than the host's: 2 doubles measured compute time, 0.5 halves it."),
     row("flops", "RATE", "none", Group::Time, |o, v| value::flops(v).map(|f| o.flops = f))
-        .help("Floating-point operations that a rank's processor does in a second, such as `5Gflops`: what computation costs that a program states as a number of them (`xsim_compute_flops`, docs/folding.md). `none`: such a program ends with an error. The processor factor has no part in it."),
+        .help("Floating-point operations that a rank's processor does in a second, such as `5Gflops`: what computation costs that a program states as a number of them (`xsim_compute_flops`, docs/reference/xsim-h.md). `none`: such a program ends with an error. The processor factor has no part in it."),
     row("fail", "WHAT", "", Group::Machine, |o, v| mpi::failure::Specification::parse(v).map(|f| o.fail = f))
-        .help("Ranks that fail, and when: `3@1.5ms,8-15@2s`; `file:PATH`, with a line for each; or a law: `exponential:mtbf=5y,per=node,seed=7`, `weibull:mtbf=5y,shape=0.7,per=rank,seed=7`. The run ends at the first failure with exit status 75, unless `ft` is given (docs/failures.md)."),
+        .help("Ranks that fail, and when: `3@1.5ms,8-15@2s`; `file:PATH`, with a line for each; or a law: `exponential:mtbf=5y,per=node,seed=7`, `weibull:mtbf=5y,shape=0.7,per=rank,seed=7`. The run ends at the first failure with exit status 75, unless `ft` is given (docs/reference/failures.md)."),
     row("ft", "", "off", Group::Machine, |o, v| value::switch(v).map(|b| o.ft = b))
-        .help("Let the others go on when a rank fails or ends without `MPI_Finalize`: what they cannot do without it returns `MPIX_ERR_PROC_FAILED` (ULFM, docs/failures.md). On an analytic machine."),
+        .help("Let the others go on when a rank fails or ends without `MPI_Finalize`: what they cannot do without it returns `MPIX_ERR_PROC_FAILED` (ULFM, docs/reference/failures.md). On an analytic machine."),
     row("ft-delay", "SPAN", "0s", Group::Machine, |o, v| value::instant(v).map(|t| o.ft_delay = t.since(Time::ZERO)))
         .help("From a failure until the other ranks know; at least what an empty message takes between the nearest ranks."),
     row("eager-limit", "BYTES", "none", Group::Time, |o, v| value::limit(v).map(|l| o.eager_limit = l))
         .help("A standard-mode message longer than this waits for its receiver (rendezvous); `none`: a sender is never held."),
     row("coll", "CHOICE", "mpich", Group::Time, |o, v| v.parse().map(|c| o.coll = c).map_err(|why: mpi::schedule::choose::PolicyError| why.to_string()))
-        .help("Collective algorithms: a table (`mpich`, `openmpi`, `linear`) or algorithms by name, such as `allreduce=ring,bcast=binomial`; or both: `openmpi,bcast=linear`; or a file of rules (docs/collectives.md)."),
+        .help("Collective algorithms: a table (`mpich`, `openmpi`, `linear`) or algorithms by name, such as `allreduce=ring,bcast=binomial`; or both: `openmpi,bcast=linear`; or a file of rules (docs/reference/collectives.md)."),
     row("coll-events", "", "off", Group::Time, |o, v| value::switch(v).map(|b| o.events = b))
         .help("Run every collective event by event; without it, one whose members are all waiting runs in a loop over their clocks, with the same times and results."),
     row("globals", "HOW", "auto", Group::Memory, |o, v| Globals::parse(v).map(|g| o.globals = g))
@@ -143,7 +146,7 @@ pub static TABLE: &[Row] = &[
     row("globals-fold", "SYMBOL[,SYMBOL]", "", Group::Memory, |o, v| value::names(v).map(|n| o.globals_fold = n))
         .help("Global arrays that all ranks of a process share, to save memory where their contents do not matter."),
     row("stack", "SIZE", "", Group::Memory, |o, v| value::stack(v).map(|s| o.stack = Some(s)))
-        .help("Stack of a rank, reserved and used only as far as it is touched; at least 32KiB. Without it, ranks have 256KiB each if they have stacks of their own (8MiB up to 128 ranks), and 8MiB if they share one."),
+        .help("Stack of a rank, reserved and used only as far as it is touched; at least 32KiB. Without it, ranks with stacks of their own have 8MiB each up to 1,024 ranks, 2MiB up to 4,096 and 256KiB beyond; a stack that they share has 8MiB. A larger `ulimit -s` raises these (docs/explanation/ranks.md)."),
     row("stack-mode", "MODE", "auto", Group::Memory, |o, v| StackMode::parse(v).map(|m| o.stack_mode = m))
         .help("`own` gives each rank a stack, `shared` runs all on one and keeps only the live part of each, `auto` chooses by the number of ranks."),
     row("heap", "HOW", "clear", Group::Memory, |o, v| value::heap(v).map(|b| o.heap_as_is = b))
@@ -151,17 +154,17 @@ pub static TABLE: &[Row] = &[
     row("report", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.report = Some(p)))
         .help("Write the report of the run as JSON."),
     row("profile", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.profile = b))
-        .help("Find out where the time goes: for each place in the program that calls MPI its calls, bytes, time and waiting, and for whom it waited; who sends to whom; what ranks did when. A table after the summary, all of it in the report (docs/report.md)."),
+        .help("Find out where the time goes: for each place in the program that calls MPI its calls, bytes, time and waiting, and for whom it waited; who sends to whom; what ranks did when. A table after the summary, all of it in the report (docs/reference/report.md)."),
     row("profile-callers", "DEPTH", "0", Group::Output, |o, v| value::depth(v).map(|d| o.profile_callers = d))
-        .help("Tell the calls of each place apart by the chain of its callers, up to so many functions of the program (docs/report.md)."),
+        .help("Tell the calls of each place apart by the chain of its callers, up to so many functions of the program (docs/reference/report.md)."),
     row("critical-path", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.critical_path = b))
-        .help("Find out what the time of the run depends on, by place in the program, by rank and by what happens there, and which places delay which others (docs/report.md); in the report, beside which each process keeps a file of 73 bytes a call until the end."),
+        .help("Find out what the time of the run depends on, by place in the program, by rank and by what happens there, and which places delay which others (docs/reference/report.md); in the report, beside which each process keeps a file of 81 bytes a call until the end."),
     row("log", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.log = Some(p)))
-        .help("Write every MPI call with its arguments and virtual times, a line each, in the order of virtual time (docs/log.md)."),
+        .help("Write every MPI call with its arguments and virtual times, a line each, in the order of virtual time (docs/reference/log.md)."),
     row("log-ranks", "RANKS", "", Group::Output, |o, v| RankList::parse(v).map(|r| o.log_ranks = Some(r)))
         .help("Log these ranks only, such as `0-3,7`."),
     row("trace", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.trace = Some(p)))
-        .help("Record every MPI call of every rank in a compressed trace, which `xsim trace` shows (docs/traces.md)."),
+        .help("Record every MPI call of every rank in a compressed trace, which `xsim trace` shows (docs/reference/traces.md)."),
     row("trace-times", "HOW", "histogram", Group::Output, |o, v| value::timing(v).map(|t| o.trace_times = t))
         .help("What the trace has of the computation between calls: `histogram` minimum, maximum, mean, deviation and bins for each pair of call sites that follow each other; `exact` each time, and how long each call took; `none` nothing."),
     row("trace-from", "TIME", "0s", Group::Output, |o, v| value::instant(v).map(|t| o.trace_from = t))
@@ -171,7 +174,7 @@ pub static TABLE: &[Row] = &[
     row("trace-save", "TIME", "60s", Group::Output, |o, v| value::instant(v).map(|t| o.trace_save = t.since(Time::ZERO)))
         .help("How often, by the host's clock, each process puts what was recorded up to then in `FILE.part0` and so on, for runs that do not come to their end; `0s`: after each call."),
     row("timeline", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.timeline = Some(p)))
-        .help("Write what each rank called when, and which messages went where, for a viewer (docs/timelines.md): `.pftrace` for Perfetto, `.json` for Chrome and Perfetto, `.prv` for Paraver, `.paje` or `.trace` for Paje's, `.otf2` for Vampir and Scalasca."),
+        .help("Write what each rank called when, and which messages went where, for a viewer (docs/reference/timelines.md): `.pftrace` for Perfetto, `.json` for Chrome and Perfetto, `.prv` for Paraver, `.paje` or `.trace` for Paje's, `.otf2` for Vampir and Scalasca."),
     row("timeline-format", "FORMAT", "", Group::Output, |o, v| timeline::Format::parse(v).map(|f| o.timeline_format = Some(f)))
         .help("The timeline's format, whatever its file is called: `perfetto`, `json`, `paraver`, `paje` or `otf2`."),
     row("timeline-ranks", "RANKS", "", Group::Output, |o, v| RankList::parse(v).map(|r| o.timeline_ranks = Some(r)))
@@ -183,12 +186,12 @@ pub static TABLE: &[Row] = &[
     row("timeline-until", "TIME", "", Group::Output, |o, v| value::instant(v).map(|t| o.timeline_until = Some(t)))
         .help("The timeline has calls that are entered before this virtual time."),
     row("network-report", "FILE[,FILE]", "", Group::Output, |o, v| value::network_files(v).map(|p| o.network_report = p))
-        .help("Write what the packets, messages and links of a packet network did (docs/packet.md), by the file's name: `.json` latencies, hops and kinds of links; `.csv` a line for each direction of each cable; `.svg` a heat map of the links' use."),
+        .help("Write what the packets, messages and links of a packet network did (docs/reference/packets.md), by the file's name: `.json` latencies, hops and kinds of links; `.csv` a line for each direction of each cable; `.svg` a heat map of the links' use."),
     row("verbose", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.verbose = b))
         .short('v')
         .help("Say on stderr what was chosen, and why."),
     row("check", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.check = b))
-        .help("Say on stderr, once each, what of the program works here and MPI does not promise, such as `MPI_SUM` of `MPI_CHAR`, and at the end, by the place in the program: buffers that overlap in pending operations or in one call, messages received with another type signature than they were sent with, members of collectives whose signatures differ from the root's (or rank 0's), and what ranks left behind: objects that were not freed, requests that were not completed, messages that were not received."),
+        .help("Say on stderr, once each, what of the program works here and MPI does not promise, such as `MPI_SUM` of `MPI_CHAR`, and at the end, by the place in the program: sends that complete only because they are buffered, and which ranks would wait for each other without; buffers that overlap in pending operations or in one call, or are written or freed under one; requests that are waited for again; messages received with another type signature than they were sent with; members of collectives whose signatures differ from the root's (or rank 0's); and what ranks left behind: objects that were not freed, requests that were not completed, messages that were not received."),
     row("quiet", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.quiet = b))
         .short('q')
         .help("No summary and no progress line; errors are still said."),
@@ -197,11 +200,11 @@ pub static TABLE: &[Row] = &[
     row("watchdog", "SECONDS", "60", Group::Output, |o, v| value::seconds(v).map(|s| o.watchdog = s))
         .help("Name a rank that runs for this many seconds of host time without an MPI call; 0 never does."),
     row("native", "MPI", "auto", Group::Memory, |o, v| Native::parse(v).map(|n| o.native = n))
-        .help("Which MPI of this machine joins the native processes that a launcher (`mpirun`, `mpiexec`, `srun`) started: `mpich`, `openmpi`, `none` (each runs on its own), or `auto`, which asks the environment (docs/scaling.md)."),
+        .help("Which MPI of this machine joins the native processes that a launcher (`mpirun`, `mpiexec`, `srun`) started: `mpich`, `openmpi`, `none` (each runs on its own), or `auto`, which asks the environment (docs/how-to/several-processes.md)."),
     row("map", "FILE", "", Group::Memory, |o, v| value::path(v).map(|p| o.map = Some(p)))
-        .help("Which ranks each native process has: a line for each process with its first and last rank (`0-999`), or `-` for none; evenly unless told (docs/scaling.md)."),
+        .help("Which ranks each native process has: a line for each process with its first and last rank (`0-999`), or `-` for none; evenly unless told (docs/how-to/several-processes.md)."),
     row("one-rank", "", "off", Group::Memory, |o, v| value::switch(v).map(|b| o.one_rank = b))
-        .help("Make each native process one rank, on its own stack with its own memory: for programs that cannot share an address space, such as those whose threads call MPI. As many ranks as `mpirun` started processes; always so in a program that loads libxsim late, such as Python (docs/python.md)."),
+        .help("Make each native process one rank, on its own stack with its own memory: for programs that cannot share an address space, such as those whose threads call MPI. As many ranks as `mpirun` started processes; always so in a program that loads libxsim late, such as Python (docs/how-to/python.md)."),
     row("help", "", "", Group::Output, |o, v| value::switch(v).map(|b| o.help = b)).help("List these options and end."),
     row("version", "", "", Group::Output, |o, v| value::switch(v).map(|b| o.version = b)).help("Print the version and end."),
 ];

@@ -15,8 +15,11 @@ fn error(args: &[&str], environment: &[(&str, &str)]) -> String {
 
 #[test]
 fn the_program_does_not_see_the_options() {
-    let (options, args) =
-        read(&["ring", "-a", "-xsim-np", "1000", "b", "--xsim-mn=star:l=1us,b=1Gbps", "-xsim-verbose", "--", "-c"], &[]).unwrap();
+    let (options, args) = read(
+        &["ring", "-a", "-xsim-np", "1000", "b", "--xsim-mn=star:l=1us,b=1Gbps", "-xsim-verbose", "--", "-c"],
+        &[],
+    )
+    .unwrap();
     assert_eq!(args, ["ring", "-a", "b", "--", "-c"]);
     assert_eq!((options.np, options.machine.as_str(), options.verbose), (1000, "star:l=1us,b=1Gbps", true));
 }
@@ -38,7 +41,10 @@ fn a_flag_can_be_switched_off_again() {
 #[test]
 fn an_unknown_option_names_the_nearest() {
     let message = error(&["p", "-xsim-reprot", "x"], &[]);
-    assert!(message.contains("-xsim-reprot is not an option") && message.contains("-xsim-report?"), "{message}");
+    assert!(
+        message.contains("-xsim-reprot is not an option") && message.contains("-xsim-report?"),
+        "{message}"
+    );
     let message = error(&["p", "-xsim-qqqqqqqqqq"], &[]);
     assert!(!message.contains("did you mean") && message.contains("-xsim-help"), "{message}");
 }
@@ -77,7 +83,10 @@ fn bad_values_say_what_is_possible() {
         ("mn", " ", "empty"),
     ] {
         let message = error(&["p", &format!("-xsim-{option}={value}")], &[]);
-        assert!(message.contains(why) && message.contains(&format!("-xsim-{option} {value}")), "{option}={value}: {message}");
+        assert!(
+            message.contains(why) && message.contains(&format!("-xsim-{option} {value}")),
+            "{option}={value}: {message}"
+        );
         let message = error(&["p"], &[(&variable(option), value)]);
         assert!(message.contains(why) && message.contains(&variable(option)), "{option}={value}: {message}");
     }
@@ -129,11 +138,11 @@ fn the_help_lists_every_option_within_80_columns() {
 
 #[test]
 fn docs_options_is_current() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/options.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/options.md");
     let file = std::fs::read_to_string(path).unwrap();
     assert!(
         file == markdown(),
-        "docs/options.md is not what the table says; run: cargo run --release -- options --markdown > docs/options.md"
+        "docs/reference/options.md is not what the table says; run: cargo run --release -- options --markdown > docs/reference/options.md"
     );
 }
 

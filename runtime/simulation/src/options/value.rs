@@ -68,7 +68,9 @@ impl Compute {
             "measured" => Ok(Compute::Measured),
             "none" => Ok(Compute::None),
             _ => match text.strip_prefix("fixed:") {
-                Some(span) => span.parse().map(Compute::Fixed).map_err(|why: engine::ParseSpanError| why.to_string()),
+                Some(span) => {
+                    span.parse().map(Compute::Fixed).map_err(|why: engine::ParseSpanError| why.to_string())
+                }
                 None => Err("a compute model is measured, none or fixed:SPAN, such as fixed:2us".into()),
             },
         }
@@ -102,7 +104,9 @@ pub(super) fn ranks(text: &str) -> Result<u32, String> {
         Ok(0) => Err("a run needs at least 1 rank".into()),
         Ok(n) if n < 1 << 31 => Ok(n as u32),
         Ok(_) => Err("MPI numbers ranks with an int, so there are at most 2147483647".into()),
-        Err(_) if is_number(text) => Err("MPI numbers ranks with an int, so there are at most 2147483647".into()),
+        Err(_) if is_number(text) => {
+            Err("MPI numbers ranks with an int, so there are at most 2147483647".into())
+        }
         Err(_) => Err("the number of ranks is a whole number from 1, such as 1000".into()),
     }
 }
@@ -118,9 +122,14 @@ pub(super) fn text(text: &str) -> Result<String, String> {
 /// Files for what a packet network did: the ending of each says what it gets.
 pub(super) fn network_files(text: &str) -> Result<Vec<PathBuf>, String> {
     let files: Vec<PathBuf> = text.split(',').map(PathBuf::from).collect();
-    let known = |file: &PathBuf| file.extension().is_some_and(|ending| ["json", "csv", "svg"].iter().any(|known| ending == *known));
+    let known = |file: &PathBuf| {
+        file.extension().is_some_and(|ending| ["json", "csv", "svg"].iter().any(|known| ending == *known))
+    };
     match files.iter().find(|file| !known(file)) {
-        Some(other) => Err(format!("'{}' ends neither in .json nor in .csv nor in .svg, which say what to write", other.display())),
+        Some(other) => Err(format!(
+            "'{}' ends neither in .json nor in .csv nor in .svg, which say what to write",
+            other.display()
+        )),
         None => Ok(files),
     }
 }
@@ -202,7 +211,8 @@ pub(super) fn names(text: &str) -> Result<Vec<String>, String> {
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
-    let number: u64 = number.parse().map_err(|_| "a size starts with a whole number, such as 64KiB".to_owned())?;
+    let number: u64 =
+        number.parse().map_err(|_| "a size starts with a whole number, such as 64KiB".to_owned())?;
     let scale: u64 = match unit {
         "" | "B" => 1,
         "k" | "kB" => 1000,
@@ -211,7 +221,11 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
         "M" | "MiB" => 1 << 20,
         "GB" => 1_000_000_000,
         "G" | "GiB" => 1 << 30,
-        _ => return Err("write a size in bytes, or with a unit of KiB, MiB, GiB, kB, MB, GB, such as 64KiB".into()),
+        _ => {
+            return Err(
+                "write a size in bytes, or with a unit of KiB, MiB, GiB, kB, MB, GB, such as 64KiB".into()
+            );
+        }
     };
     number.checked_mul(scale).ok_or_else(|| "the size is beyond 2^64 bytes".into())
 }

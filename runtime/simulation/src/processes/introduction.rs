@@ -4,15 +4,22 @@ use crate::Options;
 use mpi::Mpi;
 use std::path::Path;
 
-/// Processes tell each other who they are: what is wrong, if one has other options or another program than process 0, or `besides`, in lines, what
-/// else must be alike.
+/// Processes tell each other who they are: what is wrong, if one has other options or another program than
+/// process 0, or `besides`, in lines, what else must be alike.
 pub fn introduce(mpi: &Mpi, options: &Options, besides: &str) -> Option<String> {
     let me = mpi.processes().1;
     // Where process numbers are the same processes'.
     let host = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let numbers = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     transport::watch::prepare();
-    let mut text = format!("{} {} {} {}\n{}", std::process::id(), mpi.bell(), host.trim(), numbers.display(), identity(options, besides));
+    let mut text = format!(
+        "{} {} {} {}\n{}",
+        std::process::id(),
+        mpi.bell(),
+        host.trim(),
+        numbers.display(),
+        identity(options, besides)
+    );
     if options.map.is_some() {
         let rows: Vec<u32> = (0..mpi.processes().0).map(|process| mpi.ranks_of(process).0).collect();
         text += &format!("\na map with the first ranks {rows:?}");
@@ -25,7 +32,8 @@ pub fn introduce(mpi: &Mpi, options: &Options, besides: &str) -> Option<String> 
     }
     let addresses: Vec<Address> = parts.iter().map(|(address, _)| Address::of(address)).collect();
     let mine = addresses[me as usize].host;
-    let bells: Vec<u64> = addresses.iter().map(|other| if other.host == mine { other.bell } else { 0 }).collect();
+    let bells: Vec<u64> =
+        addresses.iter().map(|other| if other.host == mine { other.bell } else { 0 }).collect();
     mpi.learn_bells(&bells);
     watch(mpi, me, &addresses);
     None
@@ -45,7 +53,11 @@ impl Address<'_> {
     fn of(text: &str) -> Address<'_> {
         let mut parts = text.splitn(3, ' ');
         let (pid, bell) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        Address { pid: pid.parse().unwrap_or(0), bell: bell.parse().unwrap_or(0), host: parts.next().unwrap_or_default() }
+        Address {
+            pid: pid.parse().unwrap_or(0),
+            bell: bell.parse().unwrap_or(0),
+            host: parts.next().unwrap_or_default(),
+        }
     }
 }
 
@@ -60,7 +72,10 @@ fn watch(mpi: &Mpi, me: u32, addresses: &[Address]) {
             1 => format!("rank {first}"),
             _ => format!("ranks {first} to {}", first + count - 1),
         };
-        transport::watch::Watched { pid: *pid, text: format!("xsim: process {process} ({ranks}) has died: the run ends") }
+        transport::watch::Watched {
+            pid: *pid,
+            text: format!("xsim: process {process} ({ranks}) has died: the run ends"),
+        }
     };
     match here().next() {
         Some((first, _)) if first == me => transport::watch::watch(here().map(told).collect()),
@@ -72,7 +87,8 @@ fn watch(mpi: &Mpi, me: u32, addresses: &[Address]) {
 /// Another process is not of this run: what process 0 and that one are, in lines.
 fn stranger(other: usize, ours: &str, theirs: &str) -> String {
     let only = |lines: &str, without: &str| {
-        let lines: Vec<&str> = lines.lines().filter(|line| !without.lines().any(|other| other == *line)).collect();
+        let lines: Vec<&str> =
+            lines.lines().filter(|line| !without.lines().any(|other| other == *line)).collect();
         if lines.is_empty() { "nothing of that".to_owned() } else { lines.join(", ") }
     };
     format!(
@@ -83,7 +99,7 @@ fn stranger(other: usize, ours: &str, theirs: &str) -> String {
     )
 }
 
-/// What all processes of a run must have alike, in lines.
+/// Returns what all processes of a run must have alike, in lines.
 fn identity(options: &Options, besides: &str) -> String {
     let mut identity = format!("xsim {}", env!("CARGO_PKG_VERSION"));
     for (name, value) in &options.given {
@@ -98,7 +114,7 @@ fn identity(options: &Options, besides: &str) -> String {
     identity
 }
 
-/// What tells a file from others, in words; nothing of one that cannot be read.
+/// Returns what tells a file from others, in words; nothing of one that cannot be read.
 pub fn fingerprint(path: &Path) -> Option<String> {
     let contents = std::fs::read(path).ok()?;
     // FNV-1a, by eight bytes.

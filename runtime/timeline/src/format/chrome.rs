@@ -1,4 +1,5 @@
-//! Chrome's JSON: complete events for calls, flow events for messages ("Trace Event Format", Google, 2016). Times are microseconds with all their picoseconds.
+//! Chrome's JSON: complete events for calls, flow events for messages ("Trace Event Format", Google, 2016).
+//! Times are microseconds with all their picoseconds.
 
 use super::{Counter, Event, Head, Output};
 use std::fmt::{self, Display};
@@ -23,13 +24,26 @@ impl Display for Micro {
 impl<W: Write> Chrome<W> {
     /// Writes the names of ranks, which are the threads of one process.
     pub fn begin(mut out: W, head: &Head) -> io::Result<Chrome<W>> {
-        let json = |names: &[String]| names.iter().map(|name| serde_json::Value::from(name.as_str()).to_string()).collect();
+        let json = |names: &[String]| {
+            names.iter().map(|name| serde_json::Value::from(name.as_str()).to_string()).collect()
+        };
         out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"ranks\"}}")?;
         for rank in &head.ranks {
-            write!(out, ",\n{{\"ph\":\"M\",\"pid\":0,\"tid\":{rank},\"name\":\"thread_name\",\"args\":{{\"name\":\"rank {rank}\"}}}}")?;
-            write!(out, ",\n{{\"ph\":\"M\",\"pid\":0,\"tid\":{rank},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{rank}}}}}")?;
+            write!(
+                out,
+                ",\n{{\"ph\":\"M\",\"pid\":0,\"tid\":{rank},\"name\":\"thread_name\",\"args\":{{\"name\":\"rank {rank}\"}}}}"
+            )?;
+            write!(
+                out,
+                ",\n{{\"ph\":\"M\",\"pid\":0,\"tid\":{rank},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{rank}}}}}"
+            )?;
         }
-        Ok(Chrome { out, functions: json(&head.functions), sites: json(&head.sites), regions: json(&head.regions) })
+        Ok(Chrome {
+            out,
+            functions: json(&head.functions),
+            sites: json(&head.sites),
+            regions: json(&head.regions),
+        })
     }
 }
 
@@ -39,7 +53,12 @@ impl<W: Write> Output for Chrome<W> {
         match *event {
             Event::Entered { rank, at, call } => {
                 let (name, site) = (&self.functions[call.function as usize], &self.sites[call.site as usize]);
-                write!(out, ",\n{{\"ph\":\"X\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"dur\":{},", Micro(at), Micro(call.left - at))?;
+                write!(
+                    out,
+                    ",\n{{\"ph\":\"X\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"dur\":{},",
+                    Micro(at),
+                    Micro(call.left - at)
+                )?;
                 write!(out, "\"cat\":\"MPI\",\"name\":{name},\"args\":{{\"site\":{site}")?;
                 if call.bytes > 0 {
                     write!(out, ",\"bytes\":{}", call.bytes)?;
@@ -53,7 +72,11 @@ impl<W: Write> Output for Chrome<W> {
                 out.write_all(b"}}")
             }
             Event::Began { rank, at, region } => {
-                write!(out, ",\n{{\"ph\":\"B\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"cat\":\"region\",", Micro(at))?;
+                write!(
+                    out,
+                    ",\n{{\"ph\":\"B\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"cat\":\"region\",",
+                    Micro(at)
+                )?;
                 write!(out, "\"name\":{}}}", self.regions[region as usize])
             }
             Event::Ended { rank, at, region } => {
@@ -62,20 +85,36 @@ impl<W: Write> Output for Chrome<W> {
             }
             Event::Sent { rank, at, message } => {
                 let (id, to, bytes, tag) = (message.id, message.to, message.bytes, message.tag);
-                write!(out, ",\n{{\"ph\":\"s\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"cat\":\"message\",\"name\":\"message\",", Micro(at))?;
+                write!(
+                    out,
+                    ",\n{{\"ph\":\"s\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"cat\":\"message\",\"name\":\"message\",",
+                    Micro(at)
+                )?;
                 // A text: a number this large is not exact in JavaScript.
                 write!(out, "\"id\":\"{id:#x}\",\"args\":{{\"to\":{to},\"tag\":{tag},\"bytes\":{bytes}}}}}")
             }
             Event::Received { rank, at, id, from } => {
-                write!(out, ",\n{{\"ph\":\"f\",\"bp\":\"e\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"cat\":\"message\",", Micro(at))?;
+                write!(
+                    out,
+                    ",\n{{\"ph\":\"f\",\"bp\":\"e\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"cat\":\"message\",",
+                    Micro(at)
+                )?;
                 write!(out, "\"name\":\"message\",\"id\":\"{id:#x}\",\"args\":{{\"from\":{from}}}}}")
             }
             Event::Counted { counter, at, value } => {
                 let unit = if counter == Counter::Waiting { "ranks" } else { "messages" };
                 let name = counter.name();
-                write!(out, ",\n{{\"ph\":\"C\",\"pid\":0,\"ts\":{},\"name\":\"{name}\",\"args\":{{\"{unit}\":{value}}}}}", Micro(at))
+                write!(
+                    out,
+                    ",\n{{\"ph\":\"C\",\"pid\":0,\"ts\":{},\"name\":\"{name}\",\"args\":{{\"{unit}\":{value}}}}}",
+                    Micro(at)
+                )
             }
-            Event::Left { .. } | Event::Waits { .. } | Event::Waited { .. } | Event::Computes { .. } | Event::Computed { .. } => Ok(()),
+            Event::Left { .. }
+            | Event::Waits { .. }
+            | Event::Waited { .. }
+            | Event::Computes { .. }
+            | Event::Computed { .. } => Ok(()),
         }
     }
 

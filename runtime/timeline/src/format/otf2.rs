@@ -1,5 +1,6 @@
-//! OTF2 (Score-P, Vampir, Scalasca): an archive of several files, with a location for each rank, regions for functions and for the program's own, and
-//! messages as sends and receives. Its clock counts picoseconds. Counters are left out: they are of the run, and of no location.
+//! OTF2 (Score-P, Vampir, Scalasca): an archive of several files, with a location for each rank, regions for
+//! functions and for the program's own, and messages as sends and receives. Its clock counts picoseconds.
+//! Counters are left out: they are of the run, and of no location.
 
 use super::{Event, Head, Output};
 use ::otf2::{Communicator, Contents, Event as Record, Message, Writer};
@@ -27,7 +28,8 @@ impl Otf2 {
             ticks: PICOSECONDS,
             ranks: head.ranks.iter().map(|rank| format!("rank {rank}")).collect(),
             regions: head.functions.iter().chain(&head.regions).cloned().collect(),
-            // Ranks in a communicator are places in it: where not all ranks are shown, these have other numbers here, and their names tell.
+            // Ranks in a communicator are places in it: where not all ranks are shown, these have other
+            // numbers here, and their names tell.
             communicators: vec![Communicator {
                 name: "MPI_COMM_WORLD".to_owned(),
                 members: Some((0..head.ranks.len() as u32).collect()),
@@ -37,7 +39,12 @@ impl Otf2 {
         };
         let places = head.ranks.iter().copied().zip(0..).collect();
         let functions = head.functions.len() as u32;
-        Ok(Otf2 { writer: Writer::create(path, contents)?, places, functions, under_way: FxHashMap::default() })
+        Ok(Otf2 {
+            writer: Writer::create(path, contents)?,
+            places,
+            functions,
+            under_way: FxHashMap::default(),
+        })
     }
 
     fn write(&mut self, rank: u32, at: u64, event: &Record) -> io::Result<()> {
@@ -53,8 +60,12 @@ impl Output for Otf2 {
         match *event {
             Event::Entered { rank, at, call } => self.write(rank, at, &Record::Enter(call.function.into())),
             Event::Left { rank, at, call } => self.write(rank, at, &Record::Leave(call.function.into())),
-            Event::Began { rank, at, region } => self.write(rank, at, &Record::Enter(self.functions + region)),
-            Event::Ended { rank, at, region } => self.write(rank, at, &Record::Leave(self.functions + region)),
+            Event::Began { rank, at, region } => {
+                self.write(rank, at, &Record::Enter(self.functions + region))
+            }
+            Event::Ended { rank, at, region } => {
+                self.write(rank, at, &Record::Leave(self.functions + region))
+            }
             Event::Sent { rank, at, message } => {
                 let Some(&peer) = self.places.get(&message.to) else { return Ok(()) };
                 let (tag, bytes) = (message.tag as u32, message.bytes);
@@ -66,7 +77,11 @@ impl Output for Otf2 {
                 let Some((peer, (tag, bytes))) = told else { return Ok(()) };
                 self.write(rank, at, &Record::Recv(Message { peer, comm: 0, tag, bytes }))
             }
-            Event::Waits { .. } | Event::Waited { .. } | Event::Computes { .. } | Event::Computed { .. } | Event::Counted { .. } => Ok(()),
+            Event::Waits { .. }
+            | Event::Waited { .. }
+            | Event::Computes { .. }
+            | Event::Computed { .. }
+            | Event::Counted { .. } => Ok(()),
         }
     }
 

@@ -1,5 +1,6 @@
-//! Paje's text (L. M. Schnorr, "Paje trace file format", 2016): a container for each rank with a state for its calls, links for messages, variables for what is
-//! counted. Times are seconds with all their picoseconds.
+//! Paje's text (L. M. Schnorr, "Paje trace file format", 2016): a container for each rank with a state for
+//! its calls, links for messages, variables for what is counted. Times are seconds with all their
+//! picoseconds.
 
 use super::{Counter, Event, Head, Output};
 use std::fmt::{self, Display};
@@ -12,14 +13,35 @@ const EVENTS: [(&str, &[(&str, &str)]); 12] = [
     ("PajeDefineVariableType", &[("Alias", "string"), ("Type", "string"), ("Name", "string")]),
     (
         "PajeDefineLinkType",
-        &[("Alias", "string"), ("Type", "string"), ("StartContainerType", "string"), ("EndContainerType", "string"), ("Name", "string")],
+        &[
+            ("Alias", "string"),
+            ("Type", "string"),
+            ("StartContainerType", "string"),
+            ("EndContainerType", "string"),
+            ("Name", "string"),
+        ],
     ),
-    ("PajeDefineEntityValue", &[("Alias", "string"), ("Type", "string"), ("Name", "string"), ("Color", "color")]),
-    ("PajeCreateContainer", &[("Time", "date"), ("Alias", "string"), ("Type", "string"), ("Container", "string"), ("Name", "string")]),
+    (
+        "PajeDefineEntityValue",
+        &[("Alias", "string"), ("Type", "string"), ("Name", "string"), ("Color", "color")],
+    ),
+    (
+        "PajeCreateContainer",
+        &[
+            ("Time", "date"),
+            ("Alias", "string"),
+            ("Type", "string"),
+            ("Container", "string"),
+            ("Name", "string"),
+        ],
+    ),
     ("PajeDestroyContainer", &[("Time", "date"), ("Type", "string"), ("Name", "string")]),
     ("PajePushState", &[("Time", "date"), ("Type", "string"), ("Container", "string"), ("Value", "string")]),
     ("PajePopState", &[("Time", "date"), ("Type", "string"), ("Container", "string")]),
-    ("PajeSetVariable", &[("Time", "date"), ("Type", "string"), ("Container", "string"), ("Value", "double")]),
+    (
+        "PajeSetVariable",
+        &[("Time", "date"), ("Type", "string"), ("Container", "string"), ("Value", "double")],
+    ),
     (
         "PajeStartLink",
         &[
@@ -86,12 +108,20 @@ impl<W: Write> Paje<W> {
         for counter in Counter::ALL {
             writeln!(out, "2 V{} RUN \"{}\"", counter as u32, counter.name())?;
         }
-        writeln!(out, "4 compute CALL \"computing\" \"0.80 0.80 0.80\"\n4 m MESSAGE \"message\" \"0.00 0.00 0.00\"")?;
+        writeln!(
+            out,
+            "4 compute CALL \"computing\" \"0.80 0.80 0.80\"\n4 m MESSAGE \"message\" \"0.00 0.00 0.00\""
+        )?;
         for (place, function) in head.functions.iter().enumerate() {
             writeln!(out, "4 f{place} CALL \"{function}\" \"{}\"", COLORS[place % COLORS.len()])?;
         }
         for (place, region) in head.regions.iter().enumerate() {
-            writeln!(out, "4 g{place} REGION \"{}\" \"{}\"", region.replace('"', "'"), COLORS[place % COLORS.len()])?;
+            writeln!(
+                out,
+                "4 g{place} REGION \"{}\" \"{}\"",
+                region.replace('"', "'"),
+                COLORS[place % COLORS.len()]
+            )?;
         }
         writeln!(out, "5 {} run RUN 0 \"run\"", Seconds(0))?;
         for rank in &head.ranks {
@@ -105,14 +135,24 @@ impl<W: Write> Output for Paje<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         let out = &mut self.out;
         match *event {
-            Event::Entered { rank, at, call } => writeln!(out, "7 {} CALL r{rank} f{}", Seconds(at), call.function),
+            Event::Entered { rank, at, call } => {
+                writeln!(out, "7 {} CALL r{rank} f{}", Seconds(at), call.function)
+            }
             Event::Computes { rank, at, .. } => writeln!(out, "7 {} CALL r{rank} compute", Seconds(at)),
             Event::Began { rank, at, region } => writeln!(out, "7 {} REGION r{rank} g{region}", Seconds(at)),
             Event::Ended { rank, at, .. } => writeln!(out, "8 {} REGION r{rank}", Seconds(at)),
-            Event::Left { rank, at, .. } | Event::Computed { rank, at } => writeln!(out, "8 {} CALL r{rank}", Seconds(at)),
-            Event::Counted { counter, at, value } => writeln!(out, "9 {} V{} run {value}", Seconds(at), counter as u32),
-            Event::Sent { rank, at, message } => writeln!(out, "10 {} MESSAGE run m r{rank} {}", Seconds(at), message.id),
-            Event::Received { rank, at, id, .. } => writeln!(out, "11 {} MESSAGE run m r{rank} {id}", Seconds(at)),
+            Event::Left { rank, at, .. } | Event::Computed { rank, at } => {
+                writeln!(out, "8 {} CALL r{rank}", Seconds(at))
+            }
+            Event::Counted { counter, at, value } => {
+                writeln!(out, "9 {} V{} run {value}", Seconds(at), counter as u32)
+            }
+            Event::Sent { rank, at, message } => {
+                writeln!(out, "10 {} MESSAGE run m r{rank} {}", Seconds(at), message.id)
+            }
+            Event::Received { rank, at, id, .. } => {
+                writeln!(out, "11 {} MESSAGE run m r{rank} {id}", Seconds(at))
+            }
             Event::Waits { .. } | Event::Waited { .. } => Ok(()),
         }
     }

@@ -1,5 +1,6 @@
-//! Paraver's text: states, events and communications in `.prv`, what their numbers mean in `.pcf`, names of ranks in `.row` ("Paraver trace format and
-//! configuration files", Barcelona Supercomputing Center). Each rank that is shown is a task of one thread on a processor of its own. Times are nanoseconds, rounded down.
+//! Paraver's text: states, events and communications in `.prv`, what their numbers mean in `.pcf`, names of
+//! ranks in `.row` ("Paraver trace format and configuration files", Barcelona Supercomputing Center). Each
+//! rank that is shown is a task of one thread on a processor of its own. Times are nanoseconds, rounded down.
 
 use super::{Event, Head, Output};
 use crate::record::Call;
@@ -14,15 +15,18 @@ const WAITING: u32 = 3;
 const OTHERS: u32 = 15;
 
 /// Types of events for calls, those of Extrae; the values are places of functions from 1, 0 is the end.
-const CALLS: [(u32, &str); 3] = [(50_000_001, "MPI Point-to-point"), (50_000_002, "MPI Collective Comm"), (50_000_003, "MPI Other")];
-/// The type of events for regions, that of Extrae's user functions; the values are their places from 1, 0 is the end of the last.
+const CALLS: [(u32, &str); 3] =
+    [(50_000_001, "MPI Point-to-point"), (50_000_002, "MPI Collective Comm"), (50_000_003, "MPI Other")];
+/// The type of events for regions, that of Extrae's user functions; the values are their places from 1, 0 is
+/// the end of the last.
 const REGION: u32 = 60_000_019;
 /// The type of the event that says the call site.
 const SITE: u32 = 70_000_001;
 
-/// What of [`CALLS`] a function is.
+/// Returns what of [`CALLS`] a function is.
 fn group(function: &str) -> usize {
-    const COLLECTIVES: [&str; 8] = ["barrier", "bcast", "gather", "scatter", "reduce", "alltoall", "scan", "neighbor"];
+    const COLLECTIVES: [&str; 8] =
+        ["barrier", "bcast", "gather", "scatter", "reduce", "alltoall", "scan", "neighbor"];
     const MESSAGES: [&str; 6] = ["send", "recv", "wait", "test", "probe", "start"];
     let name = function.to_lowercase();
     let is_of = |names: &[&str]| names.iter().any(|part| name.contains(part));
@@ -85,7 +89,9 @@ fn write_names(path: &Path, head: &Head, types: &[u32]) -> io::Result<()> {
     (1..).zip(&head.sites).try_for_each(|(value, site): (u32, _)| writeln!(out, "{value}    {site}"))?;
     if !head.regions.is_empty() {
         write!(out, "\nEVENT_TYPE\n9    {REGION}    User function\nVALUES\n0    End\n")?;
-        (1..).zip(&head.regions).try_for_each(|(value, region): (u32, _)| writeln!(out, "{value}    {region}"))?;
+        (1..)
+            .zip(&head.regions)
+            .try_for_each(|(value, region): (u32, _)| writeln!(out, "{value}    {region}"))?;
     }
     out.flush()
 }
@@ -129,7 +135,10 @@ impl<W: Write> Output for Paraver<W> {
                 let (from, to, sent) = (self.task(rank), self.task(message.to), at / 1000);
                 let (received, arrived) = (message.received / 1000, message.arrived / 1000);
                 let (bytes, tag) = (message.bytes, message.tag);
-                writeln!(self.out, "3:{from}:1:{from}:1:{sent}:{sent}:{to}:1:{to}:1:{received}:{arrived}:{bytes}:{tag}")
+                writeln!(
+                    self.out,
+                    "3:{from}:1:{from}:1:{sent}:{sent}:{to}:1:{to}:1:{received}:{arrived}:{bytes}:{tag}"
+                )
             }
             Event::Computed { .. } | Event::Received { .. } | Event::Counted { .. } => Ok(()),
         }
@@ -146,8 +155,16 @@ mod tests {
 
     #[test]
     fn functions_are_messages_collectives_or_others() {
-        let groups =
-            ["MPI_Waitall", "MPI_Sendrecv", "MPI_Iallreduce", "MPI_Reduce_local", "MPI_Init", "MPI_Win_start", "MPI_Scatterv"].map(group);
+        let groups = [
+            "MPI_Waitall",
+            "MPI_Sendrecv",
+            "MPI_Iallreduce",
+            "MPI_Reduce_local",
+            "MPI_Init",
+            "MPI_Win_start",
+            "MPI_Scatterv",
+        ]
+        .map(group);
         assert_eq!(groups, [0, 0, 1, 2, 2, 2, 1]);
     }
 }

@@ -1,7 +1,8 @@
 //! Perfetto's protobuf: a track for each rank with a slice for each call, flows for messages, counters.
 //!
-//! The declarations are the part of `protos/perfetto/trace/trace_packet.proto`, `track_event/*.proto` and `interned_data.proto` of Perfetto 59 that is
-//! used. Names are sent once and then meant by number. Times are nanoseconds, rounded down, which keeps the order of events.
+//! The declarations are the part of `protos/perfetto/trace/trace_packet.proto`, `track_event/*.proto` and
+//! `interned_data.proto` of Perfetto 59 that is used. Names are sent once and then meant by number. Times are
+//! nanoseconds, rounded down, which keeps the order of events.
 
 use super::{Counter, Event, Head, Output};
 use crate::record::Call;
@@ -155,7 +156,12 @@ pub struct Perfetto<W> {
 impl<W: Write> Perfetto<W> {
     /// Writes tracks and names.
     pub fn begin(out: W, head: &Head) -> io::Result<Perfetto<W>> {
-        let functions = head.functions.iter().map(String::as_str).chain(["send", "receive"]).chain(head.regions.iter().map(String::as_str));
+        let functions = head
+            .functions
+            .iter()
+            .map(String::as_str)
+            .chain(["send", "receive"])
+            .chain(head.regions.iter().map(String::as_str));
         let mut perfetto = Perfetto { out, bytes: Vec::new(), send: head.functions.len() as u64 + 1 };
         perfetto.packet(&TracePacket {
             interned_data: Some(InternedData {
@@ -177,13 +183,20 @@ impl<W: Write> Perfetto<W> {
         })?;
         for counter in Counter::ALL {
             let (uuid, name) = (of_counter(counter), counter.name().to_owned());
-            let counter = Some(CounterDescriptor { unit_name: name.split(' ').next().unwrap_or_default().to_owned() });
+            let counter =
+                Some(CounterDescriptor { unit_name: name.split(' ').next().unwrap_or_default().to_owned() });
             perfetto.track(TrackDescriptor { uuid, name, counter, ..TrackDescriptor::default() })?;
         }
         for &rank in &head.ranks {
             let (parent_uuid, sibling_order_rank) = (Some(RANKS), Some(rank as i32));
             let name = format!("rank {rank}");
-            perfetto.track(TrackDescriptor { uuid: of_rank(rank), name, parent_uuid, sibling_order_rank, ..TrackDescriptor::default() })?;
+            perfetto.track(TrackDescriptor {
+                uuid: of_rank(rank),
+                name,
+                parent_uuid,
+                sibling_order_rank,
+                ..TrackDescriptor::default()
+            })?;
         }
         Ok(perfetto)
     }
@@ -198,7 +211,11 @@ impl<W: Write> Perfetto<W> {
     }
 
     fn track(&mut self, track: TrackDescriptor) -> io::Result<()> {
-        self.packet(&TracePacket { trusted_packet_sequence_id: SEQUENCE, track_descriptor: Some(track), ..TracePacket::default() })
+        self.packet(&TracePacket {
+            trusted_packet_sequence_id: SEQUENCE,
+            track_descriptor: Some(track),
+            ..TracePacket::default()
+        })
     }
 
     fn happens(&mut self, at: u64, event: TrackEvent) -> io::Result<()> {
@@ -214,7 +231,11 @@ impl<W: Write> Perfetto<W> {
 
 fn annotations(call: &Call) -> Vec<DebugAnnotation> {
     let mut all = Vec::with_capacity(3);
-    all.push(DebugAnnotation { name_iid: SITE, string_value_iid: Some(u64::from(call.site) + 1), ..DebugAnnotation::default() });
+    all.push(DebugAnnotation {
+        name_iid: SITE,
+        string_value_iid: Some(u64::from(call.site) + 1),
+        ..DebugAnnotation::default()
+    });
     if call.bytes > 0 {
         all.push(number(BYTES, call.bytes));
     }
@@ -222,7 +243,11 @@ fn annotations(call: &Call) -> Vec<DebugAnnotation> {
         all.push(number(WAIT, call.wait));
     }
     if !call.returned {
-        all.push(DebugAnnotation { name_iid: UNFINISHED, bool_value: Some(true), ..DebugAnnotation::default() });
+        all.push(DebugAnnotation {
+            name_iid: UNFINISHED,
+            bool_value: Some(true),
+            ..DebugAnnotation::default()
+        });
     }
     all
 }
@@ -234,29 +259,59 @@ impl<W: Write> Output for Perfetto<W> {
             Event::Entered { rank, at, call } => {
                 let (name_iid, category_iids) = (Some(u64::from(call.function) + 1), vec![CATEGORY]);
                 let debug_annotations = annotations(&call);
-                self.happens(at, TrackEvent { name_iid, category_iids, debug_annotations, ..of(kind::SLICE_BEGIN, of_rank(rank)) })
+                self.happens(
+                    at,
+                    TrackEvent {
+                        name_iid,
+                        category_iids,
+                        debug_annotations,
+                        ..of(kind::SLICE_BEGIN, of_rank(rank))
+                    },
+                )
             }
             Event::Began { rank, at, region } => {
                 let (name_iid, category_iids) = (Some(self.send + 2 + u64::from(region)), vec![OF_REGIONS]);
-                self.happens(at, TrackEvent { name_iid, category_iids, ..of(kind::SLICE_BEGIN, of_rank(rank)) })
+                self.happens(
+                    at,
+                    TrackEvent { name_iid, category_iids, ..of(kind::SLICE_BEGIN, of_rank(rank)) },
+                )
             }
             Event::Ended { rank, at, .. } => self.happens(at, of(kind::SLICE_END, of_rank(rank))),
             Event::Left { rank, at, .. } => self.happens(at, of(kind::SLICE_END, of_rank(rank))),
             Event::Sent { rank, at, message } => {
-                let tag = DebugAnnotation { name_iid: TAG, int_value: Some(message.tag.into()), ..DebugAnnotation::default() };
-                let debug_annotations = vec![number(TO, message.to.into()), tag, number(BYTES, message.bytes)];
+                let tag = DebugAnnotation {
+                    name_iid: TAG,
+                    int_value: Some(message.tag.into()),
+                    ..DebugAnnotation::default()
+                };
+                let debug_annotations =
+                    vec![number(TO, message.to.into()), tag, number(BYTES, message.bytes)];
                 let (name_iid, flow_ids) = (Some(self.send), vec![message.id]);
-                self.happens(at, TrackEvent { name_iid, flow_ids, debug_annotations, ..of(kind::INSTANT, of_rank(rank)) })
+                self.happens(
+                    at,
+                    TrackEvent { name_iid, flow_ids, debug_annotations, ..of(kind::INSTANT, of_rank(rank)) },
+                )
             }
             Event::Received { rank, at, id, from } => {
                 let (name_iid, terminating_flow_ids) = (Some(self.send + 1), vec![id]);
                 let debug_annotations = vec![number(FROM, from.into())];
-                self.happens(at, TrackEvent { name_iid, terminating_flow_ids, debug_annotations, ..of(kind::INSTANT, of_rank(rank)) })
+                self.happens(
+                    at,
+                    TrackEvent {
+                        name_iid,
+                        terminating_flow_ids,
+                        debug_annotations,
+                        ..of(kind::INSTANT, of_rank(rank))
+                    },
+                )
             }
-            Event::Counted { counter, at, value } => {
-                self.happens(at, TrackEvent { counter_value: Some(value), ..of(kind::COUNTER, of_counter(counter)) })
+            Event::Counted { counter, at, value } => self.happens(
+                at,
+                TrackEvent { counter_value: Some(value), ..of(kind::COUNTER, of_counter(counter)) },
+            ),
+            Event::Waits { .. } | Event::Waited { .. } | Event::Computes { .. } | Event::Computed { .. } => {
+                Ok(())
             }
-            Event::Waits { .. } | Event::Waited { .. } | Event::Computes { .. } | Event::Computed { .. } => Ok(()),
         }
     }
 

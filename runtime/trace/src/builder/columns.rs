@@ -1,5 +1,5 @@
-//! The numbers of shapes: where ranks say different ones, a column. Ranks that are told of are made relative or absolute, whichever all
-//! ranks of the shape agree in, else whichever folds to fewer bytes.
+//! The numbers of shapes: where ranks say different ones, a column. Ranks that are told of are made relative
+//! or absolute, whichever all ranks of the shape agree in, else whichever folds to fewer bytes.
 
 use super::kinds::Kinds;
 use super::shapes::{Shape, Step};
@@ -21,7 +21,8 @@ pub struct Columns<'a> {
     builder: &'a Builder,
     done: &'a Done,
     positions: &'a FxHashMap<(u32, u32), Position>,
-    /// With how many turns they have numbers of: a column is one of ranks or one of ranks and turns, and not both.
+    /// With how many turns they have numbers of: a column is one of ranks or one of ranks and turns, and not
+    /// both.
     columns: Dictionary<Told>,
     calls: Calls,
     kinds: Kinds,
@@ -43,10 +44,12 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// What they say in a call with so many numbers from `at` on in each turn of a loop that varies.
+    /// Returns what they say in a call with so many numbers from `at` on in each turn of a loop that varies.
     fn by_turn(&self, at: usize, length: usize, turns: usize) -> Group<'a> {
         let each = |all: &[&'a [i64]]| -> Vec<&'a [i64]> {
-            all.iter().flat_map(|numbers| (0..turns).map(move |turn| &numbers[at + turn * length..][..length])).collect()
+            all.iter()
+                .flat_map(|numbers| (0..turns).map(move |turn| &numbers[at + turn * length..][..length]))
+                .collect()
         };
         Group { ranks: self.ranks, numbers: each(&self.numbers), differing: each(&self.differing), turns }
     }
@@ -57,7 +60,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Where ranks that are told of stand among the numbers, and what they are relative to: `whose`, or what the communicator `comm` is.
+/// The places of ranks among the numbers, and what they are relative to: `whose`, or what the communicator
+/// `comm` is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct OfPeers {
     whose: Position,
@@ -77,7 +81,11 @@ enum Number {
 
 impl<'a> Columns<'a> {
     /// None yet.
-    pub fn new(builder: &'a Builder, done: &'a Done, positions: &'a FxHashMap<(u32, u32), Position>) -> Columns<'a> {
+    pub fn new(
+        builder: &'a Builder,
+        done: &'a Done,
+        positions: &'a FxHashMap<(u32, u32), Position>,
+    ) -> Columns<'a> {
         Columns {
             builder,
             done,
@@ -110,10 +118,16 @@ impl<'a> Columns<'a> {
         let (mut at, mut turns) = (0, vec![1]);
         for &step in steps {
             shape.steps.push(match step {
-                Step::Call(template) => Step::Call(self.call(template, &group, &mut at, *turns.last().expect("never empty"))),
+                Step::Call(template) => {
+                    Step::Call(self.call(template, &group, &mut at, *turns.last().expect("never empty")))
+                }
                 Step::Begin | Step::Varying => {
                     let count = self.plain(&group, at);
-                    turns.push(if let (Step::Varying, Cell::Same(count)) = (step, count) { count as usize } else { 1 });
+                    turns.push(if let (Step::Varying, Cell::Same(count)) = (step, count) {
+                        count as usize
+                    } else {
+                        1
+                    });
                     shape.counts.push(count);
                     at += 1;
                     step
@@ -135,7 +149,9 @@ impl<'a> Columns<'a> {
         let (group, begin) = by_turn.as_ref().map_or((group, begin), |group| (group, 0));
         let world = Position { rank: 0, peers: self.builder.ranks };
         let (whose, comm) = match described.whose() {
-            Whose::Named(name) if self.builder.names.get(name) == "MPI_COMM_SELF" => (Position { rank: 0, peers: 1 }, Number::None),
+            Whose::Named(name) if self.builder.names.get(name) == "MPI_COMM_SELF" => {
+                (Position { rank: 0, peers: 1 }, Number::None)
+            }
             Whose::Named(_) | Whose::World => (world, Number::None),
             Whose::Made(place) => {
                 let number = same(group.differing.iter().map(|numbers| numbers[begin + place]));
@@ -151,7 +167,11 @@ impl<'a> Columns<'a> {
             .collect();
         let call = self.calls.place((template, cells));
         if !self.builder.histograms.is_empty() {
-            self.kinds.call(call, described, group.differing.iter().map(|numbers| &numbers[begin..begin + slots.len()]));
+            self.kinds.call(
+                call,
+                described,
+                group.differing.iter().map(|numbers| &numbers[begin..begin + slots.len()]),
+            );
         }
         call
     }
@@ -173,7 +193,13 @@ impl<'a> Columns<'a> {
     }
 
     /// The cell of a number, made if it is not known yet.
-    fn cell(&mut self, group: &Group, at: usize, of: Option<OfPeers>, make: impl FnOnce(&mut Columns<'a>) -> Cell) -> Cell {
+    fn cell(
+        &mut self,
+        group: &Group,
+        at: usize,
+        of: Option<OfPeers>,
+        make: impl FnOnce(&mut Columns<'a>) -> Cell,
+    ) -> Cell {
         let values: Vec<i64> = group.differing.iter().map(|numbers| numbers[at]).collect();
         if let Some(value) = same(values.iter().copied()) {
             return Cell::Same(value);

@@ -1,5 +1,6 @@
-//! Kinds of calls: between the same two call sites a program may do work of other sizes, as a multigrid does from its finest to its coarsest grid. Calls
-//! of one place with sizes ([`Template::size`]) of other bits are of other kinds, unless all ranks' one call is of several, or it makes no difference.
+//! Kinds of calls: between the same two call sites a program may do work of other sizes, as a multigrid does
+//! from its finest to its coarsest grid. Calls of one place with sizes ([`Template::size`]) of other bits are
+//! of other kinds, unless all ranks' one call is of several, or it makes no difference.
 
 use crate::dictionary::Dictionary;
 use crate::part::{Computed, Path, Place};
@@ -15,7 +16,7 @@ const SIZES: usize = 65;
 /// Function and site, and the kinds that recorders told apart.
 type Sizes = FxHashMap<(u32, u32), [u8; SIZES]>;
 
-/// What is known of the sizes of calls: those that one call of a shape has, by whichever rank makes it, are one.
+/// The sizes of calls: those that one call of a shape has, by whichever rank makes it, are one.
 #[derive(Default)]
 pub struct Kinds {
     /// The least of those that are one.
@@ -29,7 +30,8 @@ fn each() -> [u8; SIZES] {
 }
 
 impl Kinds {
-    /// A call of the file of this number, which is a new one if it is the next: ranks that make it say these numbers.
+    /// A call of the file of this number, which is a new one if it is the next: ranks that make it say these
+    /// numbers.
     pub fn call<'a>(&mut self, call: u32, template: &Template, numbers: impl Iterator<Item = &'a [i64]>) {
         let place = (template.function, template.site);
         let one = self.one.entry(place).or_insert_with(each);
@@ -45,10 +47,15 @@ impl Kinds {
         }
     }
 
-    /// The histograms of the kinds that are left, and the kind of each call, from 0 at each place; none if all are of one.
+    /// The histograms of the kinds that are left, and the kind of each call, from 0 at each place; none if
+    /// all are of one.
     pub fn settle(self, computed: &BTreeMap<Path, Computed>) -> (BTreeMap<Path, Computed>, Vec<u32>) {
         let one = |(function, site, size): Place| {
-            (function, site, self.one.get(&(function, site)).map_or(0, |one| u32::from(one[size as usize % SIZES])))
+            (
+                function,
+                site,
+                self.one.get(&(function, site)).map_or(0, |one| u32::from(one[size as usize % SIZES])),
+            )
         };
         let by_size = renamed(computed, one);
         let all: f64 = by_size.values().map(|computed| computed.histogram.sum() as f64).sum();
@@ -73,7 +80,7 @@ impl Kinds {
     }
 }
 
-/// What was computed with other places, where some may be one.
+/// Returns what was computed with other places, where some may be one.
 fn renamed(computed: &BTreeMap<Path, Computed>, place: impl Fn(Place) -> Place) -> BTreeMap<Path, Computed> {
     let mut all: BTreeMap<Path, Computed> = BTreeMap::new();
     for ((from, to), computed) in computed {
@@ -82,10 +89,13 @@ fn renamed(computed: &BTreeMap<Path, Computed>, place: impl Fn(Place) -> Place) 
     all
 }
 
-/// By how much times are closer to their means if the kinds of a place are told apart, in picoseconds of all ranks.
+/// By how much times are closer to their means if the kinds of a place are told apart, in picoseconds of all
+/// ranks.
 fn told_apart(computed: &BTreeMap<Path, Computed>, place: (u32, u32)) -> f64 {
     let without = |of: Place| if (of.0, of.1) == place { (of.0, of.1, 0) } else { of };
-    let here = computed.iter().filter(|(path, _)| path.0.into_iter().chain([path.1]).any(|of| (of.0, of.1) == place));
+    let here = computed
+        .iter()
+        .filter(|(path, _)| path.0.into_iter().chain([path.1]).any(|of| (of.0, of.1) == place));
     let mut together: BTreeMap<Path, Vec<(f64, f64)>> = BTreeMap::new();
     for ((from, to), computed) in here {
         let (count, sum) = (computed.histogram.count as f64, computed.histogram.sum() as f64);

@@ -33,7 +33,13 @@ pub struct Shape {
 }
 
 /// The steps and numbers of items.
-pub fn flatten(items: &[Item], calls: &[(u32, Vec<i64>)], loops: &[(u64, Vec<Item>)], steps: &mut Vec<Step>, numbers: &mut Vec<i64>) {
+pub fn flatten(
+    items: &[Item],
+    calls: &[(u32, Vec<i64>)],
+    loops: &[(u64, Vec<Item>)],
+    steps: &mut Vec<Step>,
+    numbers: &mut Vec<i64>,
+) {
     for item in items {
         match *item {
             Item::Call(call) => {
@@ -70,7 +76,9 @@ impl<'a> Writer<'a> {
 
     fn place(&mut self, (function, site, kind): Place) -> Place {
         let function = self.functions.place_of(self.builder.functions.get(function).as_str());
-        let site = site.checked_sub(1).map_or(0, |site| self.sites.place_of(self.builder.sites.get(site).as_str()) + 1);
+        let site = site
+            .checked_sub(1)
+            .map_or(0, |site| self.sites.place_of(self.builder.sites.get(site).as_str()) + 1);
         (function, site, kind)
     }
 
@@ -84,7 +92,13 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes columns, templates, calls and shapes.
-    pub fn write(&mut self, columns: &Dictionary<Told>, calls: &Calls, shapes: &[Shape], bytes: &mut Vec<u8>) {
+    pub fn write(
+        &mut self,
+        columns: &Dictionary<Told>,
+        calls: &Calls,
+        shapes: &[Shape],
+        bytes: &mut Vec<u8>,
+    ) {
         bytes.number(columns.len() as u64);
         columns.iter().for_each(|(_, column)| bytes.extend_from_slice(column));
         let mut order: Dictionary<u32> = Dictionary::default();
@@ -115,9 +129,16 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the histograms of places, ordered by these, and the kinds of calls.
-    pub fn write_histograms(&mut self, histograms: BTreeMap<Path, Summary>, kinds: &[u32], bytes: &mut Vec<u8>) {
+    pub fn write_histograms(
+        &mut self,
+        histograms: BTreeMap<Path, Summary>,
+        kinds: &[u32],
+        bytes: &mut Vec<u8>,
+    ) {
         // Calls that are not there are in no histogram, so that all places are known by now.
-        let placed = histograms.into_iter().map(|((from, to), summary)| ((from.map(|from| self.place(from)), self.place(to)), summary));
+        let placed = histograms
+            .into_iter()
+            .map(|((from, to), summary)| ((from.map(|from| self.place(from)), self.place(to)), summary));
         let placed: BTreeMap<_, _> = placed.collect();
         bytes.number(placed.len() as u64);
         if !placed.is_empty() {

@@ -1,9 +1,10 @@
-//! Loops whose turns say other numbers: a loop of the program is one however its numbers change, and ranks that make the same calls in the same order become one
-//! shape.
+//! Loops whose turns say other numbers: a loop of the program is one however its numbers change, and ranks
+//! that make the same calls in the same order become one shape.
 //!
-//! A recorder folds what comes again with the same numbers, and so ends a loop of the program where a number changes: in BT and SP each rank comes to the
-//! edge of the grid in another stage of its sweeps, and each has loops of its own. Here calls are folded once more, by their templates alone. What each
-//! rank says in each turn then stands in columns, by the places of ranks if these tell it ([`crate::column`]).
+//! A recorder folds what comes again with the same numbers, and so ends a loop of the program where a number
+//! changes: in BT and SP each rank comes to the edge of the grid in another stage of its sweeps, and each has
+//! loops of its own. Here calls are folded once more, by their templates alone. What each rank says in each
+//! turn then stands in columns, by the places of ranks if these tell it ([`crate::column`]).
 
 mod layout;
 mod walk;
@@ -23,8 +24,8 @@ use walk::{Lane, Recorded, Walk};
 
 /// Calls that are looked at one by one, of all classes, at most.
 const MOST_LOOKED_AT: u64 = 1 << 26;
-/// By how many bits the sizes of a call may differ between turns where there are histograms. What is computed goes by sizes, and they tell the calls of the file from
-/// each other alone ([`super::kinds`]).
+/// By how many bits the sizes of a call may differ between turns where there are histograms. What is computed
+/// goes by sizes, and they tell the calls of the file from each other alone ([`super::kinds`]).
 const MOST_BITS: u32 = 2;
 /// Numbers of a call whose turns may differ.
 const MOST_NUMBERS: usize = 256;
@@ -41,7 +42,8 @@ const MOST_INNER: u64 = 8;
 
 type Classes = IndexSet<u32, FxBuildHasher>;
 
-/// What ranks did, with loops whose turns differ, and one shape for all that make the same calls; `None` if nothing is to be told so.
+/// Returns what ranks did, with loops whose turns differ, and one shape for all that make the same calls;
+/// `None` if nothing is to be told so.
 pub fn together(builder: &Builder) -> Option<Done> {
     let done = &builder.done;
     // In the order of ranks, which is the same on any number of processes.
@@ -50,7 +52,8 @@ pub fn together(builder: &Builder) -> Option<Done> {
     let mut folder = Folder { builder, lengths, grammar: Grammar::default(), looked_at: Cell::new(0) };
     // Ranks that go through the same loops as often do the same by templates.
     let mut recorded: Dictionary<(u32, Vec<u64>)> = Dictionary::default();
-    let recorded_of: Vec<u32> = used.iter().map(|&class| recorded.place((done.classes.get(class).0, folder.counts(class)))).collect();
+    let recorded_of: Vec<u32> =
+        used.iter().map(|&class| recorded.place((done.classes.get(class).0, folder.counts(class)))).collect();
     let mut groups: Dictionary<Vec<Step>> = Dictionary::default();
     let mut folded: Vec<(u32, Vec<u64>)> = Vec::new();
     for (shape, counts) in recorded.iter() {
@@ -63,17 +66,26 @@ pub fn together(builder: &Builder) -> Option<Done> {
     }
     let mut classes_of = vec![0u64; groups.len()];
     recorded_of.iter().for_each(|&recorded| classes_of[folded[recorded as usize].0 as usize] += 1);
-    let mut all = Done { classes: Dictionary::default(), shapes: Dictionary::default(), class_of: done.class_of.clone() };
+    let mut all = Done {
+        classes: Dictionary::default(),
+        shapes: Dictionary::default(),
+        class_of: done.class_of.clone(),
+    };
     let (mut instead, mut varying): (FxHashMap<u32, u32>, u64) = (FxHashMap::default(), 0);
     for (group, steps) in (0..).zip(groups.into_values()) {
         let first = *shapes_of[group as usize].first().expect("a group has shapes");
         let is_one = shapes_of[group as usize].len() == 1;
         let calls = steps.iter().filter(|step| matches!(step, Step::Call(_))).count() as u64;
-        if is_one && done.shapes.get(first).len() <= steps.len() || calls * classes_of[group as usize] > MOST_LANES {
+        if is_one && done.shapes.get(first).len() <= steps.len()
+            || calls * classes_of[group as usize] > MOST_LANES
+        {
             continue;
         }
-        let of_group = used.iter().zip(&recorded_of).filter(|&(_, recorded)| folded[*recorded as usize].0 == group);
-        let members = of_group.map(|(&class, &recorded)| Member { class, counts: folded[recorded as usize].1.clone() }).collect();
+        let of_group =
+            used.iter().zip(&recorded_of).filter(|&(_, recorded)| folded[*recorded as usize].0 == group);
+        let members = of_group
+            .map(|(&class, &recorded)| Member { class, counts: folded[recorded as usize].1.clone() })
+            .collect();
         let Some((steps, members, lanes)) = folder.looked_through(steps, members) else { continue };
         let Some(ways) = folder.ways(&steps, &members, &lanes) else { continue };
         let nodes = nested(&steps);
@@ -113,7 +125,8 @@ pub fn together(builder: &Builder) -> Option<Done> {
 /// The steps of a group, its classes, and what each call says in each.
 type LookedThrough<'a> = (Vec<Step>, Vec<Member>, Vec<Vec<Lane<'a>>>);
 
-/// A class of a group: what its ranks did by templates are the steps of the group, with these counts of loops.
+/// A class of a group: what its ranks did by templates are the steps of the group, with these counts of
+/// loops.
 struct Member {
     class: u32,
     counts: Vec<u64>,
@@ -133,7 +146,8 @@ impl<'a> Folder<'a> {
         self.builder.templates.get(template)
     }
 
-    /// Where the numbers of each call of a recorded shape begin, and where those are that say how often its loops are gone through, in the order in which they begin.
+    /// Returns where the numbers of each call of a recorded shape begin, and where those are that say how
+    /// often its loops are gone through, in the order in which they begin.
     fn places(&self, shape: u32) -> (Vec<usize>, Vec<usize>) {
         let (mut calls, mut loops, mut at) = (Vec::new(), Vec::new(), 0);
         for step in self.builder.done.shapes.get(shape) {
@@ -152,13 +166,14 @@ impl<'a> Folder<'a> {
         (calls, loops)
     }
 
-    /// How often a class goes through its loops.
+    /// Returns how often a class goes through its loops.
     fn counts(&self, class: u32) -> Vec<u64> {
         let (shape, numbers) = self.builder.done.classes.get(class);
         self.places(*shape).1.into_iter().map(|at| numbers[at] as u64).collect()
     }
 
-    /// What those do by templates who go through the loops of a shape so often: steps, and the counts of their loops.
+    /// Returns what those do by templates who go through the loops of a shape so often: steps, and the counts
+    /// of their loops.
     fn fold(&mut self, shape: u32, counts: &[u64]) -> (Vec<Step>, Vec<u64>) {
         let nodes = nested(self.builder.done.shapes.get(shape));
         let mut cursor = Cursor::default();
@@ -169,8 +184,9 @@ impl<'a> Folder<'a> {
         (steps, counts)
     }
 
-    /// A group whose calls say what goes by the turns of the loop around alone, with what they say: short loops are unrolled where it goes by those of an
-    /// outer one. `None` if that is too much, or too much to look at.
+    /// A group whose calls say what goes by the turns of the loop around alone, with what they say: short
+    /// loops are unrolled where it goes by those of an outer one. `None` if that is too much, or too much to
+    /// look at.
     fn looked_through(&self, mut steps: Vec<Step>, mut members: Vec<Member>) -> Option<LookedThrough<'a>> {
         for _ in 0..MOST_UNROLLED {
             let number = match members.iter().map(|member| self.lanes(&steps, member)).collect() {
@@ -181,7 +197,9 @@ impl<'a> Folder<'a> {
             if count > MOST_INNER || members.iter().any(|member| member.counts[number] != count) {
                 return None;
             }
-            let begin = (0..steps.len()).filter(|&at| steps[at] != Step::End && !matches!(steps[at], Step::Call(_))).nth(number)?;
+            let begin = (0..steps.len())
+                .filter(|&at| steps[at] != Step::End && !matches!(steps[at], Step::Call(_)))
+                .nth(number)?;
             let end = end_of(&steps, begin);
             let body = steps[begin + 1..end].to_vec();
             let loops = body.iter().filter(|step| **step == Step::Begin).count();
@@ -194,25 +212,28 @@ impl<'a> Folder<'a> {
         None
     }
 
-    /// What each call of a group says by turn, as this class has it. The error is the loop around one where that goes by the turns of loops around this, too; none
-    /// if it is too much to look at.
+    /// Returns what each call of a group says by turn, as this class has it. The error is the loop around one
+    /// where that goes by the turns of loops around this, too; none if it is too much to look at.
     fn lanes(&self, steps: &[Step], member: &Member) -> Result<Vec<Lane<'a>>, Option<usize>> {
         let (shape, numbers) = self.builder.done.classes.get(member.class);
         let (calls, loops) = self.places(*shape);
-        let recorded = Recorded { calls, counts: loops.into_iter().map(|at| numbers[at] as u64).collect(), numbers };
+        let recorded =
+            Recorded { calls, counts: loops.into_iter().map(|at| numbers[at] as u64).collect(), numbers };
         let mut walk = Walk::new(self, steps, &member.counts, recorded);
         walk.nodes(&nested(self.builder.done.shapes.get(*shape))).map(|()| walk.lanes)
     }
 
-    /// How each loop of a group is told. `None` if one cannot be whose turns differ.
+    /// Returns how each loop of a group is told. `None` if one cannot be whose turns differ.
     fn ways(&self, steps: &[Step], members: &[Member], lanes: &[Vec<Lane>]) -> Option<Vec<Way>> {
         // Columns of ranks and turns take no more memory than what was recorded, or little.
-        let recorded: u64 = members.iter().map(|member| self.builder.done.classes.get(member.class).1.len() as u64).sum();
+        let recorded: u64 =
+            members.iter().map(|member| self.builder.done.classes.get(member.class).1.len() as u64).sum();
         let most = recorded.clamp(FEW_VALUES, MOST_VALUES);
         // The loops around.
         let (mut open, mut ways, mut call) = (Vec::new(), Vec::new(), 0);
         let begins = (0..steps.len()).filter(|&at| steps[at] == Step::Begin);
-        let has_loops: Vec<bool> = begins.map(|at| steps[at + 1..end_of(steps, at)].contains(&Step::Begin)).collect();
+        let has_loops: Vec<bool> =
+            begins.map(|at| steps[at + 1..end_of(steps, at)].contains(&Step::Begin)).collect();
         for step in steps {
             match *step {
                 Step::Begin | Step::Varying => {
@@ -234,7 +255,9 @@ impl<'a> Folder<'a> {
                         return None;
                     }
                     ways[number] = match ways[number] {
-                        _ if turns <= FEW && !has_loops[number] || self.stands_alone(template, lanes()) => Way::Unrolled,
+                        _ if turns <= FEW && !has_loops[number] || self.stands_alone(template, lanes()) => {
+                            Way::Unrolled
+                        }
                         way => lanes().fold(way, |way, lane| way.and(period(lane), turns)),
                     };
                     if ways[number] == Way::Unrolled && turns > MOST_UNROLLED {
@@ -246,8 +269,9 @@ impl<'a> Folder<'a> {
         Some(ways)
     }
 
-    /// Whether each turn's call has to be one of its own: of a persistent request, which is started elsewhere, and where work of other sizes is to be told apart;
-    /// and one with a number or more for each of many ranks, which no turn has in common with another.
+    /// Returns `true` if each turn's call has to be one of its own: of a persistent request, which is started
+    /// elsewhere, and where work of other sizes is to be told apart; and one with a number or more for each
+    /// of many ranks, which no turn has in common with another.
     fn stands_alone<'l>(&self, template: u32, mut lanes: impl Iterator<Item = &'l Lane<'l>>) -> bool {
         if self.lengths[template as usize] > MOST_NUMBERS {
             return true;
@@ -258,11 +282,12 @@ impl<'a> Folder<'a> {
             sizes().max().unwrap_or(0) - sizes().min().unwrap_or(0)
         };
         let name = self.builder.functions.get(template.function).split(' ').next().unwrap_or_default();
-        name.ends_with("_init") || !self.builder.histograms.is_empty() && lanes.any(|lane| sizes(lane) > MOST_BITS)
+        name.ends_with("_init")
+            || !self.builder.histograms.is_empty() && lanes.any(|lane| sizes(lane) > MOST_BITS)
     }
 }
 
-/// Where a loop ends that begins here.
+/// Returns where a loop ends that begins here.
 fn end_of(steps: &[Step], begin: usize) -> usize {
     let mut depth = 0;
     let ends = |step: &Step| {
@@ -298,7 +323,8 @@ impl Way {
     }
 }
 
-/// After how many of so many turns two things come again that do so after `a` and `b`, which divide the turns.
+/// After how many of so many turns two things come again that do so after `a` and `b`, which divide the
+/// turns.
 fn together_after(a: u64, b: u64, turns: u64) -> u64 {
     let (mut common, mut rest) = (a, b);
     while rest > 0 {
@@ -309,7 +335,8 @@ fn together_after(a: u64, b: u64, turns: u64) -> u64 {
 
 /// After how many turns a lane says the same again: what divides its turns.
 fn period(lane: &Lane) -> u64 {
-    let said: Vec<&[i64]> = lane.iter().flat_map(|&(count, numbers)| std::iter::repeat_n(numbers, count as usize)).collect();
+    let said: Vec<&[i64]> =
+        lane.iter().flat_map(|&(count, numbers)| std::iter::repeat_n(numbers, count as usize)).collect();
     // How much of the beginning also ends what was looked at so far (Knuth, Morris and Pratt 1977).
     let mut borders = vec![0; said.len()];
     for at in 1..said.len() {
@@ -327,7 +354,9 @@ fn feed(grammar: &mut Grammar, cursor: &mut Cursor, nodes: &[Folded], counts: &[
     for node in nodes {
         match node {
             Folded::Call(template, _) => grammar.add(cursor, *template),
-            Folded::Loop(number, body) => grammar.repeat(cursor, counts[*number], |grammar, cursor| feed(grammar, cursor, body, counts)),
+            Folded::Loop(number, body) => {
+                grammar.repeat(cursor, counts[*number], |grammar, cursor| feed(grammar, cursor, body, counts))
+            }
         }
     }
 }

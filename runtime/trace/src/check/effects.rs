@@ -4,7 +4,8 @@ use super::{Channel, Comm, Where};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
-/// The prime of the fingerprints of sequences: the largest one below 2^61, with room for sums in 64 bits and products in 128.
+/// The prime of the fingerprints of sequences: the largest one below 2^61, with room for sums in 64 bits and
+/// products in 128.
 const PRIME: u64 = (1 << 61) - 1;
 /// What each element is multiplied by once for each behind it.
 const BASE: u64 = 0x0123_4567_89ab_cdef;
@@ -13,8 +14,10 @@ fn times(one: u64, other: u64) -> u64 {
     ((u128::from(one) * u128::from(other)) % u128::from(PRIME)) as u64
 }
 
-/// Calls in a row, by a fingerprint: a polynomial in [`BASE`] whose coefficients they are (R. Karp and M. Rabin, 1987).
-// That of two sequences one behind the other follows from both, and so that of a sequence 2^60 times, which no other hash here can.
+/// Calls in a row, by a fingerprint: a polynomial in [`BASE`] whose coefficients they are (R. Karp and M.
+/// Rabin, 1987).
+// That of two sequences one behind the other follows from both, and so that of a sequence 2^60 times, which
+// no other hash here can.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Sequence {
     /// How many.
@@ -86,11 +89,19 @@ pub(super) struct Effects {
 
 impl Effects {
     pub(super) fn sent(&mut self, channel: Channel, at: Where) {
-        self.channels.entry(channel).or_default().add(&Messages { sent: 1, last_sent: Some(at), ..Messages::default() });
+        self.channels.entry(channel).or_default().add(&Messages {
+            sent: 1,
+            last_sent: Some(at),
+            ..Messages::default()
+        });
     }
 
     pub(super) fn received(&mut self, channel: Channel, at: Where) {
-        self.channels.entry(channel).or_default().add(&Messages { received: 1, last_received: Some(at), ..Messages::default() });
+        self.channels.entry(channel).or_default().add(&Messages {
+            received: 1,
+            last_received: Some(at),
+            ..Messages::default()
+        });
     }
 
     pub(super) fn collective(&mut self, comm: Comm, call: u64) {
@@ -118,7 +129,8 @@ impl Effects {
     /// So many turns like this one, the last of which is so many calls behind it.
     pub(super) fn repeated(mut self, turns: u64, later: u64) -> Effects {
         for messages in self.channels.values_mut() {
-            (messages.sent, messages.received) = (messages.sent.saturating_mul(turns), messages.received.saturating_mul(turns));
+            (messages.sent, messages.received) =
+                (messages.sent.saturating_mul(turns), messages.received.saturating_mul(turns));
             for last in [&mut messages.last_sent, &mut messages.last_received].into_iter().flatten() {
                 last.number = last.number.saturating_add(later);
             }
@@ -139,7 +151,8 @@ mod tests {
 
     #[test]
     fn a_sequence_is_known_however_it_was_put_together() {
-        let calls: Vec<u64> = (0..35).map(|number| (number % 7u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) % 1_000_003).collect();
+        let calls: Vec<u64> =
+            (0..35).map(|number| (number % 7u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) % 1_000_003).collect();
         let whole = sequence(&calls);
         assert_eq!(sequence(&calls[..7]).repeated(5), whole);
         assert_eq!(sequence(&calls[..13]).then(sequence(&calls[13..])), whole);

@@ -31,7 +31,9 @@ fn slots(argument: &Argument) -> Vec<Option<i64>> {
         match field {
             Field::Handle(_, None) => all.push(numbers.next()),
             Field::Handle(..) => all.push(None),
-            Field::List(runs) => runs.iter().for_each(|(length, field)| (0..*length).for_each(|_| add(field, numbers, all))),
+            Field::List(runs) => {
+                runs.iter().for_each(|(length, field)| (0..*length).for_each(|_| add(field, numbers, all)))
+            }
             _ => {}
         }
     }
@@ -42,9 +44,18 @@ fn slots(argument: &Argument) -> Vec<Option<i64>> {
 
 impl Requests {
     /// What a call does to requests.
-    pub(super) fn call(&mut self, checker: &Checker, view: &View, event: &Event, at: Where, effects: &mut Effects) {
+    pub(super) fn call(
+        &mut self,
+        checker: &Checker,
+        view: &View,
+        event: &Event,
+        at: Where,
+        effects: &mut Effects,
+    ) {
         let name = checker.name(event);
-        let find = |name: &str| checker.roles(event).find(event, name).filter(|argument| super::is_requests(argument.field));
+        let find = |name: &str| {
+            checker.roles(event).find(event, name).filter(|argument| super::is_requests(argument.field))
+        };
         let several = find("array_of_requests").map(|argument| slots(&argument));
         let one = find("request").map(|argument| slots(&argument));
         match name {
@@ -53,7 +64,8 @@ impl Requests {
                     self.start(slot, at, effects);
                 }
             }
-            "MPI_Wait" | "MPI_Test" | "MPI_Waitall" | "MPI_Testall" | "MPI_Waitany" | "MPI_Testany" | "MPI_Waitsome" | "MPI_Testsome" => {
+            "MPI_Wait" | "MPI_Test" | "MPI_Waitall" | "MPI_Testall" | "MPI_Waitany" | "MPI_Testany"
+            | "MPI_Waitsome" | "MPI_Testsome" => {
                 self.complete(checker, event, &one.or(several).unwrap_or_default(), at, effects);
             }
             "MPI_Request_free" => {
@@ -96,7 +108,14 @@ impl Requests {
         }
     }
 
-    fn complete(&mut self, checker: &Checker, event: &Event, slots: &[Option<i64>], at: Where, effects: &mut Effects) {
+    fn complete(
+        &mut self,
+        checker: &Checker,
+        event: &Event,
+        slots: &[Option<i64>],
+        at: Where,
+        effects: &mut Effects,
+    ) {
         let find = |name: &str| checker.roles(event).find(event, name);
         let number = |name: &str| find(name).and_then(|argument| argument.number());
         if number("flag") == Some(0) {
@@ -104,12 +123,20 @@ impl Requests {
         }
         let statuses: Vec<[i64; 4]> = find("status")
             .or_else(|| find("array_of_statuses"))
-            .map(|argument| argument.numbers.chunks_exact(4).map(|status| [status[0], status[1], status[2], status[3]]).collect())
+            .map(|argument| {
+                argument
+                    .numbers
+                    .chunks_exact(4)
+                    .map(|status| [status[0], status[1], status[2], status[3]])
+                    .collect()
+            })
             .unwrap_or_default();
         // Which of the requests the statuses are of.
         let which: Vec<usize> = match (number("index"), find("array_of_indices")) {
             (Some(index), _) => usize::try_from(index).into_iter().collect(),
-            (None, Some(indices)) => indices.numbers.iter().filter_map(|&index| usize::try_from(index).ok()).collect(),
+            (None, Some(indices)) => {
+                indices.numbers.iter().filter_map(|&index| usize::try_from(index).ok()).collect()
+            }
             // A wait for any of which nobody knows which it was: one of those that are open.
             (None, None) if find("index").is_some() => {
                 let is_open = |slot: &Option<i64>| slot.is_some_and(|slot| self.made.contains_key(&slot));
@@ -124,9 +151,15 @@ impl Requests {
                 Some(made) => {
                     let status: Option<&[i64; 4]> = statuses.get(status);
                     let cancelled = status.is_some_and(|status| status[3] != 0);
-                    if let Some((comm, source, own, tag)) = made.receives.filter(|_| made.is_active && !cancelled) {
+                    if let Some((comm, source, own, tag)) =
+                        made.receives.filter(|_| made.is_active && !cancelled)
+                    {
                         let world = Position { rank: at.rank, peers: checker.trace.ranks };
-                        let source = if source == -1 { status.map_or(-1, |status| Peer::of(status[0]).rank(world)) } else { source };
+                        let source = if source == -1 {
+                            status.map_or(-1, |status| Peer::of(status[0]).rank(world))
+                        } else {
+                            source
+                        };
                         let tag = if tag == -2 { status.map_or(-2, |status| status[1]) } else { tag };
                         if source >= 0 {
                             effects.received((comm, source, own, tag), at);
@@ -141,10 +174,12 @@ impl Requests {
         }
     }
 
-    /// Whether the following calls find here what they would find in others.
+    /// Returns `true` if the following calls find here what they would find in others.
     // Where a request was made is told and changes nothing.
     pub(super) fn act_like(&self, others: &Requests) -> bool {
-        let what = |(slot, made): (&i64, &Made)| (*slot, made.is_persistent, made.is_active, made.receives, made.sends);
+        let what = |(slot, made): (&i64, &Made)| {
+            (*slot, made.is_persistent, made.is_active, made.receives, made.sends)
+        };
         self.made.len() == others.made.len() && self.made.iter().map(what).eq(others.made.iter().map(what))
     }
 

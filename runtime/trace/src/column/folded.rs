@@ -95,7 +95,8 @@ impl Parts {
             let part = if head & 1 == 0 {
                 let count = u64::try_from(head >> 1).unwrap_or(u64::MAX);
                 if count >= reader.left() as u64 {
-                    return reader.wrong(format!("{count} values should follow, but only {} bytes do", reader.left()));
+                    return reader
+                        .wrong(format!("{count} values should follow, but only {} bytes do", reader.left()));
                 }
                 let values = (0..=count).map(|_| reader.signed()).collect::<Result<Vec<_>>>()?;
                 all.length += values.len() as u64;
@@ -106,8 +107,13 @@ impl Parts {
                     return reader.wrong("a loop of too many turns");
                 };
                 let parts = Parts::read(reader, most, depth + 1)?;
-                let Some(length) = parts.length.checked_mul(count).filter(|&length| length > 0 && length <= most) else {
-                    return reader.wrong(format!("a loop of {count} turns over {} values, where at most {most} may be", parts.length));
+                let Some(length) =
+                    parts.length.checked_mul(count).filter(|&length| length > 0 && length <= most)
+                else {
+                    return reader.wrong(format!(
+                        "a loop of {count} turns over {} values, where at most {most} may be",
+                        parts.length
+                    ));
                 };
                 all.length += length;
                 all.sum = all.sum.wrapping_add(parts.sum.wrapping_mul(count as i64));
@@ -139,7 +145,8 @@ impl Parts {
             }
             return match part {
                 Part::Values(values) => {
-                    let sum = values[..place as usize].iter().fold(sum, |sum, &value| sum.wrapping_add(value));
+                    let sum =
+                        values[..place as usize].iter().fold(sum, |sum, &value| sum.wrapping_add(value));
                     Some((values[place as usize], sum))
                 }
                 Part::Loop { parts, .. } => {
@@ -207,7 +214,7 @@ impl Parts {
         }
     }
 
-    /// How many of the first `end` values are `wanted`.
+    /// Returns how many of the first `end` values are `wanted`.
     fn count(&self, wanted: i64, mut end: u64) -> u64 {
         let mut found = 0;
         for part in &self.parts {
@@ -238,7 +245,8 @@ impl Parts {
 }
 
 impl Folded {
-    /// Reads what [`write()`] wrote behind its first byte, which said whether values are differences; of at most `most` values.
+    /// Reads what [`write()`] wrote behind its first byte, which said whether values are differences; of at
+    /// most `most` values.
     ///
     /// # Errors
     /// If it is something else, or has more values.
@@ -248,21 +256,22 @@ impl Folded {
     /// Of these values; O(values).
     pub fn of(values: &[i64]) -> Folded {
         let bytes = write(values.iter().copied());
-        Folded::read(&mut Reader::new(&bytes[1..]), bytes[0] == 1, u64::MAX).expect("what is written can be read")
+        Folded::read(&mut Reader::new(&bytes[1..]), bytes[0] == 1, u64::MAX)
+            .expect("what is written can be read")
     }
     /// Appends it as it was read, folded in the same way.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         bytes.push(u8::from(self.differences));
         self.parts.write(bytes);
     }
-    /// Its values as people read them: `5 900 7`, `1 8x(3x(0) 1) 3x(0)` for nine times 1 0 0 0, and `d 10 3x(1)` for 10 and three differences of 1, each to
-    /// the value before.
+    /// Its values as people read them: `5 900 7`, `1 8x(3x(0) 1) 3x(0)` for nine times 1 0 0 0, and `d 10
+    /// 3x(1)` for 10 and three differences of 1, each to the value before.
     pub fn text(&self) -> String {
         let mut text = String::new();
         self.parts.text(&mut text);
         if self.differences { format!("d{text}") } else { text.trim_start().to_owned() }
     }
-    /// How many values it has.
+    /// Returns how many values it has.
     pub fn len(&self) -> u64 {
         self.parts.length
     }
@@ -279,11 +288,13 @@ impl Folded {
             visit(before);
         });
     }
-    /// Tells of all values, in no order, with how often they are there; O(bytes that it was read from), or O(values) of differences.
+    /// Tells of all values, in no order, with how often they are there; O(bytes that it was read from), or
+    /// O(values) of differences.
     pub fn tally(&self, visit: &mut impl FnMut(i64, u64)) {
         if self.differences { self.each(|value| visit(value, 1)) } else { self.parts.tally(1, visit) }
     }
-    /// How many of the first `end` values are `wanted`; O(bytes that it was read from), or O(`end`) of differences.
+    /// Returns how many of the first `end` values are `wanted`; O(bytes that it was read from), or O(`end`)
+    /// of differences.
     pub fn count(&self, wanted: i64, end: u64) -> u64 {
         if !self.differences {
             return self.parts.count(wanted, end.min(self.parts.length));

@@ -1,9 +1,10 @@
-//! Numbers of ranks by their places on a square, and by turns: sums of tables, whose rows and columns are those of x, y and the turn added and subtracted,
-//! round the square.
+//! Numbers of ranks by their places on a square, and by turns: sums of tables, whose rows and columns are
+//! those of x, y and the turn added and subtracted, round the square.
 //!
-//! What a rank of a square does goes by its row and column, and in the multipartition of BT and SP (R. Van der Wijngaart, "Efficient implementation of a
-//! 3-dimensional ADI method on the iPSC/860", 1993) and in Cannon's matrix product by diagonals of them, which move on with each turn. Folded, each row of the
-//! square would be another one; by place they are as many bytes for any number of ranks.
+//! What a rank of a square does goes by its row and column, and in the multipartition of BT and SP (R. Van
+//! der Wijngaart, "Efficient implementation of a 3-dimensional ADI method on the iPSC/860", 1993) and in
+//! Cannon's matrix product by diagonals of them, which move on with each turn. Folded, each row of the square
+//! would be another one; by place they are as many bytes for any number of ranks.
 
 use super::folded::Folded;
 use crate::codec::{Put, Reader, Result};
@@ -16,7 +17,8 @@ const MOST_TABLE: u64 = 1 << 20;
 const MOST: usize = 1 << 24;
 /// How many values are looked at first.
 const SAMPLE: usize = 4096;
-/// The most ranks whose places are looked for where they have one number each: to try all ways takes memory and time.
+/// The most ranks whose places are looked for where they have one number each: to try all ways takes memory
+/// and time.
 const MOST_RANKS: usize = 1 << 16;
 /// The most tables, and sums that tell their places.
 const MOST_TERMS: usize = 2;
@@ -69,7 +71,9 @@ impl Grid {
         let (side, turns) = (reader.number()?, reader.number()?);
         let length = side.checked_mul(side).and_then(|ranks| ranks.checked_mul(turns));
         if length.is_none_or(|length| length == 0 || length > most) {
-            return reader.wrong(format!("{turns} turns of a square of side {side}, where at most {most} values may be"));
+            return reader.wrong(format!(
+                "{turns} turns of a square of side {side}, where at most {most} values may be"
+            ));
         }
         let count = reader.count(5, "tables")?;
         if count > MOST_TERMS {
@@ -102,14 +106,16 @@ impl Grid {
     pub fn text(&self) -> String {
         let mut text = format!("g {} {}", self.side, self.turns);
         for term in &self.terms {
-            let sum = |sum: &Sum| format!("{},{},{}%{}", sum.factors[0], sum.factors[1], sum.factors[2], sum.modulus);
+            let sum = |sum: &Sum| {
+                format!("{},{},{}%{}", sum.factors[0], sum.factors[1], sum.factors[2], sum.modulus)
+            };
             let sums: Vec<String> = term.sums.iter().map(sum).collect();
             let _ = write!(text, " ({}: {})", sums.join(" "), term.table.text());
         }
         text
     }
 
-    /// How many values it has.
+    /// Returns how many values it has.
     pub fn len(&self) -> u64 {
         self.side * self.side * self.turns
     }
@@ -122,7 +128,9 @@ impl Grid {
     /// The value at a place; O(bytes that it was read from).
     pub fn at(&self, place: u64) -> Option<i64> {
         let at = (place < self.len()).then(|| self.of_place(place))?;
-        self.terms.iter().try_fold(0i64, |sum, term| Some(sum.wrapping_add(term.table.at(Term::place(&term.sums, at))?)))
+        self.terms
+            .iter()
+            .try_fold(0i64, |sum, term| Some(sum.wrapping_add(term.table.at(Term::place(&term.sums, at))?)))
     }
 
     /// All values in order; O(values).
@@ -154,7 +162,10 @@ fn term(reader: &mut Reader) -> Result<Term> {
         let factors = [reader.signed()?, reader.signed()?, reader.signed()?];
         let modulus = reader.number()?;
         places = places.saturating_mul(modulus);
-        if places == 0 || places > MOST_TABLE || factors.iter().any(|factor| factor.unsigned_abs() > MOST_FACTOR as u64) {
+        if places == 0
+            || places > MOST_TABLE
+            || factors.iter().any(|factor| factor.unsigned_abs() > MOST_FACTOR as u64)
+        {
             return reader.wrong("a table by sums that it cannot have");
         }
         sums.push(Sum { factors, modulus });
@@ -165,17 +176,20 @@ fn term(reader: &mut Reader) -> Result<Term> {
     }
     let table = Folded::read(reader, kind == 1, MOST_TABLE)?;
     if table.len() != places {
-        return reader.wrong(format!("a table of {} values, where its sums have {places} places", table.len()));
+        return reader
+            .wrong(format!("a table of {} values, where its sums have {places} places", table.len()));
     }
     Ok(Term { sums, table })
 }
 
-/// Values by place as [`Grid::read`] reads them, with so many turns of each rank; `None` if ranks make no square or their places do not tell them.
+/// Values by place as [`Grid::read`] reads them, with so many turns of each rank; `None` if ranks make no
+/// square or their places do not tell them.
 pub fn write(values: &[i64], turns: usize) -> Option<Vec<u8>> {
     let square = Square::of(values, turns)?;
     let terms = square.is_regular().then(|| square.tables()).flatten()?;
     let term = |(sums, table): Found| Term { sums, table: Folded::of(&table) };
-    let grid = Grid { side: square.side as u64, turns: turns as u64, terms: terms.into_iter().map(term).collect() };
+    let grid =
+        Grid { side: square.side as u64, turns: turns as u64, terms: terms.into_iter().map(term).collect() };
     let mut bytes = Vec::new();
     grid.write(&mut bytes);
     Some(bytes)
@@ -204,8 +218,8 @@ impl<'a> Square<'a> {
         fits.then_some(Square { values, side, turns })
     }
 
-    /// Whether a fifth of the values are those of neighbours in some direction, or as far from one as that from the next: else no places tell them, and to try all
-    /// takes long.
+    /// Returns `true` if a fifth of the values are those of neighbours in some direction, or as far from one
+    /// as that from the next: else no places tell them, and to try all takes long.
     fn is_regular(&self) -> bool {
         let (side, turns) = (self.side, self.turns);
         let step = (self.values.len() / SAMPLE).max(1);
@@ -213,8 +227,11 @@ impl<'a> Square<'a> {
         let back = |at: usize, [x, y, turn]: [i64; 3]| {
             let (rank, now) = (at / turns, (at % turns) as i64);
             let place = [(rank % side) as i64 - x, (rank / side) as i64 - y, now - turn];
-            let is_there = place.iter().zip([side, side, turns]).all(|(&at, end)| (0..end as i64).contains(&at));
-            is_there.then(|| self.values[(place[1] as usize * side + place[0] as usize) * turns + place[2] as usize])
+            let is_there =
+                place.iter().zip([side, side, turns]).all(|(&at, end)| (0..end as i64).contains(&at));
+            is_there.then(|| {
+                self.values[(place[1] as usize * side + place[0] as usize) * turns + place[2] as usize]
+            })
         };
         let often = |holds: &dyn Fn(usize) -> Option<bool>| {
             let looked_at: Vec<bool> = (0..self.values.len()).step_by(step).filter_map(holds).collect();
@@ -222,7 +239,9 @@ impl<'a> Square<'a> {
         };
         let is_even = |[a, b]: [[i64; 3]; 2]| {
             let both = [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
-            often(&|at| Some(self.values[at].wrapping_sub(back(at, a)?) == back(at, b)?.wrapping_sub(back(at, both)?)))
+            often(&|at| {
+                Some(self.values[at].wrapping_sub(back(at, a)?) == back(at, b)?.wrapping_sub(back(at, both)?))
+            })
         };
         let is_alike = |direction: [i64; 3]| often(&|at| Some(self.values[at] == back(at, direction)?));
         let [x, y] = [[1, 0, 0], [0, 1, 0]];
@@ -251,7 +270,8 @@ impl<'a> Square<'a> {
     /// The table by these sums, if they tell the values.
     fn fill(&self, sums: &[Sum], values: &[i64]) -> Option<Vec<i64>> {
         let places: u64 = sums.iter().map(|sum| sum.modulus).product();
-        let mut table: Vec<Option<i64>> = vec![None; usize::try_from(places).ok().filter(|&places| places as u64 <= MOST_TABLE)?];
+        let mut table: Vec<Option<i64>> =
+            vec![None; usize::try_from(places).ok().filter(|&places| places as u64 <= MOST_TABLE)?];
         for (at, &value) in self.places().zip(values) {
             if *table[Term::place(sums, at) as usize].get_or_insert(value) != value {
                 return None;
@@ -283,8 +303,13 @@ impl<'a> Square<'a> {
             let apart = separated(&found);
             [Some(vec![found]), apart].into_iter().flatten()
         });
-        let by_two = by_two.map(|found| (found.iter().map(|(sums, table)| changes(sums, table)).sum(), found));
-        let usual = if self.turns == 1 { sums.iter().filter_map(|&sum| self.with_usual(sum, &sums)).collect() } else { Vec::new() };
+        let by_two =
+            by_two.map(|found| (found.iter().map(|(sums, table)| changes(sums, table)).sum(), found));
+        let usual = if self.turns == 1 {
+            sums.iter().filter_map(|&sum| self.with_usual(sum, &sums)).collect()
+        } else {
+            Vec::new()
+        };
         by_two.chain(usual).min_by_key(|found: &(usize, _)| found.0).map(|(_, found)| found)
     }
 
@@ -295,18 +320,27 @@ impl<'a> Square<'a> {
 
     /// The one that changes least often, and how often.
     fn least(&self, ways: impl Iterator<Item = Vec<Sum>>, values: &[i64]) -> Option<(usize, Found)> {
-        self.filled(ways, values).map(|(sums, table)| (changes(&sums, &table), (sums, table))).min_by_key(|(changes, _)| *changes)
+        self.filled(ways, values)
+            .map(|(sums, table)| (changes(&sums, &table), (sums, table)))
+            .min_by_key(|(changes, _)| *changes)
     }
 
-    /// What is said most often by a sum, and by two what others say beyond that: all faces of a rank's cells but one, as in SP.
+    /// Returns what is said most often by a sum, and by two what others say beyond that: all faces of a
+    /// rank's cells but one, as in SP.
     fn with_usual(&self, by: Sum, sums: &[Sum]) -> Option<(usize, Vec<Found>)> {
         let mut said: Vec<BTreeMap<i64, usize>> = vec![BTreeMap::new(); by.modulus as usize];
         for (at, &value) in self.places().zip(self.values) {
             *said[by.at(at) as usize].entry(value).or_default() += 1;
         }
-        let usual = |said: &BTreeMap<i64, usize>| said.iter().max_by_key(|(_, often)| **often).map_or(0, |(value, _)| *value);
+        let usual = |said: &BTreeMap<i64, usize>| {
+            said.iter().max_by_key(|(_, often)| **often).map_or(0, |(value, _)| *value)
+        };
         let table: Vec<i64> = said.iter().map(usual).collect();
-        let beyond: Vec<i64> = self.places().zip(self.values).map(|(at, value)| value.wrapping_sub(table[by.at(at) as usize])).collect();
+        let beyond: Vec<i64> = self
+            .places()
+            .zip(self.values)
+            .map(|(at, value)| value.wrapping_sub(table[by.at(at) as usize]))
+            .collect();
         let (more, found) = self.least(pairs(sums), &beyond)?;
         Some((changes(&[by], &table) + more, vec![(vec![by], table), found]))
     }
@@ -329,17 +363,20 @@ fn pairs(sums: &[Sum]) -> impl Iterator<Item = Vec<Sum>> {
     sums.iter().flat_map(move |&a| sums.iter().filter(move |&&b| a != b).map(move |&b| vec![a, b]))
 }
 
-/// How often the rows of a table differ from the one before, and the values in them, or the differences of values: about how long it is when folded.
+/// Returns how often the rows of a table differ from the one before, and the values in them, or the
+/// differences of values: about how long it is when folded.
 fn changes(sums: &[Sum], table: &[i64]) -> usize {
     let width = sums.last().map_or(1, |sum| sum.modulus as usize);
     let of = |values: &[i64]| {
         let within = |row: &[i64]| row.windows(2).filter(|pair| pair[0] != pair[1]).count();
         let first = values.chunks(width).next().map_or(0, within);
-        let differing = values.chunks(width).zip(values.chunks(width).skip(1)).filter(|(before, row)| before != row);
+        let differing =
+            values.chunks(width).zip(values.chunks(width).skip(1)).filter(|(before, row)| before != row);
         first + differing.map(|(_, row)| 1 + within(row)).sum::<usize>()
     };
     let mut before = 0;
-    let differences: Vec<i64> = table.iter().map(|&value| value.wrapping_sub(std::mem::replace(&mut before, value))).collect();
+    let differences: Vec<i64> =
+        table.iter().map(|&value| value.wrapping_sub(std::mem::replace(&mut before, value))).collect();
     of(table).min(of(&differences) + 1)
 }
 
@@ -349,7 +386,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What `of` says of x, y and turn.
+    /// Returns what `of` says of x, y and turn.
     fn square(side: i64, turns: i64, of: impl Fn(i64, i64, i64) -> i64) -> Vec<i64> {
         let mut values = Vec::new();
         for (y, x) in (0..side).flat_map(|y| (0..side).map(move |x| (y, x))) {
@@ -388,7 +425,9 @@ mod tests {
     /// The faces of cells of a grid that the square's side does not divide, in each turn other cells.
     fn faces(side: i64) -> Vec<i64> {
         let length = |cell: i64| 3 + i64::from(cell < side / 5) - i64::from(cell == 0 || cell == side - 1);
-        square(side, side - 1, |x, y, turn| 22 * length((x + y - turn).rem_euclid(side)) * length((turn - x).rem_euclid(side)))
+        square(side, side - 1, |x, y, turn| {
+            22 * length((x + y - turn).rem_euclid(side)) * length((turn - x).rem_euclid(side))
+        })
     }
 
     #[test]
@@ -402,7 +441,8 @@ mod tests {
         let sum = |side: i64| {
             let length = |cell: i64| 3 + i64::from(cell.rem_euclid(side) < 6);
             square(side, 1, |x, y, _| {
-                (0..side).map(|cell| length(x + y - cell) * length(cell - x)).sum::<i64>() - length(x + y) * length(-x)
+                (0..side).map(|cell| length(x + y - cell) * length(cell - x)).sum::<i64>()
+                    - length(x + y) * length(-x)
             })
         };
         let values = sum(32);
@@ -424,8 +464,14 @@ mod tests {
     fn tables_of_other_places_are_refused() {
         let why = |bytes: &[u8]| Column::read(&mut Reader::new(bytes), 1 << 20).unwrap_err().why;
         // Side 3, two turns, one table by x modulo 3 of four times 7.
-        assert_eq!(why(&[2, 3, 2, 1, 1, 2, 0, 0, 3, 0, 1, 6, 14, 14, 14, 14]), "a table of 4 values, where its sums have 3 places");
+        assert_eq!(
+            why(&[2, 3, 2, 1, 1, 2, 0, 0, 3, 0, 1, 6, 14, 14, 14, 14]),
+            "a table of 4 values, where its sums have 3 places"
+        );
         assert!(why(&[2, 0, 2, 0, 0]).contains("2 turns of a square of side 0"));
-        assert!(why(&[2, 3, 2, 1, 3, 2, 0, 0, 3, 2, 0, 0, 3, 2, 0, 0, 3, 0, 1, 0, 0]).contains("a table by 3 sums"));
+        assert!(
+            why(&[2, 3, 2, 1, 3, 2, 0, 0, 3, 2, 0, 0, 3, 2, 0, 0, 3, 0, 1, 0, 0])
+                .contains("a table by 3 sums")
+        );
     }
 }

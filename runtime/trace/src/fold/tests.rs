@@ -49,7 +49,8 @@ fn a_loop_of_other_counts_is_another_item() {
 fn programs() -> impl Strategy<Value = Vec<u32>> {
     let leaf = prop::collection::vec(0u32..5, 1..5);
     leaf.prop_recursive(4, 400, 4, |inner| {
-        (prop::collection::vec(inner, 1..4), 1usize..6).prop_map(|(parts, count)| parts.concat().repeat(count))
+        (prop::collection::vec(inner, 1..4), 1usize..6)
+            .prop_map(|(parts, count)| parts.concat().repeat(count))
     })
     .prop_filter("not too long", |symbols| symbols.len() < 20_000)
 }

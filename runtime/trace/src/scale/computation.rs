@@ -31,15 +31,19 @@ struct Changes<'r> {
     rules: &'r [Rule],
 }
 
-/// Whether a name stands for a place: the whole of a call site, what is before or behind its first space, or the function of MPI.
+/// Returns `true` if a name stands for a place: the whole of a call site, what is before or behind its first
+/// space, or the function of MPI.
 fn is_at(name: &str, function: &str, site: &str) -> bool {
-    name == function || name == site || site.split_once(' ').is_some_and(|(line, inside)| name == line || name == inside)
+    name == function
+        || name == site
+        || site.split_once(' ').is_some_and(|(line, inside)| name == line || name == inside)
 }
 
 impl<'r> Changes<'r> {
     fn new(trace: &Trace, rules: &'r [Rule]) -> Result<Changes<'r>, String> {
         let mut changes = Changes { all: Change::Factor(1.0), of: FxHashMap::default(), rules };
-        let mut places: Vec<Site> = trace.templates.iter().map(|template| (template.function, template.site)).collect();
+        let mut places: Vec<Site> =
+            trace.templates.iter().map(|template| (template.function, template.site)).collect();
         places.sort_unstable();
         places.dedup();
         for Rule { place, change } in rules {
@@ -48,7 +52,9 @@ impl<'r> Changes<'r> {
                 changes.of.clear();
                 continue;
             };
-            let is_meant = |&&(function, site): &&Site| is_at(name, &trace.functions[function as usize].name, trace.site(site));
+            let is_meant = |&&(function, site): &&Site| {
+                is_at(name, &trace.functions[function as usize].name, trace.site(site))
+            };
             let meant: Vec<Site> = places.iter().filter(is_meant).copied().collect();
             if meant.is_empty() {
                 return Err(format!(
@@ -92,7 +98,8 @@ fn times(trace: &mut Trace, changes: &Changes) -> Result<(), String> {
             let view = trace.rank(rank);
             for event in view.calls() {
                 let Some((computed, took)) = reading.next().map_err(damaged)? else { break };
-                times.add(changed(computed, changes.at((event.template.function, event.template.site))), took);
+                times
+                    .add(changed(computed, changes.at((event.template.function, event.template.site))), took);
             }
         }
         *of_rank = times.finish();
@@ -123,7 +130,8 @@ fn histograms(trace: &mut Trace, changes: &Changes) -> Result<(), String> {
         let mut places = of_call.clone();
         places.sort_unstable();
         places.dedup();
-        let numbers: Vec<u32> = of_call.iter().map(|place| places.binary_search(place).map_or(0, |at| at as u32)).collect();
+        let numbers: Vec<u32> =
+            of_call.iter().map(|place| places.binary_search(place).map_or(0, |at| at as u32)).collect();
         for ((from, to), count) in passages::count(trace, &numbers) {
             let (from, to) = (from.checked_sub(1).map(|from| places[from as usize]), places[to as usize]);
             if let Change::Time(span) = changes.at((to.0, to.1))

@@ -1,4 +1,5 @@
-//! Which numbers of a call are sizes: counts of elements, with what says how large an element is, and bytes in statuses.
+//! The numbers of a call that are sizes: counts of elements, with what says how large an element is, and
+//! bytes in statuses.
 
 use crate::roles::Roles;
 use crate::template::{Field, Template};
@@ -33,7 +34,7 @@ pub struct Blocks {
     pub lengths: Vec<Length>,
     /// The places of their displacements.
     pub displacements: Vec<usize>,
-    /// Whether these are bytes and not extents.
+    /// `true` if these are bytes and not extents.
     pub in_bytes: bool,
 }
 
@@ -60,13 +61,16 @@ const NAMES: [(&str, &str, &[&str]); 7] = [
 ];
 
 impl Lengths {
-    /// Of a template that has calls: its numbers are no more than the file has. Packing, making datatypes and files are left alone: only what goes to other ranks has other sizes.
+    /// Reads the lengths of a template that has calls: its numbers are no more than the file has. Packing,
+    /// making datatypes and files are left alone: only what goes to other ranks has other sizes.
     ///
     /// # Errors
     /// Why these have sizes that cannot be changed.
     pub fn of(trace: &Trace, template: &Template) -> Result<Lengths, String> {
         let roles = Roles::of(trace, template);
-        let has = |class: Class| template.fields.iter().any(|field| matches!(field, Field::Handle(of, _) if *of == class));
+        let has = |class: Class| {
+            template.fields.iter().any(|field| matches!(field, Field::Handle(of, _) if *of == class))
+        };
         let named = |name: &str| roles.place(template, name);
         if has(Class::File) {
             return Ok(Lengths::default());
@@ -75,10 +79,14 @@ impl Lengths {
             return Err("what is sent to a window has its place and room there".to_owned());
         }
         if named("partitions").is_some() {
-            return Err("its message is divided among partitions, of which the other side may have others".to_owned());
+            return Err(
+                "its message is divided among partitions, of which the other side may have others".to_owned()
+            );
         }
         let function = trace.functions[template.function as usize].name.as_str();
-        if function.starts_with("MPI_Get_elements") && matches!(named("datatype"), Some((Field::Datatype(None), _))) {
+        if function.starts_with("MPI_Get_elements")
+            && matches!(named("datatype"), Some((Field::Datatype(None), _)))
+        {
             return Err("the trace does not say what elements its datatype is made of".to_owned());
         }
         let mut lengths = Lengths::default();
@@ -90,7 +98,8 @@ impl Lengths {
             if let Some(displacements) = displacements.iter().find_map(|name| named(name))
                 && let Field::List(_) = displacements.0
             {
-                let displacements: Vec<usize> = elements(displacements, of_these.len() + 1).into_iter().map(|(_, at)| at).collect();
+                let displacements: Vec<usize> =
+                    elements(displacements, of_these.len() + 1).into_iter().map(|(_, at)| at).collect();
                 if displacements.len() == of_these.len() {
                     let in_bytes = matches!(types.0, Field::List(_));
                     lengths.blocks.push(Blocks { lengths: of_these.clone(), displacements, in_bytes });
@@ -108,7 +117,9 @@ impl Lengths {
         for field in &template.fields {
             let numbers = field.numbers().unwrap_or(0) as usize;
             let all = match field {
-                Field::List(runs) if runs.iter().any(|(_, field)| *field == Field::Status) => elements((field, at), numbers),
+                Field::List(runs) if runs.iter().any(|(_, field)| *field == Field::Status) => {
+                    elements((field, at), numbers)
+                }
                 field => vec![(field, at)],
             };
             let statuses = all.into_iter().filter(|(field, _)| **field == Field::Status);
@@ -118,7 +129,8 @@ impl Lengths {
     }
 }
 
-/// The first elements of an array, each with the place of its first number: those that have none of their own may be more than there is memory for.
+/// The first elements of an array, each with the place of its first number: those that have none of their own
+/// may be more than there is memory for.
 fn elements((list, at): (&Field, usize), most: usize) -> Vec<(&Field, usize)> {
     let Field::List(runs) = list else { return Vec::new() };
     let each = runs.iter().flat_map(|(length, field)| (0..*length).map(move |_| field));
@@ -148,12 +160,18 @@ fn datatype(trace: &Trace, (field, at): (&Field, usize)) -> Option<(Known, Known
 fn each(trace: &Trace, counts: (&Field, usize), types: (&Field, usize)) -> Vec<Length> {
     let places: Vec<usize> = match counts.0 {
         Field::Count | Field::Integer => vec![counts.1],
-        list => elements(counts, list.numbers().unwrap_or(0) as usize).into_iter().map(|(_, at)| at).collect(),
+        list => {
+            elements(counts, list.numbers().unwrap_or(0) as usize).into_iter().map(|(_, at)| at).collect()
+        }
     };
     let of_types: Vec<_> = match types.0 {
-        Field::List(_) => elements(types, places.len()).into_iter().map(|element| datatype(trace, element)).collect(),
+        Field::List(_) => {
+            elements(types, places.len()).into_iter().map(|element| datatype(trace, element)).collect()
+        }
         _ => vec![datatype(trace, types); places.len()],
     };
-    let length = |(count, datatype): (usize, Option<(Known, Known)>)| datatype.map(|(element, extent)| Length { count, element, extent });
+    let length = |(count, datatype): (usize, Option<(Known, Known)>)| {
+        datatype.map(|(element, extent)| Length { count, element, extent })
+    };
     places.into_iter().zip(of_types).filter_map(length).collect()
 }

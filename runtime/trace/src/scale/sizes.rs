@@ -23,7 +23,9 @@ pub fn change(trace: &mut Trace, resize: Resize) -> Result<(), String> {
     }
     sizes.check_order()?;
     let calls = sizes.calls.into_values().collect();
-    let read = |(_, bytes): &(usize, Vec<u8>)| Column::read(&mut Reader::new(bytes), u64::MAX).expect("what is written can be read");
+    let read = |(_, bytes): &(usize, Vec<u8>)| {
+        Column::read(&mut Reader::new(bytes), u64::MAX).expect("what is written can be read")
+    };
     let columns = sizes.columns.iter().map(read).collect();
     (trace.calls, trace.columns, trace.shapes) = (calls, columns, shapes);
     Ok(())
@@ -58,7 +60,8 @@ impl Values {
 /// Why a call cannot have its size, and the place of the rank among those of the shape.
 type Why = (usize, String);
 
-/// Rewrites calls, in the order in which shapes come upon them: that of the recorder, so that what does not change has the same bytes in the end.
+/// Rewrites calls, in the order in which shapes come upon them: that of the recorder, so that what does not
+/// change has the same bytes in the end.
 struct Sizes<'t> {
     trace: &'t Trace,
     resize: Resize<'t>,
@@ -100,15 +103,22 @@ impl<'t> Sizes<'t> {
         for node in nodes {
             all.push(match node {
                 Node::Loop { count, body, varies } => {
-                    let turns = if let (Cell::Same(count), true) = (count, varies) { *count as usize } else { 1 };
+                    let turns =
+                        if let (Cell::Same(count), true) = (count, varies) { *count as usize } else { 1 };
                     self.turns = 1;
-                    Node::Loop { count: self.kept(*count), body: self.nodes(body, shape, turns)?, varies: *varies }
+                    Node::Loop {
+                        count: self.kept(*count),
+                        body: self.nodes(body, shape, turns)?,
+                        varies: *varies,
+                    }
                 }
                 Node::Call(call) => Node::Call(match self.call_of.get(call) {
                     Some(&known) => known,
                     None => {
                         self.turns = turns;
-                        let made = self.call(*call).map_err(|(place, why)| self.told(*call, shape, place / turns, &why))?;
+                        let made = self
+                            .call(*call)
+                            .map_err(|(place, why)| self.told(*call, shape, place / turns, &why))?;
                         self.call_of.insert(*call, made);
                         made
                     }
@@ -142,7 +152,8 @@ impl<'t> Sizes<'t> {
             Some(known) => known.clone(),
             None => {
                 let lengths = Lengths::of(trace, &trace.templates[*template as usize]);
-                let made = Rc::new(lengths.map_err(|why| (0, format!("its sizes cannot be changed: {why}")))?);
+                let made =
+                    Rc::new(lengths.map_err(|why| (0, format!("its sizes cannot be changed: {why}")))?);
                 self.lengths.insert(*template, made.clone());
                 made
             }
@@ -152,7 +163,8 @@ impl<'t> Sizes<'t> {
             self.displacements(cells, blocks, &mut moved)?;
         }
         let mut changed = Vec::with_capacity(cells.len());
-        let is_int = !trace.functions[trace.templates[*template as usize].function as usize].name.ends_with("_c");
+        let is_int =
+            !trace.functions[trace.templates[*template as usize].function as usize].name.ends_with("_c");
         for (at, &cell) in cells.iter().enumerate() {
             changed.push(if let Some(&element) = lengths.counts.get(&at) {
                 let (cell, most) = self.count(cell, known(cells, element))?;
@@ -196,13 +208,18 @@ impl<'t> Sizes<'t> {
             _ if matches!(self.values(before), Values::Each(old) if old == values) => self.kept(before),
             _ => {
                 let is_of_all = values.len() == self.trace.ranks as usize * self.turns;
-                let bytes = if is_of_all { column::write_of_ranks(&values, self.turns) } else { column::write(values.into_iter()) };
+                let bytes = if is_of_all {
+                    column::write_of_ranks(&values, self.turns)
+                } else {
+                    column::write(values.into_iter())
+                };
                 Cell::Column(self.columns.place((self.turns, bytes)))
             }
         }
     }
 
-    /// The count that takes the place of another, of elements that have so many bytes, and the greatest that it is.
+    /// The count that takes the place of another, of elements that have so many bytes, and the greatest that
+    /// it is.
     fn count(&mut self, count: Cell, element: Cell) -> Result<(Cell, i64), Why> {
         if let Some(&known) = self.counts.get(&(count, element)) {
             return Ok(known);
@@ -224,11 +241,13 @@ impl<'t> Sizes<'t> {
         let Some(ranks) = counts.len().or(elements.len()) else {
             return self.resized(counts.at(0), elements.at(0)).map(Values::Same).map_err(|why| (0, why));
         };
-        let one = |place: usize| self.resized(counts.at(place), elements.at(place)).map_err(|why| (place, why));
+        let one =
+            |place: usize| self.resized(counts.at(place), elements.at(place)).map_err(|why| (place, why));
         (0..ranks).map(one).collect::<Result<_, _>>().map(Values::Each)
     }
 
-    /// How many elements of so many bytes take the place of `count`. A count that says nothing (`MPI_UNDEFINED`, what a root alone looks at) stays.
+    /// Returns how many elements of so many bytes take the place of `count`. A count that says nothing
+    /// (`MPI_UNDEFINED`, what a root alone looks at) stays.
     fn resized(&mut self, count: i64, element: i64) -> Result<i64, String> {
         if count <= 0 || element <= 0 {
             return Ok(count);
@@ -249,10 +268,12 @@ impl<'t> Sizes<'t> {
                 "its {bytes} bytes become {size}, and elements of its datatype have {element}: round to what fits all datatypes, such as {element} * ceil(... / {element})"
             ));
         }
-        i64::try_from(size / element).map_err(|_| format!("its {bytes} bytes become {size}, which is too much"))
+        i64::try_from(size / element)
+            .map_err(|_| format!("its {bytes} bytes become {size}, which is too much"))
     }
 
-    /// What has room for more still has as much room as what has less: else a message might be longer than the receive that it meets.
+    /// Returns what has room for more still has as much room as what has less: else a message might be longer
+    /// than the receive that it meets.
     fn check_order(&self) -> Result<(), String> {
         let pairs = self.known.iter().zip(self.known.iter().skip(1));
         match pairs.into_iter().find(|((_, less), (_, more))| more < less) {
@@ -264,12 +285,21 @@ impl<'t> Sizes<'t> {
     }
 
     /// The displacements of blocks, by their places.
-    fn displacements(&mut self, cells: &[Cell], blocks: &Blocks, moved: &mut FxHashMap<usize, Cell>) -> Result<(), Why> {
+    fn displacements(
+        &mut self,
+        cells: &[Cell],
+        blocks: &Blocks,
+        moved: &mut FxHashMap<usize, Cell>,
+    ) -> Result<(), Why> {
         let (mut before, mut after, mut units) = (Vec::new(), Vec::new(), Vec::new());
         for length in &blocks.lengths {
             before.push(self.values(cells[length.count]));
             after.push(self.counts_of(cells[length.count], known(cells, length.element))?);
-            units.push(if blocks.in_bytes { self.values(known(cells, length.extent)) } else { Values::Same(1) });
+            units.push(if blocks.in_bytes {
+                self.values(known(cells, length.extent))
+            } else {
+                Values::Same(1)
+            });
         }
         let from: Vec<Values> = blocks.displacements.iter().map(|&at| self.values(cells[at])).collect();
         let ranks = [&before, &after, &units, &from].into_iter().flatten().find_map(Values::len);

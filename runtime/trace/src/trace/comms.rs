@@ -19,7 +19,8 @@ pub struct Instance {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Numbered {
     count: u64,
-    /// World rank, rank, size, peers, leader, leader's number, leader and number of the group that messages go to.
+    /// World rank, rank, size, peers, leader, leader's number, leader and number of the group that messages
+    /// go to.
     columns: [Column; 8],
 }
 
@@ -39,7 +40,11 @@ impl Comms {
             let count = reader.number()?;
             let column = |reader: &mut Reader| {
                 let column = Column::read(reader, ranks.into())?;
-                if column.len() == count { Ok(column) } else { reader.wrong("a column of communicators of another length than they have") }
+                if column.len() == count {
+                    Ok(column)
+                } else {
+                    reader.wrong("a column of communicators of another length than they have")
+                }
             };
             let mut columns = Vec::new();
             for _ in 0..8 {
@@ -60,12 +65,12 @@ impl Comms {
         }
     }
 
-    /// How many numbers there are.
+    /// Returns how many numbers there are.
     pub fn len(&self) -> usize {
         self.numbered.len()
     }
 
-    /// Whether the program made none.
+    /// Returns `true` if the program made none.
     pub fn is_empty(&self) -> bool {
         self.numbered.is_empty()
     }
@@ -81,15 +86,15 @@ impl Comms {
         (ranks.at(low)? == i64::from(rank)).then_some((&numbered.columns, low))
     }
 
-    /// What a rank is in its communicator `number`; O(log ranks) lookups in a column.
+    /// Returns what a rank is in its communicator `number`; O(log ranks) lookups in a column.
     pub fn member(&self, rank: u32, number: u32) -> Option<Member> {
         let (columns, at) = self.facts(rank, number)?;
         let fact = |column: usize| columns[column].at(at).and_then(|value| u32::try_from(value).ok());
         Some(Member { rank: fact(1)?, peers: fact(3)?, leaders: (fact(4)?, fact(6)?) })
     }
 
-    /// Which communicator that is, and which has the group that messages go to: the same but for an intercommunicator; and the size of
-    /// the first.
+    /// Returns which communicator that is, and which has the group that messages go to: the same but for an
+    /// intercommunicator; and the size of the first.
     pub fn instance(&self, rank: u32, number: u32) -> Option<(Instance, Instance, u32)> {
         let (columns, at) = self.facts(rank, number)?;
         let fact = |column: usize| columns[column].at(at).and_then(|value| u32::try_from(value).ok());
@@ -121,14 +126,17 @@ impl Comms {
         Ok(groups)
     }
 
-    /// All that ranks have: the rank, its number for it, the rank in it, and what [`Comms::instance`] says; O(members).
+    /// All that ranks have: the rank, its number for it, the rank in it, and what [`Comms::instance`] says;
+    /// O(members).
     pub fn each(&self, mut visit: impl FnMut(u32, u32, u32, (Instance, Instance, u32))) {
         for (number, numbered) in (1..).zip(&self.numbered) {
             let mut ranks = Vec::new();
             numbered.columns[0].each(|rank| ranks.push(rank));
             for rank in ranks {
                 let rank = rank as u32;
-                if let (Some(member), Some(instances)) = (self.member(rank, number), self.instance(rank, number)) {
+                if let (Some(member), Some(instances)) =
+                    (self.member(rank, number), self.instance(rank, number))
+                {
                     visit(rank, number, member.rank, instances);
                 }
             }

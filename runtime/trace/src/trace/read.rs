@@ -25,6 +25,12 @@ fn texts(reader: &mut Reader) -> Result<Vec<String>> {
     (0..count).map(|_| reader.text().map(str::to_owned)).collect()
 }
 
+/// Texts that stand in lines of reports and in programs: their control characters are escaped.
+fn labels(reader: &mut Reader) -> Result<Vec<String>> {
+    texts(reader)
+        .map(|texts| texts.into_iter().map(|text| crate::printable::printable(&text).into_owned()).collect())
+}
+
 fn cell(reader: &mut Reader, columns: usize) -> Result<Cell> {
     let head = reader.wide()?;
     let value = u64::try_from(head >> 1);
@@ -38,8 +44,8 @@ fn cell(reader: &mut Reader, columns: usize) -> Result<Cell> {
 /// Reads all.
 pub fn contents(bytes: &[u8], version: u8) -> Result<Trace> {
     let reader = &mut Reader::new(bytes);
-    let functions = texts(reader)?.iter().map(|text| function(text)).collect::<Vec<_>>();
-    let (sites, names) = (texts(reader)?, texts(reader)?);
+    let functions = labels(reader)?.iter().map(|text| function(text)).collect::<Vec<_>>();
+    let (sites, names) = (labels(reader)?, texts(reader)?);
     let count = reader.count(Datatype::LEAST, "datatypes")?;
     let types = (0..count).map(|_| Datatype::read(reader, names.len())).collect::<Result<Vec<_>>>()?;
     let ranks = reader.number()?;
@@ -47,9 +53,12 @@ pub fn contents(bytes: &[u8], version: u8) -> Result<Trace> {
         return reader.wrong(format!("{ranks} ranks, where 1 to {RANKS} may be"));
     }
     let most = ranks.max(MOST_VALUES);
-    let columns = (0..reader.count(2, "columns")?).map(|_| Column::read(reader, most)).collect::<Result<Vec<_>>>()?;
+    let columns =
+        (0..reader.count(2, "columns")?).map(|_| Column::read(reader, most)).collect::<Result<Vec<_>>>()?;
     let ends = [functions.len(), sites.len(), names.len(), types.len()];
-    let templates = (0..reader.count(4, "templates")?).map(|_| Template::read(reader, ends)).collect::<Result<Vec<_>>>()?;
+    let templates = (0..reader.count(4, "templates")?)
+        .map(|_| Template::read(reader, ends))
+        .collect::<Result<Vec<_>>>()?;
     check_arguments(reader, &functions, &templates)?;
     let mut trace = Trace {
         ranks: ranks as u32,
@@ -85,11 +94,16 @@ pub fn contents(bytes: &[u8], version: u8) -> Result<Trace> {
         trace.kinds = kinds(reader, trace.calls.len())?;
     }
     for _ in 0..histograms {
-        let path = part::read_path(reader, trace.functions.len(), trace.sites.len(), !trace.kinds.is_empty())?;
+        let path =
+            part::read_path(reader, trace.functions.len(), trace.sites.len(), !trace.kinds.is_empty())?;
         trace.histograms.push((path, Summary::read(reader, trace.ranks, version)?));
     }
     times::read(reader, trace.ranks, |rank, of_rank| drop(trace.times.insert(rank, of_rank.to_vec())))?;
-    if reader.left() > 0 { reader.wrong(format!("{} bytes are left behind the trace", reader.left())) } else { Ok(trace) }
+    if reader.left() > 0 {
+        reader.wrong(format!("{} bytes are left behind the trace", reader.left()))
+    } else {
+        Ok(trace)
+    }
 }
 
 /// Appends the kinds of calls: a byte, whether there are several, and then a column.
@@ -128,7 +142,8 @@ fn check_arguments(reader: &Reader, functions: &[Function], templates: &[Templat
         let function = &functions[template.function as usize];
         if function.arguments.len() != template.fields.len() {
             let (there, should) = (template.fields.len(), function.arguments.len());
-            return reader.wrong(format!("a call of {} with {there} arguments, where it has {should}", function.name));
+            return reader
+                .wrong(format!("a call of {} with {there} arguments, where it has {should}", function.name));
         }
     }
     Ok(())
@@ -139,7 +154,8 @@ fn call(reader: &mut Reader, trace: &Trace) -> Result<(u32, Vec<Cell>)> {
     let template = &trace.templates[number as usize];
     let numbers = template.numbers().filter(|&numbers| numbers <= reader.left() as u64);
     let Some(numbers) = numbers else {
-        return reader.wrong(format!("the numbers of a call should follow, but only {} bytes do", reader.left()));
+        return reader
+            .wrong(format!("the numbers of a call should follow, but only {} bytes do", reader.left()));
     };
     let cells = (0..numbers).map(|_| cell(reader, trace.columns.len())).collect::<Result<_>>()?;
     Ok((number, cells))
@@ -154,23 +170,31 @@ fn shape(reader: &mut Reader, trace: &Trace, version: u8) -> Result<Vec<Node>> {
     for _ in 0..steps {
         match u64::from(reader.index(trace.calls.len() + begins as usize + 1, "step")?) {
             step::END => {
-                let Some((count, varies, outer)) = open.pop() else { return reader.wrong("a loop ends that has not begun") };
+                let Some((count, varies, outer)) = open.pop() else {
+                    return reader.wrong("a loop ends that has not begun");
+                };
                 let body = std::mem::replace(&mut nodes, outer);
                 if body.is_empty() {
                     return reader.wrong("a loop without a call");
                 }
                 nodes.push(Node::Loop { count, body, varies });
             }
-            begin if begin <= begins && open.len() == DEEPEST => return reader.wrong("loops are within loops too deep"),
+            begin if begin <= begins && open.len() == DEEPEST => {
+                return reader.wrong("loops are within loops too deep");
+            }
             begin if begin <= begins => {
                 let count = cell(reader, trace.columns.len())?;
                 let varies = begin == step::VARYING;
                 match count {
                     Cell::Same(count) if count < 1 => return reader.wrong("a loop without a turn"),
                     Cell::Same(count) if varies && count as u64 > MOST_TURNS => {
-                        return reader.wrong(format!("a loop that varies over {count} turns, where at most {MOST_TURNS} may be"));
+                        return reader.wrong(format!(
+                            "a loop that varies over {count} turns, where at most {MOST_TURNS} may be"
+                        ));
                     }
-                    Cell::Column(_) if varies => return reader.wrong("a loop that varies, whose turns are others for other ranks"),
+                    Cell::Column(_) if varies => {
+                        return reader.wrong("a loop that varies, whose turns are others for other ranks");
+                    }
                     _ => open.push((count, varies, std::mem::take(&mut nodes))),
                 }
             }
@@ -180,14 +204,21 @@ fn shape(reader: &mut Reader, trace: &Trace, version: u8) -> Result<Vec<Node>> {
     if open.is_empty() { Ok(nodes) } else { reader.wrong("a loop does not end") }
 }
 
-/// How many ranks have each shape.
+/// Returns how many ranks have each shape.
 fn sizes(reader: &Reader, trace: &Trace) -> Result<Vec<u64>> {
     if trace.shape_of.len() != u64::from(trace.ranks) {
-        return reader.wrong(format!("the shapes of {} ranks, where there are {}", trace.shape_of.len(), trace.ranks));
+        return reader.wrong(format!(
+            "the shapes of {} ranks, where there are {}",
+            trace.shape_of.len(),
+            trace.ranks
+        ));
     }
     let mut sizes = vec![0u64; trace.shapes.len()];
     let mut wrong = None;
-    trace.shape_of.tally(&mut |shape, count| match usize::try_from(shape).ok().and_then(|shape| sizes.get_mut(shape)) {
+    trace.shape_of.tally(&mut |shape, count| match usize::try_from(shape)
+        .ok()
+        .and_then(|shape| sizes.get_mut(shape))
+    {
         Some(size) => *size += count,
         None => wrong = Some(shape),
     });
@@ -197,20 +228,22 @@ fn sizes(reader: &Reader, trace: &Trace) -> Result<Vec<u64>> {
     }
 }
 
-/// Each column has a number for each rank of the shapes that it is used in, and turn of a loop that varies; and loops have a turn for each.
+/// Each column has a number for each rank of the shapes that it is used in, and turn of a loop that varies;
+/// and loops have a turn for each.
 fn check_columns(reader: &Reader, trace: &Trace) -> Result<()> {
     let mut calls = Vec::new();
     for (_, cells) in &trace.calls {
-        let mut lengths = cells
-            .iter()
-            .filter_map(|cell| if let Cell::Column(column) = cell { Some(trace.columns[*column as usize].len()) } else { None });
+        let mut lengths = cells.iter().filter_map(|cell| {
+            if let Cell::Column(column) = cell { Some(trace.columns[*column as usize].len()) } else { None }
+        });
         let length = lengths.next();
         if lengths.any(|other| Some(other) != length) {
             return reader.wrong("a call with columns of different lengths");
         }
         calls.push(length);
     }
-    let mut check = Check { reader, trace, calls, turns: FxHashMap::default(), least: FxHashMap::default(), varying: 0 };
+    let mut check =
+        Check { reader, trace, calls, turns: FxHashMap::default(), least: FxHashMap::default(), varying: 0 };
     trace.shapes.iter().zip(&trace.sizes).try_for_each(|(nodes, &size)| check.nodes(nodes, size, 1))
 }
 
@@ -257,7 +290,9 @@ impl Check<'_> {
                 Node::Loop { .. } => (None, 0),
             };
             if let Some(length) = length.filter(|&length| length != needed) {
-                return self.reader.wrong(format!("a column has {length} numbers, where {size} ranks need {needed}"));
+                return self
+                    .reader
+                    .wrong(format!("a column has {length} numbers, where {size} ranks need {needed}"));
             }
             if self.varying > MOST_VARYING {
                 return self.reader.wrong(format!("loops that vary have more than {MOST_VARYING} calls"));

@@ -9,7 +9,8 @@ use std::cell::OnceCell;
 pub struct Made {
     /// The call's place in [`Trace::calls`].
     pub call: u32,
-    /// In a loop that varies the turn, from 0; else 0. Of turns side by side that say the same numbers it is the first.
+    /// In a loop that varies the turn, from 0; else 0. Of turns side by side that say the same numbers it is
+    /// the first.
     pub turn: u32,
 }
 
@@ -18,8 +19,8 @@ pub struct Made {
 pub enum Act {
     /// A call.
     Call(Made),
-    /// A loop that says the same in each turn: where one varies there is one for each run of turns that do, and what is done in one turn alone
-    /// stands by itself.
+    /// A loop that says the same in each turn: where one varies there is one for each run of turns that do,
+    /// and what is done in one turn alone stands by itself.
     Loop {
         /// How often, at least once.
         turns: u64,
@@ -83,28 +84,31 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How many turns have numbers of their own.
+    /// Returns how many turns have numbers of their own.
     fn turns_of(&self, cells: &[Cell]) -> u64 {
-        let column = cells.iter().find_map(|cell| if let Cell::Column(column) = cell { Some(*column) } else { None });
+        let column =
+            cells.iter().find_map(|cell| if let Cell::Column(column) = cell { Some(*column) } else { None });
         column.map_or(1, |column| (self.trace.columns[column as usize].len() / self.size).max(1))
     }
 
     /// A call of the rank's shape as this rank makes it.
     pub fn event(&self, made: Made) -> Event<'_> {
         let (template, cells) = &self.trace.calls[made.call as usize];
-        let all = self.numbers[made.call as usize].get_or_init(|| vec![OnceCell::new(); self.turns_of(cells) as usize].into());
+        let all = self.numbers[made.call as usize]
+            .get_or_init(|| vec![OnceCell::new(); self.turns_of(cells) as usize].into());
         // What all ranks say in all turns is said in the first.
         let turn = if (made.turn as usize) < all.len() { made.turn } else { 0 };
-        let numbers = all[turn as usize].get_or_init(|| cells.iter().map(|&cell| self.number(cell, turn.into())).collect());
+        let numbers = all[turn as usize]
+            .get_or_init(|| cells.iter().map(|&cell| self.number(cell, turn.into())).collect());
         Event { made, template: &self.trace.templates[*template as usize], numbers }
     }
 
-    /// What ranks in a call are relative to.
+    /// Returns what ranks in a call are relative to.
     pub fn position(&self, event: &Event) -> Position {
         self.trace.position(self.rank, event.template, event.numbers)
     }
 
-    /// What the rank does, folded. O(its shape), times the turns of loops that vary.
+    /// Returns what the rank does, folded. O(its shape), times the turns of loops that vary.
     pub fn acts(&self) -> &[Act] {
         self.acts.get_or_init(|| self.acts_of(self.nodes, 0))
     }
@@ -129,7 +133,8 @@ impl<'a> View<'a> {
     fn add_runs(&self, turns: u64, body: &[Node], acts: &mut Vec<Act>) {
         let numbers = |call: u32, turn: u64| self.event(Made { call, turn: turn as u32 }).numbers;
         let alike = |turn: u64, other: u64| {
-            let calls = body.iter().filter_map(|node| if let Node::Call(call) = node { Some(*call) } else { None });
+            let calls =
+                body.iter().filter_map(|node| if let Node::Call(call) = node { Some(*call) } else { None });
             calls.into_iter().all(|call| numbers(call, turn) == numbers(call, other))
         };
         let mut first = 0;

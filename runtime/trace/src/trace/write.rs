@@ -6,7 +6,7 @@ use crate::codec::Put;
 use crate::dictionary::write_texts;
 use crate::{part, times};
 
-/// What [`super::read::contents`] reads.
+/// Returns what [`super::read::contents`] reads.
 pub fn contents(trace: &Trace) -> Vec<u8> {
     let mut bytes = Vec::new();
     write_texts(trace.functions.iter().map(Function::text), &mut bytes);
@@ -40,7 +40,8 @@ pub fn contents(trace: &Trace) -> Vec<u8> {
         summary.write(&mut bytes);
     }
     // A map has no order, a file has that of the ranks.
-    let mut of_ranks: Vec<(u32, &[u8])> = trace.times.iter().map(|(&rank, times)| (rank, times.as_slice())).collect();
+    let mut of_ranks: Vec<(u32, &[u8])> =
+        trace.times.iter().map(|(&rank, times)| (rank, times.as_slice())).collect();
     of_ranks.sort_unstable_by_key(|of_rank| of_rank.0);
     times::write(of_ranks.into_iter(), &mut bytes);
     bytes

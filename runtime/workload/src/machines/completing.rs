@@ -44,7 +44,8 @@ impl<W: Workload> Machines<'_, W> {
         }
     }
 
-    /// The handles that a call names. Those that are some of the rank's are copied, and brought back by [`Machines::put_back`].
+    /// The handles that a call names. Those that are some of the rank's are copied, and brought back by
+    /// [`Machines::put_back`].
     fn array(&mut self, list: u32) -> RequestArray {
         if list == NONE {
             return array_of(&mut []);
@@ -88,7 +89,11 @@ impl<W: Workload> Machines<'_, W> {
             Wait::Test => (self.mpi.begin_test_all(array), 0),
         };
         self.put_back(list);
-        if waits { Ok(Begun::Blocks(Blocked::Complete(wait), word)) } else { self.end_completing(rank, wait, word != 0).map(Begun::Done) }
+        if waits {
+            Ok(Begun::Blocks(Blocked::Complete(wait), word))
+        } else {
+            self.end_completing(rank, wait, word != 0).map(Begun::Done)
+        }
     }
 
     pub(super) fn end_completing(&mut self, rank: u32, wait: Wait, ignored: bool) -> Result<Answer> {

@@ -1,4 +1,4 @@
-//! What recorders are told of the calls of ranks without a program: which call it was, when, and what it waited for
+//! Recorders' view of the calls of ranks without a program: which call it was, when, and what it waited for
 //! ([`Recorder::returned`]). Recorders that want arguments hear nothing: there are none.
 
 use crate::call::{Call, Collective};
@@ -53,13 +53,19 @@ pub(super) struct Listening {
 impl Listening {
     /// Of this process's ranks of a run that has not begun.
     pub(super) fn new(world: &mut World, recorders: Vec<Box<dyn Recorder>>) -> Listening {
-        let (first, local) = (world.messages.first, world.messages.local);
-        world.messages.find_out_waits();
+        let (first, local) = (world.messages.ranks().first(), world.messages.ranks().local());
+        world.messages.follow_waits();
         if recorders.iter().any(|recorder| recorder.wants_messages()) {
-            let wants = |rank| recorders.iter().any(|recorder| recorder.wants_messages() && recorder.wants(rank));
-            world.messages.find_out_messages(wants);
+            let wants =
+                |rank| recorders.iter().any(|recorder| recorder.wants_messages() && recorder.wants(rank));
+            world.messages.watch_mut().follow_messages(wants);
         }
-        Listening { recorders, open: Block::new(first, local), left: Block::new(first, local), known: Vec::new() }
+        Listening {
+            recorders,
+            open: Block::new(first, local),
+            left: Block::new(first, local),
+            known: Vec::new(),
+        }
     }
 
     /// A call is about to be made at this site, which is called so.
@@ -74,21 +80,27 @@ impl Listening {
         }
     }
 
-    /// The mounted rank has entered a call; `comm` is the communicator's handle, of a collective that waits.
+    /// The mounted rank has entered a call; `comm` is the communicator's handle, of a collective.
     pub(super) fn entered(&mut self, world: &mut World, call: &Call, comm: Option<usize>, made: Made) {
         let me = world.messages.me();
         let left = self.left[me as usize];
         if made.entered > left {
-            self.recorders.iter_mut().for_each(|recorder| recorder.computed(me, left, made.entered.since(left)));
+            self.recorders
+                .iter_mut()
+                .for_each(|recorder| recorder.computed(me, left, made.entered.since(left)));
         }
-        let gathering = match (call, comm.and_then(|comm| world.objects.comms.get(comm).ok())) {
-            (Call::Collective(collective), Some(comm)) => rule(collective.kind)
-                .and_then(|rule| world.messages.enter_gathering(comm, rule, collective.root.unwrap_or(-1), made.entered)),
+        let comm = comm.and_then(|comm| world.objects.comms.get(comm).ok());
+        let bytes = sent(call, comm.map(|comm| comm.rank(me)));
+        let gathering = match (call, comm) {
+            (Call::Collective(collective), Some(comm)) => rule(collective.kind).and_then(|rule| {
+                world.messages.enter_gathering(comm, rule, collective.root.unwrap_or(-1), made.entered)
+            }),
             _ => None,
         };
-        world.messages.begin_waiting();
-        let waited = world.messages.profile.rank(me).wait;
-        self.open[me as usize] = Some(Open { call: made, waited, bytes: sent(call), gathering });
+        let me = world.messages.me();
+        world.messages.watch_mut().begin_call(me);
+        let waited = world.messages.ranks().profile().rank(me).wait;
+        self.open[me as usize] = Some(Open { call: made, waited, bytes, gathering });
     }
 
     /// The mounted rank's call has returned.
@@ -97,20 +109,21 @@ impl Listening {
         let Some(open) = self.open[me as usize].take() else { return };
         self.left[me as usize] = world.messages.clock(me);
         self.tell_received(world, me);
-        let FoundOut { cause, oldest, collective } = world.messages.found_out(open.call.entered).unwrap_or_default();
+        let FoundOut { cause, oldest, collective } =
+            world.messages.watch().found_out(world.messages.me(), open.call.entered).unwrap_or_default();
         let call = Returned { cause, oldest, collective, ..open.told(world, me) };
         self.recorders.iter_mut().for_each(|recorder| recorder.returned(&call));
         self.tell_gathered(world);
     }
 
     fn tell_received(&mut self, world: &mut World, rank: u32) {
-        for message in world.messages.take_received(rank).into_iter().flatten() {
+        for message in world.messages.watch_mut().take_received(rank).into_iter().flatten() {
             self.recorders.iter_mut().for_each(|recorder| recorder.received(&message));
         }
     }
 
     fn tell_gathered(&mut self, world: &mut World) {
-        for (id, entries) in world.messages.gathered() {
+        for (id, entries) in world.messages.watch_mut().gathered() {
             self.recorders.iter_mut().for_each(|recorder| recorder.gathered(id, &entries));
         }
     }
@@ -125,7 +138,8 @@ impl Listening {
             // Who has others' parts puts them together; what cannot be written is known there.
             let Some(parts) = mpi.gather_bytes(recorder.part()) else { continue };
             found.failed = found.failed.or(recorder.merge(parts).err());
-            found.profile = found.profile.or_else(|| recorder.profile().map(|profile| mpi.world().complete(profile)));
+            found.profile =
+                found.profile.or_else(|| recorder.profile().map(|profile| mpi.world().complete(profile)));
             found.critical_path = found.critical_path.or_else(|| recorder.critical_path());
         }
         found
@@ -133,8 +147,7 @@ impl Listening {
 
     /// Tells of the calls that have not returned, and when each rank ended.
     fn tell_ends(&mut self, world: &mut World) {
-        let own = world.messages.first..world.messages.first + world.messages.local;
-        for rank in own {
+        for rank in world.messages.ranks().own() {
             if let Some(open) = self.open[rank as usize].take() {
                 self.tell_received(world, rank);
                 let call = open.told(world, rank);
@@ -146,14 +159,14 @@ impl Listening {
         self.tell_gathered(world);
         let kinds = world.chapters.collectives.kinds();
         self.recorders.iter_mut().for_each(|recorder| recorder.collectives(&kinds));
-        if let Some(waits) = &world.messages.waits {
-            self.recorders.iter_mut().for_each(|recorder| recorder.traffic(&waits.traffic));
+        if let Some(traffic) = world.messages.watch().traffic() {
+            self.recorders.iter_mut().for_each(|recorder| recorder.traffic(traffic));
         }
     }
 }
 
 impl Open {
-    /// What the rank's call did up to its clock.
+    /// Returns what the rank's call did up to its clock.
     fn told(&self, world: &World, rank: u32) -> Returned {
         let left = world.messages.clock(rank);
         let Made { function, name, site, entered } = self.call;
@@ -166,7 +179,7 @@ impl Open {
             inner: false,
             entered,
             left,
-            wait: (world.messages.profile.rank(rank).wait - self.waited).min(left.since(entered)),
+            wait: (world.messages.ranks().profile().rank(rank).wait - self.waited).min(left.since(entered)),
             bytes: self.bytes,
             cause: None,
             oldest: None,
@@ -176,7 +189,7 @@ impl Open {
     }
 }
 
-/// Who waits for whom in a collective.
+/// Returns who waits for whom in a collective.
 fn rule(kind: Kind) -> Option<Rule> {
     match kind {
         Kind::Barrier => Some(Rule::Barrier),
@@ -187,9 +200,14 @@ fn rule(kind: Kind) -> Option<Rule> {
     }
 }
 
-/// Bytes that a call says it sends.
-fn sent(call: &Call) -> u64 {
+/// Returns the bytes that a call says it sends, made by the member `me` of its communicator. As of a
+/// program's calls, those of a broadcast and a scatter count at the root (`observe::contribution`).
+fn sent(call: &Call, me: Option<u32>) -> u64 {
+    let is_elsewhere = |collective: &Collective| {
+        matches!(collective.kind, Kind::Bcast | Kind::Scatter) && collective.root != me.map(|me| me as i32)
+    };
     let of = |collective: &Collective| match &collective.blocks {
+        _ if is_elsewhere(collective) => 0,
         Some((Blocks::Each(begins), _)) => begins.last().copied().unwrap_or(0),
         Some((Blocks::Uniform(bytes) | Blocks::Same(bytes), _)) => *bytes,
         None => collective.bytes,

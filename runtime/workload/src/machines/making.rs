@@ -21,13 +21,24 @@ impl<W: Workload> Machines<'_, W> {
         self.making(rank, made)
     }
 
-    pub(super) fn begin_group(&mut self, rank: u32, comm: Option<u32>, members: &[u32], tag: i32) -> Result<Begun> {
+    pub(super) fn begin_group(
+        &mut self,
+        rank: u32,
+        comm: Option<u32>,
+        members: &[u32],
+        tag: i32,
+    ) -> Result<Begun> {
         let comm = comm.map(|comm| self.comm(rank, comm));
         let made = self.mpi.begin_comm_create_group(comm, Group::from_ranks(members.to_vec()), tag)?;
         self.making(rank, made)
     }
 
-    pub(super) fn begin_neighborhood(&mut self, rank: u32, comm: u32, neighborhood: Neighborhood) -> Result<Begun> {
+    pub(super) fn begin_neighborhood(
+        &mut self,
+        rank: u32,
+        comm: u32,
+        neighborhood: Neighborhood,
+    ) -> Result<Begun> {
         let handle = self.comm(rank, comm);
         let size = self.mpi.world().objects.comms.get(handle)?.size();
         let topology = match neighborhood {
@@ -60,12 +71,17 @@ impl<W: Workload> Machines<'_, W> {
             let world = self.mpi.world();
             let comm = world.objects.comms.get(handle)?;
             match comm.topology.as_deref() {
-                Some(Topology::Cart(cart)) if cart.ndims() == remain.len() => Some(cart.sub(comm.rank(rank), remain)),
+                Some(Topology::Cart(cart)) if cart.ndims() == remain.len() => {
+                    Some(cart.sub(comm.rank(rank), remain))
+                }
                 _ => None,
             }
         };
         let Some((part, color, key)) = found else {
-            return Err(Failure::new(ErrorClass::TOPOLOGY, "the communicator has no grid of so many dimensions"));
+            return Err(Failure::new(
+                ErrorClass::TOPOLOGY,
+                "the communicator has no grid of so many dimensions",
+            ));
         };
         // Kept until there is a communicator to give it to.
         self.list(rank).part = Some(part);
@@ -75,7 +91,9 @@ impl<W: Workload> Machines<'_, W> {
 
     pub(super) fn free_comm(&mut self, rank: u32, comm: u32) -> Result<Begun> {
         self.mpi.release_comm(self.comm(rank, comm))?;
-        if let Some(made) = self.machines[rank as usize].comms.as_mut().and_then(|made| made.get_mut(comm as usize - 2)) {
+        if let Some(made) =
+            self.machines[rank as usize].comms.as_mut().and_then(|made| made.get_mut(comm as usize - 2))
+        {
             *made = COMM_NULL;
         }
         DONE

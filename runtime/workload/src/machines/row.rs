@@ -1,4 +1,5 @@
-//! Messages that a rank sends and receives in a row: with one look at the world for all of them, and nothing put together that only other calls need.
+//! Messages that a rank sends and receives in a row: with one look at the world for all of them, and nothing
+//! put together that only other calls need.
 
 use super::series::{Ran, run};
 use super::volley::{Fired, fire};
@@ -10,10 +11,10 @@ use engine::{Span, Time};
 use mpi::World;
 use mpi::batch::Batching;
 use mpi::call::failure::Stop;
-use mpi::charging::Course;
 use mpi::error::Result;
 use mpi::handle::{self, REQUEST_SENT};
 use mpi::node::NIL;
+use mpi::ranks::effort::Course;
 
 /// What comes behind the start of a message.
 pub(super) enum Started {
@@ -53,8 +54,8 @@ pub(super) fn open_of<'l>(lists: &'l mut Lists, list: &mut u32) -> &'l mut crate
 }
 
 impl<W: Workload> Machines<'_, W> {
-    /// Makes the calls that the rank tells as messages ([`Workload::series`], [`Workload::message`]) and as waits for its requests ([`Workload::wait`]), as
-    /// long as each is over at once.
+    /// Makes the calls that the rank tells as messages ([`Workload::series`], [`Workload::message`]) and as
+    /// waits for its requests ([`Workload::wait`]), as long as each is over at once.
     #[inline]
     pub(super) fn row(&mut self, rank: u32) -> Result<Row> {
         let mut guard = self.mpi.world();
@@ -85,7 +86,12 @@ impl<W: Workload> Machines<'_, W> {
                     return Ok(Row::Looks);
                 }
             }
-            let caller = Caller { rank, clock: world.messages.clock(rank), knows: Known::Made(&world.objects.comms, made), first: 0 };
+            let caller = Caller {
+                rank,
+                clock: world.messages.clock(rank),
+                knows: Known::Made(&world.objects.comms, made),
+                first: 0,
+            };
             if let Some(series) = self.workload.series(&caller, &machine.cursor) {
                 let of = (&mut machine.cursor, &mut machine.list, made);
                 match run(world, &mut self.workload, &mut self.lists, of, &series) {
@@ -95,10 +101,17 @@ impl<W: Workload> Machines<'_, W> {
                     }
                     Ran::On(false) => {}
                     Ran::Stops(status) => return Ok(Row::Stops(status)),
-                    Ran::Halts(entered) => return Ok(Row::Halts(series.function, entered, Started::Sent(REQUEST_SENT))),
+                    Ran::Halts(entered) => {
+                        return Ok(Row::Halts(series.function, entered, Started::Sent(REQUEST_SENT)));
+                    }
                 }
             }
-            let caller = Caller { rank, clock: world.messages.clock(rank), knows: Known::Made(&world.objects.comms, made), first: 0 };
+            let caller = Caller {
+                rank,
+                clock: world.messages.clock(rank),
+                knows: Known::Made(&world.objects.comms, made),
+                first: 0,
+            };
             if let Some((computed, function, message)) = self.workload.message(&caller, &mut machine.cursor) {
                 let (entered, stops) = enter(world, computed, function, message.course());
                 if let Some(status) = stops {
@@ -109,14 +122,16 @@ impl<W: Workload> Machines<'_, W> {
                     Started::Sent(REQUEST_SENT) if !world.messages.lets_others_run() => {}
                     halted => return Ok(Row::Halts(function, entered, halted)),
                 }
-                world.messages.leave_call(function, entered);
-            } else if let Some((computed, function, awaited)) = self.workload.wait(&caller, &mut machine.cursor) {
+                world.messages.ranks_mut().leave_call(function, entered);
+            } else if let Some((computed, function, awaited)) =
+                self.workload.wait(&caller, &mut machine.cursor)
+            {
                 let (entered, stops) = enter(world, computed, function, Course::Ends);
                 if let Some(status) = stops {
                     return Ok(Row::Stops(status));
                 }
                 match wait_for_all(world, &mut self.lists, &mut machine.list, awaited)? {
-                    Waited::Over => world.messages.leave_call(function, entered),
+                    Waited::Over => world.messages.ranks_mut().leave_call(function, entered),
                     Waited::Blocks(blocked) => {
                         (machine.entered, machine.function) = (entered, function);
                         (machine.blocked, machine.word) = (blocked, 0);
@@ -131,7 +146,8 @@ impl<W: Workload> Machines<'_, W> {
         }
     }
 
-    /// The second half of a wait for all requests of a rank: false, with nothing done, if it has to look at them.
+    /// The second half of a wait for all requests of a rank: false, with nothing done, if it has to look at
+    /// them.
     #[inline]
     pub(super) fn end_all(&mut self, rank: u32) -> bool {
         let mut world = self.mpi.world();
@@ -142,14 +158,14 @@ impl<W: Workload> Machines<'_, W> {
         if self.lists.clear(*list) {
             *list = NONE;
         }
-        world.messages.leave_call(*function, *entered);
+        world.messages.ranks_mut().leave_call(*function, *entered);
         if let Some(listening) = &mut self.listening {
             listening.returned(&mut world);
         }
         true
     }
 
-    /// What is left of the first half of a call: what its rank is blocked in, if it is not over.
+    /// Returns what is left of the first half of a call: what its rank is blocked in, if it is not over.
     pub(super) fn halt(&self, started: Started) -> Result<Option<(Blocked, usize)>> {
         Ok(match started {
             Started::Done => None,
@@ -195,10 +211,12 @@ fn wait_for_all(world: &mut World, lists: &mut Lists, list: &mut u32, awaited: &
     })
 }
 
-/// The mounted rank computes so long and enters a call: when, and with which status it ends there, if it does.
+/// The mounted rank computes so long and enters a call: when, and with which status it ends there, if it
+/// does.
 #[inline(always)]
 fn enter(world: &mut World, computed: Span, function: u16, course: Course) -> (Time, Option<i32>) {
-    world.messages.compute(world.messages.current, computed);
+    let me = world.messages.me();
+    world.messages.ranks_mut().charge(me, computed);
     let (entered, ordinary) = world.enter_call(function, course);
     if !ordinary && let Some(Stop::Ends(status)) = world.must_stop() {
         world.messages.flush_batch();
@@ -207,18 +225,27 @@ fn enter(world: &mut World, computed: Span, function: u16, course: Course) -> (T
     (entered, None)
 }
 
-/// Sends or receives a message of the mounted rank, which has this list of open requests and has made these communicators.
+/// Sends or receives a message of the mounted rank, which has this list of open requests and has made these
+/// communicators.
 #[inline(always)]
-pub(super) fn start(world: &mut World, lists: &mut Lists, (list, made): (&mut u32, &[usize]), message: Message) -> Result<Started> {
+pub(super) fn start(
+    world: &mut World,
+    lists: &mut Lists,
+    (list, made): (&mut u32, &[usize]),
+    message: Message,
+) -> Result<Started> {
     let World { messages, objects, .. } = world;
     let Message { what, envelope } = message;
-    let (buffer, peer) = (buffer_of(envelope.bytes), (envelope.peer, envelope.tag, handle_of(made, envelope.comm)));
+    let (buffer, peer) =
+        (buffer_of(envelope.bytes), (envelope.peer, envelope.tag, handle_of(made, envelope.comm)));
     Ok(match what {
-        What::Send(mode) => Started::Sent(messages.start_send(objects, mode, buffer, peer, Batching::Never)?),
+        What::Send(mode) => {
+            Started::Sent(messages.start_send(objects, mode, buffer, peer, Batching::Never)?)
+        }
         What::Isend(mode, number) => {
             let request = messages.start_send(objects, mode, buffer, peer, Batching::UntilComplete)?;
             open_of(lists, list).put(number, request);
-            if messages.crowded { Started::StepsBack } else { Started::Done }
+            if messages.peers().are_crowded() { Started::StepsBack } else { Started::Done }
         }
         What::Recv => match messages.begin_receive(objects, buffer, peer)? {
             NIL => Started::Done,

@@ -1,5 +1,5 @@
-//! Messages that are alike: what they have in common is looked up once for all of them, and they are held until the rank's next call of another kind
-//! (`message/batch.rs`), as a program's are.
+//! Messages that are alike: what they have in common is looked up once for all of them, and they are held
+//! until the rank's next call of another kind (`message/batch.rs`), as a program's are.
 
 use super::row::open_of;
 use crate::call::{Partners, Series, Start, Starts};
@@ -22,8 +22,9 @@ pub(super) enum Ran {
     Halts(Time),
 }
 
-/// Makes the calls of a series of the mounted rank, which is there in its calls, has this list of open requests, and has made these communicators. Those that
-/// are more than plain messages within the process, and wrong ones, are left to be made by themselves.
+/// Makes the calls of a series of the mounted rank, which is there in its calls, has this list of open
+/// requests, and has made these communicators. Those that are more than plain messages within the process,
+/// and wrong ones, are left to be made by themselves.
 // Out of line, so that what is made one by one keeps its registers.
 #[inline(never)]
 pub(super) fn run<W: Workload>(
@@ -36,12 +37,15 @@ pub(super) fn run<W: Workload>(
     let messages = &world.messages;
     let is_plain = match series.starts {
         Starts::Sends => messages.sends_plainly() && !messages.lets_others_run(),
-        Starts::Isends => messages.sends_plainly() && !messages.crowded,
+        Starts::Isends => messages.sends_plainly() && !messages.peers().are_crowded(),
         Starts::Irecvs => messages.receives_plainly(),
     };
-    let Some(comm) = world.objects.comms.consecutive(handle_of(made, series.comm)).filter(|_| is_plain) else { return Ran::On(false) };
+    let Some(comm) = world.objects.comms.consecutive(handle_of(made, series.comm)).filter(|_| is_plain)
+    else {
+        return Ran::On(false);
+    };
     let Some(limit) = world.enter_calls(series.function) else { return Ran::On(false) };
-    let (rank, mut entered) = (world.messages.current, world.messages.clock(world.messages.current));
+    let (rank, mut entered) = (world.messages.me(), world.messages.clock(world.messages.me()));
     let partners = partners(world, &comm, series.starts);
     let mut open = (series.starts != Starts::Sends).then(|| open_of(lists, list));
     let mut calls = 0;
@@ -49,12 +53,14 @@ pub(super) fn run<W: Workload>(
         if calls == series.calls {
             break Ran::On(true);
         }
-        let caller = Caller { rank, clock: entered, knows: Known::Made(&world.objects.comms, made), first: 0 };
-        let Some((computed, Start { peer, tag, bytes, number })) = workload.start(&caller, cursor, &partners) else {
+        let caller =
+            Caller { rank, clock: entered, knows: Known::Made(&world.objects.comms, made), first: 0 };
+        let Some((computed, Start { peer, tag, bytes, number })) = workload.start(&caller, cursor, &partners)
+        else {
             break Ran::On(calls > 0);
         };
         if computed != Span::ZERO {
-            world.messages.compute(rank, computed);
+            world.messages.ranks_mut().charge(rank, computed);
             entered = world.messages.clock(rank);
         }
         if entered >= limit
@@ -81,7 +87,7 @@ pub(super) fn run<W: Workload>(
             None => {}
         }
     };
-    world.messages.profile.calls_at_once(series.function, u64::from(calls));
+    world.messages.ranks_mut().profile_mut().calls_at_once(series.function, u64::from(calls));
     ran
 }
 
@@ -92,7 +98,7 @@ pub(super) fn partners(world: &World, comm: &Consecutive, starts: Starts) -> Par
     if starts == Starts::Irecvs {
         return Partners { me, size, first: 0, count: size };
     }
-    let begin = world.messages.first.clamp(first, first + size);
-    let end = (world.messages.first + world.messages.local).clamp(begin, first + size);
+    let begin = world.messages.ranks().first().clamp(first, first + size);
+    let end = (world.messages.ranks().first() + world.messages.ranks().local()).clamp(begin, first + size);
     Partners { me, size, first: begin - first, count: end - begin }
 }

@@ -1,5 +1,5 @@
-//! Volleys: messages that are started in a row and then waited for, as one (`message/volley.rs`), where all of them are plain and within the process. All others are
-//! made by themselves.
+//! Volleys: messages that are started in a row and then waited for, as one (`message/volley.rs`), where all
+//! of them are plain and within the process. All others are made by themselves.
 
 use super::series::partners;
 use super::{Answer, Machine, Machines};
@@ -52,14 +52,20 @@ pub(super) fn fire<W: Workload>(
 ) -> Fired {
     let mut comm = None;
     let with = |number| {
-        let known = world.objects.comms.consecutive(handle_of(made, number)).filter(|_| world.messages.fires_volleys())?;
+        let known = world
+            .objects
+            .comms
+            .consecutive(handle_of(made, number))
+            .filter(|_| world.messages.fires_volleys())?;
         comm = Some(known);
         Some([partners(world, &known, Starts::Sends), partners(world, &known, Starts::Irecvs)])
     };
     let Some(volley) = workload.volley(cursor, with, others) else { return Fired::Nothing };
     // Nobody has aborted, so that no call of the volley is one too many.
-    let Some(comm) = comm.filter(|_| world.enter_calls(volley.function) == Some(Time::MAX)) else { return Fired::Nothing };
-    let (rank, clock) = (world.messages.current, world.messages.clock(world.messages.current));
+    let Some(comm) = comm.filter(|_| world.enter_calls(volley.function) == Some(Time::MAX)) else {
+        return Fired::Nothing;
+    };
+    let (rank, clock) = (world.messages.me(), world.messages.clock(world.messages.me()));
     let others = &others[..volley.starts.len()];
     if volley.sends > 1 {
         receivers(&volley.rows, others).for_each(|others| world.messages.approach_ranks(comm.first, others));
@@ -68,8 +74,9 @@ pub(super) fn fire<W: Workload>(
     workload.fire(&caller, cursor, computed);
     world.messages.begin_volley();
     if volley.sends > 1 {
-        receivers(&volley.rows, others).for_each(|others| world.messages.approach_receives(comm.first, others));
-        if world.messages.sweeps {
+        receivers(&volley.rows, others)
+            .for_each(|others| world.messages.approach_receives(comm.first, others));
+        if world.messages.ranks().exceed_cache() {
             approach(world, &volley, comm, others);
         }
     }
@@ -77,28 +84,38 @@ pub(super) fn fire<W: Workload>(
     let (waits, is_far) = world.messages.end_volley(volley.sends);
     if is_far && let Some(others) = receivers(&volley.rows, others).last() {
         let last: Vec<u32> = others.iter().map(|other| comm.first + other).collect();
-        world.messages.forgive(&last);
+        world.messages.end_burst(&last);
     }
     if !waits && world.settle_all_ignored() {
-        world.messages.leave_call(volley.function, entered);
+        world.messages.ranks_mut().leave_call(volley.function, entered);
         return Fired::Over;
     }
     let word = volley.requests.map_or(RECEIVES, |requests| requests as usize);
-    if waits { Fired::Waits(volley.function, entered, word) } else { Fired::Looks(volley.function, entered, word) }
+    if waits {
+        Fired::Waits(volley.function, entered, word)
+    } else {
+        Fired::Looks(volley.function, entered, word)
+    }
 }
 
 /// Makes its calls, the last one but for its end: when that was entered.
 #[inline(always)]
-fn make_calls(world: &mut World, volley: &Volley, comm: Consecutive, others: &[u32], computed: &[Span]) -> Time {
+fn make_calls(
+    world: &mut World,
+    volley: &Volley,
+    comm: Consecutive,
+    others: &[u32],
+    computed: &[Span],
+) -> Time {
     let Consecutive { context, me, first, .. } = comm;
-    let rank = world.messages.current;
+    let rank = world.messages.me();
     let mut clock = world.messages.clock(rank);
     let (mut messages, mut computed) = (volley.starts.iter().zip(others), computed.iter());
     for &(function, what, count) in &volley.rows {
-        world.messages.ranks[rank as usize].function = function;
+        world.messages.ranks_mut()[rank].function = function;
         for (&Start { tag, bytes, number, .. }, &other) in messages.by_ref().take(count as usize) {
             if let Some(&computed) = computed.next() {
-                world.messages.compute(rank, computed);
+                world.messages.ranks_mut().charge(rank, computed);
                 clock = world.messages.clock(rank);
             }
             if what == Starts::Irecvs {
@@ -109,26 +126,35 @@ fn make_calls(world: &mut World, volley: &Volley, comm: Consecutive, others: &[u
         }
         // The last call is counted as it ends, with the time that it took.
         if function != volley.function {
-            world.messages.profile.calls_at_once(function, u64::from(count));
+            world.messages.ranks_mut().profile_mut().calls_at_once(function, u64::from(count));
         }
     }
     if let Some(&computed) = computed.next() {
-        world.messages.compute(rank, computed);
+        world.messages.ranks_mut().charge(rank, computed);
         clock = world.messages.clock(rank);
     }
-    world.messages.ranks[rank as usize].function = volley.function;
+    world.messages.ranks_mut()[rank].function = volley.function;
     clock
 }
 
 /// Asks for what its messages will meet.
 #[inline(never)]
-fn approach(world: &World, volley: &Volley, Consecutive { context, me, first, .. }: Consecutive, others: &[u32]) {
+fn approach(
+    world: &World,
+    volley: &Volley,
+    Consecutive { context, me, first, .. }: Consecutive,
+    others: &[u32],
+) {
     let mut messages = volley.starts.iter().zip(others);
     for &(_, what, count) in &volley.rows {
         for (start, &other) in messages.by_ref().take(count as usize) {
             match what {
-                Starts::Irecvs => world.messages.approach_other(None, &Envelope::new(context, other, start.tag)),
-                _ => world.messages.approach_other(Some(first + other), &Envelope::new(context, me, start.tag)),
+                Starts::Irecvs => {
+                    world.messages.approach_other(None, &Envelope::new(context, other, start.tag))
+                }
+                _ => {
+                    world.messages.approach_other(Some(first + other), &Envelope::new(context, me, start.tag))
+                }
             }
         }
     }
@@ -155,11 +181,12 @@ impl<W: Workload> Machines<'_, W> {
             return self.end_unsettled_volley(rank);
         }
         let Machine { function, entered, .. } = self.machines[rank as usize];
-        world.messages.leave_call(function, entered);
+        world.messages.ranks_mut().leave_call(function, entered);
         Ok(Answer::Done)
     }
 
-    /// [`Machines::end_volley`] of one of which the rank may have to see something: as if it had been made call by call.
+    /// [`Machines::end_volley`] of one of which the rank may have to see something: as if it had been made
+    /// call by call.
     #[cold]
     pub(super) fn end_unsettled_volley(&mut self, rank: u32) -> Result<Answer> {
         let Machine { word, .. } = self.machines[rank as usize];

@@ -73,7 +73,9 @@ impl<'a> Arguments<'a> {
     /// A number; `None` where the call does not say it.
     pub(super) fn number(&self, name: &str) -> Option<Cell> {
         match self.field(name) {
-            Ok((Field::Count | Field::Integer | Field::Logical | Field::Rank | Field::Tag, at)) => Some(self.cell(at)),
+            Ok((Field::Count | Field::Integer | Field::Logical | Field::Rank | Field::Tag, at)) => {
+                Some(self.cell(at))
+            }
             _ => None,
         }
     }
@@ -140,9 +142,15 @@ impl<'a> Arguments<'a> {
         Ok(Partner { rank: self.known(rank)?, tag: self.known(tag)?, comm: self.comm("comm")?, length })
     }
 
-    /// The elements of an array, each with the place of its first number; `None` if the call says nothing of it.
+    /// The elements of an array, each with the place of its first number; `None` if the call says nothing of
+    /// it.
     pub(super) fn list(&self, name: &str) -> Result<Option<Vec<(&'a Field, usize)>>, Refused> {
-        let (Field::List(runs), mut at) = self.field(name)? else { return Ok(None) };
+        let (runs, mut at) = match self.field(name)? {
+            (Field::List(runs), at) => (runs, at),
+            // No address is an array without elements, as of a rank without neighbours.
+            (Field::Null, _) => return Ok(Some(Vec::new())),
+            _ => return Ok(None),
+        };
         let length = runs.iter().fold(0u64, |sum, (length, _)| sum.saturating_add(*length));
         if length > MOST_ELEMENTS {
             return Err(format!("its argument {name} has {length} elements"));
@@ -160,7 +168,11 @@ impl<'a> Arguments<'a> {
     /// The numbers of an array.
     pub(super) fn numbers(&self, name: &str) -> Result<Vec<Cell>, Refused> {
         let elements = self.list(name)?.ok_or_else(|| format!("its argument {name} is not in the trace"))?;
-        Ok(elements.into_iter().filter(|(field, _)| field.numbers() == Some(1)).map(|(_, at)| self.cell(at)).collect())
+        Ok(elements
+            .into_iter()
+            .filter(|(field, _)| field.numbers() == Some(1))
+            .map(|(_, at)| self.cell(at))
+            .collect())
     }
 
     /// Counts and sizes of the blocks of a `v` or, with an array of datatypes, of a `w` form.
@@ -193,11 +205,18 @@ impl<'a> Arguments<'a> {
             return Ok(vec![self.object("request")?]);
         }
         let elements = self.list("array_of_requests")?.unwrap_or_default();
-        Ok(elements.into_iter().map(|(field, at)| matches!(field, Field::Handle(_, None)).then(|| self.cell(at))).collect())
+        Ok(elements
+            .into_iter()
+            .map(|(field, at)| matches!(field, Field::Handle(_, None)).then(|| self.cell(at)))
+            .collect())
     }
 
     fn status_at(&self, (field, at): (&Field, usize)) -> Option<Received> {
-        matches!(field, Field::Status).then(|| Received { source: self.cell(at), tag: self.cell(at + 1), is_cancelled: self.cell(at + 3) })
+        matches!(field, Field::Status).then(|| Received {
+            source: self.cell(at),
+            tag: self.cell(at + 1),
+            is_cancelled: self.cell(at + 3),
+        })
     }
 
     pub(super) fn status(&self) -> Option<Received> {
@@ -209,6 +228,11 @@ impl<'a> Arguments<'a> {
         if let Some((field, at)) = self.roles.place(self.template, "status") {
             return Ok(vec![self.status_at((field, at))]);
         }
-        Ok(self.list("array_of_statuses")?.unwrap_or_default().into_iter().map(|element| self.status_at(element)).collect())
+        Ok(self
+            .list("array_of_statuses")?
+            .unwrap_or_default()
+            .into_iter()
+            .map(|element| self.status_at(element))
+            .collect())
     }
 }

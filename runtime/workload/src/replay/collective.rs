@@ -63,7 +63,7 @@ pub(super) struct Collective {
     form: Form,
     pub(super) reducer: Option<Reducer>,
     pub(super) request: Option<Cell>,
-    /// Whether the request is started later.
+    /// `true` if the request is started later.
     pub(super) is_persistent: bool,
 }
 
@@ -75,8 +75,13 @@ fn reducing(call: &Arguments) -> Result<Reducer, Refused> {
             element: call.datatype("datatype")?,
         });
     };
-    let op = Predefined::ALL.iter().find(|known| known.name() == op).ok_or_else(|| format!("{op} is no operation"))?;
-    let Some(name) = call.name("datatype") else { return Err("it reduces elements of a datatype that the program made".to_owned()) };
+    let op = Predefined::ALL
+        .iter()
+        .find(|known| known.name() == op)
+        .ok_or_else(|| format!("{op} is no operation"))?;
+    let Some(name) = call.name("datatype") else {
+        return Err("it reduces elements of a datatype that the program made".to_owned());
+    };
     let datatype = datatype::predefined::named(name).ok_or_else(|| format!("{name} is no datatype"))?;
     Ok(Reducer::Predefined(Reducing::Predefined { op: op.handle(), datatype }))
 }
@@ -85,14 +90,29 @@ pub(super) fn collective(call: &Arguments, name: &str) -> Result<Collective, Ref
     let unknown = || "there is no replay of this function".to_owned();
     let (name, is_persistent) = name.strip_suffix("_init").map_or((name, false), |name| (name, true));
     // Nonblocking ones are named like the others.
-    let known =
-        ["Ineighbor", "Iallgather", "Iallreduce", "Ialltoall", "Ibarrier", "Ibcast", "Iexscan", "Igather", "Ireduce", "Iscan", "Iscatter"];
+    let known = [
+        "Ineighbor",
+        "Iallgather",
+        "Iallreduce",
+        "Ialltoall",
+        "Ibarrier",
+        "Ibcast",
+        "Iexscan",
+        "Igather",
+        "Ireduce",
+        "Iscan",
+        "Iscatter",
+    ];
     let starts = known.iter().any(|known| name.starts_with(known));
     let plain = if starts { name[1..].to_lowercase() } else { name.to_lowercase() };
     let (sent, received) = (("sendcount", "sendtype"), ("recvcount", "recvtype"));
     let length = |(count, datatype): (&str, &str)| call.length(count, datatype);
-    let blocks = |counts: &str, datatype: &str| -> Result<Box<[Length]>, Refused> { Ok(call.lengths(counts, datatype)?.into()) };
-    let own = |buffer: &str, length: Result<Length, Refused>| if call.is_in_place(buffer) { Ok(None) } else { length.map(Some) };
+    let blocks = |counts: &str, datatype: &str| -> Result<Box<[Length]>, Refused> {
+        Ok(call.lengths(counts, datatype)?.into())
+    };
+    let own = |buffer: &str, length: Result<Length, Refused>| {
+        if call.is_in_place(buffer) { Ok(None) } else { length.map(Some) }
+    };
     let (kind, form) = match plain.as_str() {
         "barrier" => (Kind::Barrier, Form::Nothing),
         "bcast" => (Kind::Bcast, Form::Block(length(("count", "datatype"))?)),
@@ -107,36 +127,60 @@ pub(super) fn collective(call: &Arguments, name: &str) -> Result<Collective, Ref
         "reduce_scatter_block" => (Kind::ReduceScatter, Form::Parts(length(("recvcount", "datatype"))?)),
         "reduce_scatter" => (Kind::ReduceScatter, Form::ReduceScatter(blocks("recvcounts", "datatype")?)),
         "gatherv" => {
-            let known = if call.list("recvcounts")?.is_some() { Some(blocks("recvcounts", "recvtype")?) } else { None };
-            (Kind::Gather, Form::RootBlocks { gathers: true, blocks: known, own: own("sendbuf", length(sent))? })
+            let known = if call.list("recvcounts")?.is_some() {
+                Some(blocks("recvcounts", "recvtype")?)
+            } else {
+                None
+            };
+            (
+                Kind::Gather,
+                Form::RootBlocks { gathers: true, blocks: known, own: own("sendbuf", length(sent))? },
+            )
         }
         "scatterv" => {
-            let known = if call.list("sendcounts")?.is_some() { Some(blocks("sendcounts", "sendtype")?) } else { None };
-            (Kind::Scatter, Form::RootBlocks { gathers: false, blocks: known, own: own("recvbuf", length(received))? })
+            let known = if call.list("sendcounts")?.is_some() {
+                Some(blocks("sendcounts", "sendtype")?)
+            } else {
+                None
+            };
+            (
+                Kind::Scatter,
+                Form::RootBlocks { gathers: false, blocks: known, own: own("recvbuf", length(received))? },
+            )
         }
         "allgatherv" => {
-            let form = Form::Allgatherv { own: own("sendbuf", length(sent))?, blocks: blocks("recvcounts", "recvtype")? };
+            let form = Form::Allgatherv {
+                own: own("sendbuf", length(sent))?,
+                blocks: blocks("recvcounts", "recvtype")?,
+            };
             (Kind::Allgather, form)
         }
         "alltoallv" | "alltoallw" => {
-            let of = |side: &str| if plain == "alltoallv" { format!("{side}type") } else { format!("{side}types") };
-            let send = if call.is_in_place("sendbuf") { None } else { Some(blocks("sendcounts", &of("send"))?) };
+            let of = |side: &str| {
+                if plain == "alltoallv" { format!("{side}type") } else { format!("{side}types") }
+            };
+            let send =
+                if call.is_in_place("sendbuf") { None } else { Some(blocks("sendcounts", &of("send"))?) };
             (Kind::Alltoall, Form::Alltoallv { send, receive: blocks("recvcounts", &of("recv"))? })
         }
         "neighbor_allgather" | "neighbor_alltoall" => {
             (Kind::Neighbor, Form::Neighbors(Side::Even(length(sent)?), Side::Even(length(received)?)))
         }
-        "neighbor_allgatherv" => {
-            (Kind::Neighbor, Form::Neighbors(Side::Even(length(sent)?), Side::Each(blocks("recvcounts", "recvtype")?)))
-        }
+        "neighbor_allgatherv" => (
+            Kind::Neighbor,
+            Form::Neighbors(Side::Even(length(sent)?), Side::Each(blocks("recvcounts", "recvtype")?)),
+        ),
         "neighbor_alltoallv" | "neighbor_alltoallw" => {
-            let of = |side: &str| if plain == "neighbor_alltoallv" { format!("{side}type") } else { format!("{side}types") };
+            let of = |side: &str| {
+                if plain == "neighbor_alltoallv" { format!("{side}type") } else { format!("{side}types") }
+            };
             let send = Side::Each(blocks("sendcounts", &of("send"))?);
             (Kind::Neighbor, Form::Neighbors(send, Side::Each(blocks("recvcounts", &of("recv"))?)))
         }
         _ => return Err(unknown()),
     };
-    let reduces = matches!(kind, Kind::Reduce | Kind::Allreduce | Kind::ReduceScatter | Kind::Scan | Kind::Exscan);
+    let reduces =
+        matches!(kind, Kind::Reduce | Kind::Allreduce | Kind::ReduceScatter | Kind::Scan | Kind::Exscan);
     Ok(Collective {
         kind,
         comm: call.comm("comm")?,
@@ -168,10 +212,19 @@ impl Collective {
     ///
     /// # Errors
     /// If the call has blocks for another number of members.
-    pub(super) fn lengths(&self, is_root: bool, (me, members): (u32, u32), bytes: &impl Fn(Length) -> u64) -> Result<Lengths, Box<str>> {
+    pub(super) fn lengths(
+        &self,
+        is_root: bool,
+        (me, members): (u32, u32),
+        bytes: &impl Fn(Length) -> u64,
+    ) -> Result<Lengths, Box<str>> {
         let sizes = |blocks: &[Length]| -> Result<Vec<u64>, Box<str>> {
             if blocks.len() != members as usize {
-                return Err(format!("the trace has {} blocks of the call, and its communicator {members} members", blocks.len()).into());
+                return Err(format!(
+                    "the trace has {} blocks of the call, and its communicator {members} members",
+                    blocks.len()
+                )
+                .into());
             }
             summable(blocks, bytes)
         };

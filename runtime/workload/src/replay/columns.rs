@@ -1,4 +1,5 @@
-//! The numbers that differ between ranks, so that one can be looked up at once: by rank a place among the values that differ.
+//! The numbers that differ between ranks, so that one can be looked up at once: by rank a place among the
+//! values that differ.
 
 use super::position::Position;
 use trace::Trace;
@@ -34,7 +35,10 @@ impl Columns {
             let values = &trace.columns[column as usize];
             bytes = bytes.saturating_add(values.len());
             if bytes > MOST_BYTES {
-                return Err(format!("what differs between the trace's ranks takes more than {} GiB", MOST_BYTES >> 30));
+                return Err(format!(
+                    "what differs between the trace's ranks takes more than {} GiB",
+                    MOST_BYTES >> 30
+                ));
             }
             columns[column as usize] = expanded(values);
         }
@@ -58,8 +62,12 @@ impl Columns {
         match cell {
             Cell::Same(value) => value,
             Cell::Column(column) => match &self.0[column as usize] {
-                Column::Narrow(values, places) => places.get(position.place as usize).map_or(0, |&at| values[usize::from(at)]),
-                Column::Wide(values, places) => places.get(position.place as usize).map_or(0, |&at| values[usize::from(at)]),
+                Column::Narrow(values, places) => {
+                    places.get(position.place as usize).map_or(0, |&at| values[usize::from(at)])
+                }
+                Column::Wide(values, places) => {
+                    places.get(position.place as usize).map_or(0, |&at| values[usize::from(at)])
+                }
                 Column::Each(values) => values.get(position.place as usize).copied().unwrap_or(0),
                 Column::Turns(turns, column) => column.in_turn(*turns, position),
                 Column::Unused => 0,
@@ -89,7 +97,9 @@ pub(super) fn by_turn(nodes: &[Node], turns: u32, visit: &mut impl FnMut(u32, u3
         match node {
             Node::Call(call) if turns > 1 => visit(*call, turns),
             Node::Call(_) => {}
-            Node::Loop { count: Cell::Same(count), body, varies: true } => by_turn(body, u32::try_from(*count).unwrap_or(1), visit),
+            Node::Loop { count: Cell::Same(count), body, varies: true } => {
+                by_turn(body, u32::try_from(*count).unwrap_or(1), visit)
+            }
             Node::Loop { body, .. } => by_turn(body, 1, visit),
         }
     }

@@ -11,7 +11,8 @@ pub struct Comparison {
     pub differ: u64,
     /// Calls.
     pub calls: u64,
-    /// The first of them in the recording (of several at an instant that of the least rank): when it ended, its rank, and a sentence.
+    /// The first of them in the recording (of several at an instant that of the least rank): when it ended,
+    /// its rank, and a sentence.
     pub first: Option<(Time, u32, String)>,
     /// The greatest difference between the clocks of a rank at the end of a call.
     pub most: Span,
@@ -27,12 +28,13 @@ impl Comparison {
         self.differ += 1;
         self.most = self.most.max(clock.max(expected).since(clock.min(expected)));
         if self.first.as_ref().is_none_or(|first| (expected, rank) < (first.0, first.1)) {
-            let sentence = format!("rank {rank}, {}: it ended at {clock}, and at {expected} in the recording", told());
+            let sentence =
+                format!("rank {rank}, {}: it ended at {clock}, and at {expected} in the recording", told());
             self.first = Some((expected, rank, sentence));
         }
     }
 
-    /// What all processes found, as one, on process 0.
+    /// Returns what all processes found, as one, on process 0.
     pub(super) fn together(&self, mpi: &Mpi) -> Option<Comparison> {
         let mut own = Vec::new();
         self.put(&mut own);
@@ -65,7 +67,9 @@ impl Comparison {
 
     fn take(from: &mut Take) -> Comparison {
         let (differ, calls, most) = (from.u64(), from.u64(), Span::from_ps(from.u64()));
-        let first = (from.u8() != 0).then(|| (Time::from_ps(from.u64()), from.u32(), String::from_utf8_lossy(from.bytes()).into_owned()));
+        let first = (from.u8() != 0).then(|| {
+            (Time::from_ps(from.u64()), from.u32(), String::from_utf8_lossy(from.bytes()).into_owned())
+        });
         Comparison { differ, calls, first, most }
     }
 }
@@ -76,7 +80,8 @@ mod tests {
 
     #[test]
     fn what_processes_found_is_what_one_would_have_found() {
-        // Rank, when its call ended, and when in the recording: the first that differs is the earliest there, at a tie of the least rank.
+        // Rank, when its call ended, and when in the recording: the first that differs is the earliest there,
+        // at a tie of the least rank.
         let calls = [(0, 5, 5), (1, 9, 7), (2, 4, 6), (3, 6, 6), (4, 1, 6)];
         let noted = |some: &[(u32, u64, u64)]| {
             let mut found = Comparison::default();

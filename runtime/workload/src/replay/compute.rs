@@ -1,9 +1,9 @@
-//! What ranks compute between their calls: as long as the trace has it, or drawn from its histograms. Other computation is another trace
-//! ([`trace::scale`]).
+//! Computation of ranks between their calls: as long as the trace has it, or drawn from its histograms. Other
+//! computation is another trace ([`trace::scale`]).
 
 use super::plan::Plan;
 use engine::{Span, Time};
-use mpi::messages::{FREE_POLLS, failed_poll_cost};
+use mpi::ranks::{FREE_POLLS, failed_poll_cost};
 use rustc_hash::FxHashMap;
 use trace::Trace;
 use trace::draw::Draw;
@@ -16,7 +16,7 @@ pub(super) struct Passage {
     pub(super) call: u32,
     /// Its calls up to then.
     pub(super) calls: u64,
-    /// Whether the next is a poll that finds nothing.
+    /// `true` if the next is a poll that finds nothing.
     pub(super) polls: bool,
 }
 
@@ -47,7 +47,7 @@ impl<'t> Clockwork<'t> {
         Clockwork { source, latest: (Span::ZERO, Span::ZERO) }
     }
 
-    /// Whether nothing is computed at all.
+    /// Returns `true` if nothing is computed at all.
     pub(super) fn is_still(&self) -> bool {
         matches!(self.source, Source::Nothing)
     }
@@ -59,7 +59,7 @@ impl<'t> Clockwork<'t> {
         }
     }
 
-    /// What a rank computes before the call that it makes now.
+    /// Returns what a rank computes before the call that it makes now.
     #[inline(always)]
     pub(super) fn before(&mut self, rank: u32, passage: Passage, plan: &Plan) -> Span {
         match &self.source {
@@ -78,7 +78,8 @@ impl<'t> Clockwork<'t> {
                 let next = times.as_mut().and_then(|times| times.next().ok().flatten());
                 self.latest = next.unwrap_or_default();
                 let (computed, took) = self.latest;
-                // A poll that found nothing costs what it cost, but for what it waited: a rank that does nothing but poll is let sleep.
+                // A poll that found nothing costs what it cost, but for what it waited: a rank that does
+                // nothing but poll is let sleep.
                 let waited = took > failed_poll_cost(*vain, FREE_POLLS);
                 computed + if *vain > 0 && !waited { took } else { Span::ZERO }
             }
@@ -90,14 +91,16 @@ impl<'t> Clockwork<'t> {
         }
     }
 
-    /// When the call ended that was asked for last, in the recording, if the one before ended then.
+    /// Returns when the call ended that was asked for last, in the recording, if the one before ended then.
     pub(super) fn ended(&self, before: Time) -> Time {
         before + self.latest.0 + self.latest.1
     }
 }
 
 fn readings(trace: &Trace) -> Vec<(Option<Reading<'_>>, u32)> {
-    (0..trace.ranks).map(|rank| (trace.times.get(&rank).and_then(|times| Reading::new(times).ok()), 0)).collect()
+    (0..trace.ranks)
+        .map(|rank| (trace.times.get(&rank).and_then(|times| Reading::new(times).ok()), 0))
+        .collect()
 }
 
 /// Histograms by places, with how often ranks went there.

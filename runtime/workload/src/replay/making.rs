@@ -1,7 +1,7 @@
 //! What a recorded call that makes a communicator is to a replay.
 //!
-//! A process topology is made as the program made it, because neighbourhood collectives go by it. Of other calls the trace says who is together, and in
-//! which order, so that all of them are splits.
+//! A process topology is made as the program made it, because neighbourhood collectives go by it. Of other
+//! calls the trace says who is together, and in which order, so that all of them are splits.
 
 use super::arguments::{Arguments, Comm, Refused};
 use super::operation::Operation;
@@ -36,7 +36,7 @@ pub(super) enum Make {
     Part(Box<[Cell]>),
 }
 
-/// What a function is that makes a communicator; `None` of another.
+/// Returns what a function is that makes a communicator; `None` of another.
 pub(super) fn making(call: &Arguments, name: &str) -> Result<Option<Operation>, Refused> {
     let list = |name: &str| call.numbers(name).map(Vec::into_boxed_slice);
     let among = |made: &str| Ok::<_, Refused>(call.made(made)?.map_or(Make::Nothing, Make::Among));
@@ -48,8 +48,13 @@ pub(super) fn making(call: &Arguments, name: &str) -> Result<Option<Operation>, 
             // Who is not in the group gets nothing, and asks nobody.
             let Some(made) = call.made("newcomm")? else { return Ok(Some(Operation::Local)) };
             if name == "Comm_create_from_group" {
-                let Some(tag) = call.text("stringtag") else { return Err("its argument stringtag is not in the trace".to_owned()) };
-                return Ok(Some(Operation::Make { comm: None, how: Make::Group(made, Cell::Same(tag.into())) }));
+                let Some(tag) = call.text("stringtag") else {
+                    return Err("its argument stringtag is not in the trace".to_owned());
+                };
+                return Ok(Some(Operation::Make {
+                    comm: None,
+                    how: Make::Group(made, Cell::Same(tag.into())),
+                }));
             }
             ("comm", Make::Group(made, call.known("tag")?))
         }
@@ -71,7 +76,9 @@ pub(super) fn making(call: &Arguments, name: &str) -> Result<Option<Operation>, 
             _ => ("comm_old", among("comm_dist_graph")?),
         },
         "Dist_graph_create" => match (list("sources"), list("degrees"), list("destinations")) {
-            (Ok(sources), Ok(degrees), Ok(destinations)) => ("comm_old", Make::Edges([sources, degrees, destinations])),
+            (Ok(sources), Ok(degrees), Ok(destinations)) => {
+                ("comm_old", Make::Edges([sources, degrees, destinations]))
+            }
             _ => ("comm_old", among("comm_dist_graph")?),
         },
         _ => return Ok(None),
@@ -81,19 +88,29 @@ pub(super) fn making(call: &Arguments, name: &str) -> Result<Option<Operation>, 
 
 impl Replay<'_> {
     /// A call that makes a communicator.
-    pub(super) fn make(&self, caller: &Caller, cursor: &Cursor, comm: Option<Comm>, how: &Make) -> Result<Call, Refusal> {
+    pub(super) fn make(
+        &self,
+        caller: &Caller,
+        cursor: &Cursor,
+        comm: Option<Comm>,
+        how: &Make,
+    ) -> Result<Call, Refusal> {
         let number = |cell: Cell| self.number(cursor, cell) as i32;
         let numbers = |cells: &[Cell]| cells.iter().map(|&cell| number(cell)).collect::<Box<[i32]>>();
         let flags = |cells: &[Cell]| cells.iter().map(|&cell| number(cell) != 0).collect::<Box<[bool]>>();
         let comm = comm.map(|comm| self.comm(caller, cursor, comm)).transpose()?;
         let Some(parent) = comm else {
-            let Make::Group(made, tag) = how else { return Err("nothing says what the communicator is made of".into()) };
+            let Make::Group(made, tag) = how else {
+                return Err("nothing says what the communicator is made of".into());
+            };
             return Ok(Call::Group(None, self.members(caller, cursor, *made)?, number(*tag)));
         };
         let ranks = |cells: &[Cell]| -> Result<Box<[i32]>, Refusal> {
             cells.iter().map(|&cell| self.rank(caller, parent, self.number(cursor, cell))).collect()
         };
-        let nodes = |cells: &[Cell]| Ok::<Box<[u32]>, Refusal>(ranks(cells)?.iter().map(|&rank| rank as u32).collect());
+        let nodes = |cells: &[Cell]| {
+            Ok::<Box<[u32]>, Refusal>(ranks(cells)?.iter().map(|&rank| rank as u32).collect())
+        };
         let neighborhood = match how {
             Make::Dup => return Ok(Call::Dup(parent)),
             Make::Split { color, key } => return Ok(Call::Split(parent, number(*color), number(*key))),
@@ -102,13 +119,21 @@ impl Replay<'_> {
                 let (number, place) = self.instance(caller, cursor, *cell)?;
                 return Ok(Call::Split(parent, number.leader as i32, place as i32));
             }
-            Make::Group(made, tag) => return Ok(Call::Group(Some(parent), self.members(caller, cursor, *made)?, number(*tag))),
+            Make::Group(made, tag) => {
+                return Ok(Call::Group(Some(parent), self.members(caller, cursor, *made)?, number(*tag)));
+            }
             Make::Cart(dims, periods) => Neighborhood::Cart(numbers(dims), flags(periods)),
             Make::Graph(index, edges) => Neighborhood::Graph(numbers(index), ranks(edges)?),
-            Make::Adjacent(sources, destinations) => Neighborhood::Adjacent(nodes(sources)?, nodes(destinations)?),
+            Make::Adjacent(sources, destinations) => {
+                Neighborhood::Adjacent(nodes(sources)?, nodes(destinations)?)
+            }
             Make::Edges([sources, degrees, destinations]) => {
-                let (sources, degrees, destinations) = (nodes(sources)?, numbers(degrees), nodes(destinations)?);
-                let froms = sources.iter().zip(&degrees).flat_map(|(&source, &degree)| std::iter::repeat_n(source, degree.max(0) as usize));
+                let (sources, degrees, destinations) =
+                    (nodes(sources)?, numbers(degrees), nodes(destinations)?);
+                let froms = sources
+                    .iter()
+                    .zip(&degrees)
+                    .flat_map(|(&source, &degree)| std::iter::repeat_n(source, degree.max(0) as usize));
                 Neighborhood::Edges(froms.zip(destinations).collect())
             }
             Make::Part(remain) => Neighborhood::Part(flags(remain)),
@@ -116,22 +141,27 @@ impl Replay<'_> {
         Ok(Call::Neighborhood(parent, Box::new(neighborhood)))
     }
 
-    /// Which communicator a rank's number says, and the rank in it.
+    /// Returns which communicator a rank's number says, and the rank in it.
     fn instance(&self, caller: &Caller, cursor: &Cursor, cell: Cell) -> Result<(Instance, u32), Refusal> {
         let number = u32::try_from(self.number(cursor, cell)).unwrap_or(0);
-        let found = self.trace.comms.member(caller.rank, number).zip(self.trace.comms.instance(caller.rank, number));
+        let found =
+            self.trace.comms.member(caller.rank, number).zip(self.trace.comms.instance(caller.rank, number));
         let Some((member, (instance, ..))) = found else {
             return Err(format!("the trace does not say who is in comm#{number}").into());
         };
         Ok((instance, member.rank))
     }
 
-    /// Who is in the communicator that a rank makes, all ranks of the run counted.
+    /// Returns who is in the communicator that a rank makes, all ranks of the run counted.
     fn members(&self, caller: &Caller, cursor: &Cursor, made: Cell) -> Result<Rc<[u32]>, Refusal> {
         let (instance, _) = self.instance(caller, cursor, made)?;
         let members = self.plan.groups.get(&instance).filter(|members| members.contains(&caller.rank));
         let members = members.ok_or("the trace does not say who is in the communicator")?;
-        Ok(if caller.first == 0 { members.clone() } else { members.iter().map(|rank| rank + caller.first).collect() })
+        Ok(if caller.first == 0 {
+            members.clone()
+        } else {
+            members.iter().map(|rank| rank + caller.first).collect()
+        })
     }
 }
 

@@ -7,7 +7,8 @@ use mpi::p2p::SendMode;
 use std::rc::Rc;
 use trace::trace::Cell;
 
-/// Requests by number: the same for all ranks, as ranks without a program number them (from 0); or as the trace does, `None` for null ones.
+/// Requests by number: the same for all ranks, as ranks without a program number them (from 0); or as the
+/// trace does, `None` for null ones.
 #[derive(Debug)]
 pub(super) enum Slots {
     Same(Rc<[u32]>),
@@ -193,7 +194,7 @@ fn mode(name: &str) -> SendMode {
 }
 
 impl Operation {
-    /// What a call is.
+    /// Returns what a call is.
     pub(super) fn of(call: &Arguments) -> Operation {
         let name = &call.trace.functions[call.template.function as usize].name;
         let name = name.strip_prefix("MPI_").unwrap_or(name);
@@ -206,33 +207,53 @@ impl Operation {
             return Operation::Local;
         }
         if call.template.code != 0 {
-            return Operation::Refused(format!("it failed with error {} when it was recorded", call.template.code));
+            return Operation::Refused(format!(
+                "it failed with error {} when it was recorded",
+                call.template.code
+            ));
         }
         Operation::made(call, name).unwrap_or_else(Operation::Refused)
     }
 
     fn made(call: &Arguments, name: &str) -> Result<Operation, Refused> {
         Ok(match name {
-            "Send" | "Ssend" | "Bsend" | "Rsend" | "Isend" | "Issend" | "Ibsend" | "Irsend" | "Send_init" | "Ssend_init" | "Bsend_init"
-            | "Rsend_init" => {
+            "Send" | "Ssend" | "Bsend" | "Rsend" | "Isend" | "Issend" | "Ibsend" | "Irsend" | "Send_init"
+            | "Ssend_init" | "Bsend_init" | "Rsend_init" => {
                 let to = call.partner(["dest", "tag", "count", "datatype"])?;
-                let request = if name.starts_with('I') || name.ends_with("_init") { request(call)? } else { None };
+                let request =
+                    if name.starts_with('I') || name.ends_with("_init") { request(call)? } else { None };
                 Operation::Send { mode: mode(name), to, request }
             }
-            "Recv" => Operation::Receive { from: call.partner(["source", "tag", "count", "datatype"])?, status: call.status() },
+            "Recv" => Operation::Receive {
+                from: call.partner(["source", "tag", "count", "datatype"])?,
+                status: call.status(),
+            },
             "Irecv" | "Recv_init" => {
                 let request = request(call)?.ok_or("its request is not in the trace")?;
                 Operation::Ireceive { from: call.partner(["source", "tag", "count", "datatype"])?, request }
             }
             "Probe" | "Iprobe" | "Mprobe" | "Improbe" => {
                 let nothing = (Cell::Same(0), Cell::Same(0));
-                let from = Partner { rank: call.known("source")?, tag: call.known("tag")?, comm: call.comm("comm")?, length: nothing };
-                let message = if name.contains("mprobe") || name.contains("Mprobe") { call.object("message")? } else { None };
+                let from = Partner {
+                    rank: call.known("source")?,
+                    tag: call.known("tag")?,
+                    comm: call.comm("comm")?,
+                    length: nothing,
+                };
+                let message = if name.contains("mprobe") || name.contains("Mprobe") {
+                    call.object("message")?
+                } else {
+                    None
+                };
                 Operation::Probe { from, status: call.status(), flag: call.number("flag"), message }
             }
             "Mrecv" | "Imrecv" => {
                 let request = if name == "Imrecv" { request(call)? } else { None };
-                Operation::ReceiveProbed { message: call.object("message")?, length: call.length("count", "datatype")?, request }
+                Operation::ReceiveProbed {
+                    message: call.object("message")?,
+                    length: call.length("count", "datatype")?,
+                    request,
+                }
             }
             "Sendrecv" | "Isendrecv" => Operation::Exchange {
                 to: call.partner(["dest", "sendtag", "sendcount", "sendtype"])?,
@@ -248,10 +269,16 @@ impl Operation {
                 request: if name.starts_with('I') { request(call)? } else { None },
                 replaces: true,
             },
-            "Wait" | "Test" | "Waitall" | "Testall" | "Waitany" | "Testany" | "Waitsome" | "Testsome" => completing(call, name)?,
-            "Request_get_status" | "Request_get_status_all" | "Request_get_status_any" => Operation::Look { flag: call.known("flag")? },
+            "Wait" | "Test" | "Waitall" | "Testall" | "Waitany" | "Testany" | "Waitsome" | "Testsome" => {
+                completing(call, name)?
+            }
+            "Request_get_status" | "Request_get_status_all" | "Request_get_status_any" => {
+                Operation::Look { flag: call.known("flag")? }
+            }
             "Request_get_status_some" => Operation::Look { flag: call.known("outcount")? },
-            "Start" | "Startall" => Operation::Start { requests: call.requests()?.into_iter().flatten().collect() },
+            "Start" | "Startall" => {
+                Operation::Start { requests: call.requests()?.into_iter().flatten().collect() }
+            }
             "Request_free" => Operation::FreeRequest { request: call.object("request")? },
             // All communication of the communicator is complete when it is disconnected.
             "Comm_free" | "Comm_disconnect" => Operation::FreeComm { comm: call.comm("comm")? },
@@ -262,7 +289,7 @@ impl Operation {
         })
     }
 
-    /// What says whether it has found something, if it is a poll.
+    /// Returns what says whether it has found something, if it is a poll.
     pub(super) fn flag(&self) -> Option<Cell> {
         match self {
             Operation::Probe { flag, .. } | Operation::Complete { flag, .. } => *flag,
@@ -287,14 +314,19 @@ fn completing(call: &Arguments, name: &str) -> Result<Operation, Refused> {
         Some(Cell::Same(number)) => u32::try_from(number - 1).ok(),
         _ => None,
     };
-    let requests = all.iter().map(same).collect::<Option<Rc<[u32]>>>().map_or_else(|| Slots::Each(all.into()), Slots::Same);
+    let requests = all
+        .iter()
+        .map(same)
+        .collect::<Option<Rc<[u32]>>>()
+        .map_or_else(|| Slots::Each(all.into()), Slots::Same);
     let (flag, completed) = match name {
         "Wait" | "Waitall" => (None, Completed::All),
         "Test" | "Testall" => (Some(call.known("flag")?), Completed::All),
         "Waitany" => (None, call.number("index").map_or(Completed::Any, Completed::One)),
-        "Testany" => {
-            (Some(call.known("flag")?), Completed::One(call.number("index").unwrap_or(Cell::Same(mpi::request::UNDEFINED.into()))))
-        }
+        "Testany" => (
+            Some(call.known("flag")?),
+            Completed::One(call.number("index").unwrap_or(Cell::Same(mpi::request::UNDEFINED.into()))),
+        ),
         "Waitsome" => (None, Completed::Some(indices(call)?)),
         _ => (Some(call.known("outcount")?), Completed::Some(indices(call)?)),
     };
@@ -302,5 +334,9 @@ fn completing(call: &Arguments, name: &str) -> Result<Operation, Refused> {
 }
 
 fn indices(call: &Arguments) -> Result<Box<[Cell]>, Refused> {
-    Ok(if call.list("array_of_indices")?.is_some() { call.numbers("array_of_indices")?.into() } else { Box::default() })
+    Ok(if call.list("array_of_indices")?.is_some() {
+        call.numbers("array_of_indices")?.into()
+    } else {
+        Box::default()
+    })
 }

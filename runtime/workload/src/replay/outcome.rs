@@ -12,7 +12,8 @@ pub(super) struct Outcome {
 }
 
 impl Replay<'_> {
-    /// What came of the request that the cursor's call started; `None` if it was never completed. O(calls up to then).
+    /// Returns what came of the request that the cursor's call started; `None` if it was never completed.
+    /// O(calls up to then).
     pub(super) fn outcome(&self, cursor: &Cursor, slot: u32) -> Option<Outcome> {
         let mut ahead = cursor.clone();
         while let Some(call) = self.plan.next(&mut ahead.position, &self.columns) {
@@ -24,7 +25,9 @@ impl Replay<'_> {
                     }
                     let is_it = |index: usize| match requests {
                         Slots::Same(slots) => slots.get(index) == Some(&slot),
-                        Slots::Each(cells) => cells.get(index).is_some_and(|cell| cell.is_some_and(|cell| self.slot(cursor, cell) == slot)),
+                        Slots::Each(cells) => cells
+                            .get(index)
+                            .is_some_and(|cell| cell.is_some_and(|cell| self.slot(cursor, cell) == slot)),
                     };
                     let index = |cell| usize::try_from(self.number(cursor, cell)).unwrap_or(usize::MAX);
                     let place = match completed {
@@ -43,7 +46,9 @@ impl Replay<'_> {
                         is_cancelled: number(status.is_cancelled) != 0,
                     });
                 }
-                Operation::FreeRequest { request: Some(request) } if self.slot(cursor, *request) == slot => return None,
+                Operation::FreeRequest { request: Some(request) } if self.slot(cursor, *request) == slot => {
+                    return None;
+                }
                 _ => {}
             }
         }

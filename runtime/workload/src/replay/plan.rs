@@ -28,8 +28,8 @@ pub(super) struct Plan {
     pub(super) ready: Vec<Option<Ready>>,
     /// Waits that are the same for all ranks, by call.
     waits: Vec<Option<Waiting>>,
-    /// How many calls are alike from a step on ([`Ready::is_like`]), that with which a loop's next turn begins included where it ends; 0 where there is no
-    /// message.
+    /// The number of calls that are alike from a step on ([`Ready::is_like`]), that with which a loop's next
+    /// turn begins included where it ends; 0 where there is no message.
     series: Vec<u32>,
     /// Where the messages of series lead to, by step.
     leads: Vec<Lead>,
@@ -41,7 +41,7 @@ pub(super) struct Plan {
     pub(super) sites: Vec<trace::part::Place>,
     /// Who is in the communicators, if members of a group make any by themselves.
     pub(super) groups: FxHashMap<Instance, Rc<[u32]>>,
-    /// Whether a receive may have been cancelled.
+    /// `true` if a receive may have been cancelled.
     pub(super) cancels: bool,
     steps: Vec<Step>,
     /// The first step of each shape.
@@ -76,7 +76,11 @@ impl Plan {
             used: BTreeSet::new(),
         };
         plan.add_calls(trace);
-        if plan.operations.iter().any(|operation| matches!(operation, Operation::Make { how: Make::Group(..), .. })) {
+        if plan
+            .operations
+            .iter()
+            .any(|operation| matches!(operation, Operation::Make { how: Make::Group(..), .. }))
+        {
             plan.groups = trace.comms.groups()?;
         }
         for nodes in &trace.shapes {
@@ -89,7 +93,9 @@ impl Plan {
         }
         plan.add_series();
         plan.volleys = Volleys::new(&plan.steps, &plan.ready, &plan.waits);
-        let counts = plan.steps.iter().filter_map(|step| if let Step::Loop(Cell::Column(column), _) = step { Some(*column) } else { None });
+        let counts = plan.steps.iter().filter_map(|step| {
+            if let Step::Loop(Cell::Column(column), _) = step { Some(*column) } else { None }
+        });
         plan.used.extend(counts);
         plan.check(trace)?;
         if trace.shapes.len() > 1 {
@@ -113,14 +119,26 @@ impl Plan {
         });
         for (number, (called, cells)) in (0..).zip(&trace.calls) {
             let (template, roles) = (&trace.templates[*called as usize], &roles[*called as usize]);
-            let mut operation = Operation::of(&Arguments { trace, template, roles, cells, used: RefCell::new(&mut self.used) });
+            let mut operation = Operation::of(&Arguments {
+                trace,
+                template,
+                roles,
+                cells,
+                used: RefCell::new(&mut self.used),
+            });
             let is_persistent = trace.functions[template.function as usize].name.ends_with("_init");
             // Of which turn it was nobody would know when it is started.
             if is_persistent && varying.contains(&number) {
-                operation = Operation::Refused("it makes persistent requests that differ from turn to turn of its loop".to_owned());
+                operation = Operation::Refused(
+                    "it makes persistent requests that differ from turn to turn of its loop".to_owned(),
+                );
             }
-            if is_persistent && let Operation::Send { request: Some(request), .. } | Operation::Ireceive { request, .. } = operation {
-                self.persistent.insert(number, std::mem::replace(&mut operation, Operation::Persistent { request }));
+            if is_persistent
+                && let Operation::Send { request: Some(request), .. } | Operation::Ireceive { request, .. } =
+                    operation
+            {
+                self.persistent
+                    .insert(number, std::mem::replace(&mut operation, Operation::Persistent { request }));
             }
             let at = trace.place(number);
             let place = *known.entry(at).or_insert_with(|| {
@@ -144,24 +162,30 @@ impl Plan {
         let mut series = vec![0; self.steps.len()];
         for step in (0..self.steps.len()).rev() {
             let Some(one) = ready(step) else { continue };
-            series[step] = if ready(step + 1).is_some_and(|next| one.is_like(next)) { series[step + 1] + 1 } else { 1 };
+            series[step] =
+                if ready(step + 1).is_some_and(|next| one.is_like(next)) { series[step + 1] + 1 } else { 1 };
         }
-        // From the end of a loop's turn they go on with the next, without end if all of the loop is alike: who makes them sees where the turns are over.
+        // From the end of a loop's turn they go on with the next, without end if all of the loop is alike:
+        // who makes them sees where the turns are over.
         for (end, what) in self.steps.iter().enumerate() {
             let Step::Turn(begin) = what else { continue };
             let begin = *begin as usize;
             series[end] = series[begin];
-            // Calls alone: the end of a loop within, too, has a number, which goes on in that one's next turn and not here.
+            // Calls alone: the end of a loop within, too, has a number, which goes on in that one's next turn
+            // and not here.
             let alike = |&step: &usize| ready(step).is_some() && series[step] as usize == end - step;
             let behind = (begin..end).rev().take_while(alike).last().unwrap_or(end);
-            let goes_on = behind < end && ready(end - 1).zip(ready(begin)).is_some_and(|(last, first)| last.is_like(first));
+            let goes_on = behind < end
+                && ready(end - 1).zip(ready(begin)).is_some_and(|(last, first)| last.is_like(first));
             if goes_on {
                 let next = if behind == begin { ENDLESS } else { series[begin] };
                 (behind..end).for_each(|step| series[step] += next);
                 series[end] = next;
             }
         }
-        self.leads = (0..series.len()).map(|step| if series[step] > 0 { Lead::of(&self.steps, step) } else { Lead::NOWHERE }).collect();
+        self.leads = (0..series.len())
+            .map(|step| if series[step] > 0 { Lead::of(&self.steps, step) } else { Lead::NOWHERE })
+            .collect();
         self.series = series;
     }
 
@@ -189,7 +213,10 @@ impl Plan {
             // A shape that no rank has is not replayed.
             let Some(rank) = rank else { continue };
             let number = before(trace.rank(rank).acts(), call).0;
-            return Err(format!("the trace cannot be replayed: rank {rank}, call {number}, {}: {why}", self.name(trace, call)));
+            return Err(format!(
+                "the trace cannot be replayed: rank {rank}, call {number}, {}: {why}",
+                self.name(trace, call)
+            ));
         }
         Ok(())
     }
@@ -239,7 +266,7 @@ impl Plan {
         self.waits[call as usize].as_ref()
     }
 
-    /// How many of the next calls are alike, if there are several and the first of them is ready.
+    /// Returns how many of the next calls are alike, if there are several and the first of them is ready.
     #[inline(always)]
     pub(super) fn series(&self, position: &Position) -> Option<(u32, &Ready)> {
         let calls = self.series[position.step as usize];
@@ -250,7 +277,8 @@ impl Plan {
         Some((calls, ready))
     }
 
-    /// The call that a rank made last which is before this step; `None` of one that has made none, since each shape ends with a step that is no call.
+    /// The call that a rank made last which is before this step; `None` of one that has made none, since each
+    /// shape ends with a step that is no call.
     #[inline]
     pub(super) fn call_before(&self, step: u32) -> Option<u32> {
         match self.steps.get(step.checked_sub(1)? as usize) {
@@ -264,7 +292,8 @@ impl Plan {
         trace.templates[trace.calls[call as usize].0 as usize].site
     }
 
-    /// What follows the number of the call that a rank made last which is before this step, in messages.
+    /// Returns what follows the number of the call that a rank made last which is before this step, in
+    /// messages.
     pub(super) fn told(&self, trace: &Trace, step: u32) -> String {
         self.call_before(step).map_or_else(String::new, |call| format!(", {}", self.name(trace, call)))
     }
@@ -276,7 +305,7 @@ impl Plan {
     }
 }
 
-/// How many calls a rank makes before the first `call`, and whether that is among the acts.
+/// Returns how many calls a rank makes before the first `call`, and whether that is among the acts.
 fn before(acts: &[Act], call: u32) -> (u64, bool) {
     let mut number = 0u64;
     for act in acts {

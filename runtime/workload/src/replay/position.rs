@@ -55,7 +55,8 @@ impl Lead {
         call
     }
 
-    /// The call, of no trace if there is none, and the way behind it, if the rank that is there has a turn left where one ends.
+    /// The call, of no trace if there is none, and the way behind it, if the rank that is there has a turn
+    /// left where one ends.
     #[inline(always)]
     pub(super) fn way(self, position: &Position) -> Option<(u32, Way)> {
         let Lead { call, behind } = self;

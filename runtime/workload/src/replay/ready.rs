@@ -1,7 +1,9 @@
-//! Messages that are the same for all ranks but for whom they are with, and waits that are the same for all: most calls of most programs.
+//! Messages that are the same for all ranks but for whom they are with, and waits that are the same for all:
+//! most calls of most programs.
 //!
-//! What the general way ([`Replay::call`]) looks up in cells each time a rank comes by is put together once for all of them. Whatever asks for more (a tag
-//! that differs, a wildcard, a status to be looked up) is left to the general way, and so is what is wrong, of which that has the sentences.
+//! What the general way ([`Replay::call`]) looks up in cells each time a rank comes by is put together once
+//! for all of them. Whatever asks for more (a tag that differs, a wildcard, a status to be looked up) is left
+//! to the general way, and so is what is wrong, of which that has the sentences.
 
 use super::arguments::{Comm, Partner};
 use super::operation::{Completed, Operation, Slots};
@@ -28,9 +30,11 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// Of a function's operation, where `cancels` says that receives may have been cancelled; `None` if it is none or says more.
+    /// Makes it of a function's operation, where `cancels` says that receives may have been cancelled; `None`
+    /// if it is none or says more.
     pub(super) fn of(function: u16, operation: &Operation, cancels: bool) -> Option<Ready> {
-        let slot = |request: Cell| same(request).and_then(|number| u32::try_from(number.checked_sub(1)?).ok());
+        let slot =
+            |request: Cell| same(request).and_then(|number| u32::try_from(number.checked_sub(1)?).ok());
         let (what, partner) = match operation {
             Operation::Send { mode, to, request: None } => (What::Send(*mode), to),
             Operation::Send { mode, to, request: Some(request) } => (What::Isend(*mode, slot(*request)?), to),
@@ -44,15 +48,27 @@ impl Ready {
         let comm = match comm {
             Comm::World => Call::WORLD,
             Comm::Own => Call::SELF,
-            Comm::Made(number) => u32::try_from(same(number)?).ok()?.checked_add(Call::SELF).filter(|&comm| comm > Call::SELF)?,
+            Comm::Made(number) => u32::try_from(same(number)?)
+                .ok()?
+                .checked_add(Call::SELF)
+                .filter(|&comm| comm > Call::SELF)?,
         };
         let number = if let What::Isend(_, number) | What::Irecv(number) = what { number } else { 0 };
-        (tag != ANY_TAG).then_some(Ready { function, what, number, rank, tag, comm, bytes: count.saturating_mul(size) })
+        (tag != ANY_TAG).then_some(Ready {
+            function,
+            what,
+            number,
+            rank,
+            tag,
+            comm,
+            bytes: count.saturating_mul(size),
+        })
     }
 }
 
 impl Ready {
-    /// What it does as one of a series, which it can be one of if others are like it ([`Ready::is_like`]).
+    /// Returns what it does as one of a series, which it can be one of if others are like it
+    /// ([`Ready::is_like`]).
     #[inline]
     pub(super) fn starts(&self) -> Option<Starts> {
         match self.what {
@@ -64,14 +80,15 @@ impl Ready {
         }
     }
 
-    /// Whether it is an `MPI_Recv` of a message that is known.
+    /// Returns `true` if it is an `MPI_Recv` of a message that is known.
     pub(super) fn receives(&self) -> bool {
         self.what == What::Recv && self.tag >= 0
     }
 
-    /// Whether both may be of one series.
+    /// Returns `true` if both may be of one series.
     pub(super) fn is_like(&self, other: &Ready) -> bool {
-        self.starts().is_some() && (self.starts(), self.function, self.comm) == (other.starts(), other.function, other.comm)
+        self.starts().is_some()
+            && (self.starts(), self.function, self.comm) == (other.starts(), other.function, other.comm)
     }
 
     /// As one of a series, with this rank.
@@ -91,7 +108,10 @@ pub(super) struct Waiting {
 impl Waiting {
     /// Of a function's operation; `None` if it is no wait, or says more.
     pub(super) fn of(function: u16, operation: &Operation) -> Option<Waiting> {
-        let Operation::Complete { flag: None, requests: Slots::Same(slots), completed, .. } = operation else { return None };
+        let Operation::Complete { flag: None, requests: Slots::Same(slots), completed, .. } = operation
+        else {
+            return None;
+        };
         let one = |index: &Cell| slots.get(usize::try_from(same(*index)?).ok()?).copied();
         let numbers: Rc<[u32]> = match completed {
             Completed::All => slots.clone(),
@@ -131,7 +151,11 @@ impl Replay<'_> {
         let peer = match told {
             Peer::Absolute(peer) => peer,
             Peer::Relative(_) => {
-                let (rank, peers) = if comm == Call::WORLD { (caller.rank, self.trace.ranks) } else { caller.position(comm)? };
+                let (rank, peers) = if comm == Call::WORLD {
+                    (caller.rank, self.trace.ranks)
+                } else {
+                    caller.position(comm)?
+                };
                 told.rank(Position { rank, peers })
             }
         };

@@ -1,4 +1,5 @@
-//! Volleys of a trace: messages that are started one after the other and then waited for, put together once for all ranks that make them.
+//! Volleys of a trace: messages that are started one after the other and then waited for, put together once
+//! for all ranks that make them.
 
 use super::position::{Lead, Position, Step};
 use super::ready::{Ready, Waiting};
@@ -40,10 +41,15 @@ impl Volleys {
     /// O(steps).
     pub(super) fn new(steps: &[Step], ready: &[Option<Ready>], waits: &[Option<Waiting>]) -> Volleys {
         let mut volleys = Volleys { all: Vec::new(), at: vec![NONE; steps.len()] };
-        let call = |step: usize| if let Some(Step::Call(call)) = steps.get(step) { Some(*call as usize) } else { None };
-        let starts = |step: usize| call(step).and_then(|call| ready[call].as_ref()).is_some_and(|ready| ready.starts().is_some());
+        let call = |step: usize| {
+            if let Some(Step::Call(call)) = steps.get(step) { Some(*call as usize) } else { None }
+        };
+        let starts = |step: usize| {
+            call(step).and_then(|call| ready[call].as_ref()).is_some_and(|ready| ready.starts().is_some())
+        };
         for step in 0..steps.len() {
-            // From the first of its messages on: whoever comes to another one has made some of them by themselves, and these are open.
+            // From the first of its messages on: whoever comes to another one has made some of them by
+            // themselves, and these are open.
             if step.checked_sub(1).is_some_and(starts) {
                 continue;
             }
@@ -60,7 +66,7 @@ impl Volleys {
         volleys
     }
 
-    /// Whether one may begin where a rank is.
+    /// Returns `true` if one may begin where a rank is.
     #[inline(always)]
     pub(super) fn any_at(&self, position: &Position) -> bool {
         self.at[position.step as usize] != NONE
@@ -92,7 +98,8 @@ impl Volleys {
 
 /// The volley that begins at a step, in its loop's next turn too.
 fn from(steps: &[Step], ready: &[Option<Ready>], waits: &[Option<Waiting>], begin: usize) -> Option<Planned> {
-    let (mut starts, mut rows, mut others, mut path) = (Vec::new(), Vec::<(u16, Starts, u32)>::new(), Vec::new(), Vec::new());
+    let (mut starts, mut rows, mut others, mut path) =
+        (Vec::new(), Vec::<(u16, Starts, u32)>::new(), Vec::new(), Vec::new());
     let mut comm = None;
     let mut add = |ready: &Ready, what: Starts| {
         match rows.last_mut() {
@@ -123,7 +130,12 @@ fn from(steps: &[Step], ready: &[Option<Ready>], waits: &[Option<Waiting>], begi
                 None if ready.receives() && add(ready, Starts::Irecvs) => break (ready.function, None),
                 _ => return None,
             },
-            (None, Some(wait)) => break (wait.function, Some(wait.awaited.counts_up.then_some(wait.awaited.numbers.len() as u32)?)),
+            (None, Some(wait)) => {
+                break (
+                    wait.function,
+                    Some(wait.awaited.counts_up.then_some(wait.awaited.numbers.len() as u32)?),
+                );
+            }
             (None, None) => return None,
         }
     };
@@ -136,7 +148,11 @@ fn from(steps: &[Step], ready: &[Option<Ready>], waits: &[Option<Waiting>], begi
     let sends = others.iter().filter(|(_, sent)| *sent).count() as u16;
     let volley = Volley { starts: starts.into(), rows: rows.into(), comm: comm?, sends, function, requests };
     // One receive alone is made as fast by itself.
-    (is_whole && path.len() > 1).then(|| Planned { volley: Rc::new(volley), others: others.into(), path: path.into() })
+    (is_whole && path.len() > 1).then(|| Planned {
+        volley: Rc::new(volley),
+        others: others.into(),
+        path: path.into(),
+    })
 }
 
 /// The numbers of the requests that these make.

@@ -37,19 +37,44 @@ impl Mpi {
     }
 
     #[inline(never)]
-    fn begin_bcast(&self, buffer: Addr, count: i64, datatype: usize, root: i32, comm: usize) -> Result<Ticket> {
-        self.settle(&self.enter(|entrance| entrance.join_bcast((buffer, count, datatype), root, comm, Mode::Blocking))?)
+    fn begin_bcast(
+        &self,
+        buffer: Addr,
+        count: i64,
+        datatype: usize,
+        root: i32,
+        comm: usize,
+    ) -> Result<Ticket> {
+        self.settle(
+            &self.enter(|entrance| {
+                entrance.join_bcast((buffer, count, datatype), root, comm, Mode::Blocking)
+            })?,
+        )
     }
 
     /// `MPI_Gather` and `MPI_Gatherv`.
     #[inline(always)]
-    pub fn gather(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
+    pub fn gather(
+        &self,
+        send: Side,
+        receive: Side,
+        root: i32,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Option<usize>> {
         self.whole(mode, |mode| self.enter(|entrance| entrance.join_gather(send, receive, root, comm, mode)))
     }
 
     /// `MPI_Scatter` and `MPI_Scatterv`.
     #[inline(always)]
-    pub fn scatter(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
+    pub fn scatter(
+        &self,
+        send: Side,
+        receive: Side,
+        root: i32,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Option<usize>> {
         self.whole(mode, |mode| self.enter(|entrance| entrance.join_scatter(send, receive, root, comm, mode)))
     }
 
@@ -58,9 +83,15 @@ impl Mpi {
     pub fn allgather(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
         let blocks = || Ok((receive, self.world().objects.comms.get(comm)?.peers() as usize));
         if !receive.is_irregular() {
-            return self.whole(mode, |mode| self.enter(|entrance| entrance.join_allgather(send, receive, comm, mode)));
+            return self.whole(mode, |mode| {
+                self.enter(|entrance| entrance.join_allgather(send, receive, comm, mode))
+            });
         }
-        self.in_mode(mode, || self.enter(|entrance| entrance.join_allgather(send, receive, comm, mode)), blocks)
+        self.in_mode(
+            mode,
+            || self.enter(|entrance| entrance.join_allgather(send, receive, comm, mode)),
+            blocks,
+        )
     }
 
     /// `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`.
@@ -68,19 +99,37 @@ impl Mpi {
     pub fn alltoall(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
         let blocks = || Ok((receive, self.world().objects.comms.get(comm)?.peers() as usize));
         if !receive.is_irregular() {
-            return self.whole(mode, |mode| self.enter(|entrance| entrance.join_alltoall(send, receive, comm, mode)));
+            return self.whole(mode, |mode| {
+                self.enter(|entrance| entrance.join_alltoall(send, receive, comm, mode))
+            });
         }
-        self.in_mode(mode, || self.enter(|entrance| entrance.join_alltoall(send, receive, comm, mode)), blocks)
+        self.in_mode(
+            mode,
+            || self.enter(|entrance| entrance.join_alltoall(send, receive, comm, mode)),
+            blocks,
+        )
     }
 
-    /// The neighbourhood collectives (MPI 5.0 chapter 8.6). With `each`, every neighbour gets a block of its own (alltoall forms).
+    /// The neighbourhood collectives (MPI 5.0 chapter 8.6). With `each`, every neighbour gets a block of its
+    /// own (alltoall forms).
     #[inline(always)]
-    pub fn neighbor(&self, send: Side, receive: Side, each: bool, comm: usize, mode: Mode) -> Result<Option<usize>> {
+    pub fn neighbor(
+        &self,
+        send: Side,
+        receive: Side,
+        each: bool,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Option<usize>> {
         let sources = || Ok((receive, self.enter(|entrance| entrance.neighbor_counts(comm))?.0));
-        self.in_mode(mode, || self.enter(|entrance| entrance.join_neighbor(send, receive, each, comm, mode)), sources)
+        self.in_mode(
+            mode,
+            || self.enter(|entrance| entrance.join_neighbor(send, receive, each, comm, mode)),
+            sources,
+        )
     }
 
-    /// How many neighbours send to the mounted rank, and how many it sends to.
+    /// Returns how many neighbours send to the mounted rank, and how many it sends to.
     ///
     /// # Errors
     /// `MPI_ERR_COMM`.

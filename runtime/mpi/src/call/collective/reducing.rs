@@ -10,7 +10,8 @@ use rank::Addr;
 use schedule::Kind;
 
 impl Mpi {
-    /// Begins a blocking reduction, and ends it unless the rank must wait for a result that lies side by side.
+    /// Begins a blocking reduction, and ends it unless the rank must wait for a result that lies side by
+    /// side.
     // The arguments one by one: what is passed by reference takes room on the stack of a blocked rank.
     #[allow(clippy::too_many_arguments)]
     #[inline(never)]
@@ -29,13 +30,14 @@ impl Mpi {
         let from = if send == IN_PLACE { receive } else { send };
         if matches!(kind, Kind::Allreduce | Kind::Scan)
             && from.0.min(receive.0) >= FIRST_MEMORY
-            && let Some(ticket) = self.enter(|entrance| entrance.joins_again_as(kind, comm, Some((count, datatype, op)), from))
+            && let Some(ticket) =
+                self.enter(|entrance| entrance.joins_again_as(kind, comm, Some((count, datatype, op)), from))
         {
             return Ok(ticket);
         }
-        self.settle(
-            &self.enter(|entrance| entrance.join_reduction(kind, send, receive, (count, datatype), op, root, comm, Mode::Blocking))?,
-        )
+        self.settle(&self.enter(|entrance| {
+            entrance.join_reduction(kind, send, receive, (count, datatype), op, root, comm, Mode::Blocking)
+        })?)
     }
 
     /// A reduction of any mode.
@@ -53,10 +55,14 @@ impl Mpi {
         mode: Mode,
     ) -> Result<Option<usize>> {
         if mode == Mode::Entering {
-            return Ok(Some(self.begin_reduction(kind, send, receive, count, datatype, op, root, comm)?.word()));
+            return Ok(Some(
+                self.begin_reduction(kind, send, receive, count, datatype, op, root, comm)?.word(),
+            ));
         }
         let root = (kind == Kind::Reduce).then_some(root);
-        self.leave(self.enter(|entrance| entrance.join_reduction(kind, send, receive, (count, datatype), op, root, comm, mode)))
+        self.leave(self.enter(|entrance| {
+            entrance.join_reduction(kind, send, receive, (count, datatype), op, root, comm, mode)
+        }))
     }
 
     /// `MPI_Reduce`.
@@ -91,14 +97,34 @@ impl Mpi {
 
     /// `MPI_Scan`.
     #[inline(always)]
-    pub fn scan(&self, send: Addr, receive: Addr, elements: (i64, usize), op: usize, comm: usize, mode: Mode) -> Result<Option<usize>> {
+    pub fn scan(
+        &self,
+        send: Addr,
+        receive: Addr,
+        elements: (i64, usize),
+        op: usize,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Option<usize>> {
         self.reduction_of(Kind::Scan, send, receive, elements, op, 0, comm, mode)
     }
 
     /// `MPI_Exscan`.
     #[inline(always)]
-    pub fn exscan(&self, send: Addr, receive: Addr, elements: (i64, usize), op: usize, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        self.whole(mode, |mode| self.enter(|entrance| entrance.join_reduction(Kind::Exscan, send, receive, elements, op, None, comm, mode)))
+    pub fn exscan(
+        &self,
+        send: Addr,
+        receive: Addr,
+        elements: (i64, usize),
+        op: usize,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Option<usize>> {
+        self.whole(mode, |mode| {
+            self.enter(|entrance| {
+                entrance.join_reduction(Kind::Exscan, send, receive, elements, op, None, comm, mode)
+            })
+        })
     }
 
     /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
@@ -119,14 +145,25 @@ impl Mpi {
             let communicator = world.objects.comms.get(comm)?;
             let count = match counts {
                 Parts::Same(count) => count,
-                Parts::Each(counts) => counts[communicator.rank(world.messages.current) as usize],
+                Parts::Each(counts) => counts[communicator.rank(world.messages.me()) as usize],
             };
             Ok((Side::One((receive, count, datatype)), 1))
         };
         if let Parts::Same(_) = counts {
-            return self
-                .whole(mode, |mode| self.enter(|entrance| entrance.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode)));
+            return self.whole(mode, |mode| {
+                self.enter(|entrance| {
+                    entrance.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode)
+                })
+            });
         }
-        self.in_mode(mode, || self.enter(|entrance| entrance.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode)), own)
+        self.in_mode(
+            mode,
+            || {
+                self.enter(|entrance| {
+                    entrance.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode)
+                })
+            },
+            own,
+        )
     }
 }

@@ -8,7 +8,13 @@ use objects::error::{ErrorClass, Failure, Result};
 use objects::file::File;
 
 /// Makes the file that the first member could open.
-pub(super) fn open(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+pub(super) fn open(
+    _: &mut Bridges,
+    _: &Messages,
+    objects: &mut Objects,
+    comm: u32,
+    contributions: Contributions,
+) -> Result<Outcome> {
     let (_, home, first) = &contributions[0];
     let Contribution::File(amode, opened) = first else {
         return Err(Failure::new(ErrorClass::INTERN, "the first member of a file brought no file"));
@@ -17,9 +23,12 @@ pub(super) fn open(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u
         Ok(name) => name.clone(),
         Err((class, why)) => return Err(Failure::new(ErrorClass(*class), &**why)),
     };
-    let differs = |contribution: &Contribution| !matches!(contribution, Contribution::File(other, _) if other == amode);
+    let differs =
+        |contribution: &Contribution| !matches!(contribution, Contribution::File(other, _) if other == amode);
     if let Some((member, ..)) = contributions.iter().find(|(.., contribution)| differs(contribution)) {
-        let text = format!("rank {member} of the communicator opens the file with another amode than rank 0: all must give the same");
+        let text = format!(
+            "rank {member} of the communicator opens the file with another amode than rank 0: all must give the same"
+        );
         return Err(Failure::new(ErrorClass::NOT_SAME, text));
     }
     let communicator = objects.comms.at(comm);
@@ -28,6 +37,7 @@ pub(super) fn open(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u
     if comm == objects::handle::COMM_NULL {
         return Ok(Outcome::Same(objects::file::FILE_NULL));
     }
-    let file = File { comm, amode: *amode, name: (*name).into(), home: *home, owner: is_self.then_some(*home) };
+    let file =
+        File { comm, amode: *amode, name: (*name).into(), home: *home, owner: is_self.then_some(*home) };
     Ok(Outcome::Same(objects.files.make(&objects.comms, file)?))
 }

@@ -1,4 +1,5 @@
-//! Making windows (MPI 5.0 section 12.2): all members agree, the last to enter makes the object and a communicator of its own for it.
+//! Making windows (MPI 5.0 section 12.2): all members agree, the last to enter makes the object and a
+//! communicator of its own for it.
 
 use collective::agreement::{Contribution, Contributions, Outcome};
 use collective::bridges::Bridges;
@@ -18,7 +19,13 @@ fn parts(contributions: &Contributions) -> Parts {
     contributions.iter().map(|(.., contribution)| part(contribution)).unzip()
 }
 
-fn make(objects: &mut Objects, comm: u32, flavor: Flavor, owner: u32, (exposed, units): Parts) -> Result<Outcome> {
+fn make(
+    objects: &mut Objects,
+    comm: u32,
+    flavor: Flavor,
+    owner: u32,
+    (exposed, units): Parts,
+) -> Result<Outcome> {
     let communicator = objects.comms.at(comm);
     let is_self = communicator.is_self;
     let group = communicator.group.clone();
@@ -26,7 +33,13 @@ fn make(objects: &mut Objects, comm: u32, flavor: Flavor, owner: u32, (exposed, 
     if comm == objects::handle::COMM_NULL {
         return Ok(Outcome::Same(WIN_NULL));
     }
-    let win = Win { comm, flavor, exposed: exposed.into(), units: Units::of(units.iter().copied()), owner: is_self.then_some(owner) };
+    let win = Win {
+        comm,
+        flavor,
+        exposed: exposed.into(),
+        units: Units::of(units.iter().copied()),
+        owner: is_self.then_some(owner),
+    };
     Ok(Outcome::Same(objects.wins.make(&objects.comms, win)?))
 }
 
@@ -67,7 +80,10 @@ pub(super) fn shared(
     let (mut exposed, units) = parts(&contributions);
     let bytes = exposed.iter().try_fold(0u64, |sum, part| sum.checked_add(part.size)).unwrap_or(u64::MAX);
     let Some(memory) = rank::heap::allocate(usize::try_from(bytes).unwrap_or(usize::MAX)) else {
-        return Err(Failure::new(ErrorClass::NO_MEM, format!("there is no memory for the {bytes} bytes of the window's members together")));
+        return Err(Failure::new(
+            ErrorClass::NO_MEM,
+            format!("there is no memory for the {bytes} bytes of the window's members together"),
+        ));
     };
     let mut at = memory.0;
     for part in &mut exposed {

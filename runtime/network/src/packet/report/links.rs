@@ -34,6 +34,17 @@ pub enum LinkEnd {
     Endpoint(u32),
 }
 
+impl LinkEnd {
+    /// Returns the end that lies at a router's neighbor; `None` if no cable leads there.
+    pub(crate) fn of(neighbor: Neighbor) -> Option<LinkEnd> {
+        match neighbor {
+            Neighbor::Nothing => None,
+            Neighbor::Endpoint(endpoint) => Some(LinkEnd::Endpoint(endpoint)),
+            Neighbor::Router { router, port } => Some(LinkEnd::Router(router, port)),
+        }
+    }
+}
+
 impl Display for LinkEnd {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -68,19 +79,28 @@ pub struct LinkReport {
 
 /// A line for each direction of each cable.
 pub(crate) fn links_to_csv(links: &[LinkReport], kinds: &[KindReport]) -> String {
-    let mut csv = String::from("from,to,kind,bytes,busy_ns,blocked_ns,use,buffer_mean_bytes,buffer_max_bytes\n");
+    let mut csv =
+        String::from("from,to,kind,bytes,busy_ns,blocked_ns,use,buffer_mean_bytes,buffer_max_bytes\n");
     for link in links {
         let kind = &kinds[link.kind as usize].name;
         let _ = writeln!(
             csv,
             "{},{},{kind},{},{},{},{:.6},{:.3},{}",
-            link.from, link.to, link.bytes, link.busy_ns, link.blocked_ns, link.usage, link.buffer_mean, link.buffer_max
+            link.from,
+            link.to,
+            link.bytes,
+            link.busy_ns,
+            link.blocked_ns,
+            link.usage,
+            link.buffer_mean,
+            link.buffer_max
         );
     }
     csv
 }
 
-/// Every direction of every cable, in the order of routers and ports, then endpoints; shares of `duration` picoseconds.
+/// Every direction of every cable, in the order of routers and ports, then endpoints; shares of `duration`
+/// picoseconds.
 pub(crate) fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
     let Some(shard) = shards.first() else { return Vec::new() };
     let fabric = &shard.fabric;
@@ -103,12 +123,10 @@ pub(crate) fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
                 (LinkEnd::Endpoint(endpoint), LinkEnd::Router(router, at))
             } else {
                 let (router, local) = (shard.router_at(index / stride), index % stride);
-                let to = if local < fabric.topology.radix() { fabric.topology.neighbor(router, local) } else { Neighbor::Nothing };
-                let to = match to {
-                    Neighbor::Nothing => continue,
-                    Neighbor::Endpoint(endpoint) => LinkEnd::Endpoint(endpoint),
-                    Neighbor::Router { router, port } => LinkEnd::Router(router, port),
-                };
+                if local >= fabric.topology.radix() {
+                    continue;
+                }
+                let Some(to) = LinkEnd::of(fabric.topology.neighbor(router, local)) else { continue };
                 (LinkEnd::Router(router, local), to)
             };
             let low = shard.lows(index).min().unwrap_or(0);
@@ -137,14 +155,19 @@ pub(crate) fn kinds(fabric: &Fabric, links: &[LinkReport]) -> Vec<KindReport> {
         .map(|(index, kind)| {
             let of_kind = || links.iter().filter(|link| link.kind as usize == index);
             let count = of_kind().count() as u64;
-            let mean = |value: &dyn Fn(&LinkReport) -> f64| of_kind().map(value).sum::<f64>() / (count.max(1)) as f64;
+            let mean = |value: &dyn Fn(&LinkReport) -> f64| {
+                of_kind().map(value).sum::<f64>() / (count.max(1)) as f64
+            };
             KindReport {
                 name: kind.name.clone(),
                 count,
                 use_mean: mean(&|link| link.usage),
                 use_max: of_kind().map(|link| link.usage).fold(0.0, f64::max),
-                occupancy_mean: mean(&|link| link.buffer_mean) / (f64::from(switching.buffer) * f64::from(switching.lanes)),
-                occupancy_max: of_kind().map(|link| f64::from(link.buffer_max) / f64::from(switching.buffer)).fold(0.0, f64::max),
+                occupancy_mean: mean(&|link| link.buffer_mean)
+                    / (f64::from(switching.buffer) * f64::from(switching.lanes)),
+                occupancy_max: of_kind()
+                    .map(|link| f64::from(link.buffer_max) / f64::from(switching.buffer))
+                    .fold(0.0, f64::max),
                 blocked_ns: of_kind().map(|link| link.blocked_ns).sum(),
             }
         })
@@ -152,6 +175,6 @@ pub(crate) fn kinds(fabric: &Fabric, links: &[LinkReport]) -> Vec<KindReport> {
 }
 
 /// Picoseconds as nanoseconds.
-pub(super) fn ns(picoseconds: u64) -> f64 {
+pub(crate) fn ns(picoseconds: u64) -> f64 {
     picoseconds as f64 / 1000.0
 }

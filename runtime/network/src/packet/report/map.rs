@@ -1,4 +1,5 @@
-//! Where the load of a network lies, for a picture: routers, or blocks of neighbouring ones where they are many, what their links did and which ranks sit there.
+//! A map of a network's load, for a picture: routers, or blocks of neighbouring ones where they are many,
+//! what their links did and which ranks sit there.
 
 use super::{LinkEnd, LinkReport, NetworkReport};
 use serde::Serialize;
@@ -55,7 +56,8 @@ pub struct Busy {
 }
 
 impl NetworkReport {
-    /// Where the load lies, of so many ranks of which each is at an endpoint of the network. O(links + ranks).
+    /// Returns where the load lies, of so many ranks of which each is at an endpoint of the network. O(links
+    /// + ranks).
     pub fn map(&self, ranks: u32, endpoint: impl Fn(u32) -> u32) -> Map {
         let together = self.routers.div_ceil(CELLS).max(1);
         let mut cells = vec![Cell::default(); self.routers.div_ceil(together) as usize];
@@ -65,12 +67,15 @@ impl NetworkReport {
         for link in &self.each_link {
             match (link.from, link.to) {
                 (LinkEnd::Router(router, _), _) => {
-                    let (cell, count) = (&mut cells[(router / together) as usize], &mut counts[(router / together) as usize]);
+                    let (cell, count) =
+                        (&mut cells[(router / together) as usize], &mut counts[(router / together) as usize]);
                     cell.use_mean += link.usage;
                     cell.use_max = cell.use_max.max(link.usage);
                     *count += 1;
                 }
-                (LinkEnd::Endpoint(endpoint), LinkEnd::Router(router, _)) => router_of[endpoint as usize] = router,
+                (LinkEnd::Endpoint(endpoint), LinkEnd::Router(router, _)) => {
+                    router_of[endpoint as usize] = router
+                }
                 (LinkEnd::Endpoint(_), LinkEnd::Endpoint(_)) => {}
             }
         }
@@ -82,7 +87,8 @@ impl NetworkReport {
             first_at[at].get_or_insert(rank);
             let cell = &mut cells[(router / together) as usize];
             cell.ranks += 1;
-            cell.between = Some(cell.between.map_or((rank, rank), |(first, last)| (first.min(rank), last.max(rank))));
+            cell.between =
+                Some(cell.between.map_or((rank, rank), |(first, last)| (first.min(rank), last.max(rank))));
         }
         let row = if self.row > 1 { self.row.div_ceil(together) } else { near_square(cells.len() as u32) };
         Map { routers_per_cell: together, row, cells, busiest: busiest(&self.each_link, &first_at) }
@@ -91,7 +97,8 @@ impl NetworkReport {
 
 fn busiest(links: &[LinkReport], first_at: &[Option<u32>]) -> Vec<Busy> {
     let mut used: Vec<&LinkReport> = links.iter().filter(|link| link.bytes > 0).collect();
-    // By whole picoseconds and then by place: equal loads are common, and a picture should not depend on how sorting treats them.
+    // By whole picoseconds and then by place: equal loads are common, and a picture should not depend on how
+    // sorting treats them.
     used.sort_by_key(|link| (Reverse((link.busy_ns * 1000.0) as u64), link.from));
     let rank_at = |end: LinkEnd| match end {
         LinkEnd::Endpoint(endpoint) => first_at[endpoint as usize],
@@ -107,8 +114,8 @@ fn busiest(links: &[LinkReport], first_at: &[Option<u32>]) -> Vec<Busy> {
     used.iter().take(BUSIEST).map(busy).collect()
 }
 
-/// Cells of a row where nothing says how they belong together: the smallest divisor of their number that is no less than its root, if rows are no more than
-/// four times as long as there are rows then, else the root.
+/// Cells of a row where nothing says how they belong together: the smallest divisor of their number that is
+/// no less than its root, if rows are no more than four times as long as there are rows then, else the root.
 fn near_square(cells: u32) -> u32 {
     let root = (1..).find(|side| side * side >= cells).unwrap_or(1);
     (root..=2 * root).find(|side| cells.is_multiple_of(*side)).unwrap_or(root)

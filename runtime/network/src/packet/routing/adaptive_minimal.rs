@@ -5,10 +5,12 @@ use crate::packet::port::Packet;
 use crate::packet::topology::torus::{Torus, dimension_order};
 use std::sync::Arc;
 
-/// Duato's protocol ("A new theory of deadlock-free adaptive routing in wormhole networks", IEEE TPDS 1993) with virtual channel 0 as the
-/// escape: it follows dimension order, with the bubble rule on rings (Puente et al., "The adaptive bubble router", JPDC 2001).
+/// Duato's protocol ("A new theory of deadlock-free adaptive routing in wormhole networks", IEEE TPDS 1993)
+/// with virtual channel 0 as the escape: it follows dimension order, with the bubble rule on rings (Puente et
+/// al., "The adaptive bubble router", JPDC 2001).
 ///
-/// An adaptive channel is taken only with its credit in hand, so that nothing is ever waited for but the escape or a link.
+/// An adaptive channel is taken only with its credit in hand, so that nothing is ever waited for but the
+/// escape or a link.
 pub(crate) struct AdaptiveMinimal {
     torus: Arc<Torus>,
 }
@@ -43,7 +45,10 @@ impl Routing for AdaptiveMinimal {
         let need = here.load.need(packet);
         let mut best: Option<(u64, u32)> = None;
         self.torus.first_step::<()>(here.router, home, |dimension, up, down| {
-            for port in [up.map(|_| 2 * dimension as u32), down.map(|_| 2 * dimension as u32 + 1)].into_iter().flatten() {
+            for port in [up.map(|_| 2 * dimension as u32), down.map(|_| 2 * dimension as u32 + 1)]
+                .into_iter()
+                .flatten()
+            {
                 let has_room = (1..here.lanes).any(|lane| here.load.free(port, lane) >= need);
                 let delay = here.load.delay(port);
                 if has_room && best.is_none_or(|(least, _)| delay < least) {
@@ -57,6 +62,11 @@ impl Routing for AdaptiveMinimal {
         }
         let port = dimension_order(&self.torus, here.router, home, packet.hash).unwrap_or(eject);
         let continues = here.input == port ^ 1 && packet.lane == 0;
-        Hop { port, lanes: (0, 1), bubble: self.torus.is_ring((port / 2) as usize) && !continues, reserve: false }
+        Hop {
+            port,
+            lanes: (0, 1),
+            bubble: self.torus.is_ring((port / 2) as usize) && !continues,
+            reserve: false,
+        }
     }
 }

@@ -23,7 +23,8 @@ impl Routing for AdaptiveUp {
                 let start = pick(packet.hash, level, count);
                 let mut best = (u64::MAX, first);
                 for offset in 0..count {
-                    let port = first + if start + offset < count { start + offset } else { start + offset - count };
+                    let port =
+                        first + if start + offset < count { start + offset } else { start + offset - count };
                     let delay = here.load.delay(port);
                     if delay < best.0 {
                         best = (delay, port);

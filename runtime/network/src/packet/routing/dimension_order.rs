@@ -8,12 +8,14 @@ use std::sync::Arc;
 /// How the rings of a torus are kept from filling up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RingRule {
-    /// A packet enters a ring only if it leaves room for another (Carrión, Beivide, Gregorio and Vallejo, "A flow control
-    /// mechanism to avoid message deadlock in k-ary n-cube networks", HiPC 1997). One virtual channel is enough.
+    /// A packet enters a ring only if it leaves room for another (Carrión, Beivide, Gregorio and Vallejo, "A
+    /// flow control mechanism to avoid message deadlock in k-ary n-cube networks", HiPC 1997). One virtual
+    /// channel is enough.
     Bubble,
-    /// Upper virtual channels for packets whose way around the ring passes the link that closes it, lower ones for the others (Dally and
-    /// Seitz 1987; chosen on entering the ring as in BookSim2, so that both carry about as much). Lower ones never pass that link, and
-    /// shortest ways that do never pass the one opposite to it, so that neither closes a cycle. Two are needed.
+    /// Upper virtual channels for packets whose way around the ring passes the link that closes it, lower
+    /// ones for the others (Dally and Seitz 1987; chosen on entering the ring as in BookSim2, so that both
+    /// carry about as much). Lower ones never pass that link, and shortest ways that do never pass the one
+    /// opposite to it, so that neither closes a cycle. Two are needed.
     Dateline,
 }
 
@@ -64,7 +66,11 @@ impl Routing for DimensionOrder {
             }
             RingRule::Dateline => {
                 // Phase: the way around this ring passes its closing link.
-                let passes = if continues { packet.phase == 1 } else { self.torus.passes_closing_link(here.router, home, port) };
+                let passes = if continues {
+                    packet.phase == 1
+                } else {
+                    self.torus.passes_closing_link(here.router, home, port)
+                };
                 packet.phase = u8::from(passes);
                 Hop::by(port, share(here.lanes, 2, u32::from(passes)))
             }

@@ -6,7 +6,8 @@ use crate::packet::topology::pick;
 use crate::packet::topology::tree::{FatTree, Way};
 use std::sync::Arc;
 
-/// Equal-cost multi-path (RFC 2992): the packets of a flow take one path. Up before down, so one virtual channel is enough.
+/// Equal-cost multi-path (RFC 2992): the packets of a flow take one path. Up before down, so one virtual
+/// channel is enough.
 pub(crate) struct Ecmp(pub(crate) Arc<FatTree>);
 
 impl Routing for Ecmp {

@@ -6,11 +6,12 @@ use crate::packet::topology::dragonfly::{Dragonfly, GLOBAL};
 use crate::packet::topology::{Paths, Topology};
 use std::sync::Arc;
 
-/// Shortest paths as [`super::minimal`] takes them, in the lower set of virtual channels before the global link, in the upper one on it and
-/// after it, as in BookSim2's `min_dragonflynew`.
+/// Shortest paths as [`super::minimal`] takes them, in the lower set of virtual channels before the global
+/// link, in the upper one on it and after it, as in BookSim2's `min_dragonflynew`.
 ///
-/// Two sets are enough where `minimal` has three, one for each link of a path: a local link of the lower set leads to a global link, one of the
-/// upper set to an endpoint, so that no cycle of waiting can close. A path within a group has no global link and stays in the lower set.
+/// Two sets are enough where `minimal` has three, one for each link of a path: a local link of the lower set
+/// leads to a global link, one of the upper set to an endpoint, so that no cycle of waiting can close. A path
+/// within a group has no global link and stays in the lower set.
 pub(crate) struct GroupMinimal(pub(crate) Arc<Dragonfly>);
 
 impl Routing for GroupMinimal {
@@ -31,7 +32,8 @@ impl Routing for GroupMinimal {
         }
         let port = dragonfly.minimal_port(here.router, home, packet.hash);
         let source = dragonfly.attachment(packet.source).0;
-        let is_upper = dragonfly.link(here.router, port) == GLOBAL || dragonfly.group(source) != dragonfly.group(here.router);
+        let is_upper = dragonfly.link(here.router, port) == GLOBAL
+            || dragonfly.group(source) != dragonfly.group(here.router);
         Hop::by(port, share(here.lanes, 2, u32::from(is_upper)))
     }
 }

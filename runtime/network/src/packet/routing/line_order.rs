@@ -7,10 +7,11 @@ use crate::packet::slab::NONE;
 use crate::packet::topology::{Topology, hyperx::HyperX};
 use std::sync::Arc;
 
-/// One path for each pair of routers, by any virtual channel: BookSim2's `ran_min` and `min` on its flattened butterfly.
+/// One path for each pair of routers, by any virtual channel: BookSim2's `ran_min` and `min` on its flattened
+/// butterfly.
 ///
-/// A line is fully connected, so that a packet passes one link of it at most, and then links of later dimensions only: no cycle of waiting can
-/// close, with one virtual channel.
+/// A line is fully connected, so that a packet passes one link of it at most, and then links of later
+/// dimensions only: no cycle of waiting can close, with one virtual channel.
 pub(crate) struct LineOrder(pub(crate) Arc<HyperX>);
 
 impl Routing for LineOrder {
@@ -32,9 +33,9 @@ impl Routing for LineOrder {
     }
 }
 
-/// By a router chosen at random, in dimension order to it and from it: the lower half of the virtual channels on the way there, the upper half
-/// after it, each free of cycles by itself (BookSim2's `valiant` on its flattened butterfly). A packet that comes by its destination's
-/// router on the way there is delivered.
+/// By a router chosen at random, in dimension order to it and from it: the lower half of the virtual channels
+/// on the way there, the upper half after it, each free of cycles by itself (BookSim2's `valiant` on its
+/// flattened butterfly). A packet that comes by its destination's router on the way there is delivered.
 pub(crate) struct LineValiant(pub(crate) Arc<HyperX>);
 
 impl Routing for LineValiant {

@@ -5,8 +5,9 @@ use crate::packet::port::Packet;
 use crate::packet::topology::Paths;
 use std::sync::Arc;
 
-/// Shortest paths with equal-cost choices by hash. The virtual channel is the number of links passed, which only grows, so no cycle of
-/// waiting can close (Günther, "Prevention of deadlocks in packet-switched data transport systems", IEEE Trans. Comm. 1981).
+/// Shortest paths with equal-cost choices by hash. The virtual channel is the number of links passed, which
+/// only grows, so no cycle of waiting can close (Günther, "Prevention of deadlocks in packet-switched data
+/// transport systems", IEEE Trans. Comm. 1981).
 pub(crate) struct Minimal {
     paths: Arc<dyn Paths>,
     links: u32,

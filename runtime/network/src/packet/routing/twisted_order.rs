@@ -6,8 +6,8 @@ use crate::packet::topology::Topology;
 use crate::packet::topology::twisted::TwistedTorus;
 use std::sync::Arc;
 
-/// Dimension order on shortest paths. The links of one direction form rings (longer than a side where the twist joins rows), on each of
-/// which the bubble rule holds as in [`super::dimension_order`].
+/// Dimension order on shortest paths. The links of one direction form rings (longer than a side where the
+/// twist joins rows), on each of which the bubble rule holds as in [`super::dimension_order`].
 pub(crate) struct TwistedOrder(pub(crate) Arc<TwistedTorus>);
 
 impl Routing for TwistedOrder {

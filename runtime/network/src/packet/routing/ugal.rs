@@ -7,9 +7,10 @@ use crate::packet::slab::NONE;
 use crate::packet::topology::{Neighbor, Paths};
 use std::sync::Arc;
 
-/// Universal globally-adaptive load-balanced routing (Singh, "Load-balanced routing in interconnection networks", 2005; for the
-/// dragonfly Kim et al., ISCA 2008): minimal if `q_m h_m <= q_v h_v + bias`, q the bytes queued before the packet, those that only fly
-/// over a link not counted, and h the links of each path. At a tie minimal.
+/// Universal globally-adaptive load-balanced routing (Singh, "Load-balanced routing in interconnection
+/// networks", 2005; for the dragonfly Kim et al., ISCA 2008): minimal if `q_m h_m <= q_v h_v + bias`, q the
+/// bytes queued before the packet, those that only fly over a link not counted, and h the links of each path.
+/// At a tie minimal.
 pub(crate) struct Ugal {
     paths: Arc<dyn Paths>,
     links: u32,
@@ -40,7 +41,8 @@ fn trace(paths: &dyn Paths, router: u32, packet: &Packet, mut visit: impl FnMut(
     links
 }
 
-/// Chooses between the minimal path and the detour by the queues at this router (or, if `global`, along the paths).
+/// Chooses between the minimal path and the detour by the queues at this router (or, if `global`, along the
+/// paths).
 pub(crate) fn choose(paths: &dyn Paths, here: &Here<'_>, packet: &mut Packet, bias: u64, global: bool) {
     let cost = |packet: &Packet| {
         let mut queued = 0;

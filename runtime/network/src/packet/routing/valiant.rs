@@ -6,7 +6,8 @@ use crate::packet::slab::NONE;
 use crate::packet::topology::{Paths, pick};
 use std::sync::Arc;
 
-/// Valiant and Brebner, "Universal schemes for parallel communication" (STOC 1981). Virtual channels as in [`super::minimal`].
+/// Valiant and Brebner, "Universal schemes for parallel communication" (STOC 1981). Virtual channels as in
+/// [`super::minimal`].
 pub(crate) struct Valiant {
     paths: Arc<dyn Paths>,
     links: u32,
@@ -24,7 +25,8 @@ pub(crate) fn detour(paths: &dyn Paths, packet: &Packet) -> u32 {
     paths.detour(pick(packet.hash.wrapping_mul(0x9e37_79b1), 1, paths.detours()))
 }
 
-/// The next port on the way to `packet.via`, or to its destination once the detour is made; `None` at the destination's router.
+/// The next port on the way to `packet.via`, or to its destination once the detour is made; `None` at the
+/// destination's router.
 pub(crate) fn next_port(paths: &dyn Paths, router: u32, packet: &mut Packet) -> Option<u32> {
     if packet.via != NONE && paths.detour_made(router, packet.via) {
         packet.via = NONE;

@@ -7,7 +7,8 @@ use crate::packet::port::{NEVER, Requester, TO_ENDPOINT, Waits};
 use crate::packet::slab::NONE;
 
 impl Shard {
-    /// The virtual channel by which a packet can leave now; else when to ask again (`NEVER`: when a credit comes).
+    /// The virtual channel by which a packet can leave now; else when to ask again (`NEVER`: when a credit
+    /// comes).
     pub(super) fn eligible(&self, output: u32, index: u32, now: u64) -> Result<u8, u64> {
         let packet = &self.packets[index];
         if !self.input_busy.is_empty() && packet.upstream != NONE {
@@ -26,7 +27,14 @@ impl Shard {
     }
 
     /// The virtual channel of a range with the most room, if it has enough.
-    pub(super) fn roomiest(&self, output: u32, size: u32, bubble: bool, lanes: (u8, u8), now: u64) -> Result<u8, u64> {
+    pub(super) fn roomiest(
+        &self,
+        output: u32,
+        size: u32,
+        bubble: bool,
+        lanes: (u8, u8),
+        now: u64,
+    ) -> Result<u8, u64> {
         let switching = &self.fabric.switching;
         let need = switching.charge(size) + if bubble { switching.packet() } else { 0 };
         if lanes.1 == 1 {
@@ -112,9 +120,14 @@ impl Shard {
         }
         let count = self.fabric.switching.classes.count();
         let first = output as usize * count as usize;
-        let least = (0..count).filter(|&c| self.ring(output, c) != NONE).map(|c| self.served[first + c as usize]).min();
+        let least = (0..count)
+            .filter(|&c| self.ring(output, c) != NONE)
+            .map(|c| self.served[first + c as usize])
+            .min();
         match least {
-            Some(least) => self.served[first + class as usize] = self.served[first + class as usize].max(least),
+            Some(least) => {
+                self.served[first + class as usize] = self.served[first + class as usize].max(least)
+            }
             None => self.served[first..first + count as usize].fill(0),
         }
     }
@@ -212,7 +225,8 @@ impl Shard {
         let index = self.requesters[at].head;
         let (size, mut next) = (self.packets[index].size, self.packets[index].next);
         let mut fresh = 0;
-        // The next packet of an interface takes the place of this one. With weights its class begins to wait anew.
+        // The next packet of an interface takes the place of this one. With weights its class begins to wait
+        // anew.
         let refills = self.is_interface(output) && self.served.is_empty();
         if refills && let Some(cut) = self.cut(output, class, now) {
             (next, fresh) = (cut, self.packets[cut].size);

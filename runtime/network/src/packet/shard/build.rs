@@ -1,6 +1,7 @@
 //! Cutting a network into shards.
 
 use super::cross::{Mail, SharedPlaces};
+use super::flows::{FlowQueue, FlowSlots};
 use super::islip::Matching;
 use super::wormhole::Wormhole;
 use super::{CACHED_PORTS, Queue, Shard, Times};
@@ -22,7 +23,8 @@ use std::sync::Arc;
 
 /// Which shard has which routers and endpoints.
 pub(crate) struct Partition {
-    /// Shard of each router, and its position there. Of one that shards share, its position behind the routers of each.
+    /// Shard of each router, and its position there. Of one that shards share, its position behind the
+    /// routers of each.
     places: Vec<(u32, u32)>,
     /// Parts that shards share.
     shared: Option<Shared>,
@@ -36,7 +38,8 @@ impl Partition {
     /// Cuts a network into `parts`.
     pub(crate) fn new(fabric: &Fabric, parts: u32) -> Partition {
         let topology = &fabric.topology;
-        let shared = if fabric.has_independent_outputs() && parts > 1 { topology.shared(parts) } else { None };
+        let shared =
+            if fabric.has_independent_outputs() && parts > 1 { topology.shared(parts) } else { None };
         let is_shared = |router| shared.as_ref().is_some_and(|shared| shared.routers.contains(&router));
         let mut routers = vec![Vec::new(); parts as usize];
         let mut after = 0;
@@ -60,7 +63,7 @@ impl Partition {
         Partition { places, shared, routers, endpoints }
     }
 
-    /// Where `me` has a router, if it has.
+    /// Returns where `me` has a router, if it has.
     fn place(&self, router: u32, me: usize) -> (Option<usize>, u32) {
         match self.places[router as usize] {
             (NONE, after) => (None, self.first_shared(me) + after),
@@ -75,21 +78,23 @@ impl Partition {
 }
 
 /// A shard of a partition, without traffic. `width` is the log2 of a wheel's bucket in picoseconds.
-pub(crate) fn build(fabric: &Arc<Fabric>, partition: &Partition, me: usize, width: u32, statistics: &Statistics) -> Shard {
+pub(crate) fn build(
+    fabric: &Arc<Fabric>,
+    partition: &Partition,
+    me: usize,
+    width: u32,
+    statistics: &Statistics,
+) -> Shard {
     Builder { fabric, partition, me }.shard(width, statistics)
 }
 
-/// A wheel that sees as far ahead as one event makes another: what lies beyond would wait in a heap, which costs a cache line for each
-/// level. Buckets become wider where more than 2^16 would be needed.
+/// A wheel that sees as far ahead as one event makes another: what lies beyond would wait in a heap, which
+/// costs a cache line for each level. Buckets become wider where more than 2^16 would be needed.
 fn wheel(fabric: &Fabric, width: u32) -> TimingWheel<Event> {
     let bits = |number: u64| u64::BITS - number.leading_zeros();
     let horizon = bits(fabric.longest_step(0).unwrap_or(u64::MAX));
     let width = width.max(horizon.saturating_sub(16)).min(40);
     TimingWheel::new(width, horizon.saturating_sub(width).clamp(12, 16))
-}
-
-fn empty_queues(count: usize) -> Pages<Queue> {
-    Pages::new(count, std::iter::repeat_n(Queue::EMPTY, count))
 }
 
 struct Builder<'a> {
@@ -126,17 +131,28 @@ impl Builder<'_> {
         let switching = &fabric.switching;
         let ports = PortTable::new(count, switching.lanes, switching.buffer, ports);
         let classes = switching.classes.count() as usize;
-        let bounds = partition.endpoints[1..].iter().map(|endpoints| endpoints.first().copied().unwrap_or(NONE)).collect();
+        let bounds = partition.endpoints[1..]
+            .iter()
+            .map(|endpoints| endpoints.first().copied().unwrap_or(NONE))
+            .collect();
         let positions = (0..partition.routers.len()).map(|shard| partition.first_shared(shard));
         Shard {
             fabric: fabric.clone(),
             me,
             wheel: wheel(fabric, width),
             more_rings: vec![NONE; count * (classes - 1)],
-            served: vec![0; if matches!(switching.classes, Classes::Weighted(_)) { count * classes } else { 0 }],
+            served: vec![
+                0;
+                if matches!(switching.classes, Classes::Weighted(_)) { count * classes } else { 0 }
+            ],
             input_busy: vec![0; if switching.crossbar { count } else { 0 }],
-            fifos: vec![Fifo::EMPTY; if switching.fifo.is_some() { count * switching.lanes as usize } else { 0 }],
-            matching: switching.cycle.map(|cycle| Matching::new(cycle, routers.len(), first_interface as usize)),
+            fifos: vec![
+                Fifo::EMPTY;
+                if switching.fifo.is_some() { count * switching.lanes as usize } else { 0 }
+            ],
+            matching: switching
+                .cycle
+                .map(|cycle| Matching::new(cycle, routers.len(), first_interface as usize)),
             wormhole: switching.wormhole.as_ref().map(|worm| {
                 let counts = (routers.len(), first_interface as usize, endpoints.len());
                 Box::new(Wormhole::new(worm.flit, worm.step, worm.turnaround, counts, switching.lanes))
@@ -152,8 +168,13 @@ impl Builder<'_> {
             packets: Slab::with_capacity(endpoints.len()),
             requesters: Slab::new(),
             messages: Slab::new(),
-            queues: empty_queues(endpoints.len() * classes),
-            early: empty_queues(endpoints.len()),
+            queues: Pages::new(
+                endpoints.len() * classes,
+                std::iter::repeat_n(FlowQueue::EMPTY, endpoints.len() * classes),
+            ),
+            flows: FlowSlots::new(),
+            round_robin: switching.round_robin,
+            early: Pages::new(endpoints.len(), std::iter::repeat_n(Queue::EMPTY, endpoints.len())),
             first_interface,
             routers: Runs::new(routers),
             endpoints: Runs::new(endpoints),
@@ -175,7 +196,10 @@ impl Builder<'_> {
                 ports,
                 kinds,
                 waits: Slab::new(),
-                flights: vec![VecDeque::new(); if fabric.routing.counts_queues() { first_interface as usize } else { 0 }],
+                flights: vec![
+                    VecDeque::new();
+                    if fabric.routing.counts_queues() { first_interface as usize } else { 0 }
+                ],
             },
             carried: Carried::default(),
         }
@@ -202,7 +226,11 @@ impl Builder<'_> {
                     Some(shard) => {
                         other_shard = shard as u8;
                         // What leaves a shared router for another shard leaves it there.
-                        if partition.places[router as usize].0 == NONE { (TO_NOTHING, 0) } else { (TO_SHARD, place) }
+                        if partition.places[router as usize].0 == NONE {
+                            (TO_NOTHING, 0)
+                        } else {
+                            (TO_SHARD, place)
+                        }
                     }
                     None => (TO_SHARD, place),
                 }

@@ -14,16 +14,16 @@ const CREDITS_AHEAD: usize = 24;
 /// After so many packets that leave, they are sent off: the first of them are still in the processor's cache.
 pub(super) const LEAVING: usize = 64;
 
-/// What a shard tells another in a window. Packets are a cache line each, credits less than half of one: what one processor wrote
-/// another has to fetch.
+/// The mail from one shard to another in a window. Packets are a cache line each, credits less than half of
+/// one: what one processor wrote another has to fetch.
 #[derive(Default)]
 pub(crate) struct Mail {
-    /// Their heads can be routed when they are `ready`, and `upstream` is the input; at a router that shards share they were, and `next` is the
-    /// output.
+    /// Their heads can be routed when they are `ready`, and `upstream` is the input; at a router that shards
+    /// share they were, and `next` is the output.
     packets: Vec<Packet>,
     credits: Vec<Credit>,
-    /// Credits not yet among these. A store to a line that another processor read last keeps all stores behind it waiting; many of them in a
-    /// row wait together.
+    /// Credits not yet among these. A store to a line that another processor read last keeps all stores
+    /// behind it waiting; many of them in a row wait together.
     gathered: Vec<Credit>,
 }
 
@@ -39,7 +39,7 @@ struct Credit {
 }
 
 impl Mail {
-    /// Whether it has nothing that was sent off.
+    /// Returns `true` if it has nothing that was sent off.
     pub(crate) fn is_empty(&self) -> bool {
         self.packets.is_empty() && self.credits.is_empty()
     }
@@ -74,16 +74,21 @@ impl SharedPlaces {
     ) -> SharedPlaces {
         let Some(shared) = shared else { return SharedPlaces::default() };
         let firsts = positions.map(|position| position * stride).collect();
-        SharedPlaces { firsts, owners: shared.owners.clone(), bounds, own: (me.first().copied().unwrap_or(0), me.len() as u32) }
+        SharedPlaces {
+            firsts,
+            owners: shared.owners.clone(),
+            bounds,
+            own: (me.first().copied().unwrap_or(0), me.len() as u32),
+        }
     }
 
-    /// Whether shards share routers. If so, all cables between shards lead to such.
+    /// Returns `true` if shards share routers. If so, all cables between shards lead to such.
     #[inline]
     pub(super) fn is_any(&self) -> bool {
         !self.owners.is_empty()
     }
 
-    /// Whether a packet at a router that shards share leaves it in this shard.
+    /// Returns `true` if a packet at a router that shards share leaves it in this shard.
     #[inline]
     pub(super) fn is_behind(&self, destination: u32) -> bool {
         destination.wrapping_sub(self.own.0) < self.own.1
@@ -91,13 +96,14 @@ impl SharedPlaces {
 }
 
 impl Shard {
-    /// Whether `port` belongs to a router that shards share, and lies in another shard.
+    /// Returns `true` if `port` belongs to a router that shards share, and lies in another shard.
     pub(crate) fn lies_elsewhere(&self, port: u32) -> bool {
         let (_, local) = self.fabric.stride.split(port);
-        self.is_shared(port) && self.shared.owners.get(local as usize).is_some_and(|&owner| owner as usize != self.me)
+        self.is_shared(port)
+            && self.shared.owners.get(local as usize).is_some_and(|&owner| owner as usize != self.me)
     }
 
-    /// Whether `port`, of a router, belongs to one that shards share.
+    /// Returns `true` if `port`, of a router, belongs to one that shards share.
     #[inline]
     fn is_shared(&self, port: u32) -> bool {
         self.shared.firsts.get(self.me).is_some_and(|&first| port >= first && port < self.first_interface)
@@ -109,7 +115,8 @@ impl Shard {
         if self.others.is_empty() { 1 - self.me } else { self.others[port as usize] as usize }
     }
 
-    /// Sends the packets on that leave this shard at routers which shards share: many at a time, because nobody can foresee which do.
+    /// Sends the packets on that leave this shard at routers which shards share: many at a time, because
+    /// nobody can foresee which do.
     pub(crate) fn send_off(&mut self) {
         self.leaving = 0;
         for mail in &mut self.outbox {
@@ -120,7 +127,8 @@ impl Shard {
         for event in leaving.drain(..) {
             let mut packet = self.packets[event.load()];
             self.packets.remove(event.load());
-            let owner: usize = self.shared.bounds.iter().map(|&bound| usize::from(packet.destination >= bound)).sum();
+            let owner: usize =
+                self.shared.bounds.iter().map(|&bound| usize::from(packet.destination >= bound)).sum();
             let (here, there) = (self.shared.firsts[self.me], self.shared.firsts[owner]);
             packet.next = packet.next - here + there;
             self.tell(owner, event.place() - here + there, packet);
@@ -137,11 +145,25 @@ impl Shard {
     }
 
     /// Frees the buffer of `input` that a packet from `origin` in another shard leaves at `end`.
-    pub(super) fn release_remote(&mut self, input: u32, origin: u32, lane: u8, size: u32, held: u64, end: u64) {
-        let (time, charge) = (end + self.fabric.credit[self.kind_of(input) as usize], self.fabric.switching.charge(size));
+    pub(super) fn release_remote(
+        &mut self,
+        input: u32,
+        origin: u32,
+        lane: u8,
+        size: u32,
+        held: u64,
+        end: u64,
+    ) {
+        let (time, charge) =
+            (end + self.fabric.credit[self.kind_of(input) as usize], self.fabric.switching.charge(size));
         let shard = self.other_shard(input);
         self.told = self.told.min(time);
-        self.outbox[shard].gathered.push(Credit { time, held, port: origin, load: u32::from(lane) << 24 | charge });
+        self.outbox[shard].gathered.push(Credit {
+            time,
+            held,
+            port: origin,
+            load: u32::from(lane) << 24 | charge,
+        });
     }
 
     /// Takes in what another shard told.
@@ -161,7 +183,14 @@ impl Shard {
             if let Some(ahead) = mail.credits.get(index + CREDITS_AHEAD) {
                 self.prefetch_port(ahead.port);
             }
-            self.credit(credit.port, (credit.load >> 24) as u8, credit.load & 0xff_ffff, credit.time, credit.held, self.clock);
+            self.credit(
+                credit.port,
+                (credit.load >> 24) as u8,
+                credit.load & 0xff_ffff,
+                credit.time,
+                credit.held,
+                self.clock,
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Inputs with one queue a virtual channel: its first packet holds up those behind it, whatever their outputs.
+//! Inputs with one queue a virtual channel: its first packet holds up those behind it, whatever their
+//! outputs.
 
 use super::Shard;
 use crate::packet::event::Kind;
@@ -9,7 +10,7 @@ impl Shard {
         input as usize * self.fabric.switching.lanes as usize + lane as usize
     }
 
-    /// Whether a packet that arrives can ask for an output at once. If not, it has been queued.
+    /// Returns `true` if a packet that arrives can ask for an output at once. If not, it has been queued.
     pub(super) fn is_first(&mut self, input: u32, index: u32, now: u64) -> bool {
         let lane = self.packets[index].lane;
         let place = self.fifo(input, lane);

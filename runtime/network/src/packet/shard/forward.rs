@@ -28,8 +28,16 @@ pub(super) struct Times {
 
 impl Times {
     /// Fits no packet yet.
-    pub(super) const UNKNOWN: Times =
-        Times { size: u32::MAX, charge: 0, whole: 0, chunk: 0, flight: 0, to_router: 0, credit: 0, output: 0 };
+    pub(super) const UNKNOWN: Times = Times {
+        size: u32::MAX,
+        charge: 0,
+        whole: 0,
+        chunk: 0,
+        flight: 0,
+        to_router: 0,
+        credit: 0,
+        output: 0,
+    };
 
     #[cold]
     fn of(fabric: &Fabric, kind: u8, size: u32) -> Times {
@@ -84,10 +92,12 @@ impl Shard {
         let port = &self.at.ports[output];
         if self.matching.is_none()
             && self.nobody_waits(output)
-            && (port.busy <= now || self.takes_ahead && port.busy - now <= self.times[self.kind_of(output) as usize].output)
+            && (port.busy <= now
+                || self.takes_ahead && port.busy - now <= self.times[self.kind_of(output) as usize].output)
         {
             if self.plain {
-                let need = fabric.switching.charge(packet.size) + if packet.bubble.is_set() { fabric.switching.packet() } else { 0 };
+                let need = fabric.switching.charge(packet.size)
+                    + if packet.bubble.is_set() { fabric.switching.packet() } else { 0 };
                 if port.end() == TO_ENDPOINT || port.first_lane.has(need, now) {
                     self.transmit(output, index, 0, now);
                     return;
@@ -100,7 +110,8 @@ impl Shard {
         self.wait(output, index, now);
     }
 
-    /// Decides where packet `index`, in by port `input`, goes on: `next`, `lanes` and what else depends on the routing.
+    /// Decides where packet `index`, in by port `input`, goes on: `next`, `lanes` and what else depends on
+    /// the routing.
     #[inline]
     pub(super) fn route(&mut self, input: u32, index: u32, now: u64) {
         let fabric = &*self.fabric;
@@ -160,7 +171,8 @@ impl Shard {
         if times.size != size {
             *times = Times::of(&self.fabric, link, size);
         }
-        let (whole, chunk, flight, to_router, charge) = (times.whole, times.chunk, times.flight, times.to_router, times.charge);
+        let (whole, chunk, flight, to_router, charge) =
+            (times.whole, times.chunk, times.flight, times.to_router, times.charge);
         let start = port.busy.max(now);
         let mut end = start + whole;
         let mut head = start + chunk;
@@ -169,7 +181,8 @@ impl Shard {
         }
         port.busy = end;
         self.carried.sent(output, &mut port.usage, size, (start, end - start), start - packet.ready);
-        // A packet occupies its input buffer from its arrival, a router's delay before it is ready, until its last byte leaves.
+        // A packet occupies its input buffer from its arrival, a router's delay before it is ready, until its
+        // last byte leaves.
         let (upstream, origin, old_lane, since) = (packet.upstream, packet.origin, packet.lane, packet.ready);
         let (kind, peer) = (port.end(), port.peer());
         if let Some(flights) = self.at.flights.get_mut(output as usize) {
@@ -221,7 +234,15 @@ impl Shard {
 
     /// Frees the buffer that a packet leaves at `end`: its credit goes back over the cable.
     #[inline(always)]
-    fn release(&mut self, (upstream, origin): (u32, u32), lane: u8, size: u32, since: u64, end: u64, now: u64) {
+    fn release(
+        &mut self,
+        (upstream, origin): (u32, u32),
+        lane: u8,
+        size: u32,
+        since: u64,
+        end: u64,
+        now: u64,
+    ) {
         if !self.input_busy.is_empty() {
             let input = self.input_of(upstream);
             self.input_busy[input as usize] = end;
@@ -247,8 +268,11 @@ impl Shard {
         let port = &mut self.at.ports[output];
         self.carried.held(output, &mut port.usage, u64::from(bytes) * (held / 1000));
         let (waits, when) = (port.waits() != NONE, at.max(port.busy));
-        let noted =
-            if lane == 0 { port.first_lane.note(bytes, at, now) } else { self.lane_mut(output, u32::from(lane)).note(bytes, at, now) };
+        let noted = if lane == 0 {
+            port.first_lane.note(bytes, at, now)
+        } else {
+            self.lane_mut(output, u32::from(lane)).note(bytes, at, now)
+        };
         if !noted {
             self.push(at, Kind::Credit, output, u32::from(lane) << 24 | bytes);
         }

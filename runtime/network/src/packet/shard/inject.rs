@@ -1,32 +1,28 @@
 //! The interface of an endpoint: messages in, cut into packets as they leave, put together as they arrive.
 
+use super::flows::FlowQueue;
 use super::{Offer, Pending, Queue, Shard};
 use crate::packet::event::Kind;
 use crate::packet::port::{Flag, Packet};
 use crate::packet::slab::NONE;
 
-/// What equal-cost choices are made by. A flow is a message: its packets stay together, the messages of a pair spread.
-#[inline]
-fn flow_hash(source: u32, destination: u32, created: u64) -> u32 {
-    let mut x = ((u64::from(source) << 32) | u64::from(destination)) ^ created.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (x ^ (x >> 31)) as u32
-}
-
 impl Shard {
-    /// Takes a message that enters the network at `offer.time`, which may lie ahead: nobody else uses an interface, so that
-    /// its packet can be put on the link already, if credit is certain.
+    /// Takes a message that enters the network at `offer.time`, which may lie ahead: nobody else uses an
+    /// interface, so that its packet can be put on the link already, if credit is certain.
     pub(super) fn offer(&mut self, offer: Offer) {
         let port = self.first_interface + offer.interface;
         let switching = &self.fabric.switching;
         let source = self.endpoint_at(offer.interface);
-        let single = offer.bytes <= u64::from(switching.payload) && switching.classes.count() == 1 && self.wormhole.is_none();
+        let single = offer.bytes <= u64::from(switching.payload)
+            && switching.classes.count() == 1
+            && self.wormhole.is_none();
+        // Where flows take turns, which packet is next is decided when the link is free.
+        let single = single && (!self.round_robin || self.at.ports[port].busy <= offer.time);
         if single && self.nobody_waits(port) && !self.at.ports[port].holds() {
             let size = switching.wire(offer.bytes as u32);
             let lanes = self.fabric.routing.injection(switching.lanes);
             if let Ok(lane) = self.roomiest(port, size, false, lanes, offer.time) {
-                let packet = new_packet(source, offer.destination, size, offer.time, offer.class);
+                let packet = Packet::new(source, offer.destination, size, offer.time, offer.class);
                 let index = self.packets.insert(packet);
                 self.transmit(port, index, lane, offer.time);
                 return;
@@ -41,9 +37,10 @@ impl Shard {
             destination: offer.destination,
             outstanding: 1,
             next: NONE,
+            flow: u64::from(offer.destination),
             class: offer.class,
             tracked: Flag::CLEAR,
-            unused: [0; 14],
+            unused: [0; 6],
         };
         self.send(offer.interface, message);
     }
@@ -95,7 +92,8 @@ impl Shard {
                 return;
             }
             let next = std::mem::replace(&mut self.messages[index].next, NONE);
-            self.early[interface] = if next == NONE { Queue::EMPTY } else { Queue { head: next, ..self.early[interface] } };
+            self.early[interface] =
+                if next == NONE { Queue::EMPTY } else { Queue { head: next, ..self.early[interface] } };
             self.inject_message(port, index, now);
         }
     }
@@ -103,13 +101,12 @@ impl Shard {
     /// A message enters the queue of its class.
     fn inject_message(&mut self, port: u32, index: u32, now: u64) {
         let class = self.messages[index].class;
-        let queue = (port - self.first_interface) as usize * self.fabric.switching.classes.count() as usize + class as usize;
-        let tail = std::mem::replace(&mut self.queues[queue].tail, index);
-        if tail != NONE {
-            self.messages[tail].next = index;
-            return;
+        let queue = (port - self.first_interface) as usize * self.fabric.switching.classes.count() as usize
+            + class as usize;
+        if self.queues[queue].head != NONE {
+            return self.append_message(queue, index);
         }
-        self.queues[queue].head = index;
+        self.queues[queue] = FlowQueue::of(index);
         if self.wormhole.is_some() {
             return self.schedule_injection(port, now);
         }
@@ -154,7 +151,7 @@ impl Shard {
         let interface = port - self.first_interface;
         let switching = &self.fabric.switching;
         let queue = interface as usize * switching.classes.count() as usize + class as usize;
-        let head = self.queues[queue].head;
+        let FlowQueue { head, ring, .. } = self.queues[queue];
         if head == NONE {
             return None;
         }
@@ -162,7 +159,8 @@ impl Shard {
         let message = &mut self.messages[head];
         let payload = message.left.min(u64::from(switching.payload)) as u32;
         message.left -= u64::from(payload);
-        let mut packet = new_packet(message.source, message.destination, switching.wire(payload), message.created, class);
+        let mut packet =
+            Packet::new(message.source, message.destination, switching.wire(payload), message.created, class);
         packet.ready = now;
         packet.tail = now;
         packet.lanes = lanes.into();
@@ -172,17 +170,21 @@ impl Shard {
             // The place that the last packet's cutting would free is taken by that packet.
             message.outstanding += u32::from(!last);
         }
-        if last {
+        if ring != NONE {
+            self.pass_turn(queue, last.then_some(next));
+        } else if last {
             self.queues[queue].head = next;
             if next == NONE {
-                self.queues[queue] = Queue::EMPTY;
-                let queues = &self.queues.as_slice()[queue - class as usize..][..switching.classes.count() as usize];
-                let holds = self.early[interface as usize].head != NONE || queues.iter().any(|queue| queue.head != NONE);
+                self.queues[queue] = FlowQueue::EMPTY;
+                let queues =
+                    &self.queues.as_slice()[queue - class as usize..][..switching.classes.count() as usize];
+                let holds = self.early[interface as usize].head != NONE
+                    || queues.iter().any(|queue| queue.head != NONE);
                 self.at.ports[port].set_holds(holds);
             }
-            if !tracked {
-                self.messages.remove(head);
-            }
+        }
+        if last && !tracked {
+            self.messages.remove(head);
         }
         Some(self.packets.insert(packet))
     }
@@ -192,7 +194,9 @@ impl Shard {
     pub(super) fn arrived(&mut self, index: u32, at: u64) {
         let packet = &self.packets[index];
         self.statistics.record(packet, at);
-        if self.statistics.counts_packets_of(packet.created) && self.arriving.is_last(packet, self.statistics.message_packets()) {
+        if self.statistics.counts_packets_of(packet.created)
+            && self.arriving.is_last(packet, self.statistics.message_packets())
+        {
             self.statistics.record_message(packet, at);
         }
         if self.alone && packet.origin != NONE {
@@ -206,28 +210,5 @@ impl Shard {
             }
         }
         self.packets.remove(index);
-    }
-}
-
-fn new_packet(source: u32, destination: u32, size: u32, created: u64, class: u8) -> Packet {
-    Packet {
-        created,
-        ready: created,
-        tail: created,
-        source,
-        destination,
-        size,
-        hash: flow_hash(source, destination, created),
-        next: NONE,
-        upstream: NONE,
-        via: NONE,
-        origin: NONE,
-        hops: 0,
-        lane: 0,
-        phase: 0,
-        class,
-        lanes: [0, 1],
-        bubble: Flag::CLEAR,
-        reserved: Flag::CLEAR,
     }
 }

@@ -1,8 +1,9 @@
-//! Routers that match inputs and outputs once a cycle: one iteration of iSLIP (McKeown, "The iSLIP scheduling algorithm for
-//! input-queued switches", IEEE/ACM Transactions on Networking 7, 1999).
+//! Routers that match inputs and outputs once a cycle: one iteration of iSLIP (McKeown, "The iSLIP scheduling
+//! algorithm for input-queued switches", IEEE/ACM Transactions on Networking 7, 1999).
 //!
-//! Each free output grants to the first input with a packet for it, from the one after its last match on; each input accepts the
-//! first grant, counted likewise. What was granted and not accepted stays unused in this cycle.
+//! Each free output grants to the first input with a packet for it, from the one after its last match on;
+//! each input accepts the first grant, counted likewise. What was granted and not accepted stays unused in
+//! this cycle.
 
 use super::Shard;
 use crate::packet::event::Kind;
@@ -35,12 +36,18 @@ struct Grant {
 
 impl Matching {
     pub(super) fn new(cycle: u64, routers: usize, ports: usize) -> Matching {
-        Matching { cycle, next: vec![NEVER; routers], grant: vec![0; ports], accept: vec![0; ports], grants: Vec::new() }
+        Matching {
+            cycle,
+            next: vec![NEVER; routers],
+            grant: vec![0; ports],
+            accept: vec![0; ports],
+            grants: Vec::new(),
+        }
     }
 }
 
 impl Shard {
-    /// Whether `output` belongs to a router that matches in cycles.
+    /// Returns `true` if `output` belongs to a router that matches in cycles.
     #[inline]
     pub(super) fn is_matched(&self, output: u32) -> bool {
         self.matching.is_some() && !self.is_interface(output)
@@ -100,8 +107,8 @@ impl Shard {
         }
     }
 
-    /// An output's grant, noted at the input if it is the best there. The answer is when the output has to be looked at again
-    /// (`NEVER`: when a credit or a packet comes).
+    /// An output's grant, noted at the input if it is the best there. The answer is when the output has to be
+    /// looked at again (`NEVER`: when a credit or a packet comes).
     fn grant_match(&self, matching: &mut Matching, base: u32, output: u32, now: u64) -> u64 {
         let last = self.ring(output, 0);
         if last == NONE {
@@ -123,7 +130,8 @@ impl Shard {
                     let input = self.input_of(self.packets[index].upstream) - base;
                     let turns = (input + stride - pointer) % stride;
                     if best.is_none_or(|(_, least, _)| turns < least) {
-                        let away = (output - base + stride - matching.accept[(base + input) as usize]) % stride;
+                        let away =
+                            (output - base + stride - matching.accept[(base + input) as usize]) % stride;
                         best = Some((input, turns, Grant { turns: away, output, before, at, lane }));
                     }
                 }

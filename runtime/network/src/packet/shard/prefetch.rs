@@ -1,13 +1,15 @@
-//! Loading what events need ahead of their turn: a large network lies in memory that no cache holds, and its events go all over it.
+//! Loading what events need ahead of their turn: a large network lies in memory that no cache holds, and its
+//! events go all over it.
 
 use super::{AHEAD, Shard};
 use crate::packet::event::{Event, Kind};
 use crate::packet::port::{Requester, TO_ENDPOINT, UPSTREAM_REMOTE};
 
-/// What is read here may be of another time than the event's own: it says where to load from, and a wrong place costs a load. So every
-/// number that comes from memory is looked up with `get` and not by index.
+/// What is read here may be of another time than the event's own: it says where to load from, and a wrong
+/// place costs a load. So every number that comes from memory is looked up with `get` and not by index.
 impl Shard {
-    /// Takes each upcoming event one step further on the way to what it needs. A step reads what the step before it has loaded.
+    /// Takes each upcoming event one step further on the way to what it needs. A step reads what the step
+    /// before it has loaded.
     #[inline]
     pub(super) fn prefetch(&mut self) {
         self.wheel.look_ahead(AHEAD[0] + 1);
@@ -68,7 +70,11 @@ impl Shard {
     /// What an event names that is no arrival: a port, or the message that is delivered.
     #[inline]
     fn prefetch_place(&self, event: Event) {
-        if event.kind() == Kind::Deliver { self.messages.prefetch(event.load()) } else { self.prefetch_port(event.place()) }
+        if event.kind() == Kind::Deliver {
+            self.messages.prefetch(event.load())
+        } else {
+            self.prefetch_port(event.place())
+        }
     }
 
     /// The ports that an arriving packet leaves by and came by.
@@ -90,8 +96,8 @@ impl Shard {
         }
     }
 
-    /// Who waits at the output of an arriving packet, which will be behind them, and who waits for its credit; at its destination, what is
-    /// known of its message.
+    /// Asks for the packet that waits at the output of an arriving packet, which will be behind them, and who
+    /// waits for its credit; at its destination, what is known of its message.
     #[inline]
     fn prefetch_output(&self, event: Event) {
         let Some(packet) = self.packets.get(event.load()) else { return };
@@ -156,10 +162,14 @@ impl Shard {
     fn prefetch_ring(&self, event: Event) {
         self.prefetch_requesters(event.place());
         if let Some(interface) = self.interface(event) {
-            let queues = if event.kind() == Kind::Inject { &self.early } else { &self.queues };
-            let first = if event.kind() == Kind::Inject { interface } else { interface * self.fabric.switching.classes.count() as usize };
-            if let Some(queue) = queues.as_slice().get(first) {
-                self.messages.prefetch(queue.head);
+            let head = if event.kind() == Kind::Inject {
+                self.early.as_slice().get(interface).map(|queue| queue.head)
+            } else {
+                let first = interface * self.fabric.switching.classes.count() as usize;
+                self.queues.as_slice().get(first).map(|queue| queue.head)
+            };
+            if let Some(head) = head {
+                self.messages.prefetch(head);
             }
         }
     }
@@ -174,7 +184,8 @@ impl Shard {
         }
     }
 
-    /// The packet that an arriving one will be behind, where one requester waits; where several do, the next of them.
+    /// The packet that an arriving one will be behind, where one requester waits; where several do, the next
+    /// of them.
     #[inline]
     fn prefetch_last(&self, event: Event) {
         if self.routes_early
@@ -188,11 +199,16 @@ impl Shard {
         }
     }
 
-    /// The packet that is sent next, where one requester waits, as in an interface; where several do, the one whose turn it is.
+    /// The packet that is sent next, where one requester waits, as in an interface; where several do, the one
+    /// whose turn it is.
     #[inline]
     fn prefetch_turn(&self, event: Event) {
         if let Some((ring, last)) = self.last_requester(event.place()) {
-            if last.next == ring { self.packets.prefetch(last.head) } else { self.requesters.prefetch(last.next) }
+            if last.next == ring {
+                self.packets.prefetch(last.head)
+            } else {
+                self.requesters.prefetch(last.next)
+            }
         }
     }
 
@@ -211,7 +227,8 @@ impl Shard {
         }
     }
 
-    /// What the packet that is sent next needs: the port that gets its credit; at its destination, what is known of its message.
+    /// Asks for what the packet needs that is sent next: the port that gets its credit; at its destination,
+    /// what is known of its message.
     #[inline]
     fn prefetch_sent(&self, event: Event) {
         if let Some(first) = self.first_requester(event.place())

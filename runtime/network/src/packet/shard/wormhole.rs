@@ -1,10 +1,11 @@
-//! Wormhole switching: an input-queued router with virtual channels that works flit by flit (Dally, "Virtual-channel flow control", IEEE
-//! TPDS 3, 1992; with the allocators of BookSim2: Jiang et al., "A detailed and flexible cycle-accurate network-on-chip simulator", ISPASS
-//! 2013).
+//! Wormhole switching: an input-queued router with virtual channels that works flit by flit (Dally,
+//! "Virtual-channel flow control", IEEE TPDS 3, 1992; with the allocators of BookSim2: Jiang et al., "A
+//! detailed and flexible cycle-accurate network-on-chip simulator", ISPASS 2013).
 //!
-//! In each step of its clock a router gives free virtual channels of its outputs to packets at the head of its inputs' virtual channels,
-//! and matches inputs with outputs for the flits of packets that had theirs before; both by one iteration of iSLIP. A packet owns its
-//! output's virtual channel until its tail has left. A step costs O(ports x virtual channels).
+//! In each step of its clock a router gives free virtual channels of its outputs to packets at the head of
+//! its inputs' virtual channels, and matches inputs with outputs for the flits of packets that had theirs
+//! before; both by one iteration of iSLIP. A packet owns its output's virtual channel until its tail has
+//! left. A step costs O(ports x virtual channels).
 
 use super::Shard;
 use crate::packet::event::Kind;
@@ -64,8 +65,8 @@ pub(super) struct Wormhole {
     inputs: Vec<Input>,
     /// Whether a packet owns the virtual channel, of outputs of routers.
     owned: Vec<bool>,
-    /// iSLIP's pointers of virtual channels, as outputs and as inputs; of ports, as outputs and as inputs; the virtual channel of each
-    /// input that is next in turn.
+    /// iSLIP's pointers of virtual channels, as outputs and as inputs; of ports, as outputs and as inputs;
+    /// the virtual channel of each input that is next in turn.
     grant: Vec<u32>,
     accept: Vec<u32>,
     switch_grant: Vec<u32>,
@@ -88,9 +89,23 @@ struct Request {
 }
 
 impl Wormhole {
-    pub(super) fn new(flit: u32, step: u64, turnaround: u64, (routers, ports, interfaces): (usize, usize, usize), lanes: u32) -> Wormhole {
+    pub(super) fn new(
+        flit: u32,
+        step: u64,
+        turnaround: u64,
+        (routers, ports, interfaces): (usize, usize, usize),
+        lanes: u32,
+    ) -> Wormhole {
         let channels = ports * lanes as usize;
-        let input = || Input { stage: Stage::Empty, packets: VecDeque::new(), flits: 0, sent: 0, output: 0, lanes: (0, 0), changed: 0 };
+        let input = || Input {
+            stage: Stage::Empty,
+            packets: VecDeque::new(),
+            flits: 0,
+            sent: 0,
+            output: 0,
+            lanes: (0, 0),
+            changed: 0,
+        };
         Wormhole {
             flit,
             step,
@@ -130,7 +145,8 @@ impl Shard {
         let router = (base / self.fabric.stride.divisor()) as usize;
         let Some(worms) = &mut self.wormhole else { return };
         let at = at.div_ceil(worms.step).saturating_mul(worms.step);
-        // Routers with nothing to do have no event: a network at low load costs what its packets cost, not what its cycles do.
+        // Routers with nothing to do have no event: a network at low load costs what its packets cost, not
+        // what its cycles do.
         if at < worms.next[router] {
             worms.next[router] = at;
             self.push(at, Kind::Match, base, 0);
@@ -186,7 +202,8 @@ impl Shard {
         let (stride, lanes) = (self.fabric.stride.divisor(), self.fabric.switching.lanes);
         let Some(mut worms) = self.wormhole.take() else { return };
         let router = (base / stride) as usize;
-        // A step that was asked for and then brought forward happens all the same, for a credit may come with it; but one an instant.
+        // A step that was asked for and then brought forward happens all the same, for a credit may come with
+        // it; but one an instant.
         if std::mem::replace(&mut worms.stepped[router], now) == now {
             self.wormhole = Some(worms);
             return;
@@ -197,7 +214,8 @@ impl Shard {
         let first = (base * lanes) as usize;
         let count = stride * lanes;
         let mut again = self.route_heads(&mut worms, base, now);
-        // Told apart from the matching below, and applied after it: a packet that gets its virtual channel in this step asks for the switch in the next.
+        // Told apart from the matching below, and applied after it: a packet that gets its virtual channel in
+        // this step asks for the switch in the next.
         let allocated = allocate(&mut worms, first, count, lanes);
         again = again.min(self.ask_for_switch(&mut worms, base, now));
         let matched = match_ports(&mut worms, base, stride);
@@ -221,7 +239,8 @@ impl Shard {
         }
     }
 
-    /// Routes the heads whose time has come. The answer is the earliest time of another's, or of this one's next try.
+    /// Routes the heads whose time has come. The answer is the earliest time of another's, or of this one's
+    /// next try.
     fn route_heads(&mut self, worms: &mut Wormhole, base: u32, now: u64) -> u64 {
         let lanes = self.fabric.switching.lanes;
         let mut again = NEVER;
@@ -245,8 +264,8 @@ impl Shard {
         again
     }
 
-    /// Collects which inputs ask for which outputs: of the virtual channels of an input that ask for one output the first in turn. The
-    /// answer is when to ask again (`NEVER`: when a flit or a credit comes).
+    /// Collects which inputs ask for which outputs: of the virtual channels of an input that ask for one
+    /// output the first in turn. The answer is when to ask again (`NEVER`: when a flit or a credit comes).
     fn ask_for_switch(&self, worms: &mut Wormhole, base: u32, now: u64) -> u64 {
         let (stride, lanes) = (self.fabric.stride.divisor(), self.fabric.switching.lanes);
         worms.requests.clear();
@@ -276,10 +295,12 @@ impl Shard {
         again
     }
 
-    /// Whether a flit can go out by a virtual channel now; else when to ask again (`NEVER`: when a credit comes).
+    /// Returns whether a flit can go out by a virtual channel now; else when to ask again (`NEVER`: when a
+    /// credit comes).
     fn can_send(&self, output: u32, lane: u8, from: u64, flit: u32, now: u64) -> Result<(), u64> {
         let port = &self.at.ports[output];
-        let ahead = self.fabric.links[self.kind_of(output) as usize].time(self.fabric.switching.output.max(1));
+        let ahead =
+            self.fabric.links[self.kind_of(output) as usize].time(self.fabric.switching.output.max(1));
         let soonest = from.max(if port.busy > now { port.busy.saturating_sub(ahead) } else { now });
         if soonest > now {
             return Err(soonest);
@@ -315,14 +336,31 @@ impl Shard {
             }
         }
         let ready = self.packets[packet].ready;
-        let end = self.put_flit(output, packet, out_lane, (sent - 1, flit, size), if sent == 1 { now - ready.min(now) } else { 0 }, now);
+        let end = self.put_flit(
+            output,
+            packet,
+            out_lane,
+            (sent - 1, flit, size),
+            if sent == 1 { now - ready.min(now) } else { 0 },
+            now,
+        );
         self.return_credit(self.at.ports[base + port].peer(), lane as u8, flit, end, now);
     }
 
-    /// Puts flit number `number` of a packet on the link behind `output`; the answer is when its last byte has left.
-    fn put_flit(&mut self, output: u32, packet: u32, lane: u8, (number, flit, size): (u32, u32, u32), blocked: u64, now: u64) -> u64 {
+    /// Puts flit number `number` of a packet on the link behind `output`; the answer is when its last byte
+    /// has left.
+    fn put_flit(
+        &mut self,
+        output: u32,
+        packet: u32,
+        lane: u8,
+        (number, flit, size): (u32, u32, u32),
+        blocked: u64,
+        now: u64,
+    ) -> u64 {
         let link = self.kind_of(output);
-        let (time, flight) = (self.fabric.links[link as usize].time(flit), self.fabric.links[link as usize].latency.as_ps());
+        let (time, flight) =
+            (self.fabric.links[link as usize].time(flit), self.fabric.links[link as usize].latency.as_ps());
         let (bytes, is_tail) = (flit.min(size - number * flit), (number + 1) * flit >= size);
         let port = &mut self.at.ports[output];
         let start = port.busy.max(now);
@@ -352,14 +390,23 @@ impl Shard {
         end
     }
 
-    /// The room of a flit in a buffer is known to be free at the other end of the cable, at `upstream`, once its credit is there.
+    /// The room of a flit in a buffer is known to be free at the other end of the cable, at `upstream`, once
+    /// its credit is there.
     fn return_credit(&mut self, upstream: u32, lane: u8, flit: u32, end: u64, now: u64) {
         let at = end + self.fabric.credit[self.kind_of(upstream) as usize];
         if !self.lane_mut(upstream, lane.into()).note(flit, at, now) {
             self.push(at, Kind::Credit, upstream, u32::from(lane) << 24 | flit);
             // Nobody can look up when it comes, so that what it wakes may not be left to an earlier step.
-            let place = if self.is_interface(upstream) { upstream } else { upstream - self.fabric.stride.split(upstream).1 };
-            let step = if self.is_interface(upstream) { 1 } else { self.wormhole.as_ref().map_or(1, |worms| worms.step) };
+            let place = if self.is_interface(upstream) {
+                upstream
+            } else {
+                upstream - self.fabric.stride.split(upstream).1
+            };
+            let step = if self.is_interface(upstream) {
+                1
+            } else {
+                self.wormhole.as_ref().map_or(1, |worms| worms.step)
+            };
             self.push(at.next_multiple_of(step), Kind::Match, place, 0);
             return;
         }
@@ -370,8 +417,8 @@ impl Shard {
         }
     }
 
-    /// The next flit of an interface, if its link is free and there is credit. A packet takes the first virtual channel with room,
-    /// counted from the one after the last packet's.
+    /// The next flit of an interface, if its link is free and there is credit. A packet takes the first
+    /// virtual channel with room, counted from the one after the last packet's.
     fn inject_flit(&mut self, port: u32, now: u64) {
         let interface = (port - self.first_interface) as usize;
         let Some(worms) = &mut self.wormhole else { return };
@@ -402,8 +449,14 @@ impl Shard {
             order.into_iter().find(|&lane| self.lane(port, lane.into()).has(flit, now))
         };
         if let Some(lane) = lane {
-            let end =
-                self.put_flit(port, packet, lane, (injection.sent, flit, size), if injection.sent == 0 { now - ready } else { 0 }, now);
+            let end = self.put_flit(
+                port,
+                packet,
+                lane,
+                (injection.sent, flit, size),
+                if injection.sent == 0 { now - ready } else { 0 },
+                now,
+            );
             injection.lane = lane;
             injection.sent += 1;
             if injection.sent == size.div_ceil(flit) {
@@ -417,13 +470,17 @@ impl Shard {
             if let Some(worms) = &mut self.wormhole {
                 worms.injections[interface] = injection;
             }
-            let credit = (0..self.fabric.switching.lanes).map(|lane| self.lane(port, lane).next_credit(now)).min().unwrap_or(NEVER);
+            let credit = (0..self.fabric.switching.lanes)
+                .map(|lane| self.lane(port, lane).next_credit(now))
+                .min()
+                .unwrap_or(NEVER);
             self.schedule_injection(port, credit);
         }
     }
 }
 
-/// Gives free virtual channels of outputs to the heads that ask for any: pairs of the virtual channel of an input and of an output.
+/// Gives free virtual channels of outputs to the heads that ask for any: pairs of the virtual channel of an
+/// input and of an output.
 fn allocate(worms: &mut Wormhole, first: usize, count: u32, lanes: u32) -> Vec<(u32, u32)> {
     let mut best = std::mem::take(&mut worms.best);
     best.clear();
@@ -448,9 +505,12 @@ fn allocate(worms: &mut Wormhole, first: usize, count: u32, lanes: u32) -> Vec<(
             nearer(&mut accepts[channel as usize], turns, output);
         }
     }
-    // Pointers move for what was accepted alone, which is what keeps iSLIP's from staying in step with each other (McKeown 1999, section II-C).
-    let pairs: Vec<(u32, u32)> =
-        (0..count).zip(accepts.iter()).filter_map(|(channel, accept)| accept.map(|(_, output)| (channel, output))).collect();
+    // Pointers move for what was accepted alone, which is what keeps iSLIP's from staying in step with each
+    // other (McKeown 1999, section II-C).
+    let pairs: Vec<(u32, u32)> = (0..count)
+        .zip(accepts.iter())
+        .filter_map(|(channel, accept)| accept.map(|(_, output)| (channel, output)))
+        .collect();
     for &(channel, output) in &pairs {
         worms.grant[first + output as usize] = (channel + 1) % count;
         worms.accept[first + channel as usize] = (output + 1) % count;
@@ -473,7 +533,8 @@ fn match_ports(worms: &mut Wormhole, base: u32, stride: u32) -> Vec<Request> {
         let turns = (request.output + stride - worms.switch_accept[(base + request.input) as usize]) % stride;
         nearer(&mut accepted[request.input as usize], turns, number);
     }
-    let matched: Vec<Request> = accepted.iter().flatten().map(|&(_, number)| requests[number as usize]).collect();
+    let matched: Vec<Request> =
+        accepted.iter().flatten().map(|&(_, number)| requests[number as usize]).collect();
     for request in &matched {
         worms.switch_grant[(base + request.output) as usize] = (request.input + 1) % stride;
         worms.switch_accept[(base + request.input) as usize] = (request.output + 1) % stride;

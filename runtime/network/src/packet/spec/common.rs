@@ -3,6 +3,7 @@
 use super::parameters::{Parameters, Wrong};
 use crate::bandwidth::Bandwidth;
 use crate::packet::fabric::{Classes, Link, Switching, Worm};
+use crate::spec::nearest;
 use engine::Span;
 
 /// What every topology understands.
@@ -17,22 +18,42 @@ pub(super) struct Common {
     /// Bytes in favour of the minimal path, of the routings that choose between it and a detour.
     pub(super) bias: u64,
     pub(super) failures: Option<String>,
+    /// `Some(true)` if interfaces serve flows in turn, `None` if the specification leaves it open.
+    pub(super) round_robin: Option<bool>,
     pub(super) switching: Switching,
+    /// At the flow level, the bytes from which on a message is a flow.
+    pub(super) flow_min: Option<u64>,
 }
 
+/// Bytes from which on a message is a flow, unless given: the packet level's messages of one packet stay
+/// below.
+const FLOW_MIN: u32 = 4096;
+
+/// The common keys that mean something at the flow level, and those of topologies that do not.
+const KEYS_OF_FLOWS: [&str; 9] =
+    ["l", "b", "router", "nic", "ejection", "routing", "failures", "level", "flowmin"];
+const KEYS_OF_PACKETS: [&str; 1] = ["rings"];
+
 /// Keys that every topology understands, with what they mean.
-pub const COMMON_KEYS: [(&str, &str); 24] = [
+pub const COMMON_KEYS: [(&str, &str); 26] = [
     ("l", "latency of a link (0ns)"),
     ("b", "bandwidth of a link (100Gbps)"),
     ("router", "time between a packet's arrival at a router and its routing (90ns)"),
     ("nic", "bandwidth of the link from an endpoint into the network (as the network's)"),
+    (
+        "nicq",
+        "rr: an interface serves its pairs of source and destination in turn, a packet each (MPI programs' default); fifo: whole messages in their order (synthetic traffic's)",
+    ),
     ("ejection", "bandwidth of the link from the network to an endpoint (as the network's)"),
     ("vcs", "virtual channels of a link (as many as the routing needs)"),
     ("buf", "input buffer of each virtual channel (64KiB)"),
     ("packet", "most payload of a packet (4KiB)"),
     ("header", "bytes each packet has beside its payload (0)"),
     ("chunk", "bytes that cut-through waits for; a flit of wormhole switching (64)"),
-    ("switching", "saf (store-and-forward, the default), cut (virtual cut-through) or wormhole (flit by flit)"),
+    (
+        "switching",
+        "saf (store-and-forward, the default), cut (virtual cut-through) or wormhole (flit by flit)",
+    ),
     ("credit", "time a credit takes back (the link's latency)"),
     ("outq", "bytes an output takes ahead in order of arrival; beyond them inputs take turns (one packet)"),
     ("crossbar", "yes: an input sends to one output at a time; islip: the same, matched once a cycle (no)"),
@@ -41,7 +62,10 @@ pub const COMMON_KEYS: [(&str, &str); 24] = [
         "with crossbar=islip, time between two matchings (what a whole packet takes on a link); with switching=wormhole, a router's clock (what a flit takes)",
     ),
     ("speedup", "with switching=wormhole, steps of a router in a cycle (1)"),
-    ("queue", "voq (an input has a queue for each output, the default) or fifo (one for each virtual channel, and crossbar=yes at least)"),
+    (
+        "queue",
+        "voq (an input has a queue for each output, the default) or fifo (one for each virtual channel, and crossbar=yes at least)",
+    ),
     (
         "turnaround",
         "with queue=fifo or switching=wormhole, time from a packet's leaving until the next of its virtual channel asks for an output (0ns)",
@@ -51,14 +75,17 @@ pub const COMMON_KEYS: [(&str, &str); 24] = [
     ("routing", "the routing algorithm (the topology's first)"),
     ("bias", "bytes that ugal-l, ugal-g and par count in favour of the minimal path (30 chunks)"),
     ("failures", "file of failed links, routers and endpoints"),
-    ("level", "packet; it says no more than that this is a packet network"),
+    ("level", "packet (messages are cut into packets) or flow (messages share links max-min fair)"),
+    (
+        "flowmin",
+        "with level=flow, bytes from which on a message is a flow; shorter ones wait in interfaces alone (4KiB)",
+    ),
 ];
 
-/// Reads their values. The error names the key that is wrong.
-pub(super) fn common(parameters: &Parameters) -> Result<Common, Wrong> {
-    if !matches!(parameters.text("level"), None | Some("packet")) {
-        return Err(parameters.wrong("level", "level=... can only be packet here"));
-    }
+/// Reads their values; `default_routing` is that of networks that name none. The error names the key that is
+/// wrong.
+pub(super) fn common(parameters: &Parameters, default_routing: &str) -> Result<Common, Wrong> {
+    let flow_min = flow_min(parameters)?;
     let bandwidth = parameters.bandwidth("b")?.unwrap_or(Bandwidth::from_gbps(100));
     let lanes = parameters.number("vcs")?;
     if let Some(lanes @ (0 | 129..)) = lanes {
@@ -69,32 +96,85 @@ pub(super) fn common(parameters: &Parameters) -> Result<Common, Wrong> {
         bandwidth,
         interface: parameters.bandwidth("nic")?,
         ejection: parameters.bandwidth("ejection")?,
-        bias: bias(parameters)?,
+        bias: bias(parameters, default_routing)?,
         lanes,
         routing: parameters.text("routing").map(str::to_owned),
         failures: parameters.text("failures").map(str::to_owned),
+        round_robin: interface_queue(parameters)?,
         switching: switching(parameters, bandwidth)?,
+        flow_min,
     })
+}
+
+/// Returns the bytes from which on a message is a flow, if the level is that of flows.
+fn flow_min(parameters: &Parameters) -> Result<Option<u64>, Wrong> {
+    match parameters.text("level") {
+        None | Some("packet") => match parameters.text("flowmin") {
+            None => Ok(None),
+            Some(_) => {
+                Err(parameters.wrong("flowmin", "flowmin=... needs level=flow; packets have no flows"))
+            }
+        },
+        Some("flow") => {
+            let of_packets =
+                COMMON_KEYS.iter().map(|(key, _)| *key).filter(|key| !KEYS_OF_FLOWS.contains(key));
+            if let Some(key) = of_packets.chain(KEYS_OF_PACKETS).find(|key| parameters.text(key).is_some()) {
+                let why = format!(
+                    "{key}=... is for packets; level=flow has neither packets nor buffers, so leave {key}= out or take level=packet"
+                );
+                return Err(parameters.wrong(key, why));
+            }
+            parameters.bytes("flowmin", FLOW_MIN, 0).map(|bytes| Some(u64::from(bytes)))
+        }
+        Some(other) => {
+            let meant = nearest(other, ["packet", "flow"]).unwrap_or("packet");
+            let why = format!("level={other} is neither packet nor flow; did you mean 'level={meant}'?");
+            Err(parameters.wrong("level", why))
+        }
+    }
+}
+
+/// Returns `Some(true)` if interfaces serve flows in turn, `None` if `nicq` is not given.
+fn interface_queue(parameters: &Parameters) -> Result<Option<bool>, Wrong> {
+    match parameters.text("nicq") {
+        None => Ok(None),
+        Some("rr") => Ok(Some(true)),
+        Some("fifo") => Ok(Some(false)),
+        Some(other) => {
+            let why = format!(
+                "nicq={other} is neither rr (a packet of each pair in turn) nor fifo (whole messages in their order)"
+            );
+            Err(parameters.wrong("nicq", why))
+        }
+    }
 }
 
 fn classes(parameters: &Parameters) -> Result<Classes, Wrong> {
     match (parameters.text("weights"), parameters.number("classes")?) {
-        (Some(_), Some(_)) => Err(parameters.wrong("classes", "'classes' and 'weights' exclude each other; give one of them")),
-        (Some(weights), None) => Ok(Classes::Weighted(weight_list(weights).map_err(|why| parameters.wrong("weights", why))?)),
+        (Some(_), Some(_)) => {
+            Err(parameters.wrong("classes", "'classes' and 'weights' exclude each other; give one of them"))
+        }
+        (Some(weights), None) => {
+            Ok(Classes::Weighted(weight_list(weights).map_err(|why| parameters.wrong("weights", why))?))
+        }
         (None, Some(count)) if (1..=8).contains(&count) => Ok(Classes::Strict(count as u8)),
-        (None, Some(count)) => Err(parameters.wrong("classes", format!("classes={count} is not between 1 and 8"))),
+        (None, Some(count)) => {
+            Err(parameters.wrong("classes", format!("classes={count} is not between 1 and 8")))
+        }
         (None, None) => Ok(Classes::Strict(1)),
     }
 }
 
-/// How routers switch, but for what depends on the topology and its routing.
+/// Returns how routers switch, but for what depends on the topology and its routing.
 fn switching(parameters: &Parameters, bandwidth: Bandwidth) -> Result<Switching, Wrong> {
     let (store_and_forward, by_flits) = match parameters.text("switching") {
         None | Some("saf") => (true, false),
         Some("cut") => (false, false),
         Some("wormhole") => (false, true),
         Some(other) => {
-            let why = format!("switching={other} is neither saf (store-and-forward) nor cut (cut-through) nor wormhole");
+            let why = format!(
+                "switching={other} is neither saf (store-and-forward) nor cut (cut-through) nor wormhole"
+            );
             return Err(parameters.wrong("switching", why));
         }
     };
@@ -115,10 +195,12 @@ fn switching(parameters: &Parameters, bandwidth: Bandwidth) -> Result<Switching,
         cycle: None,
         wormhole: None,
         classes: classes(parameters)?,
+        round_robin: false,
     };
     // The event of a credit has 24 bits for its bytes, beside the virtual channel.
     if u64::from(switching.payload) + u64::from(switching.header) >= 1 << 24 {
-        return Err(parameters.wrong("packet", "a packet with its header must stay below 16 MiB; lower packet= or header="));
+        return Err(parameters
+            .wrong("packet", "a packet with its header must stay below 16 MiB; lower packet= or header="));
     }
     let cycle = parameters.span("cycle")?;
     if cycle == Some(Span::ZERO) {
@@ -140,31 +222,44 @@ fn switching(parameters: &Parameters, bandwidth: Bandwidth) -> Result<Switching,
     Ok(switching)
 }
 
-/// What inputs do: their queues, and how many outputs they send to at a time. Whether they are matched with outputs.
+/// Returns what inputs do: their queues, and how many outputs they send to at a time. Whether they are
+/// matched with outputs.
 fn inputs(parameters: &Parameters, switching: &mut Switching, by_flits: bool) -> Result<bool, Wrong> {
     let (crossbar, matched) = match parameters.text("crossbar") {
         None | Some("no") => (false, false),
         Some("yes") => (true, false),
         Some("islip") => (true, true),
-        Some(other) => return Err(parameters.wrong("crossbar", format!("crossbar={other} is none of no, yes and islip"))),
+        Some(other) => {
+            return Err(
+                parameters.wrong("crossbar", format!("crossbar={other} is none of no, yes and islip"))
+            );
+        }
     };
     if matched && switching.classes.count() > 1 {
-        return Err(parameters.wrong("crossbar", "crossbar=islip knows no traffic classes; leave classes and weights out"));
+        return Err(parameters
+            .wrong("crossbar", "crossbar=islip knows no traffic classes; leave classes and weights out"));
     }
     let turnaround = parameters.span("turnaround")?;
     switching.fifo = match parameters.text("queue") {
         None | Some("voq") if turnaround.is_none() || by_flits => None,
         None | Some("voq") => {
-            return Err(parameters.wrong("turnaround", "turnaround=... needs queue=fifo or switching=wormhole"));
+            return Err(
+                parameters.wrong("turnaround", "turnaround=... needs queue=fifo or switching=wormhole")
+            );
         }
         Some("fifo") => Some(turnaround.unwrap_or(Span::ZERO).as_ps()),
         Some(other) => {
-            let why = format!("queue={other} is neither voq (a queue for each output) nor fifo (one for each virtual channel)");
+            let why = format!(
+                "queue={other} is neither voq (a queue for each output) nor fifo (one for each virtual channel)"
+            );
             return Err(parameters.wrong("queue", why));
         }
     };
     if switching.fifo.is_some() && parameters.text("crossbar") == Some("no") {
-        return Err(parameters.wrong("crossbar", "queue=fifo sends from an input to one output at a time; leave crossbar=no out"));
+        return Err(parameters.wrong(
+            "crossbar",
+            "queue=fifo sends from an input to one output at a time; leave crossbar=no out",
+        ));
     }
     switching.crossbar = crossbar || switching.fifo.is_some();
     Ok(matched)
@@ -173,34 +268,46 @@ fn inputs(parameters: &Parameters, switching: &mut Switching, by_flits: bool) ->
 /// Wormhole switching's own keys.
 fn worm(parameters: &Parameters, switching: &Switching, bandwidth: Bandwidth) -> Result<Worm, Wrong> {
     if let Some(key) = ["queue", "crossbar"].into_iter().find(|key| parameters.text(key).is_some()) {
-        let why =
-            format!("{key}=... has no effect with switching=wormhole, whose routers have queues and a crossbar of their own; leave it out");
+        let why = format!(
+            "{key}=... has no effect with switching=wormhole, whose routers have queues and a crossbar of their own; leave it out"
+        );
         return Err(parameters.wrong(key, why));
     }
     if switching.classes.count() > 1 {
-        return Err(parameters.wrong("switching", "switching=wormhole knows no traffic classes; leave classes and weights out"));
+        return Err(parameters.wrong(
+            "switching",
+            "switching=wormhole knows no traffic classes; leave classes and weights out",
+        ));
     }
     let flit = switching.chunk.min(switching.packet());
-    let cycle = parameters.span("cycle")?.map_or_else(|| Link::new("", Span::ZERO, bandwidth).time(flit), Span::as_ps);
+    let cycle = parameters
+        .span("cycle")?
+        .map_or_else(|| Link::new("", Span::ZERO, bandwidth).time(flit), Span::as_ps);
     let speedup = parameters.text("speedup").unwrap_or("1");
     let times = speedup.parse::<f64>().ok().filter(|times| (1.0..=64.0).contains(times));
-    let times = times.ok_or_else(|| parameters.wrong("speedup", format!("speedup={speedup} is not a number from 1 to 64")))?;
+    let times = times.ok_or_else(|| {
+        parameters.wrong("speedup", format!("speedup={speedup} is not a number from 1 to 64"))
+    })?;
     let step = ((cycle as f64 / times) as u64).max(1);
     Ok(Worm { flit, step, turnaround: parameters.span("turnaround")?.unwrap_or(Span::ZERO).as_ps() })
 }
 
 /// BookSim2's `adaptive_threshold` of 30 flits is the default, a flit being what cut-through waits for.
-fn bias(parameters: &Parameters) -> Result<u64, Wrong> {
+fn bias(parameters: &Parameters, default_routing: &str) -> Result<u64, Wrong> {
     let chunk = parameters.bytes("chunk", 64, 1)?;
-    if parameters.text("bias").is_some() && !matches!(parameters.text("routing"), Some("ugal-l" | "ugal-g" | "par")) {
+    let routing = parameters.text("routing").unwrap_or(default_routing);
+    if parameters.text("bias").is_some() && !matches!(routing, "ugal-l" | "ugal-g" | "par") {
         let why = "bias=... is for routings that choose between the minimal path and a detour; add routing=ugal-l, ugal-g or par";
         return Err(parameters.wrong("bias", why));
     }
-    parameters.bytes("bias", 0, 0).map(|bytes| if parameters.text("bias").is_some() { u64::from(bytes) } else { 30 * u64::from(chunk) })
+    parameters
+        .bytes("bias", 0, 0)
+        .map(|bytes| if parameters.text("bias").is_some() { u64::from(bytes) } else { 30 * u64::from(chunk) })
 }
 
 fn weight_list(text: &str) -> Result<Vec<u32>, String> {
     let error = || format!("weights={text} is not a list of 1 to 8 weights from 1 to 1000, such as 4:2:1");
-    let weights: Vec<u32> = text.split(':').map(|w| w.parse().map_err(|_| error())).collect::<Result<_, _>>()?;
+    let weights: Vec<u32> =
+        text.split(':').map(|w| w.parse().map_err(|_| error())).collect::<Result<_, _>>()?;
     if weights.len() > 8 || weights.iter().any(|&w| w == 0 || w > 1000) { Err(error()) } else { Ok(weights) }
 }

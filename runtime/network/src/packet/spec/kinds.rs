@@ -17,7 +17,9 @@ use crate::packet::topology::hyperx::HyperX;
 use crate::packet::topology::tree::FatTree;
 use crate::packet::topology::twisted::TwistedTorus;
 use crate::packet::topology::{Paths, Topology, torus::Torus};
-use crate::packet::topology::{dragonfly, dragonfly_plus, graph, hyperx, slim_fly, star, torus, tree, twisted};
+use crate::packet::topology::{
+    dragonfly, dragonfly_plus, graph, hyperx, slim_fly, star, torus, tree, twisted,
+};
 use std::sync::Arc;
 
 /// A topology as specifications name it.
@@ -25,7 +27,17 @@ pub(super) struct Kind {
     pub(super) name: &'static str,
     /// Its own keys, with what they mean.
     pub(super) keys: &'static [(&'static str, &'static str)],
+    /// Keys that must be given.
+    pub(super) required: &'static [&'static str],
+    routing: &'static str,
     pub(super) build: fn(&Parameters, &Setting) -> Result<Built, Wrong>,
+}
+
+impl Kind {
+    /// Returns the routing of networks that name none, where none of its own is the default.
+    pub(super) fn default_routing(&self) -> &'static str {
+        self.routing
+    }
 }
 
 /// A topology with the routings made for it.
@@ -43,7 +55,7 @@ pub(super) struct Built {
 #[derive(Default)]
 pub(super) struct Own {
     pub(super) routings: Vec<Arc<dyn Routing>>,
-    /// Whether the first is the default; else `minimal` is.
+    /// `true` if the first is the default; else `minimal` is.
     pub(super) first_is_default: bool,
 }
 
@@ -53,12 +65,15 @@ macro_rules! kinds {
         pub(super) const KINDS: &[Kind] = &[$(Kind {
             name: <$kind>::NAME,
             keys: <$kind>::KEYS,
+            required: <$kind>::REQUIRED,
+            routing: <$kind>::ROUTING,
             build: |parameters, setting| build::<$kind>(parameters, setting, $own),
         }),*];
     };
 }
 
-// The type that says what specifications need to know, and its own routings; `none` where those that any topology has are all.
+// The type that says what specifications need to know, and its own routings; `none` where those that any
+// topology has are all.
 kinds! {
     tree::MPortTree: for_tree,
     tree::TaperedTree: for_tree,
@@ -97,7 +112,9 @@ fn for_grid(grid: &Arc<Torus>, parameters: &Parameters) -> Result<Own, Wrong> {
     let rule = match parameters.text("rings") {
         None | Some("bubble") => RingRule::Bubble,
         Some("dateline") => RingRule::Dateline,
-        Some(other) => return Err(parameters.wrong("rings", format!("rings={other} is neither bubble nor dateline"))),
+        Some(other) => {
+            return Err(parameters.wrong("rings", format!("rings={other} is neither bubble nor dateline")));
+        }
     };
     let routings: Vec<Arc<dyn Routing>> =
         vec![Arc::new(DimensionOrder::new(grid.clone(), rule)), Arc::new(AdaptiveMinimal::new(grid.clone()))];
@@ -113,6 +130,7 @@ fn for_dragonfly(dragonfly: &Arc<Dragonfly>, _: &Parameters) -> Result<Own, Wron
 }
 
 fn for_hyperx(hyperx: &Arc<HyperX>, _: &Parameters) -> Result<Own, Wrong> {
-    let routings: Vec<Arc<dyn Routing>> = vec![Arc::new(LineOrder(hyperx.clone())), Arc::new(LineValiant(hyperx.clone()))];
+    let routings: Vec<Arc<dyn Routing>> =
+        vec![Arc::new(LineOrder(hyperx.clone())), Arc::new(LineValiant(hyperx.clone()))];
     Ok(Own { routings, first_is_default: false })
 }

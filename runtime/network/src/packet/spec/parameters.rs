@@ -2,6 +2,7 @@
 
 use crate::bandwidth::Bandwidth;
 use crate::machine::{MachineError, Source};
+use crate::spec::did_you_mean;
 use crate::spec::text::{Item, Level, Piece};
 use engine::Span;
 use std::collections::BTreeMap;
@@ -47,13 +48,22 @@ impl PartialEq for Parameters {
 
 impl Parameters {
     /// Every key must be in `known`, and appear once.
-    pub(super) fn read(level: &Level<'_>, source: Source, known: &[&'static str]) -> Result<Parameters, MachineError> {
+    pub(super) fn read(
+        level: &Level<'_>,
+        source: Source,
+        known: &[&'static str],
+    ) -> Result<Parameters, MachineError> {
         let given = |piece: Piece<'_>| Given { text: piece.text.to_owned(), at: piece.at };
         let mut this = Parameters { source, values: Vec::new(), size: level.size.map(given) };
         for &Item { name, value } in &level.items {
             let network = level.name.text;
             let Some(key) = known.iter().find(|&&key| key == name.text) else {
-                let why = format!("'{}' is not an option of '{network}'; its options are: {}", name.text, known.join(", "));
+                let meant = did_you_mean(name.text, known.iter().copied());
+                let why = format!(
+                    "'{}' is not an option of '{network}'; its options are: {}{meant}",
+                    name.text,
+                    known.join(", ")
+                );
                 return Err(this.source.error(name.at, why));
             };
             if this.text(key).is_some() {
@@ -86,8 +96,30 @@ impl Parameters {
     }
 
     pub(crate) fn number(&self, key: &str) -> Result<Option<u32>, Wrong> {
-        let parse = |text: &str| text.parse().map_err(|_| self.wrong(key, format!("{key}={text} is not a whole number below 2^32")));
+        let parse = |text: &str| {
+            text.parse()
+                .map_err(|_| self.wrong(key, format!("{key}={text} is not a whole number below 2^32")))
+        };
         self.text(key).map(parse).transpose()
+    }
+
+    /// Refuses a network of this name without the keys that are `required`, and names all of them. `keys` has
+    /// their meanings.
+    pub(super) fn check_required(
+        &self,
+        name: &str,
+        keys: &[(&str, &str)],
+        required: &[&str],
+    ) -> Result<(), Wrong> {
+        let meaning =
+            |key: &str| keys.iter().find(|(name, _)| *name == key).map_or("", |(_, meaning)| meaning);
+        let missing = required.iter().filter(|key| self.text(key).is_none());
+        let missing: Vec<String> = missing.map(|key| format!("{key}= ({})", meaning(key))).collect();
+        match &missing[..] {
+            [] => Ok(()),
+            [one] => Err(format!("'{name}' needs {one}").into()),
+            [most @ .., last] => Err(format!("'{name}' needs {} and {last}", most.join(", ")).into()),
+        }
     }
 
     /// A number that must be there and at least 1.
@@ -108,17 +140,22 @@ impl Parameters {
     }
 
     pub(crate) fn span(&self, key: &str) -> Result<Option<Span>, Wrong> {
-        self.text(key).map(|text| text.parse().map_err(|e| self.wrong(key, format!("{key}={text}: {e}")))).transpose()
+        self.text(key)
+            .map(|text| text.parse().map_err(|e| self.wrong(key, format!("{key}={text}: {e}"))))
+            .transpose()
     }
 
     pub(crate) fn bandwidth(&self, key: &str) -> Result<Option<Bandwidth>, Wrong> {
-        self.text(key).map(|text| text.parse().map_err(|e| self.wrong(key, format!("{key}={text}: {e}")))).transpose()
+        self.text(key)
+            .map(|text| text.parse().map_err(|e| self.wrong(key, format!("{key}={text}: {e}"))))
+            .transpose()
     }
 
     pub(crate) fn bytes(&self, key: &str, default: u32, least: u32) -> Result<u32, Wrong> {
         let Some(text) = self.text(key) else { return Ok(default) };
-        let bytes =
-            parse_bytes(text).ok_or_else(|| self.wrong(key, format!("{key}={text} is not a number of bytes such as 512, 64KiB or 1MB")))?;
+        let bytes = parse_bytes(text).ok_or_else(|| {
+            self.wrong(key, format!("{key}={text} is not a number of bytes such as 512, 64KiB or 1MB"))
+        })?;
         u32::try_from(bytes)
             .ok()
             .filter(|&b| b >= least && b < 1 << 31)
@@ -128,17 +165,27 @@ impl Parameters {
     /// The sides, such as `8x8x4`: first without a key, or as `sides=`.
     pub(crate) fn sides(&self) -> Result<Vec<u32>, Wrong> {
         let given = self.given("sides").or(self.size.as_ref());
-        let Given { text, at } = given.ok_or_else(|| "the sides are missing; write for example torus:8x8x4".to_owned())?;
-        let error = || Wrong { at: Some(*at), sentence: format!("'{text}' is not a list of sides such as 8x8x4, each from 1 to 16777216") };
-        let sides: Vec<u32> = text.split('x').map(|side| side.parse().map_err(|_| error())).collect::<Result<_, _>>()?;
-        if sides.iter().any(|&s| s == 0 || s > 1 << 24) || sides.len() > 16 { Err(error()) } else { Ok(sides) }
+        let Given { text, at } =
+            given.ok_or_else(|| "the sides are missing; write for example torus:8x8x4".to_owned())?;
+        let error = || Wrong {
+            at: Some(*at),
+            sentence: format!("'{text}' is not a list of sides such as 8x8x4, each from 1 to 16777216"),
+        };
+        let sides: Vec<u32> =
+            text.split('x').map(|side| side.parse().map_err(|_| error())).collect::<Result<_, _>>()?;
+        if sides.iter().any(|&s| s == 0 || s > 1 << 24) || sides.len() > 16 {
+            Err(error())
+        } else {
+            Ok(sides)
+        }
     }
 
     /// A list such as `16x8`.
     pub(crate) fn list(&self, key: &str, what: &str) -> Result<Vec<u32>, Wrong> {
         let text = self.text(key).ok_or_else(|| self.wrong(key, format!("{key}= is missing: {what}")))?;
         let error = || self.wrong(key, format!("{key}={text} is not a list such as 16x8: {what}"));
-        let list: Vec<u32> = text.split('x').map(|n| n.parse().map_err(|_| error())).collect::<Result<_, _>>()?;
+        let list: Vec<u32> =
+            text.split('x').map(|n| n.parse().map_err(|_| error())).collect::<Result<_, _>>()?;
         if list.iter().any(|&n| n == 0 || n > 1 << 20) { Err(error()) } else { Ok(list) }
     }
 
@@ -146,9 +193,10 @@ impl Parameters {
     pub(crate) fn no_sides(&self) -> Result<(), Wrong> {
         match &self.size {
             None => Ok(()),
-            Some(Given { text, at }) => {
-                Err(Wrong { at: Some(*at), sentence: format!("'{text}' is not key=value; this topology has no sides") })
-            }
+            Some(Given { text, at }) => Err(Wrong {
+                at: Some(*at),
+                sentence: format!("'{text}' is not key=value; this topology has no sides"),
+            }),
         }
     }
 }

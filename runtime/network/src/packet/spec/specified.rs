@@ -1,4 +1,5 @@
-//! What a topology's file says of it for specifications: its name, its keys, and how it is made of their values.
+//! The description of a topology in its file, for specifications: its name, its keys, and how it is made of
+//! their values.
 
 use super::parameters::{Parameters, Wrong};
 use crate::packet::fabric::Link;
@@ -11,6 +12,10 @@ pub(crate) trait Specified {
     const NAME: &'static str;
     /// Its own keys, with what they mean.
     const KEYS: &'static [(&'static str, &'static str)];
+    /// Keys that must be given.
+    const REQUIRED: &'static [&'static str] = &[];
+    /// The routing of a network that names none, unless one of its own is the default.
+    const ROUTING: &'static str = "minimal";
     /// What is made.
     type Topology: Topology + 'static;
     /// Makes it. The error names the key that is wrong, or what is impossible.

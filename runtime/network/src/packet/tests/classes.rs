@@ -9,7 +9,13 @@ use engine::Time;
 fn finish(spec: &str) -> [u64; 3] {
     let mut net = network(spec);
     for class in [2u8, 1, 0] {
-        let message = Message { source: Endpoint(u32::from(class)), destination: Endpoint(3), bytes: 102_400, id: u64::from(class), class };
+        let message = Message {
+            source: Endpoint(u32::from(class)),
+            destination: Endpoint(3),
+            bytes: 102_400,
+            id: u64::from(class),
+            class,
+        };
         net.send(Time::ZERO, &message);
     }
     let mut delivered = Vec::new();

@@ -10,7 +10,13 @@ fn run(net: &mut PacketNetwork, messages: &[(u64, u32, u32, u64)]) -> Vec<Delive
     for (id, &(at, source, destination, bytes)) in messages.iter().enumerate() {
         net.send(
             Time::from_ps(at),
-            &Message { source: Endpoint(source), destination: Endpoint(destination), bytes, id: id as u64, class: 0 },
+            &Message {
+                source: Endpoint(source),
+                destination: Endpoint(destination),
+                bytes,
+                id: id as u64,
+                class: 0,
+            },
         );
     }
     let mut delivered = Vec::new();
@@ -29,13 +35,24 @@ fn last(delivered: &[Delivered]) -> f64 {
 #[test]
 fn an_incast_of_n_senders_takes_n_times_the_single_transfer() {
     const BYTES: u64 = 1 << 20;
-    for spec in ["fattree:m=8,n=3", "torus:4x4", "dragonfly:p=2,a=4,h=2", "star:n=16", "hyperx:4x4", "slimfly:q=5", "mesh:4x4"] {
+    for spec in [
+        "fattree:m=8,n=3",
+        "torus:4x4",
+        "dragonfly:p=2,a=4,h=2",
+        "star:n=16",
+        "hyperx:4x4",
+        "slimfly:q=5",
+        "mesh:4x4",
+    ] {
         let single = last(&run(&mut network(spec), &[(0, 1, 0, BYTES)]));
         for senders in [2, 5, 13] {
             let messages: Vec<_> = (1..=senders).map(|source| (0, source, 0, BYTES)).collect();
             let all = last(&run(&mut network(spec), &messages));
             let ratio = all / single / f64::from(senders);
-            assert!((ratio - 1.0).abs() < 0.02, "{spec}: {senders} senders take {ratio:.4} times their number");
+            assert!(
+                (ratio - 1.0).abs() < 0.02,
+                "{spec}: {senders} senders take {ratio:.4} times their number"
+            );
         }
     }
 }
@@ -58,8 +75,9 @@ fn two_senders_share_a_link_evenly_though_one_came_first() {
 }
 
 #[test]
-fn an_endpoint_sends_its_messages_one_after_the_other() {
-    let delivered = run(&mut network("star:n=4,l=0ns,router=0ns"), &[(0, 0, 1, 1 << 20), (0, 0, 2, 1000)]);
+fn an_endpoint_with_one_queue_sends_its_messages_one_after_the_other() {
+    let delivered =
+        run(&mut network("star:n=4,l=0ns,router=0ns,nicq=fifo"), &[(0, 0, 1, 1 << 20), (0, 0, 2, 1000)]);
     // The short one leaves once the long one is sent, and overtakes the long one's last packet at the router.
     let leaves = (1 << 20) * 80;
     let short = delivered.iter().find(|d| d.id == 1).unwrap();
@@ -68,10 +86,12 @@ fn an_endpoint_sends_its_messages_one_after_the_other() {
 
 #[test]
 fn a_packet_waits_behind_one_for_another_output_only_in_a_single_queue() {
-    // Endpoint 1 keeps the way to 2 busy; endpoint 0 sends a packet there, and then one to 3, which nobody else wants.
+    // Endpoint 1 keeps the way to 2 busy; endpoint 0 sends a packet there, and then one to 3, which nobody
+    // else wants.
     let third = |queue: &str| {
         let spec = format!("star:n=4,l=0ns,router=0ns,vcs=1,outq=0,queue={queue}");
-        let delivered = run(&mut network(&spec), &[(0, 1, 2, 1 << 20), (1000, 0, 2, 4096), (1000, 0, 3, 4096)]);
+        let delivered =
+            run(&mut network(&spec), &[(0, 1, 2, 1 << 20), (1000, 0, 2, 4096), (1000, 0, 3, 4096)]);
         delivered.iter().find(|d| d.id == 2).unwrap().at.as_ps()
     };
     let packet = 4096 * 80;
@@ -82,11 +102,13 @@ fn a_packet_waits_behind_one_for_another_output_only_in_a_single_queue() {
 
 #[test]
 fn a_full_buffer_stops_the_link_before_it() {
-    // One 4 KiB packet of buffer: a second must not start towards router 1 before the first has left it and its credit has come back.
+    // One 4 KiB packet of buffer: a second must not start towards router 1 before the first has left it and
+    // its credit has come back.
     let spec = "mesh:3,l=100ns,b=100Gbps,router=0ns,buf=4KiB,outq=0";
     let delivered = run(&mut network(spec), &[(0, 0, 2, 8192)]);
     let packet = 4096 * 80;
-    // First packet leaves router 0 at 2D+l, is at router 1 at 2D+2l... each D for a link; the credit of router 1's buffer returns at 3D + 3l.
+    // First packet leaves router 0 at 2D+l, is at router 1 at 2D+2l... each D for a link; the credit of
+    // router 1's buffer returns at 3D + 3l.
     let first_leaves_1 = 3 * packet + 200_000;
     let second_starts_at_0 = first_leaves_1 + 100_000;
     assert_eq!(delivered[0].at.as_ps(), second_starts_at_0 + 3 * packet + 300_000);

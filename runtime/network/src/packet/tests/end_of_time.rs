@@ -12,7 +12,10 @@ use proptest::prelude::*;
 /// Delivers what arrives before the end of time.
 fn drain(network: &mut dyn Shared, messages: &[(u64, u64)]) -> Vec<Delivered> {
     for (id, &(at, bytes)) in (0..).zip(messages) {
-        network.send(Time::from_ps(at), &Message { source: Endpoint(0), destination: Endpoint(1), bytes, id, class: 0 });
+        network.send(
+            Time::from_ps(at),
+            &Message { source: Endpoint(0), destination: Endpoint(1), bytes, id, class: 0 },
+        );
     }
     let mut delivered = Vec::new();
     while let Some(next) = network.next_event() {
@@ -43,10 +46,16 @@ fn a_message_sent_at_the_end_is_said() {
 
 #[test]
 fn a_way_out_of_a_node_past_the_end_is_said() {
-    let built = Machine::parse("star:n=2,packet=64,outq=0,level=packet/star:2,l=1us,b=inf").unwrap().build(4).unwrap();
+    let built = Machine::parse("star:n=2,packet=64,outq=0,level=packet/star:2,l=1us,b=inf")
+        .unwrap()
+        .build(4)
+        .unwrap();
     let Network::Shared(mut nodes) = built.network else { unreachable!("it says level=packet") };
     for at in [u64::MAX - 1000, u64::MAX - 1_500_000] {
-        nodes.send(Time::from_ps(at), &Message { source: Endpoint(0), destination: Endpoint(3), bytes: 0, id: at, class: 0 });
+        nodes.send(
+            Time::from_ps(at),
+            &Message { source: Endpoint(0), destination: Endpoint(3), bytes: 0, id: at, class: 0 },
+        );
     }
     let mut delivered = Vec::new();
     while let Some(next) = nodes.next_event() {
@@ -58,9 +67,17 @@ fn a_way_out_of_a_node_past_the_end_is_said() {
 
 #[test]
 fn links_on_which_one_packet_takes_half_of_time_are_refused() {
-    for spec in ["star:n=4,b=0.001bps", "star:n=4,l=300000min", "star:n=4,router=160000min", "torus:4x4,b=1bps,outq=2000000"] {
+    for spec in [
+        "star:n=4,b=0.001bps",
+        "star:n=4,l=300000min",
+        "star:n=4,router=160000min",
+        "torus:4x4,b=1bps,outq=2000000",
+    ] {
         let error = parse(spec).unwrap().build(1).err().unwrap().to_string();
-        assert!(error.contains("takes more than 2^63 picoseconds (106 days) over a link; raise b"), "{spec}: {error}");
+        assert!(
+            error.contains("takes more than 2^63 picoseconds (106 days) over a link; raise b"),
+            "{spec}: {error}"
+        );
     }
     network("star:n=4,l=100000min");
     network("star:n=4,b=0.1bps");
@@ -97,7 +114,8 @@ proptest! {
         let start = u64::MAX - late;
         let found = drain(&mut end, &sizes.iter().map(|&bytes| (start, bytes)).collect::<Vec<_>>());
         let expected: Vec<_> = early.iter().filter_map(|d| Some(Delivered { at: Time::from_ps(start.checked_add(d.at.as_ps())?), ..*d })).collect();
-        // What happens in the very last step may be left out. By time and not by count: messages without bytes come with others, and many short packets may be one step.
+        // What happens in the very last step may be left out. By time and not by count: messages without
+        // bytes come with others, and many short packets may be one step.
         prop_assert!(expected.starts_with(&found), "{found:?} of {expected:?}");
         let last_step = Time::from_ps(u64::MAX - 1_000_000);
         prop_assert!(expected[found.len()..].iter().all(|delivered| delivered.at > last_step), "{found:?} of {expected:?}");

@@ -23,7 +23,8 @@ fn traffic_goes_around_failures_on_every_topology() {
     for (index, (network, failures)) in cases.into_iter().enumerate() {
         let path = file(&format!("around-{index}"), failures);
         for routing in ["minimal", "valiant", "ugal-l"] {
-            let spec = parse(&format!("{network},failures={path},routing={routing},packet=512,buf=1024")).unwrap();
+            let spec =
+                parse(&format!("{network},failures={path},routing={routing},packet=512,buf=1024")).unwrap();
             let traffic = Traffic {
                 spec,
                 jobs: Vec::new(),
@@ -38,7 +39,11 @@ fn traffic_goes_around_failures_on_every_topology() {
                 margins: (0.0, 0.0),
             };
             let report = traffic.run(&|_, _| ()).unwrap_or_else(|e| panic!("{network} {routing}: {e}"));
-            assert_eq!(report.simulated.total.packets, 50 * u64::from(report.simulated.endpoints), "{network}");
+            assert_eq!(
+                report.simulated.total.packets,
+                50 * u64::from(report.simulated.endpoints),
+                "{network}"
+            );
             assert!(report.simulated.topology.contains("failed"), "{}", report.simulated.topology);
         }
         std::fs::remove_file(path).unwrap();
@@ -47,12 +52,13 @@ fn traffic_goes_around_failures_on_every_topology() {
 
 #[test]
 fn endpoints_that_failed_neither_send_nor_receive() {
-    // Endpoints alone, which leaves the topology its own routing; with a router; by the cable to their router.
+    // Endpoints alone, which leaves the topology its own routing; with a router; by the cable to their
+    // router.
     let cases = [
         ("torus:4x4", "endpoint 3\nendpoint 9\n", "dor", 2),
         ("fattree:m=4,n=3", "endpoint 15\n", "ecmp", 1),
         ("fattree:m=4,n=3", "router 0\n", "minimal", 2),
-        ("dragonfly:p=2,a=4,h=2", "router 5\nlink 0 1\n", "minimal", 2),
+        ("dragonfly:p=2,a=4,h=2", "router 5\nlink 0 1\n", "ugal-l", 2),
         ("hyperx:4x4,p=2", "port 0 6\n", "minimal", 1),
     ];
     for (index, (network, failures, routing, failed)) in cases.into_iter().enumerate() {
@@ -76,12 +82,23 @@ fn endpoints_that_failed_neither_send_nor_receive() {
             let report = Traffic { packets: endpoints - 1, ..traffic }.run(&|_, _| ()).unwrap();
             let found = &report.simulated;
             let working = endpoints - failed;
-            assert_eq!((found.total.packets, found.routing.as_str()), (working * (working - 1), routing), "{network}");
+            assert_eq!(
+                (found.total.packets, found.routing.as_str()),
+                (working * (working - 1), routing),
+                "{network}"
+            );
             assert_eq!(u64::from(found.failed_endpoints), failed, "{network}");
-            assert_eq!(found.messages_left_out, endpoints * (endpoints - 1) - working * (working - 1), "{network}");
+            assert_eq!(
+                found.messages_left_out,
+                endpoints * (endpoints - 1) - working * (working - 1),
+                "{network}"
+            );
             serde_json::to_string(found).unwrap() + &report.links_to_csv()
         });
-        assert!(texts[0] == texts[1] && texts[0] == texts[2], "{network}: results differ with the number of threads");
+        assert!(
+            texts[0] == texts[1] && texts[0] == texts[2],
+            "{network}: results differ with the number of threads"
+        );
         let error = spec.build(4).err().unwrap().to_string();
         assert!(error.contains("a rank may run there"), "{error}");
         std::fs::remove_file(path).unwrap();

@@ -1,10 +1,15 @@
 //! The network trait: every message comes out once, in order of time, however time is advanced.
 
-use super::{SMALL, network};
+use super::SMALL;
 use crate::message::{Delivered, Endpoint, Message};
-use crate::model::Shared;
+use crate::model::Interfaces;
+use crate::packet::parse;
 use engine::Time;
 use proptest::prelude::*;
+
+fn network(spec: &str) -> Box<dyn Interfaces + Send> {
+    parse(spec).unwrap().interfaces(1).unwrap()
+}
 
 fn drain(spec: &str, messages: &[(u64, u32, u32, u64)], step: Option<u64>) -> Vec<Delivered> {
     let mut net = network(spec);
@@ -16,7 +21,7 @@ fn drain(spec: &str, messages: &[(u64, u32, u32, u64)], step: Option<u64>) -> Ve
             destination: Endpoint(destination % endpoints),
             bytes,
             id: id as u64,
-            class: 9,
+            class: 0,
         };
         net.send(Time::from_ps(at), &message);
         if step.is_some() && at > 0 {
@@ -39,9 +44,11 @@ proptest! {
         kind in 0..SMALL.len(),
         mut messages in prop::collection::vec((0u64..3_000_000, any::<u32>(), any::<u32>(), 0u64..20_000), 1..60),
         step in 1u64..1_000_000,
+        is_flow: bool,
     ) {
         messages.sort_unstable();
-        let spec = format!("{},buf=8KiB,packet=1KiB", SMALL[kind]);
+        let level = if is_flow { "level=flow" } else { "buf=8KiB,packet=1KiB" };
+        let spec = format!("{},{level}", SMALL[kind]);
         let fine = drain(&spec, &messages, None);
         let coarse = drain(&spec, &messages, Some(step));
         prop_assert_eq!(&fine, &coarse);
@@ -62,12 +69,15 @@ proptest! {
 
 #[test]
 fn messages_of_one_instant_leave_in_the_order_in_which_they_were_sent() {
-    // Some before, whose places are free again when the others come, and one that is sent later for an earlier time.
+    // Some before, whose places are free again when the others come, and one that is sent later for an
+    // earlier time.
     let mut messages: Vec<(u64, u32, u32, u64)> = (0..20).map(|i| (i * 1000, 0, 1, 100)).collect();
     messages.extend([(50_000_000, 0, 1, 9000)].repeat(10));
     messages.push((49_000_000, 0, 1, 100));
-    let delivered = drain("star:n=3", &messages[..20], Some(1));
-    assert!(delivered.iter().map(|d| d.id).eq(0..20));
-    let delivered = drain("star:n=3", &messages, None);
-    assert!(delivered.iter().map(|d| d.id).eq((0..20).chain([30]).chain(20..30)), "{delivered:?}");
+    for spec in ["star:n=3", "star:n=3,level=flow"] {
+        let delivered = drain(spec, &messages[..20], Some(1));
+        assert!(delivered.iter().map(|d| d.id).eq(0..20));
+        let delivered = drain(spec, &messages, None);
+        assert!(delivered.iter().map(|d| d.id).eq((0..20).chain([30]).chain(20..30)), "{delivered:?}");
+    }
 }

@@ -19,7 +19,8 @@ fn error(spec: &str) -> String {
 fn impossible_networks_say_why() {
     for (spec, why) in [
         ("fattree:m=7,n=3", "m=7 is impossible: half of a switch's ports go up, so m is even"),
-        ("fattree:m=8", "n= is missing"),
+        ("fattree:m=8", "'fattree' needs n= (levels of switches)"),
+        ("mesh:4x4,nicq=lifo", "nicq=lifo is neither rr"),
         ("fattree:m=8,n=0", "n=0 is impossible"),
         ("fattree:m=8,n=3,b=0Gbps", "zero bandwidth"),
         ("fattree:m=8,n=3,x=1", "'x' is not an option of 'fattree'"),
@@ -27,7 +28,7 @@ fn impossible_networks_say_why() {
         ("fattree:m=8,n=3,l", "but found 'l'"),
         ("fattree:m=512,n=12", "more than 2^29"),
         ("dragonfly:p=2,a=4,h=2,g=10", "reaches at most a*h+1 = 9 groups, so g=10 leaves groups unreachable"),
-        ("dragonfly:p=2,a=4,h=2,vcs=2", "can deadlock with vcs=2; it needs at least 3"),
+        ("dragonfly:p=2,a=4,h=2,routing=minimal,vcs=2", "can deadlock with vcs=2; it needs at least 3"),
         ("slimfly:q=12", "power of a prime"),
         ("slimfly:q=2", "power of a prime"),
         ("slimfly:q=401", "power of a prime"),
@@ -59,6 +60,7 @@ fn impossible_networks_say_why() {
         ("mesh:4x4,weights=1:0", "weights=1:0"),
         ("moebius:4", "'moebius' is not a packet network"),
         ("graph:file=/nonexistent", "cannot be read"),
+        ("graph:", "'graph' needs file="),
         ("torus:512x512x512", "2^29 ports"),
         ("twistedtorus:8x4,twist=4", "twist=4 is not below"),
         ("star:n=200000000,vcs=100", "GiB"),

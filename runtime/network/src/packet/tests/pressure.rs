@@ -1,4 +1,5 @@
-//! Nothing is lost and nothing stops under full load with the smallest buffers; the same bytes come out on any number of threads.
+//! Nothing is lost and nothing stops under full load with the smallest buffers; the same bytes come out on
+//! any number of threads.
 
 use super::{SMALL, routings};
 use crate::message::Endpoint;
@@ -32,11 +33,16 @@ fn no_routing_deadlocks_or_loses_packets_with_the_smallest_buffers() {
         for routing in routings(spec) {
             for switching in ["saf", "cut"] {
                 // Two packets of 512: what the bubble rule needs, and the message's two packets need both.
-                let spec = format!("{spec},packet=512,buf=1024,l=20ns,switching={switching},routing={routing}");
+                let spec =
+                    format!("{spec},packet=512,buf=1024,l=20ns,switching={switching},routing={routing}");
                 for pattern in [Pattern::Uniform, Pattern::BitComplement, Pattern::Tornado] {
                     let run_of = traffic(&spec, pattern, 1.0, 30, 1);
                     let report = run(&run_of);
-                    assert_eq!(report.simulated.total.packets, 2 * 30 * u64::from(report.simulated.endpoints), "{spec}");
+                    assert_eq!(
+                        report.simulated.total.packets,
+                        2 * 30 * u64::from(report.simulated.endpoints),
+                        "{spec}"
+                    );
                 }
             }
         }
@@ -70,7 +76,10 @@ fn results_do_not_depend_on_threads(spec: &str, rate: f64) {
         let report = run(&traffic(spec, Pattern::Uniform, rate, 25, threads));
         serde_json::to_string(&report.simulated).unwrap() + &report.links_to_csv()
     });
-    assert!(texts[0] == texts[1] && texts[0] == texts[2], "{spec}: results differ with the number of threads");
+    assert!(
+        texts[0] == texts[1] && texts[0] == texts[2],
+        "{spec}: results differ with the number of threads"
+    );
 }
 
 #[test]
@@ -110,11 +119,14 @@ fn threads_do_not_change_the_order_of_messages_of_one_instant() {
             let report = run(&run_of);
             serde_json::to_string(&report.simulated).unwrap() + &report.links_to_csv()
         });
-        assert!(texts[0] == texts[1] && texts[0] == texts[2], "{spec}: results differ with the number of threads");
+        assert!(
+            texts[0] == texts[1] && texts[0] == texts[2],
+            "{spec}: results differ with the number of threads"
+        );
     }
 }
 
-/// What a switch of 16 ports accepts of full load.
+/// Returns what a switch of 16 ports accepts of full load.
 fn accepted(switching: &str) -> f64 {
     let spec = format!("star:n=16,packet=64,l=0ns,router=0ns,vcs=1,buf=64KiB,outq=0,{switching}");
     let mut run_of = traffic(&spec, Pattern::Uniform, 1.0, 6000, 1);
@@ -124,18 +136,20 @@ fn accepted(switching: &str) -> f64 {
 
 #[test]
 fn the_first_of_a_queue_holds_up_the_others() {
-    // Karol, Hluchyj and Morgan, "Input versus output queueing on a space-division packet switch", IEEE Transactions on
-    // Communications 35, 1987: 0.586 with many ports; by their simulations 0.60 with 16.
+    // Karol, Hluchyj and Morgan, "Input versus output queueing on a space-division packet switch", IEEE
+    // Transactions on Communications 35, 1987: 0.586 with many ports; by their simulations 0.60 with 16.
     let fifo = accepted("queue=fifo,crossbar=islip");
     assert!((fifo - 0.60).abs() < 0.02, "{fifo}");
-    // With a queue for each output iSLIP's pointers part from each other under full load (McKeown 1999), and nothing is wasted.
+    // With a queue for each output iSLIP's pointers part from each other under full load (McKeown 1999), and
+    // nothing is wasted.
     let voq = accepted("crossbar=islip");
     assert!(voq > 0.95, "{voq}");
 }
 
 #[test]
 fn a_detour_spreads_the_load_that_minimal_routing_piles_up() {
-    // Each endpoint of a group sends to the next group: one global link carries all of it, unless detours are made.
+    // Each endpoint of a group sends to the next group: one global link carries all of it, unless detours are
+    // made.
     let throughput = |routing: &str| {
         let spec = format!("dragonfly:p=2,a=4,h=2,routing={routing},packet=512,buf=8KiB,vcs=6");
         let mut run_of = traffic(&spec, Pattern::Tornado, 1.0, 200, 1);
@@ -183,11 +197,13 @@ fn a_bias_keeps_packets_on_the_minimal_path() {
 
 #[test]
 fn detours_spare_endpoints_of_one_router() {
-    for network in ["dragonfly:p=4,a=4,h=2", "dragonflyplus:p=4,a=3,h=2", "slimfly:q=5,p=4", "hyperx:4x4,p=4"] {
+    for network in ["dragonfly:p=4,a=4,h=2", "dragonflyplus:p=4,a=3,h=2", "slimfly:q=5,p=4", "hyperx:4x4,p=4"]
+    {
         for routing in ["valiant", "ugal-l", "ugal-g"] {
             // From each of a router's endpoints to another of the same: pairs of two.
             let mut net = parse(&format!("{network},routing={routing}")).unwrap().build(1).unwrap();
-            let message = crate::Message { source: Endpoint(0), destination: Endpoint(3), bytes: 100, id: 0, class: 0 };
+            let message =
+                crate::Message { source: Endpoint(0), destination: Endpoint(3), bytes: 100, id: 0, class: 0 };
             net.send(engine::Time::ZERO, &message);
             net.advance(engine::Time::from_ps(1 << 40), &mut Vec::new());
             assert_eq!(net.statistics().jobs[0].hops, [0, 1], "{network}, {routing}");
@@ -197,7 +213,13 @@ fn detours_spare_endpoints_of_one_router() {
 
 #[test]
 fn the_fat_tree_of_the_paper_passes_the_switches_it_should() {
-    let mut run_of = traffic("fattree:m=8,n=3,l=0ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB", Pattern::Uniform, 0.1, 2000, 2);
+    let mut run_of = traffic(
+        "fattree:m=8,n=3,l=0ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB",
+        Pattern::Uniform,
+        0.1,
+        2000,
+        2,
+    );
     run_of.size = 512;
     run_of.pace = Pace::Interval("1us".parse().unwrap());
     let total = run(&run_of).simulated.total;
@@ -218,9 +240,13 @@ fn the_same_seed_repeats_and_another_differs() {
 
 #[test]
 fn input_queued_routers_saturate_where_booksim2_does() {
-    // Single-flit packets, 8 virtual channels of 8 flits, a cycle of 1 ns; the bench `validate` has whole curves.
-    let router = "b=64Gbps,l=1ns,router=2ns,vcs=8,buf=64B,packet=8,outq=0,queue=fifo,turnaround=2ns,crossbar=islip";
-    for (network, load, saturation) in [("mesh:8x8", 0.46, 0.43), ("taperedtree:down=4x4x4,up=4x4", 0.9, 0.746)] {
+    // Single-flit packets, 8 virtual channels of 8 flits, a cycle of 1 ns; the bench `validate` has whole
+    // curves.
+    let router =
+        "b=64Gbps,l=1ns,router=2ns,vcs=8,buf=64B,packet=8,outq=0,queue=fifo,turnaround=2ns,crossbar=islip";
+    for (network, load, saturation) in
+        [("mesh:8x8", 0.46, 0.43), ("taperedtree:down=4x4x4,up=4x4", 0.9, 0.746)]
+    {
         let mut run_of = traffic(&format!("{network},{router}"), Pattern::Uniform, 1.0, 1500, 1);
         run_of.size = 8;
         let accepted = crate::traffic::sweep(&run_of, &[load], &|_, _| ()).unwrap().saturation;

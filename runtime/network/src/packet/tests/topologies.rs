@@ -11,19 +11,30 @@ fn fabric(spec: &str) -> Fabric {
 
 /// Ports that lead to routers, for each router.
 fn degrees(topology: &dyn Topology) -> Vec<usize> {
-    let degree = |router| (0..topology.radix()).filter(|&p| matches!(topology.neighbor(router, p), Neighbor::Router { .. })).count();
+    let degree = |router| {
+        (0..topology.radix())
+            .filter(|&p| matches!(topology.neighbor(router, p), Neighbor::Router { .. }))
+            .count()
+    };
     (0..topology.routers()).map(degree).collect()
 }
 
 fn diameter(topology: &dyn Topology) -> u32 {
     let homes: Vec<u32> = (0..topology.endpoints()).map(|e| topology.attachment(e).0).collect();
-    homes.iter().map(|&home| homes.iter().map(|&other| distances(topology, home)[other as usize]).max().unwrap()).max().unwrap()
+    homes
+        .iter()
+        .map(|&home| homes.iter().map(|&other| distances(topology, home)[other as usize]).max().unwrap())
+        .max()
+        .unwrap()
 }
 
 /// Cables between the first and the second half of the routers that have endpoints on the same side.
 fn cut(topology: &dyn Topology, first: impl Fn(u32) -> bool) -> usize {
     let crosses = |router: u32, port| matches!(topology.neighbor(router, port), Neighbor::Router { router: other, .. } if first(router) && !first(other));
-    (0..topology.routers()).flat_map(|router| (0..topology.radix()).map(move |port| (router, port))).filter(|&(r, p)| crosses(r, p)).count()
+    (0..topology.routers())
+        .flat_map(|router| (0..topology.radix()).map(move |port| (router, port)))
+        .filter(|&(r, p)| crosses(r, p))
+        .count()
 }
 
 #[test]
@@ -35,11 +46,17 @@ fn every_cable_has_two_ends_and_every_endpoint_a_port() {
             for port in 0..topology.radix() {
                 match topology.neighbor(router, port) {
                     Neighbor::Router { router: other, port: back } => {
-                        assert_eq!(topology.neighbor(other, back), Neighbor::Router { router, port }, "{spec} router {router} port {port}");
+                        assert_eq!(
+                            topology.neighbor(other, back),
+                            Neighbor::Router { router, port },
+                            "{spec} router {router} port {port}"
+                        );
                         assert_ne!(other, router, "{spec}");
                         assert_eq!(topology.link(router, port), topology.link(other, back), "{spec}");
                     }
-                    Neighbor::Endpoint(endpoint) => assert_eq!(topology.attachment(endpoint), (router, port), "{spec}"),
+                    Neighbor::Endpoint(endpoint) => {
+                        assert_eq!(topology.attachment(endpoint), (router, port), "{spec}")
+                    }
                     Neighbor::Nothing => {}
                 }
             }
@@ -96,7 +113,11 @@ fn a_specification_places_endpoints_where_the_formula_does() {
             let links = distances(&*packets.topology, router);
             for to in 0..n {
                 let (other, _) = packets.topology.attachment(to);
-                assert_eq!(u64::from(links[other as usize]), formula.hops(Endpoint(from), Endpoint(to)), "{grid}: {from} to {to}");
+                assert_eq!(
+                    u64::from(links[other as usize]),
+                    formula.hops(Endpoint(from), Endpoint(to)),
+                    "{grid}: {from} to {to}"
+                );
             }
         }
     }
@@ -104,13 +125,20 @@ fn a_specification_places_endpoints_where_the_formula_does() {
 
 #[test]
 fn all_grids_are_numbered_with_the_last_side_fastest() {
-    // Neighbours along the last side have numbers that differ by one, along the first by the product of the others.
-    for (grid, product) in [("torus:3x4x5", 20), ("mesh:3x4x5", 20), ("hyperx:3x4x5", 20), ("twistedtorus:3x4,twist=1", 4)] {
+    // Neighbours along the last side have numbers that differ by one, along the first by the product of the
+    // others.
+    for (grid, product) in
+        [("torus:3x4x5", 20), ("mesh:3x4x5", 20), ("hyperx:3x4x5", 20), ("twistedtorus:3x4,twist=1", 4)]
+    {
         let topology = fabric(grid).topology;
         for step in [1, product] {
             assert_eq!(distances(&*topology, 0)[step as usize], 1, "{grid}: 0 to {step}");
         }
-        assert!(topology.describe().contains(grid.split([':', ',']).nth(1).unwrap()), "{}", topology.describe());
+        assert!(
+            topology.describe().contains(grid.split([':', ',']).nth(1).unwrap()),
+            "{}",
+            topology.describe()
+        );
     }
 }
 
@@ -134,12 +162,17 @@ fn a_dragonfly_with_few_groups_joins_them_several_times() {
 #[test]
 fn dragonfly_plus_leaves_reach_each_other_in_three_links() {
     let fabric = fabric("dragonflyplus:p=2,a=3,h=2");
-    assert_eq!((fabric.topology.routers(), fabric.topology.endpoints(), diameter(&*fabric.topology)), (42, 42, 3));
+    assert_eq!(
+        (fabric.topology.routers(), fabric.topology.endpoints(), diameter(&*fabric.topology)),
+        (42, 42, 3)
+    );
 }
 
 #[test]
 fn slim_flies_have_diameter_two_and_the_degree_of_the_paper() {
-    for (q, degree) in [(4, 6), (5, 7), (7, 11), (8, 12), (9, 13), (11, 17), (13, 19), (16, 24), (25, 37), (27, 41)] {
+    for (q, degree) in
+        [(4, 6), (5, 7), (7, 11), (8, 12), (9, 13), (11, 17), (13, 19), (16, 24), (25, 37), (27, 41)]
+    {
         let fabric = fabric(&format!("slimfly:q={q}"));
         assert_eq!(fabric.topology.routers(), 2 * q * q);
         assert!(degrees(&*fabric.topology).iter().all(|&d| d == degree), "q={q}");

@@ -24,7 +24,8 @@ fn total(spec: &str, pattern: Pattern, size: u64, interval: &str) -> JobReport {
 #[test]
 fn a_message_alone_takes_its_first_packet_and_the_links_time_for_the_rest() {
     // One sender and two links: 40 ns for a packet of 500 B, 20 ns of latency, 90 ns in the router.
-    let total = total("star:n=2,packet=500,l=20ns,b=100Gbps,router=90ns,switching=saf", Pattern::Incast, 1700, "1ms");
+    let total =
+        total("star:n=2,packet=500,l=20ns,b=100Gbps,router=90ns,switching=saf", Pattern::Incast, 1700, "1ms");
     let first = 2.0 * (40.0 + 20.0) + 90.0;
     // Two more whole packets, and 200 B, which follow at once through both links.
     let last = first + 2.0 * 40.0 + 16.0;
@@ -38,11 +39,20 @@ fn a_message_alone_takes_its_first_packet_and_the_links_time_for_the_rest() {
 fn a_message_takes_as_long_as_its_slowest_packet() {
     for spec in SMALL {
         for routing in routings(spec) {
-            let total = total(&format!("{spec},packet=512,buf=2KiB,routing={routing}"), Pattern::Uniform, 2000, "500ns");
+            let total = total(
+                &format!("{spec},packet=512,buf=2KiB,routing={routing}"),
+                Pattern::Uniform,
+                2000,
+                "500ns",
+            );
             let messages = &total.messages;
             assert_eq!((messages.count, messages.packets_each), (total.packets / 4, 4), "{spec}");
             assert_eq!(messages.latency.max_ns, total.latency.max_ns, "{spec}");
-            assert!(messages.latency.mean_ns > total.latency.mean_ns && messages.latency.min_ns > total.latency.min_ns, "{spec}");
+            assert!(
+                messages.latency.mean_ns > total.latency.mean_ns
+                    && messages.latency.min_ns > total.latency.min_ns,
+                "{spec}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Wormhole switching: closed form at zero load, nothing stops with the smallest buffers, and what BookSim2 accepts.
+//! Wormhole switching: closed form at zero load, nothing stops with the smallest buffers, and what BookSim2
+//! accepts.
 
 use super::zero_load::check_pairs;
 use super::{SMALL, routings};
@@ -8,14 +9,17 @@ use crate::traffic::{Pace, Pattern, Traffic, sweep};
 /// The small networks, but for a twisted torus, which needs whole packets in a buffer.
 fn networks() -> impl Iterator<Item = String> {
     let names = SMALL.iter().filter(|spec| !spec.starts_with("twisted"));
-    names.map(|spec| if spec.starts_with("torus") { format!("{spec},rings=dateline") } else { (*spec).to_owned() })
+    names.map(
+        |spec| if spec.starts_with("torus") { format!("{spec},rings=dateline") } else { (*spec).to_owned() },
+    )
 }
 
 #[test]
 fn a_packet_alone_takes_its_flits_a_step_for_its_channel_and_nothing_else() {
     for spec in networks() {
         let spec = format!("{spec},b=64Gbps,chunk=8,l=7ns,router=9ns,buf=1KiB,switching=wormhole");
-        // Head: S + 1 links of a cycle and the latency, S routers with a step to get a virtual channel. Then the other 63 flits.
+        // Head: S + 1 links of a cycle and the latency, S routers with a step to get a virtual channel. Then
+        // the other 63 flits.
         check_pairs(&spec, 512, |switches| (switches + 1) * 8_000 + switches * 10_000 + 63_000);
     }
 }
@@ -44,7 +48,11 @@ fn everything_arrives_at_full_load_with_buffers_of_one_flit() {
                 let spec = format!("{spec},routing={routing},switching=wormhole,chunk=64,packet=640,buf=64");
                 let run = Traffic { pattern, ..traffic(&spec, "uniform", 1000, 1.0, 20) };
                 let report = run.run(&|_, _| ()).unwrap_or_else(|e| panic!("{spec}: {e}"));
-                assert_eq!(report.simulated.total.packets, 2 * 20 * u64::from(report.simulated.endpoints), "{spec}");
+                assert_eq!(
+                    report.simulated.total.packets,
+                    2 * 20 * u64::from(report.simulated.endpoints),
+                    "{spec}"
+                );
             }
         }
     }
@@ -52,7 +60,8 @@ fn everything_arrives_at_full_load_with_buffers_of_one_flit() {
 
 #[test]
 fn few_channels_and_long_packets_saturate_where_booksim2_does() {
-    // BookSim2 at the same offered load, a cycle of 1 ns: flits a cycle and node. See docs/packet.md for more.
+    // BookSim2 at the same offered load, a cycle of 1 ns: flits a cycle and node. See
+    // docs/explanation/packet-validation.md for more.
     let router = "b=64Gbps,router=1ns,chunk=8,turnaround=2ns,switching=wormhole,outq=0,buf=64B";
     for (network, flits, load, accepted) in [
         ("mesh:8x8,l=1ns,credit=0ns,vcs=1", 1, 0.6, 0.1426),
@@ -83,10 +92,13 @@ fn a_ring_keeps_what_booksim2_keeps_past_its_peak() {
 #[test]
 fn a_faster_router_carries_more_through_few_channels() {
     let accepted = |router: &str| {
-        let spec = format!("mesh:8x8,vcs=2,l=1ns,credit=0ns,b=64Gbps,chunk=8,packet=8,switching=wormhole,buf=64B,outq=64,{router}");
+        let spec = format!(
+            "mesh:8x8,vcs=2,l=1ns,credit=0ns,b=64Gbps,chunk=8,packet=8,switching=wormhole,buf=64B,outq=64,{router}"
+        );
         sweep(&traffic(&spec, "uniform", 8, 0.6, 1500), &[0.6], &|_, _| ()).unwrap().saturation
     };
     // BookSim2 with internal_speedup=2 accepts 0.484.
-    let (slow, fast) = (accepted("router=1ns,turnaround=2ns"), accepted("speedup=2,router=500ps,turnaround=1ns"));
+    let (slow, fast) =
+        (accepted("router=1ns,turnaround=2ns"), accepted("speedup=2,router=500ps,turnaround=1ns"));
     assert!(fast > 1.4 * slow && (fast / 0.484 - 1.0).abs() < 0.05, "{slow} and {fast}");
 }

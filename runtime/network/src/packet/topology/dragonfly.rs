@@ -6,11 +6,12 @@ use crate::packet::fabric::Link;
 use crate::packet::spec::parameters::{Parameters, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
-/// Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology" (ISCA 2008): `p` endpoints, `a` routers a
-/// group and `h` global links a router, `g` groups of at most a*h + 1.
+/// Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology" (ISCA 2008): `p`
+/// endpoints, `a` routers a group and `h` global links a router, `g` groups of at most a*h + 1.
 ///
-/// Ports of a router: a-1 local (the others of the group ascending), h global, p endpoints. Global links are arranged by offset: the
-/// group's link number q(g-1) + t, q < floor(ah/(g-1)), leads to the t-th other group; what does not divide stays unused.
+/// Ports of a router: a-1 local (the others of the group ascending), h global, p endpoints. Global links are
+/// arranged by offset: the group's link number q(g-1) + t, q < floor(ah/(g-1)), leads to the t-th other
+/// group; what does not divide stays unused.
 pub(crate) struct Dragonfly {
     p: Divisor,
     a: Divisor,
@@ -76,6 +77,13 @@ pub(super) const GROUPED: &[(&str, &str)] = &[
     ("gb", "bandwidth of a global link (b)"),
 ];
 
+/// Keys of machines of groups that must be given.
+pub(super) const GROUPED_REQUIRED: &[&str] = &["p", "a", "h"];
+
+/// The routing of machines of groups: on minimal paths two groups share the few links between them, and an
+/// all-to-all waits there.
+pub(super) const GROUPED_ROUTING: &str = "ugal-l";
+
 /// Their values: p, a, h and g.
 pub(super) fn groups(parameters: &Parameters) -> Result<(u32, u32, u32, u32), Wrong> {
     parameters.no_sides()?;
@@ -99,6 +107,8 @@ pub(super) fn group_links(parameters: &Parameters, setting: &Setting) -> Result<
 impl Specified for Dragonfly {
     const NAME: &'static str = "dragonfly";
     const KEYS: &'static [(&'static str, &'static str)] = GROUPED;
+    const REQUIRED: &'static [&'static str] = GROUPED_REQUIRED;
+    const ROUTING: &'static str = GROUPED_ROUTING;
     type Topology = Dragonfly;
 
     fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Dragonfly>, Wrong> {
@@ -130,7 +140,11 @@ impl Topology for Dragonfly {
         }
         if port >= locals + self.h.divisor() {
             let index = port - locals - self.h.divisor();
-            return if index < self.p.divisor() { Neighbor::Endpoint(router * self.p.divisor() + index) } else { Neighbor::Nothing };
+            return if index < self.p.divisor() {
+                Neighbor::Endpoint(router * self.p.divisor() + index)
+            } else {
+                Neighbor::Nothing
+            };
         }
         let link = x * self.h.divisor() + port - locals;
         if link >= self.multiplicity * (self.g - 1) {
@@ -182,7 +196,8 @@ impl Paths for Dragonfly {
         let distance = self.distance(from, to);
         let shortest = |copy: &u32| self.links_by(from, to, *copy) == distance;
         let count = (0..self.multiplicity).filter(shortest).count() as u32;
-        let copy = (0..self.multiplicity).filter(shortest).nth(pick(hash, distance, count) as usize).unwrap_or(0);
+        let copy =
+            (0..self.multiplicity).filter(shortest).nth(pick(hash, distance, count) as usize).unwrap_or(0);
         self.port_by(from, group, other, copy)
     }
     fn detour_made(&self, router: u32, via: u32) -> bool {

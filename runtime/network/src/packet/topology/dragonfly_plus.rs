@@ -1,15 +1,16 @@
 //! Dragonfly plus: groups that are two-level trees, joined by global links of their spines.
 
-use super::dragonfly::{GLOBAL, GROUPED, group_links, groups};
+use super::dragonfly::{GLOBAL, GROUPED, GROUPED_REQUIRED, GROUPED_ROUTING, group_links, groups};
 use super::{Neighbor, Topology};
 use crate::packet::spec::parameters::{Parameters, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
-/// Shpiner, Haramaty, Eliad, Zdornov, Gafni and Zahavi, "Dragonfly+: low cost topology for scaling datacenters" (HiPINEB 2017):
-/// in each of `g` groups `a` leaf routers with `p` endpoints, each cabled to all `a` spine routers, which have `h` global links.
+/// Shpiner, Haramaty, Eliad, Zdornov, Gafni and Zahavi, "Dragonfly+: low cost topology for scaling
+/// datacenters" (HiPINEB 2017): in each of `g` groups `a` leaf routers with `p` endpoints, each cabled to all
+/// `a` spine routers, which have `h` global links.
 ///
-/// Routers of a group: leaves, then spines. Ports of a leaf: a spines, p endpoints; of a spine: a leaves, h global links, arranged as in
-/// [`super::dragonfly`].
+/// Routers of a group: leaves, then spines. Ports of a leaf: a spines, p endpoints; of a spine: a leaves, h
+/// global links, arranged as in [`super::dragonfly`].
 pub(crate) struct DragonflyPlus {
     p: u32,
     a: u32,
@@ -38,11 +39,14 @@ impl DragonflyPlus {
 impl Specified for DragonflyPlus {
     const NAME: &'static str = "dragonflyplus";
     const KEYS: &'static [(&'static str, &'static str)] = GROUPED;
+    const REQUIRED: &'static [&'static str] = GROUPED_REQUIRED;
+    const ROUTING: &'static str = GROUPED_ROUTING;
     type Topology = DragonflyPlus;
 
     fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<DragonflyPlus>, Wrong> {
         let (p, a, h, g) = groups(parameters)?;
-        Ok(Cabled::new(DragonflyPlus::new(p, a, h, g)?, setting).with_links(group_links(parameters, setting)?))
+        Ok(Cabled::new(DragonflyPlus::new(p, a, h, g)?, setting)
+            .with_links(group_links(parameters, setting)?))
     }
 }
 
@@ -64,11 +68,18 @@ impl Topology for DragonflyPlus {
         let first = group * 2 * self.a;
         let is_leaf = x < self.a;
         if port < self.a {
-            return Neighbor::Router { router: first + port + if is_leaf { self.a } else { 0 }, port: x % self.a };
+            return Neighbor::Router {
+                router: first + port + if is_leaf { self.a } else { 0 },
+                port: x % self.a,
+            };
         }
         let index = port - self.a;
         if is_leaf {
-            return if index < self.p { Neighbor::Endpoint((group * self.a + x) * self.p + index) } else { Neighbor::Nothing };
+            return if index < self.p {
+                Neighbor::Endpoint((group * self.a + x) * self.p + index)
+            } else {
+                Neighbor::Nothing
+            };
         }
         let link = (x - self.a) * self.h + index;
         if index >= self.h || link >= self.multiplicity * (self.g - 1) {

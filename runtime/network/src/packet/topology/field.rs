@@ -1,7 +1,7 @@
 //! Finite fields, for topologies that are made of them.
 
-/// The field of q = p^k elements: polynomials over the integers modulo p of degree below k, modulo one of degree k. An element's number has the
-/// coefficients as its digits to base p, the constant last.
+/// The field of q = p^k elements: polynomials over the integers modulo p of degree below k, modulo one of
+/// degree k. An element's number has the coefficients as its digits to base p, the constant last.
 pub(crate) struct Field {
     p: u32,
     q: u32,
@@ -22,11 +22,15 @@ impl Field {
         if rest != 1 {
             return None;
         }
-        // In a field of p elements the polynomial is x - r, and x the number r; the least primitive root is taken.
+        // In a field of p elements the polynomial is x - r, and x the number r; the least primitive root is
+        // taken.
         (1..q).find_map(|low| {
             let powers = powers(p, q, if p == q { q - low } else { low })?;
             let mut logarithms = vec![0; q as usize];
-            powers.iter().enumerate().for_each(|(exponent, &power)| logarithms[power as usize] = exponent as u32);
+            powers
+                .iter()
+                .enumerate()
+                .for_each(|(exponent, &power)| logarithms[power as usize] = exponent as u32);
             Some(Field { p, q, powers, logarithms })
         })
     }
@@ -45,10 +49,14 @@ impl Field {
     }
 
     pub(crate) fn multiply(&self, a: u32, b: u32) -> u32 {
-        if a == 0 || b == 0 { 0 } else { self.power(self.logarithms[a as usize] + self.logarithms[b as usize]) }
+        if a == 0 || b == 0 {
+            0
+        } else {
+            self.power(self.logarithms[a as usize] + self.logarithms[b as usize])
+        }
     }
 
-    /// What `of` gives for each pair of digits.
+    /// Returns what `of` gives for each pair of digits.
     fn digits(&self, mut a: u32, mut b: u32, of: impl Fn(u32, u32) -> u32) -> u32 {
         let (mut result, mut place) = (0, 1);
         while place < self.q {
@@ -59,7 +67,8 @@ impl Field {
     }
 }
 
-/// The powers of x modulo x^k + `low` (its lower coefficients as digits), if they are all q - 1 elements but zero.
+/// The powers of x modulo x^k + `low` (its lower coefficients as digits), if they are all q - 1 elements but
+/// zero.
 fn powers(p: u32, q: u32, low: u32) -> Option<Vec<u32>> {
     let mut powers = vec![1];
     let mut power = 1;
@@ -95,14 +104,25 @@ mod tests {
                 assert_eq!((field.add(a, 0), field.multiply(a, 1), field.subtract(a, a)), (a, a, 0), "q={q}");
                 let mut products: Vec<u32> = (0..q).map(|b| field.multiply(a, b)).collect();
                 products.sort_unstable();
-                assert!(a == 0 || products.into_iter().eq(0..q), "q={q}: multiplying by {a} is not one to one");
+                assert!(
+                    a == 0 || products.into_iter().eq(0..q),
+                    "q={q}: multiplying by {a} is not one to one"
+                );
                 for b in 0..q {
                     assert_eq!(field.add(a, b), field.add(b, a));
                     assert_eq!(field.add(field.subtract(a, b), b), a);
                     assert_eq!(field.multiply(a, b), field.multiply(b, a));
                     let c = (a * 5 + b * 3 + 1) % q;
-                    assert_eq!(field.multiply(c, field.add(a, b)), field.add(field.multiply(c, a), field.multiply(c, b)), "q={q}");
-                    assert_eq!(field.multiply(c, field.multiply(a, b)), field.multiply(field.multiply(c, a), b), "q={q}");
+                    assert_eq!(
+                        field.multiply(c, field.add(a, b)),
+                        field.add(field.multiply(c, a), field.multiply(c, b)),
+                        "q={q}"
+                    );
+                    assert_eq!(
+                        field.multiply(c, field.multiply(a, b)),
+                        field.multiply(field.multiply(c, a), b),
+                        "q={q}"
+                    );
                 }
             }
         }
@@ -116,6 +136,10 @@ mod tests {
         let field = Field::new(13).unwrap();
         // 2 is the least primitive root of 13.
         assert_eq!(field.power(1), 2);
-        assert!((0..13).all(|a| (0..13).all(|b| field.multiply(a, b) == a * b % 13 && field.add(a, b) == (a + b) % 13)));
+        assert!(
+            (0..13)
+                .all(|a| (0..13)
+                    .all(|b| field.multiply(a, b) == a * b % 13 && field.add(a, b) == (a + b) % 13))
+        );
     }
 }

@@ -28,10 +28,14 @@ struct Reader {
 }
 
 impl Graph {
-    /// Reads lines such as `router A endpoints=4` and `link A B l=10ns b=100Gbps`, `#` begins a comment; endpoints are numbered in the
-    /// order of their routers. `latency` and `bandwidth` hold where a link gives none, and for endpoints. The error begins with
-    /// the line's number.
-    pub(crate) fn parse(text: &str, latency: Span, bandwidth: Bandwidth) -> Result<(Graph, Vec<Link>), String> {
+    /// Reads lines such as `router A endpoints=4` and `link A B l=10ns b=100Gbps`, `#` begins a comment;
+    /// endpoints are numbered in the order of their routers. `latency` and `bandwidth` hold where a link
+    /// gives none, and for endpoints. The error begins with the line's number.
+    pub(crate) fn parse(
+        text: &str,
+        latency: Span,
+        bandwidth: Bandwidth,
+    ) -> Result<(Graph, Vec<Link>), String> {
         let mut reader = Reader {
             names: HashMap::new(),
             endpoints: Vec::new(),
@@ -46,7 +50,9 @@ impl Graph {
                 [] => Ok(()),
                 ["router", name, options @ ..] => reader.router(name, options),
                 ["link", a, b, options @ ..] => reader.link(a, b, options, latency, bandwidth),
-                _ => Err(format!("'{line}' is neither 'router NAME [endpoints=N]' nor 'link NAME NAME [l=10ns] [b=100Gbps]'")),
+                _ => Err(format!(
+                    "'{line}' is neither 'router NAME [endpoints=N]' nor 'link NAME NAME [l=10ns] [b=100Gbps]'"
+                )),
             };
             result.map_err(|e| format!("line {}: {e}", index + 1))?;
         }
@@ -76,9 +82,19 @@ impl Reader {
         Ok(())
     }
 
-    fn link(&mut self, a: &str, b: &str, options: &[&str], mut latency: Span, mut bandwidth: Bandwidth) -> Result<(), String> {
+    fn link(
+        &mut self,
+        a: &str,
+        b: &str,
+        options: &[&str],
+        mut latency: Span,
+        mut bandwidth: Bandwidth,
+    ) -> Result<(), String> {
         let find = |name: &str| {
-            self.names.get(name).copied().ok_or_else(|| format!("router {name} is not known; its 'router' line must come first"))
+            self.names
+                .get(name)
+                .copied()
+                .ok_or_else(|| format!("router {name} is not known; its 'router' line must come first"))
         };
         let (from, to) = (find(a)?, find(b)?);
         if from == to {
@@ -94,7 +110,9 @@ impl Reader {
         let same = |kind: &Link| kind.latency == latency && kind.bandwidth == bandwidth;
         let kind = match self.kinds.iter().position(same) {
             Some(kind) => kind,
-            None if self.kinds.len() >= 250 => return Err("there are more than 250 different pairs of latency and bandwidth".to_owned()),
+            None if self.kinds.len() >= 250 => {
+                return Err("there are more than 250 different pairs of latency and bandwidth".to_owned());
+            }
             None => {
                 self.kinds.push(Link::new(&format!("link l={latency} b={bandwidth}"), latency, bandwidth));
                 self.kinds.len() - 1
@@ -121,30 +139,40 @@ impl Reader {
         }
         let radix = self.ports.iter().map(Vec::len).max().unwrap_or(0) as u32;
         let graph = Graph { ports: self.ports, homes, radix, links: self.links };
-        // Connection is checked where shortest paths are measured, but a graph that cannot be read further is said here.
+        // Connection is checked where shortest paths are measured, but a graph that cannot be read further is
+        // said here.
         Ok((graph, self.kinds))
     }
 }
 
 impl Specified for Graph {
     const NAME: &'static str = "graph";
-    const KEYS: &'static [(&'static str, &'static str)] = &[("file", "a file of routers, endpoints and links")];
+    const KEYS: &'static [(&'static str, &'static str)] =
+        &[("file", "a file of routers, endpoints and links")];
+    const REQUIRED: &'static [&'static str] = &["file"];
     type Topology = Graph;
 
     fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Graph>, Wrong> {
         parameters.no_sides()?;
-        let file =
-            parameters.text("file").ok_or_else(|| parameters.wrong("file", "file= is missing: a file of routers, endpoints and links"))?;
+        let file = parameters.text("file").ok_or_else(|| {
+            parameters.wrong("file", "file= is missing: a file of routers, endpoints and links")
+        })?;
         let text = engine::text::read(file.as_ref(), engine::text::LIST)
             .map_err(|e| parameters.wrong("file", format!("the graph file '{file}' cannot be read: {e}")))?;
-        let (graph, links) = Graph::parse(&text, setting.link.latency, setting.link.bandwidth).map_err(|e| format!("{file}, {e}"))?;
+        let (graph, links) = Graph::parse(&text, setting.link.latency, setting.link.bandwidth)
+            .map_err(|e| format!("{file}, {e}"))?;
         Ok(Cabled::new(graph, setting).with_links(links))
     }
 }
 
 impl Topology for Graph {
     fn describe(&self) -> String {
-        format!("graph of {} routers, {} endpoints and {} links", self.ports.len(), self.homes.len(), self.links)
+        format!(
+            "graph of {} routers, {} endpoints and {} links",
+            self.ports.len(),
+            self.homes.len(),
+            self.links
+        )
     }
     fn routers(&self) -> u32 {
         self.ports.len() as u32

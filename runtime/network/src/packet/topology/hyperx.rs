@@ -5,11 +5,12 @@ use crate::divisor::Divisor;
 use crate::packet::spec::parameters::{Parameters, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
-/// Ahn, Binkert, Davis, McLaren and Schreiber, "HyperX: topology, routing, and packaging of efficient large-scale
-/// networks" (SC 2009), with one link between two routers of a line. A flattened butterfly is one with equal sides.
+/// Ahn, Binkert, Davis, McLaren and Schreiber, "HyperX: topology, routing, and packaging of efficient
+/// large-scale networks" (SC 2009), with one link between two routers of a line. A flattened butterfly is one
+/// with equal sides.
 ///
-/// Routers are numbered row-major, the last side varying fastest. Ports: for each dimension from the last the other routers of its line in
-/// ascending order, then the endpoints.
+/// Routers are numbered row-major, the last side varying fastest. Ports: for each dimension from the last the
+/// other routers of its line in ascending order, then the endpoints.
 pub(crate) struct HyperX {
     /// Last side first.
     sides: Vec<Divisor>,
@@ -23,8 +24,9 @@ impl HyperX {
     pub(crate) fn new(sides: &[u32], concentration: u32) -> Result<HyperX, String> {
         let ports = sides.iter().map(|&s| u64::from(s)).sum::<u64>() + u64::from(concentration);
         let routers = sides.iter().try_fold(1u64, |a, &b| a.checked_mul(u64::from(b)));
-        let routers =
-            routers.filter(|&n| n.saturating_mul(ports) < 1 << 29).ok_or("this HyperX needs more than 2^29 ports; make it smaller")?;
+        let routers = routers
+            .filter(|&n| n.saturating_mul(ports) < 1 << 29)
+            .ok_or("this HyperX needs more than 2^29 ports; make it smaller")?;
         let mut stride = 1;
         let mut strides = Vec::new();
         for &side in sides.iter().rev() {
@@ -35,7 +37,8 @@ impl HyperX {
         Ok(HyperX { sides, strides, routers: routers as u32, concentration: Divisor::new(concentration) })
     }
 
-    /// The port along the first line, from the last side on, in which the two routers differ; `None` if they are one.
+    /// The port along the first line, from the last side on, in which the two routers differ; `None` if they
+    /// are one.
     pub(crate) fn first_line(&self, from: u32, to: u32) -> Option<u32> {
         let (mut a, mut b, mut first) = (from, to, 0);
         for side in &self.sides {
@@ -61,7 +64,8 @@ impl Specified for HyperX {
     type Topology = HyperX;
 
     fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<HyperX>, Wrong> {
-        Ok(Cabled::new(HyperX::new(&parameters.sides()?, parameters.positive("p", 1)?)?, setting).with_paths())
+        Ok(Cabled::new(HyperX::new(&parameters.sides()?, parameters.positive("p", 1)?)?, setting)
+            .with_paths())
     }
 }
 
@@ -88,7 +92,10 @@ impl Topology for HyperX {
             let x = side.split(router / stride).1;
             if index < side.divisor() - 1 {
                 let to = index + u32::from(index >= x);
-                return Neighbor::Router { router: router - x * stride + to * stride, port: port - index + x - u32::from(x > to) };
+                return Neighbor::Router {
+                    router: router - x * stride + to * stride,
+                    port: port - index + x - u32::from(x > to),
+                };
             }
             index -= side.divisor() - 1;
         }

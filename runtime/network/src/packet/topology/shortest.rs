@@ -19,7 +19,8 @@ pub(crate) struct Shortest {
 }
 
 impl Shortest {
-    /// Measures `inner`; the error is a sentence naming two endpoints that are not connected, or the memory needed.
+    /// Measures `inner`; the error is a sentence naming two endpoints that are not connected, or the memory
+    /// needed.
     pub(crate) fn new(inner: Arc<dyn Topology>) -> Result<Shortest, String> {
         let routers = inner.routers() as usize;
         let mut rows = vec![u32::MAX; routers];
@@ -48,15 +49,29 @@ impl Shortest {
             })
             .collect();
         let routers_with_endpoints = homes.iter().map(|home| home.0).collect();
-        let mut this =
-            Shortest { inner, rows, homes: routers_with_endpoints, distances: vec![u8::MAX; bytes as usize], diameter: 0, cables };
+        let mut this = Shortest {
+            inner,
+            rows,
+            homes: routers_with_endpoints,
+            distances: vec![u8::MAX; bytes as usize],
+            diameter: 0,
+            cables,
+        };
         let mut queue = Vec::with_capacity(routers);
         for (row, &(home, endpoint)) in homes.iter().enumerate() {
             this.measure(row * routers, home, &mut queue)?;
-            if let Some(&(_, other)) = homes.iter().find(|(other, _)| this.distances[row * routers + *other as usize] == u8::MAX) {
-                return Err(format!("there is no way from endpoint {other} to endpoint {endpoint}: the network is disconnected"));
+            if let Some(&(_, other)) =
+                homes.iter().find(|(other, _)| this.distances[row * routers + *other as usize] == u8::MAX)
+            {
+                return Err(format!(
+                    "there is no way from endpoint {other} to endpoint {endpoint}: the network is disconnected"
+                ));
             }
-            let farthest = homes.iter().map(|(other, _)| this.distances[row * routers + *other as usize]).max().unwrap_or(0);
+            let farthest = homes
+                .iter()
+                .map(|(other, _)| this.distances[row * routers + *other as usize])
+                .max()
+                .unwrap_or(0);
             this.diameter = this.diameter.max(u32::from(farthest));
         }
         Ok(this)

@@ -5,9 +5,10 @@ use super::{Neighbor, Topology};
 use crate::packet::spec::parameters::{Parameters, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
-/// Besta and Hoefler, "Slim Fly: a cost effective low-diameter network topology" (SC 2014), section II-B: the McKay-Miller-Širáň
-/// graphs for a power of a prime q = 4w + d, d = 1, 0 or -1, with 2q^2 routers of degree (3q - d)/2 (for d = 0 Hafner, "Geometric
-/// realisation of the graphs of McKay-Miller-Širáň", J. Comb. Theory B 90, 2004). Sums and products are those of the field of q elements.
+/// Besta and Hoefler, "Slim Fly: a cost effective low-diameter network topology" (SC 2014), section II-B: the
+/// McKay-Miller-Širáň graphs for a power of a prime q = 4w + d, d = 1, 0 or -1, with 2q^2 routers of degree
+/// (3q - d)/2 (for d = 0 Hafner, "Geometric realisation of the graphs of McKay-Miller-Širáň", J. Comb. Theory
+/// B 90, 2004). Sums and products are those of the field of q elements.
 ///
 /// Router (s, x, y) is number s*q^2 + x*q + y. (0,x,y)-(0,x,y') if y-y' in X; (1,m,c)-(1,m,c') if c-c' in X';
 /// (0,x,y)-(1,m,c) if y = mx + c. Ports: the members of X (or X') ascending, q across, then `p` endpoints.
@@ -57,6 +58,7 @@ impl Specified for SlimFly {
     const NAME: &'static str = "slimfly";
     const KEYS: &'static [(&'static str, &'static str)] =
         &[("q", "a power of a prime: 2q^2 routers"), ("p", "endpoints of a router (half the degree)")];
+    const REQUIRED: &'static [&'static str] = &["q"];
     type Topology = SlimFly;
 
     fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<SlimFly>, Wrong> {
@@ -87,12 +89,15 @@ impl Topology for SlimFly {
         let (side, x, y) = (router / (q * q), router / q % q, router % q);
         let members = &self.generators[side as usize];
         if let Some(&step) = members.get(port as usize) {
-            let back = members.binary_search(&self.field.subtract(0, step)).expect("the generator sets are symmetric");
+            let back = members
+                .binary_search(&self.field.subtract(0, step))
+                .expect("the generator sets are symmetric");
             return Neighbor::Router { router: router - y + self.field.add(y, step), port: back as u32 };
         }
         let index = port - members.len() as u32;
         if index < q {
-            // For side 0, `index` is m and the other end (1, m, y - mx); for side 1 it is x and the other end (0, x, mx + c).
+            // For side 0, `index` is m and the other end (1, m, y - mx); for side 1 it is x and the other end
+            // (0, x, mx + c).
             let product = self.field.multiply(index, x);
             let other = if side == 0 { self.field.subtract(y, product) } else { self.field.add(y, product) };
             return Neighbor::Router {

@@ -15,13 +15,17 @@ impl Specified for Star {
     fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Star>, Wrong> {
         parameters.no_sides()?;
         let n = match (parameters.number("n")?, setting.ranks) {
-            (Some(0), _) => return Err(parameters.wrong("n", "n=0 is impossible: a star has at least 1 endpoint")),
+            (Some(0), _) => {
+                return Err(parameters.wrong("n", "n=0 is impossible: a star has at least 1 endpoint"));
+            }
             (Some(n), _) => n,
             (None, Some(ranks)) => u32::try_from(ranks).unwrap_or(u32::MAX).max(1),
             (None, None) => return Err(parameters.wrong("n", "n= is missing: endpoints of the star")),
         };
         if n > 1 << 28 {
-            return Err(parameters.wrong("n", format!("n={n} is too large; a star has at most 2^28 endpoints")));
+            return Err(
+                parameters.wrong("n", format!("n={n} is too large; a star has at most 2^28 endpoints"))
+            );
         }
         Ok(Cabled::new(Star(n), setting).with_paths())
     }

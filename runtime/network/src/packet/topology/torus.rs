@@ -7,9 +7,9 @@ use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// A router for each point of a grid, `concentration` endpoints at each router.
 ///
-/// Endpoint e is at router e / concentration, and routers are numbered row-major as in a formula's networks: the last side varies
-/// fastest. Dimensions count from there: dimension 0 is the last side's, port 2d leads one step up in dimension d, port 2d+1 one step
-/// down, the ports after those to the endpoints.
+/// Endpoint e is at router e / concentration, and routers are numbered row-major as in a formula's networks:
+/// the last side varies fastest. Dimensions count from there: dimension 0 is the last side's, port 2d leads
+/// one step up in dimension d, port 2d+1 one step down, the ports after those to the endpoints.
 pub(crate) struct Torus {
     /// Last side first, the order in which a router's number is taken apart.
     sides: Vec<Divisor>,
@@ -23,12 +23,14 @@ impl Torus {
     /// `sides` at least 1 each; `wraps` closes a side's dimension into rings.
     pub(crate) fn new(sides: &[u32], wraps: &[bool], concentration: u32) -> Result<Torus, String> {
         let routers = sides.iter().try_fold(1u64, |a, &b| a.checked_mul(u64::from(b)));
-        let routers = routers.filter(|n| n * u64::from(concentration) * (2 * sides.len() as u64 + 1) < 1 << 29).ok_or_else(|| {
-            format!(
-                "{} routers with {concentration} endpoints each need more than 2^29 ports; use fewer",
-                sides.iter().map(u32::to_string).collect::<Vec<_>>().join("x")
-            )
-        })?;
+        let routers = routers
+            .filter(|n| n * u64::from(concentration) * (2 * sides.len() as u64 + 1) < 1 << 29)
+            .ok_or_else(|| {
+                format!(
+                    "{} routers with {concentration} endpoints each need more than 2^29 ports; use fewer",
+                    sides.iter().map(u32::to_string).collect::<Vec<_>>().join("x")
+                )
+            })?;
         let mut strides = Vec::new();
         let mut stride = 1;
         for &side in sides.iter().rev() {
@@ -38,15 +40,21 @@ impl Torus {
         // A ring of two would be two cables between the same routers: one is a mesh.
         let wraps = sides.iter().zip(wraps).rev().map(|(&side, &wraps)| wraps && side > 2).collect();
         let sides = sides.iter().rev().map(|&side| Divisor::new(side)).collect();
-        Ok(Torus { sides, strides, wraps, routers: routers as u32, concentration: Divisor::new(concentration) })
+        Ok(Torus {
+            sides,
+            strides,
+            wraps,
+            routers: routers as u32,
+            concentration: Divisor::new(concentration),
+        })
     }
 
-    /// How many dimensions.
+    /// Returns how many dimensions.
     pub(crate) fn dimensions(&self) -> usize {
         self.sides.len()
     }
 
-    /// Whether dimension d is made of rings.
+    /// Returns `true` if dimension d is made of rings.
     #[inline]
     pub(crate) fn is_ring(&self, dimension: usize) -> bool {
         self.wraps[dimension]
@@ -59,8 +67,8 @@ impl Torus {
         (router, 2 * self.sides.len() as u32 + index)
     }
 
-    /// Calls `step(dimension, links up, links down)` for each dimension in which the two routers differ until it answers;
-    /// one of the two numbers is `None` where that way is longer.
+    /// Calls `step(dimension, links up, links down)` for each dimension in which the two routers differ until
+    /// it answers; one of the two numbers is `None` where that way is longer.
     #[inline]
     pub(crate) fn first_step<T>(
         &self,
@@ -96,7 +104,8 @@ impl Torus {
         None
     }
 
-    /// Whether the way around a ring that begins at `port` of `from` passes the link that closes the ring before it is level with `to`.
+    /// Returns `true` if the way around a ring that begins at `port` of `from` passes the link that closes
+    /// the ring before it is level with `to`.
     #[inline]
     pub(crate) fn passes_closing_link(&self, from: u32, to: u32, port: u32) -> bool {
         let dimension = (port / 2) as usize;
@@ -109,8 +118,11 @@ impl Torus {
     }
 }
 
-const GRID: &[(&str, &str)] =
-    &[("sides", "routers in each dimension, such as 8x8"), ("p", "endpoints of a router (1)"), ("rings", "bubble or dateline")];
+const GRID: &[(&str, &str)] = &[
+    ("sides", "routers in each dimension, such as 8x8"),
+    ("p", "endpoints of a router (1)"),
+    ("rings", "bubble or dateline"),
+];
 
 /// `torus:8x8`.
 pub(crate) struct Closed;
@@ -194,11 +206,16 @@ impl Paths for Torus {
         links
     }
     fn diameter(&self) -> u32 {
-        self.sides.iter().zip(&self.wraps).map(|(side, &ring)| if ring { side.divisor() / 2 } else { side.divisor() - 1 }).sum()
+        self.sides
+            .iter()
+            .zip(&self.wraps)
+            .map(|(side, &ring)| if ring { side.divisor() / 2 } else { side.divisor() - 1 })
+            .sum()
     }
 }
 
-/// The port of dimension-order routing towards `to`; which of two ways of equal length around a ring, by `hash`.
+/// The port of dimension-order routing towards `to`; which of two ways of equal length around a ring, by
+/// `hash`.
 #[inline]
 pub(crate) fn dimension_order(torus: &Torus, from: u32, to: u32, hash: u32) -> Option<u32> {
     let (mut a, mut b) = (from, to);

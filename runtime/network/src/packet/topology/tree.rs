@@ -25,8 +25,8 @@ struct Level {
     down_by: Divisor,
 }
 
-/// XGFT(n; m1..mn; 1, w2..wn) of Öhring, Ibel, Das and Kumar ("On generalized fat trees", IPPS 1995): a switch of level i
-/// has m_i children and w_(i+1) parents. Ports: children first, then parents.
+/// XGFT(n; m1..mn; 1, w2..wn) of Öhring, Ibel, Das and Kumar ("On generalized fat trees", IPPS 1995): a
+/// switch of level i has m_i children and w_(i+1) parents. Ports: children first, then parents.
 ///
 /// The m-port n-tree of Lin, Chung and Huang (IPDPS 2004), which FatTreeSim simulates, is
 /// XGFT(n; m/2..m/2, m; 1, m/2..m/2): m(m/2)^(n-1) endpoints and (2n-1)(m/2)^(n-1) switches.
@@ -45,14 +45,21 @@ impl FatTree {
     /// `down[i]` children and `up[i]` parents of a switch of level i+1; `up` is one shorter.
     pub(crate) fn new(name: String, down: &[u32], up: &[u32]) -> Result<FatTree, String> {
         let product = |values: &[u32]| values.iter().try_fold(1u64, |a, &b| a.checked_mul(u64::from(b)));
-        let too_large = || format!("a fat tree of this size has more than 2^29 endpoints or switches; make it smaller than {name}");
+        let too_large = || {
+            format!(
+                "a fat tree of this size has more than 2^29 endpoints or switches; make it smaller than {name}"
+            )
+        };
         let endpoints = product(down).filter(|&n| n < 1 << 29).ok_or_else(too_large)?;
         let mut levels = Vec::new();
         let mut base = 0u64;
         for i in 0..down.len() {
             let reach = product(&down[..=i]).ok_or_else(too_large)?;
             let width = product(&up[..i]).ok_or_else(too_large)?;
-            let switches = (endpoints / reach).checked_mul(width).filter(|n| n + base < 1 << 29).ok_or_else(too_large)?;
+            let switches = (endpoints / reach)
+                .checked_mul(width)
+                .filter(|n| n + base < 1 << 29)
+                .ok_or_else(too_large)?;
             levels.push(Level {
                 base: base as u32,
                 down: down[i],
@@ -65,14 +72,25 @@ impl FatTree {
             base += switches;
         }
         let bases = levels.iter().skip(1).map(|level| level.base).collect();
-        let mut this = FatTree { name, levels, bases, places: Vec::new(), endpoints: endpoints as u32, routers: base as u32 };
+        let mut this = FatTree {
+            name,
+            levels,
+            bases,
+            places: Vec::new(),
+            endpoints: endpoints as u32,
+            routers: base as u32,
+        };
         if this.routers <= FEW_SWITCHES {
-            this.places = (0..this.routers).map(|router| this.place(router)).map(|(level, block, _)| (level as u32, block)).collect();
+            this.places = (0..this.routers)
+                .map(|router| this.place(router))
+                .map(|(level, block, _)| (level as u32, block))
+                .collect();
         }
         Ok(this)
     }
 
-    /// The level (from 0 at the endpoints) of a switch, the block of endpoints that it serves, and which of those that serve it.
+    /// The level (from 0 at the endpoints) of a switch, the block of endpoints that it serves, and which of
+    /// those that serve it.
     #[inline(never)]
     fn place(&self, router: u32) -> (usize, u32, u32) {
         // Without branches, which would be guessed wrong.
@@ -97,8 +115,8 @@ impl FatTree {
         Way::Down(here.down_by.split(child).1)
     }
 
-    /// floor(d / (w1..wl)) mod w(l+1): the parent that D-mod-k gives a destination (Zahavi, "Fat-tree routing and node
-    /// ordering providing contention free traffic for MPI global collectives", JPDC 72, 2012).
+    /// floor(d / (w1..wl)) mod w(l+1): the parent that D-mod-k gives a destination (Zahavi, "Fat-tree routing
+    /// and node ordering providing contention free traffic for MPI global collectives", JPDC 72, 2012).
     #[inline]
     pub(crate) fn parent_by_destination(&self, level: u32, endpoint: u32) -> u32 {
         let here = &self.levels[level as usize];
@@ -126,16 +144,22 @@ pub(crate) struct MPortTree;
 
 impl Specified for MPortTree {
     const NAME: &'static str = "fattree";
-    const KEYS: &'static [(&'static str, &'static str)] = &[("m", "ports of a switch"), ("n", "levels of switches")];
+    const KEYS: &'static [(&'static str, &'static str)] =
+        &[("m", "ports of a switch"), ("n", "levels of switches")];
+    const REQUIRED: &'static [&'static str] = &["m", "n"];
     type Topology = FatTree;
 
     fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<FatTree>, Wrong> {
         parameters.no_sides()?;
-        let (m, n) = (parameters.required("m", "ports of a switch")?, parameters.required("n", "levels of switches")?);
+        let (m, n) =
+            (parameters.required("m", "ports of a switch")?, parameters.required("n", "levels of switches")?);
         if m % 2 != 0 || m > 1 << 16 {
-            return Err(
-                parameters.wrong("m", format!("m={m} is impossible: half of a switch's ports go up, so m is even (and at most 65536)"))
-            );
+            return Err(parameters.wrong(
+                "m",
+                format!(
+                    "m={m} is impossible: half of a switch's ports go up, so m is even (and at most 65536)"
+                ),
+            ));
         }
         if n > 16 {
             return Err(parameters.wrong("n", format!("n={n} is too high a tree; take at most 16 levels")));
@@ -153,16 +177,26 @@ pub(crate) struct TaperedTree;
 
 impl Specified for TaperedTree {
     const NAME: &'static str = "taperedtree";
-    const KEYS: &'static [(&'static str, &'static str)] =
-        &[("down", "children of a switch on each level from below"), ("up", "parents on each level but the top")];
+    const KEYS: &'static [(&'static str, &'static str)] = &[
+        ("down", "children of a switch on each level from below"),
+        ("up", "parents on each level but the top"),
+    ];
+    const REQUIRED: &'static [&'static str] = &["down"];
     type Topology = FatTree;
 
     fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<FatTree>, Wrong> {
         parameters.no_sides()?;
         let down = parameters.list("down", "children of a switch on each level from below")?;
-        let up = if down.len() == 1 { Vec::new() } else { parameters.list("up", "parents of a switch on each level but the top")? };
+        let up = if down.len() == 1 {
+            Vec::new()
+        } else {
+            parameters.list("up", "parents of a switch on each level but the top")?
+        };
         if down.len() > 16 || up.len() + 1 != down.len() {
-            return Err(parameters.wrong("up", format!("down= has {} levels and up= {}; up= has one less", down.len(), up.len())));
+            return Err(parameters.wrong(
+                "up",
+                format!("down= has {} levels and up= {}; up= has one less", down.len(), up.len()),
+            ));
         }
         let text = |list: &[u32]| list.iter().map(u32::to_string).collect::<Vec<_>>().join("x");
         let name = format!("tapered tree of {} down, {} up", text(&down), text(&up));
@@ -194,7 +228,10 @@ impl Topology for FatTree {
             }
             let below = &self.levels[level - 1];
             let (child_member, parent) = (member / below.up, member % below.up);
-            return Neighbor::Router { router: below.base + child * below.width.divisor() + child_member, port: below.down + parent };
+            return Neighbor::Router {
+                router: below.base + child * below.width.divisor() + child_member,
+                port: below.down + parent,
+            };
         }
         if port >= here.down + here.up {
             return Neighbor::Nothing;
@@ -202,7 +239,10 @@ impl Topology for FatTree {
         let above = &self.levels[level + 1];
         let (parent_block, child) = above.down_by.split(block);
         let parent_member = member * here.up + (port - here.down);
-        Neighbor::Router { router: above.base + parent_block * above.width.divisor() + parent_member, port: child }
+        Neighbor::Router {
+            router: above.base + parent_block * above.width.divisor() + parent_member,
+            port: child,
+        }
     }
 
     fn attachment(&self, endpoint: u32) -> (u32, u32) {
@@ -216,7 +256,10 @@ impl Topology for FatTree {
             return None;
         }
         let owner = |port: u32| (u64::from(port) * u64::from(parts) / u64::from(top.down)) as u8;
-        Some(Shared { routers: top.base..self.routers, owners: (0..self.radix()).map(|port| owner(port.min(top.down - 1))).collect() })
+        Some(Shared {
+            routers: top.base..self.routers,
+            owners: (0..self.radix()).map(|port| owner(port.min(top.down - 1))).collect(),
+        })
     }
 
     fn part(&self, router: u32, parts: u32) -> u32 {

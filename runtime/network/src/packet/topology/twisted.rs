@@ -4,11 +4,13 @@ use super::{Neighbor, Paths, Topology};
 use crate::packet::spec::parameters::{Parameters, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
-/// `width` x `height` routers; the link from the last column to the first also goes `twist` rows up (Cámara et al., "Twisted torus
-/// topologies for enhanced interconnection networks", IEEE TPDS 2010). One endpoint a router unless `concentration` says more.
+/// `width` x `height` routers; the link from the last column to the first also goes `twist` rows up (Cámara
+/// et al., "Twisted torus topologies for enhanced interconnection networks", IEEE TPDS 2010). One endpoint a
+/// router unless `concentration` says more.
 ///
-/// Routers are numbered row-major as the sides are given: the row, the second side, varies fastest. Ports: column up, column down, row up, row down, endpoints. The network looks the same from every router, so routes depend on the
-/// difference of coordinates alone.
+/// Routers are numbered row-major as the sides are given: the row, the second side, varies fastest. Ports:
+/// column up, column down, row up, row down, endpoints. The network looks the same from every router, so
+/// routes depend on the difference of coordinates alone.
 pub(crate) struct TwistedTorus {
     width: u32,
     height: u32,
@@ -20,12 +22,20 @@ pub(crate) struct TwistedTorus {
 
 impl TwistedTorus {
     /// Sides from 3 to 10,000, `twist` below `height`.
-    pub(crate) fn new(width: u32, height: u32, twist: u32, concentration: u32) -> Result<TwistedTorus, String> {
+    pub(crate) fn new(
+        width: u32,
+        height: u32,
+        twist: u32,
+        concentration: u32,
+    ) -> Result<TwistedTorus, String> {
         if width < 3 || height < 3 || width > 10_000 || height > 10_000 {
             return Err(format!("the sides of a twisted torus are 3 to 10000, not {width}x{height}"));
         }
         if twist >= height {
-            return Err(format!("twist={twist} is not below the second side, {height}; take the remainder {}", twist % height));
+            return Err(format!(
+                "twist={twist} is not below the second side, {height}; take the remainder {}",
+                twist % height
+            ));
         }
         if u64::from(width * height) * u64::from(4 + concentration) >= 1 << 29 {
             return Err("this twisted torus needs more than 2^29 ports; make it smaller".to_owned());
@@ -39,7 +49,8 @@ impl TwistedTorus {
                     [(dx + turns * w, rows), (dx + turns * w, rows - h)]
                 });
                 // Equal lengths: fewer columns first, which keeps column before row all the way.
-                let best = ways.min_by_key(|&(x, y)| (x.abs() + y.abs(), x.abs(), x < 0, y < 0)).unwrap_or((0, 0));
+                let best =
+                    ways.min_by_key(|&(x, y)| (x.abs() + y.abs(), x.abs(), x < 0, y < 0)).unwrap_or((0, 0));
                 steps.push((best.0 as i16, best.1 as i16));
             }
         }
@@ -50,7 +61,8 @@ impl TwistedTorus {
     pub(crate) fn steps(&self, from: u32, to: u32) -> (i16, i16) {
         let ((x, y), (to_x, to_y)) = (self.place(from), self.place(to));
         let dx = (to_x + self.width - x) % self.width;
-        // Going up past the last column shifts the row, so the same column difference means another row difference.
+        // Going up past the last column shifts the row, so the same column difference means another row
+        // difference.
         let shift = if to_x < x { self.height - self.twist } else { 0 };
         let dy = (to_y + self.height - y + shift) % self.height;
         self.steps[(dx * self.height + dy) as usize]
@@ -64,21 +76,30 @@ impl TwistedTorus {
 
 impl Specified for TwistedTorus {
     const NAME: &'static str = "twistedtorus";
-    const KEYS: &'static [(&'static str, &'static str)] =
-        &[("sides", "columns x rows"), ("twist", "rows that the last column's links go up"), ("p", "endpoints of a router (1)")];
+    const KEYS: &'static [(&'static str, &'static str)] = &[
+        ("sides", "columns x rows"),
+        ("twist", "rows that the last column's links go up"),
+        ("p", "endpoints of a router (1)"),
+    ];
     type Topology = TwistedTorus;
 
     fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<TwistedTorus>, Wrong> {
         let sides = parameters.sides()?;
-        let [width, height] = sides[..] else { return Err("a twisted torus has two sides, such as 8x4".to_owned().into()) };
+        let [width, height] = sides[..] else {
+            return Err("a twisted torus has two sides, such as 8x4".to_owned().into());
+        };
         let twist = parameters.number("twist")?.unwrap_or(height / 2);
-        Ok(Cabled::new(TwistedTorus::new(width, height, twist, parameters.positive("p", 1)?)?, setting).with_paths())
+        Ok(Cabled::new(TwistedTorus::new(width, height, twist, parameters.positive("p", 1)?)?, setting)
+            .with_paths())
     }
 }
 
 impl Topology for TwistedTorus {
     fn describe(&self) -> String {
-        format!("{}x{} torus twisted by {}, {} endpoints a router", self.width, self.height, self.twist, self.concentration)
+        format!(
+            "{}x{} torus twisted by {}, {} endpoints a router",
+            self.width, self.height, self.twist, self.concentration
+        )
     }
     fn routers(&self) -> u32 {
         self.width * self.height
@@ -114,6 +135,10 @@ impl Paths for TwistedTorus {
         u32::from(x.unsigned_abs()) + u32::from(y.unsigned_abs())
     }
     fn diameter(&self) -> u32 {
-        self.steps.iter().map(|&(x, y)| u32::from(x.unsigned_abs()) + u32::from(y.unsigned_abs())).max().unwrap_or(0)
+        self.steps
+            .iter()
+            .map(|&(x, y)| u32::from(x.unsigned_abs()) + u32::from(y.unsigned_abs()))
+            .max()
+            .unwrap_or(0)
     }
 }

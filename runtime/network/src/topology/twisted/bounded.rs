@@ -1,4 +1,5 @@
-//! The search of the network model paper (section IV.A.5): depth first, each dimension traversed at most once.
+//! The search of the network model paper (section IV.A.5): depth first, each dimension traversed at most
+//! once.
 
 use super::lattice::{Lattice, MOST_DIMENSIONS as MOST, Place, Way};
 
@@ -51,7 +52,8 @@ impl Search<'_> {
         }
     }
 
-    /// The way along dimension `k` to the destination's coordinate, wrapping once if need be: its length and end.
+    /// The way along dimension `k` to the destination's coordinate, wrapping once if need be: its length and
+    /// end.
     fn travel(&self, place: &Place, k: usize, way: Way) -> Option<(u32, Place)> {
         let (from, to) = (place[k], self.destination[k]);
         let straight = |from: u32| if way == Way::Up { to.checked_sub(from) } else { from.checked_sub(to) };

@@ -51,7 +51,13 @@ impl Lattice {
         let count = sides.len();
         let dimension = |k: usize| {
             let target = (k + degree as usize) % count;
-            Dimension { side: sides[k], divisor: Divisor::new(sides[k]), wrap: wrap[k], target, jump: jump[k] % sides[target] }
+            Dimension {
+                side: sides[k],
+                divisor: Divisor::new(sides[k]),
+                wrap: wrap[k],
+                target,
+                jump: jump[k] % sides[target],
+            }
         };
         let endpoints = sides.iter().map(|&side| u64::from(side)).product();
         Lattice { dimensions: (0..count).map(dimension).collect(), endpoints, adjacency: OnceLock::new() }
@@ -75,7 +81,8 @@ impl Lattice {
         endpoint(&self.dimensions, place)
     }
 
-    /// Where dimension `k`'s wrapping link leaves when travelled this way; only wrapped dimensions have one.
+    /// Returns where dimension `k`'s wrapping link leaves when travelled this way; only wrapped dimensions
+    /// have one.
     pub(super) fn seam(&self, k: usize, way: Way) -> u32 {
         let dimension = &self.dimensions[k];
         match way {
@@ -97,7 +104,7 @@ impl Lattice {
         }
     }
 
-    /// How far upwards (modulo its side) a crossing shifts the target dimension.
+    /// Returns how far upwards (modulo its side) a crossing shifts the target dimension.
     pub(super) fn shift(&self, k: usize, way: Way) -> u32 {
         let Dimension { target, jump, .. } = self.dimensions[k];
         match way {
@@ -149,7 +156,8 @@ impl Lattice {
     /// Hops from `source` to every endpoint.
     pub(super) fn distances(&self, source: u32) -> Vec<u32> {
         if self.endpoints > MOST_LISTED {
-            return self.breadth_first(source, |endpoint, visit| self.neighbours(&self.place(endpoint), visit));
+            return self
+                .breadth_first(source, |endpoint, visit| self.neighbours(&self.place(endpoint), visit));
         }
         let list = self.adjacency();
         self.breadth_first(source, |endpoint, visit| {
@@ -180,7 +188,8 @@ impl Lattice {
 
     /// Pairs of neighbours: those of the mesh, and the wrapping links that join no such pair and differ.
     pub(super) fn links(&self) -> u64 {
-        let inside: u64 = self.dimensions.iter().map(|d| self.endpoints / u64::from(d.side) * u64::from(d.side - 1)).sum();
+        let inside: u64 =
+            self.dimensions.iter().map(|d| self.endpoints / u64::from(d.side) * u64::from(d.side - 1)).sum();
         let mut wrapping = Vec::new();
         for (k, dimension) in self.dimensions.iter().enumerate().filter(|(_, dimension)| dimension.wrap) {
             let stride: u64 = self.dimensions[k + 1..].iter().map(|d| u64::from(d.side)).product();

@@ -1,8 +1,9 @@
 //! Exact distances in a long twisted torus from two tables.
 //!
-//! Take the longest dimension r, of side m, and call a *section* the endpoints of one place in it. Wrapping links of other
-//! dimensions may be shifted in r, by at most J places up or down. Then a path either touches one of the first
-//! max(1, J) sections, or it never leaves the places from there to m - 1: no link can leap over so many sections.
+//! Take the longest dimension r, of side m, and call a *section* the endpoints of one place in it. Wrapping
+//! links of other dimensions may be shifted in r, by at most J places up or down. Then a path either touches
+//! one of the first max(1, J) sections, or it never leaves the places from there to m - 1: no link can leap
+//! over so many sections.
 //!
 //! - Of the paths that touch them, the shortest is the least sum of the ways from both ends to an endpoint
 //!   of these sections (a *portal*); the distances from all portals are one table.
@@ -30,7 +31,8 @@ pub(super) struct Oracle {
     thickness: u32,
     /// For each endpoint the hops to every portal.
     portals: Box<[u16]>,
-    /// For each two places in a section the hops in the strip for each offset upwards from the first to the second.
+    /// For each two places in a section the hops in the strip for each offset upwards from the first to the
+    /// second.
     strip: Box<[u16]>,
 }
 
@@ -48,13 +50,21 @@ impl Oracle {
         let side = long.side;
         let section = lattice.endpoints() / u64::from(side);
         let shifted = lattice.dimensions.iter().filter(|dimension| dimension.wrap && dimension.target == r);
-        let reach = shifted.map(|dimension| dimension.jump.min(side - dimension.jump)).max().unwrap_or(0).max(1);
+        let reach =
+            shifted.map(|dimension| dimension.jump.min(side - dimension.jump)).max().unwrap_or(0).max(1);
         let longest = lattice.mesh_diameter();
         // The walk bounds a shortest path in the strip, hence how far it strays beyond its ends.
         let (along, across) = (u64::from(side - 1), longest - u64::from(side - 1));
         let margin = (along * u64::from(reach - 1) + across * u64::from(reach)).div_ceil(2);
-        let steps = [section * u64::from(reach) * lattice.endpoints(), section * section * (u64::from(side) + 2 * margin)];
-        if long.target == r || reach >= side || longest >= u64::from(u16::MAX) || steps.iter().any(|&steps| steps > MOST_STEPS) {
+        let steps = [
+            section * u64::from(reach) * lattice.endpoints(),
+            section * section * (u64::from(side) + 2 * margin),
+        ];
+        if long.target == r
+            || reach >= side
+            || longest >= u64::from(u16::MAX)
+            || steps.iter().any(|&steps| steps > MOST_STEPS)
+        {
             return None;
         }
         let stride = lattice.dimensions[r + 1..].iter().map(|dimension| dimension.side).product();
@@ -87,7 +97,8 @@ impl Oracle {
     fn portal_table(&self, lattice: &Lattice) -> Box<[u16]> {
         let count = self.section * self.thickness as usize;
         let mut table = vec![0; lattice.endpoints() as usize * count].into_boxed_slice();
-        let portals = (0..self.thickness).flat_map(|place| (0..self.section).map(move |within| (within, place)));
+        let portals =
+            (0..self.thickness).flat_map(|place| (0..self.section).map(move |within| (within, place)));
         for (index, (within, place)) in portals.enumerate() {
             for (endpoint, hops) in lattice.distances(self.endpoint(within, place)).into_iter().enumerate() {
                 table[endpoint * count + index] = hops as u16;
@@ -97,7 +108,8 @@ impl Oracle {
     }
 
     fn strip_table(&self, lattice: &Lattice, r: usize, margin: usize) -> Box<[u16]> {
-        let links: Vec<Vec<(usize, isize)>> = (0..self.section).map(|within| self.strip_links(lattice, r, within)).collect();
+        let links: Vec<Vec<(usize, isize)>> =
+            (0..self.section).map(|within| self.strip_links(lattice, r, within)).collect();
         let side = self.long.divisor() as usize;
         // Offsets from -margin to side - 1 + margin.
         let width = side + 2 * margin;
@@ -157,7 +169,7 @@ impl Oracle {
         links
     }
 
-    /// What is known of the distance between two endpoints.
+    /// Returns what is known of the distance between two endpoints.
     pub(super) fn distance(&self, a: u32, b: u32) -> Known {
         let count = self.section * self.thickness as usize;
         let portals = |endpoint: u32| &self.portals[endpoint as usize * count..][..count];
@@ -173,7 +185,8 @@ impl Oracle {
             return Known::Exactly(touching);
         }
         let stray = (u64::from(strip) * u64::from(self.thickness) - u64::from(offset)) / 2;
-        let inside = u64::from(low) >= u64::from(self.thickness) + stray && u64::from(high) + stray < u64::from(side);
+        let inside =
+            u64::from(low) >= u64::from(self.thickness) + stray && u64::from(high) + stray < u64::from(side);
         if inside { Known::Exactly(strip) } else { Known::Between(strip, touching) }
     }
 }

@@ -9,7 +9,8 @@ const LIMIT: u64 = 256 << 20;
 
 fn read(path: &Path) -> Result<String, String> {
     let name = path.display();
-    let file = std::fs::File::open(path).map_err(|why| format!("the pattern's file '{name}' cannot be read: {why}"))?;
+    let file = std::fs::File::open(path)
+        .map_err(|why| format!("the pattern's file '{name}' cannot be read: {why}"))?;
     let mut text = String::new();
     let read = file.take(LIMIT + 1).read_to_string(&mut text);
     if text.len() as u64 > LIMIT || matches!(read, Ok(length) if length as u64 > LIMIT) {
@@ -29,7 +30,10 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn endpoint(text: &str, count: u32) -> Result<u32, String> {
-    text.parse().ok().filter(|&endpoint| endpoint < count).ok_or_else(|| format!("'{text}' is not an endpoint from 0 to {}", count - 1))
+    text.parse()
+        .ok()
+        .filter(|&endpoint| endpoint < count)
+        .ok_or_else(|| format!("'{text}' is not an endpoint from 0 to {}", count - 1))
 }
 
 /// The destination of each of `count` endpoints, a line each.
@@ -46,7 +50,11 @@ pub(super) fn permutation(path: &Path, count: u32) -> Result<Vec<u32>, String> {
         permutation.push(to);
     }
     if permutation.len() != count as usize {
-        return Err(format!("{} has {} lines with a destination, but there are {count} endpoints", path.display(), permutation.len()));
+        return Err(format!(
+            "{} has {} lines with a destination, but there are {count} endpoints",
+            path.display(),
+            permutation.len()
+        ));
     }
     Ok(permutation)
 }
@@ -65,7 +73,7 @@ impl Weights {
         &self.entries[self.starts[source as usize] as usize..self.starts[source as usize + 1] as usize]
     }
 
-    /// Whether a source has any destination.
+    /// Returns `true` if a source has any destination.
     pub(super) fn sends(&self, source: u32) -> bool {
         !self.of(source).is_empty()
     }
@@ -99,7 +107,8 @@ pub(super) fn matrix(path: &Path, count: u32) -> Result<Weights, String> {
     }
     // Stable: weights of one pair are added up in the file's order.
     pairs.sort_by_key(|&(source, to, _)| (source, to));
-    let mut weights = Weights { starts: Vec::with_capacity(count as usize + 1), entries: Vec::with_capacity(pairs.len()) };
+    let mut weights =
+        Weights { starts: Vec::with_capacity(count as usize + 1), entries: Vec::with_capacity(pairs.len()) };
     let mut pairs = pairs.into_iter().peekable();
     for source in 0..count {
         weights.starts.push(weights.entries.len() as u32);

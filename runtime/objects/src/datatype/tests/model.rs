@@ -41,7 +41,9 @@ impl Map {
         self.elements().map(Kind::size).sum()
     }
     fn data(&self) -> impl Iterator<Item = (Kind, i64)> + '_ {
-        self.0.iter().filter_map(|&(entry, at)| if let Entry::Data(kind) = entry { Some((kind, at)) } else { None })
+        self.0
+            .iter()
+            .filter_map(|&(entry, at)| if let Entry::Data(kind) = entry { Some((kind, at)) } else { None })
     }
     pub fn true_bounds(&self) -> (i64, i64) {
         let low = self.data().map(|(_, at)| at).min().unwrap_or(0);
@@ -60,8 +62,9 @@ impl Map {
     /// Displacement of every data byte of `count` instances, in packed order.
     pub fn bytes(&self, count: u64) -> impl Iterator<Item = i64> + '_ {
         let extent = self.extent();
-        (0..count as i64)
-            .flat_map(move |i| self.data().flat_map(move |(kind, at)| (0..kind.size() as i64).map(move |b| i * extent + at + b)))
+        (0..count as i64).flat_map(move |i| {
+            self.data().flat_map(move |(kind, at)| (0..kind.size() as i64).map(move |b| i * extent + at + b))
+        })
     }
     fn add(&mut self, other: &Map, count: i64, stride: i64, at: i64) {
         for i in 0..count {
@@ -72,7 +75,8 @@ impl Map {
 
 /// Random specs, nested up to three deep.
 pub fn spec() -> impl Strategy<Value = Spec> {
-    let leaf = prop_oneof![Just(INT), Just(DOUBLE), Just(CHAR), Just(SHORT), Just(DOUBLE_INT)].prop_map(Spec::Named);
+    let leaf =
+        prop_oneof![Just(INT), Just(DOUBLE), Just(CHAR), Just(SHORT), Just(DOUBLE_INT)].prop_map(Spec::Named);
     leaf.prop_recursive(3, 12, 3, |inner| {
         let old = inner.clone().prop_map(Box::new);
         let blocks = prop::collection::vec((0u8..4, -9i8..9), 0..5);
@@ -84,7 +88,8 @@ pub fn spec() -> impl Strategy<Value = Spec> {
             (0u8..4, 0u8..4, -40i8..40, old.clone()).prop_map(|(n, b, s, old)| Spec::Hvector(n, b, s, old)),
             (blocks.clone(), old.clone()).prop_map(|(blocks, old)| Spec::Indexed(blocks, old)),
             (blocks, old.clone()).prop_map(|(blocks, old)| Spec::Hindexed(blocks, old)),
-            (0u8..4, places.clone(), old.clone()).prop_map(|(n, places, old)| Spec::IndexedBlock(n, places, old)),
+            (0u8..4, places.clone(), old.clone())
+                .prop_map(|(n, places, old)| Spec::IndexedBlock(n, places, old)),
             (0u8..4, places, old.clone()).prop_map(|(n, places, old)| Spec::HindexedBlock(n, places, old)),
             prop::collection::vec((0u8..3, -40i8..40, inner), 0..4).prop_map(Spec::Struct),
             (prop::collection::vec((1u8..4, 0u8..4, 0u8..4), 1..4), any::<bool>(), old.clone())
@@ -127,14 +132,26 @@ pub fn map(spec: &Spec, types: &Types) -> (Constructor, Map) {
             for i in 0..i64::from(*n) {
                 map.add(&inner, i64::from(*b), inner.extent(), i * i64::from(*s) * inner.extent());
             }
-            Constructor::Vector { count: i64::from(*n), blocklength: i64::from(*b), stride: i64::from(*s), old, large }
+            Constructor::Vector {
+                count: i64::from(*n),
+                blocklength: i64::from(*b),
+                stride: i64::from(*s),
+                old,
+                large,
+            }
         }
         Spec::Hvector(n, b, s, inner) => {
             let (old, inner) = old(inner, types);
             for i in 0..i64::from(*n) {
                 map.add(&inner, i64::from(*b), inner.extent(), i * i64::from(*s));
             }
-            Constructor::Hvector { count: i64::from(*n), blocklength: i64::from(*b), stride: i64::from(*s), old, large }
+            Constructor::Hvector {
+                count: i64::from(*n),
+                blocklength: i64::from(*b),
+                stride: i64::from(*s),
+                old,
+                large,
+            }
         }
         Spec::Indexed(blocks, inner) | Spec::Hindexed(blocks, inner) => {
             let (old, inner) = old(inner, types);
@@ -180,10 +197,12 @@ pub fn map(spec: &Spec, types: &Types) -> (Constructor, Map) {
         Spec::Subarray(dims, c, inner) => {
             let (old, inner) = old(inner, types);
             // (size, subsize, start) from (subsize, space before, space after).
-            let sizes: Box<[i64]> = dims.iter().map(|d| i64::from(d.0) + i64::from(d.1) + i64::from(d.2)).collect();
+            let sizes: Box<[i64]> =
+                dims.iter().map(|d| i64::from(d.0) + i64::from(d.1) + i64::from(d.2)).collect();
             let subsizes: Box<[i64]> = dims.iter().map(|d| i64::from(d.0)).collect();
             let starts: Box<[i64]> = dims.iter().map(|d| i64::from(d.1)).collect();
-            let fastest: Vec<usize> = if *c { (0..dims.len()).rev().collect() } else { (0..dims.len()).collect() };
+            let fastest: Vec<usize> =
+                if *c { (0..dims.len()).rev().collect() } else { (0..dims.len()).collect() };
             let mut index = vec![0i64; dims.len()];
             'all: loop {
                 let mut at = 0;
@@ -203,7 +222,14 @@ pub fn map(spec: &Spec, types: &Types) -> (Constructor, Map) {
             map.0.retain(|entry| matches!(entry.0, Entry::Data(_)));
             map.0.push((Entry::Lb, 0));
             map.0.push((Entry::Ub, sizes.iter().product::<i64>() * inner.extent()));
-            Constructor::Subarray { sizes, subsizes, starts, order: if *c { Order::C } else { Order::Fortran }, old, large }
+            Constructor::Subarray {
+                sizes,
+                subsizes,
+                starts,
+                order: if *c { Order::C } else { Order::Fortran },
+                old,
+                large,
+            }
         }
         Spec::Resized(lb, extent, inner) => {
             let (old, inner) = old(inner, types);

@@ -8,8 +8,8 @@ use super::super::trees::{Shaped, Tree};
 use super::message::message;
 use crate::{Active, Member, Schedule, Shape, Step};
 
-/// Down a k-nomial tree, the binomial tree for radix 2: each member that has the message reaches one in each of the `radix - 1`
-/// further parts of its range, the largest parts first.
+/// Down a k-nomial tree, the binomial tree for radix 2: each member that has the message reaches one in each
+/// of the `radix - 1` further parts of its range, the largest parts first.
 struct Knomial {
     name: &'static str,
     size: u32,

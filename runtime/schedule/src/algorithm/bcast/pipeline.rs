@@ -21,7 +21,15 @@ struct Pipeline {
 
 fn build(name: &'static str, tree: Tree, shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let (segment, segments) = parameters.segments(shape.bytes, 1);
-    Rc::new(Pipeline { name, tree: Shaped::new(tree, shape.size), size: shape.size, root: shape.root, segment, segments, kind: tree })
+    Rc::new(Pipeline {
+        name,
+        tree: Shaped::new(tree, shape.size),
+        size: shape.size,
+        root: shape.root,
+        segment,
+        segments,
+        kind: tree,
+    })
 }
 
 pub(in super::super) fn chain(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {

@@ -1,5 +1,5 @@
-//! Broadcast of long messages: scatter pieces down a binomial tree, then allgather them (van de Geijn, IPPS 1994;
-//! Barnett et al., Supercomputing 1994).
+//! Broadcast of long messages: scatter pieces down a binomial tree, then allgather them (van de Geijn, IPPS
+//! 1994; Barnett et al., Supercomputing 1994).
 
 use std::rc::Rc;
 
@@ -62,7 +62,10 @@ impl ScatterAllgather {
         let range = |first: u32| (first, first.saturating_add(mask).min(self.size));
         if position & mask != 0 {
             let (first, end) = range(position);
-            steps.push(Step::Receive { from: self.rank(position - mask), into: self.held(position, first, end) });
+            steps.push(Step::Receive {
+                from: self.rank(position - mask),
+                into: self.held(position, first, end),
+            });
         } else if mask < self.size - position {
             let (first, end) = range(position + mask);
             steps.push(Step::Send { to: self.rank(first), from: self.held(position, first, end) });
@@ -94,7 +97,11 @@ impl ScatterAllgather {
 
 impl Schedule for ScatterAllgather {
     fn name(&self) -> &'static str {
-        if self.allgather == Allgather::Ring { "scatter-ring-allgather" } else { "scatter-recursive-doubling-allgather" }
+        if self.allgather == Allgather::Ring {
+            "scatter-ring-allgather"
+        } else {
+            "scatter-recursive-doubling-allgather"
+        }
     }
     fn rounds(&self) -> u32 {
         let logarithm = ceil_log2(self.size);
@@ -119,22 +126,28 @@ impl Schedule for ScatterAllgather {
             }
         };
         steps.push(Step::Send { to: self.rank(to), from: self.held(position, sent.0, sent.1) });
-        steps.push(Step::Receive { from: self.rank(from), into: self.wanted(position, received.0, received.1) });
+        steps.push(Step::Receive {
+            from: self.rank(from),
+            into: self.wanted(position, received.0, received.1),
+        });
     }
     fn scratch(&self, _: &Member) -> u64 {
         if self.allgather == Allgather::Bruck { self.bytes } else { 0 }
     }
     fn pattern(&self, round: u32) -> Option<Pattern> {
         let round = round.checked_sub(ceil_log2(self.size))?;
-        // With a remainder the last piece is shorter, and whose message that is changes from round to round: then there
-        // is no pattern, and the time plane asks every member.
+        // With a remainder the last piece is shorter, and whose message that is changes from round to round:
+        // then there is no pattern, and the time plane asks every member.
         let even = self.pieces.bytes(0, 1) * u64::from(self.size) == self.bytes;
         match self.allgather {
             Allgather::Ring if even => Some(Pattern::Shift { distance: 1, bytes: self.pieces.bytes(0, 1) }),
             // Positions are members only then; a rotation by another root is no xor.
-            Allgather::Doubling if even && self.root == 0 => {
-                Some(Pattern::Exchange { mask: 1 << round, among: self.size, folded: 0, bytes: self.pieces.bytes(0, 1) << round })
-            }
+            Allgather::Doubling if even && self.root == 0 => Some(Pattern::Exchange {
+                mask: 1 << round,
+                among: self.size,
+                folded: 0,
+                bytes: self.pieces.bytes(0, 1) << round,
+            }),
             _ => None,
         }
     }

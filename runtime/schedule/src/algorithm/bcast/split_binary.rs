@@ -1,5 +1,5 @@
-//! Broadcast down a binary tree in halves (Open MPI): one half goes down the left subtree, the other down the right one, then
-//! pairs of members, one of each subtree, exchange.
+//! Broadcast down a binary tree in halves (Open MPI): one half goes down the left subtree, the other down the
+//! right one, then pairs of members, one of each subtree, exchange.
 
 use std::rc::Rc;
 
@@ -30,7 +30,15 @@ pub(in super::super) fn split_binary(shape: &Shape, parameters: &Parameters) -> 
     let first = shape.bytes.div_ceil(2);
     let (segment, segments) = parameters.segments(first, 1);
     let tree = Shaped::new(Tree::Binary, shape.size);
-    Rc::new(SplitBinary { tree, size: shape.size, root: shape.root, first, bytes: shape.bytes, segment, segments })
+    Rc::new(SplitBinary {
+        tree,
+        size: shape.size,
+        root: shape.root,
+        first,
+        bytes: shape.bytes,
+        segment,
+        segments,
+    })
 }
 
 impl SplitBinary {
@@ -91,7 +99,10 @@ impl Schedule for SplitBinary {
         if let Some(parent) = parent
             && receives < self.segments
         {
-            steps.push(Step::Receive { from: self.rank(parent), into: self.segment(whole, position, receives) });
+            steps.push(Step::Receive {
+                from: self.rank(parent),
+                into: self.segment(whole, position, receives),
+            });
         }
     }
     fn scratch(&self, _: &Member) -> u64 {

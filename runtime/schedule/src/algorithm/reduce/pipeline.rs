@@ -1,4 +1,5 @@
-//! Reduction up a tree, segment behind segment (Open MPI's chain, pipeline, binary, in-order binary and k-nomial trees).
+//! Reduction up a tree, segment behind segment (Open MPI's chain, pipeline, binary, in-order binary and
+//! k-nomial trees).
 
 use std::rc::Rc;
 
@@ -76,7 +77,8 @@ impl Pipeline {
     fn receive(&self, rank: u32, position: u32, index: u32, steps: &mut Vec<Step>) {
         let partial = self.segment(self.partial(rank), index);
         let own = self.segment(input(0, self.bytes), index);
-        // The last child goes straight into the partial result: in order it is the nearest to the member's own.
+        // The last child goes straight into the partial result: in order it is the nearest to the member's
+        // own.
         let mut children = 0;
         self.tree.children(position, |_| children += 1);
         let waiting = |child: u32| scratch(self.bytes + u64::from(child) * self.segment, partial.bytes);
@@ -119,7 +121,8 @@ impl Schedule for Pipeline {
             && sends < self.segments
         {
             let whole = if self.has_children(position) { self.partial(rank) } else { input(0, self.bytes) };
-            steps.push(Step::Send { to: add(parent, self.base, self.size), from: self.segment(whole, sends) });
+            steps
+                .push(Step::Send { to: add(parent, self.base, self.size), from: self.segment(whole, sends) });
         }
         let receives = sends.wrapping_add(1);
         if receives < self.segments {

@@ -1,5 +1,5 @@
-//! Reduction of long messages: reduce-scatter by recursive halving, then gather (Rabenseifner; Thakur, Rabenseifner and Gropp,
-//! IJHPCA 2005, section 4.4).
+//! Reduction of long messages: reduce-scatter by recursive halving, then gather (Rabenseifner; Thakur,
+//! Rabenseifner and Gropp, IJHPCA 2005, section 4.4).
 
 use std::rc::Rc;
 

@@ -1,4 +1,5 @@
-//! Recursive halving with distance doubling, which keeps the order of the operands: Open MPI's butterfly (Träff, EuroPVM/MPI
+//! Recursive halving with distance doubling, which keeps the order of the operands: Open MPI's butterfly
+//! (Träff, EuroPVM/MPI
 //! 2005) and, for equal blocks and a power of two, MPICH's variant that permutes the blocks first.
 
 use std::rc::Rc;
@@ -9,8 +10,8 @@ use super::super::parts::{Fold, copy, input, output, part, reduce, scratch};
 use super::block::block;
 use crate::{Active, Member, Schedule, Shape, Slice, Step};
 
-/// Position `v` ends with the piece of position `v` with its bits reversed. Either a last round sends it there, or the pieces
-/// were put into reversed order before the first one.
+/// Position `v` ends with the piece of position `v` with its bits reversed. Either a last round sends it
+/// there, or the pieces were put into reversed order before the first one.
 struct Butterfly {
     fold: Fold,
     size: u32,
@@ -28,15 +29,16 @@ impl Butterfly {
     }
 
     /// The blocks of positions `first..end`, which are those of members `start(first)..start(end)`.
-    // A position that stands for a pair has the blocks of both: pieces are those of members, and never cut one.
+    // A position that stands for a pair has the blocks of both: pieces are those of members, and never cut
+    // one.
     fn cut(&self, member: &Member, whole: Slice, (first, end): (u32, u32)) -> Slice {
         let start = |position: u32| position + position.min(self.fold.folded);
         let offset = member.send.offset(start(first));
         part(whole, offset, member.send.offset(start(end)) - offset)
     }
 
-    // A copy of the whole vector in each member's own memory, instead of a last round in which every block crosses
-    // the network once more.
+    // A copy of the whole vector in each member's own memory, instead of a last round in which every block
+    // crosses the network once more.
     fn permute(&self, member: &Member, steps: &mut Vec<Step>) {
         for index in 0..self.size {
             let from = block(member, self.reversed(index));
@@ -47,7 +49,11 @@ impl Butterfly {
     fn exchange(&self, member: &Member, position: u32, level: u32, steps: &mut Vec<Step>) {
         let total = member.send.offset(self.size);
         let first = level == 0 && self.fold.pair(member.rank).is_none() && !self.permuted;
-        let data = Exchange { own: first.then_some(input(0, total)), partial: scratch(0, total), waiting: scratch(total, total) };
+        let data = Exchange {
+            own: first.then_some(input(0, total)),
+            partial: scratch(0, total),
+            waiting: scratch(total, total),
+        };
         exchange(&self.fold, position, level, &data, |whole, pieces| self.cut(member, whole, pieces), steps);
         if self.permuted && level + 1 == self.fold.exchanges() {
             let bytes = member.send.bytes(member.rank);
@@ -78,7 +84,8 @@ impl Butterfly {
                 steps.push(Step::Send { to, from: result(to) });
             }
         }
-        let owner = if member.rank / 2 < self.fold.folded { member.rank / 2 } else { member.rank - self.fold.folded };
+        let owner =
+            if member.rank / 2 < self.fold.folded { member.rank / 2 } else { member.rank - self.fold.folded };
         let from = self.fold.member(self.reversed(owner));
         let own = output(0, member.send.bytes(member.rank));
         if from == member.rank {
@@ -106,8 +113,8 @@ impl Schedule for Butterfly {
             self.exchange(member, position, round - before, steps);
         }
     }
-    // The partial result, and what arrives to be reduced into it: both whole vectors, because a piece keeps its
-    // offset through all rounds; what was given away is simply not looked at again.
+    // The partial result, and what arrives to be reduced into it: both whole vectors, because a piece keeps
+    // its offset through all rounds; what was given away is simply not looked at again.
     fn scratch(&self, member: &Member) -> u64 {
         2 * member.send.offset(self.size)
     }

@@ -1,4 +1,5 @@
-//! Recursive halving with distance halving: blocks stay in order, operands do not (MPICH; Thakur et al. 2005, section 4.2).
+//! Recursive halving with distance halving: blocks stay in order, operands do not (MPICH; Thakur et al. 2005,
+//! section 4.2).
 
 use std::rc::Rc;
 
@@ -28,8 +29,8 @@ impl RecursiveHalving {
     fn exchange(&self, member: &Member, position: u32, level: u32, steps: &mut Vec<Step>) {
         let total = member.send.offset(self.size);
         let (own, partial) = (input(0, total), scratch(0, total));
-        // The greatest distance first: what is kept is then always one range of blocks, and the result needs no
-        // reordering.
+        // The greatest distance first: what is kept is then always one range of blocks, and the result needs
+        // no reordering.
         let mask = self.fold.among >> (level + 1);
         let other = position ^ mask;
         let to = self.fold.member(other);
@@ -93,6 +94,10 @@ impl Schedule for RecursiveHalving {
     }
     fn active(&self, round: u32) -> Option<Active> {
         let level = round.wrapping_sub(self.fold.fringe());
-        (level >= self.fold.exchanges()).then_some(Active { first: 0, stride: 1, count: 2 * self.fold.folded })
+        (level >= self.fold.exchanges()).then_some(Active {
+            first: 0,
+            stride: 1,
+            count: 2 * self.fold.folded,
+        })
     }
 }

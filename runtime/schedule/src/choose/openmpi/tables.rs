@@ -1,7 +1,8 @@
 //! The thresholds of Open MPI's tuned component, as of its main branch (6.1.0a1, commit 8efebee7,
 //! ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, the `*_intra_dec_fixed` functions), written as data.
 
-/// Rows by the number of members: the first row whose first number is above it applies. Within it, by bytes likewise.
+/// Rows by the number of members: the first row whose first number is above it applies. Within it, by bytes
+/// likewise.
 // Rows and not conditions, so that each can be held against its source, and a new release of Open MPI changes
 // numbers alone.
 pub(super) type Table = &'static [(u32, &'static [(u64, &'static str)])];

@@ -21,7 +21,7 @@ impl Members for Case {
     }
 }
 
-/// What members get, and their faults, when processes have the members between these cuts.
+/// Returns what members get, and their faults, when processes have the members between these cuts.
 fn outputs(
     schedule: &Rc<dyn Schedule>,
     members: &impl Members,
@@ -32,7 +32,8 @@ fn outputs(
     let size = inputs.len() as u32;
     let mut starts: Vec<u32> = cuts.iter().map(|cut| cut % (size + 1)).chain([0, size]).collect();
     starts.sort_unstable();
-    let segments = Rc::new(Segments::lengths(&starts.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()));
+    let segments =
+        Rc::new(Segments::lengths(&starts.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()));
     let processes: Vec<u32> = segments.processes().collect();
     let mut planes: Vec<DataPlane> = (processes.iter())
         .map(|&process| {
@@ -42,7 +43,8 @@ fn outputs(
             DataPlane::new(segment, schedule.clone(), members, input)
         })
         .collect();
-    let (mut through, mut records, mut turns) = (vec![false; processes.len()], Vec::new(), VecDeque::from_iter(0..processes.len()));
+    let (mut through, mut records, mut turns) =
+        (vec![false; processes.len()], Vec::new(), VecDeque::from_iter(0..processes.len()));
     while let Some(turn) = turns.pop_front() {
         through[turn] = planes[turn].advance(members, combine, &mut records);
         for (to, round, record) in records.drain(..) {
@@ -52,7 +54,9 @@ fn outputs(
         }
     }
     assert!(through.iter().all(|through| *through), "a process waits for ever");
-    let rows = |plane: &DataPlane| (0..plane.segment.own().len()).map(|place| plane.output().get(place).to_vec()).collect::<Vec<_>>();
+    let rows = |plane: &DataPlane| {
+        (0..plane.segment.own().len()).map(|place| plane.output().get(place).to_vec()).collect::<Vec<_>>()
+    };
     let faults = planes.iter().flat_map(|plane| plane.faults().to_vec()).collect();
     (planes.iter().flat_map(rows).collect(), faults)
 }
@@ -64,11 +68,15 @@ fn hash(left: &[u8], right: &mut [u8]) {
     }
 }
 
-/// What the documentation of schedules says about data, one step after the other.
+/// Returns what the documentation of schedules says about data, one step after the other.
 fn plain(schedule: &dyn Schedule, members: &impl Members, inputs: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let buffer = |buffer: Buffer| [Buffer::Input, Buffer::Output, Buffer::Scratch].iter().position(|&other| other == buffer);
-    let mut memory: Vec<[Vec<u8>; 3]> =
-        inputs.iter().map(|input| [input.clone(), vec![0; BYTES as usize], vec![0; BYTES as usize]]).collect();
+    let buffer = |buffer: Buffer| {
+        [Buffer::Input, Buffer::Output, Buffer::Scratch].iter().position(|&other| other == buffer)
+    };
+    let mut memory: Vec<[Vec<u8>; 3]> = inputs
+        .iter()
+        .map(|input| [input.clone(), vec![0; BYTES as usize], vec![0; BYTES as usize]])
+        .collect();
     let range = |slice: Slice| slice.offset as usize..(slice.offset + slice.bytes) as usize;
     for round in 0..schedule.rounds() {
         let steps: Vec<Vec<Step>> = (0..inputs.len() as u32)
@@ -82,7 +90,8 @@ fn plain(schedule: &dyn Schedule, members: &impl Members, inputs: &[Vec<u8>]) ->
         for (rank, steps) in (0..).zip(&steps) {
             for step in steps {
                 let Step::Send { to, from } = *step else { continue };
-                let data = buffer(from.buffer).map(|index| memory[rank as usize][index][range(from)].to_vec());
+                let data =
+                    buffer(from.buffer).map(|index| memory[rank as usize][index][range(from)].to_vec());
                 flying.entry((rank, to)).or_default().push_back(data);
             }
         }
@@ -92,7 +101,10 @@ fn plain(schedule: &dyn Schedule, members: &impl Members, inputs: &[Vec<u8>]) ->
                 match *step {
                     Step::Send { .. } => {}
                     Step::Receive { from, into } => {
-                        let data = flying.get_mut(&(from, rank)).and_then(VecDeque::pop_front).expect("a message in its round");
+                        let data = flying
+                            .get_mut(&(from, rank))
+                            .and_then(VecDeque::pop_front)
+                            .expect("a message in its round");
                         if let (Some(index), Some(data)) = (buffer(into.buffer), data) {
                             own[index][range(into)].copy_from_slice(&data);
                         }

@@ -1,4 +1,5 @@
-//! How a group is laid out: its steps with loops as they are told, and the numbers of its classes in the same order.
+//! The layout of a group: its steps with loops as they are told, and the numbers of its classes in the same
+//! order.
 
 use super::Way;
 use super::walk::Lane;
@@ -60,7 +61,8 @@ pub fn lay_out(nodes: &[Folded], ways: &[Way], counts: &[u64], steps: &mut Vec<S
     }
 }
 
-/// Calls of loops that vary, turn by turn, of steps and the numbers of a class, where templates have so many numbers.
+/// Calls of loops that vary, turn by turn, of steps and the numbers of a class, where templates have so many
+/// numbers.
 pub fn calls_by_turn(steps: &[Step], numbers: &[i64], lengths: &[usize]) -> u64 {
     let (mut calls, mut at, mut turns) = (0, 0, vec![1]);
     for step in steps {
@@ -102,10 +104,15 @@ impl Numbers<'_, '_> {
         for node in nodes {
             match node {
                 Folded::Call(_, call) => {
-                    let said = self.lanes[*call].iter().flat_map(|&(count, numbers)| std::iter::repeat_n(numbers, count as usize));
+                    let said = self.lanes[*call]
+                        .iter()
+                        .flat_map(|&(count, numbers)| std::iter::repeat_n(numbers, count as usize));
                     match turns {
-                        Turns::Of(turn, times) => (0..times).for_each(|_| numbers.extend_from_slice(said_in(&self.lanes[*call], turn))),
-                        Turns::First(turns) => said.take(turns as usize).for_each(|of_turn| numbers.extend_from_slice(of_turn)),
+                        Turns::Of(turn, times) => (0..times)
+                            .for_each(|_| numbers.extend_from_slice(said_in(&self.lanes[*call], turn))),
+                        Turns::First(turns) => {
+                            said.take(turns as usize).for_each(|of_turn| numbers.extend_from_slice(of_turn))
+                        }
                     }
                 }
                 Folded::Loop(number, body) => {
@@ -142,7 +149,7 @@ pub fn run_of<'a>(lane: &Lane<'a>, turn: u64) -> Option<(u64, &'a [i64])> {
     })
 }
 
-/// What a call says in a turn.
+/// Returns what a call says in a turn.
 pub fn said_in<'a>(lane: &Lane<'a>, turn: u64) -> &'a [i64] {
     run_of(lane, turn).map_or(&[], |(_, numbers)| numbers)
 }

@@ -1,4 +1,5 @@
-//! What each call of a group says in the turns of the loop around it, as a class has it: a way through what was recorded, beside the steps of the group.
+//! A walk over what each call of a group says in the turns of the loop around it, as a class has it: a way
+//! through what was recorded, beside the steps of the group.
 
 use super::layout::{Folded, nested, run_of, said_in};
 use super::{Folder, MOST_LOOKED_AT};
@@ -23,16 +24,29 @@ pub struct Walk<'f, 'a> {
     recorded: Recorded<'a>,
     steps: Vec<Folded>,
     counts: &'f [u64],
-    /// Where the walk is: in each loop around, the innermost last, the place in it and the turn. The first is no loop.
+    /// The place of the walk: in each loop around, the innermost last, the place in it and the turn. The
+    /// first is no loop.
     levels: Vec<(usize, u64)>,
     pub lanes: Vec<Lane<'a>>,
 }
 
 impl<'f, 'a> Walk<'f, 'a> {
     /// Before the first call.
-    pub fn new(folder: &'f Folder<'a>, steps: &[Step], counts: &'f [u64], recorded: Recorded<'a>) -> Walk<'f, 'a> {
+    pub fn new(
+        folder: &'f Folder<'a>,
+        steps: &[Step],
+        counts: &'f [u64],
+        recorded: Recorded<'a>,
+    ) -> Walk<'f, 'a> {
         let calls = steps.iter().filter(|step| matches!(step, Step::Call(_))).count();
-        let mut walk = Walk { folder, recorded, steps: nested(steps), counts, levels: vec![(0, 0)], lanes: vec![Vec::new(); calls] };
+        let mut walk = Walk {
+            folder,
+            recorded,
+            steps: nested(steps),
+            counts,
+            levels: vec![(0, 0)],
+            lanes: vec![Vec::new(); calls],
+        };
         walk.settle();
         walk
     }
@@ -65,12 +79,14 @@ impl<'f, 'a> Walk<'f, 'a> {
         }
     }
 
-    /// Goes through what was recorded. The error is the loop around a call that says other numbers in other turns of loops around that, too; none where it is too much to look at.
+    /// Goes through what was recorded. The error is the loop around a call that says other numbers in other
+    /// turns of loops around that, too; none where it is too much to look at.
     pub fn nodes(&mut self, nodes: &[Folded]) -> Result<(), Option<usize>> {
         for node in nodes {
             match node {
                 Folded::Call(template, call) => {
-                    let numbers = &self.recorded.numbers[self.recorded.calls[*call]..][..self.folder.lengths[*template as usize]];
+                    let numbers = &self.recorded.numbers[self.recorded.calls[*call]..]
+                        [..self.folder.lengths[*template as usize]];
                     self.call(numbers)?;
                 }
                 Folded::Loop(number, body) => {
@@ -94,14 +110,17 @@ impl<'f, 'a> Walk<'f, 'a> {
             return Err(None);
         }
         let (place, turn) = *self.levels.last().expect("never empty");
-        let Folded::Call(_, call) = self.innermost().0[place] else { unreachable!("it is settled before a call") };
+        let Folded::Call(_, call) = self.innermost().0[place] else {
+            unreachable!("it is settled before a call")
+        };
         self.say(call, turn, 1, numbers)?;
         self.levels.last_mut().expect("never empty").0 += 1;
         self.settle();
         Ok(())
     }
 
-    /// A call says these numbers in so many turns of the loop around: for the first time, or again as the loops around that one go on.
+    /// A call says these numbers in so many turns of the loop around: for the first time, or again as the
+    /// loops around that one go on.
     fn say(&mut self, call: usize, turn: u64, turns: u64, numbers: &'a [i64]) -> Result<(), Option<usize>> {
         let is_first = self.levels[..self.levels.len() - 1].iter().all(|&(_, turn)| turn == 0);
         let lane = &mut self.lanes[call];
@@ -118,10 +137,13 @@ impl<'f, 'a> Walk<'f, 'a> {
         }
     }
 
-    /// Where a turn of a recorded loop was one of the innermost loop here, its further turns are, too, up to the end of this one: how many.
+    /// Returns where a turn of a recorded loop was one of the innermost loop here, its further turns are,
+    /// too, up to the end of this one: how many.
     fn repeat(&mut self, before: &[(usize, u64)], left: u64) -> Result<u64, Option<usize>> {
         let (&(place, turn), outer) = self.levels.split_last().expect("never empty");
-        let is_turn = before.split_last().is_some_and(|(last, around)| around == outer && *last == (place, turn - 1.min(turn)) && turn > 0);
+        let is_turn = before.split_last().is_some_and(|(last, around)| {
+            around == outer && *last == (place, turn - 1.min(turn)) && turn > 0
+        });
         if !is_turn {
             return Ok(0);
         }
@@ -134,9 +156,13 @@ impl<'f, 'a> Walk<'f, 'a> {
         let calls: Vec<(usize, u64)> = steps
             .iter()
             .enumerate()
-            .filter_map(
-                |(at, step)| if let Folded::Call(_, call) = step { Some((*call, if at < place { turn + 1 } else { turn })) } else { None },
-            )
+            .filter_map(|(at, step)| {
+                if let Folded::Call(_, call) = step {
+                    Some((*call, if at < place { turn + 1 } else { turn }))
+                } else {
+                    None
+                }
+            })
             .collect();
         for (call, from) in calls {
             let numbers = said_in(&self.lanes[call], from - 1);

@@ -1,0 +1,26 @@
+//! Reads the table of MPI's functions, callback types and constants (`cabi/table`) and generates what follows
+//! from it: the exported C and Fortran symbols, `mpi.h`, Fortran's modules, the recorders' tables, and the
+//! wrappers around the machine's own MPI.
+//!
+//! Build scripts use it. A generator is a function from a [`Table`] to a text; [`Output`] parses the Rust
+//! among them before it is written, so that a generator's fault shows as one and not as an error of the
+//! compiler in a file that nobody wrote.
+
+pub mod entries;
+pub mod exports;
+pub mod fortran;
+pub mod header;
+pub mod interface_calls;
+mod kinds;
+pub mod modules;
+mod output;
+pub mod recording;
+mod table;
+pub mod wrappers;
+
+#[cfg(test)]
+mod tests;
+
+pub use kinds::Kind;
+pub use output::Output;
+pub use table::{Constant, Direction, PROPERTIES, Parameter, Row, Table, read};

@@ -1,0 +1,222 @@
+//! `xsim doctor [PROGRAM]`: what is installed, what will run, what is missing and how to get it.
+
+use crate::compile::{self, Language};
+use crate::failure::{Failure, NOT_FOUND};
+use crate::fortran;
+use crate::layout::{LIBRARY, Layout};
+use crate::output::say;
+use crate::run::{Reach, reach, search};
+use clap::{Arg, ArgMatches, Command};
+use object::{Object, ObjectSection};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The state of something that was looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It is there and works.
+    Works,
+    /// It is not there, which some programs need.
+    Missing,
+    /// Nothing runs without it.
+    Broken,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            State::Works => "ok",
+            State::Missing => "missing",
+            State::Broken => "broken",
+        }
+    }
+}
+
+/// A thing that was looked for, and what of it is there.
+struct Finding {
+    state: State,
+    what: &'static str,
+    text: String,
+}
+
+impl Finding {
+    fn new(state: State, what: &'static str, text: impl Into<String>) -> Finding {
+        Finding { state, what, text: text.into() }
+    }
+}
+
+/// The subcommand's arguments.
+pub fn command() -> Command {
+    let program = Arg::new("PROGRAM").value_parser(clap::value_parser!(OsString));
+    Command::new("doctor")
+        .about("Say what is installed, what will run, and what is missing and how to get it")
+        .arg(program.help("A program: will it run, and will call sites have lines"))
+}
+
+/// Runs it; the exit status is 1 if nothing can run, or if the program cannot.
+pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let mut findings = vec![Finding::new(State::Works, "xsim", env!("CARGO_PKG_VERSION"))];
+    let layout = Layout::find();
+    match &layout {
+        Ok(layout) => findings.push(Finding::new(
+            State::Works,
+            "library",
+            layout.library.join(LIBRARY).display().to_string(),
+        )),
+        Err(failure) => findings.push(Finding::new(State::Broken, "library", failure.to_string())),
+    }
+    findings.push(compiler(Language::C, "C compiler", "gcc"));
+    findings.push(compiler(Language::Cxx, "C++ compiler", "g++"));
+    findings.push(compiler(Language::Fortran, "Fortran compiler", "gfortran"));
+    if let Ok(layout) = &layout {
+        findings.extend(modules(layout));
+        findings.extend(native(layout));
+    }
+    findings.push(debugger());
+    findings.push(memory());
+    if let Some(program) = matches.get_one::<OsString>("PROGRAM") {
+        findings.extend(of_program(program)?);
+    }
+    let width = findings.iter().map(|finding| finding.what.len()).max().unwrap_or(0);
+    for Finding { state, what, text } in &findings {
+        say!("{:7}  {what:width$}  {text}", state.word());
+    }
+    let is_broken = findings.iter().any(|finding| finding.state == State::Broken);
+    Ok(ExitCode::from(u8::from(is_broken)))
+}
+
+/// Returns the first line of what a command says of its version.
+fn version(words: &[OsString]) -> Option<String> {
+    let (command, first) = words.split_first()?;
+    let run = std::process::Command::new(command).args(first).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&run.stdout).into_owned();
+    run.status.success().then(|| text.lines().next().unwrap_or_default().to_owned())
+}
+
+fn compiler(language: Language, what: &'static str, package: &str) -> Finding {
+    let words = compile::compiler(language);
+    let name = compile::shell_line(&words);
+    match version(&words) {
+        Some(version) => Finding::new(State::Works, what, format!("{name}: {version}")),
+        None => Finding::new(
+            State::Missing,
+            what,
+            format!("{name} does not run: apt-get install {package}, or name another compiler"),
+        ),
+    }
+}
+
+fn modules(layout: &Layout) -> Option<Finding> {
+    const WHAT: &str = "Fortran modules";
+    let words = compile::compiler(Language::Fortran);
+    version(&words)?;
+    Some(match fortran::modules(layout.modules.as_deref(), &words) {
+        Ok(Some(directory)) => {
+            Finding::new(State::Works, WHAT, format!("mpi and mpi_f08 in {}", directory.display()))
+        }
+        Ok(None) => Finding::new(
+            State::Missing,
+            WHAT,
+            "the compiler does not make them; programs that include mpif.h work",
+        ),
+        Err(failure) => Finding::new(State::Missing, WHAT, failure.to_string()),
+    })
+}
+
+/// Returns what is there for runs on several processes, and to record real runs.
+fn native(layout: &Layout) -> Vec<Finding> {
+    let mpis = [("mpich", "MPICH"), ("openmpi", "Open MPI")];
+    let there = |kind: &str| -> Vec<&str> {
+        let is_there = |mpi: &str| layout.library.join(format!("libxsim{kind}_{mpi}.so")).is_file();
+        mpis.iter().filter(|(mpi, _)| is_there(mpi)).map(|&(_, name)| name).collect()
+    };
+    let finding = |what, kind, script: &str| match there(kind).as_slice() {
+        [] => {
+            let text = format!(
+                "for no MPI: sh {script} mpich (or openmpi), from the sources, with that MPI and libclang-dev"
+            );
+            Finding::new(State::Missing, what, text)
+        }
+        names => Finding::new(State::Works, what, format!("with {}", names.join(" and "))),
+    };
+    vec![
+        finding("several processes", "_native", "runtime/transport/native/build.sh"),
+        finding("xsim record", "trace", "cabi/tracer/build.sh"),
+    ]
+}
+
+fn debugger() -> Finding {
+    let name = std::env::var_os("GDB").filter(|name| !name.is_empty()).unwrap_or_else(|| "gdb".into());
+    match version(&[name]) {
+        Some(version) => Finding::new(State::Works, "xsim run --debug", version),
+        None => Finding::new(State::Missing, "xsim run --debug", "gdb does not run: apt-get install gdb"),
+    }
+}
+
+fn memory() -> Finding {
+    let free = simulation::memory::available()
+        .map_or_else(|| "unknown".to_owned(), |bytes| ::report::units::bytes(bytes.into()));
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    Finding::new(State::Works, "host", format!("{processors} processors, {free} of memory free"))
+}
+
+/// Returns whether a program will run, and what its call sites will be named by.
+fn of_program(name: &OsStr) -> Result<Vec<Finding>, Failure> {
+    const WHAT: &str = "program";
+    if Path::new(name)
+        .extension()
+        .and_then(|end| end.to_str())
+        .is_some_and(|end| Language::of_extension(end).is_some())
+    {
+        if !Path::new(name).is_file() {
+            return Err(Failure::with(NOT_FOUND, format!("there is no file {}", name.display())));
+        }
+        let text = "a source file: xsim run compiles it with -O2 -g";
+        return Ok(vec![Finding::new(State::Works, WHAT, text)]);
+    }
+    let path = search(name)?;
+    let shown = path.display();
+    let finding = match reach(&path) {
+        Reach::Direct => Finding::new(
+            State::Works,
+            WHAT,
+            format!("{shown} is linked with libxsim: ./PROGRAM -xsim-np N or xsim run -n N"),
+        ),
+        Reach::Through => Finding::new(
+            State::Works,
+            WHAT,
+            format!("{shown} reaches libxsim through another library: xsim run -n N"),
+        ),
+        Reach::Standard => Finding::new(
+            State::Works,
+            WHAT,
+            format!("{shown} was built for MPI's standard ABI: xsim run -n N"),
+        ),
+        Reach::NotElf => {
+            Finding::new(State::Works, WHAT, format!("{shown} is a script: what it starts decides"))
+        }
+        Reach::Other(library) => {
+            let text = format!(
+                "{shown} is linked with {library}, another MPI: rebuild it with xsim cc, or with MPI_HOME of xsim install"
+            );
+            return Ok(vec![Finding::new(State::Broken, WHAT, text)]);
+        }
+        Reach::None => {
+            let text =
+                format!("{shown} is not linked with {LIBRARY}: build it with xsim cc, xsim cxx or xsim fc");
+            return Ok(vec![Finding::new(State::Broken, WHAT, text)]);
+        }
+    };
+    let has_lines = std::fs::read(&path).ok().is_some_and(|data| {
+        let file = object::File::parse(data.as_slice());
+        file.is_ok_and(|file| {
+            file.sections().any(|section| section.name().is_ok_and(|name| name.contains("debug_line")))
+        })
+    });
+    let lines = match has_lines {
+        true => Finding::new(State::Works, "call sites", "have files and lines"),
+        false => Finding::new(State::Missing, "call sites", "have no files and lines: compile with -g"),
+    };
+    Ok(vec![finding, lines])
+}

@@ -1,0 +1,179 @@
+//! The simulated network: when a message arrives, and what a shared network carries.
+
+use crate::flight::Flight;
+use crate::transit::Transit;
+use crate::wire::Wire;
+use engine::{EventKey, EventQueue, Span, Time};
+use network::{Endpoint, Message};
+use objects::slab::Slab;
+
+/// The simulated network, and what waits for it or is under way in it.
+pub struct Fabric {
+    wire: Wire,
+    /// `true` if message times depend on other messages.
+    by_time: bool,
+    /// Messages that a shared network carries, by the number that each was given.
+    flights: Slab<Flight>,
+    /// Messages that leave for a shared network, by time of sending. Of several processes the first has them
+    /// all.
+    outbox: EventQueue<Message>,
+    /// Messages that were given to a shared network so far: those that leave at one time go in this order.
+    launched: u64,
+    /// Messages that a shared network was given here; it wraps round.
+    injected: u32,
+    /// `true` if a sender has waited for its match.
+    handshakes: bool,
+}
+
+impl Fabric {
+    /// Returns the network behind `wire`, with nothing under way.
+    pub fn new(wire: Wire) -> Fabric {
+        Fabric {
+            by_time: wire.is_shared(),
+            wire,
+            flights: Slab::default(),
+            outbox: EventQueue::new(),
+            launched: 0,
+            injected: 0,
+            handshakes: false,
+        }
+    }
+
+    /// Returns the network as ranks see it.
+    #[inline(always)]
+    pub fn wire(&self) -> &Wire {
+        &self.wire
+    }
+    /// Returns the network as ranks see it, to change.
+    #[inline(always)]
+    pub fn wire_mut(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+    /// Returns `true` if message times depend on other messages.
+    #[inline(always)]
+    pub fn is_shared(&self) -> bool {
+        self.by_time
+    }
+    /// Returns how long `bytes` take by the formula; on a shared network a lower bound.
+    #[inline(always)]
+    pub fn latency(&self, from: u32, to: u32, bytes: u64) -> Span {
+        self.wire.latency(from, to, bytes)
+    }
+
+    /// Returns `true` if a sender has waited for its match.
+    #[inline]
+    pub fn has_handshakes(&self) -> bool {
+        self.handshakes
+    }
+    /// Notes that senders may wait for their matches: the lookahead is shorter for the rest of the run.
+    #[inline]
+    pub fn expect_handshakes(&mut self) {
+        self.handshakes = true;
+    }
+    /// Returns how long after a rank acts another can be reached at the earliest: by a message, with
+    /// `handshakes` by what follows from the rank's posting a receive, or through the file system's servers.
+    // Nothing can be promised on a shared network: its next event may be now. An acknowledgement is shorter
+    // than any message by the sender's overhead, so that where matches are waited for only that much is safe.
+    pub fn lookahead(&self, handshakes: bool) -> Span {
+        let messages = match (self.by_time, handshakes) {
+            (true, _) => Span::ZERO,
+            (false, true) => self.wire.way_back(),
+            (false, false) => self.wire.lookahead(),
+        };
+        self.wire.storage.as_ref().map_or(messages, |storage| messages.min(storage.latency))
+    }
+
+    /// Returns the key of the next message that a rank of this process sends at `at` over a shared network.
+    // At one time and from one rank they keep the order in which they were sent, which its process knows.
+    pub fn next_key(&mut self, from: u32, at: Time) -> EventKey {
+        self.launched += 1;
+        EventKey { time: at, source: from, sequence: self.launched }
+    }
+    /// Numbers a message that leaves for a shared network. Returns it; `flight` is what happens here when it
+    /// has been delivered.
+    pub fn number(&mut self, key: EventKey, to: u32, bytes: u64, flight: Flight) -> Message {
+        let id = self.flights.insert(flight);
+        Message {
+            source: self.endpoint(key.source),
+            destination: self.endpoint(to),
+            bytes,
+            id: u64::from(id),
+            class: 0,
+        }
+    }
+    /// Queues a message before the network, ordered by time of sending.
+    // Not into the network at once: that takes messages in the order of time, and a rank whose clock is
+    // behind may send yet.
+    pub fn queue(&mut self, key: EventKey, message: Message) {
+        self.outbox.push(key, message);
+    }
+    /// Queues a message of another process, which has its flight.
+    pub fn queue_of_process(
+        &mut self,
+        key: EventKey,
+        (source, destination): (Endpoint, Endpoint),
+        bytes: u64,
+        flight: Flight,
+    ) {
+        let id = self.flights.insert(flight);
+        self.outbox.push(key, Message { source, destination, bytes, id: u64::from(id), class: 0 });
+    }
+    /// Changes what happens when the network has delivered a message.
+    #[inline]
+    pub fn redirect(&mut self, number: u32, flight: Flight) {
+        self.flights[number] = flight;
+    }
+    /// Takes the flight of a message that the network has delivered.
+    pub fn land(&mut self, number: u32) -> Option<Flight> {
+        self.flights.remove(number)
+    }
+    /// Returns the flight of a message that the network carries.
+    pub fn flight(&self, number: u32) -> Option<&Flight> {
+        self.flights.get(number)
+    }
+    /// Prefetches the flight of a message.
+    pub fn prefetch_flight(&self, number: u32) {
+        self.flights.prefetch(number);
+    }
+    /// Returns how the message travels that a receive has and a shared network carries. O(messages under
+    /// way).
+    pub fn transit_of(&self, receive: u32) -> Option<Transit> {
+        self.flights.iter().find_map(|(_, flight)| match flight {
+            Flight::Received { receive: other, transit, .. } if *other == receive => Some(*transit),
+            _ => None,
+        })
+    }
+    /// Returns where a rank is attached.
+    #[inline]
+    pub fn endpoint(&self, rank: u32) -> Endpoint {
+        self.wire.endpoint(rank)
+    }
+
+    /// Gives the network the next message that leaves at or before `until`. Returns its number, and its
+    /// arrival if that is known at once. Prefetches what the message `ahead` of it needs.
+    // What is delivered at one instant comes in the order of these numbers. Flights have theirs by chance:
+    // whatever was free, in the order in which ranks ran.
+    #[inline]
+    pub fn inject_next(&mut self, until: Time, ahead: Option<usize>) -> Option<(u32, Option<Time>)> {
+        self.outbox.peek().filter(|key| key.time <= until)?;
+        let (key, message) = self.outbox.pop()?;
+        self.injected = self.injected.wrapping_add(1);
+        let network = self.wire.shared()?;
+        if let Some(later) = ahead.and_then(|ahead| self.outbox.upcoming(ahead)) {
+            network.prefetch(later);
+        }
+        let arrival =
+            network.send(key.time, &Message { id: u64::from(self.injected) << 32 | message.id, ..message });
+        Some((message.id as u32, arrival))
+    }
+    /// Returns when the next message leaves and when the network has its next event.
+    pub fn next_times(&mut self) -> (Time, Time) {
+        let leaving = self.outbox.peek().map_or(Time::MAX, |key| key.time);
+        (leaving, self.wire.next_event().unwrap_or(Time::MAX))
+    }
+    /// Returns the next time at which the shared network or what waits for it can act.
+    pub fn next_act(&mut self) -> Time {
+        let (leaving, event) = self.next_times();
+        leaving.min(event)
+    }
+}

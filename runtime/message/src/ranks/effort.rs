@@ -1,0 +1,52 @@
+//! How computation is charged, and what calls do meanwhile.
+
+use engine::Span;
+
+/// How computation between MPI calls is charged.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Compute {
+    /// Not at all.
+    None,
+    /// This much for each interval.
+    Fixed(Span),
+    /// Host time times a factor.
+    Measured {
+        /// Virtual seconds of one host second.
+        factor: f64,
+    },
+}
+
+impl Compute {
+    /// Virtual time of one host time, where that counts.
+    pub fn factor(&self) -> f64 {
+        match self {
+            Compute::Measured { factor } => *factor,
+            _ => 1.0,
+        }
+    }
+}
+
+/// What a call does to what its rank started in a row just before and is held (`batch.rs`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Course {
+    /// What is held is done first.
+    Ends,
+    /// It goes on with the row: a send.
+    Starts,
+    /// It goes on with the row and sends nothing: a receive is posted.
+    Posts,
+}
+
+/// The host's work for a call: how long that takes is the rank's computation no more than what other ranks do
+/// meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effort {
+    /// Nobody has said.
+    Unknown,
+    /// Some ten nanoseconds, about as many each time.
+    Brief,
+    /// As few, in a call that computation goes on being measured through.
+    Within,
+    /// Anything: bytes were copied, other ranks ran.
+    Varies,
+}

@@ -72,6 +72,15 @@ impl Bandwidth {
         if self.is_infinite() { f64::INFINITY } else { self.bits as f64 / self.seconds as f64 }
     }
 
+    /// Returns so many times the bandwidth, divided by a number; `None` out of range.
+    pub(crate) fn scaled(self, times: u32, over: u32) -> Option<Bandwidth> {
+        if self.is_infinite() {
+            return Some(self);
+        }
+        let (bits, seconds) = (u128::from(self.bits), u128::from(self.seconds));
+        Bandwidth::from_fraction(bits * u128::from(times), seconds * u128::from(over))
+    }
+
     /// The exact time of a byte as a reduced fraction (picoseconds, bytes).
     fn picoseconds_per_bytes(self) -> (u128, u128) {
         let picoseconds = PICOSECONDS_PER_BYTE * u128::from(self.seconds);

@@ -3,7 +3,10 @@
 
 mod analytic;
 mod bandwidth;
+mod by_size;
 mod divisor;
+mod engines;
+mod level_paths;
 mod machine;
 mod message;
 mod model;
@@ -15,6 +18,7 @@ mod topology;
 pub mod traffic;
 
 pub use bandwidth::{Bandwidth, ParseBandwidthError, Serialization};
+pub use by_size::BySize;
 pub use machine::{
     Built, DEFAULT_MACHINE, Dealt, Machine, MachineError, Overheads, PRESETS, Placement, PlacementRule,
     Preset, Servers, Share, Storage, preset,

@@ -1,16 +1,19 @@
 //! Packets between nodes and the formula inside them: a packet network whose every endpoint is a node of
 //! analytic levels.
 //!
-//! A message inside a node takes the formula's time and is answered at once. One between nodes takes the
+//! A message inside a node takes the formula's time and is answered at once, unless it shares the node's
+//! memory. One between nodes takes the
 //! latency of its hops to the source's gateways, then the packet network, then the latency of the hops from
 //! the destination's gateways. Its bytes take the packet network's time alone: the levels inside are taken to
 //! be no narrower.
 
 use crate::analytic::Analytic;
+use crate::by_size::BySize;
 use crate::divisor::Divisor;
+use crate::level_paths::LevelPaths;
 use crate::message::{Delivered, Endpoint, Message};
 use crate::model::{Formula, Interfaces, Shared};
-use crate::packet::{LinkSeries, NetworkReport};
+use crate::packet::{FlowNetwork, LinkSeries, NetworkReport};
 use engine::{Span, Time};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -22,6 +25,10 @@ use std::collections::BinaryHeap;
 pub(crate) struct Nodes {
     outer: Box<dyn Interfaces + Send>,
     inside: Analytic,
+    /// The messages inside all nodes, if they share anything.
+    shared: Option<FlowNetwork<LevelPaths>>,
+    /// The MPI library's own time for messages between nodes.
+    delay: BySize,
     size: Divisor,
     /// Messages on their way to the packet network: by time, then in the order of their sending.
     leaving: BTreeMap<(Time, u64), Leaving>,
@@ -43,14 +50,22 @@ struct Leaving {
 }
 
 impl Nodes {
-    /// `inside` is one node.
-    pub(crate) fn new(outer: Box<dyn Interfaces + Send>, inside: Analytic) -> Nodes {
+    /// Returns the nodes of a network. `inside` is one node; `shared` has all of them, if messages inside a
+    /// node share anything.
+    pub(crate) fn new(
+        outer: Box<dyn Interfaces + Send>,
+        inside: Analytic,
+        shared: Option<FlowNetwork<LevelPaths>>,
+        delay: BySize,
+    ) -> Nodes {
         let size = u32::try_from(inside.endpoints()).expect("sizes are 32-bit");
         let least_out = inside.least_outwards();
         let (leaving, inwards, entering) = Default::default();
         Nodes {
             outer,
             inside,
+            shared,
+            delay,
             size: Divisor::new(size),
             leaving,
             sent: 0,
@@ -93,9 +108,9 @@ impl Shared for Nodes {
         let (node, place) = self.size.split(to.0);
         let between = (self.outer.endpoints() > 1).then(|| {
             let outer = self.outer.lookahead(Endpoint(node)).as_ps();
-            Span::from_ps(
-                outer.saturating_add((self.least_out + self.inside.inwards(Endpoint(place))).as_ps()),
-            )
+            Span::from_ps(outer.saturating_add(
+                (self.least_out + self.inside.inwards(Endpoint(place)) + self.delay.least()).as_ps(),
+            ))
         });
         let within = (self.inside.endpoints() > 1).then(|| self.inside.lookahead(Endpoint(place)));
         between.into_iter().chain(within).min().unwrap_or(Span::ZERO)
@@ -105,9 +120,12 @@ impl Shared for Nodes {
         let ((from, source), (to, destination)) =
             (self.size.split(message.source.0), self.size.split(message.destination.0));
         if from == to {
+            if let Some(shared) = &mut self.shared {
+                return shared.send(at, message);
+            }
             return Some(at + self.inside.latency(Endpoint(source), Endpoint(destination), message.bytes));
         }
-        let inwards = self.inside.inwards(Endpoint(destination));
+        let inwards = self.inside.inwards(Endpoint(destination)) + self.delay.time(message.bytes);
         if inwards != Span::ZERO {
             self.inwards.insert(message.id, inwards);
         }
@@ -126,7 +144,8 @@ impl Shared for Nodes {
     fn next_event(&self) -> Option<Time> {
         let leaving = self.leaving.keys().next().map(|&(at, _)| at);
         let entering = self.entering.peek().map(|&Reverse((at, _))| at);
-        [leaving, entering, self.outer.next_event()].into_iter().flatten().min()
+        let inside = self.shared.as_ref().and_then(Shared::next_event);
+        [leaving, entering, inside, self.outer.next_event()].into_iter().flatten().min()
     }
 
     fn keep_series(&mut self) {
@@ -145,6 +164,10 @@ impl Shared for Nodes {
 
     fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
         let mut arrived = Vec::new();
+        if let Some(shared) = &mut self.shared {
+            shared.advance(until, &mut arrived);
+            self.entering.extend(arrived.drain(..).map(|Delivered { at, id }| Reverse((at, id))));
+        }
         loop {
             if self.inject(until) {
                 continue;
@@ -172,17 +195,17 @@ impl Shared for Nodes {
         let lost = (self.lost > 0 && self.next_event().is_none()).then(|| {
             format!("virtual time ends at 2^64 picoseconds (213 days), before {} messages between nodes could arrive; lower l", self.lost)
         });
-        lost.or_else(|| self.outer.stuck())
+        lost.or_else(|| self.outer.stuck()).or_else(|| self.shared.as_ref().and_then(Shared::stuck))
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::{Machine, Network};
     use proptest::prelude::*;
 
-    fn machine(specification: &str, ranks: u32) -> Box<dyn Shared> {
+    pub(crate) fn machine(specification: &str, ranks: u32) -> Box<dyn Shared> {
         match Machine::parse(specification)
             .and_then(|machine| machine.build(ranks))
             .unwrap_or_else(|error| panic!("{error}"))
@@ -194,7 +217,7 @@ mod tests {
     }
 
     /// Returns when each message arrives, asked for at every event in turn.
-    fn arrivals(network: &mut dyn Shared, messages: &[(Time, u32, u32, u64)]) -> Vec<Time> {
+    pub(crate) fn arrivals(network: &mut dyn Shared, messages: &[(Time, u32, u32, u64)]) -> Vec<Time> {
         let mut arrivals = vec![Time::MAX; messages.len()];
         let mut delivered = Vec::new();
         let mut waiting = (0..).zip(messages).peekable();

@@ -37,7 +37,7 @@ mod usage;
 
 pub use crate::spec::parse_packet as parse;
 pub(crate) use fabric::Fabric;
-pub(crate) use flow::FlowNetwork;
+pub(crate) use flow::{FlowNetwork, Paths, Route, Routes};
 pub use histogram::Histogram;
 pub use network::PacketNetwork;
 pub use over_time::LinkSeries;

@@ -7,12 +7,13 @@ pub(crate) mod specified;
 
 use super::fabric::{Fabric, Link, Switching};
 use super::failures::{Failed, Failures};
-use super::flow::FlowNetwork;
+use super::flow::{FlowNetwork, Routes};
 use super::routing::Routing;
 use super::statistics::Statistics;
 use super::topology::shortest::Shortest;
 use super::{PacketNetwork, routing};
 use crate::bandwidth::Bandwidth;
+use crate::by_size::BySize;
 use crate::divisor::Divisor;
 use crate::machine::{MachineError, Source};
 use crate::model::Interfaces;
@@ -90,6 +91,17 @@ impl PacketSpec {
         self.common.flow_min
     }
 
+    /// Returns the MPI library's own time for messages that pass the network.
+    pub(crate) fn delay(&self) -> &BySize {
+        &self.common.delay
+    }
+
+    /// Returns the time for which the MPI library of either end is busy with a message that passes the
+    /// network.
+    pub(crate) fn service(&self) -> &BySize {
+        &self.common.service
+    }
+
     /// Builds the network at its level for `ranks` endpoints or more.
     ///
     /// # Errors
@@ -97,7 +109,9 @@ impl PacketSpec {
     pub(crate) fn interfaces(&self, ranks: u64) -> Result<Box<dyn Interfaces + Send>, MachineError> {
         let fabric = self.fabric_for(ranks)?;
         Ok(match self.flow_min() {
-            Some(flow_min) => Box::new(FlowNetwork::new(fabric, flow_min, Statistics::of_flows())),
+            Some(flow_min) => {
+                Box::new(FlowNetwork::new(Routes::new(&fabric), flow_min, Statistics::of_flows()))
+            }
             None => Box::new(PacketNetwork::new(fabric)),
         })
     }
@@ -129,6 +143,13 @@ impl PacketSpec {
     /// The network without its state. `ranks` sizes topologies that leave their size open; without it the
     /// network is for synthetic traffic.
     pub(crate) fn fabric(&self, ranks: Option<u64>) -> Result<Fabric, MachineError> {
+        for (key, cost) in [("delay", &self.common.delay), ("o", &self.common.service)] {
+            if ranks.is_none() && !cost.is_zero() {
+                return Err(MachineError::new(format!(
+                    "{key}=... is the MPI library's time, and synthetic traffic has no MPI; leave {key}= out"
+                )));
+            }
+        }
         let setting = Setting { link: Link::new("link", self.common.latency, self.common.bandwidth), ranks };
         let mut built =
             (self.kind.build)(&self.parameters, &setting).map_err(|wrong| self.parameters.error(wrong))?;

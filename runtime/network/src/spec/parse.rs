@@ -1,5 +1,6 @@
 //! Reads networks, from specifications and machine files; every error points at its character.
 
+use super::sharing::{COST_KEYS, INTERFACE_KEYS, LevelSharing, is_of_interfaces};
 use super::size::Size;
 use super::text::{Item, LEVEL, Level, Piece, is_packets_alone, marks_routers};
 use super::{LevelSpec, NetworkSpec, did_you_mean};
@@ -146,6 +147,9 @@ impl Reader {
         let mut read: Vec<LevelSpec> = Vec::with_capacity(levels.len());
         for level in levels {
             let spec = self.level(level)?;
+            if !read.is_empty() {
+                self.check_inner(level)?;
+            }
             if let Some(other) = read.iter().find(|other| other.size.is_open() && spec.size.is_open()) {
                 let why = format!(
                     "the size of only one level can be left to the number of ranks, and that of '{}' is",
@@ -161,6 +165,7 @@ impl Reader {
     /// A level inside the endpoints of a packet network.
     fn inside(&self, level: &Level<'_>) -> Result<LevelSpec, MachineError> {
         let spec = self.level(level)?;
+        self.check_inner(level)?;
         if spec.size.is_open() {
             return Err(self.error(
                 level.name,
@@ -185,8 +190,14 @@ impl Reader {
         };
         let size = level.size.map_or(Ok(Size::Open), |size| self.size(size, row))?;
         let (mut latency, mut bandwidth, mut options) = (None, None, Options::default());
+        let mut sharing = LevelSharing::default();
         for &Item { name, value } in &level.items {
+            let shared = match row.name {
+                NONE => None,
+                _ => sharing.read(name.text, value.text).map_err(|why| self.error(value, why))?,
+            };
             let again = match name.text {
+                _ if let Some(again) = shared => again,
                 "l" if row.name != NONE => latency.replace(self.span(value)?).is_some(),
                 "b" if row.name != NONE => bandwidth.replace(self.bandwidth(value)?).is_some(),
                 _ => {
@@ -201,6 +212,9 @@ impl Reader {
                 return Err(self.error(name, format!("'{}' is given twice for one level", name.text)));
             }
         }
+        if let Some(why) = sharing.contradiction() {
+            return Err(self.error(name, why));
+        }
         let (latency, bandwidth) = if row.name == NONE {
             (Span::ZERO, Bandwidth::INFINITE)
         } else {
@@ -209,13 +223,29 @@ impl Reader {
                 bandwidth.unwrap_or_else(|| Bandwidth::from_gbps(DEFAULT_GBPS)),
             )
         };
-        Ok(LevelSpec { row, size, options, latency, bandwidth })
+        Ok(LevelSpec { row, size, options, latency, bandwidth, sharing })
+    }
+
+    /// Refuses settings of interfaces for a level that is not the outermost.
+    fn check_inner(&self, level: &Level<'_>) -> Result<(), MachineError> {
+        match level.items.iter().find(|item| is_of_interfaces(item.name.text)) {
+            Some(item) => Err(self.error(
+                item.name,
+                format!(
+                    "'{}' is for the outermost level, whose places are the nodes; inner levels share mem=",
+                    item.name.text
+                ),
+            )),
+            None => Ok(()),
+        }
     }
 
     fn key(&self, name: Piece<'_>, row: &'static Row) -> Result<&'static Key, MachineError> {
         row.keys.iter().find(|key| key.name == name.text).ok_or_else(|| {
             let links = if row.name == NONE { &[][..] } else { &["l", "b"] };
-            let known = list(row.keys.iter().map(|key| key.name).chain(links.iter().copied()));
+            let costs = COST_KEYS.iter().chain(&INTERFACE_KEYS).map(|(name, _)| *name);
+            let costs = costs.filter(|_| row.name != NONE);
+            let known = list(row.keys.iter().map(|key| key.name).chain(links.iter().copied()).chain(costs));
             let known = if known.is_empty() { "none".to_owned() } else { known };
             let of_packets = COMMON_KEYS.iter().any(|(key, _)| *key == name.text);
             let hint = match name.text {

@@ -60,7 +60,7 @@ impl<'a> Piece<'a> {
         let (mut parts, mut start) = (Vec::new(), 0);
         for (byte, _) in self.text.match_indices('/') {
             let after = self.text[byte + 1..].strip_prefix('s').map(|rest| rest.trim_start());
-            let per_second = after.is_some_and(|rest| rest.is_empty() || rest.starts_with([',', '/']));
+            let per_second = after.is_some_and(|rest| rest.is_empty() || rest.starts_with([',', '/', ';']));
             if !(per_second && self.text[..byte].ends_with(['B', 'p'])) {
                 parts.push(self.part(start..byte).trim());
                 start = byte + 1;

@@ -193,6 +193,11 @@ fn of_program(name: &OsStr) -> Result<Vec<Finding>, Failure> {
             WHAT,
             format!("{shown} was built for MPI's standard ABI: xsim run -n N"),
         ),
+        Reach::Moved(directory) => {
+            let text =
+                format!("{shown} was linked with libxsim in {directory}, which has none: xsim run -n N");
+            Finding::new(State::Works, WHAT, text)
+        }
         Reach::NotElf => {
             Finding::new(State::Works, WHAT, format!("{shown} is a script: what it starts decides"))
         }

@@ -19,7 +19,7 @@ const NATIVE: [&str; 4] = [
     "libxsimtrace_openmpi.so",
 ];
 /// Directories of the source that are installed under share/xsim.
-const SHARED: [&str; 3] = ["docs", "examples", "fortran"];
+const SHARED: [&str; 4] = ["docs", "examples", "fortran", "python/xsim"];
 const SHARED_FILES: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
 /// Installs under `prefix`, replacing an earlier installation's files.
@@ -95,7 +95,12 @@ fn copy_tree(from: &Path, to: &Path) -> Outcome {
     let entries = fs::read_dir(from).map_err(|why| (from.to_owned(), why))?;
     for entry in entries {
         let path = entry.map_err(|why| (from.to_owned(), why))?.path();
-        let target = to.join(path.file_name().unwrap_or_default());
+        let name = path.file_name().unwrap_or_default();
+        // Python leaves it beside the modules that it has imported.
+        if name == "__pycache__" {
+            continue;
+        }
+        let target = to.join(name);
         if path.is_dir() { copy_tree(&path, &target)? } else { copy(&path, &target)? }
     }
     Ok(())

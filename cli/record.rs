@@ -143,7 +143,7 @@ fn mpi_of(program: &Path) -> Result<&'static str, Failure> {
         // MPICH and its kin are libmpi.so.12 where they agree with each other (the MPICH ABI initiative).
         Reach::Other(library) if library.starts_with("libmpich") || library == "libmpi.so.12" => Ok(MPICH),
         Reach::Other(_) => Ok(OPENMPI),
-        Reach::Direct | Reach::Through | Reach::Standard => Err(Failure::with(
+        Reach::Direct | Reach::Through | Reach::Standard | Reach::Moved(_) => Err(Failure::with(
             USAGE,
             format!(
                 "{shown} runs on virtual ranks: xsim run --trace FILE records it; to record a real run, compile it for MPICH or Open MPI"

@@ -90,6 +90,32 @@ fn an_alltoall_across_a_taper_takes_what_the_narrow_links_allow() {
 }
 
 #[test]
+fn ranks_of_a_node_share_its_interface_and_memory() {
+    let machine = "star:l=0,b=80Gbps,nic=80Gbps/star:8,l=0,b=inf,mem=40GB/s";
+    let run = Run::program("flow_patterns.c").ranks(RANKS).machine(machine).arg("alltoall").arg("100000");
+    let output = run.variable("XSIM_COMPUTE", "none").run().success();
+    assert!(!output.stdout.contains("wrong"), "{output}");
+    // Of each node 8 x 8 messages of 100 ps a byte; inside it 8 x 7 of 50 ps, which end before.
+    assert_eq!(number(&output, "took ") as u64, 64 * 100 * 100_000);
+    let output = example("alltoall", machine, &["16384", "2"]);
+    assert!(output.stdout.starts_with("exchanged correctly\n"), "{output}");
+}
+
+#[test]
+fn interfaces_and_memories_of_nodes_are_reported() {
+    let json = scratch("node-report").join("net.json");
+    let machine = "star:l=1us,b=80Gbps,nic=80Gbps/star:8,l=0,b=inf,mem=40GB/s";
+    let run = Run::program("flow_patterns.c").ranks(RANKS).machine(machine).arg("alltoall").arg("100000");
+    run.arg(format!("-xsim-network-report={}", json.display())).run().success();
+    let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
+    let names: Vec<&str> =
+        report["links"].as_array().unwrap().iter().map(|kind| kind["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["out of nodes", "into nodes", "memory of star"], "{report}");
+    assert_eq!(report["map"]["busiest"].as_array().unwrap().len(), 6, "{report}");
+    assert!(report["links"][0]["use_mean"].as_f64().unwrap() > 0.5, "{report}");
+}
+
+#[test]
 fn what_flows_and_links_did_is_reported() {
     let directory = scratch("flow-report");
     let [json, csv, svg] = ["net.json", "links.csv", "heat.svg"].map(|name| directory.join(name));

@@ -59,7 +59,7 @@ struct Level {
 }
 
 /// The path between two endpoints.
-pub(crate) struct Path<'a> {
+pub(crate) struct EndpointPath<'a> {
     /// The latency of all links.
     pub(crate) latency: Span,
     /// The narrowest link.
@@ -132,7 +132,7 @@ impl Analytic {
     }
 
     /// Returns the path of a message from one endpoint to another.
-    pub(crate) fn path(&self, source: u32, destination: u32) -> Path<'_> {
+    pub(crate) fn path(&self, source: u32, destination: u32) -> EndpointPath<'_> {
         let (mut latency, mut narrowest, mut delay) = (0u64, u32::MAX, None);
         self.cross_levels(source, destination, |level, hops| {
             // `new` has bounded the sum over all levels.
@@ -142,7 +142,7 @@ impl Analytic {
             }
             delay = Some(&level.delay);
         });
-        Path {
+        EndpointPath {
             latency: Span::from_ps(latency),
             line: self.lines.get(narrowest as usize).unwrap_or(&self.own),
             delay: delay.filter(|_| source != destination),
@@ -258,8 +258,8 @@ impl Formula for Analytic {
     fn endpoints(&self) -> u64 {
         self.endpoints
     }
-    /// Exact without delays; zero if there is no other endpoint. Endpoint 0 is at every gateway or as near to it as any
-    /// other, so its lookahead is the least of all.
+    /// Exact without delays; zero if there is no other endpoint. Endpoint 0 is at every gateway or as near to
+    /// it as any other, so its lookahead is the least of all.
     fn lookahead(&self, to: Endpoint) -> Span {
         match &self.uniform {
             Some(uniform) if self.endpoints > 1 => uniform.latency,

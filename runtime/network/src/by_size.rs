@@ -1,7 +1,6 @@
 //! Costs by message size: a span and a bandwidth from each of some sizes on.
 
 use crate::bandwidth::{Bandwidth, Serialization};
-use crate::spec::bytes;
 use engine::Span;
 use std::fmt;
 use std::str::FromStr;
@@ -17,27 +16,27 @@ const MAX_SEGMENTS: usize = 64;
 /// `0.2us;1KiB:0.5us@20GB/s;64KiB:3us`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BySize {
-    segments: Vec<Segment>,
+    segments: Vec<CostSegment>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Segment {
+struct CostSegment {
     from: u64,
     span: Span,
     bandwidth: Bandwidth,
     line: Serialization,
 }
 
-impl Segment {
-    fn new(from: u64, span: Span, bandwidth: Bandwidth) -> Segment {
-        Segment { from, span, bandwidth, line: Serialization::new(bandwidth) }
+impl CostSegment {
+    fn new(from: u64, span: Span, bandwidth: Bandwidth) -> CostSegment {
+        CostSegment { from, span, bandwidth, line: Serialization::new(bandwidth) }
     }
 }
 
 impl BySize {
     /// Returns a cost from segments `(from, span, bandwidth)` in ascending order of `from`, the first from 0.
     pub fn of(segments: impl IntoIterator<Item = (u64, Span, Bandwidth)>) -> BySize {
-        let segments = segments.into_iter().map(|(from, span, line)| Segment::new(from, span, line));
+        let segments = segments.into_iter().map(|(from, span, line)| CostSegment::new(from, span, line));
         BySize { segments: segments.collect() }
     }
 
@@ -80,7 +79,7 @@ impl FromStr for BySize {
     type Err = String;
 
     fn from_str(text: &str) -> Result<BySize, String> {
-        let mut segments: Vec<Segment> = Vec::new();
+        let mut segments: Vec<CostSegment> = Vec::new();
         for part in text.split(';').map(str::trim) {
             let (from, cost) = match part.split_once(':') {
                 Some((from, cost)) => {
@@ -98,16 +97,16 @@ impl FromStr for BySize {
             };
             let span = span.parse().map_err(text_of)?;
             match segments.last() {
-                None if from > 0 => segments.push(Segment::new(0, Span::ZERO, Bandwidth::INFINITE)),
+                None if from > 0 => segments.push(CostSegment::new(0, Span::ZERO, Bandwidth::INFINITE)),
                 Some(last) if last.from >= from => {
                     return Err(format!(
-                        "the segment from {from} bytes does not follow the one from {}; name sizes in ascending order",
+                        "the segment from {from} bytes follows that from {}; name sizes in ascending order",
                         last.from
                     ));
                 }
                 _ => {}
             }
-            segments.push(Segment::new(from, span, bandwidth));
+            segments.push(CostSegment::new(from, span, bandwidth));
         }
         if segments.len() > MAX_SEGMENTS {
             return Err(format!("{} segments are more than {MAX_SEGMENTS}", segments.len()));
@@ -122,7 +121,7 @@ fn text_of(why: impl ToString) -> String {
 
 impl fmt::Display for BySize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, Segment { from, span, bandwidth, .. }) in self.segments.iter().enumerate() {
+        for (index, CostSegment { from, span, bandwidth, .. }) in self.segments.iter().enumerate() {
             if index > 0 {
                 write!(f, ";{from}:")?;
             }
@@ -133,6 +132,23 @@ impl fmt::Display for BySize {
         }
         Ok(())
     }
+}
+
+/// Reads a whole number of bytes: `65536`, `64KiB`, `64kB`.
+pub(crate) fn bytes(text: &str) -> Option<u64> {
+    const UNITS: [(&str, u64); 8] = [
+        ("", 1),
+        ("B", 1),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+    ];
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (_, scale) = UNITS.iter().find(|(unit, _)| *unit == text[split..].trim_start())?;
+    text[..split].parse::<u64>().ok()?.checked_mul(*scale)
 }
 
 #[cfg(test)]
@@ -178,9 +194,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn display_reads_back(segments in prop::collection::btree_map(1u64..1 << 40, (0u64..1 << 40, 1u32..1000), 0..6)) {
+        fn display_reads_back(
+            segments in prop::collection::btree_map(1u64..1 << 40, (0u64..1 << 40, 1u32..1000), 0..6),
+        ) {
             let first = (0, Span::from_ps(7), Bandwidth::INFINITE);
-            let rest = segments.iter().map(|(&from, &(ps, gbps))| (from, Span::from_ps(ps), Bandwidth::from_gbps(gbps)));
+            let segment = |(&from, &(ps, gbps)): (&u64, &(u64, u32))| {
+                (from, Span::from_ps(ps), Bandwidth::from_gbps(gbps))
+            };
+            let rest = segments.iter().map(segment);
             let cost = BySize::of([first].into_iter().chain(rest));
             prop_assert_eq!(read(&cost.to_string()), cost);
         }

@@ -34,7 +34,7 @@ pub(crate) struct RankEngines {
     /// Messages that their sender's library works on: by the time at which they leave, then in order.
     leaving: BTreeMap<(Time, u64), Message>,
     sent: u64,
-    /// What the receiver's library has to do: destination and time, by message.
+    /// Work for the receiver's library: destination and time, by message.
     expected: FxHashMap<u64, (Endpoint, Span)>,
     /// Messages that are at their receiver's library: (time, id).
     arriving: BinaryHeap<Reverse<(Time, u64)>>,

@@ -1,9 +1,9 @@
 //! The shared parts of a machine of levels: interfaces of nodes, and memory inside them.
 //!
 //! A message between nodes is a flow over the interface that it leaves by and the one that it enters by. A
-//! message inside a node is a flow over the memory of the level in which its ranks meet. Alone, each takes the
-//! formula's time: what the formula's narrowest link does not let through bounds the flow, and latencies and
-//! delays occupy nothing.
+//! message inside a node is a flow over the memory of the level in which its ranks meet. Alone, each takes
+//! the formula's time: the formula's narrowest link bounds the flow, and latencies and delays occupy
+//! nothing.
 
 #[cfg(test)]
 mod tests;
@@ -28,8 +28,8 @@ const MAX_LINKS: u64 = 1 << 28;
 struct NodeInterfaces {
     /// Endpoints of a node.
     node: Divisor,
-    out: Line,
-    in_: Line,
+    out: SharedLine,
+    in_: SharedLine,
     count: u32,
     rail: Rail,
     loopback: Option<Loopback>,
@@ -44,9 +44,9 @@ struct Loopback {
     least: u64,
 }
 
-/// What bytes and messages take in a link.
+/// Time of bytes and messages in a link.
 #[derive(Clone)]
-struct Line {
+struct SharedLine {
     serialization: Serialization,
     /// Least picoseconds between two messages.
     interval: u64,
@@ -61,7 +61,7 @@ struct LevelMemory {
     /// The first of its links.
     first: u32,
     /// Time of a message's bytes, each of which passes the memory several times.
-    line: Line,
+    line: SharedLine,
     /// Bytes from which on messages share it.
     least: u64,
     topology: &'static str,
@@ -142,7 +142,7 @@ impl LevelPaths {
     }
 
     /// Returns the line of a link.
-    fn line(&self, link: u32) -> &Line {
+    fn line(&self, link: u32) -> &SharedLine {
         let memory = self.memories.iter().rev().flatten().find(|memory| memory.first <= link);
         match (&self.interfaces, memory) {
             (_, Some(memory)) => &memory.line,
@@ -152,30 +152,32 @@ impl LevelPaths {
     }
 
     /// Returns what a message shares with others.
-    fn sharing(&self, message: &Message) -> Sharing<'_> {
+    fn sharing(&self, message: &Message) -> SharedPart<'_> {
         let (source, destination) = (message.source.0, message.destination.0);
         let (from, to) = (self.size.split(source).1, self.size.split(destination).1);
         let level = self.levels.meeting_level(from, to);
         if let Some(interfaces) = &self.interfaces {
             if interfaces.are_apart(source, destination) {
-                return Sharing::Interfaces(interfaces);
+                return SharedPart::Interfaces(interfaces);
             }
             if let Some(loopback) = &interfaces.loopback
                 && message.bytes >= loopback.least
                 && source != destination
             {
-                return Sharing::Loopback(interfaces, loopback);
+                return SharedPart::Loopback(interfaces, loopback);
             }
         }
         match &self.memories[level] {
-            Some(memory) if message.bytes >= memory.least && source != destination => Sharing::Memory(memory),
-            _ => Sharing::Nothing,
+            Some(memory) if message.bytes >= memory.least && source != destination => {
+                SharedPart::Memory(memory)
+            }
+            _ => SharedPart::Nothing,
         }
     }
 }
 
-/// What a message shares with others.
-enum Sharing<'a> {
+/// The part that a message shares with others.
+enum SharedPart<'a> {
     Interfaces(&'a NodeInterfaces),
     Loopback(&'a NodeInterfaces, &'a Loopback),
     Memory(&'a LevelMemory),
@@ -195,7 +197,7 @@ impl NodeInterfaces {
         let line = |bandwidth: Bandwidth| {
             let all = bandwidth.scaled(together, 1).ok_or_else(|| out_of_range("nic"))?;
             let (serialization, gap) = (Serialization::new(all), sharing.interface_gap.clone());
-            Ok::<_, MachineError>(Line { serialization, interval, gap })
+            Ok::<_, MachineError>(SharedLine { serialization, interval, gap })
         };
         let (node, out, in_) = (Divisor::new(node), line(out)?, line(in_)?);
         let loopback = sharing.loopback.map(|bandwidth| Loopback::new(bandwidth, sharing.memory_min(), &out));
@@ -207,7 +209,7 @@ impl NodeInterfaces {
         self.node.split(source).0 != self.node.split(destination).0
     }
 
-    fn line(&self, link: u32) -> &Line {
+    fn line(&self, link: u32) -> &SharedLine {
         if link.is_multiple_of(2) { &self.out } else { &self.in_ }
     }
 
@@ -224,7 +226,7 @@ impl NodeInterfaces {
 }
 
 impl Loopback {
-    fn new(bandwidth: Bandwidth, least: u64, out: &Line) -> Loopback {
+    fn new(bandwidth: Bandwidth, least: u64, out: &SharedLine) -> Loopback {
         let line = Serialization::new(bandwidth);
         let ((picoseconds, bytes), (of_out, bytes_of_out)) =
             (line.picoseconds_per_byte(), out.serialization.picoseconds_per_byte());
@@ -240,7 +242,7 @@ impl LevelMemory {
         Ok(LevelMemory {
             block: Divisor::new(block as u32),
             first: first as u32,
-            line: Line { serialization: Serialization::new(each), interval: 0, gap: BySize::default() },
+            line: SharedLine { serialization: Serialization::new(each), interval: 0, gap: BySize::default() },
             least: spec.sharing.memory_min(),
             topology: spec.topology(),
         })
@@ -297,7 +299,7 @@ impl Paths for LevelPaths {
     fn time_alone(&self, message: &Message) -> Option<Span> {
         let end = |endpoint: Endpoint| Endpoint(self.size.split(endpoint.0).1);
         match self.sharing(message) {
-            Sharing::Nothing => {
+            SharedPart::Nothing => {
                 Some(self.levels.latency(end(message.source), end(message.destination), message.bytes))
             }
             _ => None,
@@ -309,19 +311,19 @@ impl Paths for LevelPaths {
         let mut links = std::mem::take(&mut self.links);
         links.clear();
         let (share, mut slowest) = match self.sharing(message) {
-            Sharing::Interfaces(interfaces) => {
+            SharedPart::Interfaces(interfaces) => {
                 links.extend(interfaces.links(source, destination));
                 ((1, 1), None)
             }
-            Sharing::Loopback(interfaces, loopback) => {
+            SharedPart::Loopback(interfaces, loopback) => {
                 links.extend(interfaces.links(source, destination));
                 (loopback.share, Some(loopback.line))
             }
-            Sharing::Memory(memory) => {
+            SharedPart::Memory(memory) => {
                 links.push(memory.first + memory.block.split(source).0);
                 ((1, 1), None)
             }
-            Sharing::Nothing => ((1, 1), None),
+            SharedPart::Nothing => ((1, 1), None),
         };
         let path = self.levels.path(self.size.split(source).1, self.size.split(destination).1);
         let delay = path.delay.map_or(Span::ZERO, |delay| delay.time(bytes));

@@ -131,8 +131,8 @@ impl World {
         }
     }
 
-    /// Voids what this process has reported: one of its threads has come in since. Process 0 must not conclude
-    /// from it; what others do with a thread's call changes their counts of chunks.
+    /// Voids what this process has reported: one of its threads has come in since. Process 0 must not
+    /// conclude from it; what others do with a thread's call changes their counts of chunks.
     fn void_report(&mut self) {
         let me = self.messages.peers_mut().others().me;
         let agreeing = &mut self.order.agreeing;

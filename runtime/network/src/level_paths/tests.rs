@@ -152,14 +152,18 @@ fn settings_that_cannot_be_say_why() {
 
 #[test]
 fn specifications_print_what_they_read() {
-    let text = "star:4,l=1us,b=100Gbps,o=100ns,delay=200ns;1024:500ns@160Gbps,nicgap=10ns,nic=100Gbps,ejection=90Gbps,rate=50000000,nics=2,rail=peer,flowmin=1024/star:8,l=100ns,b=80Gbps,o=50ns,mem=1.6Tbps,memmin=4096,copies=2";
+    let text = concat!(
+        "star:4,l=1us,b=100Gbps,o=100ns,delay=200ns;1024:500ns@160Gbps,nicgap=10ns,nic=100Gbps,",
+        "ejection=90Gbps,rate=50000000,nics=2,rail=peer,flowmin=1024",
+        "/star:8,l=100ns,b=80Gbps,o=50ns,mem=1.6Tbps,memmin=4096,copies=2",
+    );
     let machine = Machine::parse(text).unwrap();
     assert_eq!(machine.to_string(), text);
     assert_eq!(Machine::parse(&machine.to_string()).unwrap().network, machine.network);
 }
 
 proptest! {
-    /// What nobody else uses takes the formula's time, whatever is shared.
+    /// A part that no other message uses takes the time of the formula.
     #[test]
     fn a_message_alone_takes_the_formulas_time(
         outer in prop_oneof![Just("star:3"), Just("ring:3"), Just("mesh:3x1")],
@@ -186,7 +190,8 @@ proptest! {
         let formula = "star:3,l=1us,b=80Gbps/star:4,l=100ns,b=40Gbps";
         let shared = "star:3,l=1us,b=80Gbps,nic=80Gbps,rate=20M/star:4,l=100ns,b=40Gbps,mem=20GB/s";
         let built = Machine::parse(formula).unwrap().build(12).unwrap().network;
-        let mut messages: Vec<_> = messages.into_iter().map(|(at, from, to, bytes)| (Time::from_ps(at), from, to, bytes)).collect();
+        let timed = |(at, from, to, bytes)| (Time::from_ps(at), from, to, bytes);
+        let mut messages: Vec<_> = messages.into_iter().map(timed).collect();
         messages.sort();
         let found = arrivals(&mut *machine(shared, 12), &messages);
         for (&(at, from, to, bytes), arrival) in messages.iter().zip(found) {

@@ -5,6 +5,7 @@ use super::size::Size;
 use super::text::{Item, LEVEL, Level, Piece, is_packets_alone, marks_routers};
 use super::{LevelSpec, NetworkSpec, did_you_mean};
 use crate::bandwidth::Bandwidth;
+use crate::by_size::bytes;
 use crate::machine::{MachineError, Overheads, PlacementRule, Source, Storage};
 use crate::packet::{COMMON_KEYS, PacketSpec, topologies as packet_topologies};
 use crate::topology::{Key, KeyKind, Options, Row, Sizing, TOPOLOGIES, Value};
@@ -481,21 +482,4 @@ pub fn flop_rate(text: &str) -> Result<f64, String> {
             "'{text}' is not a number of floating-point operations a second above 0, such as 5e9 or 5Gflops (prefixes: k, M, G, T, P, E)"
         )
     })
-}
-
-/// A whole number of bytes: `65536`, `64KiB`, `64kB`.
-pub(crate) fn bytes(text: &str) -> Option<u64> {
-    const UNITS: [(&str, u64); 8] = [
-        ("", 1),
-        ("B", 1),
-        ("kB", 1_000),
-        ("MB", 1_000_000),
-        ("GB", 1_000_000_000),
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-    ];
-    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (_, scale) = UNITS.iter().find(|(unit, _)| *unit == text[split..].trim_start())?;
-    text[..split].parse::<u64>().ok()?.checked_mul(*scale)
 }

@@ -1,8 +1,7 @@
 //! The settings of a level beside its links: what the MPI library costs, and what messages share.
 
-use super::parse::bytes;
 use crate::bandwidth::Bandwidth;
-use crate::by_size::BySize;
+use crate::by_size::{BySize, bytes};
 use std::fmt;
 
 /// Bytes from which on a message on shared interfaces or memory is a flow, unless given.
@@ -159,9 +158,7 @@ impl LevelSharing {
         } else if self.memory_min.is_some() && self.memory.is_none() && self.loopback.is_none() {
             Some("memmin=... needs mem=... or loopback=..., which messages share from that size on")
         } else if self.loopback.is_some() && self.memory.is_some() {
-            Some(
-                "mem=... and loopback=... exclude each other in one level: messages inside a node pass one of them",
-            )
+            Some("mem=... and loopback=... exclude each other: messages inside a node pass one of them")
         } else if self.flow_min.is_some() && !self.is_shared() {
             Some("flowmin=... needs something that flows share: nic=, ejection=, rate=, nics= or mem=")
         } else if self.rail.is_some() && self.interfaces() == 1 {

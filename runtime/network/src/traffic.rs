@@ -136,6 +136,7 @@ struct Prepared {
 
 impl Traffic {
     fn prepare(&self) -> Result<Prepared, TrafficError> {
+        self.spec.check_synthetic()?;
         let fabric = Arc::new(self.spec.fabric(None)?);
         let endpoints = fabric.topology.endpoints();
         let jobs = if self.jobs.is_empty() {

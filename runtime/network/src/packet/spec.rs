@@ -96,6 +96,17 @@ impl PacketSpec {
         &self.common.delay
     }
 
+    /// Refuses costs of the MPI library for synthetic traffic, which has none.
+    pub(crate) fn check_synthetic(&self) -> Result<(), MachineError> {
+        let costs = [("delay", &self.common.delay), ("o", &self.common.service)];
+        match costs.iter().find(|(_, cost)| !cost.is_zero()) {
+            Some((key, _)) => Err(MachineError::new(format!(
+                "{key}=... is the MPI library's time, and synthetic traffic has no MPI; leave {key}= out"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the time for which the MPI library of either end is busy with a message that passes the
     /// network.
     pub(crate) fn service(&self) -> &BySize {
@@ -143,13 +154,6 @@ impl PacketSpec {
     /// The network without its state. `ranks` sizes topologies that leave their size open; without it the
     /// network is for synthetic traffic.
     pub(crate) fn fabric(&self, ranks: Option<u64>) -> Result<Fabric, MachineError> {
-        for (key, cost) in [("delay", &self.common.delay), ("o", &self.common.service)] {
-            if ranks.is_none() && !cost.is_zero() {
-                return Err(MachineError::new(format!(
-                    "{key}=... is the MPI library's time, and synthetic traffic has no MPI; leave {key}= out"
-                )));
-            }
-        }
         let setting = Setting { link: Link::new("link", self.common.latency, self.common.bandwidth), ranks };
         let mut built =
             (self.kind.build)(&self.parameters, &setting).map_err(|wrong| self.parameters.error(wrong))?;

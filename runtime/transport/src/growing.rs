@@ -477,6 +477,7 @@ mod tests {
         assert_eq!(zero.under_way(1), Ok(1));
         let mut one = Growing::begin(Box::new(Solo), one, 3, Vec::new()).unwrap();
         // Before the other process sends: messages of two have no order.
+        assert_eq!(zero.under_way(1), Ok(0));
         assert_eq!(next(&mut one), (0, Lane::Control, vec![7]));
         let sender = std::thread::spawn(move || {
             let mut two = Growing::begin(Box::new(Solo), two, 3, Vec::new()).unwrap();
@@ -485,7 +486,6 @@ mod tests {
             }
             two.close().unwrap();
         });
-        assert_eq!(zero.under_way(1), Ok(0));
         for length in [0, 1, 100, 3_000_000] {
             let (from, lane, data) = next(&mut one);
             assert_eq!((from, lane, data.len()), (2, Lane::Data, length));

@@ -166,6 +166,14 @@ impl Analytic {
         self.inner[..self.inner.len() - level].iter().map(|level| level.size.divisor()).product()
     }
 
+    /// Returns the endpoints of one instance of a level, 0 for the outermost.
+    pub(crate) fn endpoints_of(&self, level: usize) -> u32 {
+        match level.checked_sub(1) {
+            Some(outer) => self.endpoints_below(outer),
+            None => u32::try_from(self.endpoints).expect("sizes are 32-bit"),
+        }
+    }
+
     /// Tells `cross` each level that a message crosses, innermost first, and its hops there.
     #[inline]
     fn cross_levels<'a>(

@@ -15,7 +15,7 @@ const MAX_SEGMENTS: usize = 64;
 /// FROM bytes, where `FROM:` of the first (0) and `@BANDWIDTH` (no time for bytes) may be left out:
 /// `0.2us;1KiB:0.5us@20GB/s;64KiB:3us`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct BySize {
+pub(crate) struct BySize {
     segments: Vec<CostSegment>,
 }
 
@@ -35,14 +35,15 @@ impl CostSegment {
 
 impl BySize {
     /// Returns a cost from segments `(from, span, bandwidth)` in ascending order of `from`, the first from 0.
-    pub fn of(segments: impl IntoIterator<Item = (u64, Span, Bandwidth)>) -> BySize {
+    #[cfg(test)]
+    fn of(segments: impl IntoIterator<Item = (u64, Span, Bandwidth)>) -> BySize {
         let segments = segments.into_iter().map(|(from, span, line)| CostSegment::new(from, span, line));
         BySize { segments: segments.collect() }
     }
 
     /// Returns `true` if no message costs anything.
     #[inline]
-    pub fn is_zero(&self) -> bool {
+    pub(crate) fn is_zero(&self) -> bool {
         self.segments.iter().all(|segment| segment.span == Span::ZERO && segment.bandwidth.is_infinite())
     }
 
@@ -50,7 +51,7 @@ impl BySize {
     ///
     /// Unwinds with [`engine::EndOfTime`] beyond 2^64 ps (213 days), as clocks do.
     #[inline]
-    pub fn time(&self, bytes: u64) -> Span {
+    pub(crate) fn time(&self, bytes: u64) -> Span {
         match self.segments.iter().rev().find(|segment| segment.from <= bytes) {
             Some(segment) => segment.span + segment.line.time(bytes),
             None => Span::ZERO,

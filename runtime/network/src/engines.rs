@@ -7,13 +7,12 @@
 
 use crate::by_size::BySize;
 use crate::divisor::Divisor;
-use crate::message::{Delivered, Endpoint, Message};
+use crate::message::{Delivered, DeliveryQueue, Endpoint, Message};
 use crate::model::Shared;
 use crate::packet::{LinkSeries, NetworkReport};
 use engine::{Span, Time};
 use rustc_hash::FxHashMap;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
 /// The library's time for messages that meet in a level.
 pub(crate) struct LevelService {
@@ -27,7 +26,7 @@ pub(crate) struct RankEngines {
     network: Box<dyn Shared + Send>,
     /// By level, the innermost first.
     levels: Vec<LevelService>,
-    /// When each endpoint's library is through with what it has so far.
+    /// The time at which each endpoint's library is through with what it has so far.
     free: Vec<Time>,
     /// Messages that are at their sender's library: by time, then in the order of sending.
     entering: BTreeMap<(Time, u64), Message>,
@@ -36,10 +35,10 @@ pub(crate) struct RankEngines {
     sent: u64,
     /// Work for the receiver's library: destination and time, by message.
     expected: FxHashMap<u64, (Endpoint, Span)>,
-    /// Messages that are at their receiver's library: (time, id).
-    arriving: BinaryHeap<Reverse<(Time, u64)>>,
-    /// Messages that their receiver's library is through with: (time, id).
-    through: BinaryHeap<Reverse<(Time, u64)>>,
+    /// Messages that are at their receiver's library.
+    arriving: DeliveryQueue,
+    /// Messages that their receiver's library is through with.
+    through: DeliveryQueue,
     lost: u64,
     delivered: Vec<Delivered>,
 }
@@ -56,8 +55,8 @@ impl RankEngines {
             leaving: BTreeMap::new(),
             sent: 0,
             expected: FxHashMap::default(),
-            arriving: BinaryHeap::new(),
-            through: BinaryHeap::new(),
+            arriving: DeliveryQueue::default(),
+            through: DeliveryQueue::default(),
             lost: 0,
             delivered: Vec::new(),
         }
@@ -104,21 +103,21 @@ impl RankEngines {
     /// Gives the next message that leaves to the network.
     fn inject(&mut self) {
         let Some(((at, _), message)) = self.leaving.pop_first() else { return };
-        if let Some(arrival) = self.network.send(at, &message) {
-            self.arriving.push(Reverse((arrival, message.id)));
+        if let Some(at) = self.network.send(at, &message) {
+            self.arriving.push(Delivered { id: message.id, at });
         }
     }
 
     /// Lets the receiver's library begin with the next message that is there.
     fn receive(&mut self) {
-        let Some(Reverse((at, id))) = self.arriving.pop() else { return };
+        let Some(Delivered { id, at }) = self.arriving.pop() else { return };
         let through = match self.expected.remove(&id) {
             Some((destination, span)) => self.serve(destination, at, span),
             None => at,
         };
         match through {
             Time::MAX => self.lost += 1,
-            through => self.through.push(Reverse((through, id))),
+            at => self.through.push(Delivered { id, at }),
         }
     }
 }
@@ -141,8 +140,7 @@ impl Shared for RankEngines {
     fn next_event(&self) -> Option<Time> {
         let [entering, leaving] =
             [&self.entering, &self.leaving].map(|messages| messages.keys().next().map(|&(at, _)| at));
-        let [arriving, through] =
-            [&self.arriving, &self.through].map(|heap| heap.peek().map(|&Reverse((at, _))| at));
+        let (arriving, through) = (self.arriving.next(), self.through.next());
         [entering, leaving, arriving, through, self.network.next_event()].into_iter().flatten().min()
     }
 
@@ -150,7 +148,7 @@ impl Shared for RankEngines {
         loop {
             let [entering, leaving] = [&self.entering, &self.leaving]
                 .map(|messages| messages.keys().next().map_or(Time::MAX, |&(at, _)| at));
-            let arriving = self.arriving.peek().map_or(Time::MAX, |&Reverse((at, _))| at);
+            let arriving = self.arriving.next().unwrap_or(Time::MAX);
             let inside = self.network.next_event().unwrap_or(Time::MAX);
             let next = entering.min(leaving).min(arriving).min(inside);
             if next > until || next == Time::MAX {
@@ -165,18 +163,13 @@ impl Shared for RankEngines {
             } else if inside == next {
                 let mut arrived = std::mem::take(&mut self.delivered);
                 self.network.advance(next, &mut arrived);
-                self.arriving.extend(arrived.drain(..).map(|Delivered { at, id }| Reverse((at, id))));
+                arrived.drain(..).for_each(|delivered| self.arriving.push(delivered));
                 self.delivered = arrived;
             } else {
                 self.receive();
             }
         }
-        while let Some(&Reverse((at, id))) = self.through.peek()
-            && at <= until
-        {
-            self.through.pop();
-            delivered.push(Delivered { id, at });
-        }
+        self.through.deliver(until, delivered);
     }
 
     fn stuck(&self) -> Option<String> {

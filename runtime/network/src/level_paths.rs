@@ -9,13 +9,13 @@
 mod tests;
 
 use crate::analytic::Analytic;
-use crate::bandwidth::{Bandwidth, Serialization};
+use crate::bandwidth::{Bandwidth, Serialization, gcd};
 use crate::by_size::BySize;
 use crate::divisor::Divisor;
 use crate::machine::MachineError;
 use crate::message::{Endpoint, Message};
 use crate::model::Formula;
-use crate::packet::report::{job_report, kind_report, ns};
+use crate::packet::report::{job_report, kind_report};
 use crate::packet::{FlowNetwork, LinkEnd, LinkReport, Map, NetworkReport, Paths, Route, Statistics};
 use crate::spec::{LevelSpec, Rail};
 use engine::Span;
@@ -35,10 +35,11 @@ struct NodeInterfaces {
     loopback: Option<Loopback>,
 }
 
-/// The way of messages inside a node through its interface.
+/// The path of messages inside a node through its interface.
+#[derive(Clone, Copy)]
 struct Loopback {
     line: Serialization,
-    /// A byte counts for so many of the interface's: a fraction.
+    /// A byte counts for so many of the interface's: a reduced fraction.
     share: (u64, u64),
     /// Bytes from which on messages take it.
     least: u64,
@@ -80,11 +81,17 @@ pub(crate) struct LevelPaths {
     count: u32,
     specification: String,
     /// The path that was found last.
-    links: Vec<u32>,
+    path: SharedPath,
     limited: Vec<u32>,
     slowest: Serialization,
-    /// A byte counts for so many on these links: a fraction.
-    share: (u64, u64),
+}
+
+/// The shared links of a message.
+#[derive(Clone, Copy)]
+struct SharedPath {
+    /// The link that it leaves by and the one that it enters by; of a memory the same.
+    links: [u32; 2],
+    loopback: Option<Loopback>,
 }
 
 /// Returns the network of levels that share something, in so many copies side by side.
@@ -104,8 +111,8 @@ pub(crate) fn shared_levels(
 
 impl LevelPaths {
     fn new(levels: Analytic, specs: &[LevelSpec], copies: u32) -> Result<LevelPaths, MachineError> {
-        let size = levels.endpoints();
-        let endpoints = size * u64::from(copies);
+        let size = levels.endpoints_of(0);
+        let endpoints = u64::from(size) * u64::from(copies);
         let node = levels.endpoints_below(0);
         let nodes = endpoints / u64::from(node);
         let interfaces = specs[0].sharing.has_interfaces();
@@ -113,11 +120,11 @@ impl LevelPaths {
         let mut count = interfaces.as_ref().map_or(0, |interfaces| 2 * nodes * u64::from(interfaces.count));
         let mut memories = Vec::with_capacity(specs.len());
         for (index, spec) in specs.iter().enumerate() {
-            let block = if index == 0 { size } else { levels.endpoints_below(index - 1).into() };
+            let block = levels.endpoints_of(index);
             let memory = spec.sharing.memory.map(|memory| LevelMemory::new(spec, memory, block, count));
             memories.push(memory.transpose()?);
             if spec.sharing.memory.is_some() {
-                count += endpoints / block;
+                count += endpoints / u64::from(block);
             }
         }
         if count > MAX_LINKS {
@@ -126,17 +133,16 @@ impl LevelPaths {
             )));
         }
         Ok(LevelPaths {
-            size: Divisor::new(size as u32),
+            size: Divisor::new(size),
             copies,
             nodes: nodes as u32,
             interfaces,
             memories,
             count: count as u32,
             specification: specs.iter().map(LevelSpec::to_string).collect::<Vec<_>>().join("/"),
-            links: Vec::with_capacity(2),
+            path: SharedPath { links: [0, 0], loopback: None },
             limited: Vec::with_capacity(2),
             slowest: Serialization::new(Bandwidth::INFINITE),
-            share: (1, 1),
             levels,
         })
     }
@@ -151,37 +157,31 @@ impl LevelPaths {
         }
     }
 
-    /// Returns what a message shares with others.
-    fn sharing(&self, message: &Message) -> SharedPart<'_> {
-        let (source, destination) = (message.source.0, message.destination.0);
-        let (from, to) = (self.size.split(source).1, self.size.split(destination).1);
-        let level = self.levels.meeting_level(from, to);
-        if let Some(interfaces) = &self.interfaces {
-            if interfaces.are_apart(source, destination) {
-                return SharedPart::Interfaces(interfaces);
-            }
-            if let Some(loopback) = &interfaces.loopback
-                && message.bytes >= loopback.least
-                && source != destination
-            {
-                return SharedPart::Loopback(interfaces, loopback);
-            }
-        }
-        match &self.memories[level] {
-            Some(memory) if message.bytes >= memory.least && source != destination => {
-                SharedPart::Memory(memory)
-            }
-            _ => SharedPart::Nothing,
-        }
+    /// Returns an endpoint's number in its copy of the levels.
+    fn place(&self, endpoint: Endpoint) -> u32 {
+        self.size.split(endpoint.0).1
     }
-}
 
-/// The part that a message shares with others.
-enum SharedPart<'a> {
-    Interfaces(&'a NodeInterfaces),
-    Loopback(&'a NodeInterfaces, &'a Loopback),
-    Memory(&'a LevelMemory),
-    Nothing,
+    /// Returns the links that a message shares with others, if it shares any.
+    fn shared_path(&self, message: &Message) -> Option<SharedPath> {
+        let (source, destination) = (message.source.0, message.destination.0);
+        if source == destination {
+            return None;
+        }
+        if let Some(interfaces) = &self.interfaces {
+            let links = interfaces.links(source, destination);
+            if interfaces.are_apart(source, destination) {
+                return Some(SharedPath { links, loopback: None });
+            }
+            if let Some(loopback) = interfaces.loopback.filter(|loopback| message.bytes >= loopback.least) {
+                return Some(SharedPath { links, loopback: Some(loopback) });
+            }
+        }
+        let level = self.levels.meeting_level(self.place(message.source), self.place(message.destination));
+        let memory = self.memories[level].as_ref().filter(|memory| message.bytes >= memory.least)?;
+        let link = memory.first + memory.block.split(source).0;
+        Some(SharedPath { links: [link, link], loopback: None })
+    }
 }
 
 impl NodeInterfaces {
@@ -200,7 +200,10 @@ impl NodeInterfaces {
             Ok::<_, MachineError>(SharedLine { serialization, interval, gap })
         };
         let (node, out, in_) = (Divisor::new(node), line(out)?, line(in_)?);
-        let loopback = sharing.loopback.map(|bandwidth| Loopback::new(bandwidth, sharing.memory_min(), &out));
+        let loopback = sharing
+            .loopback
+            .map(|bandwidth| Loopback::new(bandwidth, sharing.memory_min(), &out))
+            .transpose()?;
         Ok(NodeInterfaces { node, out, in_, count, rail: sharing.rail(), loopback })
     }
 
@@ -226,21 +229,46 @@ impl NodeInterfaces {
 }
 
 impl Loopback {
-    fn new(bandwidth: Bandwidth, least: u64, out: &SharedLine) -> Loopback {
+    fn new(bandwidth: Bandwidth, least: u64, out: &SharedLine) -> Result<Loopback, MachineError> {
         let line = Serialization::new(bandwidth);
         let ((picoseconds, bytes), (of_out, bytes_of_out)) =
             (line.picoseconds_per_byte(), out.serialization.picoseconds_per_byte());
+        if of_out == 0 {
+            return Err(MachineError::new(
+                "loopback=... takes bytes of an interface, and this one takes no time for bytes; add nic=...",
+            ));
+        }
         // A byte takes the interface for as long as it takes the loopback.
-        let share = (picoseconds.saturating_mul(bytes_of_out), bytes.saturating_mul(of_out));
-        Loopback { line, share, least }
+        let (part, of) =
+            (u128::from(picoseconds) * u128::from(bytes_of_out), u128::from(bytes) * u128::from(of_out));
+        let common = gcd(part, of);
+        let [part, of] = [part, of].map(|number| u64::try_from(number / common));
+        match (part, of) {
+            (Ok(part), Ok(of)) => Ok(Loopback { line, share: (part, of), least }),
+            _ => Err(out_of_range("loopback")),
+        }
+    }
+
+    /// Returns the interface's bytes for a message's bytes; saturates.
+    fn work(&self, bytes: u64) -> u64 {
+        let (part, of) = self.share;
+        let work = (u128::from(bytes) * u128::from(part)).div_ceil(u128::from(of));
+        u64::try_from(work).unwrap_or(u64::MAX)
+    }
+
+    /// Returns a message's capacity in bytes of the interface; `None` out of range.
+    fn bound(&self, capacity: Capacity) -> Option<Capacity> {
+        let (part, of) = self.share;
+        let bytes = capacity.bytes.checked_mul(part)?;
+        Some(Capacity { bytes, picoseconds: capacity.picoseconds.checked_mul(of)? })
     }
 }
 
 impl LevelMemory {
-    fn new(spec: &LevelSpec, memory: Bandwidth, block: u64, first: u64) -> Result<LevelMemory, MachineError> {
+    fn new(spec: &LevelSpec, memory: Bandwidth, block: u32, first: u64) -> Result<LevelMemory, MachineError> {
         let each = memory.scaled(1, spec.sharing.passes()).ok_or_else(|| out_of_range("mem"))?;
         Ok(LevelMemory {
-            block: Divisor::new(block as u32),
+            block: Divisor::new(block),
             first: first as u32,
             line: SharedLine { serialization: Serialization::new(each), interval: 0, gap: BySize::default() },
             least: spec.sharing.memory_min(),
@@ -255,37 +283,10 @@ fn out_of_range(name: &str) -> MachineError {
     ))
 }
 
-/// Returns the capacity of a line, if bytes take time on it.
-fn capacity(line: &Serialization) -> Option<Capacity> {
-    let (picoseconds, bytes) = line.picoseconds_per_byte();
-    (picoseconds > 0).then_some(Capacity { bytes, picoseconds })
-}
-
-/// Returns a capacity in bytes of which each counts for a fraction of one; `None` out of range.
-fn shared(capacity: Capacity, (part, of): (u64, u64)) -> Option<Capacity> {
-    let common = gcd(part, of);
-    let bytes = capacity.bytes.checked_mul(part / common)?;
-    Some(Capacity { bytes, picoseconds: capacity.picoseconds.checked_mul(of / common)? })
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a.max(1)
-}
-
-/// Returns `true` if bytes take longer on one line than on another.
-fn is_slower(line: &Serialization, other: &Serialization) -> bool {
-    let ((picoseconds, bytes), (of_other, bytes_of_other)) =
-        (line.picoseconds_per_byte(), other.picoseconds_per_byte());
-    u128::from(picoseconds) * u128::from(bytes_of_other) > u128::from(of_other) * u128::from(bytes)
-}
-
 impl Paths for LevelPaths {
     fn capacities(&self) -> Vec<Capacity> {
         let any = Capacity { bytes: 1, picoseconds: 1 };
-        (0..self.count).map(|link| capacity(&self.line(link).serialization).unwrap_or(any)).collect()
+        (0..self.count).map(|link| self.line(link).serialization.capacity().unwrap_or(any)).collect()
     }
 
     fn endpoints(&self) -> u64 {
@@ -293,64 +294,49 @@ impl Paths for LevelPaths {
     }
 
     fn nearest_latency(&self, to: Endpoint) -> Span {
-        self.levels.lookahead(Endpoint(self.size.split(to.0).1))
+        self.levels.lookahead(Endpoint(self.place(to)))
     }
 
     fn time_alone(&self, message: &Message) -> Option<Span> {
-        let end = |endpoint: Endpoint| Endpoint(self.size.split(endpoint.0).1);
-        match self.sharing(message) {
-            SharedPart::Nothing => {
-                Some(self.levels.latency(end(message.source), end(message.destination), message.bytes))
-            }
-            _ => None,
+        if self.shared_path(message).is_some() {
+            return None;
         }
+        let [source, destination] =
+            [message.source, message.destination].map(|end| Endpoint(self.place(end)));
+        Some(self.levels.latency(source, destination, message.bytes))
     }
 
     fn find(&mut self, message: &Message, _at: u64) -> Route {
-        let (source, destination, bytes) = (message.source.0, message.destination.0, message.bytes);
-        let mut links = std::mem::take(&mut self.links);
-        links.clear();
-        let (share, mut slowest) = match self.sharing(message) {
-            SharedPart::Interfaces(interfaces) => {
-                links.extend(interfaces.links(source, destination));
-                ((1, 1), None)
-            }
-            SharedPart::Loopback(interfaces, loopback) => {
-                links.extend(interfaces.links(source, destination));
-                (loopback.share, Some(loopback.line))
-            }
-            SharedPart::Memory(memory) => {
-                links.push(memory.first + memory.block.split(source).0);
-                ((1, 1), None)
-            }
-            SharedPart::Nothing => ((1, 1), None),
+        let bytes = message.bytes;
+        self.path = self.shared_path(message).expect("others are answered at once");
+        let SharedPath { links: [first, last], loopback } = self.path;
+        let levels = self.levels.path(self.place(message.source), self.place(message.destination));
+        let delay = levels.delay.map_or(Span::ZERO, |delay| delay.time(bytes));
+        let (latency, own) = ((levels.latency + delay).as_ps(), *levels.line);
+        let [out, in_] = [first, last].map(|link| self.line(link).serialization);
+        let shared = match loopback {
+            Some(loopback) => loopback.line,
+            None if in_.is_slower_than(&out) => in_,
+            None => out,
         };
-        let path = self.levels.path(self.size.split(source).1, self.size.split(destination).1);
-        let delay = path.delay.map_or(Span::ZERO, |delay| delay.time(bytes));
-        let latency = (path.latency + delay).as_ps();
-        let own = *path.line;
         self.limited.clear();
-        for &link in &links {
-            let line = self.line(link).serialization;
-            if line.picoseconds_per_byte().0 > 0 {
-                self.limited.push(link);
-            }
-            if share == (1, 1) && slowest.is_none_or(|slowest| is_slower(&line, &slowest)) {
-                slowest = Some(line);
-            }
-        }
-        let slowest = slowest.unwrap_or(own);
-        let is_narrowest = is_slower(&own, &slowest);
-        self.slowest = if is_narrowest { own } else { slowest };
-        let bound = if is_narrowest { capacity(&own).and_then(|bound| shared(bound, share)) } else { None };
-        (self.links, self.share) = (links, share);
-        let work = (u128::from(bytes) * u128::from(share.0)).div_ceil(u128::from(share.1.max(1)));
-        let work = u64::try_from(work).unwrap_or(u64::MAX);
-        Route { latency, routers: u32::from(self.links.len() == 2), bound, work }
+        self.limited.extend(out.capacity().map(|_| first));
+        self.limited.extend(in_.capacity().filter(|_| last != first).map(|_| last));
+        let is_bounded = own.is_slower_than(&shared);
+        self.slowest = if is_bounded { own } else { shared };
+        let bound = own.capacity().filter(|_| is_bounded);
+        let (bound, work) = match loopback {
+            Some(loopback) => (bound.and_then(|bound| loopback.bound(bound)), loopback.work(bytes)),
+            None => (bound, bytes),
+        };
+        Route { latency, routers: u32::from(first != last), bound, work }
     }
 
     fn links(&self) -> &[u32] {
-        &self.links
+        match &self.path.links {
+            [first, last] if first == last => &self.path.links[..1],
+            links => links,
+        }
     }
 
     fn limited(&self) -> &[u32] {
@@ -358,41 +344,28 @@ impl Paths for LevelPaths {
     }
 
     fn ends(&self) -> (u32, u32) {
-        match self.links[..] {
-            [first, last] => (first, last),
-            _ => (self.links[0], self.links[0]),
-        }
+        let [first, last] = self.path.links;
+        (first, last)
     }
 
     fn slowest_span(&self, bytes: u64) -> u64 {
-        self.slowest.checked_time(bytes).map_or(u64::MAX, Span::as_ps)
+        self.slowest.span(bytes)
     }
 
     fn span(&self, link: u32, bytes: u64) -> u64 {
-        self.line(link).serialization.checked_time(bytes).map_or(u64::MAX, Span::as_ps)
+        self.line(link).serialization.span(bytes)
     }
 
     fn occupancy(&self, link: u32, bytes: u64) -> u64 {
-        let (line, work) = (self.line(link), u128::from(bytes) * u128::from(self.share.0));
-        let work = u64::try_from(work / u128::from(self.share.1.max(1))).unwrap_or(u64::MAX);
+        let (line, work) =
+            (self.line(link), self.path.loopback.map_or(bytes, |loopback| loopback.work(bytes)));
         self.span(link, work).saturating_add(line.gap.time(bytes).as_ps()).max(line.interval)
     }
 
     fn each_link(&self, carried: &[u64], duration: u64) -> Vec<LinkReport> {
         let link = |link: u32, from: LinkEnd, to: LinkEnd, kind: u8| {
             let bytes = carried[link as usize];
-            let busy = self.span(link, bytes);
-            LinkReport {
-                from,
-                to,
-                kind,
-                bytes,
-                busy_ns: ns(busy),
-                blocked_ns: 0.0,
-                usage: busy as f64 / duration.max(1) as f64,
-                buffer_mean: 0.0,
-                buffer_max: 0,
-            }
+            LinkReport::of_flows((from, to), kind, bytes, self.span(link, bytes), duration)
         };
         let mut links = Vec::with_capacity(self.count as usize);
         if let Some(interfaces) = &self.interfaces {

@@ -18,7 +18,6 @@ mod topology;
 pub mod traffic;
 
 pub use bandwidth::{Bandwidth, ParseBandwidthError, Serialization};
-pub use by_size::BySize;
 pub use machine::{
     Built, DEFAULT_MACHINE, Dealt, Machine, MachineError, Overheads, PRESETS, Placement, PlacementRule,
     Preset, Servers, Share, Storage, preset,

@@ -21,10 +21,10 @@ use crate::by_size::BySize;
 use crate::divisor::Divisor;
 use crate::engines::{LevelService, RankEngines};
 use crate::level_paths::shared_levels;
-use crate::model::{Formula, Network, Shared};
+use crate::model::{Network, Shared};
 use crate::nodes::Nodes;
 use crate::packet::PacketSpec;
-use crate::spec::{Host, LevelSpec, NetworkSpec};
+use crate::spec::{BuiltLevels, Host, LevelSpec, NetworkSpec};
 use engine::{Span, Time};
 use file::Described;
 
@@ -228,19 +228,12 @@ fn packet(
     inside: &[LevelSpec],
     ranks: u32,
 ) -> Result<(Box<dyn Shared + Send>, u32), MachineError> {
-    if inside.is_empty() {
-        let outer = network.interfaces(u64::from(ranks))?;
-        let single = single_endpoint()?;
-        let services = services(&single, &[], Some(network.service()));
-        let network: Box<dyn Shared + Send> = match network.delay().is_zero() {
-            true => outer,
-            false => Box::new(Nodes::new(outer, single, None, network.delay().clone())),
-        };
-        return Ok((with_engines(network, services), 1));
-    }
-    let built = crate::spec::build(inside, None)?;
+    let built = match inside {
+        [] => single_endpoint()?,
+        levels => crate::spec::build(levels, None)?,
+    };
     let node = built.network;
-    let size = u32::try_from(node.endpoints()).expect("sizes are 32-bit");
+    let size = node.endpoints_of(0);
     let outer = network.interfaces(u64::from(ranks.div_ceil(size)))?;
     let endpoints = outer.endpoints().saturating_mul(u64::from(size));
     if endpoints > u64::from(u32::MAX) {
@@ -249,12 +242,16 @@ fn packet(
             outer.endpoints()
         )));
     }
+    let services = services(&node, inside, Some(network.service()));
     let is_shared = inside.iter().any(|level| level.sharing.is_shared());
     let shared = is_shared
         .then(|| shared_levels(node.clone(), &built.specification_levels, outer.endpoints() as u32))
         .transpose()?;
-    let services = services(&node, inside, Some(network.service()));
-    Ok((with_engines(Box::new(Nodes::new(outer, node, shared, network.delay().clone())), services), size))
+    let network: Box<dyn Shared + Send> = match inside.is_empty() && network.delay().is_zero() {
+        true => outer,
+        false => Box::new(Nodes::new(outer, node, shared, network.delay().clone())),
+    };
+    Ok((with_engines(network, services), size))
 }
 
 /// Returns what the MPI library takes for messages by the level in which they meet, the innermost first; with
@@ -264,13 +261,9 @@ fn services(levels: &Analytic, specs: &[LevelSpec], outside: Option<&BySize>) ->
     if all.chain(outside).all(BySize::is_zero) {
         return Vec::new();
     }
-    let level = |(index, spec): (usize, &LevelSpec)| {
-        let block = match (index, outside) {
-            (0, None) => None,
-            (0, Some(_)) => Some(levels.endpoints() as u32),
-            (index, _) => Some(levels.endpoints_below(index - 1)),
-        };
-        LevelService { block: block.map(Divisor::new), time: spec.sharing.service.clone() }
+    let level = |(index, spec): (usize, &LevelSpec)| LevelService {
+        block: Some(Divisor::new(levels.endpoints_of(index))),
+        time: spec.sharing.service.clone(),
     };
     let inner = specs.iter().enumerate().rev().map(level);
     inner.chain(outside.map(|time| LevelService { block: None, time: time.clone() })).collect()
@@ -285,9 +278,9 @@ fn with_engines(network: Box<dyn Shared + Send>, services: Vec<LevelService>) ->
 }
 
 /// Returns levels of one endpoint without links.
-fn single_endpoint() -> Result<Analytic, MachineError> {
+fn single_endpoint() -> Result<BuiltLevels, MachineError> {
     match crate::spec::parse("none:1")? {
-        (NetworkSpec::Levels(levels), _) => Ok(crate::spec::build(&levels, None)?.network),
+        (NetworkSpec::Levels(levels), _) => crate::spec::build(&levels, None),
         (NetworkSpec::Packet { .. }, _) => unreachable!("'none' is a formula"),
     }
 }

@@ -2,23 +2,20 @@
 //! analytic levels.
 //!
 //! A message inside a node takes the formula's time and is answered at once, unless it shares the node's
-//! memory. One between nodes takes the
-//! latency of its hops to the source's gateways, then the packet network, then the latency of the hops from
-//! the destination's gateways. Its bytes take the packet network's time alone: the levels inside are taken to
-//! be no narrower.
+//! memory. One between nodes takes the latency of its hops to the source's gateways, then the packet network,
+//! then the latency of the hops from the destination's gateways. Its bytes take the packet network's time
+//! alone: the levels inside are taken to be no narrower.
 
 use crate::analytic::Analytic;
 use crate::by_size::BySize;
 use crate::divisor::Divisor;
 use crate::level_paths::LevelPaths;
-use crate::message::{Delivered, Endpoint, Message};
+use crate::message::{Delivered, DeliveryQueue, Endpoint, Message};
 use crate::model::{Formula, Interfaces, Shared};
 use crate::packet::{FlowNetwork, LinkSeries, NetworkReport};
 use engine::{Span, Time};
 use rustc_hash::FxHashMap;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::collections::BinaryHeap;
 
 /// A packet network of analytic nodes. Endpoint `node * size + place` is at `place` in the node at the
 /// packet network's endpoint `node`.
@@ -35,8 +32,8 @@ pub(crate) struct Nodes {
     sent: u64,
     /// The way from the gateways of the messages in the packet network, where it takes time.
     inwards: FxHashMap<u64, Span>,
-    /// Messages that the packet network has delivered, on their way to their place: (arrival, id).
-    entering: BinaryHeap<Reverse<(Time, u64)>>,
+    /// Messages that the packet network has delivered, on their way to their place.
+    entering: DeliveryQueue,
     /// The least time from any place to the packet network.
     least_out: Span,
     /// Messages that would arrive after the end of virtual time.
@@ -94,7 +91,7 @@ impl Nodes {
         let inwards = self.inwards.remove(&delivered.id).unwrap_or(Span::ZERO);
         match delivered.at.saturating_add(inwards) {
             Time::MAX => self.lost += 1,
-            at => self.entering.push(Reverse((at, delivered.id))),
+            at => self.entering.push(Delivered { at, ..delivered }),
         }
     }
 }
@@ -143,9 +140,8 @@ impl Shared for Nodes {
 
     fn next_event(&self) -> Option<Time> {
         let leaving = self.leaving.keys().next().map(|&(at, _)| at);
-        let entering = self.entering.peek().map(|&Reverse((at, _))| at);
         let inside = self.shared.as_ref().and_then(Shared::next_event);
-        [leaving, entering, inside, self.outer.next_event()].into_iter().flatten().min()
+        [leaving, self.entering.next(), inside, self.outer.next_event()].into_iter().flatten().min()
     }
 
     fn keep_series(&mut self) {
@@ -166,7 +162,7 @@ impl Shared for Nodes {
         let mut arrived = Vec::new();
         if let Some(shared) = &mut self.shared {
             shared.advance(until, &mut arrived);
-            self.entering.extend(arrived.drain(..).map(|Delivered { at, id }| Reverse((at, id))));
+            arrived.drain(..).for_each(|delivered| self.entering.push(delivered));
         }
         loop {
             if self.inject(until) {
@@ -183,12 +179,7 @@ impl Shared for Nodes {
             self.outer.advance(stop, &mut arrived);
             arrived.drain(..).for_each(|delivered| self.enter(delivered));
         }
-        while let Some(&Reverse((at, id))) = self.entering.peek()
-            && at <= until
-        {
-            self.entering.pop();
-            delivered.push(Delivered { id, at });
-        }
+        self.entering.deliver(until, delivered);
     }
 
     fn stuck(&self) -> Option<String> {

@@ -44,6 +44,7 @@ pub use over_time::LinkSeries;
 pub use report::{
     Busy, Cell, JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, Map, MessageReport, NetworkReport,
 };
+pub(crate) use spec::FLOW_MIN;
 pub use spec::{COMMON_KEYS, PacketSpec, parse_bytes, topologies};
 pub use statistics::{JobStatistics, Statistics};
 pub(crate) use topology::Neighbor;

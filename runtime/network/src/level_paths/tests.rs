@@ -151,6 +151,13 @@ fn settings_that_cannot_be_say_why() {
 }
 
 #[test]
+fn a_loopback_needs_an_interface_whose_bytes_take_time() {
+    let machine = Machine::parse("star:b=inf,loopback=1GB/s/star:4").unwrap();
+    let error = machine.build(8).map(|built| built.specification).unwrap_err().to_string();
+    assert!(error.contains("add nic="), "{error}");
+}
+
+#[test]
 fn specifications_print_what_they_read() {
     let text = concat!(
         "star:4,l=1us,b=100Gbps,o=100ns,delay=200ns;1024:500ns@160Gbps,nicgap=10ns,nic=100Gbps,",

@@ -54,7 +54,7 @@ pub(crate) struct FlowNetwork<P> {
     messages: Vec<Under>,
     /// Messages that were sent for a time that has not been reached, by time and in the order of sending.
     early: VecDeque<(u64, Message)>,
-    /// When each link has passed the short messages so far.
+    /// The time at which each link has passed the short messages so far.
     passed: Vec<u64>,
     /// Short messages whose first byte is on its way to the interface of their destination: by time, then
     /// order.
@@ -89,7 +89,7 @@ struct Under {
 #[derive(Clone, Copy)]
 struct Short {
     under: Under,
-    /// When its last byte can be there.
+    /// The earliest arrival of the last byte.
     last: u64,
     /// The last link of its path, the time that its bytes take there, and the time until the next message.
     link: u32,
@@ -258,10 +258,10 @@ impl<P: Paths> FlowNetwork<P> {
             id: under.id,
             class: 0,
         };
-        self.paths.find(&message, under.created);
+        let work = self.paths.find(&message, under.created).work;
         let end = (arrival - under.latency).max(under.created);
         for &link in self.paths.links() {
-            over_time.spread(link, (under.created, end), self.paths.span(link, under.bytes));
+            over_time.spread(link, (under.created, end), self.paths.span(link, work));
         }
     }
 
@@ -270,7 +270,7 @@ impl<P: Paths> FlowNetwork<P> {
         self.paths.each_link(&self.carried, duration)
     }
 
-    /// Why nothing more arrives though messages are under way.
+    /// Returns the sentence for messages under way of which none arrives any more.
     fn end_of_time(&self) -> String {
         let inside = self.flows.len() as u64 + self.lost;
         format!(

@@ -20,6 +20,7 @@ use crate::model::Interfaces;
 use crate::spec::did_you_mean;
 use crate::spec::text::Level;
 pub use common::COMMON_KEYS;
+pub(crate) use common::FLOW_MIN;
 use common::{Common, common};
 use kinds::{Built, KINDS, Kind, Own};
 use parameters::Parameters;

@@ -2,7 +2,7 @@
 
 use super::sharing::{COST_KEYS, INTERFACE_KEYS, LevelSharing, is_of_interfaces};
 use super::size::Size;
-use super::text::{Item, LEVEL, Level, Piece, is_packets_alone, marks_routers};
+use super::text::{Item, LEVEL, Level, Piece, is_packets_alone, marks_routers, prefixed};
 use super::{LevelSpec, NetworkSpec, did_you_mean};
 use crate::bandwidth::Bandwidth;
 use crate::by_size::bytes;
@@ -470,13 +470,7 @@ pub fn flop_rate(text: &str) -> Result<f64, String> {
         .find_map(|unit| text.strip_suffix(unit))
         .unwrap_or(text)
         .trim_end();
-    let (number, scale) = match bare.char_indices().last() {
-        Some((at, prefix)) if prefix.is_ascii_alphabetic() => {
-            (&bare[..at], "kMGTPE".find(prefix).map(|power| 1000f64.powi(power as i32 + 1)))
-        }
-        _ => (bare, Some(1.0)),
-    };
-    let rate = scale.and_then(|scale| Some(number.trim_end().parse::<f64>().ok()? * scale));
+    let rate = prefixed(bare, "kMGTPE");
     rate.filter(|rate| rate.is_finite() && *rate > 0.0).ok_or_else(|| {
         format!(
             "'{text}' is not a number of floating-point operations a second above 0, such as 5e9 or 5Gflops (prefixes: k, M, G, T, P, E)"

@@ -1,11 +1,10 @@
 //! The settings of a level beside its links: what the MPI library costs, and what messages share.
 
+use super::text::prefixed;
 use crate::bandwidth::Bandwidth;
 use crate::by_size::{BySize, bytes};
-use std::fmt;
+use crate::packet::FLOW_MIN;
 
-/// Bytes from which on a message on shared interfaces or memory is a flow, unless given.
-const FLOW_MIN: u64 = 4096;
 /// Interfaces of a node at most.
 const MAX_INTERFACES: u32 = 64;
 /// Copies of a message at most.
@@ -100,7 +99,7 @@ impl LevelSharing {
     }
     /// Returns the bytes from which on a message is a flow.
     pub(crate) fn flow_min(&self) -> u64 {
-        self.flow_min.unwrap_or(FLOW_MIN)
+        self.flow_min.unwrap_or(FLOW_MIN.into())
     }
 
     /// Reads a setting. Returns `Some(true)` if it was given before, `None` if there is none of this name.
@@ -109,27 +108,11 @@ impl LevelSharing {
     /// A sentence about the value.
     pub(super) fn read(&mut self, name: &str, text: &str) -> Result<Option<bool>, String> {
         let again = match name {
-            "delay" => {
-                let again = self.delay != BySize::default();
-                self.delay = text.parse()?;
-                again
-            }
-            "o" => {
-                let again = self.service != BySize::default();
-                self.service = text.parse()?;
-                again
-            }
-            "nicgap" => {
-                let again = self.interface_gap != BySize::default();
-                self.interface_gap = text.parse()?;
-                again
-            }
+            "delay" => replace(&mut self.delay, text)?,
+            "o" => replace(&mut self.service, text)?,
+            "nicgap" => replace(&mut self.interface_gap, text)?,
             "loopback" => self.loopback.replace(finite(name, text)?).is_some(),
-            "memmin" => {
-                let least = bytes(text)
-                    .ok_or_else(|| format!("'{text}' is not a number of bytes such as 4096 or 4KiB"))?;
-                self.memory_min.replace(least).is_some()
-            }
+            "memmin" => self.memory_min.replace(size(text)?).is_some(),
             "mem" => self.memory.replace(finite(name, text)?).is_some(),
             "copies" => self.copies.replace(count(name, text, MAX_COPIES)?).is_some(),
             "nic" => self.interface.replace(finite(name, text)?).is_some(),
@@ -141,11 +124,7 @@ impl LevelSharing {
                 let rail = rail.ok_or_else(|| format!("rail={text} is none of rank, peer and stripe"))?;
                 self.rail.replace(rail).is_some()
             }
-            "flowmin" => {
-                let least = bytes(text)
-                    .ok_or_else(|| format!("'{text}' is not a number of bytes such as 4096 or 4KiB"))?;
-                self.flow_min.replace(least).is_some()
-            }
+            "flowmin" => self.flow_min.replace(size(text)?).is_some(),
             _ => return Ok(None),
         };
         Ok(Some(again))
@@ -194,6 +173,15 @@ impl LevelSharing {
     }
 }
 
+/// Reads a cost by size. Returns `true` if there was one.
+fn replace(cost: &mut BySize, text: &str) -> Result<bool, String> {
+    Ok(std::mem::replace(cost, text.parse()?) != BySize::default())
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    bytes(text).ok_or_else(|| format!("'{text}' is not a number of bytes such as 4096 or 4KiB"))
+}
+
 fn finite(name: &str, text: &str) -> Result<Bandwidth, String> {
     let bandwidth: Bandwidth = text.parse().map_err(|why: crate::ParseBandwidthError| why.to_string())?;
     match bandwidth.is_infinite() {
@@ -209,20 +197,8 @@ fn count(name: &str, text: &str, most: u32) -> Result<u32, String> {
 
 /// Reads messages a second, with a prefix of powers of 1000 if wanted.
 fn rate(text: &str) -> Result<f64, String> {
-    let (number, scale) = match text.char_indices().last() {
-        Some((at, prefix)) if prefix.is_ascii_alphabetic() => {
-            (&text[..at], "kMG".find(prefix).map(|power| 1000f64.powi(power as i32 + 1)))
-        }
-        _ => (text, Some(1.0)),
-    };
-    let rate = scale.and_then(|scale| Some(number.trim_end().parse::<f64>().ok()? * scale));
+    let rate = prefixed(text, "kMG");
     rate.filter(|rate| (1e-3..=1e12).contains(rate)).ok_or_else(|| {
         format!("rate={text} is not a number of messages a second such as 50M or 2e6 (prefixes: k, M, G)")
     })
-}
-
-impl fmt::Display for LevelSharing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.items().join(","))
-    }
 }

@@ -132,3 +132,14 @@ impl std::fmt::Display for Level<'_> {
         if items.is_empty() { Ok(()) } else { write!(f, ":{}", items.join(",")) }
     }
 }
+
+/// Reads a number with one of these prefixes of powers of 1000, or with none.
+pub(crate) fn prefixed(text: &str, prefixes: &str) -> Option<f64> {
+    let (number, scale) = match text.char_indices().last() {
+        Some((at, prefix)) if prefix.is_ascii_alphabetic() => {
+            (&text[..at], 1000f64.powi(prefixes.find(prefix)? as i32 + 1))
+        }
+        _ => (text, 1.0),
+    };
+    Some(number.trim_end().parse::<f64>().ok()? * scale)
+}

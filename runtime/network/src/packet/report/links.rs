@@ -77,6 +77,30 @@ pub struct LinkReport {
     pub buffer_max: u32,
 }
 
+impl LinkReport {
+    /// Returns the report of a link on which nothing waits, nor in a buffer: it was busy for so many
+    /// picoseconds of `duration`.
+    pub(crate) fn of_flows(
+        (from, to): (LinkEnd, LinkEnd),
+        kind: u8,
+        bytes: u64,
+        busy: u64,
+        duration: u64,
+    ) -> LinkReport {
+        LinkReport {
+            from,
+            to,
+            kind,
+            bytes,
+            busy_ns: ns(busy),
+            blocked_ns: 0.0,
+            usage: busy as f64 / duration.max(1) as f64,
+            buffer_mean: 0.0,
+            buffer_max: 0,
+        }
+    }
+}
+
 /// A line for each direction of each cable.
 pub(crate) fn links_to_csv(links: &[LinkReport], kinds: &[KindReport]) -> String {
     let mut csv =

@@ -32,7 +32,7 @@ pub(super) struct Common {
 
 /// Bytes from which on a message is a flow, unless given: the packet level's messages of one packet stay
 /// below.
-const FLOW_MIN: u32 = 4096;
+pub(crate) const FLOW_MIN: u32 = 4096;
 
 /// The common keys that mean something at the flow level, and those of topologies that do not.
 const KEYS_OF_FLOWS: [&str; 11] =

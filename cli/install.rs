@@ -3,7 +3,7 @@
 mod home;
 
 use crate::failure::Failure;
-use crate::layout::{HOME, LIBRARY, Layout, STANDARD};
+use crate::layout::{HOME, LIBRARY, Layout, MPIS, NativeUse, STANDARD};
 use crate::names;
 use crate::output::say;
 use std::fs;
@@ -11,13 +11,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Libraries that reach the machine's MPI.
-const NATIVE: [&str; 4] = [
-    "libxsim_native_mpich.so",
-    "libxsim_native_openmpi.so",
-    "libxsimtrace_mpich.so",
-    "libxsimtrace_openmpi.so",
-];
 /// Directories of the source that are installed under share/xsim.
 const SHARED: [&str; 4] = ["docs", "examples", "fortran", "python/xsim"];
 const SHARED_FILES: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
@@ -51,8 +44,9 @@ fn install(layout: &Layout, executable: &Path, prefix: &Path) -> Outcome {
     copy(&layout.library.join(LIBRARY), &prefix.join("lib").join(LIBRARY))?;
     link(LIBRARY, prefix.join("lib").join(STANDARD))?;
     // Those that were built: libxsim.so and `xsim record` look for them beside it.
-    for name in NATIVE.iter().filter(|name| layout.library.join(name).is_file()) {
-        copy(&layout.library.join(name), &prefix.join("lib").join(name))?;
+    let native = NativeUse::ALL.iter().flat_map(|native| MPIS.map(|mpi| native.library(mpi)));
+    for name in native.filter(|name| layout.library.join(name).is_file()) {
+        copy(&layout.library.join(&name), &prefix.join("lib").join(&name))?;
     }
     // In a directory of their own: another MPI's mpi.h may be in include.
     copy_tree(&layout.include, &prefix.join("include/xsim"))?;

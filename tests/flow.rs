@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::networks::{NETWORKS, RANKS, example, number};
+use common::networks::{NETWORKS, RANKS, example, number, pingpong_rows};
 use common::{Run, command, compile, scratch};
 
 fn networks() -> impl Iterator<Item = String> {
@@ -14,12 +14,7 @@ fn networks() -> impl Iterator<Item = String> {
 fn pingpong_takes_latency_and_bytes_over_bandwidth_on_every_topology() {
     for machine in networks() {
         let output = example("pingpong", &machine, &["1"]);
-        let rows: Vec<Vec<f64>> = output
-            .stdout
-            .lines()
-            .skip(1)
-            .map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect())
-            .collect();
+        let rows = pingpong_rows(&output);
         let latency = rows[0][1] * 1e3 - rows[0][0] * 0.08;
         let routers = ((latency - 10.0) / 100.0).round();
         assert!((latency - 10.0 - 100.0 * routers).abs() < 1.0 && routers >= 1.0, "{machine}: {output}");

@@ -26,12 +26,13 @@ pub fn note_threads() {
 struct Limit {
     /// Virtual nanoseconds up to it.
     ns: u64,
-    /// Its end on the host's monotonic clock.
+    /// The wait's end on the host's monotonic clock.
     host: libc::timespec,
 }
 
 impl Limit {
-    /// Of an absolute time on a virtual clock; `None` outside ranks and for what is no time.
+    /// Returns the limit at an absolute time on a virtual clock; `None` outside ranks and for what is no
+    /// time.
     fn of(clock: libc::clockid_t, at: *const libc::timespec) -> Option<Limit> {
         if rank::current().is_none() || at.is_null() {
             return None;
@@ -48,7 +49,7 @@ impl Limit {
         })
     }
 
-    /// Of an absolute time on one of two clocks that begin years apart.
+    /// Returns the limit at an absolute time on one of two clocks that begin years apart.
     fn of_either(at: *const libc::timespec) -> Option<Limit> {
         if rank::current().is_none() || at.is_null() {
             return None;
@@ -309,7 +310,7 @@ pub unsafe extern "C" fn ppoll(
     }
 }
 
-/// As `ppoll`.
+/// Waits in virtual time where no descriptor is named, like `ppoll`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pselect(
     count: c_int,

@@ -118,8 +118,10 @@ pub fn quickly_watched(row: &Row, large: bool) -> String {
     }
     let (function, quick) = (&row.name, quickly(row, large, true).1);
     format!(
-        "        let found = |world: &mut mpi::world::World| recording::begin_quickly(world, Function::{function}, &words, &FRAME);\n\
-         \x20       let code = edge::once(Function::{function}, found, {quick}|world, found| recording::end_quickly(world, &words, found));\n\
+        "        let found = |world: &mut mpi::world::World| {{\n\
+         \x20           recording::begin_quickly(world, Function::{function}, &words, &FRAME)\n        }};\n\
+         \x20       let code = edge::once(Function::{function}, found, {quick}|world, found| {{\n\
+         \x20           recording::end_quickly(world, &words, found)\n        }});\n\
          \x20       if let Some(code) = code {{\n            return code;\n        }}\n"
     )
 }
@@ -143,7 +145,8 @@ fn halved(row: &Row, large: bool, wide_handles: bool) -> String {
     let name = shared_name(row, large, wide_handles);
     format!(
         "    let begun = bodies::begin_{name}({});\n    match begun.code() {{\n        Some(code) => code,\n\
-         \x20       None => {{\n            edge::wait();\n            bodies::end_{name}(begun, {})\n        }}\n    }}\n",
+         \x20       None => {{\n            edge::wait();\n\
+         \x20           bodies::end_{name}(begun, {})\n        }}\n    }}\n",
         names(&shown(row, large)),
         names(&later(row, large)),
     )
@@ -167,9 +170,11 @@ fn halves(row: &Row, large: bool, wide_handles: bool) -> String {
     let (how, quick) = quickly(row, large, wide_handles);
     let name = shared_name(row, large, wide_handles);
     format!(
-        "#[inline(never)]\npub fn begin_{name}({}) -> edge::Begun {{\n    edge::begin{how}(Function::{function}, {object}, {quick}|c| {{\n{}    }})\n}}\n\
+        "#[inline(never)]\npub fn begin_{name}({}) -> edge::Begun {{\n\
+         \x20   edge::begin{how}(Function::{function}, {object}, {quick}|c| {{\n{}    }})\n}}\n\
          #[inline(never)]\npub fn end_{name}(begun: edge::Begun, {}) -> i32 {{\n\
-         \x20   edge::end(Function::{function}, {object}, begun, |c, waited| calls::{path}_end(c, waited{}))\n}}\n",
+         \x20   edge::end(Function::{function}, {object}, begun, |c, waited| {{\n\
+         \x20       calls::{path}_end(c, waited{})\n    }})\n}}\n",
         typed(&shown(row, large)),
         checks_and_call(row, large, wide_handles),
         typed(&later(row, large)),

@@ -299,7 +299,8 @@ impl World {
             if lagging <= leaving && lagging <= event {
                 self.wake_lagging();
             } else {
-                self.network_goes_on((leaving, event), lagging);
+                let decision = self.order.decisions.queue.first().map_or(Time::MAX, |first| first.time);
+                self.network_goes_on((leaving, event), lagging.min(decision));
             }
         }
     }

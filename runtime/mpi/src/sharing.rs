@@ -11,10 +11,13 @@ const MESSAGES_AHEAD: usize = 8;
 
 impl World {
     /// The next thing happens in the network, which messages leave for and which has its next event at these
-    /// times; no rank acts before `ranks`. Answers whether it delivered something.
+    /// times; no rank acts before `ranks`, nor because of a decision. Answers whether it delivered something.
     // At a tie a message that leaves goes before one that arrives: both can still add to that instant.
     pub(crate) fn network_goes_on(&mut self, (leaving, event): (Time, Time), ranks: Time) -> bool {
-        if leaving <= event { self.inject_until(event.min(ranks)) } else { self.advance_network(event) }
+        if leaving > event {
+            return self.advance_network(event);
+        }
+        self.inject_until(event.min(ranks.max(leaving)))
     }
 
     /// On the process that has the network, when no rank of any process can go on: it does, until it delivers
@@ -25,21 +28,23 @@ impl World {
         loop {
             let times = self.messages.fabric_mut().next_times();
             let next = times.0.min(times.1);
-            if next == Time::MAX || next > until || self.network_goes_on(times, Time::MAX) {
+            if next == Time::MAX || next > until || self.network_goes_on(times, until) {
                 return;
             }
         }
     }
 
-    /// Gives the network all messages that leave at or before `until`; nothing can act earlier.
+    /// Gives the network all messages that leave at or before `until`; nothing can act earlier, but for who
+    /// gets one of them without the network.
     // In the order (time, rank, sequence), which does not depend on who ran first; the network sees each
     // instant complete.
-    fn inject_until(&mut self, until: Time) -> bool {
+    fn inject_until(&mut self, mut until: Time) -> bool {
         let mut landed = false;
         let ahead = self.messages.ranks().exceed_cache().then_some(MESSAGES_AHEAD);
         while let Some((flight, arrival)) = self.messages.fabric_mut().inject_next(until, ahead) {
             if let Some(arrival) = arrival {
                 self.land(flight, arrival);
+                until = until.min(arrival);
                 landed = true;
             }
         }

@@ -62,8 +62,8 @@ pub fn sleep(ns: u64) -> bool {
     left.is_some()
 }
 
-/// Lets the running rank sleep in virtual time, up to the next signal of its timers that it handles. Returns the nanoseconds
-/// that are left; `None` as [`sleep`] returns `false`.
+/// Lets the running rank sleep in virtual time, up to the next signal of its timers that it handles. Returns
+/// the nanoseconds that are left; `None` as [`sleep`] returns `false`.
 pub fn nap(ns: u64) -> Option<u64> {
     helpers::caller()?;
     let mut left = ns;

@@ -6,11 +6,13 @@
 //! Nothing here knows MPI: the seam (`observe::recorder`) says what each argument is.
 
 pub mod assembly;
+pub mod average;
 pub mod builder;
 mod calls;
 pub mod check;
 pub mod codec;
 pub mod column;
+mod contexts;
 pub mod cut;
 pub mod dictionary;
 pub mod diff;
@@ -30,6 +32,7 @@ pub mod scale;
 pub mod show;
 pub mod spread;
 pub mod stat;
+mod steps;
 pub mod template;
 pub mod text;
 pub mod times;

@@ -45,6 +45,10 @@ impl Steps {
             at += 1;
             at % 2 == 1
         });
+        // The last step that is kept has times.
+        while self.sums.last().is_some_and(|step| step.0 == 0) {
+            self.sums.pop();
+        }
         self.stride_bits += 1;
     }
 

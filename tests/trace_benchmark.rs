@@ -243,7 +243,7 @@ fn histograms_tell_work_of_other_sizes_and_slow_ranks_apart() {
     assert!(error < 0.02, "{time} ps and {other} ps");
     let shown = command(&["trace", "show", first.to_str().unwrap()]).output().unwrap();
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-    for part in ["(kind 1)", "(kind 2)", "; ranks -20 to +140 %"] {
+    for part in ["(kind 1)", "; ranks -20 to +140 %"] {
         assert!(shown.contains(part), "'{part}' is missing: {shown}");
     }
     // A replay draws from the same histograms.
@@ -264,7 +264,6 @@ fn histograms_tell_work_of_other_sizes_and_slow_ranks_apart() {
     assert!((replayed as f64 / time as f64 - 1.0).abs() < 0.02, "{time} ps and {replayed} ps");
 }
 
-/// Times that differ from turn to turn and from rank to rank are those of the recording, one by one.
 /// Runs the benchmark of a trace with histograms, and the replay of it: each takes the time of the run to
 /// within so many percent.
 #[track_caller]
@@ -289,6 +288,17 @@ fn histograms_tell_calls_through_a_wrapper_apart() {
 }
 
 #[test]
+fn histograms_tell_levels_of_a_multigrid_apart() {
+    drawn_times_take_that_of_the_run("levels", 0.5);
+}
+
+#[test]
+fn histograms_tell_phases_with_the_same_calls_apart() {
+    // Equal calls in a row are of one kind.
+    drawn_times_take_that_of_the_run("phases", 5.0);
+}
+
+#[test]
 fn histograms_keep_slow_steps_of_all_ranks_together() {
     drawn_times_take_that_of_the_run("steps", 10.0);
 }
@@ -307,7 +317,7 @@ fn averaged_all_to_all_calls_are_one_loop() {
     let benchmark = generate(&trace, &["--average"]);
     let text = std::fs::read_to_string(benchmark.join("main.c")).unwrap();
     // Every rank sends 10 elements to each other on the mean, in each of 8 iterations.
-    assert_eq!(text.matches("MPI_Alltoall(").count(), 1, "{text}");
+    assert_eq!(text.matches("  MPI_Alltoall(").count(), 1, "{text}");
     assert!(text.contains("< 8;") && text.contains("MPI_Alltoall(out(0, 160), 10, MPI_INT"), "{text}");
     assert!(!text.contains("MPI_Alltoallv("), "{text}");
     built(&benchmark, "xsim", &[]);
@@ -348,6 +358,44 @@ fn a_probe_of_any_message_has_room_for_what_it_finds_elsewhere() {
     }
 }
 
+#[test]
+fn copied_communicators_are_those_that_ranks_use_next() {
+    let source = directory().join("copies.c");
+    std::fs::write(&source, COPIES).unwrap();
+    let run = || Run::of(common::compile(source.to_str().unwrap(), &[])).variable("XSIM_COMPUTE", "none");
+    let ((first, _), (second, _)) = again(run(), 6, "none", &[]);
+    is_same(&first, &second).unwrap();
+    let text = std::fs::read_to_string(generate(&first, &[]).join("main.c")).unwrap();
+    assert_eq!(text.matches("  MPI_Comm_idup(").count(), 3, "{text}");
+}
+
+const COPIES: &str = r#"
+#include <mpi.h>
+int main(int argc, char **argv) {
+    int rank, sum;
+    MPI_Comm half, all, copies[2];
+    MPI_Request requests[2];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
+    /* The ranks use the copies in the other order. */
+    MPI_Comm_idup(half, &copies[0], &requests[0]);
+    MPI_Comm_idup(MPI_COMM_WORLD, &copies[1], &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, copies[1]);
+    MPI_Bcast(&rank, 1, MPI_INT, 2, copies[0]);
+    MPI_Comm_free(&copies[1]);
+    MPI_Comm_idup(copies[0], &all, &requests[0]);
+    MPI_Wait(requests, MPI_STATUS_IGNORE);
+    MPI_Barrier(all);
+    MPI_Comm_free(&all);
+    MPI_Comm_free(&copies[0]);
+    MPI_Comm_free(&half);
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
 const PROBES: &str = r#"
 #include <mpi.h>
 int main(int argc, char **argv) {
@@ -369,6 +417,7 @@ int main(int argc, char **argv) {
 }
 "#;
 
+/// Times that differ between iterations and ranks are those of the recording, one by one.
 #[test]
 fn each_time_is_that_of_the_recording() {
     for (name, ranks) in [("mixture.c", 7), ("random_program.c", 5), ("mixture.c", 1)] {

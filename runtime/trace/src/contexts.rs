@@ -1,6 +1,6 @@
-//! Contexts of calls: the calls that a rank made last. A place in the loops of a trace is known by its context
-//! while a rank is recorded, before its loops are known, so that the computation there goes to a histogram of
-//! its own.
+//! Contexts of calls: the calls that a rank made last. A place in the loops of a trace is known by its
+//! context while a rank is recorded, before its loops are known, so that the computation there goes to a
+//! histogram of its own.
 //!
 //! In the iterations of a loop contexts are the same once all their calls are those of the loop. So
 //! [`visit`] goes through few iterations of each loop and meets every context that the rank had.

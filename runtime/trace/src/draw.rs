@@ -36,6 +36,9 @@ pub struct Draw<'t> {
     first: Option<(u64, Box<Draw<'t>>)>,
 }
 
+/// Shared steps in a row of which each is of another stratum.
+const STEPS: u32 = 16;
+
 /// A number that looks random, the same for the same two.
 fn hash(one: u64, other: u64) -> u64 {
     let mut x = one.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ other.wrapping_add(0x2545_f491_4f6c_dd1d);
@@ -136,9 +139,16 @@ impl<'t> Draw<'t> {
         let is_shared = step % 100 < u64::from(self.summary.shared);
         let (key, call) = if is_shared { (0, hash(step, 0)) } else { (u64::from(rank) + 1, call) };
         let mut drawn = hash(key, call);
-        if !is_shared && self.passages <= FEW * u64::from(self.ranks) {
-            let stratum = u128::from(place(rank % self.ranks, self.ranks, call)) << 64 | u128::from(drawn);
-            drawn = (stratum / u128::from(self.ranks)) as u64;
+        let stratum = if is_shared {
+            let block = hash(self.summary.mean, passage / u64::from(STEPS));
+            Some((place((passage % u64::from(STEPS)) as u32, STEPS, block), STEPS))
+        } else {
+            let is_few = self.passages <= FEW * u64::from(self.ranks);
+            is_few.then(|| (place(rank % self.ranks, self.ranks, call), self.ranks))
+        };
+        if let Some((stratum, strata)) = stratum {
+            let stratum = u128::from(stratum) << 64 | u128::from(drawn);
+            drawn = (stratum / u128::from(strata)) as u64;
         }
         let mut left = ((u128::from(drawn) * u128::from(self.passages)) >> 64) as u64;
         for (bin, &count) in self.summary.bins.iter().enumerate() {

@@ -108,14 +108,28 @@ impl Computed {
         });
     }
 
-    /// Puts first times among the others.
+    /// Puts first times among the others, and in a step before theirs.
     pub fn join_first(&mut self) {
         let first = std::mem::take(&mut self.first);
+        if first.count > 0 {
+            let mut steps = Steps::default();
+            steps.push(first.count, first.sum().try_into().unwrap_or(u64::MAX));
+            steps.append(&self.steps);
+            self.steps = steps;
+        }
         self.histogram.merge(&first);
         for of in &mut self.ranks {
             of.count = of.count.saturating_add(std::mem::take(&mut of.first_count));
             of.sum = of.sum.saturating_add(std::mem::take(&mut of.first_sum));
         }
+    }
+
+    /// Adds what was computed in later steps.
+    pub fn follow(&mut self, later: &Computed) {
+        let mut steps = std::mem::take(&mut self.steps);
+        steps.append(&later.steps);
+        self.merge(later);
+        self.steps = steps;
     }
 
     /// Returns all times, in picoseconds.

@@ -69,6 +69,27 @@ impl Steps {
         }
     }
 
+    /// Appends a step.
+    pub fn push(&mut self, times: u64, ps: u64) {
+        if self.stride_bits == 0 && self.sums.len() < MAX_STEPS {
+            self.sums.push((times, ps));
+        }
+    }
+
+    /// Appends the steps that follow these. If not all of them are kept they alone stay: they are far more.
+    pub fn append(&mut self, later: &Steps) {
+        if self.stride_bits > 0 || later.stride_bits > 0 {
+            if self.stride_bits == 0 {
+                self.sums.clear();
+            }
+            self.merge(later);
+            return;
+        }
+        for &(times, ps) in later.sums.iter().filter(|step| step.0 > 0) {
+            self.push(times, ps);
+        }
+    }
+
     /// Returns the part of `variance` that all ranks share in a step, from 0 to 1. It is 0 where chance
     /// explains how the means of steps differ (three standard errors). `variance` is that of single times, in
     /// picoseconds squared, beside what the means of ranks differ in.
@@ -163,6 +184,17 @@ mod tests {
         }
         let mean = times.iter().sum::<f64>() / 1600.0;
         steps.shared(times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / 1600.0)
+    }
+
+    #[test]
+    fn steps_that_follow_are_appended_and_many_stay_alone() {
+        let mut steps = of(&[(0, 7), (1, 8)]);
+        steps.push(2, 9);
+        steps.append(&of(&[(0, 1), (1, 2)]));
+        assert_eq!(steps.sums, [(1, 7), (1, 8), (2, 9), (1, 1), (1, 2)]);
+        let many: Vec<(u64, u64)> = (0..300).map(|step| (step, 5)).collect();
+        steps.append(&of(&many));
+        assert_eq!(steps, of(&many));
     }
 
     #[test]

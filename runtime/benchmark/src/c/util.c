@@ -422,21 +422,21 @@ static void bounds(const struct path *path, int bin, double *low, double *high)
     *high = 2 * power > path->most ? path->most : 2 * power;
 }
 
-/* The place of this rank among all in an order that looks random, another one for each call. */
-static int place_of(unsigned long long call)
+/* The place of one among so many in an order that looks random, another one for each key. */
+static int place_of(int place, int many, unsigned long long key)
 {
-    int half = 1, place = rank;
-    while (1LL << 2 * half < RANKS)
+    int half = 1;
+    while (1LL << 2 * half < many)
         half++;
     do {
         int low = place & ((1 << half) - 1), high = place >> half;
         for (unsigned long long round = 0; round < 4; round++) {
-            int next = high ^ (int)(mixed((unsigned long long)low << 2 | round, call) & ((1ULL << half) - 1));
+            int next = high ^ (int)(mixed((unsigned long long)low << 2 | round, key) & ((1ULL << half) - 1));
             high = low;
             low = next;
         }
         place = high << half | low;
-    } while (place >= RANKS);
+    } while (place >= many);
     return place;
 }
 
@@ -454,8 +454,10 @@ static double draw(const struct path *path, unsigned long long call, unsigned lo
     }
     unsigned long long drawn = mixed(key, call);
     double left = part(drawn);
-    if (!is_shared && path->passages <= 16.0 * RANKS) /* of few draws none should be missing */
-        left = (place_of(call) + left) / RANKS;
+    if (is_shared) /* of few draws none should be missing */
+        left = (place_of((int)(passage % 16), 16, mixed((unsigned long long)path->to, passage / 16)) + left) / 16;
+    else if (path->passages <= 16.0 * RANKS)
+        left = (place_of(rank, RANKS, call) + left) / RANKS;
     left *= path->passages;
     double sum = 0, times = 0, found = -1, low, high;
     int bin = 0;

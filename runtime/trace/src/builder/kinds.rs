@@ -107,8 +107,8 @@ impl<'a> Kinds<'a> {
         self.parents[one.max(other) as usize] = one.min(other);
     }
 
-    /// Returns the calls of a place as a part names it. A context that no rank is known to have had stands for
-    /// all calls there.
+    /// Returns the calls of a place as a part names it. A context that no rank is known to have had stands
+    /// for all calls there.
     fn calls_at(&self, by_site: &FxHashMap<Site, Vec<u32>>, (function, site, kind): Place) -> Vec<u32> {
         let context = kind.checked_sub(IN_CONTEXT);
         if let Some(&call) = context.and_then(|context| self.of_context.get(&context)) {
@@ -173,7 +173,8 @@ impl<'a> Kinds<'a> {
                 if !is_first {
                     computed.join_first();
                 }
-                by_root.entry((from, to)).or_default().merge(&computed);
+                // Contexts have numbers in the order in which ranks come to them.
+                by_root.entry((from, to)).or_default().follow(&computed);
             }
         }
         let classes = similar::classes(&links(&by_root, &passages::count(&trace, &roots)), |call| {

@@ -68,6 +68,7 @@ pub fn generate(trace: &Trace, name: &str, options: &Options) -> Result<Vec<File
     } else {
         trace
     };
+    let trace = &*trace::duplicates::resolved(trace);
     let mut program = lines::Program::write(trace, options)?;
     let times = match options.computation {
         Computation::Drawn => None,

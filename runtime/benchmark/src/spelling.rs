@@ -116,8 +116,11 @@ impl Speller {
         if call.signature.name.starts_with("MPI_Comm_idup")
             && call.argument("newcomm").is_none_or(|made| *made.field != Field::Comm(None))
         {
-            let why = "the trace does not say which communicator it made, which is known once its request is complete; let the program call MPI_Comm_dup";
-            return Err(why.to_owned());
+            return Err(
+                "which communicator it made is ambiguous: it is in a loop, or its communicator is not used; \
+                 let the program call MPI_Comm_dup"
+                    .to_owned(),
+            );
         }
         let is_large = call.is_large();
         for parameter in call.signature.parameters {

@@ -17,6 +17,7 @@ pub mod cut;
 pub mod dictionary;
 pub mod diff;
 pub mod draw;
+pub mod duplicates;
 mod encode;
 pub mod file;
 pub mod fold;

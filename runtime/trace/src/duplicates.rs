@@ -37,13 +37,13 @@ fn is_result(function: &str, argument: &str) -> bool {
 }
 
 /// A group: the rank in the world of its first member, its size and the rank in it.
-type Group = (u32, u32, u32);
+type CopiedGroup = (u32, u32, u32);
 
 /// A rank's calls that copy, and the communicators that no call made, each with the sequence number of a call.
 #[derive(Default)]
-struct Seen {
+struct SeenComms {
     calls: u64,
-    copies: Vec<(u64, Option<Group>)>,
+    copies: Vec<(u64, Option<CopiedGroup>)>,
     made: FxHashSet<i64>,
     others: Vec<(u64, i64)>,
     is_ambiguous: bool,
@@ -55,7 +55,7 @@ fn numbers(trace: &Trace) -> Option<Vec<Vec<i64>>> {
     (0..trace.ranks)
         .map(|rank| {
             let view = trace.rank(rank);
-            let mut seen = Seen::default();
+            let mut seen = SeenComms::default();
             seen.add(&view, view.acts(), false, &roles);
             let shape = trace.shape_of.at(rank.into())?;
             let is_plain = |node: &&Node| matches!(node, Node::Call(call) if copies(trace, &roles, *call));
@@ -66,7 +66,7 @@ fn numbers(trace: &Trace) -> Option<Vec<Vec<i64>>> {
         .collect()
 }
 
-impl Seen {
+impl SeenComms {
     fn add(&mut self, view: &View, acts: &[Act], is_repeated: bool, roles: &[Roles]) {
         for act in acts {
             match act {
@@ -104,7 +104,7 @@ impl Seen {
         let instance = |number: i64| trace.comms.instance(rank, u32::try_from(number).ok()?);
         let key = |number: i64| instance(number).map(|(own, ..)| own);
         self.others.sort_by_key(|&(_, number)| key(number));
-        let mut by_group: FxHashMap<Group, Vec<(u64, i64)>> = FxHashMap::default();
+        let mut by_group: FxHashMap<CopiedGroup, Vec<(u64, i64)>> = FxHashMap::default();
         for &(first_use, number) in self.others.iter().rev() {
             let (own, _, size) = instance(number)?;
             let member = trace.comms.member(rank, u32::try_from(number).ok()?)?;
@@ -131,7 +131,7 @@ fn copies(trace: &Trace, roles: &[Roles], call: u32) -> bool {
 }
 
 /// Returns the group of the communicator of a call.
-fn group(view: &View, event: &Event) -> Option<Group> {
+fn group(view: &View, event: &Event) -> Option<CopiedGroup> {
     let trace = view.trace;
     match event.template.whose() {
         Whose::Made(place) => {

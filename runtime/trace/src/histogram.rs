@@ -49,12 +49,12 @@ pub struct Summary {
     /// Percent of the variance, beside that between the means of ranks, that all ranks share in a step.
     pub shared: u8,
     /// The first times of each rank, where they differ from the later ones.
-    pub first: Option<Box<First>>,
+    pub first: Option<Box<FirstTimes>>,
 }
 
 /// The first times of each rank on a path, which are not among the others.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct First {
+pub struct FirstTimes {
     /// Times of each rank, at least 1.
     pub per_rank: u32,
     /// Of all ranks. It has no first times of its own.
@@ -247,7 +247,7 @@ impl Summary {
             first: self.first.as_ref().map(|first| {
                 let summary = &first.summary;
                 let summary = summary.scaled(summary.mean as f64 * factor, summary.count);
-                Box::new(First { summary, ..**first })
+                Box::new(FirstTimes { summary, ..**first })
             }),
         }
     }
@@ -273,8 +273,8 @@ impl Summary {
     #[must_use]
     pub fn rounded(mut self) -> Summary {
         if let Some(first) = self.first.take() {
-            let First { per_rank, summary } = *first;
-            self.first = Some(Box::new(First { per_rank, summary: summary.rounded() }));
+            let FirstTimes { per_rank, summary } = *first;
+            self.first = Some(Box::new(FirstTimes { per_rank, summary: summary.rounded() }));
         }
         if self.least == self.most {
             return self;
@@ -344,7 +344,7 @@ impl Summary {
         Ok(summary)
     }
 
-    fn read_first(reader: &mut Reader, ranks: u32, version: u8) -> Result<Option<Box<First>>> {
+    fn read_first(reader: &mut Reader, ranks: u32, version: u8) -> Result<Option<Box<FirstTimes>>> {
         let per_rank = reader.number()?;
         if per_rank == 0 {
             return Ok(None);
@@ -358,7 +358,7 @@ impl Summary {
         if version > 3 && (reader.byte()?, reader.number()?) != (0, 0) {
             return Err(Malformed { at, why: "first times that have first times".into() });
         }
-        Ok(Some(Box::new(First { per_rank, summary })))
+        Ok(Some(Box::new(FirstTimes { per_rank, summary })))
     }
 }
 

@@ -2,7 +2,7 @@
 //! time makes all wait that wait for it, and times that any rank may have do not.
 
 use crate::codec::{Put, Reader, Result, unzigzag, zigzag};
-use crate::histogram::{First, Summary};
+use crate::histogram::{FirstTimes, Summary};
 use crate::part::{Computed, OfRank, Path};
 use std::collections::BTreeMap;
 
@@ -102,7 +102,7 @@ impl Spread {
 }
 
 /// Takes the first times apart if they differ from the others, and puts them among the others if not.
-fn take_first(computed: &mut Computed, all: f64) -> Option<Box<First>> {
+fn take_first(computed: &mut Computed, all: f64) -> Option<Box<FirstTimes>> {
     let ranks = computed.ranks.iter().filter(|of| of.first_count > 0).count() as u64;
     let (first, others) = (&computed.first, &computed.histogram);
     let mean = others.sum() as f64 / others.count.max(1) as f64;
@@ -112,7 +112,7 @@ fn take_first(computed: &mut Computed, all: f64) -> Option<Box<First>> {
         return None;
     }
     let per_rank = u32::try_from((first.count + ranks / 2) / ranks).unwrap_or(u32::MAX);
-    Some(Box::new(First { per_rank: per_rank.max(1), summary: first.summary() }))
+    Some(Box::new(FirstTimes { per_rank: per_rank.max(1), summary: first.summary() }))
 }
 
 /// Returns the percent of the variance that all ranks share in a step.
@@ -130,7 +130,7 @@ fn shared(computed: &Computed, all: f64) -> u8 {
 /// Returns the histograms of a file, of so many ranks.
 pub fn summaries(mut computed: BTreeMap<Path, Computed>, ranks: u32) -> BTreeMap<Path, Summary> {
     let all: f64 = computed.values().map(|computed| computed.sum() as f64).sum();
-    let mut firsts: BTreeMap<Path, Box<First>> = BTreeMap::new();
+    let mut firsts: BTreeMap<Path, Box<FirstTimes>> = BTreeMap::new();
     for (path, computed) in &mut computed {
         firsts.extend(take_first(computed, all).map(|first| (*path, first)));
         computed.ranks.retain(|of| of.count > 0);

@@ -67,7 +67,7 @@ struct Made {
     ordered: Vec<u32>,
 }
 
-/// How a trace is replayed.
+/// Settings of a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct How<'a> {
     /// `true` if receives and probes for any source or tag are decided anew, instead of as they were in the

@@ -505,6 +505,8 @@ fn what_cannot_be_replayed_is_refused_with_its_rank_call_and_place() {
         &[],
         &["rank 0, call 1, MPI_Win_create at window.c:6 main", "no replay of this function"],
     );
+    let output = replay(&trace, &["--without", "MPI_Win_create,MPI_Win_free"]);
+    assert!(output.status.success(), "calls that are left out are not refused: {}", text(&output));
     // Half of the messages are not there.
     let trace =
         recorded(Run::program("traced.c").ranks(4).machine("none").variable("XSIM_COMPUTE", "none"), "none");

@@ -24,6 +24,19 @@ fn on(mpi: &'static str, count: u32, args: &[&str]) -> Output {
     clean(&mut command).args(args).output().unwrap()
 }
 
+#[test]
+fn a_command_found_through_path_finds_its_libraries() {
+    let trace = recorded(Run::program("traced.c").ranks(4), "none");
+    for mpi in ["mpich", "openmpi"] {
+        native(mpi);
+        let mut command = launched(mpi, 2, &directory(), Path::new("xsim"));
+        let path = format!("{}:{}", xsim().parent().unwrap().display(), std::env::var("PATH").unwrap());
+        let output = clean(&mut command).env("PATH", path).args(["replay", trace.to_str().unwrap()]).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{mpi}: {}", text(&output));
+    }
+}
+
 fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

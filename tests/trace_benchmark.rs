@@ -243,7 +243,7 @@ fn histograms_tell_work_of_other_sizes_and_slow_ranks_apart() {
     assert!(error < 0.02, "{time} ps and {other} ps");
     let shown = command(&["trace", "show", first.to_str().unwrap()]).output().unwrap();
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-    for part in ["(size 1)", "(size 2)", "; ranks -20 to +140 %"] {
+    for part in ["(kind 1)", "; ranks -20 to +140 %"] {
         assert!(shown.contains(part), "'{part}' is missing: {shown}");
     }
     // A replay draws from the same histograms.
@@ -264,7 +264,160 @@ fn histograms_tell_work_of_other_sizes_and_slow_ranks_apart() {
     assert!((replayed as f64 / time as f64 - 1.0).abs() < 0.02, "{time} ps and {replayed} ps");
 }
 
-/// Times that differ from turn to turn and from rank to rank are those of the recording, one by one.
+/// Runs the benchmark of a trace with histograms, and the replay of it: each takes the time of the run to
+/// within so many percent.
+#[track_caller]
+fn drawn_times_take_that_of_the_run(mode: &str, percent: f64) {
+    let run = Run::program("wrapped.c").arg(mode).variable("XSIM_COMPUTE", "none");
+    let ((first, time), (second, other)) = again(run, 16, "histogram", &[]);
+    is_same(&first, &second).unwrap_or_else(|why| panic!("{mode}: {why}"));
+    let report = first.with_extension("replay.json");
+    let arguments = ["replay", first.to_str().unwrap(), "-m", MACHINE, "--quiet=on", "--report"];
+    assert!(command(&arguments).arg(&report).output().unwrap().status.success());
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+    let replayed = report["simulated"]["virtual_time_ps"].as_u64().unwrap();
+    for (what, other) in [("benchmark", other), ("replay", replayed)] {
+        let error = (other as f64 / time as f64 - 1.0) * 100.0;
+        assert!(error.abs() < percent, "{mode}: the {what} is off by {error:.1} %");
+    }
+}
+
+#[test]
+fn histograms_tell_calls_through_a_wrapper_apart() {
+    drawn_times_take_that_of_the_run("wrapper", 0.5);
+}
+
+#[test]
+fn histograms_tell_levels_of_a_multigrid_apart() {
+    drawn_times_take_that_of_the_run("levels", 0.5);
+}
+
+#[test]
+fn histograms_tell_phases_with_the_same_calls_apart() {
+    // Equal calls in a row are of one kind.
+    drawn_times_take_that_of_the_run("phases", 5.0);
+}
+
+#[test]
+fn histograms_keep_slow_steps_of_all_ranks_together() {
+    drawn_times_take_that_of_the_run("steps", 10.0);
+}
+
+#[test]
+fn histograms_keep_first_times_apart() {
+    drawn_times_take_that_of_the_run("first", 0.5);
+}
+
+#[test]
+fn averaged_all_to_all_calls_are_one_loop() {
+    let source = directory().join("irregular.c");
+    std::fs::write(&source, IRREGULAR).unwrap();
+    let run = Run::of(common::compile(source.to_str().unwrap(), &[])).variable("XSIM_COMPUTE", "none");
+    let (trace, _) = recorded(run.ranks(4), "histogram");
+    let benchmark = generate(&trace, &["--average"]);
+    let text = std::fs::read_to_string(benchmark.join("main.c")).unwrap();
+    // Every rank sends 10 elements to each other on the mean, in each of 8 iterations.
+    assert_eq!(text.matches("  MPI_Alltoall(").count(), 1, "{text}");
+    assert!(text.contains("< 8;") && text.contains("MPI_Alltoall(out(0, 160), 10, MPI_INT"), "{text}");
+    assert!(!text.contains("MPI_Alltoallv("), "{text}");
+    built(&benchmark, "xsim", &[]);
+}
+
+const IRREGULAR: &str = r#"
+#include <mpi.h>
+int main(int argc, char **argv) {
+    int rank, counts[4], places[4], out[80], in[80];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 8; i++) {
+        /* As many elements go to a rank as come from it. */
+        for (int k = 0; k < 4; k++) {
+            counts[k] = 10 + ((rank + k + i) % 2 ? 1 : -1) * (i % 3);
+            places[k] = 20 * k;
+        }
+        MPI_Alltoallv(out, counts, places, MPI_INT, in, counts, places, MPI_INT, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+#[test]
+fn a_probe_of_any_message_has_room_for_what_it_finds_elsewhere() {
+    let source = directory().join("probes.c");
+    std::fs::write(&source, PROBES).unwrap();
+    let run = || Run::of(common::compile(source.to_str().unwrap(), &[])).variable("XSIM_COMPUTE", "none");
+    let ((first, _), (second, _)) = again(run(), 4, "none", &[]);
+    is_same(&first, &second).unwrap();
+    let text = std::fs::read_to_string(generate(&first, &[]).join("main.c")).unwrap();
+    assert!(text.contains("MPI_Mrecv(in(0, span((size_t)probed_count("), "{text}");
+    // On another machine messages come in another order.
+    let program = built(&generate(&first, &[]), "xsim", &[]);
+    for machine in ["none", "ring:l=10us,b=1Mbps"] {
+        Run::of(program.clone()).ranks(4).machine(machine).variable("XSIM_COMPUTE", "none").run().success();
+    }
+}
+
+#[test]
+fn copied_communicators_are_those_that_ranks_use_next() {
+    let source = directory().join("copies.c");
+    std::fs::write(&source, COPIES).unwrap();
+    let run = || Run::of(common::compile(source.to_str().unwrap(), &[])).variable("XSIM_COMPUTE", "none");
+    let ((first, _), (second, _)) = again(run(), 6, "none", &[]);
+    is_same(&first, &second).unwrap();
+    let text = std::fs::read_to_string(generate(&first, &[]).join("main.c")).unwrap();
+    assert_eq!(text.matches("  MPI_Comm_idup(").count(), 3, "{text}");
+}
+
+const COPIES: &str = r#"
+#include <mpi.h>
+int main(int argc, char **argv) {
+    int rank, sum;
+    MPI_Comm half, all, copies[2];
+    MPI_Request requests[2];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
+    /* The ranks use the copies in the other order. */
+    MPI_Comm_idup(half, &copies[0], &requests[0]);
+    MPI_Comm_idup(MPI_COMM_WORLD, &copies[1], &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, copies[1]);
+    MPI_Bcast(&rank, 1, MPI_INT, 2, copies[0]);
+    MPI_Comm_free(&copies[1]);
+    MPI_Comm_idup(copies[0], &all, &requests[0]);
+    MPI_Wait(requests, MPI_STATUS_IGNORE);
+    MPI_Barrier(all);
+    MPI_Comm_free(&all);
+    MPI_Comm_free(&copies[0]);
+    MPI_Comm_free(&half);
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+const PROBES: &str = r#"
+#include <mpi.h>
+int main(int argc, char **argv) {
+    static char data[100000];
+    int rank, count;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank) {
+        MPI_Send(data, 100000 / rank / rank, MPI_CHAR, 0, rank, MPI_COMM_WORLD);
+    } else for (int i = 0; i < 3; i++) {
+        MPI_Message message;
+        MPI_Status status;
+        MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &message, &status);
+        MPI_Get_count(&status, MPI_CHAR, &count);
+        MPI_Mrecv(data, count, MPI_CHAR, &message, MPI_STATUS_IGNORE);
+    }
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+/// Times that differ between iterations and ranks are those of the recording, one by one.
 #[test]
 fn each_time_is_that_of_the_recording() {
     for (name, ranks) in [("mixture.c", 7), ("random_program.c", 5), ("mixture.c", 1)] {

@@ -44,6 +44,7 @@ pub fn command() -> Command {
                 .value_name("L=2500,o=1500,g=1000,G=6,S=65535")
                 .help("LogGOPSim's parameters that order a rank's operations when GOAL is read [default: LogGOPSim's]"),
         )
+        .arg(crate::replay::without())
 }
 
 /// Converts.
@@ -61,7 +62,8 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
         .parse()
         .map_err(|why: PolicyError| usage("coll", why.to_string()))?;
     let loggops = text("loggops").map_or(Ok(LogGops::default()), |text| text.parse());
-    let options = Options { flops, policy, loggops: loggops.map_err(|why| usage("loggops", why))? };
+    let without = matches.get_many::<String>("without").into_iter().flatten().cloned().collect();
+    let options = Options { flops, policy, loggops: loggops.map_err(|why| usage("loggops", why))?, without };
     let begin = begin(from)?;
     let source = match text("from") {
         Some(name) => Format::named(name),

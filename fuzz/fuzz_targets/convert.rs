@@ -5,7 +5,12 @@ use convert::{Format, LogGops, Options};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &[u8]| {
-    let options = Options { flops: 1e9, policy: mpi::schedule::choose::Policy::default(), loggops: LogGops::default() };
+    let options = Options {
+        flops: 1e9,
+        policy: mpi::schedule::choose::Policy::default(),
+        loggops: LogGops::default(),
+        without: Vec::new(),
+    };
     for format in [Format::Goal, Format::Ti, Format::Otf2, Format::Dumpi] {
         if let Ok(trace) = convert::read(format, text, &options) {
             let view = trace.rank(trace.ranks - 1);

@@ -62,12 +62,6 @@ impl<'a> Call<'a> {
         Ok(Call { ranks, options, template, signature, arguments, variants, turns: ranks.turns(&cells) })
     }
 
-    /// Returns `true` if all ranks of the trace make it.
-    pub fn is_of_all_ranks(&self) -> bool {
-        let ranks: u64 = self.variants.iter().map(|&(shape, _)| self.trace().sizes[shape as usize]).sum();
-        ranks == u64::from(self.trace().ranks)
-    }
-
     /// The trace.
     pub fn trace(&self) -> &'a Trace {
         self.ranks.trace

@@ -61,6 +61,14 @@ pub struct Options {
 /// A sentence with the rank, the call and its site, if there is a call that cannot be written, and what can
 /// be done.
 pub fn generate(trace: &Trace, name: &str, options: &Options) -> Result<Vec<File>, String> {
+    let averaged;
+    let trace = if options.averages {
+        averaged = trace::average::averaged(trace)?;
+        &averaged
+    } else {
+        trace
+    };
+    let trace = &*trace::duplicates::resolved(trace);
     let mut program = lines::Program::write(trace, options)?;
     let times = match options.computation {
         Computation::Drawn => None,

@@ -9,6 +9,7 @@ use crate::{Computation, Options};
 use indexmap::IndexSet;
 use std::fmt::Write;
 use trace::Trace;
+use trace::trace::Cell;
 
 /// A program with more lines is refused: no one would read it, and compilers take minutes.
 const MOST_LINES: usize = 200_000;
@@ -54,6 +55,7 @@ impl Program {
                 speller: Speller {
                     keeps_statuses,
                     degree: degree(&ranks, options, &items),
+                    opens_probes: opens_probes(&ranks, options, &items),
                     ..Speller::default()
                 },
                 times: (options.computation == Computation::Drawn)
@@ -99,6 +101,23 @@ fn degree(ranks: &Ranks, options: &Options, items: &[Item]) -> i64 {
         }
     };
     items.iter().map(of).max().unwrap_or(0)
+}
+
+/// Returns `true` if a matched probe is for any source or tag.
+fn opens_probes(ranks: &Ranks, options: &Options, items: &[Item]) -> bool {
+    items.iter().any(|item| match item {
+        Item::Loop { body, .. } => opens_probes(ranks, options, body),
+        Item::Call(variants) => Call::new(ranks, options, variants).is_ok_and(|call| {
+            let is_open = |name: &str| {
+                call.argument(name).is_some_and(|told| match name {
+                    "source" => call.absolute(told.at).least() < 0,
+                    _ => call.number(told.at).least() < 0,
+                })
+            };
+            matches!(call.signature.name, "MPI_Mprobe" | "MPI_Improbe")
+                && (is_open("source") || is_open("tag"))
+        }),
+    })
 }
 
 fn sum_of_edges(call: &Call) -> i64 {
@@ -201,15 +220,15 @@ impl Writer<'_> {
         if call.template.code != 0 {
             return Err(format!("it failed with code {} when it was recorded", call.template.code));
         }
-        let mut spelled = self.program.speller.spell(&call)?;
-        let mut name = call.signature.name;
-        if self.options.averages && call.base() == "alltoallv" {
-            (name, spelled.arguments) = averaged(&call, spelled.arguments)?;
-        }
+        let spelled = self.program.speller.spell(&call)?;
+        let name = call.signature.name;
         if self.options.computation == Computation::Each {
             self.line("compute_next();")?;
         } else if let Some(times) = &self.program.times {
-            let place = times.place(variants[0].1);
+            let place = |&(shape, call): &(u32, u32)| (shape, vec![Cell::Same(times.place(call).into())]);
+            let places: Vec<_> = variants.iter().map(place).collect();
+            let place = self.ranks.map(&places, 1, false, |_, place| place[0]);
+            let place = self.program.speller.vectors.number(&place);
             self.line(&format!("compute({place});"))?;
         }
         spelled.before.iter().try_for_each(|line| self.line(line))?;
@@ -261,38 +280,6 @@ impl Writer<'_> {
             _ => format!("do {text}; while (unsettled({first}, 1, &done, {count}, {wanted}));"),
         }
     }
-}
-
-/// An all-to-all of blocks of one length, the mean of all blocks of all ranks, which all name alike: function
-/// and arguments.
-///
-/// # Errors
-/// If not all ranks make this call, so that what their mean is cannot be told from it.
-fn averaged(call: &Call, arguments: Vec<String>) -> Result<(&'static str, Vec<String>), Refusal> {
-    let ranks = call.trace().ranks;
-    let mean = |counts: &str| -> Option<i64> {
-        let elements = call.elements(call.argument(counts)?)?;
-        let sum: i64 = elements.iter().map(|&(_, at)| call.number(at).sum(ranks)).sum();
-        let blocks = (elements.len() as i64 * i64::from(ranks)).max(1);
-        Some((sum + blocks / 2) / blocks)
-    };
-    let (Some(send), Some(receive)) = (mean("sendcounts"), mean("recvcounts")) else {
-        return Err("it is in place, and has no mean count".to_owned());
-    };
-    if !call.is_of_all_ranks() {
-        return Err("not all ranks make this call alike, and --average takes the mean of all".to_owned());
-    }
-    let extent =
-        |kind: &str| call.argument(kind).and_then(|kind| call.extent(kind.field, kind.at)).unwrap_or(0);
-    let [request, ..] = &arguments[..] else { return Err("it has no arguments".to_owned()) };
-    let request = request.trim_start_matches("out(").split(',').next().unwrap_or("0");
-    let buffer = |side: &str, count: i64, kind: &str| {
-        format!("{side}({request}, {})", count * extent(kind) * call.peers())
-    };
-    let mut all = vec![buffer("out", send, "sendtype"), send.to_string(), arguments[3].clone()];
-    all.extend([buffer("in", receive, "recvtype"), receive.to_string()]);
-    all.extend_from_slice(&arguments[7..]);
-    Ok((if call.signature.name.contains("_I") { "MPI_Ialltoall" } else { "MPI_Alltoall" }, all))
 }
 
 /// Ranges of ranks.

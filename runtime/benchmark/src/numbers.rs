@@ -36,15 +36,6 @@ impl Value {
             Value::Each(values, _) => values.iter().copied().min().unwrap_or(0),
         }
     }
-    /// The sum over so many ranks, on the mean of turns.
-    pub fn sum(&self, ranks: u32) -> i64 {
-        match self {
-            Value::Same(value) => value.saturating_mul(ranks.into()),
-            Value::Each(values, turns) => {
-                values.iter().fold(0, |sum: i64, &value| sum.saturating_add(value)) / *turns as i64
-            }
-        }
-    }
     /// Returns `true` if it holds for all.
     pub fn all(&self, is: impl Fn(i64) -> bool) -> bool {
         match self {

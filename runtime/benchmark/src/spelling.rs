@@ -68,6 +68,13 @@ pub struct Speller {
     pub keeps_statuses: bool,
     /// The most neighbours of a rank in a topology.
     pub degree: i64,
+    /// `true` if matched probes are for any source or tag.
+    pub opens_probes: bool,
+}
+
+/// Returns `true` if a call is a matched probe.
+fn is_matched_probe(call: &Call) -> bool {
+    matches!(call.signature.name, "MPI_Mprobe" | "MPI_Improbe")
 }
 
 /// The array that objects of a class are in.
@@ -109,8 +116,11 @@ impl Speller {
         if call.signature.name.starts_with("MPI_Comm_idup")
             && call.argument("newcomm").is_none_or(|made| *made.field != Field::Comm(None))
         {
-            let why = "the trace does not say which communicator it made, which is known once its request is complete; let the program call MPI_Comm_dup";
-            return Err(why.to_owned());
+            return Err(
+                "which communicator it made is ambiguous: it is in a loop, or its communicator is not used; \
+                 let the program call MPI_Comm_dup"
+                    .to_owned(),
+            );
         }
         let is_large = call.is_large();
         for parameter in call.signature.parameters {
@@ -118,6 +128,12 @@ impl Speller {
                 continue;
             }
             let text = match (parameter.kind, call.argument(parameter.name)) {
+                (Kind::Status, Some(_)) if self.opens_probes && is_matched_probe(call) => {
+                    self.probed(call, &mut spelled)?
+                }
+                (Kind::Number, Some(_)) if parameter.name == "count" && self.opens_probes => {
+                    self.count(call, usize::from(is_large))?
+                }
                 (Kind::Main, _) => format!("&{}", parameter.name),
                 (_, None) => return Err(format!("its argument {} is not in the trace", parameter.name)),
                 (Kind::Handle, Some(argument))
@@ -130,6 +146,44 @@ impl Speller {
             spelled.arguments.push(text);
         }
         Ok(spelled)
+    }
+
+    /// Returns where a matched probe puts its status, by which the message is received.
+    fn probed(&mut self, call: &Call, spelled: &mut Spelled) -> Result<String, Refusal> {
+        let Some(message) = call.argument("message").filter(|made| made.field.numbers() == Some(1)) else {
+            return Ok("MPI_STATUS_IGNORE".to_owned());
+        };
+        let message = self.vectors.number(&call.number(message.at));
+        if self.keeps_statuses {
+            spelled.after.push(format!("statuses[0] = probed[{message}];"));
+        }
+        Ok(format!("&probed[{message}]"))
+    }
+
+    /// Returns the count of a call: a message that was probed may be another than in the recording.
+    fn count(&mut self, call: &Call, form: usize) -> Result<String, Refusal> {
+        let argument = call.argument("count").ok_or("its argument count is not in the trace")?;
+        let count = self.argument(call, argument, form)?;
+        match self.received(call)? {
+            Some((message, kind)) => {
+                let count_type = argument.parameter.types[form];
+                Ok(format!("({count_type})probed_count({count}, {message}, {kind})"))
+            }
+            None => Ok(count),
+        }
+    }
+
+    /// Returns the number of the message that a call receives, and the datatype; `None` if it receives none
+    /// that was probed for any source or tag.
+    fn received(&mut self, call: &Call) -> Result<Option<(String, String)>, Refusal> {
+        let message = call.argument("message").filter(|_| matches!(call.base().as_str(), "mrecv" | "imrecv"));
+        let Some(message) = message.filter(|told| self.opens_probes && told.field.numbers() == Some(1))
+        else {
+            return Ok(None);
+        };
+        let Some(kind) = call.argument("datatype") else { return Ok(None) };
+        let kind = self.handle(call, kind)?;
+        Ok(Some((self.vectors.number(&call.number(message.at)), kind)))
     }
 
     fn argument(&mut self, call: &Call, argument: Argument, form: usize) -> Result<String, Refusal> {
@@ -502,6 +556,12 @@ impl Speller {
             }
             _ => "0".to_owned(),
         };
+        if let Some((message, kind)) = self.received(call)? {
+            let count = call.scalar("count").ok_or("its argument count is not in the trace")?;
+            let count = self.vectors.number(&count);
+            let count = format!("(size_t)probed_count({count}, {message}, {kind})");
+            return Ok(format!("in({request}, span({count}, {kind}))"));
+        }
         let bytes = match memory::need(call, name, self.degree)? {
             Need::Bytes(bytes) => bytes.to_string(),
             Need::Elements(count, types) => {

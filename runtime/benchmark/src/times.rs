@@ -57,7 +57,8 @@ impl Times {
         for ((from, to), summary, means) in histograms {
             let from = from.map_or(Some(0), |from| numbers.get(&from).map(|from| from + 1));
             if let (Some(from), Some(&to)) = (from, numbers.get(&to)) {
-                let passages = passages.get(&(from, to)).copied().unwrap_or(0).max(summary.count);
+                let passages = passages.get(&(from, to)).copied().unwrap_or(0);
+                let passages = passages.saturating_sub(of_first(&summary)).max(summary.count);
                 let means = means.or_else(|| means_of(&summary, passages, trace.ranks));
                 paths.push(Way { from, to: to + 1, passages, summary, means });
             }
@@ -76,32 +77,54 @@ impl Times {
         self.places[call as usize]
     }
 
-    /// The table.
+    /// Returns the table in C.
     pub fn definitions(&self, vectors: &mut Vectors) -> String {
         let mut out = String::from(
-            "/* From, to, passages; seconds: least, mean, most; part of a bin, shrinking; how many from 2^(first - 1) ps on, and so on; means of ranks in ps. */\n",
+            "/* From, to, passages; seconds: least, mean, most; part of a bin, shrinking; how many from\n \
+             * 2^(first - 1) ps on, and so on; means of ranks in ps; percent of shared passages, first \
+             passages. */\n",
         );
-        out += "static const struct path paths[] = {\n";
-        for Way { from, to, passages, summary, means } in &self.paths {
-            let [least, mean, most] = [summary.least, summary.mean, summary.most].map(|ps| ps as f64 * 1e-12);
-            let bins: Vec<String> = summary.bins.iter().map(u64::to_string).collect();
-            let (bins, of_rank) = match means {
-                None => (bins.join(" "), "NULL".to_owned()),
-                Some((value, is_exact)) => {
-                    (if *is_exact { String::new() } else { bins.join(" ") }, vectors.place(value))
+        let mut firsts = String::new();
+        let mut all = String::from("static const struct path paths[] = {\n");
+        for (number, Way { from, to, passages, summary, means }) in self.paths.iter().enumerate() {
+            let (first, first_times) = match &summary.first {
+                Some(first) => {
+                    let row = row((*from, *to), first.summary.count, &first.summary, "NULL");
+                    let _ =
+                        writeln!(firsts, "static const struct path first{number} = {{{row}, 0, 0, NULL}};");
+                    (first.per_rank, format!("&first{number}"))
                 }
+                None => (0, "NULL".to_owned()),
             };
-            let draw = Draw::new(summary, *passages, 1);
-            let times =
-                format!("{least:.12e}, {mean:.12e}, {most:.12e}, {:.3}, {:.3}", draw.within, draw.shrink);
-            let _ = writeln!(
-                out,
-                "    {{{from}, {to}, {passages}, {times}, {}, \"{bins}\", {of_rank}}},",
-                summary.first_bits
-            );
+            let of_rank = match means {
+                None => "NULL".to_owned(),
+                Some((value, _)) => vectors.place(value),
+            };
+            let mut summary = summary.clone();
+            if means.as_ref().is_some_and(|means| means.1) {
+                summary.bins.clear();
+            }
+            let row = row((*from, *to), *passages, &summary, &of_rank);
+            let _ = writeln!(all, "    {{{row}, {}, {first}, {first_times}}},", summary.shared);
         }
-        out + "};\n\n"
+        out += &firsts;
+        out + &all + "};\n\n"
     }
+}
+
+/// Returns a path up to its vector of ranks, as C has it.
+fn row((from, to): (u32, u32), passages: u64, summary: &Summary, of_rank: &str) -> String {
+    let [least, mean, most] = [summary.least, summary.mean, summary.most].map(|ps| ps as f64 * 1e-12);
+    let bins: Vec<String> = summary.bins.iter().map(u64::to_string).collect();
+    let draw = Draw::new(summary, passages.saturating_add(of_first(summary)), 1);
+    let times = format!("{least:.12e}, {mean:.12e}, {most:.12e}, {:.3}, {:.3}", draw.within, draw.shrink);
+    let bins = bins.join(" ");
+    format!("{from}, {to}, {passages}, {times}, {}, \"{bins}\", {of_rank}", summary.first_bits)
+}
+
+/// Returns the first times of all ranks on a path.
+fn of_first(summary: &Summary) -> u64 {
+    summary.first.as_ref().map_or(0, |first| first.summary.count)
 }
 
 /// The mean of each rank, of all its passages as [`of_exact`] has it, if a histogram says in what ranks
@@ -110,7 +133,7 @@ fn means_of(summary: &Summary, passages: u64, ranks: u32) -> Means {
     if summary.spread.is_empty() {
         return None;
     }
-    let draw = Draw::new(summary, passages, ranks);
+    let draw = Draw::new(summary, passages.saturating_add(of_first(summary)), ranks);
     let computes = summary.count as f64 / passages as f64;
     let means = (0..ranks).map(|rank| (summary.mean as f64 * draw.factor(rank) * computes).round() as i64);
     Some((Value::Each(means.collect(), 1), false))

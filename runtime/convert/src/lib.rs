@@ -36,6 +36,8 @@ pub struct Options {
     pub policy: Policy,
     /// The model that orders the operations of GOAL's ranks.
     pub loggops: LogGops,
+    /// Functions whose calls are left out of what is exported.
+    pub without: Vec<String>,
 }
 
 impl Options {
@@ -80,7 +82,7 @@ pub fn export(trace: &Trace, format: Format, to: &Path, options: &Options) -> Re
         Format::Goal => goal::export(trace, to, options, false),
         Format::GoalBinary => goal::export(trace, to, options, true),
         Format::Ti => ti::export(trace, to, options),
-        Format::Otf2 => otf2::export(trace, to),
+        Format::Otf2 => otf2::export(trace, to, &options.without),
         Format::Dumpi => Err("DUMPI's files are read and not written".to_owned()),
     }
 }

@@ -13,8 +13,8 @@ use workload::{Call, Collective, Envelope, How, Replay, Script, Workload};
 ///
 /// # Errors
 /// A sentence, if there is a call that cannot be replayed.
-pub fn replay(trace: &Trace) -> Result<Replay<'_>, String> {
-    Replay::new(trace, How { decides: false, compares: false })
+pub fn replay<'t>(trace: &'t Trace, without: &[String]) -> Result<Replay<'t>, String> {
+    Replay::new(trace, How { decides: false, compares: false, without })
 }
 
 /// Why a rank is not written to its end.

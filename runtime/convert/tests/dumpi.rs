@@ -112,7 +112,7 @@ fn read(files: &[Vec<u8>]) -> Result<Trace, String> {
     convert::read(
         Format::Dumpi,
         &packed(files),
-        &Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default() },
+        &Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default(), without: Vec::new() },
     )
 }
 
@@ -262,7 +262,7 @@ fn a_million_calls_take_so_long() {
     let trace = convert::read(
         Format::Dumpi,
         &files,
-        &Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default() },
+        &Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default(), without: Vec::new() },
     )
     .unwrap();
     let took = begin.elapsed().as_secs_f64();

@@ -64,7 +64,8 @@ const TI: [&str; 30] = [
 ];
 
 fn read(format: Format, text: &[u8]) {
-    let options = Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default() };
+    let options =
+        Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default(), without: Vec::new() };
     match convert::read(format, text, &options) {
         Ok(trace) => (0..trace.ranks).for_each(|rank| {
             trace.rank(rank).calls().take(100).for_each(drop);
@@ -167,7 +168,7 @@ fn of(format: Format, bytes: &[u8]) -> Result<trace::Trace, String> {
     convert::read(
         format,
         bytes,
-        &Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default() },
+        &Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default(), without: Vec::new() },
     )
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use trace::Trace;
 
 fn options() -> Options {
-    Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default() }
+    Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default(), without: Vec::new() }
 }
 
 fn directory(name: &str) -> PathBuf {
@@ -142,7 +142,7 @@ fn all_collectives_can_be_replayed() {
     let to = directory.join("a.trace");
     convert::import(Format::Otf2, &anchor, &to, &options()).unwrap();
     let trace = Trace::open(&to).unwrap();
-    let mut replay = Replay::new(&trace, How { decides: false, compares: false }).unwrap();
+    let mut replay = Replay::new(&trace, How { decides: false, compares: false, without: &[] }).unwrap();
     for rank in 0..3 {
         let mut script = Script::new(&mut replay, rank);
         let mut calls = 0;

@@ -81,7 +81,7 @@ pub fn extrapolate(
             ));
         }
         let histogram = Histogram::of(&last.scaled(mean, times.clamp(1.0, 1e18) as u64));
-        Some((path, Computed { histogram, ranks: Vec::new() }))
+        Some((path, Computed { histogram, ..Computed::default() }))
     };
     let all = paths.into_iter().filter_map(one).collect();
     (all, notes)

@@ -56,7 +56,7 @@ type Parts = Vec<(f64, Rc<Part>)>;
 
 /// The steps of a trace. O(calls of all ranks).
 pub fn steps(trace: &Trace) -> Result<Run, String> {
-    let how = How { decides: false, compares: false };
+    let how = How { decides: false, compares: false, without: &[] };
     let mut replay = Replay::new(trace, how)?;
     let mut known = FxHashSet::default();
     let mut all = Vec::with_capacity(trace.ranks as usize);

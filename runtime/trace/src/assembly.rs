@@ -3,8 +3,9 @@
 
 use crate::dictionary::Dictionary;
 use crate::fold::{self, Cursor, Grammar, Kind};
-use crate::part::{Item, Part};
+use crate::part::{self, Item, Part, Seen};
 use crate::template::Template;
+use crate::trace::{Function, Trace};
 
 /// A part that is put together.
 pub struct Assembly {
@@ -17,6 +18,34 @@ pub struct Assembly {
 }
 
 impl Assembly {
+    /// Returns one with the dictionaries and the communicators of a trace, and no calls.
+    pub fn of(trace: &Trace) -> Assembly {
+        let mut part = Part {
+            ranks: trace.ranks,
+            functions: trace.functions.iter().map(Function::text).collect(),
+            sites: trace.sites.iter().cloned().collect(),
+            names: trace.names.iter().cloned().collect(),
+            types: trace.types.iter().copied().collect(),
+            ..Part::default()
+        };
+        let mut contexts = Dictionary::default();
+        trace.comms.each(|world_rank, number, rank, instances| {
+            let (own, size) = (instances.0, instances.2);
+            let context = contexts.place(own.min(instances.1));
+            let peers = trace.comms.member(world_rank, number).map_or(size, |member| member.peers);
+            part.comms.push(Seen {
+                world_rank,
+                number,
+                context,
+                rank,
+                size,
+                peers,
+                leaders: (own.leader, instances.1.leader),
+            });
+        });
+        Assembly::new(part)
+    }
+
     /// With the dictionaries of this part.
     pub fn new(part: Part) -> Assembly {
         let (calls, loops, classes) = (Dictionary::default(), Dictionary::default(), Dictionary::default());
@@ -69,6 +98,16 @@ impl Assembly {
         let class = self.classes.place(items);
         self.part.ranks_of.push((rank, class));
         self.part.times.extend(times.map(|times| (rank, times)));
+    }
+
+    /// Returns the number of a function that may be new.
+    pub fn function(&mut self, function: &Function) -> u32 {
+        self.part.functions.place_of(function.text().as_str())
+    }
+
+    /// Adds computation between calls.
+    pub fn add_computed(&mut self, histograms: impl IntoIterator<Item = (part::Path, part::Computed)>) {
+        self.part.histograms.extend(histograms);
     }
 
     /// All of it, with these templates.

@@ -6,17 +6,19 @@
 mod columns;
 mod kinds;
 mod shapes;
+mod similar;
 mod turns;
 
 use crate::codec::Put;
 use crate::column;
+use crate::contexts::{Context, Loops};
 use crate::dictionary::{Dictionary, Names};
 use crate::file::{self, Kind};
-use crate::part::{Computed, Datatype, Item, Part, Path, Place, Seen};
+use crate::part::{ALL_CALLS, Computed, Datatype, IN_CONTEXT, Item, Part, Path, Place, Seen};
 use crate::spread;
 use crate::template::{Position, Template};
 use crate::times;
-use columns::Columns;
+use columns::{Calls, Columns};
 use rustc_hash::FxHashMap;
 use shapes::{Shape, Step, flatten};
 use std::collections::BTreeMap;
@@ -30,6 +32,38 @@ struct Done {
     classes: Dictionary<(u32, Vec<i64>)>,
     shapes: Dictionary<Vec<Step>>,
     class_of: Vec<u32>,
+    /// `true` if loops were found by templates: a call may stand for several of what ranks did.
+    by_template: bool,
+}
+
+/// The contexts of calls, the same for all parts ([`crate::contexts`]).
+#[derive(Default)]
+struct Contexts {
+    /// Template and numbers.
+    calls: Dictionary<Box<[i64]>>,
+    /// By [`Context::add`].
+    numbers: FxHashMap<u64, u32>,
+    /// By number: the last call.
+    last: Vec<u32>,
+    /// By class: the places of its calls as they are visited, with the numbers of their contexts.
+    by_class: BTreeMap<u32, Vec<(u32, u32)>>,
+}
+
+impl Contexts {
+    /// Returns the number of a call.
+    fn call(&mut self, template: u32, numbers: &[i64]) -> u32 {
+        self.calls.place(std::iter::once(i64::from(template)).chain(numbers.iter().copied()).collect())
+    }
+
+    /// Returns the number of a context that ends with a call.
+    fn number(&mut self, state: u64, call: u32) -> u32 {
+        let next = self.last.len() as u32;
+        let number = *self.numbers.entry(state).or_insert(next);
+        if number == next {
+            self.last.push(call);
+        }
+        number
+    }
 }
 
 /// Brings parts together.
@@ -42,6 +76,8 @@ pub struct Builder {
     templates: Dictionary<Template>,
     done: Done,
     comms: Vec<Seen>,
+    contexts: Contexts,
+    /// By places whose last number is as in a part, with numbers of [`Contexts::numbers`].
     histograms: BTreeMap<Path, Computed>,
     times: BTreeMap<u32, Vec<u8>>,
 }
@@ -60,8 +96,10 @@ impl Builder {
                 classes: Dictionary::default(),
                 shapes: Dictionary::default(),
                 class_of: vec![NOTHING; ranks as usize],
+                by_template: false,
             },
             comms: Vec::new(),
+            contexts: Contexts::default(),
             histograms: BTreeMap::new(),
             times: BTreeMap::new(),
         }
@@ -95,9 +133,36 @@ impl Builder {
         for (rank, class) in part.ranks_of {
             self.done.class_of[rank as usize] = classes[class as usize];
         }
-        let place = |(function, at, kind): Place| (functions[function as usize], site(at), kind);
+        let loops = Loops::new(&part.loops);
+        let calls: Vec<u32> = if part.contexts.is_empty() {
+            Vec::new()
+        } else {
+            calls.iter().map(|(template, numbers)| self.contexts.call(*template, numbers)).collect()
+        };
+        // By number in the part: the number here, which is not there if the part does not fit together.
+        let mut contexts: FxHashMap<u32, u32> = FxHashMap::default();
+        for ((items, class), numbers) in part.classes.iter().zip(&classes).zip(&part.contexts) {
+            let (mut context, mut number) = (Context::default(), numbers.iter());
+            let is_new = !self.contexts.by_class.contains_key(class);
+            let mut visited = Vec::new();
+            loops.visit(items, numbers.len(), &mut |place, call| {
+                let call = calls[call as usize];
+                let here = self.contexts.number(context.add(call), call);
+                contexts.extend(number.next().map(|&number| (number, here)));
+                visited.push((place, here));
+            });
+            if is_new {
+                self.contexts.by_class.insert(*class, visited);
+            }
+        }
         for ((from, to), computed) in part.histograms {
-            self.histograms.entry((from.map(place), place(to))).or_default().merge(&computed);
+            let place = |(function, at, kind): Place| {
+                let in_context = |number: u32| contexts.get(&number).map_or(ALL_CALLS, |n| IN_CONTEXT + n);
+                let kind = kind.checked_sub(IN_CONTEXT).map_or(kind, in_context);
+                (functions[function as usize], site(at), kind)
+            };
+            let path = (from.map(place), place(to));
+            self.histograms.entry(path).or_default().merge(&computed);
         }
         self.comms.extend(part.comms);
         self.times.extend(part.times);
@@ -152,16 +217,40 @@ impl Builder {
         for (number, ranks) in (0..).zip(&ranks_of) {
             ranks.iter().for_each(|&rank| of_rank[rank as usize] = number);
         }
-        let mut body = Vec::new();
-        body.number(self.ranks.into());
-        let (columns, calls, kinds) = columns.finish();
+        let (columns, calls, mut kinds) = columns.finish();
+        let mut comms = column::write_of_ranks(&of_rank, 1);
+        let of_ranks = comms.len();
+        self.write_comms(&mut comms);
+        let body_of = |writer: &mut shapes::Writer, calls: &Calls, shapes: &[Shape]| {
+            let mut body = Vec::new();
+            body.number(self.ranks.into());
+            writer.write(&columns, calls, shapes, &mut body);
+            body
+        };
+        let (mut calls, mut shapes) = (calls, shapes);
+        let (mut histograms, mut of_calls) = (BTreeMap::new(), Vec::new());
+        if !self.histograms.is_empty() {
+            if !done.by_template {
+                for (&class, visited) in &self.contexts.by_class {
+                    let shape = order.find(&done.classes.get(class).0);
+                    kinds.place(
+                        visited,
+                        shape.map_or(&[][..], |shape| shapes[shape as usize].steps.as_slice()),
+                    );
+                }
+            }
+            let mut writer = shapes::Writer::new(self);
+            let body = body_of(&mut writer, &calls, &shapes);
+            // Neither histograms nor times.
+            let without = [writer.dictionaries(), body, comms.clone(), vec![0, 0]].concat();
+            (histograms, of_calls) = kinds.settle(&self.histograms, &without);
+            (calls, of_calls) = kinds::joined(&calls, &of_calls, &mut shapes);
+        }
         let mut writer = shapes::Writer::new(self);
-        writer.write(&columns, &calls, &shapes, &mut body);
-        body.extend(column::write_of_ranks(&of_rank, 1));
-        let told = body.clone();
-        self.write_comms(&mut body);
-        let (histograms, kinds) = kinds.settle(&self.histograms);
-        writer.write_histograms(spread::summaries(&histograms, self.ranks), &kinds, &mut body);
+        let mut body = body_of(&mut writer, &calls, &shapes);
+        let told = [body.as_slice(), &comms[..of_ranks]].concat();
+        body.extend(comms);
+        writer.write_histograms(spread::summaries(histograms, self.ranks), &of_calls, &mut body);
         times::write(self.times.iter().map(|(rank, times)| (*rank, times.as_slice())), &mut body);
         // Names were met while the rest was written, but a reader needs them first.
         ([writer.dictionaries(), body].concat(), told)

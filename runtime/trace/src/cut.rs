@@ -2,10 +2,9 @@
 
 use crate::assembly::Assembly;
 use crate::builder::Builder;
-use crate::dictionary::Dictionary;
-use crate::part::{Item, Part, Seen};
+use crate::part::{Item, Part};
 use crate::times::{Reading, Times};
-use crate::trace::{Act, Function, Made, Trace, View};
+use crate::trace::{Act, Made, Trace, View};
 use engine::Time;
 use observe::RankList;
 use std::ops::Range;
@@ -36,30 +35,7 @@ struct Cutter<'a> {
 
 impl<'a> Cutter<'a> {
     fn new(trace: &'a Trace) -> Cutter<'a> {
-        let mut part = Part {
-            ranks: trace.ranks,
-            functions: trace.functions.iter().map(Function::text).collect(),
-            sites: trace.sites.iter().cloned().collect(),
-            names: trace.names.iter().cloned().collect(),
-            types: trace.types.iter().copied().collect(),
-            ..Part::default()
-        };
-        let mut contexts = Dictionary::default();
-        trace.comms.each(|world_rank, number, rank, instances| {
-            let (own, size) = (instances.0, instances.2);
-            let context = contexts.place(own.min(instances.1));
-            let peers = trace.comms.member(world_rank, number).map_or(size, |member| member.peers);
-            part.comms.push(Seen {
-                world_rank,
-                number,
-                context,
-                rank,
-                size,
-                peers,
-                leaders: (own.leader, instances.1.leader),
-            });
-        });
-        Cutter { trace, assembly: Assembly::new(part) }
+        Cutter { trace, assembly: Assembly::of(trace) }
     }
 
     fn call(&mut self, view: &View, made: Made) -> Item {

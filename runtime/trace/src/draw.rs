@@ -32,7 +32,12 @@ pub struct Draw<'t> {
     pub shrink: f64,
     /// Which ranks compute longer than others: where their runs end, and so many times.
     factors: Vec<(u32, f64)>,
+    /// The first times of each rank, and how many it has.
+    first: Option<(u64, Box<Draw<'t>>)>,
 }
+
+/// Shared steps in a row of which each is of another stratum.
+const STEPS: u32 = 16;
 
 /// A number that looks random, the same for the same two.
 fn hash(one: u64, other: u64) -> u64 {
@@ -65,14 +70,19 @@ fn place(rank: u32, ranks: u32, key: u64) -> u32 {
 impl<'t> Draw<'t> {
     /// Of a histogram whose two places ranks of a run passed so often.
     pub fn new(summary: &'t Summary, passages: u64, ranks: u32) -> Draw<'t> {
+        let first = summary.first.as_ref().map(|first| {
+            (u64::from(first.per_rank), Box::new(Draw::new(&first.summary, first.summary.count, ranks)))
+        });
+        let of_first = summary.first.as_ref().map_or(0, |first| first.summary.count);
         let mut draw = Draw {
             summary,
-            passages: passages.max(summary.count),
+            passages: passages.saturating_sub(of_first).max(summary.count),
             ranks: ranks.max(1),
             scale: 1.0,
             within: 1.0,
             shrink: 1.0,
             factors: summary.spread.factors(),
+            first,
         };
         let count = summary.count.max(1) as f64;
         let over = |of: &dyn Fn(usize) -> f64| {
@@ -113,12 +123,32 @@ impl<'t> Draw<'t> {
         self.factors.get(self.factors.partition_point(|run| run.0 <= rank)).map_or(1.0, |run| run.1)
     }
 
-    /// A time for a rank's call of this number; O(bins).
-    pub fn time(&self, rank: u32, call: u64) -> Span {
-        let mut drawn = hash(u64::from(rank) + 1, call);
-        if self.passages <= FEW * u64::from(self.ranks) {
-            let stratum = u128::from(place(rank % self.ranks, self.ranks, call)) << 64 | u128::from(drawn);
-            drawn = (stratum / u128::from(self.ranks)) as u64;
+    /// Returns `true` if times hang on how often the rank passed here.
+    pub fn counts(&self) -> bool {
+        self.first.is_some() || self.summary.shared > 0
+    }
+
+    /// Returns a time for a rank's call of this number, which passes here for the `passage`th time, from 0,
+    /// if [`Draw::counts`]. O(bins).
+    pub fn time(&self, rank: u32, call: u64, passage: u64) -> Span {
+        if let Some((_, draw)) = self.first.as_ref().filter(|(per_rank, _)| passage < *per_rank) {
+            return draw.time(rank, call, 0);
+        }
+        // In a step of all ranks they draw the same.
+        let step = hash(self.summary.mean, passage);
+        let is_shared = step % 100 < u64::from(self.summary.shared);
+        let (key, call) = if is_shared { (0, hash(step, 0)) } else { (u64::from(rank) + 1, call) };
+        let mut drawn = hash(key, call);
+        let stratum = if is_shared {
+            let block = hash(self.summary.mean, passage / u64::from(STEPS));
+            Some((place((passage % u64::from(STEPS)) as u32, STEPS, block), STEPS))
+        } else {
+            let is_few = self.passages <= FEW * u64::from(self.ranks);
+            is_few.then(|| (place(rank % self.ranks, self.ranks, call), self.ranks))
+        };
+        if let Some((stratum, strata)) = stratum {
+            let stratum = u128::from(stratum) << 64 | u128::from(drawn);
+            drawn = (stratum / u128::from(strata)) as u64;
         }
         let mut left = ((u128::from(drawn) * u128::from(self.passages)) >> 64) as u64;
         for (bin, &count) in self.summary.bins.iter().enumerate() {
@@ -153,7 +183,8 @@ mod tests {
     /// are.
     fn drawn(summary: &Summary, passages: u64) -> (f64, f64, usize) {
         let draw = Draw::new(summary, passages, 10);
-        let all: Vec<f64> = (0..100_000).map(|k| draw.time((k % 10) as u32, k / 10).as_ps() as f64).collect();
+        let all: Vec<f64> =
+            (0..100_000).map(|k| draw.time((k % 10) as u32, k / 10, 0).as_ps() as f64).collect();
         let some: Vec<f64> = all.iter().copied().filter(|&time| time > 0.0).collect();
         let mean = some.iter().sum::<f64>() / some.len() as f64;
         let variance = some.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / some.len() as f64;
@@ -191,7 +222,7 @@ mod tests {
         let mut had = [0; 10];
         for call in 0..1000 {
             let long: Vec<usize> =
-                (0..10).filter(|&rank| draw.time(rank as u32, call).as_ps() > 1 << 30).collect();
+                (0..10).filter(|&rank| draw.time(rank as u32, call, 0).as_ps() > 1 << 30).collect();
             assert_eq!(long.len(), 1, "call {call}");
             had[long[0]] += 1;
         }

@@ -18,8 +18,8 @@ impl Kind {
     /// Returns what the file begins with; the last byte is the version of the format.
     pub const fn magic(self) -> [u8; 8] {
         match self {
-            Kind::Trace => *b"xsimtrc\x03",
-            Kind::Part => *b"xsimtrp\x02",
+            Kind::Trace => *b"xsimtrc\x04",
+            Kind::Part => *b"xsimtrp\x03",
         }
     }
 
@@ -27,7 +27,7 @@ impl Kind {
     const fn oldest(self) -> u8 {
         match self {
             Kind::Trace => 1,
-            Kind::Part => 2,
+            Kind::Part => 3,
         }
     }
 }
@@ -152,7 +152,7 @@ mod tests {
         let says = |bytes: &[u8]| unpack(bytes).unwrap_err().to_string();
         assert_eq!(says(b"\x7fELF"), "byte 0: this is no trace of xsim");
         assert_eq!(says(b"xsim"), "byte 4: the file ends within its first eight bytes");
-        assert_eq!(says(b"xsimtrc\x09"), "byte 7: a trace of version 9, of which this xsim reads 1 to 3");
+        assert_eq!(says(b"xsimtrc\x09"), "byte 7: a trace of version 9, of which this xsim reads 1 to 4");
         let mut lying = Kind::Trace.magic().to_vec();
         lying.number(1 << 60);
         lying.extend([0; 20]);

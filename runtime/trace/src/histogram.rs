@@ -1,9 +1,10 @@
 //! Histograms of how long ranks computed before a call: minimum, maximum, mean, deviation, and how many times
 //! fell between which powers of two. What two recorded is added exactly, in whatever order.
 
-use crate::codec::{Put, Reader, Result};
+use crate::codec::{Malformed, Put, Reader, Result};
 use crate::spread::Spread;
 use engine::Span;
+use smallvec::SmallVec;
 
 /// A histogram of spans of time. Spans of zero are not counted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,9 +18,13 @@ pub struct Histogram {
     sum: u128,
     /// Of squares, in nanoseconds squared, rounded down each.
     squares: u128,
-    /// By the number of bits of the span in picoseconds.
-    bins: [u64; 65],
+    /// By the number of bits of the span in picoseconds, from `first_bits` on.
+    bins: SmallVec<[u64; 4]>,
+    first_bits: u8,
 }
+
+/// The most bits of a span, and one more.
+const MAX_BINS: usize = 65;
 
 /// What a file has of a histogram.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,11 +46,32 @@ pub struct Summary {
     pub first_bits: u32,
     /// Which ranks compute longer than others each time.
     pub spread: Spread,
+    /// Percent of the variance, beside that between the means of ranks, that all ranks share in a step.
+    pub shared: u8,
+    /// The first times of each rank, where they differ from the later ones.
+    pub first: Option<Box<FirstTimes>>,
+}
+
+/// The first times of each rank on a path, which are not among the others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FirstTimes {
+    /// Times of each rank, at least 1.
+    pub per_rank: u32,
+    /// Of all ranks. It has no first times of its own.
+    pub summary: Summary,
 }
 
 impl Default for Histogram {
     fn default() -> Histogram {
-        Histogram { count: 0, least: u64::MAX, most: 0, sum: 0, squares: 0, bins: [0; 65] }
+        Histogram {
+            count: 0,
+            least: u64::MAX,
+            most: 0,
+            sum: 0,
+            squares: 0,
+            bins: SmallVec::new(),
+            first_bits: 0,
+        }
     }
 }
 
@@ -60,7 +86,24 @@ impl Histogram {
         self.most = self.most.max(ps);
         self.sum += u128::from(ps);
         self.squares = self.squares.saturating_add(ns * ns);
-        self.bins[(u64::BITS - ps.leading_zeros()) as usize] += 1;
+        self.count_bits((u64::BITS - ps.leading_zeros()) as u8, 1);
+    }
+
+    /// Counts spans of so many bits.
+    #[inline]
+    fn count_bits(&mut self, bits: u8, spans: u64) {
+        if self.bins.is_empty() {
+            self.first_bits = bits;
+        }
+        if bits < self.first_bits {
+            self.bins.insert_many(0, std::iter::repeat_n(0, usize::from(self.first_bits - bits)));
+            self.first_bits = bits;
+        }
+        let at = usize::from(bits - self.first_bits);
+        if at >= self.bins.len() {
+            self.bins.resize(at + 1, 0);
+        }
+        self.bins[at] += spans;
     }
 
     /// Adds another's spans.
@@ -70,8 +113,10 @@ impl Histogram {
         self.most = self.most.max(other.most);
         self.sum += other.sum;
         self.squares = self.squares.saturating_add(other.squares);
-        for (bin, more) in self.bins.iter_mut().zip(other.bins) {
-            *bin += more;
+        for (bits, &more) in (other.first_bits..).zip(&other.bins) {
+            if more > 0 {
+                self.count_bits(bits, more);
+            }
         }
     }
 
@@ -93,6 +138,8 @@ impl Histogram {
         [self.count, self.least, self.most].into_iter().for_each(|value| bytes.number(value));
         bytes.wide(self.sum);
         bytes.wide(self.squares);
+        bytes.push(self.first_bits);
+        bytes.push(self.bins.len() as u8);
         self.bins.iter().for_each(|&bin| bytes.number(bin));
     }
 
@@ -103,10 +150,11 @@ impl Histogram {
     pub fn read(reader: &mut Reader) -> Result<Histogram> {
         let (count, least, most) = (reader.number()?, reader.number()?, reader.number()?);
         let (sum, squares) = (reader.wide()?, reader.wide()?);
-        let mut bins = [0; 65];
-        for bin in &mut bins {
-            *bin = reader.number()?;
+        let (first_bits, length) = (reader.byte()?, usize::from(reader.byte()?));
+        if usize::from(first_bits) + length > MAX_BINS {
+            return reader.wrong("a histogram with times of more than 64 bits");
         }
+        let bins = (0..length).map(|_| reader.number()).collect::<Result<SmallVec<[u64; 4]>>>()?;
         let spans = u128::from(count);
         let counted: u128 = bins.iter().map(|&bin| u128::from(bin)).sum();
         // As many as there may be calls, so that histograms of many processes can be added.
@@ -118,25 +166,28 @@ impl Histogram {
         {
             return reader.wrong("a histogram that cannot be");
         }
-        Ok(Histogram { count, least, most, sum, squares, bins })
+        Ok(Histogram { count, least, most, sum, squares, bins, first_bits })
     }
 
-    /// One that has this summary; what that has rounded away is lost.
+    /// Returns one that has this summary, with first times. What the summary has rounded away is lost.
     pub fn of(summary: &Summary) -> Histogram {
         let count = u128::from(summary.count);
         let (mean, deviation) = (u128::from(summary.mean / 1000), u128::from(summary.deviation / 1000));
-        let mut bins = [0; 65];
-        bins[summary.first_bits as usize..][..summary.bins.len()].copy_from_slice(&summary.bins);
         let squares = count * (mean * mean + deviation * deviation);
         let least = if summary.count == 0 { u64::MAX } else { summary.least };
-        Histogram {
+        let mut all = Histogram {
             count: summary.count,
             least,
             most: summary.most,
             sum: count * u128::from(summary.mean),
             squares,
-            bins,
+            bins: SmallVec::from_slice(&summary.bins),
+            first_bits: summary.first_bits as u8,
+        };
+        if let Some(first) = &summary.first {
+            all.merge(&Histogram::of(&first.summary));
         }
+        all
     }
 
     /// Returns what a file has of it.
@@ -154,8 +205,10 @@ impl Histogram {
             mean,
             deviation: (variance.isqrt() as u64).saturating_mul(1000),
             bins: self.bins[first..last].to_vec(),
-            first_bits: first as u32,
+            first_bits: u32::from(self.first_bits) + first as u32,
             spread: Spread::default(),
+            shared: 0,
+            first: None,
         }
     }
 }
@@ -190,6 +243,12 @@ impl Summary {
             bins,
             first_bits: bits(least),
             spread: self.spread.clone(),
+            shared: self.shared,
+            first: self.first.as_ref().map(|first| {
+                let summary = &first.summary;
+                let summary = summary.scaled(summary.mean as f64 * factor, summary.count);
+                Box::new(FirstTimes { summary, ..**first })
+            }),
         }
     }
 
@@ -204,13 +263,19 @@ impl Summary {
             bins: vec![count],
             first_bits: u64::BITS - ps.leading_zeros(),
             spread: Spread::default(),
+            shared: 0,
+            first: None,
         }
     }
 
     /// With as few digits as a file has of it: four of the mean and three of the others, with all of which
     /// the least is no more and the most no less than it was. Exact if all times are one.
     #[must_use]
-    pub fn rounded(self) -> Summary {
+    pub fn rounded(mut self) -> Summary {
+        if let Some(first) = self.first.take() {
+            let FirstTimes { per_rank, summary } = *first;
+            self.first = Some(Box::new(FirstTimes { per_rank, summary: summary.rounded() }));
+        }
         if self.least == self.most {
             return self;
         }
@@ -241,6 +306,11 @@ impl Summary {
         bytes.push(self.bins.len() as u8);
         self.bins.iter().for_each(|&bin| bytes.number(bin));
         self.spread.write(bytes);
+        bytes.push(self.shared);
+        bytes.number(self.first.as_ref().map_or(0, |first| first.per_rank.into()));
+        if let Some(first) = &self.first {
+            first.summary.write(bytes);
+        }
     }
 
     /// Reads one of a run of so many ranks, as a file of this version has it.
@@ -262,7 +332,33 @@ impl Summary {
             return reader.wrong("a histogram of more than 2^64 times");
         };
         let spread = if version < 2 { Spread::default() } else { Spread::read(reader, ranks)? };
-        Ok(Summary { count, least, most, mean, deviation, bins, first_bits, spread })
+        let mut summary =
+            Summary { count, least, most, mean, deviation, bins, first_bits, spread, shared: 0, first: None };
+        if version > 3 {
+            summary.shared = reader.byte()?;
+            if summary.shared > 100 {
+                return reader.wrong(format!("{} % of a variance are shared", summary.shared));
+            }
+            summary.first = Summary::read_first(reader, ranks, version)?;
+        }
+        Ok(summary)
+    }
+
+    fn read_first(reader: &mut Reader, ranks: u32, version: u8) -> Result<Option<Box<FirstTimes>>> {
+        let per_rank = reader.number()?;
+        if per_rank == 0 {
+            return Ok(None);
+        }
+        let Ok(per_rank) = u32::try_from(per_rank) else {
+            return reader.wrong(format!("{per_rank} first times of each rank"));
+        };
+        // Only the outer one may have first times, so that none lie within others without end.
+        let at = reader.at();
+        let summary = Summary::read(reader, ranks, version.min(3))?;
+        if version > 3 && (reader.byte()?, reader.number()?) != (0, 0) {
+            return Err(Malformed { at, why: "first times that have first times".into() });
+        }
+        Ok(Some(Box::new(FirstTimes { per_rank, summary })))
     }
 }
 
@@ -338,7 +434,7 @@ mod tests {
         let (mut bytes, mut all) = (Vec::new(), Vec::new());
         summary.write(&mut bytes);
         one.write(&mut all);
-        assert_eq!(Summary::read(&mut Reader::new(&bytes), 1, 2).unwrap(), summary);
+        assert_eq!(Summary::read(&mut Reader::new(&bytes), 1, 4).unwrap(), summary);
         assert_eq!(Histogram::read(&mut Reader::new(&all)).unwrap(), one);
     }
 
@@ -350,7 +446,7 @@ mod tests {
             let (exact, rounded) = (histogram.summary(), histogram.summary().rounded());
             let mut bytes = Vec::new();
             rounded.write(&mut bytes);
-            prop_assert_eq!(&Summary::read(&mut Reader::new(&bytes), 1, 2).unwrap(), &rounded);
+            prop_assert_eq!(&Summary::read(&mut Reader::new(&bytes), 1, 4).unwrap(), &rounded);
             prop_assert!(rounded.least <= exact.least && exact.most <= rounded.most);
             prop_assert!((rounded.mean as f64 / exact.mean as f64 - 1.0).abs() <= 5.01e-4);
             prop_assert_eq!(&rounded.clone().rounded(), &rounded);

@@ -6,15 +6,18 @@
 //! Nothing here knows MPI: the seam (`observe::recorder`) says what each argument is.
 
 pub mod assembly;
+pub mod average;
 pub mod builder;
 mod calls;
 pub mod check;
 pub mod codec;
 pub mod column;
+mod contexts;
 pub mod cut;
 pub mod dictionary;
 pub mod diff;
 pub mod draw;
+pub mod duplicates;
 mod encode;
 pub mod file;
 pub mod fold;
@@ -30,6 +33,7 @@ pub mod scale;
 pub mod show;
 pub mod spread;
 pub mod stat;
+mod steps;
 pub mod template;
 pub mod text;
 pub mod times;

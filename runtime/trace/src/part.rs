@@ -5,12 +5,21 @@
 use crate::codec::{Malformed, Put, Reader, Result};
 use crate::dictionary::{Dictionary, Names};
 use crate::histogram::Histogram;
+use crate::steps::Steps;
 use crate::template::Template;
 use crate::times;
 
 /// Places of calls: function and site, by their places in the dictionaries, and which of the kinds of calls
-/// there ([`Trace::kinds`](crate::Trace::kinds)); while they are recorded, the bits of the size of a call.
+/// there ([`Trace::kinds`](crate::Trace::kinds)). In a part the last number is one of [`ALL_CALLS`],
+/// [`OF_BITS`] and [`IN_CONTEXT`].
 pub type Place = (u32, u32, u32);
+
+/// All calls of a place.
+pub const ALL_CALLS: u32 = 0;
+/// The calls of a place whose size has no bits; each bit adds 1 ([`Template::size`]).
+pub const OF_BITS: u32 = 1;
+/// Calls in the first context of a part; the number of another is added ([`crate::contexts`]).
+pub const IN_CONTEXT: u32 = OF_BITS + 65;
 
 /// A datatype of the standard.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -60,14 +69,22 @@ pub struct OfRank {
     pub count: u64,
     /// How long.
     pub sum: u64,
+    /// Its first times, which are not among those.
+    pub first_count: u64,
+    /// How long these were.
+    pub first_sum: u64,
 }
 
-/// What ranks computed between calls of two places.
+/// Computation of ranks between calls of two places.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Computed {
-    /// All of them.
+    /// The times of all ranks, without their first ones where each rank is kept.
     pub histogram: Histogram,
-    /// Each that did, if that is kept.
+    /// The first time of each rank.
+    pub first: Histogram,
+    /// The times by step.
+    pub steps: Steps,
+    /// Each rank, if that is kept.
     pub ranks: Vec<OfRank>,
 }
 
@@ -75,15 +92,49 @@ impl Computed {
     /// Adds what was computed by others, or in calls of other kinds.
     pub fn merge(&mut self, other: &Computed) {
         self.histogram.merge(&other.histogram);
+        self.first.merge(&other.first);
+        self.steps.merge(&other.steps);
         self.ranks.extend_from_slice(&other.ranks);
         self.ranks.sort_by_key(|of| of.rank);
         self.ranks.dedup_by(|next, of| {
             let same = next.rank == of.rank;
             if same {
-                (of.count, of.sum) = (of.count.saturating_add(next.count), of.sum.saturating_add(next.sum));
+                of.count = of.count.saturating_add(next.count);
+                of.sum = of.sum.saturating_add(next.sum);
+                of.first_count = of.first_count.saturating_add(next.first_count);
+                of.first_sum = of.first_sum.saturating_add(next.first_sum);
             }
             same
         });
+    }
+
+    /// Puts first times among the others, and in a step before theirs.
+    pub fn join_first(&mut self) {
+        let first = std::mem::take(&mut self.first);
+        if first.count > 0 {
+            let mut steps = Steps::default();
+            steps.push(first.count, first.sum().try_into().unwrap_or(u64::MAX));
+            steps.append(&self.steps);
+            self.steps = steps;
+        }
+        self.histogram.merge(&first);
+        for of in &mut self.ranks {
+            of.count = of.count.saturating_add(std::mem::take(&mut of.first_count));
+            of.sum = of.sum.saturating_add(std::mem::take(&mut of.first_sum));
+        }
+    }
+
+    /// Adds what was computed in later steps.
+    pub fn follow(&mut self, later: &Computed) {
+        let mut steps = std::mem::take(&mut self.steps);
+        steps.append(&later.steps);
+        self.merge(later);
+        self.steps = steps;
+    }
+
+    /// Returns all times, in picoseconds.
+    pub fn sum(&self) -> u128 {
+        self.histogram.sum() + self.first.sum()
     }
 }
 
@@ -112,6 +163,8 @@ pub struct Part {
     pub comms: Vec<Seen>,
     /// Computation between calls of two places.
     pub histograms: Vec<(Path, Computed)>,
+    /// By class: the contexts of its calls, by number, in the order in which they are visited.
+    pub contexts: Vec<Vec<u32>>,
     /// Exact times, by rank.
     pub times: Vec<(u32, Vec<u8>)>,
 }
@@ -152,21 +205,18 @@ pub fn write_path((from, to): Path, kinds: bool, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Reads what [`write_path`] wrote, with so many functions and sites.
+/// Reads what [`write_path`] wrote, with so many functions and sites, and so many kinds if there are several.
 ///
 /// # Errors
 /// If it is something else.
-pub fn read_path(reader: &mut Reader, functions: usize, sites: usize, kinds: bool) -> Result<Path> {
+pub fn read_path(reader: &mut Reader, functions: usize, sites: usize, kinds: Option<usize>) -> Result<Path> {
     let mut place = |functions| {
-        let kind = |reader: &mut Reader| if kinds { reader.index(KINDS, "kind") } else { Ok(0) };
+        let kind = |reader: &mut Reader| kinds.map_or(Ok(0), |kinds| reader.index(kinds, "kind"));
         Ok((reader.index(functions, "function")?, reader.index(sites + 1, "site")?, kind(reader)?))
     };
     let (from, to) = (place(functions + 1)?, place(functions)?);
     Ok((from.0.checked_sub(1).map(|function| (function, from.1, from.2)), to))
 }
-
-/// Kinds that a place may have.
-pub const KINDS: usize = 65;
 
 fn write_items(bytes: &mut Vec<u8>, items: &[Item]) {
     bytes.number(items.len() as u64);
@@ -228,13 +278,22 @@ impl Part {
                 .iter()
                 .for_each(|&word| bytes.number(word.into()));
         }
+        bytes.number(self.contexts.len() as u64);
+        for contexts in &self.contexts {
+            bytes.number(contexts.len() as u64);
+            contexts.iter().for_each(|&context| bytes.number(context.into()));
+        }
         bytes.number(self.histograms.len() as u64);
-        for (path, Computed { histogram, ranks }) in &self.histograms {
+        for (path, Computed { histogram, first, steps, ranks }) in &self.histograms {
             write_path(*path, true, bytes);
-            histogram.write(bytes);
+            bytes.push(u8::from(histogram.count > 0) | u8::from(first.count > 0) << 1);
+            [histogram, first].into_iter().filter(|some| some.count > 0).for_each(|some| some.write(bytes));
+            steps.write(bytes);
             bytes.number(ranks.len() as u64);
             ranks.iter().for_each(|of| {
-                [u64::from(of.rank), of.count, of.sum].into_iter().for_each(|number| bytes.number(number))
+                [u64::from(of.rank), of.count, of.sum, of.first_count, of.first_sum]
+                    .into_iter()
+                    .for_each(|number| bytes.number(number))
             });
         }
         times::write(self.times.iter().map(|(rank, times)| (*rank, times.as_slice())), bytes);
@@ -283,16 +342,41 @@ impl Part {
                 rank: reader.index(ranks as usize, "rank")?,
                 count: reader.number()?,
                 sum: reader.number()?,
+                first_count: reader.number()?,
+                first_sum: reader.number()?,
             })
         };
+        let (mut contexts, mut known) = (Vec::new(), 0);
+        for _ in 0..reader.count(1, "contexts of classes")? {
+            let mut of_class = Vec::new();
+            for _ in 0..reader.count(1, "contexts")? {
+                // They are numbered as they come.
+                let context = reader.index(known + 1, "context")?;
+                known = known.max(context as usize + 1);
+                of_class.push(context);
+            }
+            contexts.push(of_class);
+        }
+        if contexts.len() > classes.len() {
+            return reader.wrong("contexts of more classes than there are");
+        }
+        let kinds = IN_CONTEXT as usize + known;
         let histogram = |reader: &mut Reader| {
-            let (path, histogram) =
-                (read_path(reader, functions.len(), sites.len(), true)?, Histogram::read(reader)?);
-            let ranks = (0..reader.count(3, "ranks")?).map(|_| of_rank(reader)).collect::<Result<_>>()?;
-            Ok((path, Computed { histogram, ranks }))
+            let path = read_path(reader, functions.len(), sites.len(), Some(kinds))?;
+            let there = reader.byte()?;
+            let mut some = |bit: u8| {
+                if there & bit > 0 { Histogram::read(reader) } else { Ok(Histogram::default()) }
+            };
+            let (histogram, first) = (some(1)?, some(2)?);
+            if !(1..=3).contains(&there) {
+                return reader.wrong("a histogram without times");
+            }
+            let steps = Steps::read(reader)?;
+            let ranks = (0..reader.count(5, "ranks")?).map(|_| of_rank(reader)).collect::<Result<_>>()?;
+            Ok((path, Computed { histogram, first, steps, ranks }))
         };
         let histograms =
-            (0..reader.count(70, "histograms")?).map(|_| histogram(reader)).collect::<Result<_>>()?;
+            (0..reader.count(12, "histograms")?).map(|_| histogram(reader)).collect::<Result<_>>()?;
         let mut times = Vec::new();
         times::read(reader, ranks, |rank, of_rank| times.push((rank, of_rank.to_vec())))?;
         Ok(Part {
@@ -307,6 +391,7 @@ impl Part {
             ranks_of,
             comms,
             histograms,
+            contexts,
             times,
         })
     }

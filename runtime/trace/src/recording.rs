@@ -1,13 +1,15 @@
 //! The recorder: encodes each call, and folds it behind those that its rank made before.
 
 use crate::calls::{Calls, decode};
+use crate::contexts::{Context, Loops, MAX_VISITS};
 use crate::dictionary::Dictionary;
 use crate::encode::Encoder;
 use crate::fold::{self, Cursor, Grammar, Kind};
 use crate::histogram::Histogram;
-use crate::part::{Computed, Item, OfRank, Part, Seen};
+use crate::part::{self, Computed, IN_CONTEXT, Item, OF_BITS, OfRank, Part, Place, Seen};
 use crate::saved::{self, Key, Saved};
 use crate::saving::{self, Clock, Saving};
+use crate::steps::Steps;
 use crate::template::Position;
 use crate::times::Times;
 use engine::{Span, Time};
@@ -23,7 +25,7 @@ use std::path::{Path, PathBuf};
 pub enum Timing {
     /// Nothing.
     None,
-    /// A histogram for each pair of call sites that follow each other.
+    /// A histogram for each pair of calls that follow each other.
     Histogram,
     /// How long was computed before each call, and how long the call took.
     Exact,
@@ -59,8 +61,13 @@ struct Rank {
     cursor: Cursor,
     /// Computation since the last call, in picoseconds.
     computed: u64,
-    /// The place of the last call, from 1.
+    /// The last call, from 1.
     before: u32,
+    /// Paths on which it is kept by itself.
+    paths: u32,
+    /// The calls that it made last, if histograms are kept by these, and their number.
+    context: Option<Context>,
+    state: u64,
     /// Communicators that it has seen.
     comms: u32,
     /// The program does not want to be recorded here.
@@ -80,20 +87,45 @@ pub struct Recording {
     grammar: Grammar,
     ranks: Vec<Rank>,
     comms: Vec<Seen>,
-    histograms: FxHashMap<(u32, u32), Passage>,
+    /// By the contexts of two calls that follow each other; 0 is that of no call.
+    by_contexts: FxHashMap<(u64, u64), Passage>,
+    /// By two places, the first of which counts from 1: runs
+    /// beyond [`MAX_RANKS_IN_CONTEXT`], ranks beyond [`MAX_PATHS`].
+    by_places: FxHashMap<(u32, u32), Passage>,
 }
 
-/// What was computed on the way from one place to another.
+/// Computation on a path from one call to the next.
 #[derive(Clone, Default)]
 struct Passage {
+    /// The last call of both contexts, the first from 1.
+    calls: (u32, u32),
+    /// The first times of each rank.
+    first: Histogram,
+    /// The others.
     histogram: Histogram,
-    /// By each rank, how often and how long in all; nothing where there are too many.
-    ranks: Vec<(u64, u64)>,
+    steps: Steps,
+    /// By rank of the process.
+    ranks: FxHashMap<u32, OfRank>,
 }
 
-/// Up to so many ranks of the run each is told apart from the others in what it computes.
-// Each takes 16 bytes for each two places that follow each other.
-const TOLD_APART: u32 = 1 << 14;
+impl Passage {
+    /// Returns it as a part has it, for a process whose ranks begin at `own`.
+    fn computed(&self, own: u32) -> Computed {
+        let mut ranks: Vec<OfRank> =
+            self.ranks.iter().map(|(&at, &of)| OfRank { rank: own + at, ..of }).collect();
+        ranks.sort_unstable_by_key(|of| of.rank);
+        let Passage { first, histogram, steps, .. } = self.clone();
+        Computed { histogram, first, steps, ranks }
+    }
+}
+
+/// The most ranks of a run of which each is kept by itself.
+const MAX_RANKS: u32 = 1 << 14;
+/// The most ranks of a run whose computation goes by contexts.
+// Each takes about 60 bytes for each call of its loops.
+const MAX_RANKS_IN_CONTEXT: u32 = 1 << 12;
+/// The most paths between contexts of a rank.
+const MAX_PATHS: u32 = 1 << 12;
 
 fn cannot(path: &Path, why: &std::io::Error) -> String {
     format!("cannot write the trace {}: {why}", path.display())
@@ -127,7 +159,8 @@ impl Recording {
             grammar: Grammar::default(),
             ranks,
             comms: Vec::new(),
-            histograms: FxHashMap::default(),
+            by_contexts: FxHashMap::default(),
+            by_places: FxHashMap::default(),
         }
     }
 
@@ -163,23 +196,50 @@ impl Recording {
                 exporter.part.times.push((number, times.finish()));
             }
         }
-        let place = |number: u32| self.calls.place_of(number);
-        let computed =
-            |passage: &Passage| {
-                let ranks = (self.options.own.start..)
-                    .zip(&passage.ranks)
-                    .map(|(rank, &(count, sum))| OfRank { rank, count, sum });
-                Computed {
-                    histogram: passage.histogram.clone(),
-                    ranks: ranks.filter(|of| of.count > 0).collect(),
-                }
-            };
-        let histograms = self
-            .histograms
-            .iter()
-            .map(|(&(from, to), passage)| ((from.checked_sub(1).map(place), place(to)), computed(passage)));
-        part.histograms = histograms.collect();
+        let numbers = self.contexts(&mut part);
+        part.histograms = self.histograms(&numbers);
         Saved { keys: (self.options.keys)(), part }
+    }
+
+    /// Adds the contexts of all classes to a part, and returns their numbers.
+    fn contexts(&self, part: &mut Part) -> FxHashMap<u64, u32> {
+        let mut numbers: FxHashMap<u64, u32> = FxHashMap::default();
+        if self.by_contexts.is_empty() {
+            return numbers;
+        }
+        let loops = Loops::new(&part.loops);
+        for items in &part.classes {
+            let (mut context, mut of_class) = (Context::default(), Vec::new());
+            loops.visit(items, MAX_VISITS, &mut |_, call| {
+                let next = numbers.len() as u32;
+                of_class.push(*numbers.entry(context.add(call)).or_insert(next));
+            });
+            part.contexts.push(of_class);
+        }
+        numbers
+    }
+
+    /// Returns the computation on each path, whose contexts have these numbers.
+    fn histograms(&self, numbers: &FxHashMap<u64, u32>) -> Vec<(part::Path, Computed)> {
+        let of_bits = |number: u32| -> Place {
+            let (function, site, bits) = self.calls.place_of(number);
+            (function, site, OF_BITS + bits)
+        };
+        let in_context = |call: u32, state: u64| -> Place {
+            let (function, site, _) = self.calls.place_of(self.calls.place(call));
+            // One that was not visited counts among all calls there.
+            (function, site, numbers.get(&state).map_or(part::ALL_CALLS, |number| IN_CONTEXT + number))
+        };
+        let by_contexts = self.by_contexts.iter().map(|(&(before, state), passage)| {
+            let (from, to) = passage.calls;
+            let from = from.checked_sub(1).map(|from| in_context(from, before));
+            ((from, in_context(to, state)), passage.computed(self.options.own.start))
+        });
+        let by_places = self.by_places.iter().map(|(&(from, to), passage)| {
+            let path = (from.checked_sub(1).map(of_bits), of_bits(to));
+            (path, passage.computed(self.options.own.start))
+        });
+        by_contexts.chain(by_places).collect()
     }
 
     fn note_comms(&mut self, call: &Call) {
@@ -205,27 +265,53 @@ impl Recording {
     /// A rank made the call with this number.
     fn add(&mut self, at: usize, call: u32, took: Span) {
         self.grammar.add(&mut self.ranks[at].cursor, call);
-        let place = self.calls.place(call);
         let rank = &mut self.ranks[at];
         let computed = Span::from_ps(std::mem::take(&mut rank.computed));
         match self.options.timing {
             Timing::None => {}
             Timing::Exact => rank.times.get_or_insert_default().add(computed, took),
-            Timing::Histogram if computed == Span::ZERO => {}
-            Timing::Histogram => {
-                let passage = self.histograms.entry((rank.before, place)).or_default();
-                passage.histogram.add(computed);
-                if passage.ranks.is_empty() && self.options.ranks <= TOLD_APART {
-                    passage.ranks.resize(self.options.own.len(), (0, 0));
-                }
-                if let Some((count, sum)) = passage.ranks.get_mut(at) {
-                    (*count, *sum) = (*count + 1, sum.saturating_add(computed.as_ps()));
-                }
-            }
+            Timing::Histogram => self.add_computed(at, call, computed),
         }
-        rank.before = place + 1;
+        self.ranks[at].before = call + 1;
         if self.saving.is_due() {
             self.save();
+        }
+    }
+
+    /// Adds what a rank computed before the call with this number; O(1).
+    fn add_computed(&mut self, at: usize, call: u32, computed: Span) {
+        let (rank, ps) = (&mut self.ranks[at], computed.as_ps());
+        if self.options.ranks <= MAX_RANKS_IN_CONTEXT {
+            let state = rank.context.get_or_insert_default().add(call);
+            let path = (std::mem::replace(&mut rank.state, state), state);
+            if computed == Span::ZERO {
+                return;
+            }
+            if let Some(passage) = self.by_contexts.get_mut(&path)
+                && let Some(of) = passage.ranks.get_mut(&(at as u32))
+            {
+                (of.count, of.sum) = (of.count + 1, of.sum.saturating_add(ps));
+                passage.steps.add(of.count, ps);
+                return passage.histogram.add(computed);
+            }
+            if rank.paths < MAX_PATHS {
+                rank.paths += 1;
+                let passage = self.by_contexts.entry(path).or_default();
+                passage.calls = (rank.before, call);
+                let of = OfRank { first_count: 1, first_sum: ps, ..OfRank::default() };
+                passage.ranks.insert(at as u32, of);
+                return passage.first.add(computed);
+            }
+        }
+        if computed == Span::ZERO {
+            return;
+        }
+        let from = rank.before.checked_sub(1).map_or(0, |before| self.calls.place(before) + 1);
+        let passage = self.by_places.entry((from, self.calls.place(call))).or_default();
+        passage.histogram.add(computed);
+        if self.options.ranks <= MAX_RANKS {
+            let of = passage.ranks.entry(at as u32).or_default();
+            (of.count, of.sum) = (of.count + 1, of.sum.saturating_add(ps));
         }
     }
 

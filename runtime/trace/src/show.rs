@@ -55,7 +55,7 @@ pub fn all(trace: &Trace, out: &mut impl Write) -> Result<()> {
     }
     for ((from, to), summary) in &trace.histograms {
         let place = |(function, site, kind): Place| {
-            let kind = if kind == 0 { String::new() } else { format!(" (size {kind})") };
+            let kind = if kind == 0 { String::new() } else { format!(" (kind {kind})") };
             format!("{} {}{kind}", trace.functions[function as usize].name, trace.site(site))
         };
         let from = from.map_or("the beginning".to_owned(), place);

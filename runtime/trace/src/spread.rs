@@ -2,7 +2,7 @@
 //! time makes all wait that wait for it, and times that any rank may have do not.
 
 use crate::codec::{Put, Reader, Result, unzigzag, zigzag};
-use crate::histogram::Summary;
+use crate::histogram::{FirstTimes, Summary};
 use crate::part::{Computed, OfRank, Path};
 use std::collections::BTreeMap;
 
@@ -13,6 +13,10 @@ const LEAST: f64 = 0.005;
 const CHANGES: usize = 512;
 /// By how many standard errors the mean of a rank has to differ from that of most.
 const ERRORS: f64 = 3.0;
+/// The part of all computation by which first times have to differ from the others, to be kept apart.
+const MIN_FIRST: f64 = 0.001;
+/// The part of all computation that the deviation shared by ranks has to be, to be kept.
+const MIN_SHARED: f64 = 0.001;
 /// The most percent that are told.
 const MOST: f64 = 1e9;
 
@@ -97,11 +101,43 @@ impl Spread {
     }
 }
 
-/// Returns what a file has of what was computed on each way by so many ranks.
-pub fn summaries(computed: &BTreeMap<Path, Computed>, ranks: u32) -> BTreeMap<Path, Summary> {
-    let all: f64 = computed.values().map(|computed| computed.histogram.sum() as f64).sum();
+/// Takes the first times apart if they differ from the others, and puts them among the others if not.
+fn take_first(computed: &mut Computed, all: f64) -> Option<Box<FirstTimes>> {
+    let ranks = computed.ranks.iter().filter(|of| of.first_count > 0).count() as u64;
+    let (first, others) = (&computed.first, &computed.histogram);
+    let mean = others.sum() as f64 / others.count.max(1) as f64;
+    let differs = (first.sum() as f64 - first.count as f64 * mean).abs() > MIN_FIRST * all;
+    if ranks == 0 || others.count == 0 || !differs {
+        computed.join_first();
+        return None;
+    }
+    let per_rank = u32::try_from((first.count + ranks / 2) / ranks).unwrap_or(u32::MAX);
+    Some(Box::new(FirstTimes { per_rank: per_rank.max(1), summary: first.summary() }))
+}
+
+/// Returns the percent of the variance that all ranks share in a step.
+fn shared(computed: &Computed, all: f64) -> u8 {
+    let Computed { histogram, ranks, steps, .. } = computed;
+    let count = histogram.count.max(1) as f64;
+    let mean = histogram.sum() as f64 / count;
+    let of_rank = |of: &OfRank| of.sum as f64 / of.count.max(1) as f64;
+    let between = ranks.iter().map(|of| of.count as f64 * (of_rank(of) - mean).powi(2)).sum::<f64>() / count;
+    let variance = (histogram.variance() - between).max(0.0);
+    let shared = steps.shared(variance);
+    if (shared * variance).sqrt() * count > MIN_SHARED * all { (shared * 100.0).round() as u8 } else { 0 }
+}
+
+/// Returns the histograms of a file, of so many ranks.
+pub fn summaries(mut computed: BTreeMap<Path, Computed>, ranks: u32) -> BTreeMap<Path, Summary> {
+    let all: f64 = computed.values().map(|computed| computed.sum() as f64).sum();
+    let mut firsts: BTreeMap<Path, Box<FirstTimes>> = BTreeMap::new();
+    for (path, computed) in &mut computed {
+        firsts.extend(take_first(computed, all).map(|first| (*path, first)));
+        computed.ranks.retain(|of| of.count > 0);
+    }
+    let computed = computed;
     let mut told: Vec<(f64, Path, Vec<i64>)> = Vec::new();
-    for (path, computed) in computed {
+    for (path, computed) in &computed {
         let percent = percent(computed, ranks);
         let gain = of_mean(computed, &percent)
             .map(|(times, mean, of_rank)| times * (of_rank - mean).abs())
@@ -113,6 +149,10 @@ pub fn summaries(computed: &BTreeMap<Path, Computed>, ranks: u32) -> BTreeMap<Pa
     told.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
     let mut summaries: BTreeMap<Path, Summary> =
         computed.iter().map(|(path, computed)| (*path, computed.histogram.summary())).collect();
+    for (path, summary) in &mut summaries {
+        summary.shared = shared(&computed[path], all);
+        summary.first = firsts.remove(path);
+    }
     let mut changes = 0;
     for (_, path, percent) in told {
         let spread = Spread::of(&percent);
@@ -146,7 +186,7 @@ fn of_mean<'a>(computed: &'a Computed, percent: &'a [i64]) -> impl Iterator<Item
 
 /// By how many percent the mean of each rank differs from that of all. Those that are as near to what most
 /// have as chance lets them be are one.
-fn percent(Computed { histogram, ranks }: &Computed, of: u32) -> Vec<i64> {
+fn percent(Computed { histogram, ranks, .. }: &Computed, of: u32) -> Vec<i64> {
     let mut percent = vec![0; of as usize];
     if ranks.len() < 2 {
         return Vec::new();
@@ -188,8 +228,9 @@ mod tests {
         for (rank, times) in (0..).zip(times) {
             let mut histogram = Histogram::default();
             times.iter().for_each(|&ps| histogram.add(Span::from_ps(ps)));
-            let ranks = vec![OfRank { rank, count: times.len() as u64, sum: times.iter().sum() }];
-            all.merge(&Computed { histogram, ranks });
+            let (count, sum) = (times.len() as u64, times.iter().sum());
+            let ranks = vec![OfRank { rank, count, sum, ..OfRank::default() }];
+            all.merge(&Computed { histogram, ranks, ..Computed::default() });
         }
         let mut other = all.clone();
         other.ranks.clear();
@@ -210,7 +251,7 @@ mod tests {
                     .collect()
             })
             .collect();
-        let summaries = summaries(&computed(&times), 16);
+        let summaries = summaries(computed(&times), 16);
         let one = &summaries[&(None, (0, 0, 0))];
         let mean = one.mean as f64;
         for (rank, times) in (0..).zip(&times) {
@@ -229,7 +270,7 @@ mod tests {
                 (0..20u64).map(|turn| 1_000_000 + (rank * 31 + turn * turn * 17) % 97 * 10_000).collect()
             })
             .collect();
-        assert!(summaries(&computed(&times), 64)[&(None, (0, 0, 0))].spread.is_empty());
+        assert!(summaries(computed(&times), 64)[&(None, (0, 0, 0))].spread.is_empty());
     }
 
     #[test]
@@ -237,7 +278,7 @@ mod tests {
         let of = |ranks: u64| {
             let times: Vec<Vec<u64>> =
                 (0..ranks).map(|rank| vec![1_000_000 + rank * rank % 1009 * 1000]).collect();
-            summaries(&computed(&times), ranks as u32)[&(None, (0, 0, 0))].spread.runs.len()
+            summaries(computed(&times), ranks as u32)[&(None, (0, 0, 0))].spread.runs.len()
         };
         assert!(of(100) > 90);
         assert_eq!(of(2000), 0);

@@ -112,8 +112,8 @@ pub struct Trace {
     pub comms: Comms,
     /// Computation between calls of two places.
     pub histograms: Vec<(Path, Summary)>,
-    /// The kind, among those of its place, that each call is of, from 0: between the same two places calls of
-    /// other kinds may compute other work. None if all are of one.
+    /// The kind, among those of its place, that each call is of, from 0: calls of other kinds may follow
+    /// other work. None if all are of one.
     pub kinds: Vec<u32>,
     /// Exact times ([`crate::times`]) by rank.
     pub times: FxHashMap<u32, Vec<u8>>,

@@ -44,8 +44,14 @@ fn home() -> Option<PathBuf> {
     }
     // SAFETY: dladdr gave a C string that lives as long as the object.
     let name = unsafe { CStr::from_ptr(info.dli_fname) };
-    let path = Path::new(std::ffi::OsStr::from_bytes(name.to_bytes()));
-    Some(path.canonicalize().ok()?.parent()?.to_owned())
+    Some(located(Path::new(std::ffi::OsStr::from_bytes(name.to_bytes())))?.parent()?.to_owned())
+}
+
+/// Returns the file of an object that the loader calls so. A command found through `PATH` has the name that
+/// it was started by, which is no path.
+fn located(name: &Path) -> Option<PathBuf> {
+    let is_path = name.as_os_str().as_bytes().contains(&b'/');
+    if is_path { name.canonicalize().ok() } else { std::env::current_exe().ok() }
 }
 
 fn last_error() -> String {

@@ -67,14 +67,16 @@ struct Made {
     ordered: Vec<u32>,
 }
 
-/// How a trace is replayed.
+/// Settings of a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct How {
+pub struct How<'a> {
     /// `true` if receives and probes for any source or tag are decided anew, instead of as they were in the
     /// recording.
     pub decides: bool,
     /// `true` if clocks are compared with those of the recording.
     pub compares: bool,
+    /// Functions whose calls are left out. What is computed before them stays.
+    pub without: &'a [String],
 }
 
 /// The workload of a trace.
@@ -103,7 +105,7 @@ impl<'t> Replay<'t> {
     /// # Errors
     /// A sentence with the rank, the call and its place, if there is a call that cannot be replayed; or what
     /// else cannot be.
-    pub fn new(trace: &'t Trace, How { decides, compares }: How) -> Result<Replay<'t>, String> {
+    pub fn new(trace: &'t Trace, How { decides, compares, without }: How) -> Result<Replay<'t>, String> {
         if trace.functions.len() >= MOST_FUNCTIONS {
             return Err(format!("the trace names {} functions, and MPI has fewer", trace.functions.len()));
         }
@@ -113,7 +115,7 @@ impl<'t> Replay<'t> {
                     .to_owned(),
             );
         }
-        let plan = Plan::new(trace)?;
+        let plan = Plan::new(trace, without)?;
         let columns = Columns::new(trace, plan.columns())?;
         let names = trace.functions.iter().map(|function| -> &'static str { function.name.clone().leak() });
         let names = names.collect::<Vec<_>>().leak();

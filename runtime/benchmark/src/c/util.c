@@ -14,6 +14,7 @@ MPI_Group groups[GROUPS];
 MPI_Info infos[INFOS];
 MPI_Errhandler errhandlers[ERRHANDLERS];
 MPI_Message messages[MESSAGES];
+MPI_Status probed[MESSAGES];
 MPI_Request requests[REQUESTS], picked[REQUESTS];
 int flag, done, answer[SCALARS], answers[ARRAYS][ANSWERS], indices[REQUESTS];
 MPI_Aint answer_aint[SCALARS];
@@ -363,6 +364,15 @@ int unsettled(MPI_Request *first, int finished, const int *these, int count, con
     return 0;
 }
 
+MPI_Count probed_count(MPI_Count recorded, int message, MPI_Datatype type)
+{
+    int count;
+    quietly(1);
+    MPI_Get_count(&probed[message], type, &count);
+    quietly(0);
+    return count != MPI_UNDEFINED && count > recorded ? count : recorded;
+}
+
 MPI_Status *status_of(int source, int tag)
 {
     for (int k = 0; k < REQUESTS; k++)
@@ -381,11 +391,14 @@ void combine(void *from, void *inout, int *length, MPI_Datatype *type)
 
 static const struct path *paths;
 static int paths_count;
+/* By path: passages of this rank. */
+static unsigned long long *passed;
 
 void paths_are(const struct path *all, int count)
 {
     paths = all;
     paths_count = count;
+    passed = calloc((size_t)count + 1, sizeof *passed);
 }
 
 /* A number that looks random, the same for the same two. */
@@ -409,34 +422,42 @@ static void bounds(const struct path *path, int bin, double *low, double *high)
     *high = 2 * power > path->most ? path->most : 2 * power;
 }
 
-/* The place of this rank among all in an order that looks random, another one for each call. */
-static int place_of(unsigned long long call)
+/* The place of one among so many in an order that looks random, another one for each key. */
+static int place_of(int place, int many, unsigned long long key)
 {
-    int half = 1, place = rank;
-    while (1LL << 2 * half < RANKS)
+    int half = 1;
+    while (1LL << 2 * half < many)
         half++;
     do {
         int low = place & ((1 << half) - 1), high = place >> half;
         for (unsigned long long round = 0; round < 4; round++) {
-            int next = high ^ (int)(mixed((unsigned long long)low << 2 | round, call) & ((1ULL << half) - 1));
+            int next = high ^ (int)(mixed((unsigned long long)low << 2 | round, key) & ((1ULL << half) - 1));
             high = low;
             low = next;
         }
         place = high << half | low;
-    } while (place >= RANKS);
+    } while (place >= many);
     return place;
 }
 
 /* A time of a path: as many are short and long as were, of what ranks draw for one call and of what they draw in all, with their mean and deviation. */
-static double draw(const struct path *path, unsigned long long call)
+static double draw(const struct path *path, unsigned long long call, unsigned long long passage)
 {
     double of_rank = path->of_rank ? 1e-12 * (double)value(path->of_rank) : path->mean;
     if (!*path->bins)
         return of_rank;
-    unsigned long long drawn = mixed((unsigned long long)rank + 1, call);
+    unsigned long long step = mixed((unsigned long long)path->to, passage), key = (unsigned long long)rank + 1;
+    int is_shared = (int)(step % 100) < path->shared;
+    if (is_shared) {
+        key = 0;
+        call = mixed(step, (unsigned long long)path->from);
+    }
+    unsigned long long drawn = mixed(key, call);
     double left = part(drawn);
-    if (path->passages <= 16.0 * RANKS) /* of few draws none should be missing */
-        left = (place_of(call) + left) / RANKS;
+    if (is_shared) /* of few draws none should be missing */
+        left = (place_of((int)(passage % 16), 16, mixed((unsigned long long)path->to, passage / 16)) + left) / 16;
+    else if (path->passages <= 16.0 * RANKS)
+        left = (place_of(rank, RANKS, call) + left) / RANKS;
     left *= path->passages;
     double sum = 0, times = 0, found = -1, low, high;
     int bin = 0;
@@ -475,7 +496,11 @@ void compute(int place)
     calls++;
     if (low == paths_count || paths[low].to != place)
         return;
-    spend(draw(&paths[low], calls));
+    const struct path *path = &paths[low];
+    unsigned long long passage = passed ? passed[low]++ : 0;
+    if (passage < (unsigned long long)path->firsts)
+        path = path->first_times;
+    spend(draw(path, calls, passage));
 }
 
 void spend(double seconds)

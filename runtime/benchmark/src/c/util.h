@@ -85,6 +85,9 @@ void *in(int request, size_t bytes);
 void *attached(size_t bytes);
 /* Bytes of so many elements of a datatype that calls have made. */
 size_t span(size_t count, MPI_Datatype type);
+/* What was probed, by message, and as many elements as are received of it: a probe for any source may find another. */
+extern MPI_Status probed[];
+MPI_Count probed_count(MPI_Count recorded, int message, MPI_Datatype type);
 /* Bytes up to the end of blocks, each of elements of its own datatype, so many bytes behind the beginning. */
 size_t spans(int blocks, const int *lengths, const MPI_Aint *places, const MPI_Datatype *of);
 
@@ -117,6 +120,11 @@ struct path {
     const char *bins;
     /* The mean of each rank, in picoseconds, if these are known; without bins it is what a rank computes each time. */
     struct vector *of_rank;
+    /* Percent of the passages in which all ranks draw the same. */
+    int shared;
+    /* The first passages of each rank, if their times are others. */
+    int firsts;
+    const struct path *first_times;
 };
 
 /* Says what is computed, sorted by `to`. */

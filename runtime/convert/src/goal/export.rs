@@ -32,7 +32,7 @@ const MAX_OPERATIONS: usize = 1 << 25;
 // A rank's operations are in memory until they are written: those of others never are.
 pub fn export(trace: &Trace, to: &Path, options: &Options, is_binary: bool) -> Result<(), String> {
     let cannot = |why: std::io::Error| format!("cannot write {}: {why}", to.display());
-    let (mut replay, groups) = (replay(trace)?, Groups::of(trace)?);
+    let (mut replay, groups) = (replay(trace, &options.without)?, Groups::of(trace)?);
     let out = BufWriter::new(File::create(to).map_err(cannot)?);
     let mut out: Box<dyn Output> = match is_binary {
         false => Box::new(Text::begin(out, trace.ranks).map_err(cannot)?),

@@ -89,7 +89,7 @@ pub(super) fn convert_blocks(writer: &mut Writer, mut blocks: Vec<(u32, Operatio
     }
 }
 
-/// Whether so long a computation ends before time does.
+/// Refuses a computation that does not end before time does.
 pub(super) fn most_nanoseconds(time: u64) -> Result<(), String> {
     time.checked_mul(1000).map(drop).ok_or_else(|| format!("{time} nanoseconds are beyond the end of time"))
 }

@@ -23,9 +23,9 @@ const PICOSECONDS: u64 = 1_000_000_000_000;
 type Refused = String;
 
 /// Writes a trace as an archive.
-pub fn export(trace: &Trace, to: &Path) -> Result<(), String> {
+pub fn export(trace: &Trace, to: &Path, without: &[String]) -> Result<(), String> {
     let cannot = |why: std::io::Error| format!("cannot write {}: {why}", to.display());
-    let (mut replay, groups) = (replay(trace)?, Groups::of(trace)?);
+    let (mut replay, groups) = (replay(trace, without)?, Groups::of(trace)?);
     let regions: FxHashMap<&str, u32> =
         trace.functions.iter().map(|function| function.name.as_str()).zip(0..).collect();
     let mut writer = Writer::create(to, contents(trace, &groups)).map_err(cannot)?;

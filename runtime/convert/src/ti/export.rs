@@ -18,7 +18,7 @@ use workload::{Call, Collective, Envelope, Exchange, Requests, Script};
 /// Writes a trace as actions of all ranks, one rank's behind the other's.
 pub fn export(trace: &Trace, to: &Path, options: &Options) -> Result<(), String> {
     let cannot = |why: std::io::Error| format!("cannot write {}: {why}", to.display());
-    let (mut replay, groups) = (replay(trace)?, Groups::of(trace)?);
+    let (mut replay, groups) = (replay(trace, &options.without)?, Groups::of(trace)?);
     let sizes = predefined::all().map(|(handle, datatype)| (handle, datatype.size)).collect();
     let mut out = BufWriter::new(File::create(to).map_err(cannot)?);
     for rank in 0..trace.ranks {

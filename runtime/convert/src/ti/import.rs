@@ -124,7 +124,12 @@ mod tests {
     use mpi::schedule::choose::Policy;
 
     fn options() -> Options {
-        Options { flops: 1e9, policy: Policy::default(), loggops: crate::LogGops::default() }
+        Options {
+            flops: 1e9,
+            policy: Policy::default(),
+            loggops: crate::LogGops::default(),
+            without: Vec::new(),
+        }
     }
 
     #[test]

@@ -166,7 +166,7 @@ pub static TABLE: &[Row] = &[
     row("trace", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.trace = Some(p)))
         .help("Record every MPI call of every rank in a compressed trace, which `xsim trace` shows (docs/reference/traces.md)."),
     row("trace-times", "HOW", "histogram", Group::Output, |o, v| value::timing(v).map(|t| o.trace_times = t))
-        .help("What the trace has of the computation between calls: `histogram` minimum, maximum, mean, deviation and bins for each pair of call sites that follow each other; `exact` each time, and how long each call took; `none` nothing."),
+        .help("What the trace has of the computation between calls: `histogram` minimum, maximum, mean, deviation and bins for each pair of calls that follow each other; `exact` each time, and how long each call took; `none` nothing."),
     row("trace-from", "TIME", "0s", Group::Output, |o, v| value::instant(v).map(|t| o.trace_from = t))
         .help("Record calls from this virtual time on, such as `5ms`."),
     row("trace-until", "TIME", "", Group::Output, |o, v| value::instant(v).map(|t| o.trace_until = Some(t)))

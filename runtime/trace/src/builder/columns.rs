@@ -10,8 +10,8 @@ use crate::template::{Peer, Position, Slot, Template, Whose};
 use crate::trace::Cell;
 use rustc_hash::FxHashMap;
 
-/// Calls that differ: template and numbers.
-pub type Calls = Dictionary<(u32, Vec<Cell>)>;
+/// Calls that differ: template, numbers, and what else tells them apart.
+pub type Calls = Dictionary<(u32, Vec<Cell>, u32)>;
 
 /// The turns and the bytes of a column.
 pub type Told = (usize, Vec<u8>);
@@ -25,7 +25,7 @@ pub struct Columns<'a> {
     /// both.
     columns: Dictionary<Told>,
     calls: Calls,
-    kinds: Kinds,
+    kinds: Kinds<'a>,
     /// Of the shape under way, by what those that differ say: most numbers come several times.
     known: FxHashMap<(Option<OfPeers>, usize, Vec<i64>), Cell>,
 }
@@ -92,13 +92,13 @@ impl<'a> Columns<'a> {
             positions,
             columns: Dictionary::default(),
             calls: Calls::default(),
-            kinds: Kinds::default(),
+            kinds: Kinds::new(&builder.contexts, done.by_template),
             known: FxHashMap::default(),
         }
     }
 
     /// The columns, the calls of all shapes, and of which kinds these are.
-    pub fn finish(self) -> (Dictionary<Told>, Calls, Kinds) {
+    pub fn finish(self) -> (Dictionary<Told>, Calls, Kinds<'a>) {
         (self.columns, self.calls, self.kinds)
     }
 
@@ -165,13 +165,13 @@ impl<'a> Columns<'a> {
                 Slot::Peer => self.peers(group, here, OfPeers { whose, comm }),
             })
             .collect();
-        let call = self.calls.place((template, cells));
-        if !self.builder.histograms.is_empty() {
-            self.kinds.call(
-                call,
-                described,
-                group.differing.iter().map(|numbers| &numbers[begin..begin + slots.len()]),
-            );
+        let has_histograms = !self.builder.histograms.is_empty();
+        // What is computed may tell calls apart that are the same.
+        let unique = if has_histograms { self.calls.len() as u32 } else { 0 };
+        let call = self.calls.place((template, cells, unique));
+        if has_histograms {
+            let of_ranks = group.differing.iter().map(|numbers| &numbers[begin..begin + slots.len()]);
+            self.kinds.call(call, (template, described), of_ranks);
         }
         call
     }

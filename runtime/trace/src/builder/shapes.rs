@@ -103,7 +103,7 @@ impl<'a> Writer<'a> {
         columns.iter().for_each(|(_, column)| bytes.extend_from_slice(column));
         let mut order: Dictionary<u32> = Dictionary::default();
         let mut cells = Vec::new();
-        for (template, of_call) in calls.iter() {
+        for (template, of_call, _) in calls.iter() {
             cells.number(order.place(*template).into());
             of_call.iter().for_each(|&cell| cell.write(&mut cells));
         }

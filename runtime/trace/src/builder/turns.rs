@@ -70,6 +70,7 @@ pub fn together(builder: &Builder) -> Option<Done> {
         classes: Dictionary::default(),
         shapes: Dictionary::default(),
         class_of: done.class_of.clone(),
+        by_template: true,
     };
     let (mut instead, mut varying): (FxHashMap<u32, u32>, u64) = (FxHashMap::default(), 0);
     for (group, steps) in (0..).zip(groups.into_values()) {

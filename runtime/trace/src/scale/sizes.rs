@@ -22,12 +22,19 @@ pub fn change(trace: &mut Trace, resize: Resize) -> Result<(), String> {
         shapes.push(sizes.nodes(nodes, shape, 1)?);
     }
     sizes.check_order()?;
-    let calls = sizes.calls.into_values().collect();
+    let (mut calls, mut kinds) = (Vec::with_capacity(sizes.calls.len()), Vec::new());
+    for (template, cells, kind) in sizes.calls.into_values() {
+        calls.push((template, cells));
+        kinds.push(kind);
+    }
+    if trace.kinds.is_empty() {
+        kinds.clear();
+    }
     let read = |(_, bytes): &(usize, Vec<u8>)| {
         Column::read(&mut Reader::new(bytes), u64::MAX).expect("what is written can be read")
     };
     let columns = sizes.columns.iter().map(read).collect();
-    (trace.calls, trace.columns, trace.shapes) = (calls, columns, shapes);
+    (trace.calls, trace.columns, trace.shapes, trace.kinds) = (calls, columns, shapes, kinds);
     Ok(())
 }
 
@@ -69,7 +76,8 @@ struct Sizes<'t> {
     lengths: FxHashMap<u32, Rc<Lengths>>,
     /// Bytes before and after.
     known: BTreeMap<u64, u64>,
-    calls: Dictionary<(u32, Vec<Cell>)>,
+    /// With their kinds.
+    calls: Dictionary<(u32, Vec<Cell>, u32)>,
     /// With the turns that they have numbers of.
     columns: Dictionary<(usize, Vec<u8>)>,
     /// Of the loop around, if it varies.
@@ -180,7 +188,8 @@ impl<'t> Sizes<'t> {
                 self.kept(cell)
             });
         }
-        Ok(self.calls.place((*template, changed)))
+        let kind = trace.kinds.get(call as usize).copied().unwrap_or(0);
+        Ok(self.calls.place((*template, changed, kind)))
     }
 
     /// A cell that stays what it was.

@@ -17,6 +17,8 @@ pub const DEEPEST: usize = 64;
 pub const MOST_TURNS: u64 = 1 << 16;
 /// The most values of a column that has one for each rank and turn.
 pub const MOST_VALUES: u64 = 1 << 28;
+/// So many kinds of a place may be named, or as many as there are calls.
+const MIN_KINDS: usize = 65;
 /// The most calls of all loops that vary, as a rank comes upon them one by one.
 pub const MOST_VARYING: u64 = 1 << 22;
 
@@ -93,9 +95,9 @@ pub fn contents(bytes: &[u8], version: u8) -> Result<Trace> {
     if version > 1 && histograms > 0 {
         trace.kinds = kinds(reader, trace.calls.len())?;
     }
+    let kinds = (!trace.kinds.is_empty()).then_some(trace.calls.len().max(MIN_KINDS));
     for _ in 0..histograms {
-        let path =
-            part::read_path(reader, trace.functions.len(), trace.sites.len(), !trace.kinds.is_empty())?;
+        let path = part::read_path(reader, trace.functions.len(), trace.sites.len(), kinds)?;
         trace.histograms.push((path, Summary::read(reader, trace.ranks, version)?));
     }
     times::read(reader, trace.ranks, |rank, of_rank| drop(trace.times.insert(rank, of_rank.to_vec())))?;
@@ -124,7 +126,9 @@ fn kinds(reader: &mut Reader, calls: usize) -> Result<Vec<u32>> {
         return reader.wrong(format!("the kinds of {} calls, where there are {calls}", column.len()));
     }
     let mut kinds = Vec::with_capacity(calls);
-    column.each(|kind| kinds.push(u32::try_from(kind).ok().filter(|&kind| (kind as usize) < part::KINDS)));
+    column.each(|kind| {
+        kinds.push(u32::try_from(kind).ok().filter(|&kind| (kind as usize) < calls.max(MIN_KINDS)))
+    });
     match kinds.into_iter().collect::<Option<Vec<u32>>>() {
         None => reader.wrong("a call of a kind that there is not"),
         Some(kinds) if kinds.is_empty() => reader.wrong("kinds of no calls"),

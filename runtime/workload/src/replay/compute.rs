@@ -31,8 +31,9 @@ enum Source<'t> {
     Nothing,
     /// By rank; with the polls in vain since it did anything else.
     Exact(Vec<(Option<Reading<'t>>, u32)>),
-    /// By the place before, from 1, and that of the call.
-    Drawn(FxHashMap<(u32, u32), Draw<'t>>),
+    /// By the place before, from 1, and that of the call. Then the passages of each rank on paths on which
+    /// these count.
+    Drawn(FxHashMap<(u32, u32), Draw<'t>>, FxHashMap<(u32, u32, u32), u64>),
 }
 
 impl<'t> Clockwork<'t> {
@@ -42,7 +43,7 @@ impl<'t> Clockwork<'t> {
         } else if trace.histograms.is_empty() {
             Source::Nothing
         } else {
-            Source::Drawn(drawn(trace, plan))
+            Source::Drawn(drawn(trace, plan), FxHashMap::default())
         };
         Clockwork { source, latest: (Span::ZERO, Span::ZERO) }
     }
@@ -54,8 +55,10 @@ impl<'t> Clockwork<'t> {
 
     /// Exact times are read once more; drawn ones are the same whenever they are asked for.
     pub(super) fn rewind(&mut self, trace: &'t Trace) {
-        if let Source::Exact(ranks) = &mut self.source {
-            *ranks = readings(trace);
+        match &mut self.source {
+            Source::Exact(ranks) => *ranks = readings(trace),
+            Source::Drawn(_, passages) => passages.clear(),
+            Source::Nothing => {}
         }
     }
 
@@ -83,10 +86,17 @@ impl<'t> Clockwork<'t> {
                 let waited = took > failed_poll_cost(*vain, FREE_POLLS);
                 computed + if *vain > 0 && !waited { took } else { Span::ZERO }
             }
-            Source::Drawn(drawn) => {
+            Source::Drawn(drawn, passages) => {
                 let before = plan.call_before(passage.last).map_or(0, |last| plan.places[last as usize] + 1);
-                let draw = drawn.get(&(before, plan.places[passage.call as usize]));
-                draw.map_or(Span::ZERO, |draw| draw.time(rank, passage.calls))
+                let place = plan.places[passage.call as usize];
+                let Some(draw) = drawn.get(&(before, place)) else { return Span::ZERO };
+                let mut earlier = 0;
+                if draw.counts() {
+                    let count = passages.entry((rank, before, place)).or_default();
+                    earlier = *count;
+                    *count += 1;
+                }
+                draw.time(rank, passage.calls, earlier)
             }
         }
     }

@@ -56,7 +56,7 @@ impl Plan {
     ///
     /// # Errors
     /// A sentence, if there is a call that cannot be replayed.
-    pub(super) fn new(trace: &Trace) -> Result<Plan, String> {
+    pub(super) fn new(trace: &Trace, without: &[String]) -> Result<Plan, String> {
         let mut plan = Plan {
             operations: Vec::with_capacity(trace.calls.len()),
             persistent: FxHashMap::default(),
@@ -75,7 +75,7 @@ impl Plan {
             ranks: Vec::new(),
             used: BTreeSet::new(),
         };
-        plan.add_calls(trace);
+        plan.add_calls(trace, without);
         if plan
             .operations
             .iter()
@@ -108,7 +108,7 @@ impl Plan {
         Ok(plan)
     }
 
-    fn add_calls(&mut self, trace: &Trace) {
+    fn add_calls(&mut self, trace: &Trace, without: &[String]) {
         let roles: Vec<Roles> = trace.templates.iter().map(|template| Roles::of(trace, template)).collect();
         let mut known = FxHashMap::default();
         let mut varying = FxHashSet::default();
@@ -126,7 +126,11 @@ impl Plan {
                 cells,
                 used: RefCell::new(&mut self.used),
             });
-            let is_persistent = trace.functions[template.function as usize].name.ends_with("_init");
+            let name = &trace.functions[template.function as usize].name;
+            if without.contains(name) {
+                operation = Operation::Local;
+            }
+            let is_persistent = name.ends_with("_init") && !matches!(operation, Operation::Local);
             // Of which turn it was nobody would know when it is started.
             if is_persistent && varying.contains(&number) {
                 operation = Operation::Refused(

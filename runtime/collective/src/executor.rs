@@ -7,7 +7,7 @@ use crate::instance::Mail;
 use crate::instance::member_rank;
 use crate::leave::agent_done;
 use crate::reduction::UserReduction;
-use engine::Time;
+use engine::{Span, Time};
 use message::Messages;
 use message::flight::Flight;
 use objects::Objects;
@@ -117,6 +117,9 @@ impl Collectives {
                 return false;
             }
             agent.cursor += 1;
+        }
+        if agent.cursor == count {
+            agent.clock += reductions(messages, steps);
         }
         if !messages.payloads().are_carried() {
             return true;
@@ -311,4 +314,13 @@ impl Collectives {
             self.movable.push_front((work.instance, work.member));
         }
     }
+}
+
+/// Returns what a round's reductions take of its member's processor.
+fn reductions(messages: &Messages, steps: &[Step]) -> Span {
+    let reduced = steps.iter().filter_map(|step| match step {
+        Step::ReduceLeft { into, .. } | Step::ReduceRight { into, .. } => Some(into.bytes),
+        _ => None,
+    });
+    reduced.filter_map(|bytes| messages.fabric().wire().reduction(bytes)).fold(Span::ZERO, |sum, span| sum + span)
 }

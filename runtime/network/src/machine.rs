@@ -185,13 +185,14 @@ fn presets_or_file(word: &str) -> String {
 impl std::fmt::Display for Machine {
     /// In the grammar that `Machine::parse` reads (a placement file excepted, which only machine files name).
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Overheads { send, receive, gap, eager_limit } = self.overheads;
+        let Overheads { send, receive, gap, eager_limit, reduce } = self.overheads;
         let spans = [("o_send", send), ("o_recv", receive), ("gap", gap)];
         let mut rank: Vec<String> = spans
             .iter()
             .filter(|(_, span)| *span != Span::ZERO)
             .map(|(name, span)| format!("{name}={span}"))
             .collect();
+        rank.extend(reduce.map(|rate| format!("reduce={rate}")));
         rank.extend(eager_limit.map(|bytes| format!("eager={bytes}")));
         if self.placement != PlacementRule::Block {
             rank.push(format!("place={}", self.placement));

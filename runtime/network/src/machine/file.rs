@@ -46,6 +46,7 @@ struct FileOverheads {
     send: Option<String>,
     receive: Option<String>,
     gap: Option<String>,
+    reduce: Option<String>,
     eager_limit: Option<Value>,
 }
 
@@ -119,6 +120,7 @@ fn overheads(file: &FileOverheads) -> Result<Overheads, MachineError> {
         Some(text) => text.parse::<Span>().map_err(|why| MachineError::new(format!("{name}: {why}"))),
         None => Ok(Span::ZERO),
     };
+    let reduce = file.reduce.as_ref().map(|text| text.parse());
     let eager_limit = match &file.eager_limit {
         None => None,
         Some(value) => {
@@ -136,6 +138,7 @@ fn overheads(file: &FileOverheads) -> Result<Overheads, MachineError> {
         receive: span("receive", &file.receive)?,
         gap: span("gap", &file.gap)?,
         eager_limit,
+        reduce: reduce.transpose().map_err(|why| MachineError::new(format!("reduce: {why}")))?,
     })
 }
 
@@ -300,6 +303,7 @@ mod tests {
         [overheads]
         send = "1us"
         gap = "10ns"
+        reduce = "10GB/s"
         eager_limit = "64KiB"
 
         [storage]
@@ -316,7 +320,7 @@ mod tests {
     #[test]
     fn a_file_says_what_a_specification_says() {
         let file = file(XT5, "xt5.toml");
-        let same = "torus:8x8x4,wrap=101,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps/rank:o_send=1us,gap=10ns,eager=65536,place=round-robin,proc=0.5/storage:servers=4,stripe=1MB,b=8Gbps,l=20us";
+        let same = "torus:8x8x4,wrap=101,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps/rank:o_send=1us,gap=10ns,reduce=80Gbps,eager=65536,place=round-robin,proc=0.5/storage:servers=4,stripe=1MB,b=8Gbps,l=20us";
         let specified = Machine::parse(same).unwrap();
         assert_eq!((&*file.name, &*file.source), ("XT5-like", "Table I"));
         assert_eq!(Machine { name: specified.name.clone(), source: String::new(), ..file }, specified);
@@ -386,6 +390,7 @@ mod tests {
             ("network = \"star/rank:gap=1us\"", "[overheads]"),
             ("network = \"star\"\nprocessor = -1.0", "not a factor"),
             ("network = \"star\"\n[overheads]\ngap = \"soon\"", "gap: 'soon' is not a length of time"),
+            ("network = \"star\"\n[overheads]\nreduce = \"0GB/s\"", "reduce: '0GB/s' is not a bandwidth"),
             ("network = \"star\"\n[overheads]\neager_limit = -4", "not a number of bytes"),
             ("network = \"star/storage:servers=2\"", "[storage]"),
             ("network = \"star\"\n[storage]\nservers = 0", "from 1 to 65536"),

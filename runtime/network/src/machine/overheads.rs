@@ -1,5 +1,6 @@
 //! What messages cost the ranks themselves.
 
+use crate::Bandwidth;
 use engine::Span;
 
 /// What a rank's own processor spends on messages, in the manner of LogGP (Alexandrov, Ionescu,
@@ -15,4 +16,6 @@ pub struct Overheads {
     pub gap: Span,
     /// Messages of more bytes than this wait for their receiver (rendezvous); `None` lets all go at once.
     pub eager_limit: Option<u64>,
+    /// How fast a collective's reduction takes in bytes of an operand; `None` takes no time.
+    pub reduce: Option<Bandwidth>,
 }

@@ -381,6 +381,7 @@ impl Reader {
                 "o_send" => host.overheads.send = self.span(value)?,
                 "o_recv" => host.overheads.receive = self.span(value)?,
                 "gap" => host.overheads.gap = self.span(value)?,
+                "reduce" => host.overheads.reduce = Some(self.bandwidth(value)?),
                 "eager" => {
                     let limit = bytes(value.text);
                     let why = || {
@@ -412,7 +413,7 @@ impl Reader {
                 }
                 other => {
                     let why = format!(
-                        "'{other}' is not an option of 'rank'; its options are: o_send, o_recv, gap, eager, place, proc, flops"
+                        "'{other}' is not an option of 'rank'; its options are: o_send, o_recv, gap, reduce, eager, place, proc, flops"
                     );
                     return Err(self.error(name, why));
                 }

@@ -1,3 +1,5 @@
+mod published;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -117,7 +119,7 @@ proptest! {
         commutative: bool,
         predefined: bool,
         node in 1u32..6,
-        base in 0..3usize,
+        base in 0..Base::NAMES.len(),
     ) {
         let kind = Kind::ALL[kind];
         prop_assume!(kind != Kind::Neighbor);

@@ -322,5 +322,7 @@ fn reductions(messages: &Messages, steps: &[Step]) -> Span {
         Step::ReduceLeft { into, .. } | Step::ReduceRight { into, .. } => Some(into.bytes),
         _ => None,
     });
-    reduced.filter_map(|bytes| messages.fabric().wire().reduction(bytes)).fold(Span::ZERO, |sum, span| sum + span)
+    reduced
+        .filter_map(|bytes| messages.fabric().wire().reduction(bytes))
+        .fold(Span::ZERO, |sum, span| sum + span)
 }

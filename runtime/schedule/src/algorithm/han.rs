@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use super::levels::{Build, BufferStart, INPUT, NodeLevels, OUTPUT, SCRATCH, StagePlan};
+use super::levels::{BufferStart, Build, INPUT, NodeLevels, OUTPUT, SCRATCH, StagePlan};
 use super::parameters::Parameters;
 use super::pipelined::{Pipelined, SegmentStage};
 use super::staged::{Group, Part, Staged};
@@ -63,7 +63,8 @@ struct Segments<'a> {
 
 impl<'a> Segments<'a> {
     fn new(shape: &'a Shape, parameters: &'a Parameters) -> Segments<'a> {
-        let (segment, _) = Parameters { segment: SEGMENT_BYTES, fanout: 0 }.segments(shape.bytes, shape.element);
+        let (segment, _) =
+            Parameters { segment: SEGMENT_BYTES, fanout: 0 }.segments(shape.bytes, shape.element);
         Segments { shape, parameters, segment: segment.min(shape.bytes) }
     }
     /// Returns a stage whose parts on a segment `parts` makes, given whether it is the first.
@@ -120,10 +121,9 @@ pub(super) fn han_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedu
 /// In the nodes and then between nodes, the next segment meanwhile.
 pub(super) fn han_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let segments = Segments::new(shape, parameters);
-    let up = segments
-        .stage(1, |levels, _| between(levels, Kind::Reduce, nonblocking_reduce, SCRATCH, OUTPUT));
-    let low =
-        segments.stage(0, |levels, _| levels.everywhere(within(levels, Kind::Reduce), INPUT, SCRATCH));
+    let up =
+        segments.stage(1, |levels, _| between(levels, Kind::Reduce, nonblocking_reduce, SCRATCH, OUTPUT));
+    let low = segments.stage(0, |levels, _| levels.everywhere(within(levels, Kind::Reduce), INPUT, SCRATCH));
     segments.finish(vec![up, low])
 }
 

@@ -46,18 +46,32 @@ impl<'a> NodeLevels<'a> {
     pub(super) fn size_of(&self, node: u32) -> u32 {
         self.shape.node.min(self.shape.size - node * self.shape.node)
     }
-    pub(super) fn part(&self, group: Group, size: u32, stage: StagePlan, input: BufferStart, output: BufferStart) -> Part {
+    pub(super) fn part(
+        &self,
+        group: Group,
+        size: u32,
+        stage: StagePlan,
+        input: BufferStart,
+        output: BufferStart,
+    ) -> Part {
         let shape = Shape { size, root: stage.root, node: 1, ..as_kind(self.shape, stage.kind) };
-        let schedule =
-            if size == 1 { local::single(&shape) } else { (stage.build)(&shape, self.parameters) };
+        let schedule = if size == 1 { local::single(&shape) } else { (stage.build)(&shape, self.parameters) };
         Part { group, schedule, data: Data::Block(self.shape.bytes), input, output }
     }
     /// Returns one stage in each of the nodes `from..to` but `except`. Only the last node may not be full.
-    fn within(&self, (from, to): (u32, u32), except: u32, stage: StagePlan, input: BufferStart, output: BufferStart) -> Vec<Part> {
+    fn within(
+        &self,
+        (from, to): (u32, u32),
+        except: u32,
+        stage: StagePlan,
+        input: BufferStart,
+        output: BufferStart,
+    ) -> Vec<Part> {
         let node = self.shape.node;
         let full = self.shape.size / node;
         let ranges = [(from, to.min(full)), (from.max(full), to)];
-        let present = ranges.into_iter().filter(|&(from, to)| from < to && !(to - from == 1 && from == except));
+        let present =
+            ranges.into_iter().filter(|&(from, to)| from < to && !(to - from == 1 && from == except));
         present
             .map(|(from, to)| {
                 let group = Group::Nodes { node, from, to, except };
@@ -84,7 +98,13 @@ impl<'a> NodeLevels<'a> {
         vec![self.part(group, self.count, stage, input, output)]
     }
     /// Returns a message from one member to another.
-    pub(super) fn message(&self, first: u32, second: u32, input: BufferStart, output: BufferStart) -> Vec<Part> {
+    pub(super) fn message(
+        &self,
+        first: u32,
+        second: u32,
+        input: BufferStart,
+        output: BufferStart,
+    ) -> Vec<Part> {
         let stage = StagePlan { kind: Kind::Bcast, build: bcast::linear, root: 0 };
         vec![self.part(Group::Pair { first, second }, 2, stage, input, output)]
     }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::collections::{HashMap, VecDeque};
 
 /// Latencies that differ from pair to pair, or not.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Model {
     uniform: bool,
     /// Picoseconds for each byte that is reduced.

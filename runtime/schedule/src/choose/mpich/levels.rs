@@ -22,9 +22,7 @@ pub(in super::super) fn device(shape: &Shape) -> Pick {
             _ => pick(shape),
         },
         Kind::Allreduce if shape.commutative => "smp".into(),
-        Kind::Reduce if shape.commutative => {
-            if shape.bytes <= 2048 { "smp" } else { "smp-via-first" }.into()
-        }
+        Kind::Reduce if shape.commutative => if shape.bytes <= 2048 { "smp" } else { "smp-via-first" }.into(),
         _ => pick(shape),
     }
 }

@@ -23,7 +23,7 @@ fn bcast(shape: &Shape) -> Pick {
     let Shape { size, bytes, .. } = *shape;
     match bytes {
         0..2048 => "binomial".into(),
-        0..370_728 => segmented("split-binary", KIB, 0),
+        2048..370_728 => segmented("split-binary", KIB, 0),
         _ if below(size, 1.6134e-6, bytes, 2.1102) => segmented("pipeline", 128 * KIB, 0),
         _ if size < 13 => segmented("split-binary", 8 * KIB, 0),
         _ if below(size, 2.3679e-6, bytes, 1.1787) => segmented("pipeline", 64 * KIB, 0),

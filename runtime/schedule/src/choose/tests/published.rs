@@ -1,4 +1,4 @@
-//! Decisions of the libraries themselves: their own decision functions were compiled by themselves and asked.
+//! Decisions of the libraries: their own decision functions, compiled apart, gave these answers.
 
 use super::*;
 
@@ -37,19 +37,6 @@ fn open_mpi_3_1_and_4_0_decide_as_their_own_functions_do() {
 #[test]
 fn open_mpi_4_1_and_5_decide_as_their_own_functions_do() {
     check("openmpi-4.1", TABLES);
-}
-
-#[test]
-fn temporary() {
-    for (table, path) in [("openmpi-3.1", "o31"), ("openmpi-4.0", "o40"), ("openmpi-4.1", "o50"), ("openmpi", "o50")] {
-        let text = std::fs::read_to_string(format!("/tmp/oracle/{path}.pts")).unwrap();
-        let text: &'static str = Box::leak(text.into_boxed_str());
-        let all: Vec<Decision> = text.lines().map(|line| {
-            let f: Vec<&'static str> = line.split(' ').collect();
-            (f[0], f[1].parse().unwrap(), f[2].parse().unwrap(), f[3].parse().unwrap(), f[4] == "1", f[5], f[6].parse().unwrap())
-        }).collect();
-        check(table, &all);
-    }
 }
 
 /// Open MPI 3.1.6.

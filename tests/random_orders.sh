@@ -70,11 +70,11 @@ while [ "$(date +%s)" -lt "$end" ]; do
         fattree:m=4,n=2,l=10ns,level=packet/star:4,l=1us,b=1Gbps torus:4x4,l=20ns,b=1Gbps,flowmin=0,level=flow \
         fattree:m=4,n=2,l=10ns,flowmin=64,level=flow/star:4,l=1us,b=1Gbps
     machine=$chosen
-    choose '' '' /rank:eager=0 /rank:eager=1000 /rank:o_send=0.4us,o_recv=0.3us /rank:o_send=1us,o_recv=2us,gap=3us,eager=1000
+    choose '' '' /rank:reduce=1GB/s /rank:eager=0 /rank:eager=1000 /rank:o_send=0.4us,o_recv=0.3us /rank:o_send=1us,o_recv=2us,gap=3us,eager=1000
     machine=$machine$chosen
     choose none fixed:20ns fixed:1us
     compute=$chosen
-    choose mpich mpich openmpi linear
+    choose mpich mpich openmpi linear mpich-4 mpich-3.2 openmpi-3.1 openmpi-5
     algorithms=$chosen
     choose 127 127 127 1 2 18 7 12 9 73
     kinds=$chosen

@@ -9,7 +9,7 @@ mod exit;
 #[path = "interpose/fortran.rs"]
 pub mod fortran;
 #[path = "interpose/heap.rs"]
-mod heap;
+pub mod heap;
 #[path = "interpose/kill.rs"]
 mod kill;
 #[path = "interpose/libc_state.rs"]

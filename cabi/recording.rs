@@ -37,6 +37,7 @@ use crate::alone;
 use crate::call;
 use crate::constants::MPI_SUCCESS;
 use crate::function::{Function, NAMES};
+use crate::interpose::heap::watch_freed;
 use crate::threads;
 use arguments::Words;
 use calls::{Caller, Covered};
@@ -174,20 +175,12 @@ fn with<T>(what: impl FnOnce(&mut Recording) -> T) -> Option<T> {
     done
 }
 
-/// `true` if findings are made of the memory that operations touch.
-static WATCHES: AtomicBool = AtomicBool::new(false);
 /// `true` if [`with`] runs: the C library may free memory meanwhile.
 static INSIDE: AtomicBool = AtomicBool::new(false);
 
-/// Returns `true` if freed memory is to be reported by [`freed`].
-#[inline(always)]
-pub fn watches_memory() -> bool {
-    WATCHES.load(Relaxed)
-}
-
 /// The program frees a block of memory that begins there.
 #[cold]
-pub fn freed(block: usize) {
+fn freed(block: usize) {
     let Some(own) = rank::caller() else { return };
     if INSIDE.load(Relaxed) || alone::mpi().is_alone() {
         return;
@@ -224,7 +217,7 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
     let watch = recorders.iter().any(|recorder| recorder.wants_findings()).then(|| Watch::of(own.clone()));
     if watch.is_some() {
         mpi.world().messages.compare_types();
-        WATCHES.store(true, Relaxed);
+        watch_freed(Some(freed));
     }
     let only_watched = (watch.is_some() && short.is_none() && chains.is_none() && !calls).then(Watched::all);
     let callers = own.clone().map(|_| None).collect();
@@ -423,7 +416,7 @@ pub fn region(rank: u32, at: Time, region: Region) -> bool {
 /// A sentence, if something could not be written.
 pub fn end() -> Result<(), String> {
     MODE.store(OFF, Relaxed);
-    WATCHES.store(false, Relaxed);
+    watch_freed(None);
     with(Recording::end).unwrap_or(Ok(()))
 }
 

@@ -3,7 +3,7 @@
 use crate::compile::{self, Language};
 use crate::failure::{Failure, NOT_FOUND};
 use crate::fortran;
-use crate::layout::{LIBRARY, Layout};
+use crate::layout::{LIBRARY, Layout, MPIS, NativeUse};
 use crate::output::say;
 use crate::run::{Reach, reach, search};
 use clap::{Arg, ArgMatches, Command};
@@ -126,12 +126,15 @@ fn modules(layout: &Layout) -> Option<Finding> {
 
 /// Returns what is there for runs on several processes, and to record real runs.
 fn native(layout: &Layout) -> Vec<Finding> {
-    let mpis = [("mpich", "MPICH"), ("openmpi", "Open MPI")];
-    let there = |kind: &str| -> Vec<&str> {
-        let is_there = |mpi: &str| layout.library.join(format!("libxsim{kind}_{mpi}.so")).is_file();
-        mpis.iter().filter(|(mpi, _)| is_there(mpi)).map(|&(_, name)| name).collect()
+    let there = |native: NativeUse| -> Vec<&str> {
+        let is_there = |mpi: &str| layout.library.join(native.library(mpi)).is_file();
+        MPIS.into_iter()
+            .zip(["MPICH", "Open MPI"])
+            .filter(|(mpi, _)| is_there(mpi))
+            .map(|(_, name)| name)
+            .collect()
     };
-    let finding = |what, kind, script: &str| match there(kind).as_slice() {
+    let finding = |what, native, script: &str| match there(native).as_slice() {
         [] => {
             let text = format!(
                 "for no MPI: sh {script} mpich (or openmpi), from the sources, with that MPI and libclang-dev"
@@ -141,8 +144,8 @@ fn native(layout: &Layout) -> Vec<Finding> {
         names => Finding::new(State::Works, what, format!("with {}", names.join(" and "))),
     };
     vec![
-        finding("several processes", "_native", "runtime/transport/native/build.sh"),
-        finding("xsim record", "trace", "cabi/tracer/build.sh"),
+        finding("several processes", NativeUse::Processes, "runtime/transport/native/build.sh"),
+        finding("xsim record", NativeUse::Recorder, "cabi/tracer/build.sh"),
     ]
 }
 
@@ -193,6 +196,11 @@ fn of_program(name: &OsStr) -> Result<Vec<Finding>, Failure> {
             WHAT,
             format!("{shown} was built for MPI's standard ABI: xsim run -n N"),
         ),
+        Reach::Moved(directory) => {
+            let text =
+                format!("{shown} was linked with libxsim in {directory}, which has none: xsim run -n N");
+            Finding::new(State::Works, WHAT, text)
+        }
         Reach::NotElf => {
             Finding::new(State::Works, WHAT, format!("{shown} is a script: what it starts decides"))
         }

@@ -3,7 +3,7 @@
 mod home;
 
 use crate::failure::Failure;
-use crate::layout::{HOME, LIBRARY, Layout, STANDARD};
+use crate::layout::{HOME, LIBRARY, Layout, MPIS, NativeUse, STANDARD};
 use crate::names;
 use crate::output::say;
 use std::fs;
@@ -11,15 +11,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Libraries that reach the machine's MPI.
-const NATIVE: [&str; 4] = [
-    "libxsim_native_mpich.so",
-    "libxsim_native_openmpi.so",
-    "libxsimtrace_mpich.so",
-    "libxsimtrace_openmpi.so",
-];
 /// Directories of the source that are installed under share/xsim.
-const SHARED: [&str; 3] = ["docs", "examples", "fortran"];
+const SHARED: [&str; 4] = ["docs", "examples", "fortran", "python/xsim"];
 const SHARED_FILES: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
 /// Installs under `prefix`, replacing an earlier installation's files.
@@ -51,8 +44,9 @@ fn install(layout: &Layout, executable: &Path, prefix: &Path) -> Outcome {
     copy(&layout.library.join(LIBRARY), &prefix.join("lib").join(LIBRARY))?;
     link(LIBRARY, prefix.join("lib").join(STANDARD))?;
     // Those that were built: libxsim.so and `xsim record` look for them beside it.
-    for name in NATIVE.iter().filter(|name| layout.library.join(name).is_file()) {
-        copy(&layout.library.join(name), &prefix.join("lib").join(name))?;
+    let native = NativeUse::ALL.iter().flat_map(|native| MPIS.map(|mpi| native.library(mpi)));
+    for name in native.filter(|name| layout.library.join(name).is_file()) {
+        copy(&layout.library.join(&name), &prefix.join("lib").join(&name))?;
     }
     // In a directory of their own: another MPI's mpi.h may be in include.
     copy_tree(&layout.include, &prefix.join("include/xsim"))?;
@@ -95,7 +89,12 @@ fn copy_tree(from: &Path, to: &Path) -> Outcome {
     let entries = fs::read_dir(from).map_err(|why| (from.to_owned(), why))?;
     for entry in entries {
         let path = entry.map_err(|why| (from.to_owned(), why))?.path();
-        let target = to.join(path.file_name().unwrap_or_default());
+        let name = path.file_name().unwrap_or_default();
+        // Python leaves it beside the modules that it has imported.
+        if name == "__pycache__" {
+            continue;
+        }
+        let target = to.join(name);
         if path.is_dir() { copy_tree(&path, &target)? } else { copy(&path, &target)? }
     }
     Ok(())

@@ -9,6 +9,35 @@ pub const LIBRARY: &str = "libxsim.so";
 /// Its name as a library of MPI 5.0's standard ABI, for programs built with another implementation of that.
 pub const STANDARD: &str = "libmpi_abi.so.1";
 
+/// An MPI of the machine's own, as libraries that reach it are named.
+pub const MPICH: &str = "mpich";
+/// Another one.
+pub const OPENMPI: &str = "openmpi";
+/// Every one.
+pub const MPIS: [&str; 2] = [MPICH, OPENMPI];
+
+/// A use of the machine's own MPI, each with a library for each of [`MPIS`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NativeUse {
+    /// Runs on several processes.
+    Processes,
+    /// The record of real runs.
+    Recorder,
+}
+
+impl NativeUse {
+    /// Every use.
+    pub const ALL: [NativeUse; 2] = [NativeUse::Processes, NativeUse::Recorder];
+
+    /// Returns the file name of its library for an MPI.
+    pub fn library(self, mpi: &str) -> String {
+        match self {
+            NativeUse::Processes => format!("libxsim_native_{mpi}.so"),
+            NativeUse::Recorder => format!("libxsimtrace_{mpi}.so"),
+        }
+    }
+}
+
 /// The directory, below the prefix, of an installation in the form of other MPIs: what build systems call
 /// `MPI_HOME`.
 // A directory of its own: beside other MPIs' commands, `mpicc` in the prefix's bin would hide theirs.

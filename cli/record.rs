@@ -2,7 +2,7 @@
 //! (docs/reference/traces.md).
 
 use crate::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, USAGE};
-use crate::layout::Layout;
+use crate::layout::{Layout, MPICH, NativeUse, OPENMPI};
 use crate::run::{self, Reach};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -11,10 +11,6 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// The machine's MPIs, by the names of their recorders.
-const MPICH: &str = "mpich";
-const OPENMPI: &str = "openmpi";
 
 /// The subcommand.
 pub fn command() -> Command {
@@ -143,7 +139,7 @@ fn mpi_of(program: &Path) -> Result<&'static str, Failure> {
         // MPICH and its kin are libmpi.so.12 where they agree with each other (the MPICH ABI initiative).
         Reach::Other(library) if library.starts_with("libmpich") || library == "libmpi.so.12" => Ok(MPICH),
         Reach::Other(_) => Ok(OPENMPI),
-        Reach::Direct | Reach::Through | Reach::Standard => Err(Failure::with(
+        Reach::Direct | Reach::Through | Reach::Standard | Reach::Moved(_) => Err(Failure::with(
             USAGE,
             format!(
                 "{shown} runs on virtual ranks: xsim run --trace FILE records it; to record a real run, compile it for MPICH or Open MPI"
@@ -163,7 +159,7 @@ fn mpi_of(program: &Path) -> Result<&'static str, Failure> {
 /// The library that records under an MPI.
 fn recorder(mpi: &str) -> Result<PathBuf, Failure> {
     let layout = Layout::find()?;
-    let library = layout.library.join(format!("libxsimtrace_{mpi}.so"));
+    let library = layout.library.join(NativeUse::Recorder.library(mpi));
     match library.is_file() {
         true => Ok(library),
         false => Err(Failure::with(

@@ -191,7 +191,7 @@ fn existing(name: &OsStr) -> Result<std::process::Command, Failure> {
     program.arg0(name);
     match reach(&path) {
         Reach::Direct | Reach::NotElf => {}
-        reach @ (Reach::Through | Reach::Standard) => {
+        reach @ (Reach::Through | Reach::Standard | Reach::Moved(_)) => {
             let layout = Layout::find()?;
             if reach == Reach::Standard {
                 // Where the loader looks first, for the library is called by another name than its own.
@@ -275,6 +275,9 @@ pub enum Reach {
     Through,
     /// With the library of some implementation of MPI 5.0's standard ABI.
     Standard,
+    /// It is linked with it where it is not: an installation or an environment of Python that was moved or
+    /// removed. Holds the directory.
+    Moved(String),
     /// With an MPI that is not this one.
     Other(String),
     /// Not at all.
@@ -287,13 +290,16 @@ pub enum Reach {
 pub fn reach(path: &Path) -> Reach {
     // A device or a pipe may never end.
     let data = if path.is_file() { std::fs::read(path).ok() } else { None };
-    let Some(Linkage { needed, dynamic }) = data.and_then(|data| linkage(&data)) else {
+    let Some(Linkage { needed, dynamic, directories }) = data.and_then(|data| linkage(&data)) else {
         return Reach::NotElf;
     };
     let position = |prefix: &str| needed.iter().position(|name| name.starts_with(prefix));
     match (position(LIBRARY), position("libc.so")) {
         (Some(ours), Some(libc)) if ours > libc => return Reach::Through,
-        (Some(_), _) => return Reach::Direct,
+        (Some(_), _) => {
+            let moved = moved_from(path, &directories).map(|directory| Reach::Moved(directory.to_owned()));
+            return moved.unwrap_or(Reach::Direct);
+        }
         (None, _) => {}
     }
     if !dynamic {
@@ -316,12 +322,27 @@ pub fn reach(path: &Path) -> Reach {
     other.map_or(Reach::None, |line| Reach::Other(line.split(' ').next().unwrap_or_default().to_owned()))
 }
 
+/// Returns the first directory that a program names for its libraries, if the library is in none of them and
+/// in none of LD_LIBRARY_PATH.
+fn moved_from<'a>(program: &Path, directories: &'a [String]) -> Option<&'a str> {
+    let origin = program.parent().unwrap_or(Path::new(".")).to_string_lossy();
+    let named = directories
+        .iter()
+        .map(|name| PathBuf::from(name.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin)));
+    let given = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let is_there = named.chain(std::env::split_paths(&given)).any(|place| place.join(LIBRARY).is_file());
+    // Without such names the loader knows where, as after ldconfig.
+    directories.first().filter(|_| !is_there).map(String::as_str)
+}
+
 /// What an ELF program says of the libraries it needs.
 struct Linkage {
     /// The ones that it names itself, in link order.
     needed: Vec<String>,
     /// `true` if the loader runs first; without it there are no libraries.
     dynamic: bool,
+    /// The directories in which the loader looks for them first.
+    directories: Vec<String>,
 }
 
 /// `None` if `data` is not a 64-bit ELF file.
@@ -333,15 +354,23 @@ fn linkage(data: &[u8]) -> Option<Linkage> {
         .ok()?
         .iter()
         .any(|segment| segment.p_type(endian) == elf::PT_INTERP);
-    let mut needed = Vec::new();
+    let (mut needed, mut directories) = (Vec::new(), Vec::new());
     let sections = header.sections(endian, data).ok()?;
     if let Some((entries, strings)) = sections.dynamic(endian, data).ok()? {
         let strings = sections.strings(endian, data, strings).ok()?;
-        for entry in entries.iter().filter(|entry| entry.tag(endian) == elf::DT_NEEDED) {
-            needed.push(String::from_utf8_lossy(entry.string(endian, strings).ok()?).into_owned());
+        for entry in entries {
+            let text = || Some(String::from_utf8_lossy(entry.string(endian, strings).ok()?).into_owned());
+            match entry.tag(endian) {
+                elf::DT_NEEDED => needed.push(text()?),
+                elf::DT_RUNPATH | elf::DT_RPATH => {
+                    let list = text()?;
+                    directories.extend(list.split(':').filter(|name| !name.is_empty()).map(str::to_owned));
+                }
+                _ => {}
+            }
         }
     }
-    Some(Linkage { needed, dynamic })
+    Some(Linkage { needed, dynamic, directories })
 }
 
 #[cfg(test)]

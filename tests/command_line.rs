@@ -163,6 +163,24 @@ fn an_installation_compiles_programs_by_itself() {
     }
 }
 
+/// An environment of Python may be moved or removed after a program was linked in it.
+#[test]
+fn a_program_runs_after_its_installation_has_moved() {
+    let directory = scratch("moved");
+    let (before, after) = (directory.join("before"), directory.join("after"));
+    accepted(command(&["install", "--prefix"]).arg(&before).output().unwrap());
+    let program = directory.join("hello");
+    let mut compile = Command::new(before.join("bin/xsim"));
+    compile.arg("cc").arg(root().join("examples/c/hello.c")).arg("-o").arg(&program);
+    accepted(common::clean(&mut compile).output().unwrap());
+    std::fs::rename(&before, &after).unwrap();
+    let mut run = Command::new(after.join("bin/xsim"));
+    run.args(["run", "-n", "4", "--quiet"]).arg(&program);
+    assert_eq!(accepted(common::clean(&mut run).output().unwrap()).lines().count(), 4);
+    let doctor = accepted(command(&["doctor"]).arg(&program).output().unwrap());
+    assert!(doctor.contains(&format!("in {}/lib, which has none", before.display())), "{doctor}");
+}
+
 /// A program that another implementation of the standard ABI was linked to, of which there is nothing but its
 /// name.
 #[test]

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::networks::{NETWORKS, RANKS, example, number};
+use common::networks::{NETWORKS, RANKS, example, number, pingpong_rows};
 use common::{Run, command, compile, scratch};
 
 fn networks() -> impl Iterator<Item = String> {
@@ -14,12 +14,7 @@ fn networks() -> impl Iterator<Item = String> {
 fn pingpong_takes_latency_and_bytes_over_bandwidth_on_every_topology() {
     for machine in networks() {
         let output = example("pingpong", &machine, &["1"]);
-        let rows: Vec<Vec<f64>> = output
-            .stdout
-            .lines()
-            .skip(1)
-            .map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect())
-            .collect();
+        let rows = pingpong_rows(&output);
         let latency = rows[0][1] * 1e3 - rows[0][0] * 0.08;
         let routers = ((latency - 10.0) / 100.0).round();
         assert!((latency - 10.0 - 100.0 * routers).abs() < 1.0 && routers >= 1.0, "{machine}: {output}");
@@ -87,6 +82,32 @@ fn an_alltoall_across_a_taper_takes_what_the_narrow_links_allow() {
     let run = Run::program("flow_patterns.c").ranks(RANKS).machine(machine).arg("alltoall").arg("100000");
     let output = run.variable("XSIM_COMPUTE", "none").run().success();
     assert_eq!(number(&output, "took ") as u64, 16 * 100 * 100_000);
+}
+
+#[test]
+fn ranks_of_a_node_share_its_interface_and_memory() {
+    let machine = "star:l=0,b=80Gbps,nic=80Gbps/star:8,l=0,b=inf,mem=40GB/s";
+    let run = Run::program("flow_patterns.c").ranks(RANKS).machine(machine).arg("alltoall").arg("100000");
+    let output = run.variable("XSIM_COMPUTE", "none").run().success();
+    assert!(!output.stdout.contains("wrong"), "{output}");
+    // Of each node 8 x 8 messages of 100 ps a byte; inside it 8 x 7 of 50 ps, which end before.
+    assert_eq!(number(&output, "took ") as u64, 64 * 100 * 100_000);
+    let output = example("alltoall", machine, &["16384", "2"]);
+    assert!(output.stdout.starts_with("exchanged correctly\n"), "{output}");
+}
+
+#[test]
+fn interfaces_and_memories_of_nodes_are_reported() {
+    let json = scratch("node-report").join("net.json");
+    let machine = "star:l=1us,b=80Gbps,nic=80Gbps/star:8,l=0,b=inf,mem=40GB/s";
+    let run = Run::program("flow_patterns.c").ranks(RANKS).machine(machine).arg("alltoall").arg("100000");
+    run.arg(format!("-xsim-network-report={}", json.display())).run().success();
+    let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
+    let names: Vec<&str> =
+        report["links"].as_array().unwrap().iter().map(|kind| kind["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["out of nodes", "into nodes", "memory of star"], "{report}");
+    assert_eq!(report["map"]["busiest"].as_array().unwrap().len(), 6, "{report}");
+    assert!(report["links"][0]["use_mean"].as_f64().unwrap() > 0.5, "{report}");
 }
 
 #[test]

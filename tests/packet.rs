@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::networks::{NETWORKS, RANKS, example, number};
+use common::networks::{NETWORKS, RANKS, example, number, pingpong_rows};
 use common::{Output, Run, compile, scratch};
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -31,12 +31,7 @@ fn networks() -> Vec<String> {
 fn pingpong_takes_the_zero_load_time_on_every_topology() {
     for machine in networks() {
         let output = example("pingpong", &machine, &["1"]);
-        let rows: Vec<Vec<f64>> = output
-            .stdout
-            .lines()
-            .skip(1)
-            .map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect())
-            .collect();
+        let rows = pingpong_rows(&output);
         // A byte over S + 1 links and S routers: the switches passed follow from it.
         let link = 10.0 + 0.08;
         let switches = ((rows[1][1] * 1e3 - link) / (link + 90.0)).round();

@@ -68,7 +68,9 @@ while [ "$(date +%s)" -lt "$end" ]; do
     choose star:l=0.5us,b=100Gbps none star:l=1ps,b=inf mesh:2d,l=2us,b=1Gbps ring:l=0,b=1Gbps tree:degree=3,l=100ns,b=1Gbps \
         torus:4x4xn,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps torus:4x4,l=20ns,level=packet fattree:m=8,n=3,l=10ns,level=packet \
         fattree:m=4,n=2,l=10ns,level=packet/star:4,l=1us,b=1Gbps torus:4x4,l=20ns,b=1Gbps,flowmin=0,level=flow \
-        fattree:m=4,n=2,l=10ns,flowmin=64,level=flow/star:4,l=1us,b=1Gbps
+        fattree:m=4,n=2,l=10ns,flowmin=64,level=flow/star:4,l=1us,b=1Gbps \
+        'star:l=1us,b=10Gbps,nic=10Gbps,rate=1M,flowmin=64,o=0.3us;64:1us@1GB/s,delay=0.1us/star:4,l=100ns,b=40Gbps,mem=4GB/s' \
+        'torus:4x4,l=20ns,level=packet,o=0.5us,delay=1us;100:2us/star:2,l=100ns,b=40Gbps,mem=2GB/s'
     machine=$chosen
     choose '' '' /rank:reduce=1GB/s /rank:eager=0 /rank:eager=1000 /rank:o_send=0.4us,o_recv=0.3us /rank:o_send=1us,o_recv=2us,gap=3us,eager=1000
     machine=$machine$chosen

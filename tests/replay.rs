@@ -217,7 +217,7 @@ fn reductions_of_every_predefined_datatype_are_replayed() {
     replayed(&trace, &[]);
 }
 
-/// Where a rank has no neighbours its lists may be null.
+/// A rank without neighbours may pass null for its lists.
 #[test]
 fn topologies_of_ranks_without_neighbours_are_replayed() {
     let source = directory().join("lonely.c");

@@ -30,6 +30,7 @@ install() {
     need meson || missing="$missing meson ninja-build"
     need autoconf || missing="$missing autoconf"
     need pkg-config || missing="$missing pkg-config"
+    need python3 || missing="$missing python3"
     [ -f /usr/share/aclocal/ax_mpi.m4 ] || missing="$missing autoconf-archive"
     ls /usr/lib/llvm-*/lib/libclang.so* >/dev/null 2>&1 || missing="$missing libclang-dev"
     [ -z "$missing" ] && return

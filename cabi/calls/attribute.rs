@@ -56,7 +56,7 @@ pub fn copy_all(c: &Call, object: Object, from: Handle, to: Handle) -> Result {
     Ok(())
 }
 
-/// How often an object's attributes are deleted where their delete functions set others.
+/// Rounds of deleting an object's attributes at most: delete functions may set others.
 const MAX_ROUNDS: u32 = 100;
 
 /// Deletes an object's attributes, the last set first, through the delete functions of their keys. Each is

@@ -8,9 +8,8 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use crate::recording;
 use rank::heap::presence;
 use rank::next::Next;
 
@@ -202,11 +201,21 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, bytes: usize) -> *mut c_voi
     noted(unsafe { REALLOC.get::<Realloc>()(block, bytes) }, bytes)
 }
 
+/// The function that gets the address of each block that the program frees, a `fn(usize)`; 0 for none.
+static FREED: AtomicUsize = AtomicUsize::new(0);
+
+/// Calls a function with the address of each block that the program frees from now on, or none.
+pub fn watch_freed(function: Option<fn(usize)>) {
+    FREED.store(function.map_or(0, |function| function as usize), Relaxed);
+}
+
 /// Notes that a block is given back.
 #[inline(always)]
 fn freed(block: *mut c_void) {
-    if recording::watches_memory() && !block.is_null() {
-        recording::freed(block as usize);
+    let function = FREED.load(Relaxed);
+    if function != 0 && !block.is_null() {
+        // SAFETY: only functions of this type are stored.
+        unsafe { std::mem::transmute::<usize, fn(usize)>(function)(block as usize) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the kernel or the C library keeps for a process, of which each rank has its own.
+//! State that the kernel or the C library keeps for a process, of which each rank has its own.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn sched_getaffinity(number: libc::pid_t, bytes: usize, se
     }
 }
 
-/// As `sched_setaffinity`, of a thread.
+/// Does what `sched_setaffinity` does, for a thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_setaffinity_np(
     thread: libc::pthread_t,
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn pthread_setaffinity_np(
     }
 }
 
-/// As `sched_getaffinity`, of a thread.
+/// Does what `sched_getaffinity` does, for a thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_getaffinity_np(
     thread: libc::pthread_t,

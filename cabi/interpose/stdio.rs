@@ -217,7 +217,7 @@ pub unsafe extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
     descriptors::duplicate_to(old, new, real).unwrap_or_else(|| real(old))
 }
 
-/// As `dup2`.
+/// Does what `dup2` does, with flags.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dup3(old: c_int, new: c_int, flags: c_int) -> c_int {
     // SAFETY: the system call of this function; it sets errno.

@@ -80,7 +80,7 @@ pub unsafe extern "C" fn GOMP_critical_start() {
     }
 }
 
-/// As `GOMP_critical_start`.
+/// Leaves the rank's own critical section, like `GOMP_critical_start` enters it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_critical_end() {
     static REAL: Next = Next::new(c"GOMP_critical_end");

@@ -26,12 +26,13 @@ pub fn note_threads() {
 struct Limit {
     /// Virtual nanoseconds up to it.
     ns: u64,
-    /// Its end on the host's monotonic clock.
+    /// The wait's end on the host's monotonic clock.
     host: libc::timespec,
 }
 
 impl Limit {
-    /// Of an absolute time on a virtual clock; `None` outside ranks and for what is no time.
+    /// Returns the limit at an absolute time on a virtual clock; `None` outside ranks and for what is no
+    /// time.
     fn of(clock: libc::clockid_t, at: *const libc::timespec) -> Option<Limit> {
         if rank::current().is_none() || at.is_null() {
             return None;
@@ -48,7 +49,7 @@ impl Limit {
         })
     }
 
-    /// Of an absolute time on one of two clocks that begin years apart.
+    /// Returns the limit at an absolute time on one of two clocks that begin years apart.
     fn of_either(at: *const libc::timespec) -> Option<Limit> {
         if rank::current().is_none() || at.is_null() {
             return None;
@@ -63,8 +64,10 @@ impl Limit {
     fn wait(&self, attempt: impl FnOnce(&libc::timespec) -> c_int) -> c_int {
         let code = if threads() > THREADS.load(Relaxed) { attempt(&self.host) } else { libc::ETIMEDOUT };
         // A thread of the program has no clock of its own.
+        // By its number: glibc has a function for it from 2.30 on, and packages are made for 2.28.
         // SAFETY: neither has a precondition.
-        if code == libc::ETIMEDOUT && unsafe { libc::gettid() == libc::getpid() } {
+        let is_main = || unsafe { libc::syscall(libc::SYS_gettid) == libc::c_long::from(libc::getpid()) };
+        if code == libc::ETIMEDOUT && is_main() {
             clock::sleep(self.ns);
         }
         code
@@ -307,7 +310,7 @@ pub unsafe extern "C" fn ppoll(
     }
 }
 
-/// As `ppoll`.
+/// Waits in virtual time where no descriptor is named, like `ppoll`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pselect(
     count: c_int,

@@ -40,7 +40,7 @@ struct Open {
     waited: Span,
     bytes: u64,
     gathering: Option<Gathering>,
-    /// What is found out of the call that it is made within.
+    /// The findings about the call that it is made within.
     covers: Option<Box<Covered>>,
 }
 

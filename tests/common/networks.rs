@@ -25,6 +25,15 @@ pub fn example(name: &str, machine: &str, args: &[&str]) -> Output {
     args.iter().fold(run, |run, arg| run.arg(*arg)).run().success()
 }
 
+/// Returns bytes and microseconds of each line of the ping-pong.
+pub fn pingpong_rows(output: &Output) -> Vec<[f64; 2]> {
+    let row = |line: &str| {
+        let mut numbers = line.split_whitespace().map(|word| word.parse().unwrap());
+        std::array::from_fn(|_| numbers.next().unwrap())
+    };
+    output.stdout.lines().skip(1).map(row).collect()
+}
+
 /// Returns the number that follows `before` in what was printed.
 #[track_caller]
 pub fn number(output: &Output, before: &str) -> f64 {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ::plot::write_png;
 use plotters::prelude::*;
 use plotters::style::register_font;
 
@@ -28,7 +29,9 @@ pub fn draw(figure: &Figure, svg: &Path, png: &Path) -> Result<(), String> {
     let _ = register_font("sans-serif", FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
     let failed = |path: &Path, why: String| format!("cannot draw {}: {why}", path.display());
     chart(figure, &SVGBackend::new(svg, SIZE).into_drawing_area()).map_err(|why| failed(svg, why))?;
-    chart(figure, &BitMapBackend::new(png, SIZE).into_drawing_area()).map_err(|why| failed(png, why))
+    let mut pixels = vec![0; SIZE.0 as usize * SIZE.1 as usize * 3];
+    let drawn = chart(figure, &BitMapBackend::with_buffer(&mut pixels, SIZE).into_drawing_area());
+    drawn.and_then(|()| write_png(png, SIZE, &pixels)).map_err(|why| failed(png, why))
 }
 
 /// The series' names, in order, and their points.

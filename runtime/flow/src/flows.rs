@@ -33,7 +33,7 @@ pub struct Flows {
     free_bounds: Vec<u32>,
     scale: Scale,
     now: u64,
-    /// When groups have their next ends. An entry counts if it is the time at its link.
+    /// Times at which groups have their next ends. An entry counts if it is the time at its link.
     ends: BinaryHeap<Reverse<(u64, u32)>>,
     /// Flows that started since the last solution.
     fresh: Vec<u32>,

@@ -31,7 +31,7 @@ pub(crate) struct Link {
     pub(crate) capacity: u64,
     /// Sum of the weights of the group.
     pub(crate) own: u32,
-    /// Its index among the links of the present solution, [`NONE`] if it is not one.
+    /// The index among the links of the present solution, [`NONE`] if it is not one.
     pub(crate) place: u32,
     /// The round in which it was last inspected.
     pub(crate) seen: u32,
@@ -45,7 +45,7 @@ pub(crate) struct Group {
     /// Work done for each unit of weight, at `since`.
     pub(crate) clock: u128,
     pub(crate) since: u64,
-    /// When the first of the group ends.
+    /// The time at which the first of the group ends.
     pub(crate) due: u64,
     pub(crate) members: Members,
     /// With many members, the other links that they cross.

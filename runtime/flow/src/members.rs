@@ -10,7 +10,7 @@ pub(crate) struct Flow {
     pub(crate) weight: u32,
     /// The link that bottlenecks it; `NONE` while no link does.
     pub(crate) neck: u32,
-    /// Its index among the members of that link.
+    /// The index among the members of that link.
     pub(crate) slot: u32,
     /// Work left for each unit of weight, while no link bottlenecks it.
     pub(crate) left: u128,

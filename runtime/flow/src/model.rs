@@ -5,7 +5,7 @@ use engine::Time;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// So many bytes in a picosecond.
+/// Returns the capacity of so many bytes in a picosecond.
 fn per_ps(bytes: u64) -> Capacity {
     Capacity { bytes, picoseconds: 1 }
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// A match of which the sender is not notified.
 #[derive(Clone, Copy, Debug)]
 pub struct DeferredMatch {
-    /// When the receive was posted.
+    /// The time at which the receive was posted.
     pub(crate) posted_at: Time,
     /// Payload bytes.
     pub(crate) bytes: u64,

@@ -13,7 +13,7 @@ pub enum Flight {
     Unexpected {
         /// Destination (world rank).
         to: u32,
-        /// Its node.
+        /// The message's node.
         message: u32,
     },
     /// A receive of `to` has it.
@@ -22,7 +22,7 @@ pub enum Flight {
         to: u32,
         /// The receive's node.
         receive: u32,
-        /// When the receive was posted.
+        /// The time at which the receive was posted.
         posted_at: Time,
         /// Payload bytes.
         bytes: u64,
@@ -36,9 +36,9 @@ pub enum Flight {
     },
     /// Another process has it.
     Elsewhere {
-        /// That process.
+        /// The other process.
         process: u32,
-        /// Its number there.
+        /// The message's number there.
         flight: u32,
     },
     /// A record for another process, of which the arrival was all that lacked.

@@ -12,9 +12,9 @@ use objects::slab::Slab;
 pub struct Record {
     /// The process it goes to.
     pub process: u32,
-    /// Its kind.
+    /// The record's kind.
     pub kind: Kind,
-    /// Its content, behind room for its arrival.
+    /// The record's content, behind room for its arrival.
     pub body: Vec<u8>,
 }
 

@@ -40,7 +40,7 @@ pub enum Phase {
     Active,
     /// After `MPI_Finalize`.
     Finalized,
-    /// Its `main` has ended.
+    /// The rank's `main` has ended.
     Ended,
 }
 
@@ -55,14 +55,14 @@ pub const MAX_BURST: u16 = 512;
 #[derive(Clone, Default)]
 #[repr(C, align(64))]
 pub struct Process {
-    /// Its virtual time.
+    /// The rank's virtual time.
     pub clock: Time,
-    /// When its NIC is free again (gap).
+    /// The time at which the NIC is free again (gap).
     pub nic_free: Time,
     /// The latest arrival of what it was blocked for and what was completed without its status being asked
     /// for (`flag::STATUS_IGNORED`).
     pub arrived: Time,
-    /// Its receives without a message, and messages without a receive.
+    /// The rank's receives without a message, and messages without a receive.
     pub pending: Pending,
     /// Messages since it last stepped back, or as many as can be counted.
     pub burst: u16,

@@ -13,7 +13,7 @@ pub struct Transit {
     pub flags: u16,
     /// The sender's request, where the sender waits for the match; else `NIL`.
     pub request: u32,
-    /// Its number in a shared network, with `flag::UNDER_WAY`; else `NIL`.
+    /// The message's number in a shared network, with `flag::UNDER_WAY`; else `NIL`.
     pub flight: u32,
 }
 

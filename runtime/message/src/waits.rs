@@ -98,7 +98,7 @@ struct Found {
     collective: u32,
 }
 
-/// What is found out of a call while another is made within it.
+/// The findings about a call while another is made within it.
 pub struct Covered {
     found: Found,
     received: Vec<Received>,

@@ -5,6 +5,7 @@
 pub(crate) mod tests;
 
 use crate::bandwidth::{Bandwidth, Serialization};
+use crate::by_size::BySize;
 use crate::divisor::Divisor;
 use crate::message::Endpoint;
 use crate::model::{Formula, Uniform};
@@ -20,6 +21,8 @@ pub(crate) struct AnalyticLevel {
     pub(crate) topology: AnyTopology,
     pub(crate) latency: Span,
     pub(crate) bandwidth: Bandwidth,
+    /// The MPI library's own time for messages that meet in this level.
+    pub(crate) delay: BySize,
 }
 
 /// A hierarchy of topologies without contention.
@@ -30,6 +33,7 @@ pub(crate) struct AnalyticLevel {
 /// in the hops from the source's place out to the gateway and from the gateway in to the destination's.
 /// The bandwidth is the least of all levels in which it takes at least one hop.
 /// A message that takes no hop at all (to the same endpoint) costs s/b of the innermost level.
+/// The level in which the two meet adds its delay; a message to the same endpoint has none.
 #[derive(Clone, Debug)]
 pub(crate) struct Analytic {
     uniform: Option<Uniform>,
@@ -51,6 +55,17 @@ struct Level {
     latency: u64,
     /// Index into `Analytic::lines`.
     line: u32,
+    delay: BySize,
+}
+
+/// The path between two endpoints.
+pub(crate) struct EndpointPath<'a> {
+    /// The latency of all links.
+    pub(crate) latency: Span,
+    /// The narrowest link.
+    pub(crate) line: &'a Serialization,
+    /// The delay of the level in which the two meet; none of a message to the same endpoint.
+    pub(crate) delay: Option<&'a BySize>,
 }
 
 /// Hops in each level, outermost first.
@@ -82,8 +97,9 @@ impl Analytic {
                     topology: topology @ (AnyTopology::Star(_) | AnyTopology::None(_)),
                     latency,
                     bandwidth,
+                    delay,
                 },
-            ] => Some(Uniform {
+            ] if delay.is_zero() => Some(Uniform {
                 latency: *latency * topology.hop_bound(),
                 line: Serialization::new(*bandwidth),
             }),
@@ -95,6 +111,7 @@ impl Analytic {
             line: bandwidths.iter().position(|&b| b == level.bandwidth).unwrap_or(0) as u32,
             latency: level.latency.as_ps(),
             topology: level.topology,
+            delay: level.delay,
         };
         let mut levels = levels.into_iter().map(level);
         let outermost = levels.next().expect("a network has at least one level");
@@ -106,24 +123,55 @@ impl Analytic {
     fn latency_by_way(&self, source: Endpoint, destination: Endpoint, bytes: u64) -> Span {
         if self.inner.is_empty() {
             let hops = u64::from(self.outermost.topology.hops(source.0, destination.0));
+            let delay = if source == destination { Span::ZERO } else { self.outermost.delay.time(bytes) };
             // `new` has bounded the product, and with one level `own` is its line.
-            return Span::from_ps(hops * self.outermost.latency) + self.own.time(bytes);
+            return Span::from_ps(hops * self.outermost.latency) + self.own.time(bytes) + delay;
         }
-        let (hops, line) = self.way(source.0, destination.0);
-        hops + line.time(bytes)
+        let path = self.path(source.0, destination.0);
+        path.latency + path.line.time(bytes) + path.delay.map_or(Span::ZERO, |delay| delay.time(bytes))
     }
 
-    /// Hop latency and serialization of the way from one endpoint to another.
-    fn way(&self, source: u32, destination: u32) -> (Span, &Serialization) {
-        let (mut way, mut narrowest) = (0u64, u32::MAX);
+    /// Returns the path of a message from one endpoint to another.
+    pub(crate) fn path(&self, source: u32, destination: u32) -> EndpointPath<'_> {
+        let (mut latency, mut narrowest, mut delay) = (0u64, u32::MAX, None);
         self.cross_levels(source, destination, |level, hops| {
             // `new` has bounded the sum over all levels.
-            way += u64::from(hops) * level.latency;
+            latency += u64::from(hops) * level.latency;
             if hops != 0 {
                 narrowest = narrowest.min(level.line);
             }
+            delay = Some(&level.delay);
         });
-        (Span::from_ps(way), self.lines.get(narrowest as usize).unwrap_or(&self.own))
+        EndpointPath {
+            latency: Span::from_ps(latency),
+            line: self.lines.get(narrowest as usize).unwrap_or(&self.own),
+            delay: delay.filter(|_| source != destination),
+        }
+    }
+
+    /// Returns the level in which two endpoints meet, 0 for the outermost. O(levels).
+    pub(crate) fn meeting_level(&self, mut source: u32, mut destination: u32) -> usize {
+        for (index, level) in self.inner.iter().enumerate() {
+            (source, _) = level.size.split(source);
+            (destination, _) = level.size.split(destination);
+            if source == destination {
+                return self.inner.len() - index;
+            }
+        }
+        0
+    }
+
+    /// Returns the endpoints below one place of a level, 0 for the outermost.
+    pub(crate) fn endpoints_below(&self, level: usize) -> u32 {
+        self.inner[..self.inner.len() - level].iter().map(|level| level.size.divisor()).product()
+    }
+
+    /// Returns the endpoints of one instance of a level, 0 for the outermost.
+    pub(crate) fn endpoints_of(&self, level: usize) -> u32 {
+        match level.checked_sub(1) {
+            Some(outer) => self.endpoints_below(outer),
+            None => u32::try_from(self.endpoints).expect("sizes are 32-bit"),
+        }
     }
 
     /// Tells `cross` each level that a message crosses, innermost first, and its hops there.
@@ -189,19 +237,22 @@ impl Analytic {
             .zip(&hops.0)
             .filter(|&(_, &hops)| hops > 0);
         let way = levels.clone().map(|(level, &hops)| u64::from(hops) * level.latency).sum();
+        let delay =
+            levels.clone().next().map_or(Some(Span::ZERO), |(level, _)| level.delay.checked_time(bytes));
         let line =
             levels.map(|(level, _)| level.line).min().map_or(&self.own, |line| &self.lines[line as usize]);
-        Span::from_ps(way).checked_add(line.checked_time(bytes)?)
+        Span::from_ps(way).checked_add(line.checked_time(bytes)?)?.checked_add(delay?)
     }
 
-    /// The exact least time of an empty message to `to` from another endpoint.
+    /// Returns the least time of any message to `to` from another endpoint.
     fn shortest_way(&self, to: Endpoint) -> Option<Span> {
         let (mut rest, mut inwards, mut least) = (to.0, 0u64, None::<u64>);
         for level in self.inner.iter().chain([&self.outermost]) {
             let (outer, place) = level.size.split(rest);
             rest = outer;
             if level.topology.endpoints() > 1 {
-                let way = inwards + u64::from(level.topology.nearest(place)) * level.latency;
+                let hops = u64::from(level.topology.nearest(place));
+                let way = inwards + hops * level.latency + level.delay.least().as_ps();
                 least = Some(least.map_or(way, |least| least.min(way)));
             }
             let out = level.topology.least_hops_out();
@@ -215,8 +266,8 @@ impl Formula for Analytic {
     fn endpoints(&self) -> u64 {
         self.endpoints
     }
-    /// Exact; zero if there is no other endpoint. Endpoint 0 is at every gateway or as near to it as any
-    /// other, so its lookahead is the least of all.
+    /// Exact without delays; zero if there is no other endpoint. Endpoint 0 is at every gateway or as near to
+    /// it as any other, so its lookahead is the least of all.
     fn lookahead(&self, to: Endpoint) -> Span {
         match &self.uniform {
             Some(uniform) if self.endpoints > 1 => uniform.latency,

@@ -1,6 +1,7 @@
 //! Link bandwidth as an exact rational, and the time that bytes need at it.
 
 use engine::{EndOfTime, Span};
+use flow::Capacity;
 use std::fmt;
 use std::str::FromStr;
 
@@ -72,6 +73,15 @@ impl Bandwidth {
         if self.is_infinite() { f64::INFINITY } else { self.bits as f64 / self.seconds as f64 }
     }
 
+    /// Returns so many times the bandwidth, divided by a number; `None` out of range.
+    pub(crate) fn scaled(self, times: u32, over: u32) -> Option<Bandwidth> {
+        if self.is_infinite() {
+            return Some(self);
+        }
+        let (bits, seconds) = (u128::from(self.bits), u128::from(self.seconds));
+        Bandwidth::from_fraction(bits * u128::from(times), seconds * u128::from(over))
+    }
+
     /// The exact time of a byte as a reduced fraction (picoseconds, bytes).
     fn picoseconds_per_bytes(self) -> (u128, u128) {
         let picoseconds = PICOSECONDS_PER_BYTE * u128::from(self.seconds);
@@ -85,7 +95,8 @@ impl Bandwidth {
     }
 }
 
-fn gcd(mut a: u128, mut b: u128) -> u128 {
+/// Returns the greatest common divisor, at least 1.
+pub(crate) fn gcd(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
         (a, b) = (b, a % b);
     }
@@ -236,9 +247,26 @@ impl Serialization {
         u64::try_from(exact / u128::from(self.bytes)).ok().map(Span::from_ps)
     }
 
+    /// Returns `s/b` in picoseconds; saturates.
+    pub(crate) fn span(&self, bytes: u64) -> u64 {
+        self.checked_time(bytes).map_or(u64::MAX, Span::as_ps)
+    }
+
     /// The exact time of a byte as a reduced fraction: picoseconds over bytes.
     pub fn picoseconds_per_byte(&self) -> (u64, u64) {
         (self.picoseconds, self.bytes)
+    }
+
+    /// Returns the capacity of such a link; `None` if bytes take no time.
+    pub(crate) fn capacity(&self) -> Option<Capacity> {
+        let (picoseconds, bytes) = self.picoseconds_per_byte();
+        (picoseconds > 0).then_some(Capacity { bytes, picoseconds })
+    }
+
+    /// Returns `true` if bytes take longer than at another bandwidth.
+    pub(crate) fn is_slower_than(&self, other: &Serialization) -> bool {
+        u128::from(self.picoseconds) * u128::from(other.bytes)
+            > u128::from(other.picoseconds) * u128::from(self.bytes)
     }
 }
 

@@ -3,7 +3,10 @@
 
 mod analytic;
 mod bandwidth;
+mod by_size;
 mod divisor;
+mod engines;
+mod level_paths;
 mod machine;
 mod message;
 mod model;

@@ -16,10 +16,15 @@ pub use presets::{DEFAULT_MACHINE, PRESETS, Preset, preset};
 pub use share::Share;
 pub use storage::{Servers, Storage};
 
-use crate::model::{Formula, Network, Shared};
+use crate::analytic::Analytic;
+use crate::by_size::BySize;
+use crate::divisor::Divisor;
+use crate::engines::{LevelService, RankEngines};
+use crate::level_paths::shared_levels;
+use crate::model::{Network, Shared};
 use crate::nodes::Nodes;
 use crate::packet::PacketSpec;
-use crate::spec::{Host, LevelSpec, NetworkSpec};
+use crate::spec::{BuiltLevels, Host, LevelSpec, NetworkSpec};
 use engine::{Span, Time};
 use file::Described;
 
@@ -140,7 +145,16 @@ impl Machine {
         Ok(match &self.network {
             NetworkSpec::Levels(levels) => {
                 let built = crate::spec::build(levels, Some(ranks))?;
-                (Network::Formula(Box::new(built.network)), built.specification, built.group)
+                let services = services(&built.network, levels, None);
+                let is_shared = !services.is_empty() || levels.iter().any(|level| level.sharing.is_shared());
+                let network = match is_shared {
+                    true => {
+                        let shared = shared_levels(built.network, &built.specification_levels, 1)?;
+                        Network::Shared(with_engines(Box::new(shared), services))
+                    }
+                    false => Network::Formula(Box::new(built.network)),
+                };
+                (network, built.specification, built.group)
             }
             NetworkSpec::Packet { network, inside } => {
                 let (network, group) = packet(network, inside, ranks)?;
@@ -215,11 +229,12 @@ fn packet(
     inside: &[LevelSpec],
     ranks: u32,
 ) -> Result<(Box<dyn Shared + Send>, u32), MachineError> {
-    if inside.is_empty() {
-        return Ok((network.interfaces(u64::from(ranks))?, 1));
-    }
-    let node = crate::spec::build(inside, None)?.network;
-    let size = u32::try_from(node.endpoints()).expect("sizes are 32-bit");
+    let built = match inside {
+        [] => single_endpoint()?,
+        levels => crate::spec::build(levels, None)?,
+    };
+    let node = built.network;
+    let size = node.endpoints_of(0);
     let outer = network.interfaces(u64::from(ranks.div_ceil(size)))?;
     let endpoints = outer.endpoints().saturating_mul(u64::from(size));
     if endpoints > u64::from(u32::MAX) {
@@ -228,5 +243,45 @@ fn packet(
             outer.endpoints()
         )));
     }
-    Ok((Box::new(Nodes::new(outer, node)), size))
+    let services = services(&node, inside, Some(network.service()));
+    let is_shared = inside.iter().any(|level| level.sharing.is_shared());
+    let shared = is_shared
+        .then(|| shared_levels(node.clone(), &built.specification_levels, outer.endpoints() as u32))
+        .transpose()?;
+    let network: Box<dyn Shared + Send> = match inside.is_empty() && network.delay().is_zero() {
+        true => outer,
+        false => Box::new(Nodes::new(outer, node, shared, network.delay().clone())),
+    };
+    Ok((with_engines(network, services), size))
+}
+
+/// Returns what the MPI library takes for messages by the level in which they meet, the innermost first; with
+/// `outside` for those that leave all levels. Empty if it takes nothing.
+fn services(levels: &Analytic, specs: &[LevelSpec], outside: Option<&BySize>) -> Vec<LevelService> {
+    let all = specs.iter().map(|spec| &spec.sharing.service);
+    if all.chain(outside).all(BySize::is_zero) {
+        return Vec::new();
+    }
+    let level = |(index, spec): (usize, &LevelSpec)| LevelService {
+        block: Some(Divisor::new(levels.endpoints_of(index))),
+        time: spec.sharing.service.clone(),
+    };
+    let inner = specs.iter().enumerate().rev().map(level);
+    inner.chain(outside.map(|time| LevelService { block: None, time: time.clone() })).collect()
+}
+
+/// Returns the network with the MPI library at each endpoint, if that takes time.
+fn with_engines(network: Box<dyn Shared + Send>, services: Vec<LevelService>) -> Box<dyn Shared + Send> {
+    match services.is_empty() {
+        true => network,
+        false => Box::new(RankEngines::new(network, services)),
+    }
+}
+
+/// Returns levels of one endpoint without links.
+fn single_endpoint() -> Result<BuiltLevels, MachineError> {
+    match crate::spec::parse("none:1")? {
+        (NetworkSpec::Levels(levels), _) => crate::spec::build(&levels, None),
+        (NetworkSpec::Packet { .. }, _) => unreachable!("'none' is a formula"),
+    }
 }

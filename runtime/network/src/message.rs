@@ -1,6 +1,8 @@
 //! A message as a network sees it.
 
 use engine::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A place where a rank can be attached: from 0 to before the network's number of endpoints.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -29,4 +31,32 @@ pub struct Delivered {
     pub id: u64,
     /// When its last byte arrived.
     pub at: Time,
+}
+
+/// Messages on their last way, in the order of (time, id).
+#[derive(Default)]
+pub(crate) struct DeliveryQueue(BinaryHeap<Reverse<(Time, u64)>>);
+
+impl DeliveryQueue {
+    /// Adds a message.
+    pub(crate) fn push(&mut self, Delivered { id, at }: Delivered) {
+        self.0.push(Reverse((at, id)));
+    }
+
+    /// Returns when the first arrives.
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.0.peek().map(|&Reverse((at, _))| at)
+    }
+
+    /// Removes the first.
+    pub(crate) fn pop(&mut self) -> Option<Delivered> {
+        self.0.pop().map(|Reverse((at, id))| Delivered { id, at })
+    }
+
+    /// Moves those that arrive at or before `until` behind `delivered`.
+    pub(crate) fn deliver(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
+        while self.next().is_some_and(|at| at <= until) {
+            delivered.extend(self.pop());
+        }
+    }
 }

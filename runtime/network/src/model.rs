@@ -59,8 +59,8 @@ pub trait Shared {
     fn next_event(&self) -> Option<Time>;
     /// Carries it through all events at or before `until`; appends deliveries in (time, id) order.
     fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>);
-    /// Why nothing will ever be delivered again though messages are under way, as a sentence; `None` while
-    /// something can happen, and where nothing is under way.
+    /// Returns why nothing will ever be delivered again though messages are under way, as a sentence; `None`
+    /// while something can happen, and where nothing is under way.
     fn stuck(&self) -> Option<String>;
     /// From now on it keeps how busy its links were when.
     fn keep_series(&mut self);

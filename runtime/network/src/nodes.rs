@@ -1,35 +1,39 @@
 //! Packets between nodes and the formula inside them: a packet network whose every endpoint is a node of
 //! analytic levels.
 //!
-//! A message inside a node takes the formula's time and is answered at once. One between nodes takes the
-//! latency of its hops to the source's gateways, then the packet network, then the latency of the hops from
-//! the destination's gateways. Its bytes take the packet network's time alone: the levels inside are taken to
-//! be no narrower.
+//! A message inside a node takes the formula's time and is answered at once, unless it shares the node's
+//! memory. One between nodes takes the latency of its hops to the source's gateways, then the packet network,
+//! then the latency of the hops from the destination's gateways. Its bytes take the packet network's time
+//! alone: the levels inside are taken to be no narrower.
 
 use crate::analytic::Analytic;
+use crate::by_size::BySize;
 use crate::divisor::Divisor;
-use crate::message::{Delivered, Endpoint, Message};
+use crate::level_paths::LevelPaths;
+use crate::message::{Delivered, DeliveryQueue, Endpoint, Message};
 use crate::model::{Formula, Interfaces, Shared};
-use crate::packet::{LinkSeries, NetworkReport};
+use crate::packet::{FlowNetwork, LinkSeries, NetworkReport};
 use engine::{Span, Time};
 use rustc_hash::FxHashMap;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::collections::BinaryHeap;
 
 /// A packet network of analytic nodes. Endpoint `node * size + place` is at `place` in the node at the
 /// packet network's endpoint `node`.
 pub(crate) struct Nodes {
     outer: Box<dyn Interfaces + Send>,
     inside: Analytic,
+    /// The messages inside all nodes, if they share anything.
+    shared: Option<FlowNetwork<LevelPaths>>,
+    /// The MPI library's own time for messages between nodes.
+    delay: BySize,
     size: Divisor,
     /// Messages on their way to the packet network: by time, then in the order of their sending.
     leaving: BTreeMap<(Time, u64), Leaving>,
     sent: u64,
     /// The way from the gateways of the messages in the packet network, where it takes time.
     inwards: FxHashMap<u64, Span>,
-    /// Messages that the packet network has delivered, on their way to their place: (arrival, id).
-    entering: BinaryHeap<Reverse<(Time, u64)>>,
+    /// Messages that the packet network has delivered, on their way to their place.
+    entering: DeliveryQueue,
     /// The least time from any place to the packet network.
     least_out: Span,
     /// Messages that would arrive after the end of virtual time.
@@ -43,14 +47,22 @@ struct Leaving {
 }
 
 impl Nodes {
-    /// `inside` is one node.
-    pub(crate) fn new(outer: Box<dyn Interfaces + Send>, inside: Analytic) -> Nodes {
+    /// Returns the nodes of a network. `inside` is one node; `shared` has all of them, if messages inside a
+    /// node share anything.
+    pub(crate) fn new(
+        outer: Box<dyn Interfaces + Send>,
+        inside: Analytic,
+        shared: Option<FlowNetwork<LevelPaths>>,
+        delay: BySize,
+    ) -> Nodes {
         let size = u32::try_from(inside.endpoints()).expect("sizes are 32-bit");
         let least_out = inside.least_outwards();
         let (leaving, inwards, entering) = Default::default();
         Nodes {
             outer,
             inside,
+            shared,
+            delay,
             size: Divisor::new(size),
             leaving,
             sent: 0,
@@ -79,7 +91,7 @@ impl Nodes {
         let inwards = self.inwards.remove(&delivered.id).unwrap_or(Span::ZERO);
         match delivered.at.saturating_add(inwards) {
             Time::MAX => self.lost += 1,
-            at => self.entering.push(Reverse((at, delivered.id))),
+            at => self.entering.push(Delivered { at, ..delivered }),
         }
     }
 }
@@ -93,9 +105,9 @@ impl Shared for Nodes {
         let (node, place) = self.size.split(to.0);
         let between = (self.outer.endpoints() > 1).then(|| {
             let outer = self.outer.lookahead(Endpoint(node)).as_ps();
-            Span::from_ps(
-                outer.saturating_add((self.least_out + self.inside.inwards(Endpoint(place))).as_ps()),
-            )
+            Span::from_ps(outer.saturating_add(
+                (self.least_out + self.inside.inwards(Endpoint(place)) + self.delay.least()).as_ps(),
+            ))
         });
         let within = (self.inside.endpoints() > 1).then(|| self.inside.lookahead(Endpoint(place)));
         between.into_iter().chain(within).min().unwrap_or(Span::ZERO)
@@ -105,9 +117,12 @@ impl Shared for Nodes {
         let ((from, source), (to, destination)) =
             (self.size.split(message.source.0), self.size.split(message.destination.0));
         if from == to {
+            if let Some(shared) = &mut self.shared {
+                return shared.send(at, message);
+            }
             return Some(at + self.inside.latency(Endpoint(source), Endpoint(destination), message.bytes));
         }
-        let inwards = self.inside.inwards(Endpoint(destination));
+        let inwards = self.inside.inwards(Endpoint(destination)) + self.delay.time(message.bytes);
         if inwards != Span::ZERO {
             self.inwards.insert(message.id, inwards);
         }
@@ -125,8 +140,8 @@ impl Shared for Nodes {
 
     fn next_event(&self) -> Option<Time> {
         let leaving = self.leaving.keys().next().map(|&(at, _)| at);
-        let entering = self.entering.peek().map(|&Reverse((at, _))| at);
-        [leaving, entering, self.outer.next_event()].into_iter().flatten().min()
+        let inside = self.shared.as_ref().and_then(Shared::next_event);
+        [leaving, self.entering.next(), inside, self.outer.next_event()].into_iter().flatten().min()
     }
 
     fn keep_series(&mut self) {
@@ -145,6 +160,10 @@ impl Shared for Nodes {
 
     fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
         let mut arrived = Vec::new();
+        if let Some(shared) = &mut self.shared {
+            shared.advance(until, &mut arrived);
+            arrived.drain(..).for_each(|delivered| self.entering.push(delivered));
+        }
         loop {
             if self.inject(until) {
                 continue;
@@ -160,29 +179,24 @@ impl Shared for Nodes {
             self.outer.advance(stop, &mut arrived);
             arrived.drain(..).for_each(|delivered| self.enter(delivered));
         }
-        while let Some(&Reverse((at, id))) = self.entering.peek()
-            && at <= until
-        {
-            self.entering.pop();
-            delivered.push(Delivered { id, at });
-        }
+        self.entering.deliver(until, delivered);
     }
 
     fn stuck(&self) -> Option<String> {
         let lost = (self.lost > 0 && self.next_event().is_none()).then(|| {
             format!("virtual time ends at 2^64 picoseconds (213 days), before {} messages between nodes could arrive; lower l", self.lost)
         });
-        lost.or_else(|| self.outer.stuck())
+        lost.or_else(|| self.outer.stuck()).or_else(|| self.shared.as_ref().and_then(Shared::stuck))
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::{Machine, Network};
     use proptest::prelude::*;
 
-    fn machine(specification: &str, ranks: u32) -> Box<dyn Shared> {
+    pub(crate) fn machine(specification: &str, ranks: u32) -> Box<dyn Shared> {
         match Machine::parse(specification)
             .and_then(|machine| machine.build(ranks))
             .unwrap_or_else(|error| panic!("{error}"))
@@ -194,7 +208,7 @@ mod tests {
     }
 
     /// Returns when each message arrives, asked for at every event in turn.
-    fn arrivals(network: &mut dyn Shared, messages: &[(Time, u32, u32, u64)]) -> Vec<Time> {
+    pub(crate) fn arrivals(network: &mut dyn Shared, messages: &[(Time, u32, u32, u64)]) -> Vec<Time> {
         let mut arrivals = vec![Time::MAX; messages.len()];
         let mut delivered = Vec::new();
         let mut waiting = (0..).zip(messages).peekable();

@@ -37,13 +37,14 @@ mod usage;
 
 pub use crate::spec::parse_packet as parse;
 pub(crate) use fabric::Fabric;
-pub(crate) use flow::FlowNetwork;
+pub(crate) use flow::{FlowNetwork, Paths, Route, Routes};
 pub use histogram::Histogram;
 pub use network::PacketNetwork;
 pub use over_time::LinkSeries;
 pub use report::{
     Busy, Cell, JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, Map, MessageReport, NetworkReport,
 };
+pub(crate) use spec::FLOW_MIN;
 pub use spec::{COMMON_KEYS, PacketSpec, parse_bytes, topologies};
 pub use statistics::{JobStatistics, Statistics};
 pub(crate) use topology::Neighbor;

@@ -151,7 +151,7 @@ fn topology_report(
     Ok(TopologyReport {
         machine: machine.name.clone(),
         source: machine.source.clone(),
-        specification: built.specification,
+        specification: built.specification.clone(),
         endpoints: instances,
         links: levels.iter().map(|level| level.instances * level.links).sum(),
         diameter: distances.iter().map(|(_, hops)| hops.total()).max().unwrap_or(0),
@@ -160,7 +160,7 @@ fn topology_report(
         levels,
         latencies: distances
             .into_iter()
-            .map(|(distance, hops)| latencies(network, distance, &hops))
+            .map(|(distance, hops)| latencies(network, &built.specification_levels, distance, &hops))
             .collect(),
     })
 }
@@ -209,8 +209,14 @@ fn distances(network: &Analytic, statistics: &[Statistics]) -> Vec<(String, WayH
     found
 }
 
-fn latencies(network: &Analytic, distance: String, hops: &WayHops) -> DistanceReport {
-    let latency = |bytes| network.latency_over(hops, bytes).map(Span::as_ps);
+/// Returns what messages over such a distance take alone, the MPI library of both ends included.
+fn latencies(network: &Analytic, levels: &[LevelSpec], distance: String, hops: &WayHops) -> DistanceReport {
+    let meeting = levels.iter().zip(&hops.0).find(|&(_, &hops)| hops > 0).map(|(level, _)| level);
+    let latency = |bytes| {
+        let service = meeting.map_or(Span::ZERO, |level| level.sharing.service.time(bytes));
+        let alone = network.latency_over(hops, bytes)?;
+        alone.checked_add(service)?.checked_add(service).map(Span::as_ps)
+    };
     DistanceReport {
         distance,
         hops: hops.total(),
@@ -347,6 +353,21 @@ mod tests {
         let error = machine_report(&Machine::parse("star:l=1us").unwrap(), None).unwrap_err().to_string();
         assert!(error.contains("number of ranks"), "{error}");
         assert_eq!(report("star:l=1us", Some(10)).endpoints, 10);
+    }
+
+    #[test]
+    fn costs_of_the_library_are_part_of_the_table() {
+        let table = |specification: &str| {
+            let machine = Machine::parse(specification).unwrap();
+            match machine_report(&machine, Some(4)).unwrap() {
+                MachineReport::Formula(report) => report.latencies.last().unwrap().latencies[0].1.unwrap(),
+                MachineReport::Packets(report) => report.zero_load[0].1,
+            }
+        };
+        for specification in ["star:l=1us", "star:n=4,l=1us,level=packet", "star:n=4,l=1us,level=flow"] {
+            let costly = format!("{specification},delay=5us,o=1us");
+            assert_eq!(table(&costly), table(specification) + 7_000_000, "{specification}");
+        }
     }
 
     proptest! {

@@ -2,6 +2,7 @@
 
 mod nearest;
 mod parse;
+mod sharing;
 mod size;
 #[cfg(test)]
 mod tests;
@@ -9,8 +10,9 @@ pub(crate) mod text;
 
 pub(crate) use nearest::did_you_mean;
 pub use nearest::nearest;
-pub(crate) use parse::{Host, RANK, Reader, STORAGE, bytes, parse};
+pub(crate) use parse::{Host, RANK, Reader, STORAGE, parse};
 pub use parse::{flop_rate, parse_packet};
+pub(crate) use sharing::{LevelSharing, Rail};
 
 use crate::analytic::{Analytic, AnalyticLevel};
 use crate::bandwidth::Bandwidth;
@@ -58,6 +60,7 @@ pub struct LevelSpec {
     pub(crate) options: Options,
     pub(crate) latency: Span,
     pub(crate) bandwidth: Bandwidth,
+    pub(crate) sharing: LevelSharing,
 }
 
 impl PartialEq for LevelSpec {
@@ -65,7 +68,7 @@ impl PartialEq for LevelSpec {
         let parts = |level: &LevelSpec| {
             (level.row.name, level.size.clone(), level.options.clone(), level.latency, level.bandwidth)
         };
-        parts(self) == parts(other)
+        parts(self) == parts(other) && self.sharing == other.sharing
     }
 }
 
@@ -95,6 +98,7 @@ impl fmt::Display for LevelSpec {
             items.push(format!("l={}", self.latency));
             items.push(format!("b={}", self.bandwidth));
         }
+        items.extend(self.sharing.items());
         let colon = if items.is_empty() { "" } else { ":" };
         write!(f, "{}{colon}{}", self.row.name, items.join(","))
     }
@@ -120,7 +124,8 @@ pub(crate) fn build(levels: &[LevelSpec], ranks: Option<u32>) -> Result<BuiltLev
             MachineError::new(format!("the level '{level}' of the network cannot be built: {why}"))
         })?;
         level.size = Size::Sides(sides.iter().copied().map(Some).collect());
-        parts.push(AnalyticLevel { topology, latency: level.latency, bandwidth: level.bandwidth });
+        let (latency, bandwidth, delay) = (level.latency, level.bandwidth, level.sharing.delay.clone());
+        parts.push(AnalyticLevel { topology, latency, bandwidth, delay });
     }
     let specification = join(&sized);
     let group = parts[1..].iter().map(|part| part.topology.endpoints()).product::<u64>();

@@ -16,7 +16,7 @@ use crate::model::Shared;
 use crate::packet::report::each_link;
 use crate::packet::run::{Progress, Stopped, run as run_shards, thread_seconds};
 use crate::packet::shard::{Feed, Partition, Shard, build};
-use crate::packet::{Fabric, FlowNetwork, PacketSpec, Statistics};
+use crate::packet::{Fabric, FlowNetwork, PacketSpec, Routes, Statistics};
 pub use crate::packet::{JobReport, LinkEnd, LinkReport};
 use engine::{Span, Time};
 use generator::Generator;
@@ -136,6 +136,7 @@ struct Prepared {
 
 impl Traffic {
     fn prepare(&self) -> Result<Prepared, TrafficError> {
+        self.spec.check_synthetic()?;
         let fabric = Arc::new(self.spec.fabric(None)?);
         let endpoints = fabric.topology.endpoints();
         let jobs = if self.jobs.is_empty() {
@@ -278,7 +279,8 @@ impl Traffic {
         let prepared = self.prepare()?;
         let all = Partition::new(&prepared.fabric, 1).endpoints.pop().unwrap_or_default();
         let mut feed = Generator::new(self, &prepared, &all);
-        let mut network = FlowNetwork::new(prepared.fabric.clone(), flow_min, prepared.statistics.clone());
+        let mut network =
+            FlowNetwork::new(Routes::new(&prepared.fabric), flow_min, prepared.statistics.clone());
         let built = Instant::now();
         let cpu = thread_seconds();
         let (mut offers, mut delivered, mut events, mut id) = (Vec::new(), Vec::new(), 0u64, 0u64);

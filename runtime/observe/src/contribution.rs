@@ -21,12 +21,12 @@ pub enum Giver {
 /// The count, or the array of counts, and the datatype, or the array of datatypes, by the standard's names.
 pub type Named = (&'static str, &'static str);
 
-/// What the arguments of a function say of the bytes that its calls send.
+/// The bytes that calls of a function send, by its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contribution {
     /// Whose arguments count.
     pub giver: Giver,
-    /// What is sent.
+    /// The part that is sent.
     pub sent: Named,
     /// The argument that is sent instead where the send buffer is `MPI_IN_PLACE`; of an array for each member
     /// with [`Contribution::own_block`] the caller's element.

@@ -42,13 +42,13 @@ pub struct LongIntervals {
     pub median_ps: u64,
     /// The number that took over a hundred times that.
     pub long: u64,
-    /// What those took longer than the median, all together; the longest exactly, others within 20 %.
+    /// The time that those took beyond the median, all together; the longest exactly, others within 20 %.
     pub added_ps: u128,
     /// The longest.
     pub max_ps: u64,
     /// Whose it was.
     pub max_rank: u32,
-    /// Where the call that ended it was made.
+    /// The call site that ended it.
     pub max_site: String,
 }
 

@@ -46,7 +46,7 @@ pub struct Simulated {
     pub internal_bytes: u128,
     /// MPI functions that were called, by name.
     pub functions: BTreeMap<String, FunctionCost>,
-    /// Why the run ended before its program did, if it did.
+    /// The reason why the run ended before its program did, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub early_end: Option<EarlyEnd>,
     /// Compute time over ranks.
@@ -67,7 +67,7 @@ pub struct Simulated {
     pub network: Option<serde_json::Value>,
 }
 
-/// Why a run ended before its program did.
+/// The reason why a run ended before its program did.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct EarlyEnd {
     /// The kind of end.

@@ -2,7 +2,7 @@
 
 /// The width of a letter of 14 or 15 pixels, as wide as common fonts of a reader's own draw it.
 pub const LETTER_WIDTH: i32 = 8;
-/// Where a long name may be broken, behind the mark.
+/// Marks behind which a long name may be broken.
 const MARKS: [char; 6] = [',', ':', ';', '/', ' ', '-'];
 
 /// Returns a name in at most `lines` lines of `letters` letters. Of a longer one the middle is left out:

@@ -11,6 +11,8 @@ use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::register_font;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::Path;
 
 const SIZE: (u32, u32) = (960, 640);
@@ -75,10 +77,37 @@ pub fn draw(chart: &Chart, path: &Path) -> Result<(), String> {
     // The list of names stands below the chart, where it covers no line.
     let size = (SIZE.0, SIZE.1 + SeriesNames::of(chart).height());
     match open(path)? {
-        true => on(chart, &BitMapBackend::new(path, size).into_drawing_area()),
+        true => {
+            let mut pixels = pixels(size);
+            let drawn = on(chart, &BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area());
+            drawn.and_then(|()| write_png(path, size, &pixels))
+        }
         false => on(chart, &SVGBackend::new(path, size).into_drawing_area()),
     }
     .map_err(cannot)
+}
+
+/// Returns memory for a picture: three bytes a pixel.
+fn pixels((width, height): (u32, u32)) -> Vec<u8> {
+    vec![0; width as usize * height as usize * 3]
+}
+
+/// Writes a picture of red, green and blue bytes as PNG.
+///
+/// # Errors
+/// A sentence, if the file cannot be written.
+// The backend's own encoder brings readers of several formats, which take longer to compile than all else
+// here.
+pub fn write_png(path: &Path, (width, height): (u32, u32), pixels: &[u8]) -> Result<(), String> {
+    let write = || {
+        let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), width, height);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_depth(png::BitDepth::Eight);
+        let mut writer = encoder.write_header()?;
+        writer.write_image_data(pixels)?;
+        writer.finish()
+    };
+    write().map_err(|why: png::EncodingError| why.to_string())
 }
 
 /// Makes the file, and sees to the font: whether it is to be PNG.
@@ -86,7 +115,7 @@ fn open(path: &Path) -> Result<bool, String> {
     // The same font everywhere, so that the same data give the same bytes.
     let _ = register_font("sans-serif", FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
     // What the backends say of a file that cannot be written is no sentence.
-    std::fs::File::create(path).map_err(|why| format!("cannot draw {}: {why}", path.display()))?;
+    File::create(path).map_err(|why| format!("cannot draw {}: {why}", path.display()))?;
     Ok(path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")))
 }
 

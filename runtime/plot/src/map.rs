@@ -1,7 +1,7 @@
 //! Maps: a number for each pair of two things, as shades of one colour with the number in them.
 
 use super::label::{LETTER_WIDTH, fitted};
-use super::{SIZE, open};
+use super::{SIZE, open, pixels, write_png};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -52,7 +52,11 @@ pub fn draw_map(map: &Map, path: &Path) -> Result<(), String> {
         return Err(format!("cannot draw {}: there is no value, or one that is no number", path.display()));
     }
     match open(path)? {
-        true => on(map, &BitMapBackend::new(path, SIZE).into_drawing_area()),
+        true => {
+            let mut pixels = pixels(SIZE);
+            let drawn = on(map, &BitMapBackend::with_buffer(&mut pixels, SIZE).into_drawing_area());
+            drawn.and_then(|()| write_png(path, SIZE, &pixels))
+        }
         false => on(map, &SVGBackend::new(path, SIZE).into_drawing_area()),
     }
     .map_err(|why| format!("cannot draw {}: {why}", path.display()))

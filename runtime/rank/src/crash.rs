@@ -24,7 +24,7 @@ const FRAMES: usize = 40;
 
 static FIRST: AtomicUsize = AtomicUsize::new(0);
 static REPORTING: AtomicBool = AtomicBool::new(false);
-/// What is called with the exit status before the process ends, a `fn(i32)`; 0 for nothing.
+/// The function that gets the exit status before the process ends, a `fn(i32)`; 0 for none.
 static LAST_WORDS: AtomicUsize = AtomicUsize::new(0);
 
 /// Has this called with the exit status when the process ends by a crash. It does only what a signal handler

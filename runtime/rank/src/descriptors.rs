@@ -35,7 +35,7 @@ fn is_known(descriptor: i32) -> bool {
     (0..=2).contains(&descriptor) || ANY.load(Relaxed)
 }
 
-/// What a descriptor of the rank stands for.
+/// The meaning of a descriptor of the rank.
 enum Meaning {
     /// The process's descriptor of this number.
     Real(i32),

@@ -22,7 +22,7 @@ struct Units {
     owner: HashMap<i32, u32>,
     moved: BTreeMap<(u32, i32), i32>,
     used: i32,
-    /// Of the numbers handed out, those with a file.
+    /// The numbers handed out that have a file.
     connected: BTreeSet<i32>,
 }
 

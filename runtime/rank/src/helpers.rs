@@ -34,11 +34,11 @@ pub(crate) struct Helpers {
 // SAFETY: the mutex is touched by the functions of pthreads alone; the rest is atomic.
 unsafe impl Sync for Helpers {}
 
-/// Of each rank that ever had a helper; never freed.
+/// The helpers of each rank that ever had one; never freed.
 static RANKS: Mutex<Option<HashMap<u32, &'static Helpers>>> = Mutex::new(None);
 /// Helpers that have not ended, of all ranks.
 pub(crate) static LIVE: AtomicUsize = AtomicUsize::new(0);
-/// What is moved away from its address when a rank blocks: [`GLOBALS`], [`STACK`].
+/// Memory that is moved away from its address when a rank blocks: [`GLOBALS`], [`STACK`].
 static MOVED: AtomicU8 = AtomicU8::new(0);
 
 /// Globals are copied out when another rank is mounted.

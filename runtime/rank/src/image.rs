@@ -90,7 +90,7 @@ pub(crate) struct Image {
     tls_module: usize,
 }
 
-/// What `__tls_get_addr` takes (ELF Handling For Thread-Local Storage, section 3.4.2).
+/// The argument of `__tls_get_addr` (ELF Handling For Thread-Local Storage, section 3.4.2).
 #[repr(C)]
 struct TlsIndex {
     module: usize,

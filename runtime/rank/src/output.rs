@@ -17,7 +17,7 @@ pub enum Stream {
     Error = 2,
 }
 
-/// Where a rank's stream goes.
+/// The destination of a rank's stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// The lines of a stream of the process.

@@ -119,7 +119,7 @@ fn is_on_stack(address: usize) -> bool {
     address.wrapping_sub(limit) < base.wrapping_sub(limit)
 }
 
-/// What to do where a thread that a rank started calls MPI.
+/// The sentence for a thread that a rank started and that calls MPI.
 pub const FUNNELED: &str = "ranks of one process have MPI_THREAD_FUNNELED, so make MPI calls from the thread that runs main, or run one rank \
                             a process (mpirun -np N PROGRAM -xsim-one-rank)";
 

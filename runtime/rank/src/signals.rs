@@ -30,7 +30,7 @@ struct Table {
     own: HashMap<u32, BTreeMap<i32, libc::sigaction>>,
     /// The number of ranks that have set an action, by signal.
     setters: [u32; SIGNALS],
-    /// What the process has for signals of which a rank has set a handler.
+    /// The process's actions for signals of which a rank has set a handler.
     base: [Option<libc::sigaction>; SIGNALS],
 }
 

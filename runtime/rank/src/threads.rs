@@ -23,7 +23,7 @@ const GRACE_NS: u64 = 100_000_000;
 /// A thread's function, as `pthread_create` takes it.
 pub type Routine = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
-/// Where a thread's function comes from.
+/// The origin of a thread's function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
     /// The program, its own libraries, or C++'s.

@@ -131,9 +131,9 @@ struct CsvColumn {
     at: usize,
     /// The number of a cell; `None` for its text.
     number: Option<usize>,
-    /// As [`heading_of`].
+    /// The column's name, by [`heading_of`].
     name: String,
-    /// Of all numbers of the column; `None` if they differ.
+    /// The unit of all numbers of the column; `None` if they differ.
     unit: Option<&'static str>,
 }
 

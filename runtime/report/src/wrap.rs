@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-/// Where a word that is too long is broken, behind the mark.
+/// Marks behind which a word that is too long is broken.
 const MARKS: [char; 10] = [':', '/', '-', '_', '.', ',', '=', '<', '>', '+'];
 
 /// Returns the text in lines of at most `width` characters, broken between words; only a longer word is

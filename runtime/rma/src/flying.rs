@@ -12,7 +12,7 @@ pub(crate) struct Flying {
     latest: Latest,
 }
 
-/// When the last access arrived of those that later ones may not overtake.
+/// The time at which the last access arrived of those that later ones may not overtake.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Latest {
     /// The epoch between fences that it was of, if it was of one.

@@ -113,11 +113,11 @@ pub(crate) struct Channel {
 // Beside the channel, which has a cache line: most accesses bring nothing back.
 #[derive(Clone, Copy)]
 pub(crate) struct FetchedData {
-    /// When the latest came, or will as far as that is known.
+    /// The time at which the latest came, or will as far as that is known.
     pub(crate) latest: Came,
-    /// What waits for the last that is to come, or [`NIL`].
+    /// The request that waits for the last that is to come, or [`NIL`].
     pub(crate) wait: u32,
-    /// As [`Channel::used`], of accesses that bring no data: a local flush is no flush of these.
+    /// The like of [`Channel::used`] for accesses that bring no data: a local flush is no flush of these.
     pub(crate) given: u32,
 }
 

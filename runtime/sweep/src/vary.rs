@@ -27,6 +27,8 @@ impl Variable {
             .ok_or("write a name and values: l=1us,2us or np=64..4096*2")?;
         let separator = if values.contains(';') { ';' } else { ',' };
         let mut all: Vec<String> = Vec::new();
+        // One value with commas ends with a semicolon.
+        let values = values.trim_end().strip_suffix(';').unwrap_or(values);
         for value in values.split(separator).map(str::trim) {
             match value.split_once("..") {
                 _ if value.is_empty() => return Err(format!("a value of {name} is empty")),
@@ -163,6 +165,7 @@ mod tests {
         assert_eq!(values("np=1..4+1,8"), ["1", "2", "3", "4", "8"]);
         assert_eq!(values("l=0.1..0.4us+0.1us"), ["0.1us", "0.2us", "0.3us", "0.4us"]);
         assert_eq!(values("mn=star:l=1us;torus:4x4,l=1us"), ["star:l=1us", "torus:4x4,l=1us"]);
+        assert_eq!(values("mn=torus:4x4,l=1us;"), ["torus:4x4,l=1us"]);
         assert_eq!(Variable::parse("coll.allreduce=ring").unwrap().name, "coll.allreduce");
         assert_eq!(Variable::parse("b=100Mbps,1Gbps").unwrap().label(), "b [bit/s]");
     }

@@ -244,7 +244,7 @@ unsafe fn keep_mail() -> Option<i32> {
 /// # Safety
 /// Called in the watching process alone.
 unsafe fn end_with(fds: &[i32], status: i32) {
-    /// What the kernel reads of a signal that carries a value.
+    /// The kernel's record of a signal that carries a value.
     #[repr(C)]
     struct Queued {
         signal: i32,

@@ -99,7 +99,7 @@ type MatchKey = (u32, i32, i32);
 /// Operations or messages that wait for a processor, the first ready one first.
 type ReadyQueue<T> = BinaryHeap<Reverse<(u64, T)>>;
 
-/// What happens at a time.
+/// An event at a time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// The message of a send arrives at a block.
@@ -113,7 +113,7 @@ enum Event {
 /// A rank in the execution.
 #[derive(Default)]
 struct RankState {
-    /// When the processor is idle, and the interface for sends and for receives.
+    /// Times at which the processor is idle, and the interface for sends and for receives.
     processor: u64,
     sender: u64,
     receiver: u64,

@@ -35,8 +35,8 @@ impl Messages {
         }
     }
 
-    /// Why a probe of `rank` finds nothing any more, if no message comes before that is known: of those that
-    /// it accepts the first arrives at `head`.
+    /// Returns why a probe of `rank` finds nothing any more, if no message comes before that is known: of
+    /// those that it accepts the first arrives at `head`.
     pub fn fault_of_probe(
         &self,
         objects: &Objects,

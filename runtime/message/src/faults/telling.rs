@@ -95,8 +95,8 @@ impl Messages {
         if communicator.is_self { None } else { self.fault_of_group(&communicator.group, now) }
     }
 
-    /// Why a collective call of `rank` on a communicator (its index) cannot come to an end, as the rank
-    /// knows.
+    /// Returns why a collective call of `rank` on a communicator (its index) cannot come to an end, as the
+    /// rank knows.
     pub fn fault_of_collective(&self, objects: &Objects, rank: u32, comm: u32) -> Option<Fault> {
         let faults = self.faults.as_ref()?;
         let communicator = objects.comms.at(comm);

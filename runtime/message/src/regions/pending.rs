@@ -20,7 +20,7 @@ struct Operation<W> {
 pub enum Known<W> {
     /// It is no request of an operation.
     Nothing,
-    /// Its operation touches all bytes from the first one, one past the last, and nothing else.
+    /// The operation touches all bytes from the first one, one past the last, and nothing else.
     Plain(W, (usize, usize), Touch),
     /// There is more to be said of it than who made it.
     More(W),

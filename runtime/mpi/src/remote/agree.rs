@@ -56,7 +56,7 @@ impl World {
             && let Some(waiting) = &mut left
         {
             waiting.look_again();
-            self.order.agreeing.reported = false;
+            self.void_report();
             if self.decide_safe() {
                 return None;
             }
@@ -128,6 +128,18 @@ impl World {
                 self.end_late_processes();
             }
             waiting.pause(&mut self.messages.peers_mut().others().streams, self.order.agreeing.reported);
+        }
+    }
+
+    /// Voids what this process has reported: one of its threads has come in since. Process 0 must not
+    /// conclude from it; what others do with a thread's call changes their counts of chunks.
+    fn void_report(&mut self) {
+        let me = self.messages.peers_mut().others().me;
+        let agreeing = &mut self.order.agreeing;
+        agreeing.reported = false;
+        if me == 0 {
+            agreeing.last = None;
+            agreeing.arbiter.void(me);
         }
     }
 

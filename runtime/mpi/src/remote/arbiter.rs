@@ -45,6 +45,12 @@ impl Arbiter {
         }
     }
 
+    /// Voids the last report of a process: a thread has come in since, and what it did may have changed what
+    /// the process can do.
+    pub(crate) fn void(&mut self, process: u32) {
+        self.processes[process as usize].0 = None;
+    }
+
     /// Returns what is to be told to which process, once all have reported that they cannot go on and nothing
     /// is under way; until then nothing. `lookahead` is asked whether anybody waits for matches; process 0's
     /// shared network, if it has one, acts at `network`.

@@ -122,12 +122,11 @@ impl Link {
     }
     /// Returns the time between the first and the last of any number of bytes, 0 of none; saturates.
     pub(crate) fn span(&self, bytes: u64) -> u64 {
-        self.serialization.checked_time(bytes).map_or(u64::MAX, Span::as_ps)
+        self.serialization.span(bytes)
     }
     /// Returns the capacity; `None` if bytes take no time.
     pub(crate) fn capacity(&self) -> Option<Capacity> {
-        let (picoseconds, bytes) = self.serialization.picoseconds_per_byte();
-        (picoseconds > 0).then_some(Capacity { bytes, picoseconds })
+        self.serialization.capacity()
     }
     /// As `time`, or `None` beyond 2^64.
     fn checked_time(&self, bytes: u64) -> Option<u64> {

@@ -6,6 +6,7 @@
 //! bytes are no flows: they wait for each other in the interfaces that they leave and enter, and take
 //! nothing from flows.
 
+mod paths;
 mod report;
 mod routes;
 
@@ -18,10 +19,10 @@ use crate::message::{Delivered, Endpoint, Message};
 use crate::model::{Interfaces, Shared};
 use engine::{Span, Time};
 use flow::{FlowId, Flows};
-use routes::{Route, Routes};
+pub(crate) use paths::{Paths, Route};
+pub(crate) use routes::Routes;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::sync::Arc;
 
 /// Bytes that a port takes, about.
 const PORT_BYTES: u64 = 300;
@@ -43,10 +44,9 @@ pub(super) fn check_size(fabric: &Fabric, available: u64) -> Result<(), MachineE
     }
 }
 
-/// A network of links that messages share as flows.
-pub(crate) struct FlowNetwork {
-    fabric: Arc<Fabric>,
-    routes: Routes,
+/// A network of links that messages share as flows, along paths of one kind.
+pub(crate) struct FlowNetwork<P> {
+    paths: P,
     /// Bytes from which on a message is a flow.
     flow_min: u64,
     flows: Flows,
@@ -54,7 +54,8 @@ pub(crate) struct FlowNetwork {
     messages: Vec<Under>,
     /// Messages that were sent for a time that has not been reached, by time and in the order of sending.
     early: VecDeque<(u64, Message)>,
-    interfaces: Vec<Interface>,
+    /// The time at which each link has passed the short messages so far.
+    passed: Vec<u64>,
     /// Short messages whose first byte is on its way to the interface of their destination: by time, then
     /// order.
     short: BinaryHeap<Reverse<(u64, u64)>>,
@@ -88,16 +89,12 @@ struct Under {
 #[derive(Clone, Copy)]
 struct Short {
     under: Under,
-    /// When its last byte can be there, and the time that it takes in the interface.
+    /// The earliest arrival of the last byte.
     last: u64,
+    /// The last link of its path, the time that its bytes take there, and the time until the next message.
+    link: u32,
     span: u64,
-}
-
-/// When an endpoint's interface has sent and received the short messages so far.
-#[derive(Clone, Copy, Default)]
-struct Interface {
-    sent: u64,
-    received: u64,
+    occupancy: u64,
 }
 
 /// Values by consecutive numbers, removed in about their order.
@@ -122,27 +119,27 @@ impl<T> Queue<T> {
     }
 }
 
-impl FlowNetwork {
-    /// Returns the network without messages. Counts go to `statistics`.
-    pub(crate) fn new(fabric: Arc<Fabric>, flow_min: u64, statistics: Statistics) -> FlowNetwork {
-        let routes = Routes::new(&fabric);
+impl<P: Paths> FlowNetwork<P> {
+    /// Returns the network without messages. Messages are flows from `flow_min` bytes on. Counts go to
+    /// `statistics`.
+    pub(crate) fn new(paths: P, flow_min: u64, statistics: Statistics) -> FlowNetwork<P> {
+        let capacities = paths.capacities();
         FlowNetwork {
-            flows: Flows::new(&routes.capacities()),
+            flows: Flows::new(&capacities),
             flow_min,
             messages: Vec::new(),
             early: VecDeque::new(),
-            interfaces: vec![Interface::default(); fabric.topology.endpoints() as usize],
+            passed: vec![0; capacities.len()],
             short: BinaryHeap::new(),
             short_messages: Queue { first: 0, items: VecDeque::new() },
             arriving: BinaryHeap::new(),
             lost: 0,
             ended: Vec::new(),
-            carried: vec![0; fabric.ports() as usize],
+            carried: vec![0; capacities.len()],
             over_time: None,
             statistics,
             next: None,
-            routes,
-            fabric,
+            paths,
         }
     }
 
@@ -192,15 +189,14 @@ impl FlowNetwork {
 
     /// Starts a message whose time has come.
     fn start(&mut self, at: u64, message: &Message) {
-        let Route { latency, routers, slowest } =
-            self.routes.find(message.source.0, message.destination.0, at);
-        for &port in self.routes.ports() {
-            self.carried[port as usize] += message.bytes;
+        let Route { latency, routers, bound, work } = self.paths.find(message, at);
+        for &link in self.paths.links() {
+            self.carried[link as usize] += work;
         }
         let (source, destination, bytes) = (message.source.0, message.destination.0, message.bytes);
         let under = Under { id: message.id, created: at, bytes, latency, source, destination, routers };
         if bytes > 0 && bytes >= self.flow_min {
-            let flow = self.flows.start(self.routes.limited(), 1, None, bytes);
+            let flow = self.flows.start(self.paths.limited(), 1, bound, work);
             let index = flow.0 as usize;
             if index >= self.messages.len() {
                 self.messages.resize(index + 1, Under::default());
@@ -208,27 +204,30 @@ impl FlowNetwork {
             self.messages[index] = under;
             return;
         }
-        let links = &self.fabric.links;
-        let interface = &mut self.interfaces[source as usize];
-        let begin = interface.sent.max(at);
-        interface.sent = begin.saturating_add(links[usize::from(self.routes.first_kind())].span(bytes));
+        let (first, link) = self.paths.ends();
+        let passed = &mut self.passed[first as usize];
+        let begin = (*passed).max(at);
+        *passed = begin.saturating_add(self.paths.occupancy(first, bytes));
         let head = begin.saturating_add(latency);
-        let last = head.saturating_add(links[usize::from(slowest)].span(bytes));
-        let span = links[usize::from(self.routes.last_kind())].span(bytes);
+        let last = head.saturating_add(self.paths.slowest_span(bytes));
         if last == u64::MAX {
             self.lost += 1;
             return;
         }
-        let number = self.short_messages.push(Short { under, last, span });
+        if first == link {
+            return self.land(under, last);
+        }
+        let (span, occupancy) = (self.paths.span(link, bytes), self.paths.occupancy(link, bytes));
+        let number = self.short_messages.push(Short { under, last, link, span, occupancy });
         self.short.push(Reverse((head, number)));
     }
 
-    /// Receives a short message whose first byte is at its destination's interface.
+    /// Receives a short message whose first byte is at the last link of its path.
     fn receive(&mut self, at: u64, short: Short) {
-        let interface = &mut self.interfaces[short.under.destination as usize];
-        let through = interface.received.max(at).saturating_add(short.span);
-        interface.received = through;
-        self.land(short.under, through.max(short.last));
+        let passed = &mut self.passed[short.link as usize];
+        let begin = (*passed).max(at);
+        *passed = begin.saturating_add(short.occupancy);
+        self.land(short.under, begin.saturating_add(short.span).max(short.last));
     }
 
     /// Notes that a message's last byte arrives at a time.
@@ -252,23 +251,26 @@ impl FlowNetwork {
     /// Keeps when a message used the links of its path: evenly from its start to its end.
     fn keep(&mut self, under: &Under, arrival: u64) {
         let Some(over_time) = &mut self.over_time else { return };
-        self.routes.find(under.source, under.destination, under.created);
+        let message = Message {
+            source: Endpoint(under.source),
+            destination: Endpoint(under.destination),
+            bytes: under.bytes,
+            id: under.id,
+            class: 0,
+        };
+        let work = self.paths.find(&message, under.created).work;
         let end = (arrival - under.latency).max(under.created);
-        for &port in self.routes.ports() {
-            over_time.spread(
-                port,
-                (under.created, end),
-                self.fabric.links[self.routes.kind(port)].span(under.bytes),
-            );
+        for &link in self.paths.links() {
+            over_time.spread(link, (under.created, end), self.paths.span(link, work));
         }
     }
 
     /// Returns what each direction of each cable did; shares are of so many picoseconds.
     pub(crate) fn each_link(&self, duration: u64) -> Vec<LinkReport> {
-        report::each_link(&self.fabric, &self.carried, duration)
+        self.paths.each_link(&self.carried, duration)
     }
 
-    /// Why nothing more arrives though messages are under way.
+    /// Returns the sentence for messages under way of which none arrives any more.
     fn end_of_time(&self) -> String {
         let inside = self.flows.len() as u64 + self.lost;
         format!(
@@ -277,7 +279,7 @@ impl FlowNetwork {
     }
 }
 
-impl Interfaces for FlowNetwork {
+impl<P: Paths> Interfaces for FlowNetwork<P> {
     fn send_of_pair(&mut self, at: Time, message: &Message, _pair: u64) {
         let ps = at.as_ps();
         match self.early.back() {
@@ -291,19 +293,22 @@ impl Interfaces for FlowNetwork {
     }
 }
 
-impl Shared for FlowNetwork {
+impl<P: Paths> Shared for FlowNetwork<P> {
     fn endpoints(&self) -> u64 {
-        u64::from(self.fabric.topology.endpoints())
+        self.paths.endpoints()
     }
 
     /// The latency from the nearest other endpoint.
     fn lookahead(&self, to: Endpoint) -> Span {
-        Span::from_ps(self.fabric.nearest_latency(to.0))
+        self.paths.nearest_latency(to)
     }
 
     fn send(&mut self, at: Time, message: &Message) -> Option<Time> {
-        self.send_of_pair(at, message, 0);
-        None
+        let alone = self.paths.time_alone(message);
+        if alone.is_none() {
+            self.send_of_pair(at, message, 0);
+        }
+        alone.map(|span| at + span)
     }
 
     fn next_event(&self) -> Option<Time> {
@@ -334,6 +339,6 @@ impl Shared for FlowNetwork {
     }
 
     fn report(&self, end: Time) -> NetworkReport {
-        NetworkReport::new(&self.fabric, self.each_link(end.as_ps()), &self.statistics)
+        self.paths.report(self.each_link(end.as_ps()), &self.statistics)
     }
 }

@@ -9,7 +9,7 @@ use super::plot::heat_map;
 use super::statistics::{JobStatistics, Statistics};
 pub(crate) use links::ns;
 pub use links::{KindReport, LinkEnd, LinkReport};
-pub(crate) use links::{each_link, kinds, links_to_csv};
+pub(crate) use links::{each_link, kind_report, kinds, links_to_csv};
 pub use map::{Busy, Cell, Map};
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Write};

@@ -7,18 +7,20 @@ pub(crate) mod specified;
 
 use super::fabric::{Fabric, Link, Switching};
 use super::failures::{Failed, Failures};
-use super::flow::FlowNetwork;
+use super::flow::{FlowNetwork, Routes};
 use super::routing::Routing;
 use super::statistics::Statistics;
 use super::topology::shortest::Shortest;
 use super::{PacketNetwork, routing};
 use crate::bandwidth::Bandwidth;
+use crate::by_size::BySize;
 use crate::divisor::Divisor;
 use crate::machine::{MachineError, Source};
 use crate::model::Interfaces;
 use crate::spec::did_you_mean;
 use crate::spec::text::Level;
 pub use common::COMMON_KEYS;
+pub(crate) use common::FLOW_MIN;
 use common::{Common, common};
 use kinds::{Built, KINDS, Kind, Own};
 use parameters::Parameters;
@@ -90,6 +92,28 @@ impl PacketSpec {
         self.common.flow_min
     }
 
+    /// Returns the MPI library's own time for messages that pass the network.
+    pub(crate) fn delay(&self) -> &BySize {
+        &self.common.delay
+    }
+
+    /// Refuses costs of the MPI library for synthetic traffic, which has none.
+    pub(crate) fn check_synthetic(&self) -> Result<(), MachineError> {
+        let costs = [("delay", &self.common.delay), ("o", &self.common.service)];
+        match costs.iter().find(|(_, cost)| !cost.is_zero()) {
+            Some((key, _)) => Err(MachineError::new(format!(
+                "{key}=... is the MPI library's time, and synthetic traffic has no MPI; leave {key}= out"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the time for which the MPI library of either end is busy with a message that passes the
+    /// network.
+    pub(crate) fn service(&self) -> &BySize {
+        &self.common.service
+    }
+
     /// Builds the network at its level for `ranks` endpoints or more.
     ///
     /// # Errors
@@ -97,7 +121,9 @@ impl PacketSpec {
     pub(crate) fn interfaces(&self, ranks: u64) -> Result<Box<dyn Interfaces + Send>, MachineError> {
         let fabric = self.fabric_for(ranks)?;
         Ok(match self.flow_min() {
-            Some(flow_min) => Box::new(FlowNetwork::new(fabric, flow_min, Statistics::of_flows())),
+            Some(flow_min) => {
+                Box::new(FlowNetwork::new(Routes::new(&fabric), flow_min, Statistics::of_flows()))
+            }
             None => Box::new(PacketNetwork::new(fabric)),
         })
     }

@@ -158,7 +158,8 @@ pub(super) fn report(
             Some(_) => fabric.alone_as_flow(payload.into(), &way),
             None => fabric.alone(switching.wire(payload), &way),
         };
-        (u64::from(payload), alone)
+        let costs = network.delay().time(payload.into()) + network.service().time(payload.into()) * 2;
+        (u64::from(payload), alone.saturating_add(costs.as_ps()))
     };
     Ok(PacketReport {
         machine: machine.name.clone(),

@@ -1,9 +1,11 @@
 //! Reads networks, from specifications and machine files; every error points at its character.
 
+use super::sharing::{COST_KEYS, INTERFACE_KEYS, LevelSharing, is_of_interfaces};
 use super::size::Size;
-use super::text::{Item, LEVEL, Level, Piece, is_packets_alone, marks_routers};
+use super::text::{Item, LEVEL, Level, Piece, is_packets_alone, marks_routers, prefixed};
 use super::{LevelSpec, NetworkSpec, did_you_mean};
 use crate::bandwidth::Bandwidth;
+use crate::by_size::bytes;
 use crate::machine::{MachineError, Overheads, PlacementRule, Source, Storage};
 use crate::packet::{COMMON_KEYS, PacketSpec, topologies as packet_topologies};
 use crate::topology::{Key, KeyKind, Options, Row, Sizing, TOPOLOGIES, Value};
@@ -146,6 +148,9 @@ impl Reader {
         let mut read: Vec<LevelSpec> = Vec::with_capacity(levels.len());
         for level in levels {
             let spec = self.level(level)?;
+            if !read.is_empty() {
+                self.check_inner(level)?;
+            }
             if let Some(other) = read.iter().find(|other| other.size.is_open() && spec.size.is_open()) {
                 let why = format!(
                     "the size of only one level can be left to the number of ranks, and that of '{}' is",
@@ -161,6 +166,7 @@ impl Reader {
     /// A level inside the endpoints of a packet network.
     fn inside(&self, level: &Level<'_>) -> Result<LevelSpec, MachineError> {
         let spec = self.level(level)?;
+        self.check_inner(level)?;
         if spec.size.is_open() {
             return Err(self.error(
                 level.name,
@@ -185,8 +191,14 @@ impl Reader {
         };
         let size = level.size.map_or(Ok(Size::Open), |size| self.size(size, row))?;
         let (mut latency, mut bandwidth, mut options) = (None, None, Options::default());
+        let mut sharing = LevelSharing::default();
         for &Item { name, value } in &level.items {
+            let shared = match row.name {
+                NONE => None,
+                _ => sharing.read(name.text, value.text).map_err(|why| self.error(value, why))?,
+            };
             let again = match name.text {
+                _ if let Some(again) = shared => again,
                 "l" if row.name != NONE => latency.replace(self.span(value)?).is_some(),
                 "b" if row.name != NONE => bandwidth.replace(self.bandwidth(value)?).is_some(),
                 _ => {
@@ -201,6 +213,9 @@ impl Reader {
                 return Err(self.error(name, format!("'{}' is given twice for one level", name.text)));
             }
         }
+        if let Some(why) = sharing.contradiction() {
+            return Err(self.error(name, why));
+        }
         let (latency, bandwidth) = if row.name == NONE {
             (Span::ZERO, Bandwidth::INFINITE)
         } else {
@@ -209,13 +224,29 @@ impl Reader {
                 bandwidth.unwrap_or_else(|| Bandwidth::from_gbps(DEFAULT_GBPS)),
             )
         };
-        Ok(LevelSpec { row, size, options, latency, bandwidth })
+        Ok(LevelSpec { row, size, options, latency, bandwidth, sharing })
+    }
+
+    /// Refuses settings of interfaces for a level that is not the outermost.
+    fn check_inner(&self, level: &Level<'_>) -> Result<(), MachineError> {
+        match level.items.iter().find(|item| is_of_interfaces(item.name.text)) {
+            Some(item) => Err(self.error(
+                item.name,
+                format!(
+                    "'{}' is for the outermost level, whose places are the nodes; inner levels share mem=",
+                    item.name.text
+                ),
+            )),
+            None => Ok(()),
+        }
     }
 
     fn key(&self, name: Piece<'_>, row: &'static Row) -> Result<&'static Key, MachineError> {
         row.keys.iter().find(|key| key.name == name.text).ok_or_else(|| {
             let links = if row.name == NONE { &[][..] } else { &["l", "b"] };
-            let known = list(row.keys.iter().map(|key| key.name).chain(links.iter().copied()));
+            let costs = COST_KEYS.iter().chain(&INTERFACE_KEYS).map(|(name, _)| *name);
+            let costs = costs.filter(|_| row.name != NONE);
+            let known = list(row.keys.iter().map(|key| key.name).chain(links.iter().copied()).chain(costs));
             let known = if known.is_empty() { "none".to_owned() } else { known };
             let of_packets = COMMON_KEYS.iter().any(|(key, _)| *key == name.text);
             let hint = match name.text {
@@ -440,33 +471,10 @@ pub fn flop_rate(text: &str) -> Result<f64, String> {
         .find_map(|unit| text.strip_suffix(unit))
         .unwrap_or(text)
         .trim_end();
-    let (number, scale) = match bare.char_indices().last() {
-        Some((at, prefix)) if prefix.is_ascii_alphabetic() => {
-            (&bare[..at], "kMGTPE".find(prefix).map(|power| 1000f64.powi(power as i32 + 1)))
-        }
-        _ => (bare, Some(1.0)),
-    };
-    let rate = scale.and_then(|scale| Some(number.trim_end().parse::<f64>().ok()? * scale));
+    let rate = prefixed(bare, "kMGTPE");
     rate.filter(|rate| rate.is_finite() && *rate > 0.0).ok_or_else(|| {
         format!(
             "'{text}' is not a number of floating-point operations a second above 0, such as 5e9 or 5Gflops (prefixes: k, M, G, T, P, E)"
         )
     })
-}
-
-/// A whole number of bytes: `65536`, `64KiB`, `64kB`.
-pub(crate) fn bytes(text: &str) -> Option<u64> {
-    const UNITS: [(&str, u64); 8] = [
-        ("", 1),
-        ("B", 1),
-        ("kB", 1_000),
-        ("MB", 1_000_000),
-        ("GB", 1_000_000_000),
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-    ];
-    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (_, scale) = UNITS.iter().find(|(unit, _)| *unit == text[split..].trim_start())?;
-    text[..split].parse::<u64>().ok()?.checked_mul(*scale)
 }

@@ -60,7 +60,7 @@ impl<'a> Piece<'a> {
         let (mut parts, mut start) = (Vec::new(), 0);
         for (byte, _) in self.text.match_indices('/') {
             let after = self.text[byte + 1..].strip_prefix('s').map(|rest| rest.trim_start());
-            let per_second = after.is_some_and(|rest| rest.is_empty() || rest.starts_with([',', '/']));
+            let per_second = after.is_some_and(|rest| rest.is_empty() || rest.starts_with([',', '/', ';']));
             if !(per_second && self.text[..byte].ends_with(['B', 'p'])) {
                 parts.push(self.part(start..byte).trim());
                 start = byte + 1;
@@ -131,4 +131,15 @@ impl std::fmt::Display for Level<'_> {
         let items: Vec<String> = self.size.iter().map(|size| size.text.to_owned()).chain(items).collect();
         if items.is_empty() { Ok(()) } else { write!(f, ":{}", items.join(",")) }
     }
+}
+
+/// Reads a number with one of these prefixes of powers of 1000, or with none.
+pub(crate) fn prefixed(text: &str, prefixes: &str) -> Option<f64> {
+    let (number, scale) = match text.char_indices().last() {
+        Some((at, prefix)) if prefix.is_ascii_alphabetic() => {
+            (&text[..at], 1000f64.powi(prefixes.find(prefix)? as i32 + 1))
+        }
+        _ => (text, 1.0),
+    };
+    Some(number.trim_end().parse::<f64>().ok()? * scale)
 }

@@ -22,7 +22,7 @@ static DLOPEN: Next = Next::new(c"dlopen");
 struct Late {
     /// Parts of names from `-xsim-globals-libs`, and whether a library has been found for each.
     named: Vec<(String, bool)>,
-    /// What was loaded when it was last looked at.
+    /// The libraries that were loaded when it was last looked at.
     known: Vec<(usize, String)>,
     images: Vec<Image>,
     swapped: Vec<Swapped>,
@@ -136,7 +136,7 @@ struct SearchPath {
     name: *const c_char,
     flags: u32,
 }
-/// Where the loader looks after the paths of the program and the environment.
+/// Directories in which the loader looks after the paths of the program and the environment.
 const DEFAULT_PATHS: [&str; 2] = ["/lib", "/usr/lib"];
 /// Requests of `dlinfo` (`dlfcn.h`).
 const SERINFO: i32 = 4;

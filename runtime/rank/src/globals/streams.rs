@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::image::Image;
 
-/// Of narrow characters, then of wide ones.
+/// The streams of narrow characters, then those of wide ones.
 const NAMES: [&CStr; 8] = [
     c"_ZSt4cout",
     c"_ZSt4cerr",

@@ -15,7 +15,7 @@ struct Blocked {
 }
 
 static OWN: PerRank<Blocked> = PerRank::new();
-/// What the process itself blocks, once a rank blocks something else.
+/// The signals that the process itself blocks, once a rank blocks something else.
 static BASE: Single<Option<libc::sigset_t>> = Single::new(None);
 
 /// Returns the rank that is about to change its mask, with the process's kept; `None` outside ranks.

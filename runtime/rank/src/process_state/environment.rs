@@ -14,7 +14,8 @@ use crate::per_rank::PerRank;
 pub(super) struct Environment {
     /// Pointers to `name=value`, then a null pointer.
     array: Vec<usize>,
-    /// What `setenv` copied. Kept until the rank ends, since the program may hold what `getenv` returned.
+    /// Copies that `setenv` made. Kept until the rank ends, since the program may hold what `getenv`
+    /// returned.
     copies: Vec<CString>,
     /// The value of `environ` while the rank runs.
     pointer: usize,

@@ -12,7 +12,7 @@ use crate::per_rank::PerRank;
 /// Control registers of floating-point arithmetic.
 #[derive(Clone, Copy)]
 struct Control {
-    /// Of vector instructions.
+    /// The mode of vector instructions.
     vector: u32,
     /// The control word of the x87 unit.
     x87: u16,

@@ -83,7 +83,7 @@ pub(crate) struct Layout {
 
 /// The slots.
 pub(crate) struct OwnStacks {
-    /// Where addresses without memory below the first slot begin.
+    /// The first of the addresses without memory below the first slot.
     low: usize,
     arena: usize,
     /// Bytes of a slot, and of the gap at its lower end.

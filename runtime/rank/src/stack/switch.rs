@@ -101,9 +101,9 @@ pub(crate) unsafe fn leave() {
 pub struct Suspended {
     /// The address at which it goes on.
     pub instruction: usize,
-    /// Its stack pointer there.
+    /// The stack pointer there.
     pub stack: usize,
-    /// Its frame pointer there.
+    /// The frame pointer there.
     pub base: usize,
     /// The end of its stack.
     pub end: usize,

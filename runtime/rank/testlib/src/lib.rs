@@ -8,14 +8,6 @@
 #[allow(dead_code, reason = "libxsim uses the rest")]
 mod interpose;
 
-/// Stands for the recorder of libxsim: no calls are recorded here.
-mod recording {
-    pub fn watches_memory() -> bool {
-        false
-    }
-    pub fn freed(_: usize) {}
-}
-
 use std::cell::Cell;
 use std::time::Duration;
 

@@ -60,7 +60,7 @@ pub fn time_marks(time_ps: u64) -> Vec<AxisMark> {
     marks(time_ps.into(), MARKS_ALONG, |ps| short(ps as u64))
 }
 
-/// Which way values grow beside a picture.
+/// The direction in which values grow beside a picture.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Upright {
     Up,

@@ -1,7 +1,7 @@
 //! The report of flows, in the form of the packet level.
 
 use crate::packet::fabric::Fabric;
-use crate::packet::report::{LinkEnd, LinkReport, ns};
+use crate::packet::report::{LinkEnd, LinkReport};
 
 /// Returns every direction of every cable, in the order of routers and ports, then endpoints.
 ///
@@ -12,17 +12,7 @@ pub(super) fn each_link(fabric: &Fabric, carried: &[u64], duration: u64) -> Vec<
     let stride = fabric.stride.divisor();
     let link = |from: LinkEnd, to: LinkEnd, kind: u8, bytes: u64| {
         let busy = fabric.links[usize::from(kind)].span(bytes);
-        LinkReport {
-            from,
-            to,
-            kind,
-            bytes,
-            busy_ns: ns(busy),
-            blocked_ns: 0.0,
-            usage: busy as f64 / duration.max(1) as f64,
-            buffer_mean: 0.0,
-            buffer_max: 0,
-        }
+        LinkReport::of_flows((from, to), kind, bytes, busy, duration)
     };
     let mut links = Vec::new();
     for router in 0..topology.routers() {

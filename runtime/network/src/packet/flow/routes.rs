@@ -1,24 +1,19 @@
 //! The path that a message takes, by the packet level's routing.
 
+use super::{Paths, Route, report};
+use crate::message::{Endpoint, Message};
 use crate::packet::fabric::Fabric;
 use crate::packet::load::{Load, Ports};
 use crate::packet::port::Packet;
 use crate::packet::port_table::PortTable;
+use crate::packet::report::{LinkReport, NetworkReport};
 use crate::packet::routing::Here;
 use crate::packet::slab::{NONE, Slab};
+use crate::packet::statistics::Statistics;
 use crate::packet::topology::Neighbor;
+use engine::Span;
 use flow::Capacity;
 use std::sync::Arc;
-
-/// The properties of a path.
-#[derive(Clone, Copy)]
-pub(super) struct Route {
-    /// Picoseconds of links and routers.
-    pub(super) latency: u64,
-    pub(super) routers: u32,
-    /// The kind of its slowest link.
-    pub(super) slowest: u8,
-}
 
 /// The far end of a port's cable: a router and the port that leads into it, or nothing but an endpoint.
 #[derive(Clone, Copy)]
@@ -28,7 +23,7 @@ struct Behind {
 }
 
 /// Finds paths. Ports are numbered by routers, then those of the interfaces.
-pub(super) struct Routes {
+pub(crate) struct Routes {
     fabric: Arc<Fabric>,
     /// No port is busy, which no routing with fixed paths looks at.
     idle: Ports,
@@ -44,10 +39,12 @@ pub(super) struct Routes {
     /// The path that was found last, and its links whose bytes take time.
     ports: Vec<u32>,
     limited: Vec<u32>,
+    /// The kind of its slowest link.
+    slowest: u8,
 }
 
 impl Routes {
-    pub(super) fn new(fabric: &Arc<Fabric>) -> Routes {
+    pub(crate) fn new(fabric: &Arc<Fabric>) -> Routes {
         let topology = &*fabric.topology;
         let stride = fabric.stride.divisor();
         let (mut behind, mut kinds) = (Vec::new(), Vec::new());
@@ -94,20 +91,35 @@ impl Routes {
             may_repeat: fabric.routing.name().contains("valiant"),
             ports: Vec::new(),
             limited: Vec::new(),
+            slowest: 0,
             fabric: fabric.clone(),
         }
     }
 
-    /// Returns the capacity of each port; of those that no path has, the capacity of some other.
-    pub(super) fn capacities(&self) -> Vec<Capacity> {
+    /// Returns the kind of the link behind a port.
+    fn kind(&self, port: u32) -> usize {
+        usize::from(self.kinds[port as usize])
+    }
+}
+
+impl Paths for Routes {
+    fn endpoints(&self) -> u64 {
+        u64::from(self.fabric.topology.endpoints())
+    }
+
+    fn nearest_latency(&self, to: Endpoint) -> Span {
+        Span::from_ps(self.fabric.nearest_latency(to.0))
+    }
+
+    fn capacities(&self) -> Vec<Capacity> {
         let of_kinds: Vec<Option<Capacity>> = self.fabric.links.iter().map(|link| link.capacity()).collect();
         let other =
             of_kinds.iter().flatten().next().copied().unwrap_or(Capacity { bytes: 1, picoseconds: 1 });
         self.kinds.iter().map(|&kind| of_kinds[usize::from(kind)].unwrap_or(other)).collect()
     }
 
-    /// Finds the path of a message that leaves at a time, in picoseconds.
-    pub(super) fn find(&mut self, source: u32, destination: u32, at: u64) -> Route {
+    fn find(&mut self, message: &Message, at: u64) -> Route {
+        let (source, destination) = (message.source.0, message.destination.0);
         let fabric = &*self.fabric;
         let mut packet = Packet::new(source, destination, 1, at, 0);
         let mut port = self.first_interface + source;
@@ -139,31 +151,39 @@ impl Routes {
                 }
             }
         }
-        Route { latency, routers, slowest }
+        self.slowest = slowest;
+        Route { latency, routers, bound: None, work: message.bytes }
     }
 
-    /// Returns the path that was found last, the interface first.
-    pub(super) fn ports(&self) -> &[u32] {
+    fn links(&self) -> &[u32] {
         &self.ports
     }
 
-    /// Returns the links of that path on which bytes take time, each once.
-    pub(super) fn limited(&self) -> &[u32] {
+    fn limited(&self) -> &[u32] {
         if self.may_repeat || !self.are_all_limited { &self.limited } else { &self.ports }
     }
 
-    /// Returns the kind of the link behind a port.
-    pub(super) fn kind(&self, port: u32) -> usize {
-        usize::from(self.kinds[port as usize])
+    fn ends(&self) -> (u32, u32) {
+        match self.ports[..] {
+            [first, .., last] => (first, last),
+            [only] => (only, only),
+            [] => (0, 0),
+        }
     }
 
-    /// Returns the kind of the path's first link.
-    pub(super) fn first_kind(&self) -> u8 {
-        self.ports.first().map_or(0, |&port| self.kinds[port as usize])
+    fn slowest_span(&self, bytes: u64) -> u64 {
+        self.fabric.links[usize::from(self.slowest)].span(bytes)
     }
 
-    /// Returns the kind of the path's last link.
-    pub(super) fn last_kind(&self) -> u8 {
-        self.ports.last().map_or(0, |&port| self.kinds[port as usize])
+    fn span(&self, link: u32, bytes: u64) -> u64 {
+        self.fabric.links[self.kind(link)].span(bytes)
+    }
+
+    fn each_link(&self, carried: &[u64], duration: u64) -> Vec<LinkReport> {
+        report::each_link(&self.fabric, carried, duration)
+    }
+
+    fn report(&self, each_link: Vec<LinkReport>, statistics: &Statistics) -> NetworkReport {
+        NetworkReport::new(&self.fabric, each_link, statistics)
     }
 }

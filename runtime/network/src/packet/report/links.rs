@@ -77,6 +77,30 @@ pub struct LinkReport {
     pub buffer_max: u32,
 }
 
+impl LinkReport {
+    /// Returns the report of a link on which nothing waits, nor in a buffer: it was busy for so many
+    /// picoseconds of `duration`.
+    pub(crate) fn of_flows(
+        (from, to): (LinkEnd, LinkEnd),
+        kind: u8,
+        bytes: u64,
+        busy: u64,
+        duration: u64,
+    ) -> LinkReport {
+        LinkReport {
+            from,
+            to,
+            kind,
+            bytes,
+            busy_ns: ns(busy),
+            blocked_ns: 0.0,
+            usage: busy as f64 / duration.max(1) as f64,
+            buffer_mean: 0.0,
+            buffer_max: 0,
+        }
+    }
+}
+
 /// A line for each direction of each cable.
 pub(crate) fn links_to_csv(links: &[LinkReport], kinds: &[KindReport]) -> String {
     let mut csv =
@@ -149,29 +173,30 @@ pub(crate) fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
 
 /// The kinds of links, over all links of each.
 pub(crate) fn kinds(fabric: &Fabric, links: &[LinkReport]) -> Vec<KindReport> {
-    let switching = &fabric.switching;
+    let (buffer, lanes) = (f64::from(fabric.switching.buffer), f64::from(fabric.switching.lanes));
     let kinds = fabric.links.iter().enumerate();
-    kinds
-        .map(|(index, kind)| {
-            let of_kind = || links.iter().filter(|link| link.kind as usize == index);
-            let count = of_kind().count() as u64;
-            let mean = |value: &dyn Fn(&LinkReport) -> f64| {
-                of_kind().map(value).sum::<f64>() / (count.max(1)) as f64
-            };
-            KindReport {
-                name: kind.name.clone(),
-                count,
-                use_mean: mean(&|link| link.usage),
-                use_max: of_kind().map(|link| link.usage).fold(0.0, f64::max),
-                occupancy_mean: mean(&|link| link.buffer_mean)
-                    / (f64::from(switching.buffer) * f64::from(switching.lanes)),
-                occupancy_max: of_kind()
-                    .map(|link| f64::from(link.buffer_max) / f64::from(switching.buffer))
-                    .fold(0.0, f64::max),
-                blocked_ns: of_kind().map(|link| link.blocked_ns).sum(),
-            }
-        })
-        .collect()
+    kinds.map(|(index, kind)| kind_report(index, kind.name.clone(), links, (buffer, lanes))).collect()
+}
+
+/// Returns what the links of a kind did, whose buffers have so many bytes for each of so many channels.
+pub(crate) fn kind_report(
+    index: usize,
+    name: String,
+    links: &[LinkReport],
+    (buffer, lanes): (f64, f64),
+) -> KindReport {
+    let of_kind = || links.iter().filter(|link| link.kind as usize == index);
+    let count = of_kind().count() as u64;
+    let mean = |value: &dyn Fn(&LinkReport) -> f64| of_kind().map(value).sum::<f64>() / (count.max(1)) as f64;
+    KindReport {
+        name,
+        count,
+        use_mean: mean(&|link| link.usage),
+        use_max: of_kind().map(|link| link.usage).fold(0.0, f64::max),
+        occupancy_mean: mean(&|link| link.buffer_mean) / (buffer * lanes),
+        occupancy_max: of_kind().map(|link| f64::from(link.buffer_max) / buffer).fold(0.0, f64::max),
+        blocked_ns: of_kind().map(|link| link.blocked_ns).sum(),
+    }
 }
 
 /// Picoseconds as nanoseconds.

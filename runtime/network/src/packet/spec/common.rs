@@ -2,6 +2,7 @@
 
 use super::parameters::{Parameters, Wrong};
 use crate::bandwidth::Bandwidth;
+use crate::by_size::BySize;
 use crate::packet::fabric::{Classes, Link, Switching, Worm};
 use crate::spec::nearest;
 use engine::Span;
@@ -18,6 +19,10 @@ pub(super) struct Common {
     /// Bytes in favour of the minimal path, of the routings that choose between it and a detour.
     pub(super) bias: u64,
     pub(super) failures: Option<String>,
+    /// The MPI library's own time for messages that pass the network.
+    pub(super) delay: BySize,
+    /// The time for which the MPI library of either end is busy with such a message.
+    pub(super) service: BySize,
     /// `Some(true)` if interfaces serve flows in turn, `None` if the specification leaves it open.
     pub(super) round_robin: Option<bool>,
     pub(super) switching: Switching,
@@ -27,15 +32,15 @@ pub(super) struct Common {
 
 /// Bytes from which on a message is a flow, unless given: the packet level's messages of one packet stay
 /// below.
-const FLOW_MIN: u32 = 4096;
+pub(crate) const FLOW_MIN: u32 = 4096;
 
 /// The common keys that mean something at the flow level, and those of topologies that do not.
-const KEYS_OF_FLOWS: [&str; 9] =
-    ["l", "b", "router", "nic", "ejection", "routing", "failures", "level", "flowmin"];
+const KEYS_OF_FLOWS: [&str; 11] =
+    ["l", "b", "router", "nic", "ejection", "routing", "failures", "delay", "o", "level", "flowmin"];
 const KEYS_OF_PACKETS: [&str; 1] = ["rings"];
 
 /// Keys that every topology understands, with what they mean.
-pub const COMMON_KEYS: [(&str, &str); 26] = [
+pub const COMMON_KEYS: [(&str, &str); 28] = [
     ("l", "latency of a link (0ns)"),
     ("b", "bandwidth of a link (100Gbps)"),
     ("router", "time between a packet's arrival at a router and its routing (90ns)"),
@@ -75,6 +80,8 @@ pub const COMMON_KEYS: [(&str, &str); 26] = [
     ("routing", "the routing algorithm (the topology's first)"),
     ("bias", "bytes that ugal-l, ugal-g and par count in favour of the minimal path (30 chunks)"),
     ("failures", "file of failed links, routers and endpoints"),
+    ("delay", "under MPI, time of the MPI library by size, beside the network's: 0.2us;64KiB:3us@10GB/s (0)"),
+    ("o", "under MPI, time by size for which the MPI library of either end is busy with a message (0)"),
     ("level", "packet (messages are cut into packets) or flow (messages share links max-min fair)"),
     (
         "flowmin",
@@ -100,10 +107,17 @@ pub(super) fn common(parameters: &Parameters, default_routing: &str) -> Result<C
         lanes,
         routing: parameters.text("routing").map(str::to_owned),
         failures: parameters.text("failures").map(str::to_owned),
+        delay: by_size(parameters, "delay")?,
+        service: by_size(parameters, "o")?,
         round_robin: interface_queue(parameters)?,
         switching: switching(parameters, bandwidth)?,
         flow_min,
     })
+}
+
+fn by_size(parameters: &Parameters, key: &'static str) -> Result<BySize, Wrong> {
+    let given = parameters.text(key).map_or(Ok(BySize::default()), str::parse);
+    given.map_err(|why| parameters.wrong(key, why))
 }
 
 /// Returns the bytes from which on a message is a flow, if the level is that of flows.

@@ -25,7 +25,8 @@ fn tables_by_release_give_the_same_data_on_nodes() {
         for case in ["barrier", "broadcast", "gather_scatter", "allgather", "reductions", "nonblocking"] {
             for (ranks, node) in [(7, 2), (16, 4), (16, 8)] {
                 let run = || Run::program("collectives.c").arg(case).ranks(ranks);
-                let run = run().machine(&format!("star:l=1us,b=1Gbps/star:{node}/rank:reduce=10GB/s"));
+                let run =
+                    run().machine(&format!("star:l=1us,b=1Gbps/star:{node}/rank:reduce=10GB/s,copy=50ns"));
                 run.arg(format!("-xsim-coll={table}")).run().ok(ranks);
             }
         }

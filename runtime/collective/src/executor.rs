@@ -119,7 +119,7 @@ impl Collectives {
             agent.cursor += 1;
         }
         if agent.cursor == count {
-            agent.clock += reductions(messages, steps);
+            agent.clock += local_time(messages, steps);
         }
         if !messages.payloads().are_carried() {
             return true;
@@ -316,13 +316,16 @@ impl Collectives {
     }
 }
 
-/// Returns what a round's reductions take of its member's processor.
-fn reductions(messages: &Messages, steps: &[Step]) -> Span {
-    let reduced = steps.iter().filter_map(|step| match step {
-        Step::ReduceLeft { into, .. } | Step::ReduceRight { into, .. } => Some(into.bytes),
+/// Returns what a round's reductions and copies take of its member's processor.
+fn local_time(messages: &Messages, steps: &[Step]) -> Span {
+    let wire = messages.fabric().wire();
+    if !wire.has_local_costs() {
+        return Span::ZERO;
+    }
+    let spans = steps.iter().filter_map(|step| match step {
+        Step::ReduceLeft { into, .. } | Step::ReduceRight { into, .. } => wire.reduction(into.bytes),
+        Step::Copy { into, .. } => wire.copying(into.bytes),
         _ => None,
     });
-    reduced
-        .filter_map(|bytes| messages.fabric().wire().reduction(bytes))
-        .fold(Span::ZERO, |sum, span| sum + span)
+    spans.fold(Span::ZERO, |sum, span| sum + span)
 }

@@ -56,6 +56,10 @@ impl<F: Fn(u32) -> u32> Costs for Between<'_, F> {
     fn reduction(&self, bytes: u64) -> u64 {
         self.wire.reduction(bytes).map_or(0, Span::as_ps)
     }
+    #[inline]
+    fn copying(&self, bytes: u64) -> u64 {
+        self.wire.copying(bytes).map_or(0, Span::as_ps)
+    }
 }
 
 impl Collectives {
@@ -200,9 +204,9 @@ pub(crate) fn burden(messages: &Messages, ranks: impl ExactSizeIterator<Item = u
     })
 }
 
-/// Returns what messages cost ranks, if they or reductions cost anything.
+/// Returns what messages cost ranks, if they, reductions or copies cost anything.
 pub(crate) fn overheads(wire: &message::wire::Wire) -> Option<Overheads> {
-    (wire.has_overheads || wire.overheads.reduce.is_some()).then(|| {
+    (wire.has_overheads || wire.has_local_costs()).then(|| {
         let network = &wire.overheads;
         Overheads { send: network.send.as_ps(), receive: network.receive.as_ps(), gap: network.gap.as_ps() }
     })

@@ -18,6 +18,8 @@ pub struct Wire {
     pub overheads: Overheads,
     /// What bytes of a reduction's operand take, if they take time.
     reduce: Option<Serialization>,
+    /// What a copy takes, and its bytes, if they take time.
+    copy: Option<(Span, Serialization)>,
     /// `true` if a message costs its ranks anything.
     pub has_overheads: bool,
     /// `true` if messages share the network, so that times depend on other messages.
@@ -42,8 +44,9 @@ impl Wire {
     pub fn new(built: Built, node: u32) -> Wire {
         let Built { network, placement, overheads, storage, .. } = built;
         let way = network.lookahead(Endpoint(0));
-        let has_overheads = Overheads { reduce: None, ..overheads } != Overheads::default();
+        let has_overheads = Overheads { reduce: None, copy: None, ..overheads } != Overheads::default();
         let reduce = overheads.reduce.map(Serialization::new);
+        let copy = overheads.copy.map(|cost| cost.line());
         let straight = !has_overheads && network.formula().is_some();
         let uniform = network.formula().and_then(Formula::uniform);
         let shared = network.shared().is_some();
@@ -54,6 +57,7 @@ impl Wire {
             shared,
             has_overheads,
             reduce,
+            copy,
             straight,
             plain: straight,
             overheads,
@@ -113,6 +117,17 @@ impl Wire {
     #[inline]
     pub fn reduction(&self, bytes: u64) -> Option<Span> {
         self.reduce.map(|line| line.time(bytes))
+    }
+    /// Returns what a rank's processor spends on a copy of so many bytes inside a collective, if that takes
+    /// time.
+    #[inline]
+    pub fn copying(&self, bytes: u64) -> Option<Span> {
+        self.copy.map(|(span, line)| span + line.time(bytes))
+    }
+    /// Returns `true` if reductions or copies inside a collective take time.
+    #[inline]
+    pub fn has_local_costs(&self) -> bool {
+        self.reduce.is_some() || self.copy.is_some()
     }
     /// Returns how far apart any two endpoints are, if all are equally far by a formula.
     #[inline]

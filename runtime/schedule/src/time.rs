@@ -53,7 +53,7 @@ enum Open {
         receives: Vec<(u32, u32, u64)>,
         /// Members whose clocks change, by what is known already.
         moved: Vec<(u32, u64)>,
-        /// Members that reduce after their receives, and for how long.
+        /// Members that reduce or copy after their receives, and for how long.
         work: Vec<(u32, u64)>,
         expected: Vec<u32>,
     },
@@ -145,7 +145,10 @@ impl TimePlane {
                 .filter(|&direct| self.segment.is_whole() && members.knows(direct))
         };
         if let Some(burden) = &mut self.burden {
+            // A direct round has messages alone, and its steps may have copies.
+            let is_free = costs.copying(1 << 30) == 0;
             let over = direct()
+                .filter(|_| is_free)
                 .is_some_and(|direct| paid_round(direct, members, costs, &mut self.clocks, burden, said));
             if !over {
                 self.open_steps(members, costs, said);
@@ -380,7 +383,7 @@ impl TimePlane {
     /// leave at the clocks with which the round begins, so that a receive from an own member needs nothing
     /// but that; else what a member pays for one message delays its next.
     // Receives come after sends in a member's steps, so that its first local step ends what matters to time
-    // where messages and reductions cost nothing.
+    // where messages, reductions and copies cost nothing.
     fn open_steps(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) {
         self.common = false;
         let mut member = members.prototype();
@@ -437,7 +440,7 @@ impl TimePlane {
                     Step::ReduceLeft { into, .. } | Step::ReduceRight { into, .. } => {
                         worked += costs.reduction(into.bytes);
                     }
-                    Step::Copy { .. } => {}
+                    Step::Copy { into, .. } => worked += costs.copying(into.bytes),
                 }
             }
             if worked != 0 {

@@ -14,6 +14,10 @@ pub trait Costs {
     fn reduction(&self, _bytes: u64) -> u64 {
         0
     }
+    /// One copy of so many bytes. Where it is not 0, members carry a [`Burden`].
+    fn copying(&self, _bytes: u64) -> u64 {
+        0
+    }
 }
 
 /// What a message costs the ranks at its ends, in picoseconds (LogGP's o and g; Alexandrov et al., 1995).

@@ -26,6 +26,9 @@ impl Costs for Model {
     fn reduction(&self, bytes: u64) -> u64 {
         self.reduce * bytes
     }
+    fn copying(&self, bytes: u64) -> u64 {
+        self.reduce * (bytes / 2 + 3)
+    }
 }
 
 #[derive(Default, PartialEq, Eq, Debug)]
@@ -86,9 +89,13 @@ fn plain(
                 *clock = arrival.max(*clock) + overheads.receive;
             }
             for step in steps_of(rank) {
-                if let Step::ReduceLeft { into, .. } | Step::ReduceRight { into, .. } = step {
-                    after.clocks[rank as usize] += costs.reduction(into.bytes);
-                }
+                after.clocks[rank as usize] += match step {
+                    Step::ReduceLeft { into, .. } | Step::ReduceRight { into, .. } => {
+                        costs.reduction(into.bytes)
+                    }
+                    Step::Copy { into, .. } => costs.copying(into.bytes),
+                    _ => 0,
+                };
             }
         }
     }

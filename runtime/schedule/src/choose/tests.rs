@@ -149,8 +149,12 @@ fn rules_override_within_their_limits_and_where_supported() {
 fn bad_policies_are_refused_with_what_there_is() {
     let refused = |text: &str| text.parse::<Policy>().expect_err("refused").to_string();
     assert!(refused("").contains("mpich, openmpi, linear"));
-    assert!(refused("mvapich").contains("cannot be read as a file"));
+    assert!(refused("lam").contains("cannot be read as a file"));
     assert!(refused("mpich,ring").contains("neither a decision table"));
+    for name in ["intelmpi", "Intel-2019", "impi,bcast=binomial", "mvapich2", "cray-mpich"] {
+        assert!(refused(name).contains("has no decision table here: "), "{name}");
+    }
+    assert!(refused("openmpi-2.1").contains("no decision table 'openmpi-2.1'; take the nearest of mpich"));
     assert!(refused("allreduc=ring").contains("'allreduc' is not a collective; there are barrier, bcast"));
     assert!(
         refused("allreduce=rign")

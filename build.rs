@@ -1,6 +1,6 @@
 //! Generates the C boundary from the function table (`cabi/table`).
 
-use abi_table::{Output, exports, fortran, header, interface_calls, modules, recording};
+use abi_table::{Output, bodies, exports, fortran, header, interface_calls, modules, recording};
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ fn main() {
     let output = Output::new(&out);
     output.rust("functions.rs", &exports::functions(&table));
     output.rust("recording.rs", &recording::tables(&table));
+    output.rust("bodies.rs", &bodies::shared(&table));
     output.rust("exports.rs", &exports::write(&table));
     output.rust("fortran.rs", &fortran::write(&table));
     output.rust("fortran_by_hand.rs", &fortran::spellings_by_hand(&table));

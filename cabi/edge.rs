@@ -20,7 +20,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Runs one call that returns an error code.
 #[inline(always)]
 pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Result) -> i32 {
-    let begun = begin(function, object, |c| body(c).map(|()| None));
+    let mut body = Some(body);
+    called(function, object, &mut |c| body.take().map_or(Ok(()), |body| body(c)))
+}
+
+/// [`call`], compiled once for all functions.
+// What they had in common was half of the library's code when each held it, and of the time to compile it.
+#[inline(never)]
+fn called(function: Function, object: Object, body: &mut dyn FnMut(&Call) -> Result) -> i32 {
+    let begun = begin_quickly(function, object, |_| Quick::Undone, |c| body(c).map(|()| None));
     begun.code().unwrap_or(MPI_SUCCESS)
 }
 
@@ -54,7 +62,14 @@ impl Begun {
 /// after [`wait`].
 #[inline(always)]
 pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Result<Option<Wait>>) -> Begun {
-    begin_quickly(function, object, |_| Quick::Undone, body)
+    let mut body = Some(body);
+    begun(function, object, &mut |c| body.take().map_or(Ok(None), |body| body(c)))
+}
+
+/// [`begin`], compiled once for all functions.
+#[inline(never)]
+fn begun(function: Function, object: Object, body: &mut dyn FnMut(&Call) -> Result<Option<Wait>>) -> Begun {
+    begin_quickly(function, object, |_| Quick::Undone, |c| body(c))
 }
 
 /// [`call`], as [`begin_quickly`] does it.
@@ -217,6 +232,7 @@ fn wait_alone(mpi: &Mpi) {
 fn depart(mpi: &Mpi, code: i32) {
     if mpi.is_guarded() {
         threads::depart(mpi);
+        rank::timers::ring();
     }
     if thrown::any() {
         thrown::rethrow(mpi, code);
@@ -424,6 +440,14 @@ pub fn helped(mpi: &Mpi) {
             rank::output::flush();
             eprintln!("xsim: {}", mpi::run::uncharged(me));
         }
+    }
+}
+
+/// Lets other ranks run before the mounted one, which has computed for long, goes on.
+pub fn held(mpi: &Mpi) {
+    // In a function of the program that MPI has called, what called it may be in the middle of something.
+    if mpi.try_world().is_some() && !mpi.is_alone() {
+        outside_mpi("computing", || mpi.let_others_run());
     }
 }
 

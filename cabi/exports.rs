@@ -7,6 +7,7 @@ use crate::args::{
     self, Counts, Flags, Handle, Handles, InOut, Ints, Out, OutCount, OutStatuses, OutText, Ranges,
     StatusPointer, Text, Texts, Weights,
 };
+use crate::bodies;
 use crate::call::Object;
 use crate::calls;
 use crate::edge;

@@ -52,13 +52,19 @@ pub extern "C" fn xsim_fail() {
 
 /// The calling rank has killed itself with `SIGKILL`: it fails as with [`xsim_fail`]. Without -xsim-ft the
 /// run ends with the status of a process that was killed.
-pub fn rank_killed() -> ! {
+pub fn rank_killed(signal: c_int) {
     let tolerant = alone::mpi().world().is_tolerant();
     if tolerant {
         xsim_fail();
     }
-    let why = "it killed itself with SIGKILL: the run ends, as a job does that loses a process; with -xsim-ft it fails alone";
-    edge::end_run(alone::mpi(), why, 128 + libc::SIGKILL)
+    let how = match signal {
+        libc::SIGKILL => "it killed itself with SIGKILL".to_owned(),
+        libc::SIGALRM => "its alarm sent SIGALRM, for which it has no handler".to_owned(),
+        other => format!("its timer sent signal {other}, for which it has no handler"),
+    };
+    let why =
+        format!("{how}: the run ends, as a job does that loses a process; with -xsim-ft it fails alone");
+    edge::end_run(alone::mpi(), &why, 128 + signal)
 }
 
 /// Lets the calling rank compute so many floating-point operations, as many a second as its processor does:

@@ -28,5 +28,7 @@ mod stdio;
 mod threads;
 #[path = "interpose/time.rs"]
 mod time;
+#[path = "interpose/timers.rs"]
+mod timers;
 #[path = "interpose/waits.rs"]
 pub mod waits;

@@ -10,6 +10,7 @@ macro_rules! eprintln {
 
 pub mod alone;
 pub mod args;
+pub mod bodies;
 pub mod call;
 pub mod callback;
 pub mod calls;
@@ -64,6 +65,16 @@ fn hooks() -> rank::hooks::Hooks {
                 edge::helped(mpi);
             }
         },
-        killed: || extension::rank_killed(),
+        killed: extension::rank_killed,
+        timed: || {
+            if let Some(mpi) = state::installed() {
+                mpi.guard();
+            }
+        },
+        held: || {
+            if let Some(mpi) = state::installed() {
+                edge::held(mpi);
+            }
+        },
     }
 }

@@ -259,6 +259,20 @@ fn the_watchdog_names_a_rank_that_never_calls_mpi_again() {
     misuse("spins").arg("-xsim-watchdog=1").run_for(4).says(&["rank 1", "without an MPI call"]);
 }
 
+/// The first to run spins: rank 0, whose place is before that of the rank that aborts.
+#[test]
+fn a_rank_that_computes_for_ever_does_not_keep_another_from_aborting() {
+    for mode in ["own", "shared"] {
+        let output = misuse("spins_before_abort")
+            .arg("-xsim-watchdog=2")
+            .arg(format!("-xsim-stack-mode={mode}"))
+            .run()
+            .failure()
+            .says(&["rank 1 called MPI_Abort(3)"]);
+        assert_eq!(output.status.code(), Some(3), "{output}");
+    }
+}
+
 #[test]
 fn bad_options_end_a_program_before_it_starts() {
     for (option, parts) in [

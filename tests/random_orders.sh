@@ -7,6 +7,7 @@
 # Each program is drawn with its machine, overheads, computation, algorithms and number of ranks, and runs five ways: on one process; with
 # every collective event by event; with other stacks and globals; while findings are made; on 2 to 4 processes of MPICH, where that and libxsim_native_mpich.so are
 # installed. What the ranks print, their hashes of orders and clocks, must not differ. The seed is printed; the same one draws the same programs.
+# One run is one program, or so many as EACH says: with EACH=50 a minute tries some thousands.
 # DIRECTORY is where libxsim.so and xsim are (target/release). Exit status: 0 no difference, 1 one was found (its command is printed), 2 misuse.
 minutes=${1:-5}
 seed=${2:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
@@ -26,6 +27,7 @@ done
 [ -n "$mpirun" ] || echo "random_orders: MPICH or $directory/libxsim_native_mpich.so is missing: one process only"
 echo "random_orders: seed $seed, $minutes minutes"
 
+each=${EACH:-1}
 state=$seed
 # A number below $1, as `drawn`.
 draw() {
@@ -64,6 +66,7 @@ compare() {
 
 end=$(($(date +%s) + minutes * 60))
 programs=0
+runs=0
 while [ "$(date +%s)" -lt "$end" ]; do
     choose star:l=0.5us,b=100Gbps none star:l=1ps,b=inf mesh:2d,l=2us,b=1Gbps ring:l=0,b=1Gbps tree:degree=3,l=100ns,b=1Gbps \
         torus:4x4xn,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps torus:4x4,l=20ns,level=packet fattree:m=8,n=3,l=10ns,level=packet \
@@ -96,7 +99,7 @@ while [ "$(date +%s)" -lt "$end" ]; do
         choose 300us 1ms 3ms
         mtbf=$chosen
         draw 32768
-        failing=$((drawn + programs * 32768))
+        failing=$((drawn + runs * 32768))
         arguments="$failing 12 $kinds -xsim-np $ranks -xsim-mn $machine -xsim-compute none"
         arguments="$arguments -xsim-ft -xsim-ft-delay $delay -xsim-fail exponential:mtbf=$mtbf,seed=$failing"
         program=$work/random_failures
@@ -108,12 +111,13 @@ while [ "$(date +%s)" -lt "$end" ]; do
             [ -z "$mpirun" ] || compare "$mpirun" -np "$processes" "$program" $arguments
         }
         programs=$((programs + 1))
+        runs=$((runs + 1))
         continue
     fi
     draw 32768
-    arguments="$((drawn + programs * 32768)) 4 $kinds -xsim-np $ranks -xsim-mn $machine -xsim-compute $compute -xsim-coll $algorithms"
+    arguments="$((drawn + runs * 32768)) 4 $kinds $each -xsim-np $ranks -xsim-mn $machine -xsim-compute $compute -xsim-coll $algorithms"
     program=$work/random_orders
-    [ $((programs % 3)) != 2 ] || program=$work/random_windows
+    [ $((runs % 3)) != 2 ] || program=$work/random_windows
     # No argument has a space.
     # shellcheck disable=SC2086
     {
@@ -123,6 +127,7 @@ while [ "$(date +%s)" -lt "$end" ]; do
         compare "$program" $arguments -xsim-check
         [ -z "$mpirun" ] || compare "$mpirun" -np "$processes" "$program" $arguments
     }
-    programs=$((programs + 1))
+    programs=$((programs + each))
+    runs=$((runs + 1))
 done
 echo "random_orders: $programs programs, no difference"

@@ -159,6 +159,21 @@ fn a_wait_with_a_time_limit_takes_virtual_time() {
 }
 
 #[test]
+fn a_timer_sends_its_rank_signals_at_virtual_times() {
+    for ranks in [2, 3] {
+        Run::program("timers.c")
+            .ranks(ranks)
+            .machine("none")
+            .variable("XSIM_COMPUTE", "none")
+            .run()
+            .ok(ranks);
+    }
+    let run = Run::program("timers.c").arg("unhandled").ranks(2).machine("none");
+    let output = run.variable("XSIM_COMPUTE", "none").run().says(&["rank 1 at 2s", "SIGALRM"]);
+    assert_eq!(output.status.code(), Some(128 + libc::SIGALRM), "{output}");
+}
+
+#[test]
 fn computation_between_calls_costs_what_it_costs_alone() {
     for ranks in [1, 4] {
         Run::program("intervals.c")

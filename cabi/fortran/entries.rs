@@ -8,6 +8,7 @@ use crate::args::{
     self, Counts, Flags, Handle, Handles, InOut, Ints, Out, OutCount, OutStatuses, OutText, Ranges,
     StatusPointer, Text, Texts, Weights,
 };
+use crate::bodies;
 use crate::call::Object;
 use crate::edge;
 use crate::function::Function;

@@ -10,7 +10,7 @@ fn rank_killed() {
     if rank::current().is_some()
         && let Some(hooks) = hooks::get()
     {
-        (hooks.killed)();
+        (hooks.killed)(libc::SIGKILL);
     }
 }
 

@@ -1,9 +1,11 @@
 //! Clocks and sleeping: a rank lives in virtual time.
 
-use std::ffi::{c_char, c_int, c_long, c_uint};
+use std::ffi::{c_char, c_int, c_uint};
 
 use rank::clock;
 use rank::next::Next;
+
+use super::stdio::fail;
 
 /// All clocks of a rank are virtual.
 #[unsafe(no_mangle)]
@@ -117,17 +119,25 @@ pub unsafe extern "C" fn getrusage(who: c_int, usage: *mut libc::rusage) -> c_in
 }
 
 fn invalid() -> c_int {
-    // SAFETY: this thread's errno.
-    unsafe { *libc::__errno_location() = libc::EINVAL };
-    -1
+    fail(libc::EINVAL)
+}
+
+/// Answers a sleep of which so many nanoseconds are left: a signal has ended it early, if any.
+pub(super) fn slept(left: u64) -> c_int {
+    if left == 0 { 0 } else { fail(libc::EINTR) }
+}
+
+/// Nanoseconds as a length of time.
+pub(super) fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
 }
 
 /// A rank sleeps in virtual time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
     static REAL: Next = Next::new(c"sleep");
-    if clock::sleep(u64::from(seconds) * 1_000_000_000) {
-        return 0;
+    if let Some(left) = clock::nap(u64::from(seconds) * 1_000_000_000) {
+        return left.div_ceil(1_000_000_000) as c_uint;
     }
     // SAFETY: the C library's function of this name and type.
     unsafe { REAL.get::<unsafe extern "C" fn(c_uint) -> c_uint>()(seconds) }
@@ -137,8 +147,8 @@ pub unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn usleep(microseconds: c_uint) -> c_int {
     static REAL: Next = Next::new(c"usleep");
-    if clock::sleep(u64::from(microseconds) * 1000) {
-        return 0;
+    if let Some(left) = clock::nap(u64::from(microseconds) * 1000) {
+        return slept(left);
     }
     // SAFETY: the C library's function of this name and type.
     unsafe { REAL.get::<unsafe extern "C" fn(c_uint) -> c_int>()(microseconds) }
@@ -157,13 +167,13 @@ pub unsafe extern "C" fn nanosleep(length: *const libc::timespec, left: *mut lib
         };
     }
     // SAFETY: the caller passes a timespec.
-    match clock::length(unsafe { &*length }) {
-        Some(ns) => {
-            clock::sleep(ns);
-            0
-        }
-        None => invalid(),
+    let Some(ns) = clock::length(unsafe { &*length }) else { return invalid() };
+    let unslept = clock::nap(ns).unwrap_or(0);
+    if unslept > 0 && !left.is_null() {
+        // SAFETY: the caller passes room for a timespec, or null.
+        unsafe { left.write(timespec(unslept)) };
     }
+    slept(unslept)
 }
 
 /// A rank sleeps in virtual time.
@@ -184,13 +194,13 @@ pub unsafe extern "C" fn clock_nanosleep(
     // SAFETY: the caller passes a timespec.
     let time = unsafe { &*time };
     let ns = if flags & libc::TIMER_ABSTIME != 0 { clock::until(which, time) } else { clock::length(time) };
-    match ns {
-        Some(ns) => {
-            clock::sleep(ns);
-            0
-        }
-        None => libc::EINVAL,
+    let Some(ns) = ns else { return libc::EINVAL };
+    let unslept = clock::nap(ns).unwrap_or(0);
+    if unslept > 0 && flags & libc::TIMER_ABSTIME == 0 && !left.is_null() {
+        // SAFETY: the caller passes room for a timespec, or null.
+        unsafe { left.write(timespec(unslept)) };
     }
+    if unslept == 0 { 0 } else { libc::EINTR }
 }
 
 /// Waiting for no descriptor is sleeping. A wait for descriptors with a time limit takes host time.
@@ -200,8 +210,11 @@ pub unsafe extern "C" fn poll(
     count: libc::nfds_t,
     milliseconds: c_int,
 ) -> c_int {
-    if count == 0 && milliseconds >= 0 && clock::sleep(milliseconds as u64 * 1_000_000) {
-        return 0;
+    if count == 0
+        && milliseconds >= 0
+        && let Some(left) = clock::nap(milliseconds as u64 * 1_000_000)
+    {
+        return slept(left);
     }
     // SAFETY: the system call of this function, with its own arguments; it sets errno.
     unsafe { libc::syscall(libc::SYS_poll, descriptors, count, milliseconds) as c_int }
@@ -221,56 +234,10 @@ pub unsafe extern "C" fn select(
         let limit = unsafe { &*limit };
         let length = libc::timespec { tv_sec: limit.tv_sec, tv_nsec: limit.tv_usec.saturating_mul(1000) };
         return match clock::length(&length) {
-            Some(ns) => {
-                clock::sleep(ns);
-                0
-            }
+            Some(ns) => slept(clock::nap(ns).unwrap_or(0)),
             None => invalid(),
         };
     }
     // SAFETY: the system call of this function, with its own arguments; it sets errno.
     unsafe { libc::syscall(libc::SYS_select, count, read, write, except, limit) as c_int }
-}
-
-fn no_alarm(name: &str) {
-    static SAID: std::sync::Once = std::sync::Once::new();
-    SAID.call_once(|| {
-        let text = format!(
-            "xsim: {name} has no effect: no signal will arrive at a simulated time (docs/limitations.md)\n"
-        );
-        rank::stdio::write(2, text.as_bytes());
-    });
-}
-
-/// There are no signals in virtual time: the first use says so.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn alarm(seconds: c_uint) -> c_uint {
-    static REAL: Next = Next::new(c"alarm");
-    if rank::caller().is_some() {
-        if seconds != 0 {
-            no_alarm("alarm");
-        }
-        return 0;
-    }
-    // SAFETY: the C library's function of this name and type.
-    unsafe { REAL.get::<unsafe extern "C" fn(c_uint) -> c_uint>()(seconds) }
-}
-
-/// As `alarm`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn setitimer(
-    which: c_int,
-    new: *const libc::itimerval,
-    old: *mut libc::itimerval,
-) -> c_int {
-    if rank::caller().is_some() {
-        no_alarm("setitimer");
-        if !old.is_null() {
-            // SAFETY: the caller passes an itimerval, or null; all zero means "not set".
-            unsafe { old.write(std::mem::zeroed()) };
-        }
-        return 0;
-    }
-    // SAFETY: the system call of this function, with its own arguments; it sets errno.
-    unsafe { libc::syscall(libc::SYS_setitimer, c_long::from(which), new, old) as c_int }
 }

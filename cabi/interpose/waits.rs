@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use rank::clock;
 use rank::next::Next;
 
+use super::time::slept;
+
 /// Threads of the process before a rank has run: the simulator's own.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -303,8 +305,11 @@ pub unsafe extern "C" fn ppoll(
     ) -> c_int;
     // SAFETY: the caller passes a timespec, or null; the C library's function of this name and type.
     unsafe {
-        if count == 0 && !limit.is_null() && clock::length(&*limit).is_some_and(clock::sleep) {
-            return 0;
+        if count == 0
+            && !limit.is_null()
+            && let Some(left) = clock::length(&*limit).and_then(clock::nap)
+        {
+            return slept(left);
         }
         REAL.get::<Real>()(descriptors, count, limit, signals)
     }
@@ -327,8 +332,11 @@ pub unsafe extern "C" fn pselect(
     let waits_for_none = read.is_null() && write.is_null() && except.is_null();
     // SAFETY: the caller passes a timespec, or null; the C library's function of this name and type.
     unsafe {
-        if waits_for_none && !limit.is_null() && clock::length(&*limit).is_some_and(clock::sleep) {
-            return 0;
+        if waits_for_none
+            && !limit.is_null()
+            && let Some(left) = clock::length(&*limit).and_then(clock::nap)
+        {
+            return slept(left);
         }
         REAL.get::<Real>()(count, read, write, except, limit, signals)
     }

@@ -298,6 +298,14 @@ static int spins(void)
     return MPI_Barrier(WORLD);
 }
 
+static int spins_before_abort(void)
+{
+    volatile int on = 1;
+    while (rank != 1 && on)
+        ;
+    return MPI_Abort(WORLD, 3);
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
@@ -319,7 +327,7 @@ static const struct {
     { "init_twice", init_twice },         { "aborts", aborts }, { "aborts_alone", aborts_alone },
     { "exits_early", exits_early },       { "crashes", crashes },
     { "calls_abort", calls_abort },       { "overflows", overflows }, { "takes_much", takes_much },
-    { "spins", spins },
+    { "spins", spins },                   { "spins_before_abort", spins_before_abort },
     { "null_send", null_send },           { "null_receive", null_receive },
     { "in_place_send", in_place_send },   { "in_place_bcast", in_place_bcast },
     { "in_place_result", in_place_result }, { "null_result", null_result },

@@ -2,13 +2,14 @@
  * A random program whose ranks depend on each other's order and time as much as MPI lets them: messages in every mode, receives for any
  * source beside named ones, probes, tests, waits for any and some, cancelling, nonblocking collectives, all interleaved.
  *
- *     random_orders SEED SCENES [KINDS]
+ *     random_orders SEED SCENES [KINDS [PROGRAMS]]
  *
  * Each scene is a plan that all ranks draw alike: events at steps of one time line, where what blocks needs only events at earlier steps
  * of other ranks. So no order of running the ranks leads to a deadlock. KINDS is a sum of 1 (messages), 2 (any source), 4 (collectives),
  * 8 (cancelling), 16 (probes), 32 (computation), 64 (with 8: also receives whose sender waits for the match); all unless told.
  *
  * Each rank prints a hash of what MPI determines, one of orders and clocks, and its clock: `rank 3: values ... orders ... at ... ps`.
+ * PROGRAMS with the seeds from SEED on run one after the other, each on communicators of its own (1 unless told).
  */
 #include "check.h"
 #include <math.h>
@@ -453,22 +454,17 @@ static void run(const Event *e)
     look_at_clock();
 }
 
-int main(int argc, char **argv)
+static void run_program(uint64_t seed, int scenes)
 {
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(argc >= 3 && size <= MOST_RANKS);
     int room = 16 << 20, ignored;
-    kinds = argc > 3 ? (int)strtol(argv[3], NULL, 0) : 127;
     char *attached = malloc((size_t)room);
     MPI_Buffer_attach(attached, room);
     MPI_Comm_dup(MPI_COMM_WORLD, &named);
     MPI_Comm_dup(MPI_COMM_WORLD, &wild);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
-    drawn = mix(strtoull(argv[1], NULL, 10));
+    drawn = mix(seed);
     own = mix(drawn ^ mix((uint64_t)rank));
-    for (int scene = 0; scene < atoi(argv[2]); scene++) {
+    for (int scene = 0; scene < scenes; scene++) {
         count = opens = many_under_way = next_tag = 0;
         if (kinds & MESSAGES)
             plan_messages();
@@ -496,8 +492,20 @@ int main(int argc, char **argv)
     MPI_Comm_free(&named);
     MPI_Comm_free(&wild);
     MPI_Comm_free(&half);
-    printf("rank %d: values %016llx orders %016llx at %lld ps\n", rank, (unsigned long long)values, (unsigned long long)orders,
-           llround(MPI_Wtime() * 1e12));
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    CHECK(argc >= 3 && size <= MOST_RANKS);
+    kinds = argc > 3 ? (int)strtol(argv[3], NULL, 0) : 127;
+    for (int program = 0, programs = argc > 4 ? atoi(argv[4]) : 1; program < programs; program++) {
+        run_program(strtoull(argv[1], NULL, 10) + (uint64_t)program, atoi(argv[2]));
+        printf("rank %d: values %016llx orders %016llx at %lld ps\n", rank, (unsigned long long)values, (unsigned long long)orders,
+               llround(MPI_Wtime() * 1e12));
+    }
     MPI_Finalize();
     return 0;
 }

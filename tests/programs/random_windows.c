@@ -1,11 +1,12 @@
 /* Makes random epochs on random windows and checks what they find. Prints what must not depend on how it is run.
  *
- *     random_windows SEED [EPOCHS [KINDS]]
+ *     random_windows SEED [EPOCHS [KINDS [PROGRAMS]]]
  *
  * Each rank has a slice of every member's memory to itself, of which origin and target keep a model. Behind the slices
  * lie counters that all ranks use at once: what an atomic access finds there is the order of the accesses. A second
  * window with such counters is open to all from begin to end. Each rank prints a digest of data, which depends on no
- * machine, and one of orders and times. KINDS is the sum of 1 fences, 2 groups, 4 locks, 8 locks of all. */
+ * machine, and one of orders and times. KINDS is the sum of 1 fences, 2 groups, 4 locks, 8 locks of all.
+ * PROGRAMS with the seeds from SEED on run one after the other (1 unless told). */
 #include "check.h"
 #include <unistd.h>
 
@@ -373,16 +374,8 @@ static void few_epochs(u64 key, int epochs, int kinds)
     MPI_Comm_free(&comm);
 }
 
-int main(int argc, char **argv)
+static void run_program(u64 seed, int epochs, int kinds)
 {
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(size <= MOST);
-    u64 seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    int epochs = argc > 2 ? atoi(argv[2]) : 6, kinds = argc > 3 ? atoi(argv[3]) & 15 : 15;
-    if (!kinds) kinds = 15;
-    bases = malloc(sizeof(MPI_Aint) * (size_t)size);
     MPI_Win_allocate(16, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &aux_memory, &aux);
     aux_memory[0] = aux_memory[1] = 0;
     MPI_Barrier(MPI_COMM_WORLD);
@@ -397,6 +390,20 @@ int main(int argc, char **argv)
     MPI_Win_unlock_all(aux);
     MPI_Win_free(&aux);
     printf("rank %d found %016llx order %016llx at %.0f\n", rank, found, order, MPI_Wtime() * 1e12);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    CHECK(size <= MOST);
+    u64 seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    int epochs = argc > 2 ? atoi(argv[2]) : 6, kinds = argc > 3 ? atoi(argv[3]) & 15 : 15;
+    if (!kinds) kinds = 15;
+    bases = malloc(sizeof(MPI_Aint) * (size_t)size);
+    for (int program = 0, programs = argc > 4 ? atoi(argv[4]) : 1; program < programs; program++)
+        run_program(seed + (u64)program, epochs, kinds);
     MPI_Finalize();
     return 0;
 }

@@ -2,7 +2,8 @@
 //! module `mpi`, and `mpi_send_f08ts_` for the choice buffers of module `mpi_f08`, which come
 //! as descriptors. Each turns its arguments into the C function's and goes on like it.
 
-use crate::exports::{body, object, rust_name, rust_return};
+use crate::bodies::body;
+use crate::exports::{object, rust_name, rust_return};
 use crate::kinds::{HANDLES, Kind};
 use crate::recording;
 use crate::table::{Direction, Parameter, Row, Table, symbol};

@@ -6,6 +6,7 @@
 //! among them before it is written, so that a generator's fault shows as one and not as an error of the
 //! compiler in a file that nobody wrote.
 
+pub mod bodies;
 pub mod entries;
 pub mod exports;
 pub mod fortran;

@@ -167,6 +167,7 @@ fn every_variant_of_every_function_has_one_entry_point_and_one_weak_name() {
 fn every_generated_rust_file_is_rust() {
     let table = project();
     for text in [
+        crate::bodies::shared(&table),
         crate::exports::functions(&table),
         crate::recording::tables(&table),
         crate::fortran::write(&table),

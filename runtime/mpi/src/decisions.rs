@@ -178,14 +178,15 @@ impl World {
     }
 
     /// Returns `true` if the rank of a decision can run, and may reach itself before that: a sender that
-    /// lags, or a rank that an earlier decision of this pass has woken.
+    /// lags or waits for a receive (`-xsim-check`), or a rank that an earlier decision of this pass has woken.
     // What a rank does to itself takes less than a lookahead.
     #[inline]
     fn may_come_first(&self, decision: &Decision, is_first: bool) -> bool {
-        (!is_first || self.messages.ready().has_lagging())
-            && self.messages.is_runnable(decision.rank)
-            && self.messages.ranks()[decision.rank].phase != Phase::Ended
-            && decision.time >= self.messages.clock(decision.rank)
+        let rank = decision.rank;
+        let can_run = (!is_first || self.messages.ready().has_lagging()) && self.messages.is_runnable(rank);
+        (can_run || self.messages.unmatched_send(rank).is_some())
+            && self.messages.ranks()[rank].phase != Phase::Ended
+            && decision.time >= self.messages.clock(rank)
     }
 
     /// Makes the first open decision if it comes before `until`; false if not.

@@ -2,7 +2,7 @@
 
 use engine::{Span, Time};
 
-use crate::{helpers, hooks, now};
+use crate::{helpers, hooks, now, timers};
 
 /// The wall clock at the simulated program's start: 2026-01-01T00:00:00Z, in seconds of Unix time.
 pub const EPOCH: i64 = 1_767_225_600;
@@ -41,7 +41,9 @@ pub fn now_ns() -> Option<u64> {
 }
 
 /// A clock of `clock_gettime`: wall clocks begin at [`EPOCH`], all others (monotonic, CPU time) at zero.
+/// First the rank takes the signals of its timers.
 pub fn read(clock: libc::clockid_t) -> Option<libc::timespec> {
+    timers::ring();
     let ns = now_ns()?;
     let epoch = match clock {
         libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => EPOCH,
@@ -50,16 +52,32 @@ pub fn read(clock: libc::clockid_t) -> Option<libc::timespec> {
     Some(libc::timespec { tv_sec: epoch + (ns / NS_PER_S) as i64, tv_nsec: (ns % NS_PER_S) as i64 })
 }
 
-/// Lets the running rank sleep in virtual time. False if the call does not come from a rank, or from a thread
-/// that it started.
+/// Lets the running rank sleep in virtual time, whatever signals its timers send meanwhile. Returns `false`
+/// if the call does not come from a rank, or from a thread that it started.
 pub fn sleep(ns: u64) -> bool {
-    if helpers::caller().is_none() {
-        return false;
+    let mut left = Some(ns);
+    while let Some(ns) = left.filter(|&ns| ns > 0) {
+        left = nap(ns);
     }
-    if let Some(hooks) = hooks::get() {
-        (hooks.advance)(Span::from_ns(ns));
+    left.is_some()
+}
+
+/// Lets the running rank sleep in virtual time, up to the next signal of its timers that it handles. Returns the nanoseconds
+/// that are left; `None` as [`sleep`] returns `false`.
+pub fn nap(ns: u64) -> Option<u64> {
+    helpers::caller()?;
+    let mut left = ns;
+    loop {
+        let due = timers::next().filter(|&due| due <= left);
+        let slept = due.unwrap_or(left);
+        if let Some(hooks) = hooks::get() {
+            (hooks.advance)(Span::from_ns(slept));
+        }
+        left -= slept;
+        if due.is_none() || timers::ring() {
+            return Some(left);
+        }
     }
-    true
 }
 
 /// Nanoseconds of a `timespec`; `None` if it is not a valid length.

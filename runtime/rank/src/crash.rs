@@ -206,6 +206,15 @@ unsafe fn step_back(context: *mut c_void) {
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn step_back(_: *mut c_void) {}
 
+/// Returns where a thread was interrupted: its instruction, and its stack pointer.
+///
+/// # Safety
+/// `context` is what the kernel gave to a signal handler.
+pub(crate) unsafe fn place(context: *mut c_void) -> (usize, usize) {
+    // SAFETY: as above.
+    unsafe { (instruction(context), stack_pointer(context)) }
+}
+
 #[cfg(target_arch = "x86_64")]
 fn instruction(context: *mut c_void) -> usize {
     // SAFETY: the context that the kernel gave to the handler.

@@ -27,9 +27,13 @@ pub struct Hooks {
     pub exited: fn(status: i32),
     /// The running rank starts a thread.
     pub helped: fn(),
-    /// The running rank kills itself with `SIGKILL`: ends it, or the run. May return where the process is to
-    /// be killed.
-    pub killed: fn(),
+    /// The running rank sends itself a signal that kills it: ends it, or the run. May return where the
+    /// process is to be killed.
+    pub killed: fn(signal: i32),
+    /// The running rank uses a timer for the first time.
+    pub timed: fn(),
+    /// The running rank has computed for long: lets the others run and returns, if any can.
+    pub held: fn(),
 }
 
 static HOOKS: OnceLock<Hooks> = OnceLock::new();

@@ -26,6 +26,7 @@ pub mod heap;
 mod helpers;
 pub mod hooks;
 pub mod host;
+mod host_timer;
 mod image;
 pub mod libc_state;
 pub mod lifecycle;
@@ -58,6 +59,7 @@ mod teams;
 mod templates;
 mod text;
 pub mod threads;
+pub mod timers;
 mod watchdog;
 
 pub use config::{Config, GlobalsMode, StackMode};

@@ -14,7 +14,7 @@ mod floats;
 mod locale;
 mod umask;
 
-use crate::{now, own_streams, signals};
+use crate::{now, own_streams, signals, timers};
 
 pub use affinity::{get_affinity, set_affinity};
 pub use blocked::{after_mask, before_mask};
@@ -60,4 +60,5 @@ pub(crate) fn end(rank: u32) {
     umask::end(rank);
     own_streams::end(rank);
     signals::end(rank);
+    timers::end(rank);
 }

@@ -25,6 +25,9 @@ const SIGNALS: usize = 65;
 const KEPT_FLAGS: i32 =
     libc::SA_RESTART | libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_NOCLDSTOP | libc::SA_NOCLDWAIT;
 
+/// Signals that do nothing by default.
+const IGNORED: [i32; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGURG, libc::SIGWINCH];
+
 struct Table {
     /// Actions by rank and signal.
     own: HashMap<u32, BTreeMap<i32, libc::sigaction>>,
@@ -168,6 +171,33 @@ pub unsafe fn set_handler(signal: i32, handler: usize, flags: i32) -> usize {
     }
 }
 
+/// What a signal does to a rank that gets it now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Effect {
+    /// A handler runs.
+    Handled,
+    /// Nothing, or nothing yet: the rank ignores or blocks it.
+    None,
+    /// The rank has no handler, and the default ends it.
+    Kills,
+}
+
+/// Returns what a signal would do to the running rank.
+pub(crate) fn effect(rank: u32, signal: i32) -> Effect {
+    let own = with(|table| table.get(rank, signal).copied().or(table.base[signal as usize]));
+    let blocked = change_mask(libc::SIG_BLOCK, None);
+    // SAFETY: a set that the kernel has filled.
+    if unsafe { libc::sigismember(&blocked, signal) } != 0 {
+        return Effect::None;
+    }
+    match own.unwrap_or_else(|| read(signal)).sa_sigaction {
+        libc::SIG_IGN => Effect::None,
+        libc::SIG_DFL if IGNORED.contains(&signal) => Effect::None,
+        libc::SIG_DFL => Effect::Kills,
+        _ => Effect::Handled,
+    }
+}
+
 /// Forgets what the running rank has set for these signals, so that it has what the process has.
 pub(crate) fn forget(signals: impl Iterator<Item = i32>) {
     let Some(rank) = caller() else { return };
@@ -209,6 +239,14 @@ pub(crate) fn change_mask(how: i32, set: Option<&libc::sigset_t>) -> libc::sigse
         libc::syscall(libc::SYS_rt_sigprocmask, how, set, &raw mut last, KERNEL_BYTES);
         last
     }
+}
+
+/// Runs `f` while this thread blocks these signals and no others.
+pub fn while_blocking<R>(set: &libc::sigset_t, f: impl FnOnce() -> R) -> R {
+    let last = change_mask(libc::SIG_SETMASK, Some(set));
+    let result = f();
+    change_mask(libc::SIG_SETMASK, Some(&last));
+    result
 }
 
 /// Sends a signal to this thread.
@@ -310,7 +348,7 @@ unsafe fn call(
 /// # Safety
 /// As `call`.
 unsafe fn default(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
-    if [libc::SIGCHLD, libc::SIGCONT, libc::SIGURG, libc::SIGWINCH].contains(&signal) {
+    if IGNORED.contains(&signal) {
         return;
     }
     // SAFETY: the kernel's arguments are passed on; then the signal is raised again, with the system's own

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering:
 use std::time::Duration;
 
 use crate::crash::global;
+use crate::host_timer::HostTimer;
 use crate::text::Text;
 use crate::{lifecycle, now, output, running, signals, stdio};
 
@@ -34,8 +35,8 @@ static FOUND: AtomicU32 = AtomicU32::new(now::NOBODY);
 static LOOKS: AtomicU32 = AtomicU32::new(0);
 /// `true` if a rank was ended after an abort: the others get no time of their own.
 static IS_LATE: AtomicBool = AtomicBool::new(false);
-/// The timer of the looks, plus one; 0 while there is none.
-static TIMER: AtomicUsize = AtomicUsize::new(0);
+/// The timer of the looks.
+static TIMER: HostTimer = HostTimer::new();
 
 /// The value of a signal that has the process end with the exit status in its lowest byte.
 static ENDS_WITH: AtomicUsize = AtomicUsize::new(0);
@@ -99,27 +100,9 @@ unsafe fn install(signal: i32, handler: Handler) {
 /// Begins to look at the running rank at this interval. All of it may be done in a signal handler.
 fn look_each(interval: Duration) {
     let signal = libc::SIGRTMAX() - 3;
-    // SAFETY: all-zero structures are valid before their fields are set; the timer lives as long as the
-    // process.
-    unsafe {
-        install(signal, look);
-        let mut timer = TIMER.load(Relaxed);
-        if timer == 0 {
-            let mut event: libc::sigevent = std::mem::zeroed();
-            event.sigev_notify = libc::SIGEV_SIGNAL;
-            event.sigev_signo = signal;
-            let mut made: libc::timer_t = std::mem::zeroed();
-            if libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, &mut made) != 0 {
-                return;
-            }
-            timer = made as usize + 1;
-            TIMER.store(timer, Relaxed);
-        }
-        let step =
-            libc::timespec { tv_sec: interval.as_secs() as i64, tv_nsec: i64::from(interval.subsec_nanos()) };
-        let times = libc::itimerspec { it_interval: step, it_value: step };
-        libc::timer_settime((timer - 1) as libc::timer_t, 0, &times, std::ptr::null_mut());
-    }
+    // SAFETY: the handler makes only such calls.
+    unsafe { install(signal, look) };
+    TIMER.tick_each(signal, interval);
 }
 
 /// Ends the process at once.

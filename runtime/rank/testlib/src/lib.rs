@@ -93,7 +93,9 @@ fn hooks() -> rank::hooks::Hooks {
         advance: |span: Span| NOW.set(NOW.get() + span.as_ps()),
         exited: |_| (),
         helped: || (),
-        killed: || (),
+        killed: |_| (),
+        timed: || (),
+        held: || (),
     }
 }
 

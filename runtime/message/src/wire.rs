@@ -16,9 +16,9 @@ pub struct Wire {
     placement: Placement,
     /// Costs on the ranks' own time.
     pub overheads: Overheads,
-    /// What bytes of a reduction's operand take, if they take time.
+    /// Time of the bytes of a reduction's operand, if they take time.
     reduce: Option<Serialization>,
-    /// What a copy takes, and its bytes, if they take time.
+    /// Time of a copy, and of its bytes, if copies take time.
     copy: Option<(Span, Serialization)>,
     /// `true` if a message costs its ranks anything.
     pub has_overheads: bool,

@@ -42,7 +42,7 @@ pub(crate) struct RankEngines {
     arriving: DeliveryQueue,
     /// Messages that wait for their receiver's library, by endpoint: message, time of arrival, its work.
     waiting: FxHashMap<u32, VecDeque<(u64, Time, Span)>>,
-    /// When libraries take their next waiting message: a picosecond after they are free, so that what their
+    /// Times at which libraries take a waiting message: a picosecond after they are free, so that what their
     /// rank sends at that instant goes first.
     taking: BTreeSet<(Time, u32)>,
     /// Messages that their receiver's library is through with.

@@ -124,8 +124,8 @@ impl Group {
         }
     }
 
-    /// Returns how many consecutive members share a node of `node` consecutive world ranks, if that is the same
-    /// for all nodes but the last; else 1. O(1) for regular groups, O(members) once for others.
+    /// Returns how many consecutive members share a node of `node` consecutive world ranks, if that is the
+    /// same for all nodes but the last; else 1. O(1) for regular groups, O(members) once for others.
     pub fn on_node(&self, node: u32) -> u32 {
         match &self.members {
             Members::Range { first, stride } => match u32::try_from(*stride) {

@@ -18,9 +18,9 @@ pub struct Overheads {
     pub gap: Span,
     /// Messages of more bytes than this wait for their receiver (rendezvous); `None` lets all go at once.
     pub eager_limit: Option<u64>,
-    /// How fast a collective's reduction takes in bytes of an operand; `None` takes no time.
+    /// Rate at which a collective's reduction combines bytes of an operand; `None` takes no time.
     pub reduce: Option<Bandwidth>,
-    /// What a copy inside a collective takes; `None` takes no time.
+    /// Time of a copy inside a collective; `None` takes no time.
     pub copy: Option<CopyCost>,
 }
 

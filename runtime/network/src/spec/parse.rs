@@ -448,7 +448,8 @@ impl Reader {
                 }
                 other => {
                     let why = format!(
-                        "'{other}' is not an option of 'rank'; its options are: o_send, o_recv, gap, reduce, copy, eager, place, proc, flops"
+                        "'{other}' is not an option of 'rank'; its options are: o_send, o_recv, gap, \
+                         reduce, copy, eager, place, proc, flops"
                     );
                     return Err(self.error(name, why));
                 }

@@ -1,5 +1,5 @@
-//! Stages within the nodes of the machine and between them, of which compositions are made. Every node's first
-//! member is its leader, also where the root is another one.
+//! Stages within the nodes of the machine and between them, of which compositions are made. Every node's
+//! first member is its leader, also where the root is another one.
 
 use std::rc::Rc;
 

@@ -10,11 +10,11 @@ use crate::{Active, Buffer, Member, Schedule, Slice, Step};
 pub(super) struct SegmentStage {
     /// The iteration in which it has the first segment.
     pub(super) lag: u32,
-    /// What it runs on the first segment.
+    /// Parts that it runs on the first segment.
     pub(super) first: Staged,
-    /// What it runs on the others but the last.
+    /// Parts that it runs on the others but the last.
     pub(super) middle: Staged,
-    /// What it runs on the last of several, which may be shorter.
+    /// Parts that it runs on the last of several, which may be shorter.
     pub(super) last: Staged,
 }
 

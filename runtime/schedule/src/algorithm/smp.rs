@@ -53,7 +53,7 @@ pub(super) fn node_first_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn
     node_first("smp-node-first", by_size::bcast, by_size::bcast, &NodeLevels::new(shape, parameters))
 }
 
-/// As [`node_first_bcast`], by binomial trees in the nodes and in pieces between the leaders (MPICH 3.2).
+/// Does as [`node_first_bcast`], by binomial trees in the nodes and in pieces between leaders (MPICH 3.2).
 pub(super) fn pieces_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     fn pieces(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
         let power = shape.size.is_power_of_two();
@@ -110,7 +110,7 @@ pub(super) fn smp_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Sc
     composed_allreduce("smp", by_size::allreduce, &NodeLevels::new(shape, parameters))
 }
 
-/// As [`smp_allreduce`], by recursive doubling between the leaders at all sizes (MPICH 3.3).
+/// Does as [`smp_allreduce`], by recursive doubling between the leaders at all sizes (MPICH 3.3).
 pub(super) fn doubling_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let levels = NodeLevels::new(shape, parameters);
     composed_allreduce("smp-recursive-doubling", allreduce::recursive_doubling, &levels)

@@ -54,18 +54,18 @@ fn nonblocking_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule
 }
 
 /// A message in segments.
-struct Segments<'a> {
+struct MessageSegments<'a> {
     shape: &'a Shape,
     parameters: &'a Parameters,
     /// Bytes of a segment, of whole elements.
     segment: u64,
 }
 
-impl<'a> Segments<'a> {
-    fn new(shape: &'a Shape, parameters: &'a Parameters) -> Segments<'a> {
+impl<'a> MessageSegments<'a> {
+    fn new(shape: &'a Shape, parameters: &'a Parameters) -> MessageSegments<'a> {
         let (segment, _) =
             Parameters { segment: SEGMENT_BYTES, fanout: 0 }.segments(shape.bytes, shape.element);
-        Segments { shape, parameters, segment: segment.min(shape.bytes) }
+        MessageSegments { shape, parameters, segment: segment.min(shape.bytes) }
     }
     /// Returns a stage whose parts on a segment `parts` makes, given whether it is the first.
     fn stage(&self, lag: u32, parts: impl Fn(&NodeLevels, bool) -> Vec<Part>) -> SegmentStage {
@@ -104,7 +104,7 @@ fn within(levels: &NodeLevels, kind: Kind) -> StagePlan {
 /// Between nodes and then in the nodes, the next segment meanwhile.
 // The first segment is sent by a blocking call, for which libnbc has no algorithm.
 pub(super) fn han_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
-    let segments = Segments::new(shape, parameters);
+    let segments = MessageSegments::new(shape, parameters);
     let up = segments.stage(0, |levels, first| {
         let build: Build = if first { by_tables } else { nonblocking_bcast };
         between(levels, Kind::Bcast, build, INPUT, OUTPUT)
@@ -120,7 +120,7 @@ pub(super) fn han_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedu
 
 /// In the nodes and then between nodes, the next segment meanwhile.
 pub(super) fn han_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
-    let segments = Segments::new(shape, parameters);
+    let segments = MessageSegments::new(shape, parameters);
     let up =
         segments.stage(1, |levels, _| between(levels, Kind::Reduce, nonblocking_reduce, SCRATCH, OUTPUT));
     let low = segments.stage(0, |levels, _| levels.everywhere(within(levels, Kind::Reduce), INPUT, SCRATCH));
@@ -129,7 +129,7 @@ pub(super) fn han_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Sched
 
 /// In the nodes to their leaders, to member 0, to the leaders and in the nodes, four segments side by side.
 pub(super) fn han_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
-    let segments = Segments::new(shape, parameters);
+    let segments = MessageSegments::new(shape, parameters);
     let stages = vec![
         segments.stage(2, |levels, _| between(levels, Kind::Bcast, nonblocking_bcast, OUTPUT, OUTPUT)),
         segments.stage(1, |levels, _| between(levels, Kind::Reduce, nonblocking_reduce, SCRATCH, OUTPUT)),

@@ -49,7 +49,7 @@ impl Base {
 /// The user's own choice for one collective, within limits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// Which collective.
+    /// Collective that it is for.
     pub kind: Kind,
     /// For which [`Shape::bytes`], both ends included.
     pub bytes: std::ops::RangeInclusive<u64>,
@@ -57,7 +57,7 @@ pub struct Rule {
     pub ranks: std::ops::RangeInclusive<u32>,
     /// An algorithm of that kind, as in `ALL` in `algorithm.rs`.
     pub algorithm: &'static str,
-    /// What to tell it.
+    /// Parameters for it.
     pub parameters: Parameters,
 }
 

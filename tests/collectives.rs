@@ -18,6 +18,22 @@ fn holds(case: &str, ranks: &[u32]) {
 }
 
 #[test]
+fn tables_by_release_give_the_same_data_on_nodes() {
+    for table in
+        ["mpich-3.2", "mpich-3.3", "mpich-4", "openmpi-3.1", "openmpi-4.0", "openmpi-4.1", "openmpi-5"]
+    {
+        for case in ["barrier", "broadcast", "gather_scatter", "allgather", "reductions", "nonblocking"] {
+            for (ranks, node) in [(7, 2), (16, 4), (16, 8)] {
+                let run = || Run::program("collectives.c").arg(case).ranks(ranks);
+                let run =
+                    run().machine(&format!("star:l=1us,b=1Gbps/star:{node}/rank:reduce=10GB/s,copy=50ns"));
+                run.arg(format!("-xsim-coll={table}")).run().ok(ranks);
+            }
+        }
+    }
+}
+
+#[test]
 fn nobody_leaves_a_barrier_before_the_last_has_come() {
     holds("barrier", &[1, 2, 7, 16]);
 }

@@ -75,11 +75,11 @@ while [ "$(date +%s)" -lt "$end" ]; do
         'star:l=1us,b=10Gbps,nic=10Gbps,rate=1M,flowmin=64,o=0.3us;64:1us@1GB/s,delay=0.1us/star:4,l=100ns,b=40Gbps,mem=4GB/s' \
         'torus:4x4,l=20ns,level=packet,o=0.5us,delay=1us;100:2us/star:2,l=100ns,b=40Gbps,mem=2GB/s'
     machine=$chosen
-    choose '' '' /rank:eager=0 /rank:eager=1000 /rank:o_send=0.4us,o_recv=0.3us /rank:o_send=1us,o_recv=2us,gap=3us,eager=1000
+    choose '' '' /rank:reduce=1GB/s /rank:eager=0 /rank:eager=1000 /rank:o_send=0.4us,o_recv=0.3us /rank:o_send=1us,o_recv=2us,gap=3us,eager=1000
     machine=$machine$chosen
     choose none fixed:20ns fixed:1us
     compute=$chosen
-    choose mpich mpich openmpi linear
+    choose mpich mpich openmpi linear mpich-4 mpich-3.2 openmpi-3.1 openmpi-5
     algorithms=$chosen
     choose 127 127 127 1 2 18 7 12 9 73
     kinds=$chosen

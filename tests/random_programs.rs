@@ -85,6 +85,7 @@ fn neither_do_they_with_much_data() {
 fn neither_do_they_where_messages_cost_their_ranks_time() {
     for machine in [
         "star:l=0.5us,b=100Gbps/rank:o_send=0.3us,o_recv=0.2us",
+        "star:l=0.5us,b=100Gbps/rank:reduce=1GB/s,copy=20ns@4GB/s",
         "torus:4x4,l=1us,b=8Gbps/rank:o_send=0.4us,o_recv=0.3us,eager=1000",
     ] {
         for table in ["-xsim-coll=mpich", "-xsim-coll=linear"] {
@@ -104,5 +105,17 @@ fn neither_do_they_on_any_machine_or_with_any_table() {
         for table in ["-xsim-coll=mpich", "-xsim-coll=openmpi", "-xsim-coll=linear"] {
             same(seeds.clone(), &[13, 16], machine, false, &[&[ON, OWN, table], &[OFF, SHARED, table]]);
         }
+    }
+}
+
+#[test]
+fn neither_do_they_with_compositions_on_nodes_whose_reductions_take_time() {
+    let machine =
+        "star:l=1us,b=10Gbps/star:4,l=100ns,b=100Gbps/rank:o_recv=0.1us,reduce=1GB/s,copy=20ns@4GB/s";
+    for (table, seed) in
+        [("mpich-3.2", 240), ("mpich-3.3", 242), ("mpich-4", 244), ("openmpi-3.1", 246), ("openmpi-5", 248)]
+    {
+        let table = format!("-xsim-coll={table}");
+        same(seed..seed + 2, &[13, 16], machine, false, &[&[ON, OWN, &table], &[OFF, SHARED, &table]]);
     }
 }

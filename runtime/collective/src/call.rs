@@ -99,7 +99,7 @@ impl Entrance<'_> {
             sides,
             predefined: reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()),
             cartesian: neighbors.as_ref().is_some_and(|neighbors| neighbors.cartesian),
-            node: self.messages.fabric().wire().node,
+            node: self.objects.comms.at(comm).group.on_node(self.messages.fabric().wire().node),
         };
         let function = self.messages.ranks()[self.messages.me()].function;
         let signature = Signature {

@@ -4,6 +4,7 @@ use crate::instance::Collectives;
 use crate::planes::{Between, overheads};
 use engine::EndOfTime;
 use message::Messages;
+use objects::group::Group;
 use observe::collective::{CollectiveKind, Example, Seen};
 use schedule::choose::{choose, possible};
 use schedule::time::duration;
@@ -32,15 +33,15 @@ impl Collectives {
         let Some(collective) = Kind::ALL.into_iter().find(|known| known.name() == kind.collective) else {
             return (BTreeMap::new(), false);
         };
+        let ranks: Vec<u32> = example.members().collect();
+        debug_assert_eq!(ranks.len(), kind.members as usize, "a kind has as many members as its example");
         let shape = Shape {
             root: example.root,
             commutative: kind.commutative,
-            node: messages.fabric().wire().node,
+            node: Group::from_ranks(ranks.clone()).on_node(messages.fabric().wire().node),
             predefined: example.predefined,
             ..Shape::regular(collective, kind.members, example.bytes, example.element)
         };
-        let ranks: Vec<u32> = example.members().collect();
-        debug_assert_eq!(ranks.len(), kind.members as usize, "a kind has as many members as its example");
         let costs = Between { wire: messages.fabric().wire(), rank_of: |member: u32| ranks[member as usize] };
         let (mut takes, mut all) = (BTreeMap::new(), true);
         for schedule in std::iter::once(choose(&shape, &self.policy)).chain(possible(&shape)) {

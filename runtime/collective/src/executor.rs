@@ -7,7 +7,7 @@ use crate::instance::Mail;
 use crate::instance::member_rank;
 use crate::leave::agent_done;
 use crate::reduction::UserReduction;
-use engine::Time;
+use engine::{Span, Time};
 use message::Messages;
 use message::flight::Flight;
 use objects::Objects;
@@ -117,6 +117,9 @@ impl Collectives {
                 return false;
             }
             agent.cursor += 1;
+        }
+        if agent.cursor == count {
+            agent.clock += local_time(messages, steps);
         }
         if !messages.payloads().are_carried() {
             return true;
@@ -311,4 +314,18 @@ impl Collectives {
             self.movable.push_front((work.instance, work.member));
         }
     }
+}
+
+/// Returns what a round's reductions and copies take of its member's processor.
+fn local_time(messages: &Messages, steps: &[Step]) -> Span {
+    let wire = messages.fabric().wire();
+    if !wire.has_local_costs() {
+        return Span::ZERO;
+    }
+    let spans = steps.iter().filter_map(|step| match step {
+        Step::ReduceLeft { into, .. } | Step::ReduceRight { into, .. } => wire.reduction(into.bytes),
+        Step::Copy { into, .. } => wire.copying(into.bytes),
+        _ => None,
+    });
+    spans.fold(Span::ZERO, |sum, span| sum + span)
 }

@@ -101,7 +101,7 @@ impl Collectives {
             element: reduction.map_or(1, |(_, size, _)| size),
             commutative: reduction.is_none_or(|(commutative, ..)| commutative),
             sides: None,
-            node: messages.fabric().wire().node,
+            node: comm.group.on_node(messages.fabric().wire().node),
             predefined: reduction.is_none_or(|(.., predefined)| predefined),
             cartesian: brief.kind == Kind::Neighbor
                 && matches!(comm.topology.as_deref(), Some(Topology::Cart(_))),

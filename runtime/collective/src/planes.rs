@@ -52,6 +52,14 @@ impl<F: Fn(u32) -> u32> Costs for Between<'_, F> {
     fn latency(&self, from: u32, to: u32, bytes: u64) -> u64 {
         self.wire.latency((self.rank_of)(from), (self.rank_of)(to), bytes).as_ps()
     }
+    #[inline]
+    fn reduction(&self, bytes: u64) -> u64 {
+        self.wire.reduction(bytes).map_or(0, Span::as_ps)
+    }
+    #[inline]
+    fn copying(&self, bytes: u64) -> u64 {
+        self.wire.copying(bytes).map_or(0, Span::as_ps)
+    }
 }
 
 impl Collectives {
@@ -196,9 +204,9 @@ pub(crate) fn burden(messages: &Messages, ranks: impl ExactSizeIterator<Item = u
     })
 }
 
-/// Returns what messages cost ranks, if anything.
+/// Returns what messages cost ranks, if they, reductions or copies cost anything.
 pub(crate) fn overheads(wire: &message::wire::Wire) -> Option<Overheads> {
-    wire.has_overheads.then(|| {
+    (wire.has_overheads || wire.has_local_costs()).then(|| {
         let network = &wire.overheads;
         Overheads { send: network.send.as_ps(), receive: network.receive.as_ps(), gap: network.gap.as_ps() }
     })

@@ -1,7 +1,9 @@
 //! From ranks to the network: placement, the fast way for formulas, overheads.
 
 use engine::{Span, Time};
-use network::{Built, Endpoint, Formula, Network, Overheads, Placement, Shared, Storage, Uniform};
+use network::{
+    Built, Endpoint, Formula, Network, Overheads, Placement, Serialization, Shared, Storage, Uniform,
+};
 
 /// The network as ranks see it.
 pub struct Wire {
@@ -14,7 +16,11 @@ pub struct Wire {
     placement: Placement,
     /// Costs on the ranks' own time.
     pub overheads: Overheads,
-    /// `true` if any overhead is not zero.
+    /// Time of the bytes of a reduction's operand, if they take time.
+    reduce: Option<Serialization>,
+    /// Time of a copy, and of its bytes, if copies take time.
+    copy: Option<(Span, Serialization)>,
+    /// `true` if a message costs its ranks anything.
     pub has_overheads: bool,
     /// `true` if messages share the network, so that times depend on other messages.
     shared: bool,
@@ -38,7 +44,9 @@ impl Wire {
     pub fn new(built: Built, node: u32) -> Wire {
         let Built { network, placement, overheads, storage, .. } = built;
         let way = network.lookahead(Endpoint(0));
-        let has_overheads = overheads != Overheads::default();
+        let has_overheads = Overheads { reduce: None, copy: None, ..overheads } != Overheads::default();
+        let reduce = overheads.reduce.map(Serialization::new);
+        let copy = overheads.copy.map(|cost| cost.line());
         let straight = !has_overheads && network.formula().is_some();
         let uniform = network.formula().and_then(Formula::uniform);
         let shared = network.shared().is_some();
@@ -48,6 +56,8 @@ impl Wire {
             placement,
             shared,
             has_overheads,
+            reduce,
+            copy,
             straight,
             plain: straight,
             overheads,
@@ -102,6 +112,22 @@ impl Wire {
     #[inline(always)]
     pub fn receive_overhead(&self) -> Option<Span> {
         self.has_overheads.then_some(self.overheads.receive)
+    }
+    /// Returns what a rank's processor spends on combining so many bytes of an operand, if that takes time.
+    #[inline]
+    pub fn reduction(&self, bytes: u64) -> Option<Span> {
+        self.reduce.map(|line| line.time(bytes))
+    }
+    /// Returns what a rank's processor spends on a copy of so many bytes inside a collective, if that takes
+    /// time.
+    #[inline]
+    pub fn copying(&self, bytes: u64) -> Option<Span> {
+        self.copy.map(|(span, line)| span + line.time(bytes))
+    }
+    /// Returns `true` if reductions or copies inside a collective take time.
+    #[inline]
+    pub fn has_local_costs(&self) -> bool {
+        self.reduce.is_some() || self.copy.is_some()
     }
     /// Returns how far apart any two endpoints are, if all are equally far by a formula.
     #[inline]

@@ -4,6 +4,9 @@
 //! receiver is. The time by message size is that of the level in which the two meet (LogGOPS: o and O;
 //! Hoefler, Schneider and Lumsdaine, "LogGOPSim", 2010). It is the library's, so that the rank's processor
 //! goes on.
+//!
+//! A library receives when it has nothing to send: a rank that has got its message sends the next one before
+//! its library looks at further messages.
 
 use crate::by_size::BySize;
 use crate::divisor::Divisor;
@@ -12,7 +15,7 @@ use crate::model::Shared;
 use crate::packet::{LinkSeries, NetworkReport};
 use engine::{Span, Time};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The library's time for messages that meet in a level.
 pub(crate) struct LevelService {
@@ -35,8 +38,13 @@ pub(crate) struct RankEngines {
     sent: u64,
     /// Work for the receiver's library: destination and time, by message.
     expected: FxHashMap<u64, (Endpoint, Span)>,
-    /// Messages that are at their receiver's library.
+    /// Messages that reach their receiver's library.
     arriving: DeliveryQueue,
+    /// Messages that wait for their receiver's library, by endpoint: message, time of arrival, its work.
+    waiting: FxHashMap<u32, VecDeque<(u64, Time, Span)>>,
+    /// Times at which libraries take a waiting message: a picosecond after they are free, so that what their
+    /// rank sends at that instant goes first.
+    taking: BTreeSet<(Time, u32)>,
     /// Messages that their receiver's library is through with.
     through: DeliveryQueue,
     lost: u64,
@@ -56,6 +64,8 @@ impl RankEngines {
             sent: 0,
             expected: FxHashMap::default(),
             arriving: DeliveryQueue::default(),
+            waiting: FxHashMap::default(),
+            taking: BTreeSet::new(),
             through: DeliveryQueue::default(),
             lost: 0,
             delivered: Vec::new(),
@@ -108,14 +118,52 @@ impl RankEngines {
         }
     }
 
-    /// Lets the receiver's library begin with the next message that is there.
+    /// Gives the next message that arrives to its receiver's library, where it may have to wait.
     fn receive(&mut self) {
         let Some(Delivered { id, at }) = self.arriving.pop() else { return };
-        let through = match self.expected.remove(&id) {
-            Some((destination, span)) => self.serve(destination, at, span),
-            None => at,
+        let Some((destination, span)) = self.expected.remove(&id) else {
+            self.through.push(Delivered { id, at });
+            return;
         };
-        match through {
+        let free = self.free[destination.0 as usize];
+        let waiting = self.waiting.get(&destination.0).is_some_and(|messages| !messages.is_empty());
+        if free < at && !waiting {
+            return self.finish(destination, id, at, span);
+        }
+        self.waiting.entry(destination.0).or_default().push_back((id, at, span));
+        if !waiting {
+            self.take_later(destination.0);
+        }
+    }
+
+    /// Lets a library take its next waiting message once it is free, which may be never.
+    fn take_later(&mut self, endpoint: u32) {
+        match self.free[endpoint as usize] {
+            Time::MAX => self.lost += self.waiting.remove(&endpoint).map_or(0, |all| all.len() as u64),
+            free => {
+                self.taking.insert((free.saturating_add(Span::from_ps(1)), endpoint));
+            }
+        }
+    }
+
+    /// Lets a library take its next waiting message, unless it sends.
+    fn take(&mut self) {
+        let Some((at, endpoint)) = self.taking.pop_first() else { return };
+        let free = self.free[endpoint as usize];
+        if free >= at {
+            return self.take_later(endpoint);
+        }
+        let messages = self.waiting.get_mut(&endpoint);
+        let Some((id, arrival, span)) = messages.and_then(VecDeque::pop_front) else { return };
+        self.finish(Endpoint(endpoint), id, arrival, span);
+        if self.waiting.get(&endpoint).is_some_and(|messages| !messages.is_empty()) {
+            self.take_later(endpoint);
+        }
+    }
+
+    /// Lets a library work on a message that has arrived.
+    fn finish(&mut self, destination: Endpoint, id: u64, at: Time, span: Span) {
+        match self.serve(destination, at, span) {
             Time::MAX => self.lost += 1,
             at => self.through.push(Delivered { id, at }),
         }
@@ -141,7 +189,8 @@ impl Shared for RankEngines {
         let [entering, leaving] =
             [&self.entering, &self.leaving].map(|messages| messages.keys().next().map(|&(at, _)| at));
         let (arriving, through) = (self.arriving.next(), self.through.next());
-        [entering, leaving, arriving, through, self.network.next_event()].into_iter().flatten().min()
+        let taking = self.taking.first().map(|&(at, _)| at);
+        [entering, leaving, arriving, taking, through, self.network.next_event()].into_iter().flatten().min()
     }
 
     fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
@@ -149,8 +198,9 @@ impl Shared for RankEngines {
             let [entering, leaving] = [&self.entering, &self.leaving]
                 .map(|messages| messages.keys().next().map_or(Time::MAX, |&(at, _)| at));
             let arriving = self.arriving.next().unwrap_or(Time::MAX);
+            let taking = self.taking.first().map_or(Time::MAX, |&(at, _)| at);
             let inside = self.network.next_event().unwrap_or(Time::MAX);
-            let next = entering.min(leaving).min(arriving).min(inside);
+            let next = entering.min(leaving).min(arriving).min(taking).min(inside);
             if next > until || next == Time::MAX {
                 break;
             }
@@ -165,8 +215,10 @@ impl Shared for RankEngines {
                 self.network.advance(next, &mut arrived);
                 arrived.drain(..).for_each(|delivered| self.arriving.push(delivered));
                 self.delivered = arrived;
-            } else {
+            } else if arriving == next {
                 self.receive();
+            } else {
+                self.take();
             }
         }
         self.through.deliver(until, delivered);

@@ -19,8 +19,8 @@ pub mod traffic;
 
 pub use bandwidth::{Bandwidth, ParseBandwidthError, Serialization};
 pub use machine::{
-    Built, DEFAULT_MACHINE, Dealt, Machine, MachineError, Overheads, PRESETS, Placement, PlacementRule,
-    Preset, Servers, Share, Storage, preset,
+    Built, CopyCost, DEFAULT_MACHINE, Dealt, Machine, MachineError, Overheads, PRESETS, Placement,
+    PlacementRule, Preset, Servers, Share, Storage, preset,
 };
 pub use message::{Delivered, Endpoint, Message};
 pub use model::{Formula, Network, Shared, Uniform};

@@ -10,7 +10,7 @@ mod storage;
 
 pub use error::MachineError;
 pub(crate) use error::Source;
-pub use overheads::Overheads;
+pub use overheads::{CopyCost, Overheads};
 pub use placement::{Dealt, Placement, PlacementRule};
 pub use presets::{DEFAULT_MACHINE, PRESETS, Preset, preset};
 pub use share::Share;
@@ -199,13 +199,15 @@ fn presets_or_file(word: &str) -> String {
 impl std::fmt::Display for Machine {
     /// In the grammar that `Machine::parse` reads (a placement file excepted, which only machine files name).
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Overheads { send, receive, gap, eager_limit } = self.overheads;
+        let Overheads { send, receive, gap, eager_limit, reduce, copy } = self.overheads;
         let spans = [("o_send", send), ("o_recv", receive), ("gap", gap)];
         let mut rank: Vec<String> = spans
             .iter()
             .filter(|(_, span)| *span != Span::ZERO)
             .map(|(name, span)| format!("{name}={span}"))
             .collect();
+        rank.extend(reduce.map(|rate| format!("reduce={rate}")));
+        rank.extend(copy.map(|cost| format!("copy={cost}")));
         rank.extend(eager_limit.map(|bytes| format!("eager={bytes}")));
         if self.placement != PlacementRule::Block {
             rank.push(format!("place={}", self.placement));

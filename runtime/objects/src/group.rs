@@ -42,7 +42,13 @@ enum Members {
     /// `first`, `first + stride`, ...
     Range { first: u32, stride: i64 },
     /// `table[start..]`
-    Table { table: Rc<[u32]>, start: u32, inverse: OnceCell<Inverse>, hash: OnceCell<u64> },
+    Table {
+        table: Rc<[u32]>,
+        start: u32,
+        inverse: OnceCell<Inverse>,
+        hash: OnceCell<u64>,
+        on_node: OnceCell<u32>,
+    },
 }
 
 /// From world rank to rank in the group.
@@ -111,10 +117,28 @@ impl Group {
         match progression(&table[start as usize..][..size as usize]) {
             Some((first, stride)) => Group::range(first, stride, size),
             None => {
-                let members =
-                    Members::Table { table, start, inverse: OnceCell::new(), hash: OnceCell::new() };
+                let (inverse, hash, on_node) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+                let members = Members::Table { table, start, inverse, hash, on_node };
                 Rc::new(Group { members, size })
             }
+        }
+    }
+
+    /// Returns how many consecutive members share a node of `node` consecutive world ranks, if that is the
+    /// same for all nodes but the last; else 1. O(1) for regular groups, O(members) once for others.
+    pub fn on_node(&self, node: u32) -> u32 {
+        match &self.members {
+            Members::Range { first, stride } => match u32::try_from(*stride) {
+                Ok(stride) if node.is_multiple_of(stride) && first % node < stride => node / stride,
+                _ => 1,
+            },
+            Members::Table { on_node, .. } => *on_node.get_or_init(|| {
+                let nodes: Vec<u32> = self.iter().map(|rank| rank / node).collect();
+                let count = nodes.iter().take_while(|&&of| of == nodes[0]).count();
+                let even = nodes.chunks(count).all(|chunk| chunk.iter().all(|&of| of == chunk[0]));
+                let ascend = nodes.chunks(count).map(|chunk| chunk[0]).is_sorted_by(|one, next| one < next);
+                if even && ascend { count as u32 } else { 1 }
+            }),
         }
     }
 

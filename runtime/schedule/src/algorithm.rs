@@ -9,17 +9,22 @@ mod allreduce;
 mod alltoall;
 mod barrier;
 mod bcast;
+pub(crate) mod by_size;
 mod combined;
 mod gather;
 mod halving;
+mod han;
 mod inter;
+mod levels;
 mod local;
 mod neighbor;
 mod parameters;
 mod parts;
+mod pipelined;
 mod reduce;
 mod reduce_scatter;
 mod scan;
+mod smp;
 mod staged;
 mod trees;
 mod two_level;
@@ -108,6 +113,7 @@ pub static ALL: &[Algorithm] = &[
     row(Kind::Barrier, "linear", any, barrier::linear),
     row(Kind::Barrier, "tree", any, barrier::tree),
     row(Kind::Barrier, "two-level", two_level::supported, two_level::two_level_barrier),
+    row(Kind::Barrier, "han", two_level::supported, han::han_barrier),
     row(Kind::Bcast, "binomial", any, bcast::binomial),
     row(Kind::Bcast, "linear", any, bcast::linear),
     row(Kind::Bcast, "chain", any, bcast::chain),
@@ -118,6 +124,10 @@ pub static ALL: &[Algorithm] = &[
     row(Kind::Bcast, "scatter-ring-allgather", any, bcast::scatter_ring),
     row(Kind::Bcast, "scatter-recursive-doubling-allgather", any, bcast::scatter_doubling),
     row(Kind::Bcast, "two-level", two_level::supported, two_level::two_level_bcast),
+    row(Kind::Bcast, "smp", two_level::supported, smp::leader_first_bcast),
+    row(Kind::Bcast, "smp-node-first", two_level::supported, smp::node_first_bcast),
+    row(Kind::Bcast, "smp-pieces", two_level::supported, smp::pieces_bcast),
+    row(Kind::Bcast, "han", han::supported_balanced, han::han_bcast),
     row(Kind::Gather, "linear", any, gather::linear_gather),
     row(Kind::Gather, "binomial", uniform, gather::binomial_gather),
     row(Kind::Gather, "two-level", two_level::supported_evenly, two_level::two_level_gather),
@@ -130,6 +140,7 @@ pub static ALL: &[Algorithm] = &[
     row(Kind::Allgather, "neighbor-exchange", any, allgather::neighbor_exchange),
     row(Kind::Allgather, "linear", any, allgather::linear),
     row(Kind::Allgather, "two-level", two_level::supported_evenly, two_level::two_level_allgather),
+    row(Kind::Allgather, "han", two_level::supported_evenly, han::han_allgather),
     row(Kind::Alltoall, "scattered", any, alltoall::scattered),
     row(Kind::Alltoall, "linear", any, alltoall::linear),
     row(Kind::Alltoall, "pairwise", any, alltoall::pairwise),
@@ -143,12 +154,18 @@ pub static ALL: &[Algorithm] = &[
     row(Kind::Reduce, "knomial", commutative, reduce::knomial),
     row(Kind::Reduce, "in-order-binary", any, reduce::in_order_binary),
     row(Kind::Reduce, "two-level", two_level::supported, two_level::two_level_reduce),
+    row(Kind::Reduce, "smp", smp::supported, smp::root_node_last_reduce),
+    row(Kind::Reduce, "smp-via-first", smp::supported, smp::via_first_reduce),
+    row(Kind::Reduce, "han", han::supported_balanced, han::han_reduce),
     row(Kind::Allreduce, "recursive-doubling", any, allreduce::recursive_doubling),
     row(Kind::Allreduce, "linear", any, combined::linear_allreduce),
     row(Kind::Allreduce, "reduce-bcast", any, combined::tree_allreduce),
     row(Kind::Allreduce, "rabenseifner", any, allreduce::rabenseifner),
     row(Kind::Allreduce, "ring", commutative, allreduce::ring_schedule),
     row(Kind::Allreduce, "two-level", two_level::supported, two_level::two_level_allreduce),
+    row(Kind::Allreduce, "smp", smp::supported, smp::smp_allreduce),
+    row(Kind::Allreduce, "smp-recursive-doubling", smp::supported, smp::doubling_allreduce),
+    row(Kind::Allreduce, "han", han::supported, han::han_allreduce),
     row(Kind::ReduceScatter, "recursive-doubling", any, reduce_scatter::recursive_doubling),
     row(Kind::ReduceScatter, "linear", any, combined::linear_reduce_scatter),
     row(Kind::ReduceScatter, "reduce-scatterv", any, combined::tree_reduce_scatter),

@@ -19,7 +19,13 @@ pub use policy::{Base, Policy, PolicyError, Rule};
 fn look_up(base: Base, shape: &Shape) -> Pick {
     match base {
         Base::Mpich => mpich::pick(shape),
+        Base::Mpich32 => mpich::smp_3_2(shape),
+        Base::Mpich33 => mpich::smp_3_3(shape),
+        Base::Mpich4 => mpich::device(shape),
         Base::OpenMpi => openmpi::pick(shape),
+        Base::OpenMpi31 => openmpi::pick_3_1(shape),
+        Base::OpenMpi41 => openmpi::pick_4_1(shape),
+        Base::OpenMpi5 => openmpi::pick_5(shape),
         Base::Linear => linear(shape),
     }
 }

@@ -19,6 +19,7 @@ mod random;
 mod schedule;
 pub mod segments;
 pub mod time;
+mod tuned;
 
 pub use members::{Members, member_of};
 pub use schedule::{

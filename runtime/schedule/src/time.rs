@@ -53,6 +53,8 @@ enum Open {
         receives: Vec<(u32, u32, u64)>,
         /// Members whose clocks change, by what is known already.
         moved: Vec<(u32, u64)>,
+        /// Members that reduce or copy after their receives, and for how long.
+        work: Vec<(u32, u64)>,
         expected: Vec<u32>,
     },
 }
@@ -128,7 +130,7 @@ impl TimePlane {
             Open::Pattern { pattern, inner, local, expected } => {
                 self.close_pattern(pattern, inner, local, &expected, costs)
             }
-            Open::Steps { receives, moved, .. } => self.close_steps(&receives, moved, costs),
+            Open::Steps { receives, moved, work, .. } => self.close_steps(&receives, moved, &work, costs),
         }
         self.round += 1;
         true
@@ -143,7 +145,10 @@ impl TimePlane {
                 .filter(|&direct| self.segment.is_whole() && members.knows(direct))
         };
         if let Some(burden) = &mut self.burden {
+            // A direct round has messages alone, and its steps may have copies.
+            let is_free = costs.copying(1 << 30) == 0;
             let over = direct()
+                .filter(|_| is_free)
                 .is_some_and(|direct| paid_round(direct, members, costs, &mut self.clocks, burden, said));
             if !over {
                 self.open_steps(members, costs, said);
@@ -377,12 +382,14 @@ impl TimePlane {
     /// Any other round: who sends and receives, by the schedule's steps. Where messages cost nothing, all
     /// leave at the clocks with which the round begins, so that a receive from an own member needs nothing
     /// but that; else what a member pays for one message delays its next.
-    // Receives come after sends in a member's steps, so that its first local step ends what matters to time.
+    // Receives come after sends in a member's steps, so that its first local step ends what matters to time
+    // where messages, reductions and copies cost nothing.
     fn open_steps(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) {
         self.common = false;
         let mut member = members.prototype();
         let (mut steps, mut receives, mut moved, mut expected) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut work = Vec::new();
         let mut records = Records { round: self.round, records: Vec::new() };
         let mut burden = self.burden.take();
         if let Some(burden) = &mut burden {
@@ -395,7 +402,7 @@ impl TimePlane {
             self.schedule.round(&member, self.round, &mut steps);
             let place = self.segment.place(rank);
             let before = self.clocks.get(place);
-            let mut after = before;
+            let (mut after, mut worked) = (before, 0);
             for step in &steps {
                 match *step {
                     Step::Send { to, from } => {
@@ -429,8 +436,15 @@ impl TimePlane {
                             }
                         }
                     }
-                    _ => break,
+                    _ if burden.is_none() => break,
+                    Step::ReduceLeft { into, .. } | Step::ReduceRight { into, .. } => {
+                        worked += costs.reduction(into.bytes);
+                    }
+                    Step::Copy { into, .. } => worked += costs.copying(into.bytes),
                 }
+            }
+            if worked != 0 {
+                work.push((rank, worked));
             }
             if after != before {
                 moved.push((rank, after));
@@ -438,10 +452,16 @@ impl TimePlane {
         }
         self.burden = burden;
         said.records.append(&mut records.records);
-        self.open = Some(Open::Steps { receives, moved, expected });
+        self.open = Some(Open::Steps { receives, moved, work, expected });
     }
 
-    fn close_steps(&mut self, receives: &[(u32, u32, u64)], mut moved: Vec<(u32, u64)>, costs: &impl Costs) {
+    fn close_steps(
+        &mut self,
+        receives: &[(u32, u32, u64)],
+        mut moved: Vec<(u32, u64)>,
+        work: &[(u32, u64)],
+        costs: &impl Costs,
+    ) {
         let mut told: Vec<(u32, u32, u64)> = Vec::new();
         while let Some(at) = self.inbox.iter().position(|(round, ..)| *round == self.round) {
             let (.., record) = self.inbox.swap_remove(at);
@@ -464,6 +484,10 @@ impl TimePlane {
                 if let Some(arrival) = burden.arrivals.take(place as u32, from) {
                     clocks[place] = burden.take(place, clocks[place], arrival);
                 }
+            }
+            for &(member, span) in work {
+                let clock = &mut clocks[segment.place(member)];
+                *clock = clocks::later(*clock, span);
             }
             return;
         }

@@ -98,6 +98,17 @@ fn the_library_of_a_rank_serves_one_message_at_a_time() {
 }
 
 #[test]
+fn a_library_sends_before_it_receives_what_waits() {
+    let mut network = machine("star:l=1us,b=inf,o=300ns/star:4,l=0,b=inf,o=100ns", 8);
+    let at = |ns| Time::ZERO + engine::Span::from_ns(ns);
+    // Three messages are at rank 1 at 100 ns. It sends when the first is through, and again 50 ns later.
+    let messages =
+        [(at(0), 0, 1, 8), (at(0), 2, 1, 8), (at(0), 3, 1, 8), (at(200), 1, 0, 8), (at(250), 1, 2, 8)];
+    let arrivals = arrivals(&mut *network, &messages);
+    assert_eq!(arrivals, [200, 500, 600, 400, 500].map(at));
+}
+
+#[test]
 fn packets_and_flows_have_libraries_too() {
     for level in ["packet", "flow"] {
         let plain = format!("star:n=2,l=1us,b=64Gbps,level={level}/star:2,l=0,b=inf");

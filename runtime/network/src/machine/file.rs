@@ -47,6 +47,8 @@ struct FileOverheads {
     send: Option<String>,
     receive: Option<String>,
     gap: Option<String>,
+    reduce: Option<String>,
+    copy: Option<String>,
     eager_limit: Option<Value>,
 }
 
@@ -120,6 +122,8 @@ fn overheads(file: &FileOverheads) -> Result<Overheads, MachineError> {
         Some(text) => text.parse::<Span>().map_err(|why| MachineError::new(format!("{name}: {why}"))),
         None => Ok(Span::ZERO),
     };
+    let reduce = file.reduce.as_ref().map(|text| text.parse());
+    let copy = file.copy.as_ref().map(|text| text.parse());
     let eager_limit = match &file.eager_limit {
         None => None,
         Some(value) => {
@@ -137,6 +141,8 @@ fn overheads(file: &FileOverheads) -> Result<Overheads, MachineError> {
         receive: span("receive", &file.receive)?,
         gap: span("gap", &file.gap)?,
         eager_limit,
+        reduce: reduce.transpose().map_err(|why| MachineError::new(format!("reduce: {why}")))?,
+        copy: copy.transpose().map_err(|why| MachineError::new(format!("copy: {why}")))?,
     })
 }
 
@@ -301,6 +307,8 @@ mod tests {
         [overheads]
         send = "1us"
         gap = "10ns"
+        reduce = "10GB/s"
+        copy = "20ns@8GB/s"
         eager_limit = "64KiB"
 
         [storage]
@@ -317,7 +325,7 @@ mod tests {
     #[test]
     fn a_file_says_what_a_specification_says() {
         let file = file(XT5, "xt5.toml");
-        let same = "torus:8x8x4,wrap=101,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps/rank:o_send=1us,gap=10ns,eager=65536,place=round-robin,proc=0.5/storage:servers=4,stripe=1MB,b=8Gbps,l=20us";
+        let same = "torus:8x8x4,wrap=101,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps/rank:o_send=1us,gap=10ns,reduce=80Gbps,copy=20ns@64Gbps,eager=65536,place=round-robin,proc=0.5/storage:servers=4,stripe=1MB,b=8Gbps,l=20us";
         let specified = Machine::parse(same).unwrap();
         assert_eq!((&*file.name, &*file.source), ("XT5-like", "Table I"));
         assert_eq!(Machine { name: specified.name.clone(), source: String::new(), ..file }, specified);
@@ -387,6 +395,8 @@ mod tests {
             ("network = \"star/rank:gap=1us\"", "[overheads]"),
             ("network = \"star\"\nprocessor = -1.0", "not a factor"),
             ("network = \"star\"\n[overheads]\ngap = \"soon\"", "gap: 'soon' is not a length of time"),
+            ("network = \"star\"\n[overheads]\nreduce = \"0GB/s\"", "reduce: '0GB/s' is not a bandwidth"),
+            ("network = \"star\"\n[overheads]\ncopy = \"8GB/s\"", "copy: '8GB/s' is not a length of time"),
             ("network = \"star\"\n[overheads]\neager_limit = -4", "not a number of bytes"),
             ("network = \"star/storage:servers=2\"", "[storage]"),
             ("network = \"star\"\n[storage]\nservers = 0", "from 1 to 65536"),

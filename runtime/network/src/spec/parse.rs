@@ -412,6 +412,11 @@ impl Reader {
                 "o_send" => host.overheads.send = self.span(value)?,
                 "o_recv" => host.overheads.receive = self.span(value)?,
                 "gap" => host.overheads.gap = self.span(value)?,
+                "reduce" => host.overheads.reduce = Some(self.bandwidth(value)?),
+                "copy" => {
+                    let cost = value.text.parse();
+                    host.overheads.copy = Some(cost.map_err(|why: String| self.error(value, why))?);
+                }
                 "eager" => {
                     let limit = bytes(value.text);
                     let why = || {
@@ -443,7 +448,8 @@ impl Reader {
                 }
                 other => {
                     let why = format!(
-                        "'{other}' is not an option of 'rank'; its options are: o_send, o_recv, gap, eager, place, proc, flops"
+                        "'{other}' is not an option of 'rank'; its options are: o_send, o_recv, gap, \
+                         reduce, copy, eager, place, proc, flops"
                     );
                     return Err(self.error(name, why));
                 }

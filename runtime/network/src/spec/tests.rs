@@ -310,7 +310,14 @@ proptest! {
     fn a_whole_machine_reads_back(send in 0u64..9999, gap in 0u64..9, eager in prop::option::of(0u64..1 << 40), dealt: bool, factor in 0.0f64..9.0,
         rate in prop::option::of(1e-3f64..1e30)) {
         let mut machine = Machine::parse("torus:4x4,l=1us/star:2").unwrap();
-        machine.overheads = crate::Overheads { send: Span::from_ps(send), receive: Span::ZERO, gap: Span::from_ps(gap), eager_limit: eager };
+        machine.overheads = crate::Overheads {
+            send: Span::from_ps(send),
+            receive: Span::ZERO,
+            gap: Span::from_ps(gap),
+            eager_limit: eager,
+            reduce: dealt.then(|| crate::Bandwidth::from_gbps(7)),
+            copy: (!dealt).then(|| "3ns@9GB/s".parse().unwrap()),
+        };
         machine.placement = if dealt { crate::PlacementRule::RoundRobin } else { crate::PlacementRule::Block };
         machine.processor_factor = factor;
         machine.flop_rate = rate;

@@ -124,3 +124,19 @@ fn equal_groups_of_many_ranks_are_one_handle() {
     assert!(groups.get(1, handle).is_ok());
     assert_eq!(groups.get(1, 0x108).unwrap_err().class, ErrorClass::GROUP);
 }
+
+#[test]
+fn members_that_share_a_node_are_counted_if_all_nodes_have_as_many() {
+    assert_eq!(Group::world(64).on_node(8), 8);
+    assert_eq!(Group::world(63).on_node(8), 8);
+    assert_eq!(Group::range(3, 4, 16).on_node(8), 2);
+    assert_eq!([Group::range(8, 8, 4).on_node(8), Group::range(8, 16, 4).on_node(8)], [1, 1]);
+    assert_eq!(Group::range(2, 1, 16).on_node(8), 1, "six on the first node, eight on the next");
+    assert_eq!(Group::range(15, -1, 16).on_node(8), 1);
+    let listed = |ranks: &[u32]| Group::from_ranks(ranks.to_vec()).on_node(8);
+    assert_eq!(listed(&[0, 3, 8, 9, 17, 23]), 2);
+    assert_eq!(listed(&[0, 3, 8, 9, 17]), 2);
+    assert_eq!(listed(&[0, 3, 8, 17, 23]), 1);
+    assert_eq!(listed(&[0, 8, 3, 9, 17]), 1);
+    assert_eq!(listed(&[8, 9, 0, 3, 16, 18]), 1, "nodes out of order");
+}

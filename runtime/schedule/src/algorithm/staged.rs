@@ -17,6 +17,8 @@ pub(super) enum Group {
     Nodes { node: u32, from: u32, to: u32, except: u32 },
     /// The first member of each node; of node `special` the given member.
     Leaders { node: u32, special: u32, leader: u32 },
+    /// The member with the same offset in each node.
+    Column { node: u32, offset: u32 },
     /// Two members.
     Pair { first: u32, second: u32 },
 }
@@ -35,6 +37,7 @@ impl Group {
                 let leads = if own == special { rank == leader } else { rank.is_multiple_of(node) };
                 leads.then_some(own)
             }
+            Group::Column { node, offset } => (rank % node == offset).then(|| rank / node),
             Group::Pair { first, second } => match rank {
                 _ if rank == first => Some(0),
                 _ if rank == second => Some(1),
@@ -50,6 +53,7 @@ impl Group {
             Group::Nodes { node, .. } => rank / node * node + number,
             Group::Leaders { special, leader, .. } if number == special => leader,
             Group::Leaders { node, .. } => number * node,
+            Group::Column { node, offset } => number * node + offset,
             Group::Pair { first, second } => {
                 if number == 0 {
                     first
@@ -116,6 +120,8 @@ pub(super) struct Staged {
     name: &'static str,
     size: u32,
     stages: Vec<Stage>,
+    /// The root of a broadcast, which has the message in `Input` and no `Output`; or no member.
+    origin: u32,
     /// Bytes at the start of `Scratch` that stages hand to each other; the parts' own scratch memory lies
     /// behind.
     // Kept apart from the parts' own scratch memory, because a stage's result must outlive the stage after
@@ -137,7 +143,12 @@ impl Staged {
             sources: nobody.clone(),
             destinations: nobody,
         };
-        Staged { name, size, stages: Vec::new(), reserve, inner: RefCell::new(inner) }
+        Staged { name, size, stages: Vec::new(), origin: u32::MAX, reserve, inner: RefCell::new(inner) }
+    }
+    /// Lets `origin` send on from its `Input` what stages send it again, which is dropped.
+    // A leader that is not the root broadcasts to its whole node, the root included.
+    pub(super) fn with_origin(self, origin: u32) -> Staged {
+        Staged { origin, ..self }
     }
     /// One stage more.
     pub(super) fn then(mut self, parts: Vec<Part>) -> Staged {
@@ -145,6 +156,14 @@ impl Staged {
         let rounds = parts.iter().map(|part| part.schedule.rounds()).max().unwrap_or(0);
         self.stages.push(Stage { start: self.rounds(), rounds, parts });
         self
+    }
+    /// Returns the first of the members that take part and the distance between them, if they are the same
+    /// one of each node.
+    pub(super) fn column(&self) -> Option<(u32, u32)> {
+        match self.stages.first()?.parts.as_slice() {
+            [Part { group: Group::Column { node, offset }, .. }] => Some((*offset, *node)),
+            _ => None,
+        }
     }
     /// As a schedule.
     pub(super) fn finish(self) -> Rc<dyn Schedule> {
@@ -218,6 +237,9 @@ impl Schedule for Staged {
             for step in &mut steps[first..] {
                 self.translate(part, member.rank, step);
             }
+            if member.rank == self.origin {
+                from_input(steps, first);
+            }
             return;
         }
     }
@@ -253,6 +275,10 @@ impl Schedule for Staged {
             Group::Pair { first, second } => {
                 let lower = first.min(second);
                 Some(Active { first: lower, stride: first.max(second) - lower, count: 2 })
+            }
+            Group::Column { node, offset } => {
+                let inner = part.schedule.active(round).filter(|inner| inner.first == 0)?;
+                Some(Active { first: offset, stride: inner.stride * node, ..inner })
             }
             _ => None,
         }
@@ -299,6 +325,32 @@ impl Staged {
     }
 }
 
+/// Turns the steps from `first` on into those of a broadcast's root: it sends from `Input`, and drops what
+/// would go to `Output`.
+fn from_input(steps: &mut Vec<Step>, first: usize) {
+    let mut index = 0;
+    steps.retain_mut(|step| {
+        index += 1;
+        if index <= first {
+            return true;
+        }
+        match step {
+            Step::Send { from, .. } if from.buffer == Buffer::Output => from.buffer = Buffer::Input,
+            Step::Receive { into, .. } if into.buffer == Buffer::Output => {
+                (into.buffer, into.offset) = (Buffer::Nothing, 0);
+            }
+            Step::Copy { from, into } => {
+                if from.buffer == Buffer::Output {
+                    from.buffer = Buffer::Input;
+                }
+                return into.buffer != Buffer::Output;
+            }
+            _ => {}
+        }
+        true
+    });
+}
+
 fn gcd(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
@@ -313,6 +365,7 @@ mod tests {
             Group::Range { first: 3, count: 5 },
             Group::Nodes { node: 4, from: 0, to: 3, except: 1 },
             Group::Leaders { node: 4, special: 1, leader: 6 },
+            Group::Column { node: 4, offset: 3 },
             Group::Pair { first: 7, second: 2 },
         ];
         for group in groups {

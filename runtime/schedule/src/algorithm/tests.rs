@@ -96,23 +96,44 @@ fn segments_and_fanouts_change_no_result() {
     }
 }
 
+/// The algorithms that need nodes of several members.
+const ON_NODES: [&str; 7] =
+    ["two-level", "han", "smp", "smp-node-first", "smp-pieces", "smp-via-first", "smp-recursive-doubling"];
+
+/// Runs all algorithms for nodes that support the shape.
+fn run_on_nodes(shape: &Shape) {
+    for algorithm in of(shape.kind).filter(|algorithm| ON_NODES.contains(&algorithm.name)) {
+        if (algorithm.supports)(shape) {
+            run(&*algorithm.schedule(shape, &Parameters::default()), &Case::new(shape.clone(), |_, _| 0));
+        }
+    }
+}
+
 #[test]
 fn two_levels_agree_with_one() {
-    let two_level = |kind| find(kind, "two-level");
-    for (kind, algorithm) in kinds().filter_map(|kind| Some((kind, two_level(kind)?))) {
-        for size in 3..=17 {
-            for node in 2..size {
+    for kind in kinds() {
+        for size in sizes() {
+            // The large ones with the nodes of usual machines.
+            for node in (2..size.min(9)).filter(|node| size <= 17 || node.is_power_of_two() || *node == 3) {
                 for root in roots(kind, size) {
-                    for commutative in [true, false] {
+                    for commutative in if reduces(kind) { vec![true, false] } else { vec![true] } {
                         let bytes = if kind == Kind::Barrier { 0 } else { 3 * ELEMENT };
-                        let shape = Shape { root, node, commutative, ..shape(kind, size, bytes) };
-                        if (algorithm.supports)(&shape) {
-                            run(
-                                &*algorithm.schedule(&shape, &Parameters::default()),
-                                &Case::new(shape, |_, _| 0),
-                            );
-                        }
+                        run_on_nodes(&Shape { root, node, commutative, ..shape(kind, size, bytes) });
                     }
+                }
+            }
+        }
+    }
+}
+
+/// Messages for which stages of the compositions take their long algorithms.
+#[test]
+fn long_messages_pass_through_both_levels() {
+    for kind in [Kind::Bcast, Kind::Reduce, Kind::Allreduce] {
+        for (size, node) in [(24, 8), (16, 8), (20, 9), (32, 4), (33, 4), (33, 3), (30, 2)] {
+            for bytes in [2048, 4096, 12_288 + ELEMENT, 13_007 * ELEMENT] {
+                for root in roots(kind, size) {
+                    run_on_nodes(&Shape { root, node, ..shape(kind, size, bytes) });
                 }
             }
         }

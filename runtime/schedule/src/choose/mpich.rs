@@ -1,31 +1,13 @@
 //! MPICH's decisions, as of its main branch (5.1.0a1, commit 6a79bf65, maint/tuning/coll/mpir/generic.json),
 //! for the blocking forms. Its limits for the two-level broadcast, reduction and allreduce are 0 bytes: off.
 
+mod levels;
+
 use super::pick::Pick;
+use crate::algorithm::by_size;
 use crate::{Kind, Shape};
 
-/// Elements of the message.
-fn count(shape: &Shape) -> u64 {
-    shape.bytes / shape.element.max(1)
-}
-
-/// Returns `true` if recursive halving pays: at least an element for each of a power of two, and an operation
-/// of MPI's own.
-// Halving cuts the message into so many pieces: with fewer elements some would be empty, and MPICH goes
-// another way.
-fn long_reduction(shape: &Shape) -> bool {
-    shape.predefined && count(shape) >= 1 << shape.size.ilog2()
-}
-
-fn bcast(shape: &Shape) -> &'static str {
-    if shape.size < 8 || shape.bytes <= 12_288 {
-        "binomial"
-    } else if shape.size.is_power_of_two() && shape.bytes <= 524_288 {
-        "scatter-recursive-doubling-allgather"
-    } else {
-        "scatter-ring-allgather"
-    }
-}
+pub(super) use levels::{device, smp_3_2, smp_3_3};
 
 fn allgather(shape: &Shape) -> &'static str {
     // The v form's bytes are the total already, as all members know all blocks.
@@ -57,22 +39,25 @@ fn reduce_scatter(shape: &Shape) -> &'static str {
     }
 }
 
-/// The algorithm for `shape`.
+/// Returns `true` if there are several nodes, and several members on a node.
+// One node alone has no second level.
+fn on_nodes(shape: &Shape) -> bool {
+    shape.node > 1 && shape.size > shape.node
+}
+
+/// Returns the algorithm for `shape`.
 pub(super) fn pick(shape: &Shape) -> Pick {
-    // One node alone has no second level.
-    let nodes = shape.node > 1 && shape.size > shape.node;
+    let nodes = on_nodes(shape);
     match shape.kind {
         Kind::Barrier if nodes => "two-level",
         Kind::Barrier | Kind::Agree => "dissemination",
-        Kind::Bcast => bcast(shape),
+        Kind::Bcast => by_size::bcast_name(shape, shape.bytes),
         Kind::Gather | Kind::Scatter if shape.irregular => "linear",
         Kind::Gather | Kind::Scatter => "binomial",
         Kind::Allgather => allgather(shape),
         Kind::Alltoall => alltoall(shape),
-        Kind::Reduce if shape.bytes > 2_048 && long_reduction(shape) => "rabenseifner",
-        Kind::Reduce => "binomial",
-        Kind::Allreduce if shape.bytes > 8 && long_reduction(shape) => "rabenseifner",
-        Kind::Allreduce => "recursive-doubling",
+        Kind::Reduce => by_size::reduce_name(shape),
+        Kind::Allreduce => by_size::allreduce_name(shape),
         Kind::ReduceScatter => reduce_scatter(shape),
         Kind::Scan if nodes => "two-level",
         Kind::Scan | Kind::Exscan => "recursive-doubling",

@@ -1,88 +1,39 @@
-//! Open MPI's decisions: its tuned component's fixed tables, and the basic component where tuned has none.
-//! Its two-process variants are the pairwise, ring and recursive doubling algorithms of two members; its
-//! `linear_sync` and `linear_nb` are the linear ones, since the order in which a member waits changes nothing
-//! here.
+//! Open MPI's decisions by version.
 
-mod tables;
+mod early;
 
 use super::pick::Pick;
 use crate::algorithm::Parameters;
-use crate::{Kind, Shape};
-use tables::Table;
+use crate::{Kind, Shape, tuned};
 
-// O(rows), a dozen comparisons: once a call of all members together.
-fn look_up(table: Table, size: u32, bytes: u64) -> &'static str {
-    let row = table.iter().find(|row| size < row.0).expect("the last row is for all");
-    row.1.iter().find(|entry| bytes < entry.0).expect("the last entry is for the rest").1
-}
+pub(super) use early::pick as pick_3_1;
 
-/// Elements of the message.
-fn count(shape: &Shape) -> u64 {
-    shape.bytes / shape.element.max(1)
-}
-
-fn reduce_scatter(shape: &Shape) -> &'static str {
-    if !shape.commutative {
-        return "reduce-scatterv";
-    }
-    if shape.irregular {
-        return look_up(tables::REDUCE_SCATTER, shape.size, shape.bytes);
-    }
-    look_up(tables::REDUCE_SCATTER_BLOCK, shape.size, shape.bytes / u64::from(shape.size))
-}
-
-fn allreduce(shape: &Shape) -> &'static str {
-    let table = if shape.commutative { tables::ALLREDUCE } else { tables::ALLREDUCE_ORDERED };
-    match look_up(table, shape.size, shape.bytes) {
-        // The ring falls back where a member has no element of its own.
-        "ring" if count(shape) < u64::from(shape.size) => "recursive-doubling",
-        name => name,
-    }
-}
-
-fn reduce(shape: &Shape) -> &'static str {
-    let table = if shape.commutative { tables::REDUCE } else { tables::REDUCE_ORDERED };
-    match look_up(table, shape.size, shape.bytes) {
-        // The fallback is Open MPI's own, inside its algorithm and not in its tables.
-        "rabenseifner" if count(shape) < 1 << shape.size.ilog2() => "linear",
-        name => name,
-    }
-}
-
-fn bcast(shape: &Shape) -> &'static str {
-    match look_up(tables::BCAST, shape.size, shape.bytes) {
-        "scatter-recursive-doubling-allgather" if shape.bytes < u64::from(shape.size) => "linear",
-        name => name,
-    }
-}
-
-/// The algorithm for `shape`.
-pub(super) fn pick(shape: &Shape) -> Pick {
-    let by_bytes = |table| look_up(table, shape.size, shape.bytes);
-    let name = match shape.kind {
-        Kind::Barrier => by_bytes(tables::BARRIER),
-        Kind::Bcast => bcast(shape),
-        Kind::Gather | Kind::Scatter if shape.irregular => "linear",
-        Kind::Gather => by_bytes(tables::GATHER),
-        Kind::Scatter => by_bytes(tables::SCATTER),
-        Kind::Allgather if shape.irregular => {
-            look_up(tables::ALLGATHERV, shape.size, shape.bytes / u64::from(shape.size))
-        }
-        Kind::Allgather => by_bytes(tables::ALLGATHER),
-        Kind::Alltoall if shape.irregular => by_bytes(tables::ALLTOALLV),
-        Kind::Alltoall => by_bytes(tables::ALLTOALL),
-        Kind::Reduce => reduce(shape),
-        Kind::Allreduce => allreduce(shape),
-        Kind::ReduceScatter => reduce_scatter(shape),
-        Kind::Scan | Kind::Exscan => "linear",
-        Kind::Neighbor => "direct",
-        Kind::Agree => "dissemination",
-    };
-    // The fixed tables pass no segment size; a broadcast's chain gets one chain, a reduction's two.
-    let fanout = match (shape.kind, name) {
-        (Kind::Bcast, "chain") => 1,
-        (Kind::Reduce, "chain") => 2,
-        _ => 0,
-    };
+fn by_tables(shape: &Shape, chains: u32) -> Pick {
+    let (name, fanout) = tuned::decide(shape, chains);
     Pick { name, parameters: Parameters { segment: 0, fanout } }
+}
+
+/// Returns the choice of the main branch.
+pub(super) fn pick(shape: &Shape) -> Pick {
+    by_tables(shape, 2)
+}
+
+/// Returns the choice of 4.1, whose tables are the main branch's.
+pub(super) fn pick_4_1(shape: &Shape) -> Pick {
+    by_tables(shape, 1)
+}
+
+/// Returns the choice of 5.0: its han component on several nodes, else the tables of 4.1.
+// The component leaves nodes with different numbers of ranks to the tables, but for barrier and allreduce.
+pub(super) fn pick_5(shape: &Shape) -> Pick {
+    let nodes = shape.node > 1 && shape.size > shape.node && shape.sides.is_none();
+    let balanced = shape.size.is_multiple_of(shape.node);
+    match shape.kind {
+        Kind::Barrier if nodes => "han".into(),
+        Kind::Allreduce if nodes && shape.commutative => "han".into(),
+        Kind::Bcast | Kind::Reduce if nodes && balanced && shape.commutative => "han".into(),
+        Kind::Allgather if nodes && balanced && !shape.irregular => "han".into(),
+        Kind::Gather | Kind::Scatter if nodes && balanced && !shape.irregular => "two-level".into(),
+        _ => pick_4_1(shape),
+    }
 }

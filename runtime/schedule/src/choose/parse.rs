@@ -22,6 +22,24 @@ fn bases() -> String {
     Base::NAMES.map(|entry| entry.0).join(", ")
 }
 
+/// MPIs without a table here: how their names begin, why, and how to go on.
+const WITHOUT_TABLE: [(&str, &str); 4] = [
+    ("intel", "Intel publishes none; name what I_MPI_ADJUST_ names, as in mpich-3.3,allreduce=rabenseifner"),
+    ("impi", "Intel publishes none; name what I_MPI_ADJUST_ names, as in mpich-3.3,allreduce=rabenseifner"),
+    ("mvapich", "it has one for each machine; name algorithms, as in mpich-3.2,allreduce=two-level"),
+    ("cray", "HPE publishes none; name algorithms, as in mpich-4,allreduce=rabenseifner"),
+];
+
+/// Returns the sentence for a name that is no table of ours.
+fn no_table(name: &str) -> Option<String> {
+    let lower = name.to_lowercase();
+    if let Some((_, remedy)) = WITHOUT_TABLE.iter().find(|(start, _)| lower.starts_with(start)) {
+        return Some(format!("'{name}' has no decision table here: {remedy}"));
+    }
+    let release = ["openmpi-", "mpich-"].iter().any(|start| lower.starts_with(start));
+    release.then(|| format!("there is no decision table '{name}'; take the nearest of {}", bases()))
+}
+
 fn kind_of(name: &str) -> Result<Kind, PolicyError> {
     match Kind::ALL.into_iter().find(|kind| kind.name() == name) {
         Some(kind) => Ok(kind),
@@ -58,8 +76,9 @@ fn bytes_of(text: &str) -> Option<u64> {
 /// `COLLECTIVE=ALGORITHM[:segment=BYTES][:fanout=N]`.
 fn rule_of(item: &str) -> Result<Rule, PolicyError> {
     let Some((collective, rest)) = item.split_once('=') else {
-        let bases = bases();
-        return error(format!("'{item}' is neither a decision table ({bases}) nor COLLECTIVE=ALGORITHM"));
+        return error(no_table(item).unwrap_or_else(|| {
+            format!("'{item}' is neither a decision table ({}) nor COLLECTIVE=ALGORITHM", bases())
+        }));
     };
     let mut parts = rest.split(':');
     let kind = kind_of(collective.trim())?;
@@ -133,7 +152,9 @@ impl Policy {
             Some(name) => match base_of(name) {
                 Some(base) => base,
                 None => {
-                    return error(format!("base '{name}' is not a decision table; there are {}", bases()));
+                    return error(no_table(name).unwrap_or_else(|| {
+                        format!("base '{name}' is not a decision table; there are {}", bases())
+                    }));
                 }
             },
         };
@@ -145,6 +166,9 @@ impl Policy {
         let text = match engine::text::read(Path::new(path), engine::text::SETTINGS) {
             Ok(text) => text,
             Err(problem) => {
+                if let Some(sentence) = no_table(path) {
+                    return error(sentence);
+                }
                 return error(format!(
                     "'{path}' is no decision table ({}), no COLLECTIVE=ALGORITHM, and cannot be read as a file: {problem}",
                     bases()

@@ -9,25 +9,47 @@ use std::rc::Rc;
 /// A published decision table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Base {
-    /// MPICH's.
+    /// MPICH's main branch by sizes alone: without what its ch4 device decides for nodes of several ranks.
     #[default]
     Mpich,
-    /// Open MPI's.
+    /// MPICH 3.0 to 3.2.
+    Mpich32,
+    /// MPICH 3.3.
+    Mpich33,
+    /// MPICH 3.4 to 5.0: the ch4 device, then the sizes.
+    Mpich4,
+    /// Open MPI's main branch.
     OpenMpi,
+    /// Open MPI 3.0 to 4.0.
+    OpenMpi31,
+    /// Open MPI 4.1.
+    OpenMpi41,
+    /// Open MPI 5.0: the han component, then the tables of 4.1.
+    OpenMpi5,
     /// The linear algorithms: a root that talks to one member after the other.
     Linear,
 }
 
 impl Base {
-    /// Every table with its name in `-xsim-coll`.
-    pub const NAMES: [(&'static str, Base); 3] =
-        [("mpich", Base::Mpich), ("openmpi", Base::OpenMpi), ("linear", Base::Linear)];
+    /// Every table with its name in `-xsim-coll`; several names may be one table.
+    pub const NAMES: [(&'static str, Base); 10] = [
+        ("mpich", Base::Mpich),
+        ("openmpi", Base::OpenMpi),
+        ("linear", Base::Linear),
+        ("mpich-3.2", Base::Mpich32),
+        ("mpich-3.3", Base::Mpich33),
+        ("mpich-4", Base::Mpich4),
+        ("openmpi-3.1", Base::OpenMpi31),
+        ("openmpi-4.0", Base::OpenMpi31),
+        ("openmpi-4.1", Base::OpenMpi41),
+        ("openmpi-5", Base::OpenMpi5),
+    ];
 }
 
 /// The user's own choice for one collective, within limits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// Which collective.
+    /// Collective that it is for.
     pub kind: Kind,
     /// For which [`Shape::bytes`], both ends included.
     pub bytes: std::ops::RangeInclusive<u64>,
@@ -35,7 +57,7 @@ pub struct Rule {
     pub ranks: std::ops::RangeInclusive<u32>,
     /// An algorithm of that kind, as in `ALL` in `algorithm.rs`.
     pub algorithm: &'static str,
-    /// What to tell it.
+    /// Parameters for it.
     pub parameters: Parameters,
 }
 

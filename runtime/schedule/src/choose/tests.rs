@@ -1,3 +1,5 @@
+mod published;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -33,6 +35,68 @@ fn user_operations_are_not_halved_by_mpich() {
     let long = Shape { element: 8, ..shape(Kind::Reduce, 16, 1 << 20) };
     assert_eq!(chosen(&long, "mpich"), "rabenseifner");
     assert_eq!(chosen(&Shape { predefined: false, ..long }, "mpich"), "binomial");
+}
+
+/// Returns the choice of a table for members on nodes of `node`, by an operation that commutes or not.
+fn on_nodes(
+    table: &str,
+    kind: Kind,
+    (size, node): (u32, u32),
+    bytes: u64,
+    commutative: bool,
+) -> &'static str {
+    let element = if reduces(kind) { 8 } else { 1 };
+    chosen(&Shape { node, commutative, element, ..shape(kind, size, bytes) }, table)
+}
+
+#[test]
+fn mpich_composes_on_nodes_of_several_ranks_by_release() {
+    let expect = |kind, nodes, bytes, names: [&str; 3]| {
+        let tables = ["mpich-3.2", "mpich-3.3", "mpich-4"];
+        assert_eq!(tables.map(|table| on_nodes(table, kind, nodes, bytes, true)), names, "{kind:?} {bytes}");
+    };
+    expect(Kind::Barrier, (64, 32), 0, ["two-level"; 3]);
+    expect(Kind::Scan, (64, 32), 8, ["two-level"; 3]);
+    for bytes in [8, 1 << 10, 1 << 20] {
+        expect(Kind::Allreduce, (64, 32), bytes, ["smp", "smp-recursive-doubling", "smp"]);
+    }
+    expect(Kind::Reduce, (64, 32), 2048, ["smp"; 3]);
+    expect(Kind::Reduce, (64, 32), 2056, ["smp", "smp", "smp-via-first"]);
+    expect(Kind::Bcast, (6, 2), 1 << 30, ["smp"; 3]);
+    expect(Kind::Bcast, (60, 20), 12_287, ["smp"; 3]);
+    expect(Kind::Bcast, (60, 20), 12_289, ["scatter-ring-allgather"; 3]);
+    expect(Kind::Bcast, (64, 32), 12_288, ["smp-pieces", "smp-node-first", "smp-node-first"]);
+    expect(Kind::Bcast, (64, 32), 524_287, ["smp-pieces", "smp-node-first", "smp-node-first"]);
+    expect(
+        Kind::Bcast,
+        (64, 32),
+        524_288,
+        ["scatter-ring-allgather", "scatter-ring-allgather", "scatter-recursive-doubling-allgather"],
+    );
+    // One node has one level, and so has a node of one.
+    for nodes in [(32, 32), (64, 1)] {
+        expect(Kind::Allreduce, nodes, 1 << 20, ["rabenseifner", "recursive-doubling", "rabenseifner"]);
+        expect(Kind::Bcast, nodes, 1024, ["binomial"; 3]);
+        expect(Kind::Reduce, nodes, 1024, ["binomial"; 3]);
+    }
+    assert_eq!(on_nodes("mpich-4", Kind::Allreduce, (64, 32), 1024, false), "rabenseifner");
+    assert_eq!(on_nodes("mpich-4", Kind::Reduce, (64, 32), 1024, false), "binomial");
+    assert_eq!(on_nodes("mpich", Kind::Allreduce, (64, 32), 1024, true), "rabenseifner");
+}
+
+#[test]
+fn open_mpi_5_takes_han_on_several_nodes_and_else_the_tables_of_4_1() {
+    let chosen = |kind, nodes, commutative| on_nodes("openmpi-5", kind, nodes, 1024, commutative);
+    for kind in [Kind::Barrier, Kind::Bcast, Kind::Reduce, Kind::Allreduce, Kind::Allgather] {
+        assert_eq!(chosen(kind, (64, 32), true), "han");
+        for nodes in [(32, 32), (64, 1)] {
+            assert_eq!(chosen(kind, nodes, true), on_nodes("openmpi-4.1", kind, nodes, 1024, true));
+        }
+    }
+    // Nodes with different numbers of ranks.
+    assert_eq!([Kind::Allreduce, Kind::Barrier].map(|kind| chosen(kind, (63, 32), true)), ["han"; 2]);
+    assert_eq!(chosen(Kind::Reduce, (63, 32), true), "binomial");
+    assert_eq!(chosen(Kind::Allreduce, (64, 32), false), "recursive-doubling");
 }
 
 #[test]
@@ -85,8 +149,12 @@ fn rules_override_within_their_limits_and_where_supported() {
 fn bad_policies_are_refused_with_what_there_is() {
     let refused = |text: &str| text.parse::<Policy>().expect_err("refused").to_string();
     assert!(refused("").contains("mpich, openmpi, linear"));
-    assert!(refused("mvapich").contains("cannot be read as a file"));
+    assert!(refused("lam").contains("cannot be read as a file"));
     assert!(refused("mpich,ring").contains("neither a decision table"));
+    for name in ["intelmpi", "Intel-2019", "impi,bcast=binomial", "mvapich2", "cray-mpich"] {
+        assert!(refused(name).contains("has no decision table here: "), "{name}");
+    }
+    assert!(refused("openmpi-2.1").contains("no decision table 'openmpi-2.1'; take the nearest of mpich"));
     assert!(refused("allreduc=ring").contains("'allreduc' is not a collective; there are barrier, bcast"));
     assert!(
         refused("allreduce=rign")
@@ -117,7 +185,7 @@ proptest! {
         commutative: bool,
         predefined: bool,
         node in 1u32..6,
-        base in 0..3usize,
+        base in 0..Base::NAMES.len(),
     ) {
         let kind = Kind::ALL[kind];
         prop_assume!(kind != Kind::Neighbor);

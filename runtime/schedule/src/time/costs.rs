@@ -10,6 +10,14 @@ pub trait Costs {
     fn uniform(&self, bytes: u64) -> Option<u64>;
     /// A message from one member to another.
     fn latency(&self, from: u32, to: u32, bytes: u64) -> u64;
+    /// The combining of so many bytes of an operand. Where it is not 0, members carry a [`Burden`].
+    fn reduction(&self, _bytes: u64) -> u64 {
+        0
+    }
+    /// One copy of so many bytes. Where it is not 0, members carry a [`Burden`].
+    fn copying(&self, _bytes: u64) -> u64 {
+        0
+    }
 }
 
 /// What a message costs the ranks at its ends, in picoseconds (LogGP's o and g; Alexandrov et al., 1995).

@@ -129,4 +129,52 @@ mod tests {
         let ring = of(Kind::Allreduce, "ring", 1 << 20, 1 << 20, None, 1 << 24);
         assert_eq!((ring.ps.is_some(), ring.looks), (true, (2 << 20) - 2), "members are in step");
     }
+
+    /// 1 us and 1 ns a byte between nodes of 32, ten times less within them; reducing takes 0.1 ns a byte.
+    struct Nodes {
+        reduce: u64,
+    }
+
+    impl Costs for Nodes {
+        fn uniform(&self, _: u64) -> Option<u64> {
+            None
+        }
+        fn latency(&self, from: u32, to: u32, bytes: u64) -> u64 {
+            let between = 1_000_000 + 1000 * bytes;
+            if from / 32 == to / 32 { between / 10 } else { between }
+        }
+        fn reduction(&self, bytes: u64) -> u64 {
+            self.reduce * bytes
+        }
+    }
+
+    fn allreduce(name: &str, bytes: u64, reduce: u64) -> u64 {
+        let shape = Shape { node: 32, ..Shape::regular(Kind::Allreduce, 64, bytes, 8) };
+        let schedule = find(Kind::Allreduce, name).unwrap().schedule(&shape, &Parameters::default());
+        let burden = (reduce != 0).then(Overheads::default);
+        duration(&schedule, 64, &shape, &Nodes { reduce }, burden, u64::MAX).ps.unwrap()
+    }
+
+    // The node's reduction and broadcast are five messages each, and the leaders exchange halves twice.
+    #[test]
+    fn a_composition_on_two_nodes_saves_no_bytes_between_them() {
+        assert_eq!(allreduce("smp", 1024, 0), 10 * 202_400 + 2 * 1_512_000);
+        // Among all members the first exchanges are within nodes, and only a 32nd of the message leaves them.
+        assert_eq!(
+            allreduce("rabenseifner", 1024, 0),
+            2 * (5 * 100_000 + 100 * (512 + 256 + 128 + 64 + 32) + 1_016_000)
+        );
+        // A leader sends halves of a long message where each member of the node sends a 32nd.
+        let (flat, composed) = (allreduce("rabenseifner", 1 << 20, 0), allreduce("smp", 1 << 20, 0));
+        assert!(composed > 5 * flat, "{flat} {composed}");
+    }
+
+    #[test]
+    fn reductions_take_their_time_after_the_message() {
+        for name in ["recursive-doubling", "smp", "reduce-bcast"] {
+            let rounds = allreduce(name, 8, 1000) - allreduce(name, 8, 0);
+            assert_eq!(rounds, 6 * 8 * 1000, "{name} combines six times one after the other");
+        }
+        assert_eq!(allreduce("ring", 512, 1000) - allreduce("ring", 512, 0), 63 * 8 * 1000);
+    }
 }

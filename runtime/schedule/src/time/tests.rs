@@ -9,13 +9,25 @@ use proptest::prelude::*;
 use std::collections::{HashMap, VecDeque};
 
 /// Latencies that differ from pair to pair, or not.
-struct Model(bool);
+#[derive(Clone, Copy, Debug)]
+struct Model {
+    uniform: bool,
+    /// Picoseconds for each byte that is reduced.
+    reduce: u64,
+}
+
 impl Costs for Model {
     fn uniform(&self, bytes: u64) -> Option<u64> {
-        self.0.then_some(10 + bytes)
+        self.uniform.then_some(10 + bytes)
     }
     fn latency(&self, from: u32, to: u32, bytes: u64) -> u64 {
-        if self.0 { 10 + bytes } else { 10 + bytes + u64::from((from * 7 + to * 13) % 11) }
+        if self.uniform { 10 + bytes } else { 10 + bytes + u64::from((from * 7 + to * 13) % 11) }
+    }
+    fn reduction(&self, bytes: u64) -> u64 {
+        self.reduce * bytes
+    }
+    fn copying(&self, bytes: u64) -> u64 {
+        self.reduce * (bytes / 2 + 3)
     }
 }
 
@@ -76,6 +88,15 @@ fn plain(
                 after.waited[rank as usize] += arrival.saturating_sub(*clock);
                 *clock = arrival.max(*clock) + overheads.receive;
             }
+            for step in steps_of(rank) {
+                after.clocks[rank as usize] += match step {
+                    Step::ReduceLeft { into, .. } | Step::ReduceRight { into, .. } => {
+                        costs.reduction(into.bytes)
+                    }
+                    Step::Copy { into, .. } => costs.copying(into.bytes),
+                    _ => 0,
+                };
+            }
         }
     }
     after
@@ -98,7 +119,7 @@ fn spread_out(
         .map(|&process| {
             let segment = Segment::part(process, segments.clone());
             let own = segment.own().start as usize..segment.own().end as usize;
-            let burden = (overheads != Overheads::default())
+            let burden = (overheads != Overheads::default() || costs.reduce != 0)
                 .then(|| Burden::new(overheads, own.len(), free[own.clone()].iter().copied()));
             TimePlane::new(segment, schedule.clone(), entry[own].iter().copied().collect(), common)
                 .with_burden(burden)
@@ -131,7 +152,7 @@ fn spread_out(
     after
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 12] = [
     Kind::Barrier,
     Kind::Agree,
     Kind::Bcast,
@@ -140,6 +161,10 @@ const KINDS: [Kind; 8] = [
     Kind::Allgather,
     Kind::Alltoall,
     Kind::Allreduce,
+    Kind::Reduce,
+    Kind::ReduceScatter,
+    Kind::Scan,
+    Kind::Exscan,
 ];
 
 /// Segments of these lengths as far as members go, the rest on the last process.
@@ -162,24 +187,30 @@ fn overheads() -> impl Strategy<Value = Overheads> {
     ]
 }
 
+fn model() -> impl Strategy<Value = Model> {
+    (any::<bool>(), prop_oneof![Just(0), 1u64..5]).prop_map(|(uniform, reduce)| Model { uniform, reduce })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
     fn clocks_are_those_of_one_message_after_the_other_on_any_number_of_processes(
-        kind in 0usize..8, size in 2u32..70, root in 0u32..70, lanes in 0u64..3, uniform in any::<bool>(), equal in any::<bool>(),
+        kind in 0usize..12, node in 1u32..9, size in 2u32..70, root in 0u32..70, lanes in 0u64..3, model in model(), equal in any::<bool>(),
         lengths in proptest::collection::vec(0u32..40, 1..5), seed in 0u64..1000, overheads in overheads(),
     ) {
         let kind = KINDS[kind];
-        let root = if matches!(kind, Kind::Bcast | Kind::Gather | Kind::Scatter) { root % size } else { 0 };
-        let shape = Shape { root, ..shape(kind, size, 16 * lanes) };
+        let rooted = matches!(kind, Kind::Bcast | Kind::Gather | Kind::Scatter | Kind::Reduce);
+        let root = if rooted { root % size } else { 0 };
+        let blocks = if kind == Kind::ReduceScatter { u64::from(size) } else { 1 };
+        let shape = Shape { root, node, ..shape(kind, size, 16 * lanes * blocks) };
         let clocks: Vec<u64> = (0..u64::from(size)).map(|i| if equal { seed } else { (i * 37 + seed) * 31 % (seed + 1) }).collect();
         let free: Vec<u64> = (0..u64::from(size)).map(|i| (i * 53 + seed) * 29 % (2 * seed + 1)).collect();
         let burden = (overheads, &free[..]);
         for algorithm in of(kind).filter(|algorithm| (algorithm.supports)(&shape)) {
             let schedule = algorithm.schedule(&shape, &Parameters::default());
-            let expected = plain(&*schedule, &shape, &clocks, &Model(uniform), burden);
+            let expected = plain(&*schedule, &shape, &clocks, &model, burden);
             for segments in [Segments::lengths(&[size]), cut(size, &lengths)] {
-                let got = spread_out(&schedule, &shape, &clocks, &Model(uniform), burden, segments);
+                let got = spread_out(&schedule, &shape, &clocks, &model, burden, segments);
                 prop_assert_eq!(&got, &expected, "{} of {:?} on {:?}", algorithm.name, shape, lengths);
             }
         }
@@ -188,7 +219,7 @@ proptest! {
     #[test]
     fn any_schedule_has_the_clocks_of_one_message_after_the_other(
         schedule in random_schedule(), lengths in proptest::collection::vec(0u32..12, 1..5),
-        seed in 0u64..1000, overheads in overheads(), uniform in any::<bool>(),
+        seed in 0u64..1000, overheads in overheads(), model in model(),
     ) {
         let size = schedule.size;
         let clocks: Vec<u64> = (0..u64::from(size)).map(|i| (i * 37 + seed) * 31 % (seed + 1)).collect();
@@ -196,15 +227,15 @@ proptest! {
         let members = shape(Kind::Allreduce, size, BYTES);
         let schedule: Rc<dyn Schedule> = Rc::new(schedule);
         let burden = (overheads, &free[..]);
-        let expected = plain(&*schedule, &members, &clocks, &Model(uniform), burden);
+        let expected = plain(&*schedule, &members, &clocks, &model, burden);
         for segments in [Segments::lengths(&[size]), cut(size, &lengths)] {
-            prop_assert_eq!(&spread_out(&schedule, &members, &clocks, &Model(uniform), burden, segments), &expected);
+            prop_assert_eq!(&spread_out(&schedule, &members, &clocks, &model, burden, segments), &expected);
         }
     }
 
     #[test]
     fn blocks_that_differ_arrive_when_their_own_sizes_say(
-        size in 2u32..24, sizes in proptest::collection::vec(0u64..50, 24 * 24), seed in 0u64..1000, uniform in any::<bool>(),
+        size in 2u32..24, sizes in proptest::collection::vec(0u64..50, 24 * 24), seed in 0u64..1000, model in model(),
         overheads in overheads(),
     ) {
         let members = Blocky { size, sizes };
@@ -214,8 +245,8 @@ proptest! {
         for algorithm in of(Kind::Alltoall).filter(|algorithm| (algorithm.supports)(&shape)) {
             let schedule = algorithm.schedule(&shape, &Parameters::default());
             let burden = (overheads, &free[..]);
-            let expected = plain(&*schedule, &members, &clocks, &Model(uniform), burden);
-            prop_assert_eq!(&spread_out(&schedule, &members, &clocks, &Model(uniform), burden, Segments::lengths(&[size])), &expected);
+            let expected = plain(&*schedule, &members, &clocks, &model, burden);
+            prop_assert_eq!(&spread_out(&schedule, &members, &clocks, &model, burden, Segments::lengths(&[size])), &expected);
         }
     }
 }

@@ -136,7 +136,7 @@ pub static TABLE: &[Row] = &[
     row("eager-limit", "BYTES", "none", Group::Time, |o, v| value::limit(v).map(|l| o.eager_limit = l))
         .help("A standard-mode message longer than this waits for its receiver (rendezvous); `none`: a sender is never held."),
     row("coll", "CHOICE", "mpich", Group::Time, |o, v| v.parse().map(|c| o.coll = c).map_err(|why: mpi::schedule::choose::PolicyError| why.to_string()))
-        .help("Collective algorithms: a table (`mpich`, `openmpi`, `linear`) or algorithms by name, such as `allreduce=ring,bcast=binomial`; or both: `openmpi,bcast=linear`; or a file of rules (docs/reference/collectives.md)."),
+        .help("Collective algorithms: a table (`mpich`, `openmpi`, `linear`, or of a release such as `mpich-4`, `openmpi-3.1`) or algorithms by name, such as `allreduce=ring,bcast=binomial`; or both: `openmpi,bcast=linear`; or a file of rules (docs/reference/collectives.md)."),
     row("coll-events", "", "off", Group::Time, |o, v| value::switch(v).map(|b| o.events = b))
         .help("Run every collective event by event; without it, one whose members are all waiting runs in a loop over their clocks, with the same times and results."),
     row("globals", "HOW", "auto", Group::Memory, |o, v| Globals::parse(v).map(|g| o.globals = g))

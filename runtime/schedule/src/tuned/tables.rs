@@ -1,4 +1,4 @@
-//! The thresholds of Open MPI's tuned component, as of its main branch (6.1.0a1, commit 8efebee7,
+//! The thresholds of Open MPI's tuned component from 4.1 on, as of its main branch (6.1.0a1, commit 8efebee7,
 //! ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, the `*_intra_dec_fixed` functions), written as data.
 
 /// Rows by the number of members: the first row whose first number is above it applies. Within it, by bytes

@@ -190,7 +190,7 @@ fn in_end(row: &Row, p: &Parameter) -> bool {
     named || result(p) || row.parameters.iter().any(|q| result(q) && q.length.as_ref() == Some(&p.name))
 }
 
-/// What can be known to be wrong before the implementation looks.
+/// Writes the check of what can be known to be wrong before the implementation looks.
 fn check(out: &mut String, row: &Row, index: usize, p: &Parameter, large: bool) {
     let name = rust_name(p);
     let scalar = p.length.is_none();

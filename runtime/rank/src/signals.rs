@@ -171,7 +171,7 @@ pub unsafe fn set_handler(signal: i32, handler: usize, flags: i32) -> usize {
     }
 }
 
-/// What a signal does to a rank that gets it now.
+/// The effect of a signal on a rank that gets it now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Effect {
     /// A handler runs.

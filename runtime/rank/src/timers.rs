@@ -12,7 +12,7 @@ use crate::{clock, hooks, signals};
 /// The timers that every rank has: those of `setitimer`, with their signals. `alarm` is the first.
 pub const INTERVAL_TIMERS: [i32; 3] = [libc::SIGALRM, libc::SIGVTALRM, libc::SIGPROF];
 
-/// What a timer is set to, in nanoseconds.
+/// The setting of a timer, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct TimerSetting {
     /// Up to its next signal; `None` while it is not set.

@@ -14,7 +14,7 @@ const CALLS: usize = 64;
 pub const MAX_VISITS: usize = 1 << 20;
 /// An odd factor of which powers are spread over all bits.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Its power to [`CALLS`].
+/// The power of a class to [`CALLS`].
 const LAST_FACTOR: u64 = {
     let (mut power, mut at) = (1u64, 0);
     while at < CALLS {

@@ -67,6 +67,46 @@ fn who_waits_for_a_match_does_not_learn_of_one_that_is_cancelled() {
     }
 }
 
+// The rank has sent itself a message that arrives after the cancelling.
+#[test]
+fn a_send_that_waits_for_its_receive_while_findings_are_made_lets_nothing_later_happen_first() {
+    let machine = "mesh:2d,l=2us,b=1Gbps/rank:eager=1000";
+    for (seed, kinds) in [("10345996", "127"), ("10345996", "95")] {
+        let run = Run::program("random_orders.c").ranks(3).machine(machine).arg("-xsim-compute=none");
+        let run = || run.clone().arg("-xsim-coll=linear").arg(seed).arg("4").arg(kinds);
+        let (plain, checked) = (run().run().success(), run().arg("-xsim-check").run().success());
+        assert_eq!(plain.lines(), checked.lines());
+    }
+}
+
+// Two ranks of a node send at one instant, one of them because of a decision.
+#[test]
+fn what_leaves_for_a_shared_network_waits_for_decisions_before_it() {
+    let machine = format!("fattree:m=4,n=2,l=10ns,level=packet/star:4,l=1us,b=1Gbps/{OVERHEADS}");
+    for seed in ["34674", "34683", "34706"] {
+        let run = Run::program("random_orders.c").ranks(16).machine(&machine).arg("-xsim-compute=none");
+        let run = || run.clone().arg("-xsim-coll=linear").arg(seed).arg("4").arg("1");
+        let (one, several) = (run().run().success(), run().processes("mpich", 3).run().success());
+        assert_eq!(one.lines(), several.lines(), "seed {seed}");
+    }
+}
+
+// Others' accesses to memory that only its rank reaches wait for a switch, and the rank for its own.
+#[test]
+fn a_rank_reaches_its_own_window_in_its_turn_wherever_the_window_lies() {
+    for seed in ["575368", "575394", "575402", "575403", "575415"] {
+        for kinds in ["12", "15"] {
+            let run = Run::program("random_windows.c").ranks(8).machine("star:l=0.5us,b=100Gbps");
+            let run = || run.clone().arg("-xsim-compute=none").arg(seed).arg("4").arg(kinds);
+            let one = run().run().success();
+            for way in [&["-xsim-stack-mode=shared", "-xsim-globals=clone"][..], &["-xsim-globals=copy"]] {
+                let other = way.iter().fold(run(), |run, option| run.arg(*option)).run().success();
+                assert_eq!(one.lines(), other.lines(), "seed {seed}: {way:?} changes something");
+            }
+        }
+    }
+}
+
 // Between its sender's request and its payload a receive has its message, and its sender knows of that.
 #[test]
 fn a_receive_is_not_cancelled_once_its_sender_is_told() {

@@ -139,6 +139,7 @@ fn everywhere() -> Option<(&'static str, u32)> {
 }
 
 /// One run of a program.
+#[derive(Clone)]
 pub struct Run {
     program: PathBuf,
     ranks: u32,

@@ -178,13 +178,14 @@ impl World {
     }
 
     /// Returns `true` if the rank of a decision can run, and may reach itself before that: a sender that
-    /// lags or waits for a receive (`-xsim-check`), or a rank that an earlier decision of this pass has woken.
+    /// lags or waits for a receive (`-xsim-check`), or a rank that an earlier decision of this pass has woken
+    /// or will once memory that only it reaches has been touched.
     // What a rank does to itself takes less than a lookahead.
     #[inline]
     fn may_come_first(&self, decision: &Decision, is_first: bool) -> bool {
         let rank = decision.rank;
         let can_run = (!is_first || self.messages.ready().has_lagging()) && self.messages.is_runnable(rank);
-        (can_run || self.messages.unmatched_send(rank).is_some())
+        (can_run || self.messages.unmatched_send(rank).is_some() || self.chapters.hold_back(rank))
             && self.messages.ranks()[rank].phase != Phase::Ended
             && decision.time >= self.messages.clock(rank)
     }

@@ -28,6 +28,7 @@ impl Chapter for Rma {
         self.open_epochs(messages, objects);
         let pieces = std::mem::take(&mut self.pieces);
         self.unreached.clear();
+        self.held_back.clear();
         (!pieces.is_empty()).then(|| Box::new(Mounted(pieces)) as Box<dyn Errand>)
     }
     fn done(&mut self, messages: &mut Messages, _: &Objects, errand: Box<dyn Errand>) {
@@ -42,6 +43,10 @@ impl Chapter for Rma {
                 }
             }
         }
+    }
+    #[inline]
+    fn holds_back(&self, rank: u32) -> bool {
+        !self.held_back.is_empty() && self.held_back.contains(&rank)
     }
     // An access is sent when it is made: nothing waits for anybody to join it.
     fn deliver(&mut self, _: &Objects, [index, kind]: Words) {

@@ -10,6 +10,7 @@ use crate::short::Short;
 use crate::state::Rma;
 use engine::Time;
 use message::Messages;
+use message::chapter::Chapter;
 use message::chapter::arrivals::Arrival;
 use message::flight::Flight;
 use message::remote::shared::Way;
@@ -93,6 +94,7 @@ impl Rma {
                 }
                 (Waiting::Short(_), None) => unreachable!("its target's memory was looked up"),
             }
+            let until = if self.holds_back(rank) { until.min(messages.clock(rank)) } else { until };
             next = self.arrivals.take_next(messages, rank, until);
         }
     }
@@ -164,6 +166,16 @@ impl Rma {
     // One memory is touched in one order: while some accesses to it wait for a switch, none may pass them.
     #[inline]
     fn defer(&mut self, site: &mut Site, what: Waiting, at: Time) {
+        let own = |short: &Short| {
+            let origin = self.origins.get((short.win, site.target));
+            origin.and_then(|origin| origin.channels.get(&site.target)) == Some(&short.channel)
+        };
+        if match &what {
+            Waiting::Any(access) => access.origin == site.target,
+            Waiting::Short(short) => own(short),
+        } {
+            self.held_back.insert(site.target);
+        }
         if !site.waits {
             self.unreached.insert(site.target);
             site.waits = true;

@@ -66,6 +66,8 @@ pub struct Rma {
     pub(crate) pieces: Vec<Pieces>,
     /// Whose memory they touch.
     pub(crate) unreached: FxHashSet<u32>,
+    /// Ranks that such an access of their own may let go on.
+    pub(crate) held_back: FxHashSet<u32>,
     /// What a shared network has delivered.
     pub(crate) landed: Vec<([u32; 4], Time)>,
     /// Accesses that a shared network carries, by window, origin and target.

@@ -4,6 +4,12 @@ use crate::order::key::Key;
 use crate::order::poller::{Fruitless, Poller};
 use crate::remote::control::{Report, Verdict};
 use engine::{Span, Time};
+use std::time::{Duration, Instant};
+
+/// How long the reports have to stand before held collectives start while a thread may call.
+// A thread comes in without a chunk that makes its process's report void in time, if it comes at that moment;
+// who was about to come has come by then. Seldom is such a start needed.
+const HESITATION: Duration = Duration::from_millis(30);
 
 /// The last reports of all processes.
 ///
@@ -20,6 +26,8 @@ pub(crate) struct Arbiter {
     /// `true` if all have forgotten what was safe after the last [`Verdict::Before`].
     forgotten: bool,
     fruitless: Fruitless,
+    /// The first time at which the reports, as they stand, would have held collectives start.
+    stands_since: Option<Instant>,
 }
 
 impl Arbiter {
@@ -28,7 +36,7 @@ impl Arbiter {
         let nobody = || Report { ended: true, ..Report::default() };
         let away: Vec<bool> = (0..processes).map(|process| process >= there).collect();
         let processes = away.iter().map(|&away| (away.then(nobody), 0)).collect();
-        Arbiter { processes, away, forgotten: true, fruitless: Fruitless::default() }
+        Arbiter { processes, away, forgotten: true, fruitless: Fruitless::default(), stands_since: None }
     }
 
     /// A process has been started.
@@ -42,6 +50,7 @@ impl Arbiter {
         let (last, told) = &mut self.processes[process as usize];
         if report.followed == *told {
             *last = Some(report);
+            self.stands_since = None;
         }
     }
 
@@ -49,6 +58,7 @@ impl Arbiter {
     /// the process can do.
     pub(crate) fn void(&mut self, process: u32) {
         self.processes[process as usize].0 = None;
+        self.stands_since = None;
     }
 
     /// Returns what is to be told to which process, once all have reported that they cannot go on and nothing
@@ -74,6 +84,12 @@ impl Arbiter {
         if !through.is_empty() {
             through.iter().for_each(|&process| self.away[process as usize] = true);
             return through.into_iter().map(|process| (process, Verdict::Leave)).collect();
+        }
+        if reports.iter().any(|report| report.held)
+            && reports.iter().any(|report| report.outside)
+            && self.stands_since.get_or_insert_with(Instant::now).elapsed() < HESITATION
+        {
+            return Vec::new();
         }
         let lookahead = lookahead(reports.iter().any(|report| report.handshakes));
         let told = decide(&reports, network, lookahead).unwrap_or_else(|| {

@@ -18,7 +18,7 @@ pub type Place = (u32, u32, u32);
 pub const ALL_CALLS: u32 = 0;
 /// The calls of a place whose size has no bits; each bit adds 1 ([`Template::size`]).
 pub const OF_BITS: u32 = 1;
-/// Calls in the first context of a part; the number of another is added ([`crate::contexts`]).
+/// Calls in the first context of a part; the number of another is added (`contexts.rs`).
 pub const IN_CONTEXT: u32 = OF_BITS + 65;
 
 /// A datatype of the standard.

@@ -14,7 +14,12 @@ use engine::{EventKey, Time};
 impl Messages {
     /// Queues a message of a rank of this process before the shared network. Returns its number; `flight` is
     /// what happens here when it has been delivered.
-    pub fn launch(
+    pub fn launch(&mut self, from: u32, to: u32, bytes: u64, at: Time, flight: Flight) -> u32 {
+        self.launch_for(Departure::Call, from, to, (bytes, at), flight)
+    }
+
+    /// [`Messages::launch`] of a message of some kind.
+    pub fn launch_for(
         &mut self,
         departure: Departure,
         from: u32,
@@ -45,7 +50,7 @@ impl Messages {
         let met = transit.arrival.max(posted_at);
         let sender = self.requests[transit.request].owner;
         if self.fabric.is_shared() {
-            self.launch(
+            self.launch_for(
                 Departure::Answer,
                 to,
                 sender,

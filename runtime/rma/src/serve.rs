@@ -225,7 +225,7 @@ impl Rma {
             Way::Leaves(at, bytes) if messages.is_local(to) => {
                 let index =
                     self.answers.insert((access.back, std::mem::take(&mut access.data), access.after));
-                messages.launch(
+                messages.launch_for(
                     Departure::Answer,
                     from,
                     to,

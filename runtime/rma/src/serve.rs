@@ -12,7 +12,6 @@ use engine::Time;
 use message::Messages;
 use message::chapter::Chapter;
 use message::chapter::arrivals::Arrival;
-use message::fabric::Departure;
 use message::flight::Flight;
 use message::remote::shared::Way;
 use objects::Objects;
@@ -225,11 +224,11 @@ impl Rma {
             Way::Leaves(at, bytes) if messages.is_local(to) => {
                 let index =
                     self.answers.insert((access.back, std::mem::take(&mut access.data), access.after));
-                messages.launch_for(
-                    Departure::Answer,
+                messages.launch(
                     from,
                     to,
-                    (bytes, at),
+                    bytes,
+                    at,
                     Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] },
                 );
             }

@@ -127,6 +127,22 @@ pub(super) fn slept(left: u64) -> c_int {
     if left == 0 { 0 } else { fail(libc::EINTR) }
 }
 
+/// Nanoseconds of a `timeval`; `None` if it is not a valid length.
+pub(super) fn length(time: &libc::timeval) -> Option<u64> {
+    clock::length(&libc::timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_usec.checked_mul(1000)? })
+}
+
+/// Writes what a signal has left of a sleep, if anything, where the caller wants to know.
+///
+/// # Safety
+/// `left` is null or has room for a timespec.
+unsafe fn give_left(unslept: u64, left: *mut libc::timespec) {
+    if unslept > 0 && !left.is_null() {
+        // SAFETY: as above.
+        unsafe { left.write(timespec(unslept)) };
+    }
+}
+
 /// Nanoseconds as a length of time.
 pub(super) fn timespec(ns: u64) -> libc::timespec {
     libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
@@ -169,10 +185,8 @@ pub unsafe extern "C" fn nanosleep(length: *const libc::timespec, left: *mut lib
     // SAFETY: the caller passes a timespec.
     let Some(ns) = clock::length(unsafe { &*length }) else { return invalid() };
     let unslept = clock::nap(ns).unwrap_or(0);
-    if unslept > 0 && !left.is_null() {
-        // SAFETY: the caller passes room for a timespec, or null.
-        unsafe { left.write(timespec(unslept)) };
-    }
+    // SAFETY: the caller passes room for a timespec, or null.
+    unsafe { give_left(unslept, left) };
     slept(unslept)
 }
 
@@ -196,9 +210,9 @@ pub unsafe extern "C" fn clock_nanosleep(
     let ns = if flags & libc::TIMER_ABSTIME != 0 { clock::until(which, time) } else { clock::length(time) };
     let Some(ns) = ns else { return libc::EINVAL };
     let unslept = clock::nap(ns).unwrap_or(0);
-    if unslept > 0 && flags & libc::TIMER_ABSTIME == 0 && !left.is_null() {
+    if flags & libc::TIMER_ABSTIME == 0 {
         // SAFETY: the caller passes room for a timespec, or null.
-        unsafe { left.write(timespec(unslept)) };
+        unsafe { give_left(unslept, left) };
     }
     if unslept == 0 { 0 } else { libc::EINTR }
 }
@@ -231,9 +245,7 @@ pub unsafe extern "C" fn select(
 ) -> c_int {
     if rank::caller().is_some() && !limit.is_null() && read.is_null() && write.is_null() && except.is_null() {
         // SAFETY: the caller passes a timeval.
-        let limit = unsafe { &*limit };
-        let length = libc::timespec { tv_sec: limit.tv_sec, tv_nsec: limit.tv_usec.saturating_mul(1000) };
-        return match clock::length(&length) {
+        return match length(unsafe { &*limit }) {
             Some(ns) => slept(clock::nap(ns).unwrap_or(0)),
             None => invalid(),
         };

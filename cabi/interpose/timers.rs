@@ -7,12 +7,7 @@ use rank::timers::{self, INTERVAL_TIMERS, TimerSetting};
 use rank::{clock, signals};
 
 use super::stdio::fail;
-use super::time::timespec;
-
-/// Nanoseconds of a `timeval`; `None` if it is not a valid length.
-fn length(time: &libc::timeval) -> Option<u64> {
-    clock::length(&libc::timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_usec.checked_mul(1000)? })
-}
+use super::time::{length, timespec};
 
 /// Nanoseconds as a `timeval`: at least a microsecond, if any.
 fn timeval(ns: u64) -> libc::timeval {
@@ -161,9 +156,7 @@ pub unsafe extern "C" fn timer_settime(
         let mut left = first;
         if first > 0 && flags & libc::TIMER_ABSTIME != 0 {
             let at = &(*new).it_value;
-            let which =
-                if at.tv_sec < clock::EPOCH / 2 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME };
-            left = clock::until(which, at).unwrap_or(0).max(1);
+            left = clock::until(clock::of_time(at), at).unwrap_or(0).max(1);
         }
         match timers::set(number, setting(left, interval)) {
             Some(last) => {

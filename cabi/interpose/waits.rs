@@ -57,8 +57,7 @@ impl Limit {
             return None;
         }
         // SAFETY: the caller passes a timespec.
-        let seconds = unsafe { (*at).tv_sec };
-        Limit::of(if seconds < clock::EPOCH / 2 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }, at)
+        Limit::of(clock::of_time(unsafe { &*at }), at)
     }
 
     /// Waits: `attempt` waits up to a time of the host's monotonic clock, and answers an error number.

@@ -54,12 +54,14 @@ pub fn read(clock: libc::clockid_t) -> Option<libc::timespec> {
 
 /// Lets the running rank sleep in virtual time, whatever signals its timers send meanwhile. Returns `false`
 /// if the call does not come from a rank, or from a thread that it started.
-pub fn sleep(ns: u64) -> bool {
-    let mut left = Some(ns);
-    while let Some(ns) = left.filter(|&ns| ns > 0) {
-        left = nap(ns);
+pub fn sleep(mut ns: u64) -> bool {
+    while let Some(left) = nap(ns) {
+        if left == 0 {
+            return true;
+        }
+        ns = left;
     }
-    left.is_some()
+    false
 }
 
 /// Lets the running rank sleep in virtual time, up to the next signal of its timers that it handles. Returns
@@ -86,6 +88,11 @@ pub fn length(time: &libc::timespec) -> Option<u64> {
     (ns < NS_PER_S).then(|| seconds.saturating_mul(NS_PER_S).saturating_add(ns))
 }
 
+/// Returns the clock that an absolute time is meant on: the two begin years apart.
+pub fn of_time(time: &libc::timespec) -> libc::clockid_t {
+    if time.tv_sec < EPOCH / 2 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
+}
+
 /// Returns how long a rank that asked to sleep until an absolute time has to sleep.
 pub fn until(clock: libc::clockid_t, time: &libc::timespec) -> Option<u64> {
     let now = read(clock)?;
@@ -107,6 +114,6 @@ mod tests {
 
     #[test]
     fn outside_ranks_no_clock_is_virtual() {
-        assert!(now().is_none() && !sleep(1) && read(libc::CLOCK_REALTIME).is_none());
+        assert!(now().is_none() && !sleep(1) && !sleep(0) && read(libc::CLOCK_REALTIME).is_none());
     }
 }

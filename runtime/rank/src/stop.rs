@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::crash::global;
+use crate::crash::{self, global};
 use crate::host_timer::HostTimer;
 use crate::text::Text;
 use crate::{lifecycle, now, output, running, signals, stdio};
@@ -165,6 +165,18 @@ unsafe extern "C" fn look(_: i32, _: *mut libc::siginfo_t, context: *mut c_void)
     }
 }
 
+/// Returns `true` if the running rank was interrupted in the program's own code, on its stack, with so many
+/// bytes of that left: neither the C library nor the simulator is in the middle of something.
+///
+/// # Safety
+/// `context` is what the kernel gave to a signal handler of this thread.
+pub(crate) unsafe fn is_in_program(context: *mut c_void, room: usize) -> bool {
+    // SAFETY: as above.
+    let (at, stack) = unsafe { crash::place(context) };
+    let (limit, base) = now::bounds();
+    now::current().is_some() && (limit + room..base).contains(&stack) && lifecycle::is_in_program(at)
+}
+
 /// Makes the running rank go on in `leave_here`, if it was interrupted in the program's own code.
 ///
 /// # Safety
@@ -174,14 +186,11 @@ unsafe fn divert(context: *mut c_void) {
     // SAFETY: as above. The rank never goes on where it was: below the 128 bytes that its function may use
     // beyond its stack pointer there is nothing on its stack.
     unsafe {
-        let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-        let (at, stack) =
-            (registers[libc::REG_RIP as usize] as usize, registers[libc::REG_RSP as usize] as usize);
-        let (limit, base) = now::bounds();
-        if now::current().is_none() || !(limit + 4096..base).contains(&stack) || !lifecycle::is_in_program(at)
-        {
+        if !is_in_program(context, 4096) {
             return;
         }
+        let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        let stack = registers[libc::REG_RSP as usize] as usize;
         registers[libc::REG_RSP as usize] = (((stack - 128) & !15) - 8) as i64;
         registers[libc::REG_RIP as usize] = leave_here as *const () as i64;
         FOUND.store(now::NOBODY, Relaxed);

@@ -4,6 +4,8 @@
 //! A timer that expires several times by then sends one signal, as POSIX has it for a signal that is pending
 //! already.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use crate::caller::caller;
 use crate::per_rank::PerRank;
 use crate::signals::Effect;
@@ -69,11 +71,14 @@ impl RankTimers {
 }
 
 static TIMERS: PerRank<RankTimers> = PerRank::new();
+/// `true` once a rank has used a timer: until then nobody asks the system who calls.
+static ARE_USED: AtomicBool = AtomicBool::new(false);
 
 /// Runs `f` on the timers of a rank, which has some from now on.
 fn with<R>(rank: u32, f: impl FnOnce(&mut RankTimers) -> R) -> Option<R> {
     if TIMERS.with(rank, |_| ()).is_none() {
         TIMERS.put(rank, RankTimers::new());
+        ARE_USED.store(true, Relaxed);
         if let Some(hooks) = hooks::get() {
             (hooks.timed)();
         }
@@ -117,13 +122,21 @@ pub fn delete(number: usize) -> Option<()> {
 
 /// Returns the nanoseconds up to the calling rank's next signal of a timer.
 pub(crate) fn next() -> Option<u64> {
+    if !ARE_USED.load(Relaxed) {
+        return None;
+    }
     let at = TIMERS.with(caller()?, |timers| timers.next())??;
     Some(at.saturating_sub(clock::now_ns()?))
 }
 
 /// Sends the calling rank the signals of the timers that have expired at its clock. Returns `true` if it has
 /// handled any.
+#[inline]
 pub fn ring() -> bool {
+    ARE_USED.load(Relaxed) && ring_used()
+}
+
+fn ring_used() -> bool {
     let Some(rank) = caller() else { return false };
     // Asked again after each: a handler may set timers, and takes time.
     let mut handled = false;

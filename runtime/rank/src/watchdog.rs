@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::crash::{self, global};
+use crate::crash::global;
 use crate::host_timer::HostTimer;
 use crate::text::Text;
-use crate::{hooks, lifecycle, now, signals};
+use crate::{hooks, now, signals, stop};
 
 /// The time limit is watched in so many steps.
 const STEPS: u32 = 16;
@@ -32,7 +32,7 @@ fn millis(time: Duration) -> u32 {
 
 fn watch_each(step: Duration) {
     STEP.store(millis(step), Relaxed);
-    TIMER.tick_each(libc::SIGRTMAX() - 2, step);
+    TIMER.tick_each(tick_signal(), step);
 }
 
 /// Starts watching: a rank that makes no MPI call for `limit` of host time is named once on standard error.
@@ -48,13 +48,18 @@ pub(crate) fn begin(limit: Duration) {
         action.sa_sigaction = tick as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
         libc::sigaddset(&mut action.sa_mask, turn_signal());
-        signals::real_sigaction(libc::SIGRTMAX() - 2, &action, std::ptr::null_mut());
+        signals::real_sigaction(tick_signal(), &action, std::ptr::null_mut());
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = let_others_run as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_RESTART;
         signals::real_sigaction(turn_signal(), &action, std::ptr::null_mut());
     }
     watch_each(limit / STEPS);
+}
+
+/// The signal of each step.
+fn tick_signal() -> i32 {
+    libc::SIGRTMAX() - 2
 }
 
 /// The signal that takes the processor from a rank.
@@ -66,14 +71,10 @@ fn turn_signal() -> i32 {
 /// run. Only where the program's own code was interrupted: elsewhere the C library may be in the middle of
 /// something that the others need. Not where ranks have threads: an OpenMP region would be left half done.
 unsafe extern "C" fn let_others_run(_: i32, _: *mut libc::siginfo_t, context: *mut c_void) {
-    if !now::is_simulating_thread() || now::current().is_none() || now::is_ending() {
-        return;
-    }
-    // SAFETY: what the kernel gave to the handler.
-    let (at, stack) = unsafe { crash::place(context) };
-    let (limit, base) = now::bounds();
-    if (limit + LEAST_STACK..base).contains(&stack)
-        && lifecycle::is_in_program(at)
+    if now::is_simulating_thread()
+        && !now::is_ending()
+        // SAFETY: what the kernel gave to the handler.
+        && unsafe { stop::is_in_program(context, LEAST_STACK) }
         && let Some(hooks) = hooks::get()
     {
         if STEP.load(Relaxed) > millis(LATER_STEP) {

@@ -244,6 +244,17 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Returns the elements of the message.
+    pub(crate) fn elements(&self) -> u64 {
+        self.bytes / self.element.max(1)
+    }
+
+    /// Returns `true` if there are several nodes, and several members on a node.
+    // One node alone has no second level.
+    pub(crate) fn spans_nodes(&self) -> bool {
+        self.node > 1 && self.size > self.node
+    }
+
     /// A collective whose members have blocks of one size, on ranks that share no nodes; the operation, if it
     /// reduces, commutes.
     pub fn regular(kind: Kind, size: u32, bytes: u64, element: u64) -> Shape {

@@ -14,11 +14,6 @@ fn look_up(table: Table, size: u32, bytes: u64) -> &'static str {
     row.1.iter().find(|entry| bytes < entry.0).expect("the last entry is for the rest").1
 }
 
-/// Returns the elements of the message.
-pub(crate) fn count(shape: &Shape) -> u64 {
-    shape.bytes / shape.element.max(1)
-}
-
 fn reduce_scatter(shape: &Shape) -> &'static str {
     if !shape.commutative {
         return "reduce-scatterv";
@@ -33,7 +28,7 @@ fn allreduce(shape: &Shape) -> &'static str {
     let table = if shape.commutative { tables::ALLREDUCE } else { tables::ALLREDUCE_ORDERED };
     match look_up(table, shape.size, shape.bytes) {
         // The ring falls back where a member has no element of its own.
-        "ring" if count(shape) < u64::from(shape.size) => "recursive-doubling",
+        "ring" if shape.elements() < u64::from(shape.size) => "recursive-doubling",
         name => name,
     }
 }
@@ -42,7 +37,7 @@ fn reduce(shape: &Shape) -> &'static str {
     let table = if shape.commutative { tables::REDUCE } else { tables::REDUCE_ORDERED };
     match look_up(table, shape.size, shape.bytes) {
         // The fallback is Open MPI's own, inside its algorithm and not in its tables.
-        "rabenseifner" if count(shape) < 1 << shape.size.ilog2() => "linear",
+        "rabenseifner" if shape.elements() < 1 << shape.size.ilog2() => "linear",
         name => name,
     }
 }

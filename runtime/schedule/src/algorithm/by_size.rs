@@ -8,17 +8,12 @@ use super::parameters::Parameters;
 use super::{allreduce, bcast, reduce};
 use crate::{Schedule, Shape};
 
-/// Returns the elements of the message.
-fn count(shape: &Shape) -> u64 {
-    shape.bytes / shape.element.max(1)
-}
-
 /// Returns `true` if recursive halving pays: at least an element for each of a power of two, and an operation
 /// of MPI's own.
 // Halving cuts the message into so many pieces: with fewer elements some would be empty, and MPICH goes
 // another way.
 fn long_reduction(shape: &Shape) -> bool {
-    shape.predefined && count(shape) >= 1 << shape.size.ilog2()
+    shape.predefined && shape.elements() >= 1 << shape.size.ilog2()
 }
 
 /// Returns the name of the broadcast for messages of `bytes` bytes.

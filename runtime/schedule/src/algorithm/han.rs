@@ -14,14 +14,9 @@ use crate::{Buffer, Kind, Schedule, Shape, tuned};
 const SEGMENT_BYTES: u64 = 65_536;
 const NOTHING: BufferStart = (Buffer::Nothing, 0);
 
-/// Returns `true` if there are two levels and the operation commutes.
-pub(super) fn supported(shape: &Shape) -> bool {
-    two_level::supported(shape) && shape.commutative
-}
-
-/// Returns `true` if besides all nodes are full.
+/// Returns `true` if there are two levels, the operation commutes and all nodes are full.
 pub(super) fn supported_balanced(shape: &Shape) -> bool {
-    supported(shape) && shape.size.is_multiple_of(shape.node)
+    two_level::supported_commutative(shape) && shape.size.is_multiple_of(shape.node)
 }
 
 /// Builds what the tuned component's tables say.
@@ -44,7 +39,7 @@ fn nonblocking_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule>
 
 /// Builds the reduction of the libnbc component.
 fn nonblocking_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
-    if shape.size > 2 && tuned::count(shape) >= 1 << shape.size.ilog2() {
+    if shape.size > 2 && shape.elements() >= 1 << shape.size.ilog2() {
         reduce::rabenseifner(shape, parameters)
     } else if shape.size > 4 || shape.bytes < 65_536 {
         reduce::binomial(shape, parameters)

@@ -6,13 +6,8 @@ use std::rc::Rc;
 use super::levels::{Build, INPUT, NodeLevels, OUTPUT, SCRATCH, StagePlan};
 use super::parameters::Parameters;
 use super::staged::Staged;
-use super::{allreduce, bcast, by_size, two_level};
+use super::{allreduce, bcast, by_size};
 use crate::{Buffer, Kind, Schedule, Shape};
-
-/// Returns `true` if there are two levels and the operation commutes.
-pub(super) fn supported(shape: &Shape) -> bool {
-    two_level::supported(shape) && shape.commutative
-}
 
 /// From the root to its node's leader, from there to the leaders, and from them to their nodes.
 pub(super) fn leader_first_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {

@@ -17,10 +17,15 @@ const NOTHING: Place = (Buffer::Nothing, 0);
 
 /// Returns `true` if the members are on more than one node, and more than one on a node.
 pub(super) fn supported(shape: &Shape) -> bool {
-    shape.sides.is_none() && shape.node > 1 && shape.size > shape.node
+    shape.sides.is_none() && shape.spans_nodes()
 }
 
-/// Returns `true` if besides all nodes are full and blocks equal: then each leader has as much as the others.
+/// Returns `true` if besides the operation commutes.
+pub(super) fn supported_commutative(shape: &Shape) -> bool {
+    supported(shape) && shape.commutative
+}
+
+/// Returns `true` if there are two levels, all nodes are full and blocks equal: then each leader has as much as the others.
 // Else a leader's blocks would be of sizes that only its own node knows.
 pub(super) fn supported_evenly(shape: &Shape) -> bool {
     supported(shape) && !shape.irregular && shape.size.is_multiple_of(shape.node)

@@ -39,15 +39,9 @@ fn reduce_scatter(shape: &Shape) -> &'static str {
     }
 }
 
-/// Returns `true` if there are several nodes, and several members on a node.
-// One node alone has no second level.
-fn on_nodes(shape: &Shape) -> bool {
-    shape.node > 1 && shape.size > shape.node
-}
-
 /// Returns the algorithm for `shape`.
 pub(super) fn pick(shape: &Shape) -> Pick {
-    let nodes = on_nodes(shape);
+    let nodes = shape.spans_nodes();
     match shape.kind {
         Kind::Barrier if nodes => "two-level",
         Kind::Barrier | Kind::Agree => "dissemination",

@@ -26,7 +26,7 @@ pub(super) fn pick_4_1(shape: &Shape) -> Pick {
 /// Returns the choice of 5.0: its han component on several nodes, else the tables of 4.1.
 // The component leaves nodes with different numbers of ranks to the tables, but for barrier and allreduce.
 pub(super) fn pick_5(shape: &Shape) -> Pick {
-    let nodes = shape.node > 1 && shape.size > shape.node && shape.sides.is_none();
+    let nodes = shape.spans_nodes() && shape.sides.is_none();
     let balanced = shape.size.is_multiple_of(shape.node);
     match shape.kind {
         Kind::Barrier if nodes => "han".into(),

@@ -6,12 +6,12 @@
 //! messages of the first ones.
 
 use super::super::pick::Pick;
-use super::{by_size, on_nodes, pick};
+use super::{by_size, pick};
 use crate::{Kind, Shape};
 
 /// Returns the choice of the ch4 device.
 pub(in super::super) fn device(shape: &Shape) -> Pick {
-    if !on_nodes(shape) {
+    if !shape.spans_nodes() {
         return pick(shape);
     }
     match shape.kind {
@@ -31,7 +31,7 @@ pub(in super::super) fn device(shape: &Shape) -> Pick {
 fn smp(shape: &Shape, medium: &'static str) -> Pick {
     match shape.kind {
         // Its limits are below 12 KiB and below 512 KiB: a byte less than today's.
-        Kind::Bcast if !on_nodes(shape) => by_size::bcast_name(shape, shape.bytes + 1).into(),
+        Kind::Bcast if !shape.spans_nodes() => by_size::bcast_name(shape, shape.bytes + 1).into(),
         Kind::Bcast => match shape.bytes {
             _ if shape.size < 8 => "smp",
             0..12_288 => "smp",
@@ -39,7 +39,7 @@ fn smp(shape: &Shape, medium: &'static str) -> Pick {
             _ => "scatter-ring-allgather",
         }
         .into(),
-        Kind::Reduce if on_nodes(shape) && shape.commutative => "smp".into(),
+        Kind::Reduce if shape.spans_nodes() && shape.commutative => "smp".into(),
         _ => pick(shape),
     }
 }
@@ -47,7 +47,7 @@ fn smp(shape: &Shape, medium: &'static str) -> Pick {
 /// Returns the choice of MPICH 3.2.
 pub(in super::super) fn smp_3_2(shape: &Shape) -> Pick {
     match shape.kind {
-        Kind::Allreduce if on_nodes(shape) && shape.commutative => "smp".into(),
+        Kind::Allreduce if shape.spans_nodes() && shape.commutative => "smp".into(),
         _ => smp(shape, "smp-pieces"),
     }
 }
@@ -57,7 +57,7 @@ pub(in super::super) fn smp_3_2(shape: &Shape) -> Pick {
 // given, which by default none is.
 pub(in super::super) fn smp_3_3(shape: &Shape) -> Pick {
     match shape.kind {
-        Kind::Allreduce if on_nodes(shape) && shape.commutative => "smp-recursive-doubling".into(),
+        Kind::Allreduce if shape.spans_nodes() && shape.commutative => "smp-recursive-doubling".into(),
         Kind::Allreduce => "recursive-doubling".into(),
         _ => smp(shape, "smp-node-first"),
     }

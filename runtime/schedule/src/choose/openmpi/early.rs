@@ -4,7 +4,6 @@
 
 use super::super::pick::Pick;
 use crate::algorithm::Parameters;
-use crate::tuned::count;
 use crate::{Kind, Shape};
 
 const KIB: u64 = 1024;
@@ -42,7 +41,7 @@ fn reduce(shape: &Shape) -> Pick {
         0..512 if size < 8 => "linear".into(),
         0..20_480 if size < 8 => "binomial".into(),
         0..2048 => "binomial".into(),
-        _ if count(shape) <= 1 => "binomial".into(),
+        _ if shape.elements() <= 1 => "binomial".into(),
         _ if above(0.6016, 1.3496) => segmented("knomial", KIB, 2),
         _ if above(0.0410, 9.7128) => segmented("pipeline", KIB, 0),
         _ if above(0.0422, 1.1614) => segmented("binary", 32 * KIB, 0),
@@ -54,7 +53,7 @@ fn reduce(shape: &Shape) -> Pick {
 fn allreduce(shape: &Shape) -> &'static str {
     if shape.bytes < 10_000 {
         "recursive-doubling"
-    } else if shape.commutative && count(shape) > u64::from(shape.size) {
+    } else if shape.commutative && shape.elements() > u64::from(shape.size) {
         "ring"
     } else {
         "reduce-bcast"

@@ -57,8 +57,7 @@ impl Times {
         for ((from, to), summary, means) in histograms {
             let from = from.map_or(Some(0), |from| numbers.get(&from).map(|from| from + 1));
             if let (Some(from), Some(&to)) = (from, numbers.get(&to)) {
-                let passages = passages.get(&(from, to)).copied().unwrap_or(0);
-                let passages = passages.saturating_sub(of_first(&summary)).max(summary.count);
+                let passages = summary.later(passages.get(&(from, to)).copied().unwrap_or(0));
                 let means = means.or_else(|| means_of(&summary, passages, trace.ranks));
                 paths.push(Way { from, to: to + 1, passages, summary, means });
             }
@@ -116,15 +115,10 @@ impl Times {
 fn row((from, to): (u32, u32), passages: u64, summary: &Summary, of_rank: &str) -> String {
     let [least, mean, most] = [summary.least, summary.mean, summary.most].map(|ps| ps as f64 * 1e-12);
     let bins: Vec<String> = summary.bins.iter().map(u64::to_string).collect();
-    let draw = Draw::new(summary, passages.saturating_add(of_first(summary)), 1);
+    let draw = Draw::new(summary, passages, 1);
     let times = format!("{least:.12e}, {mean:.12e}, {most:.12e}, {:.3}, {:.3}", draw.within, draw.shrink);
     let bins = bins.join(" ");
     format!("{from}, {to}, {passages}, {times}, {}, \"{bins}\", {of_rank}", summary.first_bits)
-}
-
-/// Returns the first times of all ranks on a path.
-fn of_first(summary: &Summary) -> u64 {
-    summary.first.as_ref().map_or(0, |first| first.summary.count)
 }
 
 /// The mean of each rank, of all its passages as [`of_exact`] has it, if a histogram says in what ranks
@@ -133,7 +127,7 @@ fn means_of(summary: &Summary, passages: u64, ranks: u32) -> Means {
     if summary.spread.is_empty() {
         return None;
     }
-    let draw = Draw::new(summary, passages.saturating_add(of_first(summary)), ranks);
+    let draw = Draw::new(summary, passages, ranks);
     let computes = summary.count as f64 / passages as f64;
     let means = (0..ranks).map(|rank| (summary.mean as f64 * draw.factor(rank) * computes).round() as i64);
     Some((Value::Each(means.collect(), 1), false))

@@ -116,11 +116,12 @@ impl<'t> Averaging<'t> {
         let view = trace.rank(rank);
         let mut calls: FxHashMap<Option<Instance>, u64> = FxHashMap::default();
         for event in view.calls().filter(|event| self.regular.contains_key(&event.template.function)) {
+            let template = self.template(&event) as usize;
             let comm = self.comm(rank, &event);
             let number = calls.entry(comm).or_default();
             let blocks = self.blocks.entry((comm, *number)).or_default();
             *number += 1;
-            let roles = &self.roles[self.trace.calls[event.call() as usize].0 as usize];
+            let roles = &self.roles[template];
             for name in ["sendcounts", "recvcounts"] {
                 if let Some(counts) = roles.find(&event, name) {
                     blocks.add(&counts);

@@ -68,15 +68,15 @@ fn place(rank: u32, ranks: u32, key: u64) -> u32 {
 }
 
 impl<'t> Draw<'t> {
-    /// Of a histogram whose two places ranks of a run passed so often.
+    /// Of a histogram whose two places ranks of a run passed so often behind their first times
+    /// ([`Summary::later`]).
     pub fn new(summary: &'t Summary, passages: u64, ranks: u32) -> Draw<'t> {
         let first = summary.first.as_ref().map(|first| {
             (u64::from(first.per_rank), Box::new(Draw::new(&first.summary, first.summary.count, ranks)))
         });
-        let of_first = summary.first.as_ref().map_or(0, |first| first.summary.count);
         let mut draw = Draw {
             summary,
-            passages: passages.saturating_sub(of_first).max(summary.count),
+            passages: passages.max(summary.count),
             ranks: ranks.max(1),
             scale: 1.0,
             within: 1.0,

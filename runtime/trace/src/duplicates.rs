@@ -17,9 +17,14 @@ const MADE: &str = "newcomm";
 /// Returns the trace as it is if that is ambiguous: if a call is in a loop, or a communicator is never used.
 /// O(ranks, times what a rank does folded).
 pub fn resolved(trace: &Trace) -> Cow<'_, Trace> {
-    let is_there = trace.functions.iter().any(|function| is_copy(&function.name));
-    let numbers = if is_there { numbers(trace) } else { None };
-    numbers.map_or(Cow::Borrowed(trace), |numbers| Cow::Owned(named(trace, &numbers)))
+    if !trace.functions.iter().any(|function| is_copy(&function.name)) {
+        return Cow::Borrowed(trace);
+    }
+    let roles: Vec<Roles> = trace.templates.iter().map(|template| Roles::of(trace, template)).collect();
+    match numbers(trace, &roles) {
+        Some(numbers) => Cow::Owned(named(trace, &roles, &numbers)),
+        None => Cow::Borrowed(trace),
+    }
 }
 
 /// Returns `true` if a function copies a communicator without waiting.
@@ -39,7 +44,8 @@ fn is_result(function: &str, argument: &str) -> bool {
 /// A group: the rank in the world of its first member, its size and the rank in it.
 type CopiedGroup = (u32, u32, u32);
 
-/// A rank's calls that copy, and the communicators that no call made, each with the sequence number of a call.
+/// A rank's calls that copy, and the communicators that no call made, each with the sequence number of a
+/// call.
 #[derive(Default)]
 struct SeenComms {
     calls: u64,
@@ -50,15 +56,14 @@ struct SeenComms {
 }
 
 /// Returns by rank the communicator of each of its calls that copy; `None` if one is ambiguous.
-fn numbers(trace: &Trace) -> Option<Vec<Vec<i64>>> {
-    let roles: Vec<Roles> = trace.templates.iter().map(|template| Roles::of(trace, template)).collect();
+fn numbers(trace: &Trace, roles: &[Roles]) -> Option<Vec<Vec<i64>>> {
     (0..trace.ranks)
         .map(|rank| {
             let view = trace.rank(rank);
             let mut seen = SeenComms::default();
-            seen.add(&view, view.acts(), false, &roles);
+            seen.add(&view, view.acts(), false, roles);
             let shape = trace.shape_of.at(rank.into())?;
-            let is_plain = |node: &&Node| matches!(node, Node::Call(call) if copies(trace, &roles, *call));
+            let is_plain = |node: &&Node| matches!(node, Node::Call(call) if copies(trace, roles, *call));
             // A call in a varying loop that runs once is no node of its own.
             let plain = trace.shapes[shape as usize].iter().filter(is_plain).count();
             seen.matched(trace, rank).filter(|numbers| numbers.len() == plain)
@@ -148,9 +153,8 @@ fn group(view: &View, event: &Event) -> Option<CopiedGroup> {
 }
 
 /// Returns the trace with these numbers, by rank and call.
-fn named(trace: &Trace, numbers: &[Vec<i64>]) -> Trace {
+fn named(trace: &Trace, roles: &[Roles], numbers: &[Vec<i64>]) -> Trace {
     let mut named = trace.clone();
-    let roles: Vec<Roles> = trace.templates.iter().map(|template| Roles::of(trace, template)).collect();
     let mut ranks_of: Vec<Vec<usize>> = vec![Vec::new(); trace.shapes.len()];
     for rank in 0..trace.ranks {
         let shape = trace.shape_of.at(rank.into()).expect("a rank of the trace");
@@ -163,11 +167,11 @@ fn named(trace: &Trace, numbers: &[Vec<i64>]) -> Trace {
         let mut copy = 0;
         for at in 0..named.shapes[shape].len() {
             let Node::Call(call) = named.shapes[shape][at] else { continue };
-            if copies(trace, &roles, call) {
+            if copies(trace, roles, call) {
                 let of_ranks: Vec<i64> = ranks.iter().map(|&rank| numbers[rank][copy]).collect();
                 copy += 1;
                 let number = cell(&mut named, &of_ranks);
-                named.shapes[shape][at] = Node::Call(add_call(&mut named, &roles, call, number));
+                named.shapes[shape][at] = Node::Call(add_call(&mut named, roles, call, number));
             }
         }
     }

@@ -57,7 +57,7 @@ pub struct Summary {
 pub struct FirstTimes {
     /// Times of each rank, at least 1.
     pub per_rank: u32,
-    /// Of all ranks. It has no first times of its own.
+    /// Summary over all ranks, without first times of its own.
     pub summary: Summary,
 }
 
@@ -214,6 +214,12 @@ impl Histogram {
 }
 
 impl Summary {
+    /// Returns how many of the ranks' passages come behind their first times.
+    pub fn later(&self, passages: u64) -> u64 {
+        let first = self.first.as_ref().map_or(0, |first| first.summary.count);
+        passages.saturating_sub(first).max(self.count)
+    }
+
     /// One like this, of so many times with this mean in picoseconds, each time longer or shorter by the same
     /// factor. Within a bin times are taken to be in its middle, so that some may be counted in the bin
     /// beside that of their own.

@@ -69,9 +69,9 @@ pub struct OfRank {
     pub count: u64,
     /// How long.
     pub sum: u64,
-    /// Its first times, which are not among those.
+    /// First times, which are not among those.
     pub first_count: u64,
-    /// How long these were.
+    /// Sum of the first times.
     pub first_sum: u64,
 }
 

@@ -123,7 +123,8 @@ fn drawn<'t>(trace: &'t Trace, plan: &Plan) -> FxHashMap<(u32, u32), Draw<'t>> {
             None => 0,
         };
         let to = *number.get(&path.1)?;
-        Some(((from, to), Draw::new(summary, passages.get(&(from, to)).copied().unwrap_or(0), trace.ranks)))
+        let passages = summary.later(passages.get(&(from, to)).copied().unwrap_or(0));
+        Some(((from, to), Draw::new(summary, passages, trace.ranks)))
     };
     trace.histograms.iter().filter_map(of).collect()
 }

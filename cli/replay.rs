@@ -52,15 +52,22 @@ pub fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Compare all ranks' clocks at the end of each call with those of the recording; exit status 1 if one differs"),
         )
-        .arg(without())
+        .arg(without(WITHOUT))
         .args(options::without_program())
 }
 
-/// The argument of calls that are left out.
-pub fn without() -> Arg {
-    Arg::new("without").long("without").value_name("FUNCTION,...").value_delimiter(',').help(
-        "Leaves out the calls of these functions, such as MPI_Win_fence; the computation before them stays",
-    )
+/// The argument of functions whose calls are left out.
+pub fn without(help: &'static str) -> Arg {
+    Arg::new("without").long("without").value_name("FUNCTION,...").value_delimiter(',').help(help)
+}
+
+/// The help of [`without`] where a trace is replayed.
+pub const WITHOUT: &str =
+    "Leaves out the calls of these functions, such as MPI_Win_fence; the computation before them stays";
+
+/// Returns the functions of [`without`].
+pub fn left_out(matches: &ArgMatches) -> Vec<String> {
+    matches.get_many::<String>("without").into_iter().flatten().cloned().collect()
 }
 
 /// Runs.
@@ -73,7 +80,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return Err(Failure::with(USAGE, why.to_owned()));
     }
     let decides = matches.get_one::<String>("wildcards").map_or(compares, |how| how == "open");
-    let without: Vec<String> = matches.get_many::<String>("without").into_iter().flatten().cloned().collect();
+    let without = left_out(matches);
     let how = How { decides, compares, without: &without };
     if let Some(jobs) = matches.get_many::<String>("job") {
         return jobs::run(options, &jobs.collect::<Vec<_>>(), (how, &asked), !matches.get_flag("together"));

@@ -1,6 +1,7 @@
 //! `xsim trace benchmark`: a recorded run as a C program.
 
 use crate::failure::{Failure, USAGE};
+use crate::replay;
 use ::benchmark::{Computation, Datatypes, Options};
 use ::trace::Trace;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -35,13 +36,7 @@ pub fn command() -> Command {
         )
         .arg(flag("average", "MPI_Alltoall of the mean count instead of MPI_Alltoallv"))
         .arg(flag("obfuscate", "No name of the program: no call sites, names of objects, or name of the trace"))
-        .arg(
-            Arg::new("without")
-                .long("without")
-                .value_name("FUNCTION,...")
-                .value_delimiter(',')
-                .help("Leaves out the calls of these functions, such as MPI_Comm_set_attr"),
-        )
+        .arg(replay::without("Leaves out the calls of these functions, such as MPI_Comm_set_attr"))
 }
 
 /// Writes the files.
@@ -59,7 +54,7 @@ pub fn write(trace: &Trace, path: &Path, matches: &ArgMatches) -> Result<(), Fai
         },
         averages: matches.get_flag("average"),
         obfuscates: matches.get_flag("obfuscate"),
-        without: matches.get_many::<String>("without").into_iter().flatten().cloned().collect(),
+        without: replay::left_out(matches),
     };
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let files = ::benchmark::generate(trace, &name, &options)

@@ -1,6 +1,7 @@
 //! `xsim trace convert`: from traces to the formats of other simulators, and back.
 
 use crate::failure::{Failure, USAGE};
+use crate::replay;
 use ::convert::{Format, LogGops, Options};
 use ::trace::Trace;
 use clap::{Arg, ArgMatches, Command};
@@ -44,7 +45,7 @@ pub fn command() -> Command {
                 .value_name("L=2500,o=1500,g=1000,G=6,S=65535")
                 .help("LogGOPSim's parameters that order a rank's operations when GOAL is read [default: LogGOPSim's]"),
         )
-        .arg(crate::replay::without())
+        .arg(replay::without(replay::WITHOUT))
 }
 
 /// Converts.
@@ -62,7 +63,7 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
         .parse()
         .map_err(|why: PolicyError| usage("coll", why.to_string()))?;
     let loggops = text("loggops").map_or(Ok(LogGops::default()), |text| text.parse());
-    let without = matches.get_many::<String>("without").into_iter().flatten().cloned().collect();
+    let without = replay::left_out(matches);
     let options = Options { flops, policy, loggops: loggops.map_err(|why| usage("loggops", why))?, without };
     let begin = begin(from)?;
     let source = match text("from") {

@@ -27,11 +27,6 @@ pub trait Chapter {
     /// Returns `true` if something can go on now. Asked at every switch: O(1).
     fn has_work(&self) -> bool;
 
-    /// Returns `true` if a rank may go on once what [`Chapter::work`] gives has been run.
-    fn holds_back(&self, _: u32) -> bool {
-        false
-    }
-
     /// Goes on as far as it can by itself; what needs a function of the program then.
     fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<Box<dyn Errand>>;
 

@@ -72,12 +72,6 @@ impl Chapters {
         ]
     }
 
-    /// Returns `true` if a rank may go on once the work at hand has been done.
-    #[inline]
-    pub(crate) fn hold_back(&self, rank: u32) -> bool {
-        self.rma.holds_back(rank)
-    }
-
     /// Returns `true` if something of any of them can go on now.
     // Each by itself and not through `all`: asked at every switch.
     #[inline(always)]

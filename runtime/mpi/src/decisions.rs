@@ -185,7 +185,7 @@ impl World {
     fn may_come_first(&self, decision: &Decision, is_first: bool) -> bool {
         let rank = decision.rank;
         let can_run = (!is_first || self.messages.ready().has_lagging()) && self.messages.is_runnable(rank);
-        (can_run || self.messages.unmatched_send(rank).is_some() || self.chapters.hold_back(rank))
+        (can_run || self.messages.unmatched_send(rank).is_some() || self.chapters.rma.holds_back(rank))
             && self.messages.ranks()[rank].phase != Phase::Ended
             && decision.time >= self.messages.clock(rank)
     }

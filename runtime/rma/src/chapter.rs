@@ -44,10 +44,6 @@ impl Chapter for Rma {
             }
         }
     }
-    #[inline]
-    fn holds_back(&self, rank: u32) -> bool {
-        !self.held_back.is_empty() && self.held_back.contains(&rank)
-    }
     // An access is sent when it is made: nothing waits for anybody to join it.
     fn deliver(&mut self, _: &Objects, [index, kind]: Words) {
         if Token::of(kind) == Token::Reply

@@ -10,7 +10,6 @@ use crate::short::Short;
 use crate::state::Rma;
 use engine::Time;
 use message::Messages;
-use message::chapter::Chapter;
 use message::chapter::arrivals::Arrival;
 use message::flight::Flight;
 use message::remote::shared::Way;
@@ -54,6 +53,12 @@ pub(crate) fn comm_index(win: &Win) -> u32 {
 }
 
 impl Rma {
+    /// Returns `true` if a rank may go on once its accesses to memory that only it reaches have been done.
+    #[inline]
+    pub fn holds_back(&self, rank: u32) -> bool {
+        !self.held_back.is_empty() && self.held_back.contains(&rank)
+    }
+
     /// An access is at its target, or will be at its arrival.
     // AtOnce is served when it is sent, though it arrives later: the target may look at that memory only
     // after a synchronization that is later still, and so sees it in time.

@@ -6,7 +6,7 @@ use crate::remote::control::{Report, Verdict};
 use engine::{Span, Time};
 use std::time::{Duration, Instant};
 
-/// How long the reports have to stand before held collectives start while a thread may call.
+/// The time that reports have to stand before held collectives start while a thread may call.
 // A thread comes in without a chunk that makes its process's report void in time, if it comes at that moment;
 // who was about to come has come by then. Seldom is such a start needed.
 const HESITATION: Duration = Duration::from_millis(30);

@@ -15,8 +15,7 @@ pub fn shared(table: &Table) -> String {
     let mut out = String::new();
     for row in &table.functions {
         for &large in row.variants() {
-            let in_c = shared_by(row, large, true);
-            out.push_str(&in_c);
+            out.push_str(&shared_by(row, large, true));
             if in_fortran(row) && !is_same_in_fortran(row, large) {
                 out.push_str(&shared_by(row, large, false));
             }
@@ -30,13 +29,10 @@ fn shared_by(row: &Row, large: bool, wide_handles: bool) -> String {
     match (&row.returns, &row.body) {
         (None, Some(_)) if row.waits.is_some() => halves(row, large, wide_handles),
         (None, Some(_)) if !row.is("quick") => {
-            let typed: String = shown(row, large)
-                .iter()
-                .map(|p| format!("{}: {}, ", rust_name(p), rust_type(p, large)))
-                .collect();
             format!(
-                "#[inline(never)]\npub fn {}({typed}) -> i32 {{\n{}}}\n",
+                "#[inline(never)]\npub fn {}({}) -> i32 {{\n{}}}\n",
                 shared_name(row, large, wide_handles),
+                typed(&shown(row, large), large),
                 checked(row, large, wide_handles)
             )
         }
@@ -62,6 +58,11 @@ fn shown(row: &Row, large: bool) -> Vec<&Parameter> {
 
 fn names(of: &[&Parameter]) -> String {
     of.iter().map(|p| format!("{}, ", rust_name(p))).collect()
+}
+
+/// The same with their types, as a function declares them.
+fn typed(of: &[&Parameter], large: bool) -> String {
+    of.iter().map(|p| format!("{}: {}, ", rust_name(p), rust_type(p, large))).collect()
 }
 
 /// The call of the implementation as an expression over the C arguments' names; arrays of
@@ -164,9 +165,6 @@ fn later(row: &Row, large: bool) -> Vec<&Parameter> {
 fn halves(row: &Row, large: bool, wide_handles: bool) -> String {
     let path = row.body.as_deref().expect("an implementation");
     let (function, object) = (&row.name, object(row));
-    let typed = |of: &[&Parameter]| -> String {
-        of.iter().map(|p| format!("{}: {}, ", rust_name(p), rust_type(p, large))).collect()
-    };
     let (how, quick) = quickly(row, large, wide_handles);
     let name = shared_name(row, large, wide_handles);
     format!(
@@ -175,9 +173,9 @@ fn halves(row: &Row, large: bool, wide_handles: bool) -> String {
          #[inline(never)]\npub fn end_{name}(begun: edge::Begun, {}) -> i32 {{\n\
          \x20   edge::end(Function::{function}, {object}, begun, |c, waited| {{\n\
          \x20       calls::{path}_end(c, waited{})\n    }})\n}}\n",
-        typed(&shown(row, large)),
+        typed(&shown(row, large), large),
         checks_and_call(row, large, wide_handles),
-        typed(&later(row, large)),
+        typed(&later(row, large), large),
         passed(row, large, wide_handles, |p| in_end(row, p)),
     )
 }

@@ -9,7 +9,8 @@
  * 8 (cancelling), 16 (probes), 32 (computation), 64 (with 8: also receives whose sender waits for the match); all unless told.
  *
  * Each rank prints a hash of what MPI determines, one of orders and clocks, and its clock: `rank 3: values ... orders ... at ... ps`.
- * PROGRAMS with the seeds from SEED on run one after the other, each on communicators of its own (1 unless told).
+ * PROGRAMS with the seeds from SEED on run one after the other, each on communicators of its own (1 unless
+ * told).
  */
 #include "check.h"
 #include <math.h>

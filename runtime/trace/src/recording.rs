@@ -204,7 +204,8 @@ impl Recording {
     /// Adds the contexts of all classes to a part, and returns their numbers.
     fn contexts(&self, part: &mut Part) -> FxHashMap<u64, u32> {
         let mut numbers: FxHashMap<u64, u32> = FxHashMap::default();
-        if self.by_contexts.is_empty() {
+        // Ranks that compute nothing may have the contexts of those on other processes that do.
+        if self.options.timing != Timing::Histogram || self.options.ranks > MAX_RANKS_IN_CONTEXT {
             return numbers;
         }
         let loops = Loops::new(&part.loops);

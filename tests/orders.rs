@@ -107,6 +107,18 @@ fn a_rank_reaches_its_own_window_in_its_turn_wherever_the_window_lies() {
     }
 }
 
+// Its origin has left the fence, its target has not: a long accumulate on another NIC is still under way.
+#[test]
+fn an_access_under_a_lock_finds_what_its_origin_accumulated_before_a_fence() {
+    let machine = "fattree:m=4,n=2,l=10ns,level=packet/star:4,l=1us,b=1Gbps";
+    for seed in ["975209", "975210"] {
+        let run = Run::program("random_windows.c").ranks(7).machine(machine).arg("-xsim-compute=fixed:20ns");
+        let run = || run.clone().arg(seed).arg("1").arg("127");
+        let (one, several) = (run().run().success(), run().processes("mpich", 3).run().success());
+        assert_eq!(one.lines(), several.lines(), "seed {seed}");
+    }
+}
+
 // Between its sender's request and its payload a receive has its message, and its sender knows of that.
 #[test]
 fn a_receive_is_not_cancelled_once_its_sender_is_told() {

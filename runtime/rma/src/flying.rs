@@ -22,12 +22,12 @@ pub(crate) struct Latest {
 
 impl Latest {
     /// Returns when an access arrives that the network delivers at `at`: not before the last one of its
-    /// epoch.
+    /// epoch, nor, under a lock, before those between fences that came first.
     // What is put between fences arrives by the end of its epoch at the target, which an origin may have left
-    // before.
+    // before. The next epoch between fences waits for that end itself; a lock knows nothing of it.
     pub(crate) fn after(&mut self, turn: Turn, at: Time) -> Time {
         let epoch = if let Turn::Fence(epoch) = turn { Some(epoch) } else { None };
-        self.at = if self.epoch == epoch { self.at.max(at) } else { at };
+        self.at = if epoch.is_none() || self.epoch == epoch { self.at.max(at) } else { at };
         self.epoch = epoch;
         self.at
     }
@@ -44,6 +44,15 @@ impl Flying {
             self.queue.pop_front();
             goes_on(index, &mut self.latest);
         }
+        if self.queue.is_empty() {
+            self.queue = VecDeque::new();
+        }
+    }
+
+    /// Returns `true` if nothing is under way that later accesses may not overtake.
+    // What was put between fences is known before it is so, and its origin has no channel any more.
+    pub(crate) fn is_to_forget(&self) -> bool {
+        self.queue.is_empty() && self.latest.epoch.is_none()
     }
 }
 
@@ -69,6 +78,14 @@ mod tests {
         // Known early, for a time after the next one's.
         assert_eq!(landed(&mut flying, 2, 20, Turn::AtOnce), [(2, 20)]);
         assert_eq!(landed(&mut flying, 3, 12, Turn::Ordered), [(3, 20)]);
+    }
+
+    #[test]
+    fn an_access_under_a_lock_arrives_no_earlier_than_one_between_fences_before_it() {
+        let mut flying = flying(3);
+        assert_eq!(landed(&mut flying, 0, 20, Turn::Fence(3)), [(0, 20)]);
+        assert_eq!(landed(&mut flying, 1, 12, Turn::Acquires), [(1, 20)]);
+        assert_eq!(landed(&mut flying, 2, 15, Turn::Fence(4)), [(2, 15)]);
     }
 
     #[test]

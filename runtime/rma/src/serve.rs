@@ -5,6 +5,7 @@ use crate::access::{Access, Action, Back, Held, NIL, Turn, Waiting};
 use crate::atomic::Bytes;
 use crate::came::Came;
 use crate::deferred::Pieces;
+use crate::flying::Flying;
 use crate::origin::Hold;
 use crate::short::Short;
 use crate::state::Rma;
@@ -64,16 +65,23 @@ impl Rma {
     // after a synchronization that is later still, and so sees it in time.
     pub(crate) fn arrive(&mut self, messages: &mut Messages, objects: &Objects, access: Held) {
         match access.turn {
-            Turn::AtOnce => {
+            Turn::AtOnce if !self.is_behind_fence(messages, &access) => {
                 let at = access.arrival;
                 self.perform(messages, objects, access, at);
             }
             Turn::Fence(epoch) if !messages.fabric().is_shared() => self.keep_in_fence(access, epoch),
-            Turn::Ordered | Turn::Acquires | Turn::Fence(_) => {
+            Turn::AtOnce | Turn::Ordered | Turn::Acquires | Turn::Fence(_) => {
                 let target = access.target;
                 self.arrivals.push(messages, target, access.waits());
             }
         }
+    }
+
+    /// Returns `true` if its target has not left the fence that its origin has left, and waits for accesses.
+    // With MPI_MODE_NOCHECK no request for a lock has waited for these.
+    fn is_behind_fence(&self, messages: &Messages, access: &Access) -> bool {
+        messages.fabric().is_shared()
+            && self.fences.get(&access.win).is_some_and(|fence| fence.waits_for(access.target))
     }
 
     /// Nothing comes before the first access at a rank: that is served, and those that follow before `until`.
@@ -397,7 +405,7 @@ impl Rma {
             access.arrival = latest.after(access.turn, at);
             down.push(access);
         });
-        if flying.queue.is_empty()
+        if flying.is_to_forget()
             && self.origins.get((win, origin)).is_none_or(|origin| !origin.channels.contains_key(&target))
         {
             self.flying.remove(&key);
@@ -417,7 +425,7 @@ impl Rma {
 
     /// Forgets when accesses of a channel that is removed arrived, unless more of them are under way.
     pub(crate) fn forget_landed(&mut self, key: (u32, u32, u32)) {
-        if self.flying.get(&key).is_some_and(|flying| flying.queue.is_empty()) {
+        if self.flying.get(&key).is_some_and(Flying::is_to_forget) {
             self.flying.remove(&key);
         }
     }

@@ -23,6 +23,10 @@ pub(crate) struct Agreeing {
     // verdict unnoticed.
     pub(crate) followed: u64,
     pub(crate) reported: bool,
+    /// The round in which process 0 asks whether the last report stands, until that is answered.
+    pub(crate) asked: Option<u64>,
+    /// `true` if it has answered, and lets no thread in until it is told more.
+    pub(crate) is_shut: bool,
     /// What it has reported last, of a process whose threads make it report again.
     pub(crate) last: Option<Report>,
     /// `true` if the next report tells all that was sent before it: no report since the last verdict has.
@@ -47,6 +51,8 @@ impl Agreeing {
         Agreeing {
             followed: 0,
             reported: false,
+            asked: None,
+            is_shut: false,
             last: None,
             effects_known: true,
             verdicts: VecDeque::new(),

@@ -18,7 +18,8 @@
 use crate::order::agreeing::Lease;
 use crate::order::key::Key;
 use crate::progress::Next;
-use crate::remote::control::{GONE, REPORT, Report, VERDICT, Verdict, WELCOME};
+use crate::remote::arbiter::Question;
+use crate::remote::control::{GONE, QUESTION, REPORT, Report, STANDS, VERDICT, Verdict, WELCOME};
 use crate::remote::pause::Waiting;
 use crate::remote::record::{Put, Take};
 use crate::world::World;
@@ -38,7 +39,15 @@ impl World {
         match record.u8() {
             REPORT => agreeing.arbiter.note(from, Report::take(&mut record, processes)),
             GONE => self.messages.peers_mut().others().streams.has_gone(record.u32()),
-            VERDICT => agreeing.verdicts.push_back(Verdict::take(&mut record)),
+            VERDICT => {
+                (agreeing.asked, agreeing.is_shut) = (None, false);
+                agreeing.verdicts.push_back(Verdict::take(&mut record));
+            }
+            QUESTION => {
+                let round = record.u64();
+                (agreeing.asked, agreeing.is_shut) = ((round != 0).then_some(round), false);
+            }
+            STANDS => agreeing.arbiter.stands(from, record.u64()),
             _ => self.run.gathered.push_back((from, data)),
         }
     }
@@ -80,6 +89,11 @@ impl World {
                 self.stop_by(signal);
             }
             let (news, empty) = self.exchange(true);
+            if news && self.order.agreeing.arbiter.asks() {
+                // This process goes on, and others must not be shut for so long.
+                self.void_report();
+                self.ask();
+            }
             if self.has_work() {
                 return None;
             }
@@ -116,6 +130,7 @@ impl World {
             if empty && waiting.looks >= patience && !self.order.agreeing.reported {
                 self.report();
             }
+            self.answer_question();
             self.conclude();
             if !self.order.agreeing.verdicts.is_empty() {
                 continue;
@@ -146,7 +161,10 @@ impl World {
     /// Returns how long threads of this process may come in instead of its next pause: as long as that would
     /// be, where there are several.
     fn lets_in(&mut self, waiting: &mut Waiting) -> Option<Duration> {
-        let threads = &self.order.threads;
+        let (threads, agreeing) = (&self.order.threads, &self.order.agreeing);
+        if agreeing.is_shut || agreeing.arbiter.asks() {
+            return None;
+        }
         if threads.knocks() {
             return Some(Duration::ZERO);
         }
@@ -244,6 +262,8 @@ impl World {
                 return;
             }
             agreeing.last = Some(report.clone());
+            // It was asked about the one before.
+            agreeing.asked = None;
         }
         if me == 0 {
             agreeing.arbiter.note(0, report);
@@ -254,19 +274,44 @@ impl World {
         self.messages.peers_mut().send_control(0, data);
     }
 
+    /// Says that the last report stands, if process 0 asks for that and once it does, and lets no thread in
+    /// from then on until more is told.
+    fn answer_question(&mut self) {
+        let agreeing = &mut self.order.agreeing;
+        if !agreeing.reported {
+            return;
+        }
+        let Some(round) = agreeing.asked.take() else { return };
+        agreeing.is_shut = true;
+        let mut data = vec![STANDS];
+        data.u64(round);
+        self.messages.peers_mut().send_control(0, data);
+    }
+
+    /// On process 0: asks what there is to be asked.
+    fn ask(&mut self) {
+        for (process, question) in self.order.agreeing.arbiter.take_questions() {
+            let mut data = vec![QUESTION];
+            data.u64(if let Question::Stands(round) = question { round } else { 0 });
+            self.messages.peers_mut().send_control(process, data);
+        }
+    }
+
     /// On process 0: decides, if all have reported that they cannot go on.
     // Process 0 works as any other besides, and tells itself by the same queue.
     fn conclude(&mut self) {
-        if self.messages.peers_mut().others().me != 0 {
+        let agreeing = &self.order.agreeing;
+        // What a thread has changed here since the last report, no chunk tells.
+        let is_in_doubt = self.order.threads.door.is_some() && !agreeing.reported;
+        if self.messages.peers_mut().others().me != 0 || is_in_doubt {
             return;
         }
         self.welcome();
         let World { messages, order, .. } = self;
         let agreeing = &mut order.agreeing;
         let network = messages.fabric_mut().next_act();
-        for (process, verdict) in
-            agreeing.arbiter.conclude(network, |handshakes| messages.fabric().lookahead(handshakes))
-        {
+        let told = agreeing.arbiter.conclude(network, |handshakes| messages.fabric().lookahead(handshakes));
+        for (process, verdict) in told {
             if process == 0 {
                 agreeing.verdicts.push_back(verdict);
                 continue;
@@ -287,6 +332,7 @@ impl World {
                     .for_each(|other| messages.peers_mut().send_control(other, data.clone()));
             }
         }
+        self.ask();
     }
 
     /// Processes that were started are of those that agree from now on, and get to know how often all have

@@ -4,12 +4,54 @@ use crate::order::key::Key;
 use crate::order::poller::{Fruitless, Poller};
 use crate::remote::control::{Report, Verdict};
 use engine::{Span, Time};
-use std::time::{Duration, Instant};
 
-/// The time that reports have to stand before held collectives start while a thread may call.
-// A thread comes in without a chunk that makes its process's report void in time, if it comes at that moment;
-// who was about to come has come by then. Seldom is such a start needed.
-const HESITATION: Duration = Duration::from_millis(30);
+/// What process 0 asks of a process a thread of which may call at any time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Question {
+    /// If its last report stands, it is to say so in this round, and to let no thread in until it is told
+    /// more.
+    Stands(u64),
+    /// Nothing any more: it may let threads in.
+    Nothing,
+}
+
+/// A round of questions whether reports stand.
+// A thread that comes in changes what its process can do without a chunk that others could count. So such a
+// process votes before a conclusion, and is shut from its vote to the verdict, as in a two-phase commit.
+#[derive(Default)]
+struct Round {
+    number: u64,
+    /// Processes that were asked in it, and whether they have said that their reports stand; none if nothing
+    /// is asked.
+    asked: Vec<(u32, bool)>,
+    /// `true` if nothing follows from the reports as they stand.
+    is_in_vain: bool,
+    /// What is to be told.
+    questions: Vec<(u32, Question)>,
+}
+
+impl Round {
+    /// Ends it: those who were asked may let threads in, but for some who are told a verdict.
+    fn end(&mut self, told: &[(u32, Verdict)]) {
+        for (process, _) in self.asked.drain(..) {
+            if told.iter().all(|&(other, _)| other != process) {
+                self.questions.push((process, Question::Nothing));
+            }
+        }
+    }
+
+    /// Returns `true` if all of these processes have said that their reports stand, and asks them if they
+    /// were not.
+    fn is_sure(&mut self, doubtful: Vec<u32>) -> bool {
+        if self.asked.is_empty() {
+            self.number += 1;
+            let number = self.number;
+            self.questions.extend(doubtful.iter().map(|&process| (process, Question::Stands(number))));
+            self.asked = doubtful.into_iter().map(|process| (process, false)).collect();
+        }
+        self.asked.iter().all(|&(_, stands)| stands)
+    }
+}
 
 /// The last reports of all processes.
 ///
@@ -26,8 +68,7 @@ pub(crate) struct Arbiter {
     /// `true` if all have forgotten what was safe after the last [`Verdict::Before`].
     forgotten: bool,
     fruitless: Fruitless,
-    /// The first time at which the reports, as they stand, would have held collectives start.
-    stands_since: Option<Instant>,
+    round: Round,
 }
 
 impl Arbiter {
@@ -36,7 +77,7 @@ impl Arbiter {
         let nobody = || Report { ended: true, ..Report::default() };
         let away: Vec<bool> = (0..processes).map(|process| process >= there).collect();
         let processes = away.iter().map(|&away| (away.then(nobody), 0)).collect();
-        Arbiter { processes, away, forgotten: true, fruitless: Fruitless::default(), stands_since: None }
+        Arbiter { processes, away, forgotten: true, fruitless: Fruitless::default(), round: Round::default() }
     }
 
     /// A process has been started.
@@ -50,15 +91,42 @@ impl Arbiter {
         let (last, told) = &mut self.processes[process as usize];
         if report.followed == *told {
             *last = Some(report);
-            self.stands_since = None;
+            self.has_changed();
         }
+    }
+
+    /// What was asked and concluded from the reports counts no more.
+    fn has_changed(&mut self) {
+        self.round.is_in_vain = false;
+        self.round.end(&[]);
+    }
+
+    /// A process says that its last report stands, in this round.
+    pub(crate) fn stands(&mut self, process: u32, round: u64) {
+        if round == self.round.number {
+            self.round
+                .asked
+                .iter_mut()
+                .filter(|(asked, _)| *asked == process)
+                .for_each(|asked| asked.1 = true);
+        }
+    }
+
+    /// Returns `true` if processes are asked: process 0 lets no thread in either.
+    pub(crate) fn asks(&self) -> bool {
+        !self.round.asked.is_empty()
+    }
+
+    /// Takes what is to be asked of which process.
+    pub(crate) fn take_questions(&mut self) -> Vec<(u32, Question)> {
+        std::mem::take(&mut self.round.questions)
     }
 
     /// Voids the last report of a process: a thread has come in since, and what it did may have changed what
     /// the process can do.
     pub(crate) fn void(&mut self, process: u32) {
         self.processes[process as usize].0 = None;
-        self.stands_since = None;
+        self.has_changed();
     }
 
     /// Returns what is to be told to which process, once all have reported that they cannot go on and nothing
@@ -85,10 +153,12 @@ impl Arbiter {
             through.iter().for_each(|&process| self.away[process as usize] = true);
             return through.into_iter().map(|process| (process, Verdict::Leave)).collect();
         }
-        if reports.iter().any(|report| report.held)
-            && reports.iter().any(|report| report.outside)
-            && self.stands_since.get_or_insert_with(Instant::now).elapsed() < HESITATION
-        {
+        let doubtful = (1..)
+            .zip(&reports[1..])
+            .filter(|(process, report)| report.outside && !self.away[*process as usize])
+            .map(|(process, _)| process)
+            .collect();
+        if self.round.is_in_vain || !self.round.is_sure(doubtful) {
             return Vec::new();
         }
         let lookahead = lookahead(reports.iter().any(|report| report.handshakes));
@@ -100,6 +170,8 @@ impl Arbiter {
                 hope => to_all(&reports, |_| hope),
             }
         });
+        self.round.is_in_vain = told.is_empty();
+        self.round.end(&told);
         for (process, verdict) in &told {
             if self.away[*process as usize] {
                 continue;
@@ -255,6 +327,53 @@ mod tests {
         assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), []);
         arbiter.note(0, Report { followed: 1, ended: true, ..idle(&[0], &[0]) });
         assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), [(0, Verdict::Done)]);
+    }
+
+    #[test]
+    fn who_may_let_threads_in_is_asked_before_anything_is_concluded() {
+        let outside = |report: Report| Report { outside: true, ..report };
+        let mut arbiter = Arbiter::new(3, 3);
+        arbiter.note(0, of(3, (5, 0), 5));
+        arbiter.note(1, outside(of(3, (7, 1), 7)));
+        arbiter.note(2, of(3, (9, 2), 9));
+        let conclude = |arbiter: &mut Arbiter| {
+            let told = arbiter.conclude(Time::MAX, |_| Span::ZERO);
+            (told, arbiter.take_questions())
+        };
+        assert_eq!(conclude(&mut arbiter), (vec![], vec![(1, Question::Stands(1))]));
+        assert_eq!(conclude(&mut arbiter), (vec![], vec![]));
+        // A thread came in there first, and brought an earlier decision.
+        arbiter.note(1, outside(of(3, (4, 1), 4)));
+        assert!(!arbiter.asks());
+        arbiter.stands(1, 1);
+        let again = vec![(1, Question::Nothing), (1, Question::Stands(2))];
+        assert_eq!(conclude(&mut arbiter), (vec![], again));
+        arbiter.stands(1, 2);
+        let until = Key { time: Time::from_ps(5), rest: true, rank: 0, source: 0 };
+        assert_eq!(conclude(&mut arbiter), (vec![(1, Verdict::First(until))], vec![]));
+        assert!(!arbiter.asks());
+    }
+
+    #[test]
+    fn who_was_asked_and_is_told_nothing_may_let_threads_in_again() {
+        let mut arbiter = Arbiter::new(2, 2);
+        arbiter.note(0, of(2, (5, 0), 5));
+        arbiter.note(1, Report { outside: true, ..of(2, (7, 1), 7) });
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), []);
+        arbiter.stands(1, 1);
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO).len(), 1);
+        let questions = vec![(1, Question::Stands(1)), (1, Question::Nothing)];
+        assert_eq!(arbiter.take_questions(), questions);
+        // Nothing follows while threads may call: nobody is asked twice.
+        let mut arbiter = Arbiter::new(2, 2);
+        arbiter.note(0, idle(&[0; 2], &[0; 2]));
+        arbiter.note(1, Report { outside: true, ..idle(&[0; 2], &[0; 2]) });
+        assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), []);
+        arbiter.stands(1, 1);
+        for _ in 0..2 {
+            assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), []);
+        }
+        assert_eq!(arbiter.take_questions(), questions);
     }
 
     #[test]

@@ -12,6 +12,9 @@ pub(crate) const GATHER: u8 = 2;
 pub(crate) const RELEASE: u8 = 3;
 pub(crate) const WELCOME: u8 = 4;
 pub(crate) const GONE: u8 = 5;
+/// Whether a report stands ([`Question`](crate::remote::arbiter::Question)), with the round, 0 for nothing.
+pub(crate) const QUESTION: u8 = 6;
+pub(crate) const STANDS: u8 = 7;
 
 /// What a process that cannot go on tells process 0.
 // All that `World::next` asks of one process, in some hundred bytes: process 0 decides from these alone.

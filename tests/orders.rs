@@ -91,6 +91,20 @@ fn what_leaves_for_a_shared_network_waits_for_decisions_before_it() {
     }
 }
 
+// An access of rank 1 and its answer to another leave at one instant.
+#[test]
+fn what_a_rank_sends_leaves_before_what_is_answered_for_it() {
+    let nodes = "star:4,l=100ns,b=40Gbps,mem=4GB/s";
+    let machine =
+        format!("star:l=1us,b=10Gbps,nic=10Gbps,rate=1M,flowmin=64,o=0.3us;64:1us@1GB/s,delay=0.1us/{nodes}");
+    let run = Run::program("random_windows.c").ranks(9).machine(&machine).arg("-xsim-compute=none");
+    let run = || run.clone().arg("174504").arg("4").arg("127");
+    let one = run().run().success();
+    for processes in [3, 4] {
+        assert_eq!(one.lines(), run().processes("mpich", processes).run().success().lines());
+    }
+}
+
 // Others' accesses to memory that only its rank reaches wait for a switch, and the rank for its own.
 #[test]
 fn a_rank_reaches_its_own_window_in_its_turn_wherever_the_window_lies() {

@@ -9,6 +9,7 @@ use crate::leave::agent_done;
 use crate::reduction::UserReduction;
 use engine::{Span, Time};
 use message::Messages;
+use message::fabric::Departure;
 use message::flight::Flight;
 use objects::Objects;
 use schedule::{Buffer, Kind, Slice, Step};
@@ -186,7 +187,7 @@ impl Collectives {
                 chapter: crate::CHAPTER,
                 words: [index, to, agent.member.rank, agent.round],
             };
-            messages.launch(agent.rank, target, from.bytes, agent.clock, flight);
+            messages.launch_for(Departure::Step, agent.rank, target, (from.bytes, agent.clock), flight);
             Time::MAX
         } else {
             agent.clock + messages.fabric().latency(agent.rank, target, from.bytes)

@@ -8,6 +8,7 @@ use crate::state::Dynamic;
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
+use message::fabric::Departure;
 use message::remote::group::{put_group, put_list, take_group, take_list};
 use message::remote::shared::Way;
 use message::remote::stream::Kind;
@@ -197,7 +198,13 @@ impl Dynamic {
     pub(crate) fn tell_ask(messages: &mut Messages, ask: &Ask, way: Way) {
         let mut body = Vec::new();
         put_ask(ask, &mut body);
-        messages.send_on_way(ask.origin, ask.place, Kind::Chapter(CHAPTER, Told::Ask as u8), way, body);
+        messages.send_on_way(
+            Departure::Call,
+            (ask.origin, ask.place),
+            Kind::Chapter(CHAPTER, Told::Ask as u8),
+            way,
+            body,
+        );
     }
 
     /// An answer leaves for a rank of another process.
@@ -213,7 +220,13 @@ impl Dynamic {
         body.u64(0);
         body.u32(operation);
         put_answer(answer, &mut body);
-        messages.send_on_way(from, to, Kind::Chapter(CHAPTER, Told::Answer as u8), way, body);
+        messages.send_on_way(
+            Departure::Answer,
+            (from, to),
+            Kind::Chapter(CHAPTER, Told::Answer as u8),
+            way,
+            body,
+        );
     }
 
     /// Every other process learns of ranks that begin: those that have some, to run them; all, how many there

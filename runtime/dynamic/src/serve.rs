@@ -7,6 +7,7 @@ use crate::port::{Caller, PortName};
 use crate::state::Dynamic;
 use engine::Time;
 use message::Messages;
+use message::fabric::Departure;
 use message::flight::Flight;
 use message::remote::shared::Way;
 use objects::Objects;
@@ -196,11 +197,11 @@ impl Dynamic {
             Way::Arrives(at) => self.answered(messages, operation, answer, at),
             Way::Leaves(at, bytes) => {
                 let index = self.answers.insert((operation, answer));
-                messages.launch(
+                messages.launch_for(
+                    Departure::Answer,
                     place,
                     origin,
-                    bytes,
-                    at,
+                    (bytes, at),
                     Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] },
                 );
             }

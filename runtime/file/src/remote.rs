@@ -13,6 +13,7 @@ use crate::storage::PLACE;
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
+use message::fabric::Departure;
 use message::remote::shared::Way;
 use message::remote::stream::Kind;
 use objects::Objects;
@@ -186,7 +187,13 @@ impl Files {
         body.u64(0);
         body.u32(objects.files.comm(&objects.comms, access.file).map_or(u32::MAX, |comm| comm.context));
         put_access(access, &mut body);
-        messages.send_on_way(access.origin, to, Kind::Chapter(CHAPTER, told as u8), way, body);
+        messages.send_on_way(
+            Departure::Call,
+            (access.origin, to),
+            Kind::Chapter(CHAPTER, told as u8),
+            way,
+            body,
+        );
     }
 
     /// An answer leaves for a rank of another process.
@@ -203,7 +210,13 @@ impl Files {
         body.u64(0);
         body.u32(operation);
         put_answer(answer, &mut body);
-        messages.send_on_way(from, to, Kind::Chapter(CHAPTER, Told::Answer as u8), way, body);
+        messages.send_on_way(
+            Departure::Answer,
+            (from, to),
+            Kind::Chapter(CHAPTER, Told::Answer as u8),
+            way,
+            body,
+        );
     }
 
     /// A record of another process.

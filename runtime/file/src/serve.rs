@@ -9,6 +9,7 @@ use crate::write::WRITE;
 use engine::Time;
 use message::Messages;
 use message::chapter::arrivals::Arrival;
+use message::fabric::Departure;
 use message::flight::Flight;
 use message::remote::shared::Way;
 use objects::Objects;
@@ -214,11 +215,11 @@ impl Files {
             Way::Arrives(at) => self.answered(messages, objects, operation, answer, at),
             Way::Leaves(at, bytes) => {
                 let index = self.answers.insert((operation, answer));
-                messages.launch(
+                messages.launch_for(
+                    Departure::Answer,
                     home,
                     origin,
-                    bytes,
-                    at,
+                    (bytes, at),
                     Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] },
                 );
             }

@@ -7,6 +7,17 @@ use engine::{EventKey, EventQueue, Span, Time};
 use network::{Endpoint, Message};
 use objects::slab::Slab;
 
+/// The kinds of messages that leave for a shared network, in their order within an instant of a rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Departure {
+    /// A call of the rank.
+    Call,
+    /// A step of a collective operation.
+    Step,
+    /// An answer or an acknowledgement, which follows from a decision.
+    Answer,
+}
+
 /// The simulated network, and what waits for it or is under way in it.
 pub struct Fabric {
     wire: Wire,
@@ -83,11 +94,13 @@ impl Fabric {
         self.wire.storage.as_ref().map_or(messages, |storage| messages.min(storage.latency))
     }
 
-    /// Returns the key of the next message that a rank of this process sends at `at` over a shared network.
+    /// Returns the key of the next message that leaves from a rank of this process at `at` over a shared
+    /// network.
     // At one time and from one rank they keep the order in which they were sent, which its process knows.
-    pub fn next_key(&mut self, from: u32, at: Time) -> EventKey {
+    // Between kinds that order is the host's: a rank may run before or after what is decided for it.
+    pub fn next_key(&mut self, from: u32, at: Time, departure: Departure) -> EventKey {
         self.launched += 1;
-        EventKey { time: at, source: from, sequence: self.launched }
+        EventKey { time: at, source: from, sequence: (departure as u64) << 62 | self.launched }
     }
     /// Numbers a message that leaves for a shared network. Returns it; `flight` is what happens here when it
     /// has been delivered.

@@ -1,6 +1,7 @@
 //! Handshakes between sender and receiver: synchronous sends, and messages above the eager limit.
 
 use crate::deferred::DeferredMatch;
+use crate::fabric::Departure;
 use crate::flight::Flight;
 use crate::messages::Messages;
 use crate::node::flag;
@@ -14,7 +15,19 @@ impl Messages {
     /// Queues a message of a rank of this process before the shared network. Returns its number; `flight` is
     /// what happens here when it has been delivered.
     pub fn launch(&mut self, from: u32, to: u32, bytes: u64, at: Time, flight: Flight) -> u32 {
-        let key = self.fabric.next_key(from, at);
+        self.launch_for(Departure::Call, from, to, (bytes, at), flight)
+    }
+
+    /// [`Messages::launch`] of a message of some kind.
+    pub fn launch_for(
+        &mut self,
+        departure: Departure,
+        from: u32,
+        to: u32,
+        (bytes, at): (u64, Time),
+        flight: Flight,
+    ) -> u32 {
+        let key = self.fabric.next_key(from, at, departure);
         self.launch_as(key, to, bytes, flight)
     }
 
@@ -37,7 +50,13 @@ impl Messages {
         let met = transit.arrival.max(posted_at);
         let sender = self.requests[transit.request].owner;
         if self.fabric.is_shared() {
-            self.launch(to, sender, 0, met, Flight::Acknowledgement { request: transit.request });
+            self.launch_for(
+                Departure::Answer,
+                to,
+                sender,
+                (0, met),
+                Flight::Acknowledgement { request: transit.request },
+            );
             return transit.arrival;
         }
         let arrival = self.payload_arrival(to, met, bytes, transit);

@@ -7,6 +7,7 @@ use crate::part::Part;
 use crate::state::Partitioned;
 use engine::Time;
 use message::Messages;
+use message::fabric::Departure;
 use message::flight::Flight;
 use message::handle;
 use message::packing::Packing;
@@ -143,7 +144,13 @@ impl Partitioned {
         };
         let way = messages.way(me, to, bytes, leaves);
         if !messages.is_local(to) {
-            return messages.send_on_way(me, to, Kind::Chapter(CHAPTER, 0), way, part.record());
+            return messages.send_on_way(
+                Departure::Call,
+                (me, to),
+                Kind::Chapter(CHAPTER, 0),
+                way,
+                part.record(),
+            );
         }
         match way {
             Way::Arrives(at) => {

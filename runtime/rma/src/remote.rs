@@ -12,6 +12,7 @@ use crate::state::Rma;
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
+use message::fabric::Departure;
 use message::remote::shared::Way;
 use message::remote::stream::Kind;
 use objects::Objects;
@@ -167,7 +168,7 @@ impl Rma {
         body.u32(back.reply);
         after.put(&mut body);
         body.extend_from_slice(data);
-        messages.send_on_way(from, to, Told::Answer.kind(), way, body);
+        messages.send_on_way(Departure::Answer, (from, to), Told::Answer.kind(), way, body);
     }
 
     /// An epoch between fences is over for all members of this process.
@@ -217,7 +218,7 @@ impl Rma {
         body.u64(0);
         [context(objects, win), to].into_iter().for_each(|word| body.u32(word));
         after.put(&mut body);
-        messages.send_on_way(after.by, to, Told::Post.kind(), way, body);
+        messages.send_on_way(Departure::Call, (after.by, to), Told::Post.kind(), way, body);
     }
 
     /// Returns `true` if a record is of a window that has been given back, and not of one that this process

@@ -12,6 +12,7 @@ use crate::state::Rma;
 use engine::Time;
 use message::Messages;
 use message::chapter::arrivals::Arrival;
+use message::fabric::Departure;
 use message::flight::Flight;
 use message::remote::shared::Way;
 use objects::Objects;
@@ -237,11 +238,11 @@ impl Rma {
             Way::Leaves(at, bytes) if messages.is_local(to) => {
                 let index =
                     self.answers.insert((access.back, std::mem::take(&mut access.data), access.after));
-                messages.launch(
+                messages.launch_for(
+                    Departure::Answer,
                     from,
                     to,
-                    bytes,
-                    at,
+                    (bytes, at),
                     Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] },
                 );
             }

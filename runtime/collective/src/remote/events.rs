@@ -14,6 +14,7 @@ use crate::remote::spread::{Called, Early, Ident, fingerprint};
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
+use message::fabric::Departure;
 use message::remote::shared::Way;
 use objects::Objects;
 use objects::group::Group;
@@ -159,7 +160,7 @@ impl Collectives {
             Way::Leaves(..) => {
                 let mut body = Vec::new();
                 write(&mut body, Time::MAX);
-                messages.send_on_way(agent.rank, target, Told::Step.kind(), way, body);
+                messages.send_on_way(Departure::Step, (agent.rank, target), Told::Step.kind(), way, body);
             }
         }
     }

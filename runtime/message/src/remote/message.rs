@@ -1,6 +1,7 @@
 //! Point-to-point messages to and from ranks of other processes.
 
 use crate::envelope::Envelope;
+use crate::fabric::Departure;
 use crate::flight::Flight;
 use crate::messages::Messages;
 use crate::node::{NIL, flag};
@@ -25,8 +26,8 @@ impl Messages {
         let (me, payloads) = (self.ranks.me(), self.payloads.are_carried());
         let told = self.watch.type_to_tell();
         // Its place among what leaves for a shared network is known here; when it arrives, nobody knows.
-        let under_way =
-            (transit.flags & flag::UNDER_WAY != 0).then(|| self.fabric.next_key(me, transit.arrival));
+        let under_way = (transit.flags & flag::UNDER_WAY != 0)
+            .then(|| self.fabric.next_key(me, transit.arrival, Departure::Call));
         let head = HEAD + self.watch.told_type() + if under_way.is_some() { size_of::<u64>() } else { 0 };
         let (effect, request) = match &self.faults {
             Some(faults) if transit.request != NIL => (Time::ZERO, faults.ticket(transit.request)),

@@ -7,6 +7,7 @@
 //! flight. Of what has no such order, a step of a collective for one, the record waits at its sender until
 //! the arrival is known.
 
+use crate::fabric::Departure;
 use crate::flight::Flight;
 use crate::messages::Messages;
 use crate::peers::Record;
@@ -35,13 +36,20 @@ impl Messages {
 
     /// Sends a record to the process of `to` with its arrival: at once, or when a shared network has
     /// delivered it.
-    pub fn send_on_way(&mut self, from: u32, to: u32, kind: Kind, way: Way, body: Vec<u8>) {
+    pub fn send_on_way(
+        &mut self,
+        departure: Departure,
+        (from, to): (u32, u32),
+        kind: Kind,
+        way: Way,
+        body: Vec<u8>,
+    ) {
         let record = Record { process: self.peers.others().blocks.process(to), kind, body };
         match way {
             Way::Arrives(at) => self.peers.send_arrived(record, at),
             Way::Leaves(at, bytes) => {
                 let record = self.peers.keep_record(record);
-                self.launch(from, to, bytes, at, Flight::Record { record });
+                self.launch_for(departure, from, to, (bytes, at), Flight::Record { record });
             }
         }
     }

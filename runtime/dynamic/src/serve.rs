@@ -52,10 +52,10 @@ impl Dynamic {
             Way::Leaves(at, bytes) => {
                 let index = self.asks.insert(ask);
                 messages.launch(
+                    Departure::Call,
                     origin,
                     place,
-                    bytes,
-                    at,
+                    (bytes, at),
                     Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] },
                 );
             }
@@ -197,7 +197,7 @@ impl Dynamic {
             Way::Arrives(at) => self.answered(messages, operation, answer, at),
             Way::Leaves(at, bytes) => {
                 let index = self.answers.insert((operation, answer));
-                messages.launch_for(
+                messages.launch(
                     Departure::Answer,
                     place,
                     origin,

@@ -57,10 +57,10 @@ impl Files {
             Way::Leaves(at, bytes) => {
                 let index = self.accesses.insert(access);
                 messages.launch(
+                    Departure::Call,
                     origin,
                     home,
-                    bytes,
-                    at,
+                    (bytes, at),
                     Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] },
                 );
             }
@@ -215,7 +215,7 @@ impl Files {
             Way::Arrives(at) => self.answered(messages, objects, operation, answer, at),
             Way::Leaves(at, bytes) => {
                 let index = self.answers.insert((operation, answer));
-                messages.launch_for(
+                messages.launch(
                     Departure::Answer,
                     home,
                     origin,

@@ -14,12 +14,7 @@ use engine::{EventKey, Time};
 impl Messages {
     /// Queues a message of a rank of this process before the shared network. Returns its number; `flight` is
     /// what happens here when it has been delivered.
-    pub fn launch(&mut self, from: u32, to: u32, bytes: u64, at: Time, flight: Flight) -> u32 {
-        self.launch_for(Departure::Call, from, to, (bytes, at), flight)
-    }
-
-    /// [`Messages::launch`] of a message of some kind.
-    pub fn launch_for(
+    pub fn launch(
         &mut self,
         departure: Departure,
         from: u32,
@@ -50,7 +45,7 @@ impl Messages {
         let met = transit.arrival.max(posted_at);
         let sender = self.requests[transit.request].owner;
         if self.fabric.is_shared() {
-            self.launch_for(
+            self.launch(
                 Departure::Answer,
                 to,
                 sender,

@@ -160,10 +160,10 @@ impl Partitioned {
             Way::Leaves(at, bytes) => {
                 let flying = self.flying.insert(part);
                 messages.launch(
+                    Departure::Call,
                     me,
                     to,
-                    bytes,
-                    at,
+                    (bytes, at),
                     Flight::Chapter { chapter: CHAPTER, words: [flying, 0, 0, 0] },
                 );
             }

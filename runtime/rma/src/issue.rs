@@ -11,6 +11,7 @@ use crate::state::Rma;
 use crate::wait::Token;
 use engine::Time;
 use message::Messages;
+use message::fabric::Departure;
 use message::flight::Flight;
 use message::handle::{self, REQUEST_SENT};
 use message::p2p::{Buffer, view};
@@ -308,10 +309,10 @@ impl Rma {
             let index = self.accesses.insert(access);
             self.take_off(messages, objects, index);
             messages.launch(
+                Departure::Call,
                 me,
                 to,
-                bytes,
-                leaves,
+                (bytes, leaves),
                 Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] },
             );
             return None;

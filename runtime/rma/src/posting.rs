@@ -16,6 +16,7 @@ use crate::state::Rma;
 use crate::wait::{Purpose, Token};
 use engine::Time;
 use message::Messages;
+use message::fabric::Departure;
 use message::flight::Flight;
 use message::handle;
 use message::remote::shared::Way;
@@ -95,10 +96,10 @@ impl Rma {
             Way::Leaves(at, bytes) => {
                 let index = self.posting.insert((win, to, after));
                 messages.launch(
+                    Departure::Call,
                     me,
                     to,
-                    bytes,
-                    at,
+                    (bytes, at),
                     Flight::Chapter { chapter: CHAPTER, words: [Leg::Post as u32, index, 0, 0] },
                 );
             }

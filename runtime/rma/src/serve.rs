@@ -238,7 +238,7 @@ impl Rma {
             Way::Leaves(at, bytes) if messages.is_local(to) => {
                 let index =
                     self.answers.insert((access.back, std::mem::take(&mut access.data), access.after));
-                messages.launch_for(
+                messages.launch(
                     Departure::Answer,
                     from,
                     to,

@@ -49,7 +49,7 @@ impl Messages {
             Way::Arrives(at) => self.peers.send_arrived(record, at),
             Way::Leaves(at, bytes) => {
                 let record = self.peers.keep_record(record);
-                self.launch_for(departure, from, to, (bytes, at), Flight::Record { record });
+                self.launch(departure, from, to, (bytes, at), Flight::Record { record });
             }
         }
     }

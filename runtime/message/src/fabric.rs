@@ -8,14 +8,16 @@ use network::{Endpoint, Message};
 use objects::slab::Slab;
 
 /// The kinds of messages that leave for a shared network, in their order within an instant of a rank.
+// A rank may go on in the instant of its collective's last step, or of what answers for it, and send more. The
+// network may have taken those on by then: what it has not must follow in the same order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Departure {
-    /// A call of the rank.
-    Call,
     /// A step of a collective operation.
     Step,
     /// An answer or an acknowledgement, which follows from a decision.
     Answer,
+    /// A call of the rank.
+    Call,
 }
 
 /// The simulated network, and what waits for it or is under way in it.

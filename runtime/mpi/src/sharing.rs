@@ -34,10 +34,10 @@ impl World {
         }
     }
 
-    /// Gives the network all messages that leave at or before `until`; nothing can act earlier, but for who
-    /// gets one of them without the network.
+    /// Gives the network all messages that leave at or before `until`, and before it has something to do;
+    /// nothing else can act earlier, but for who gets one of them without the network.
     // In the order (time, rank, sequence), which does not depend on who ran first; the network sees each
-    // instant complete.
+    // instant complete. What it does may have a rank send something before the next one leaves.
     fn inject_until(&mut self, mut until: Time) -> bool {
         let mut landed = false;
         let ahead = self.messages.ranks().exceed_cache().then_some(MESSAGES_AHEAD);
@@ -47,6 +47,7 @@ impl World {
                 until = until.min(arrival);
                 landed = true;
             }
+            until = until.min(self.messages.fabric_mut().next_times().1);
         }
         landed
     }

@@ -4,6 +4,7 @@
 mod drawing;
 mod fit;
 mod machine;
+mod pieces;
 mod table;
 
 pub use drawing::chart;

@@ -1,6 +1,7 @@
 //! The simulated machine whose times the lines are.
 
 use crate::fit::{Estimate, Fit};
+use crate::pieces;
 use crate::table::Row;
 use engine::Span;
 use network::{Bandwidth, Endpoint, Machine, Network};
@@ -59,7 +60,8 @@ fn span(seconds: f64) -> Span {
     Span::from_ps((seconds.max(0.0) * 1e12).round() as u64)
 }
 
-/// The bandwidth of the largest messages: `b` of a level.
+/// Returns the bandwidth of a level, `b`: that of the line of largest messages, or of one whose messages are
+/// surely faster. What other lines take more is a cost by size.
 fn bandwidth(fit: &Fit) -> Result<String, String> {
     let last = fit.segments.last().ok_or("there is no line")?;
     let Estimate { value, within } = last.per_byte;
@@ -69,6 +71,10 @@ fn bandwidth(fit: &Fit) -> Result<String, String> {
             last.from, last.until, value
         ));
     }
+    let is_sure = |estimate: &&Estimate| estimate.value > 4.0 * estimate.within && estimate.value < value;
+    let slopes = fit.segments.iter().map(|segment| &segment.per_byte).filter(is_sure);
+    let fastest = slopes.min_by(|a, b| a.value.total_cmp(&b.value)).unwrap_or(&last.per_byte);
+    let Estimate { value, within } = *fastest;
     // Bits in a second, whose interval is that of the time for a byte in proportion.
     let rate = rounded(Estimate { value: 8.0 / value, within: 8.0 / value * (within / value) });
     let (scale, unit) = if rate >= 1e9 { (1e9, "Gbps") } else { (1e6, "Mbps") };
@@ -76,6 +82,8 @@ fn bandwidth(fit: &Fit) -> Result<String, String> {
     Ok(format!("{}{unit}", format!("{:.5e}", rate / scale).parse::<f64>().unwrap_or(rate / scale)))
 }
 
+/// Returns the time of an empty message: that of the smallest messages, or of a line which surely begins lower
+/// and not below half of that.
 fn latency(fit: &Fit) -> Result<Estimate, String> {
     let Estimate { value, within } = fit.segments.first().ok_or("there is no line")?.latency;
     if value <= 0.0 {
@@ -83,7 +91,29 @@ fn latency(fit: &Fit) -> Result<Estimate, String> {
             "the line through the smallest messages is at {value:.3e} s for no bytes: measure smaller messages"
         ));
     }
-    Ok(Estimate { value, within })
+    let is_lower = |other: &Estimate| {
+        other.value + other.within < value - within && other.value > LEAST_RENDEZVOUS * value
+    };
+    let lower = fit.segments.iter().map(|segment| segment.latency).filter(is_lower);
+    Ok(lower.min_by(|a, b| a.value.total_cmp(&b.value)).unwrap_or(Estimate { value, within }))
+}
+
+/// Returns the key `delay` of a level, with its comma: what messages to rank `to` of a machine take by their
+/// size beside its latency and bandwidth. Empty if all are on one line.
+fn delay(fit: &Fit, network: &str, to: u32) -> Result<String, String> {
+    if fit.segments.len() < 2 {
+        return Ok(String::new());
+    }
+    let base = |bytes: u64| {
+        let row = Row { bytes, seconds: 0.0, resolution: 0.0, line: 0 };
+        predict(network, to, &[row]).map(|predicted| predicted[0].seconds)
+    };
+    base(0)?;
+    let pieces = pieces::above(&fit.segments, |bytes| base(bytes).unwrap_or_default());
+    if pieces.iter().all(|piece| piece.latency == 0.0 && piece.per_byte == 0.0) {
+        return Ok(String::new());
+    }
+    Ok(format!(",delay={}", pieces::text(&pieces)))
 }
 
 /// The machine of a ping-pong between two nodes, if given with one inside a node, and with many messages in a
@@ -98,7 +128,7 @@ fn latency(fit: &Fit) -> Result<Estimate, String> {
 pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -> Result<Calibrated, String> {
     let mut notes = Vec::new();
     let whole = latency(fit)?;
-    let mut network = String::new();
+    let mut node = String::new();
     let half = |estimate: Estimate| {
         span(rounded(Estimate { value: estimate.value / 2.0, within: estimate.within / 2.0 }))
     };
@@ -119,9 +149,12 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
         if rate(&narrow) < rate(&wide) {
             notes.push(format!("messages between nodes go through the nodes' own links, which are narrower ({narrow} against {wide}): the machine gives them {narrow}"));
         }
-        network = format!("/star:{ranks},l={},b={narrow}", half(part));
+        let links = format!("{ranks},l={},b={narrow}", half(part));
+        node = format!("/star:{links}{}", delay(inner, &format!("star:l=0,b={wide}/star:{links}"), 1)?);
     }
-    network = format!("star:l={outside},b={wide}{network}");
+    let links = format!("star:l={outside},b={wide}");
+    let to = inside.map_or(1, |inside| inside.ranks);
+    let network = format!("{links}{}{node}", delay(fit, &format!("{links}{node}"), to)?);
     let gap = stream.map(latency).transpose()?.map(|gap| span(rounded(gap)));
     let jumps = fit.jumps();
     let is_rendezvous = |&&(_, by): &&(u64, f64)| by >= LEAST_RENDEZVOUS * whole.value;
@@ -129,13 +162,13 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
     for (at, by) in jumps.iter().filter(|jump| !is_rendezvous(jump)) {
         notes.push(format!(
             "beyond {at} bytes a message takes {} longer, less than a message to its receiver and back would: this is no eager limit \
-             (the end of inline sends, or another copy), and the machine does not have it",
+             (the end of inline sends, or another copy) but a cost of the library, which the machine has in delay",
             span(*by)
         ));
     }
     if let Some((at, by)) = jump {
         notes.push(format!(
-            "beyond {at} bytes a message takes {} longer: it waits for its receiver (rendezvous). The machine has this as its eager limit, which makes a sender wait and a ping-pong not longer",
+            "beyond {at} bytes a message takes {} longer: it waits for its receiver (rendezvous). The machine has this as its eager limit, which makes a sender wait, and what a ping-pong takes longer in delay",
             span(by)
         ));
     }
@@ -238,7 +271,7 @@ mod tests {
     fn a_jump_becomes_the_eager_limit() {
         let time = |bytes: f64| if bytes <= 8192.0 { 2e-6 } else { 5e-6 } + bytes * 1e-10;
         let machine = calibrate(&fit(&rows(time)).unwrap(), None, None).unwrap();
-        assert_eq!(machine.specification, "star:l=1us,b=80Gbps/rank:eager=8192");
+        assert_eq!(machine.specification, "star:l=1us,b=80Gbps,delay=0;8193:3us/rank:eager=8192");
         assert!(
             machine.notes[0].contains("beyond 8192 bytes a message takes 3us longer"),
             "{:?}",
@@ -251,7 +284,7 @@ mod tests {
         // Inline sends end at 128 bytes; the rendezvous begins beyond 8192, if there is one.
         let inline = |bytes: f64| if bytes <= 128.0 { 1.6e-6 } else { 2.1e-6 } + bytes * 1e-10;
         let machine = calibrate(&fit(&rows(inline)).unwrap(), None, None).unwrap();
-        assert_eq!(machine.specification, "star:l=800ns,b=80Gbps");
+        assert_eq!(machine.specification, "star:l=800ns,b=80Gbps,delay=0;129:500ns");
         assert!(
             machine.notes[0].contains("beyond 128 bytes a message takes 500ns longer, less than"),
             "{:?}",
@@ -259,7 +292,8 @@ mod tests {
         );
         let both = |bytes: f64| inline(bytes) + if bytes > 8192.0 { 1.5e-6 } else { 0.0 };
         let machine = calibrate(&fit(&rows(both)).unwrap(), None, None).unwrap();
-        assert_eq!(machine.specification, "star:l=800ns,b=80Gbps/rank:eager=8192");
+        let delay = "0;129:500ns;8193:2us";
+        assert_eq!(machine.specification, format!("star:l=800ns,b=80Gbps,delay={delay}/rank:eager=8192"));
     }
 
     #[test]

@@ -1,0 +1,149 @@
+//! Costs by size: what measured lines are above those of a machine with one latency and one bandwidth.
+
+use crate::fit::Segment;
+use engine::Span;
+use std::fmt::Write as _;
+
+/// A cost from a size on: `latency + bytes * per_byte`, in seconds, neither of them negative.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Piece {
+    /// The smallest size.
+    pub from: u64,
+    /// The cost at no bytes.
+    pub latency: f64,
+    /// The cost of a byte.
+    pub per_byte: f64,
+}
+
+/// Sizes of a piece, in parts of an octave, where a line falls or begins below nothing: a machine has no such
+/// cost, and short pieces come near it.
+const PIECES_AN_OCTAVE: i32 = 8;
+/// A difference below this part of the measured time is none.
+const MIN_PART: f64 = 0.002;
+
+/// Returns what the segments take more than `base`, which is a line of the machine.
+pub fn above(segments: &[Segment], base: impl Fn(u64) -> f64) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut from = 0;
+    for segment in segments {
+        let above = |bytes: u64| {
+            let (measured, machine) = (segment.at(bytes), base(bytes));
+            if (measured - machine).abs() < MIN_PART * measured { 0.0 } else { measured - machine }
+        };
+        let (first, last) = (above(segment.from), above(segment.until));
+        let mut per_byte = (last - first) / (segment.until - segment.from).max(1) as f64;
+        if (last - first).abs() < MIN_PART * segment.at(segment.until) {
+            per_byte = 0.0;
+        }
+        let mut latency = first - per_byte * segment.from as f64;
+        if latency.abs() < MIN_PART * segment.at(segment.from) {
+            latency = 0.0;
+        }
+        if per_byte >= 0.0 && latency >= 0.0 {
+            pieces.push(Piece { from, latency, per_byte });
+        } else {
+            pieces.extend(short(from, segment, above, per_byte));
+        }
+        from = segment.until + 1;
+    }
+    pieces.dedup_by(|next, before| next.latency == before.latency && next.per_byte == before.per_byte);
+    pieces
+}
+
+/// Returns short pieces, each right in its middle.
+fn short(from: u64, segment: &Segment, above: impl Fn(u64) -> f64, per_byte: f64) -> Vec<Piece> {
+    let step = 2f64.powf(1.0 / f64::from(PIECES_AN_OCTAVE));
+    let (mut pieces, mut at) = (Vec::new(), from.max(1) as f64);
+    // Sizes between two segments are those of the second.
+    let first = segment.from as f64;
+    while at < segment.until as f64 {
+        let next = if at < first { first } else { at * step };
+        let middle = (at.max(first) * next.max(first)).sqrt().min(segment.until as f64);
+        let cost = above(middle as u64).max(0.0);
+        let from = if pieces.is_empty() { from } else { at.ceil() as u64 };
+        pieces.push(match per_byte < 0.0 {
+            true => Piece { from, latency: cost, per_byte: 0.0 },
+            false => Piece { from, latency: 0.0, per_byte: cost / middle },
+        });
+        at = next;
+    }
+    pieces
+}
+
+/// Returns pieces as a machine has them: `0;129:500ns@10GB/s`.
+pub fn text(pieces: &[Piece]) -> String {
+    let mut text = String::new();
+    for &Piece { from, latency, per_byte } in pieces {
+        if !text.is_empty() {
+            text.push(';');
+        }
+        if from > 0 {
+            let _ = write!(text, "{from}:");
+        }
+        let span = Span::from_ps((latency * 1e12).round() as u64);
+        text += &if span == Span::ZERO { "0".to_owned() } else { digits(latency) };
+        if per_byte > 0.0 {
+            let _ = write!(text, "@{}GB/s", significant(1e-9 / per_byte));
+        }
+    }
+    text
+}
+
+/// Returns a time with four digits.
+fn digits(seconds: f64) -> String {
+    match seconds {
+        _ if seconds >= 1e-3 => format!("{}ms", significant(seconds * 1e3)),
+        _ if seconds >= 1e-6 => format!("{}us", significant(seconds * 1e6)),
+        _ if seconds >= 1e-9 => format!("{}ns", significant(seconds * 1e9)),
+        _ => format!("{}ps", (seconds * 1e12).round()),
+    }
+}
+
+fn significant(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::Estimate;
+
+    fn segment(from: u64, until: u64, latency: f64, per_byte: f64) -> Segment {
+        let sure = |value| Estimate { value, within: 0.0 };
+        Segment { from, until, latency: sure(latency), per_byte: sure(per_byte) }
+    }
+
+    fn at(pieces: &[Piece], bytes: u64) -> f64 {
+        let piece = pieces.iter().rev().find(|piece| piece.from <= bytes).unwrap();
+        piece.latency + piece.per_byte * bytes as f64
+    }
+
+    #[test]
+    fn lines_above_the_machines_are_pieces() {
+        let base = |bytes: u64| 1e-6 + bytes as f64 * 1e-10;
+        let segments = [
+            segment(0, 128, 1e-6, 1e-10),
+            segment(256, 8192, 1.5e-6, 2e-10),
+            segment(16384, 1 << 20, 4e-6, 1e-10),
+        ];
+        assert_eq!(text(&above(&segments, base)), "0;129:500ns@10GB/s;8193:3us");
+    }
+
+    #[test]
+    fn a_line_that_falls_or_begins_below_nothing_is_come_near_to() {
+        let base = |bytes: u64| 1e-6 + bytes as f64 * 1e-10;
+        let segments = [
+            segment(0, 1024, 1e-6, 1e-10),
+            segment(2048, 65536, 3e-6, 0.8e-10),
+            segment(131_072, 1 << 22, -20e-6, 4e-10),
+        ];
+        let pieces = above(&segments, base);
+        assert!(pieces.iter().all(|piece| piece.latency >= 0.0 && piece.per_byte >= 0.0), "{pieces:?}");
+        for segment in segments {
+            for bytes in [segment.from, 3 * segment.from / 2, segment.until] {
+                let (machine, measured) = (base(bytes) + at(&pieces, bytes), segment.at(bytes));
+                assert!((machine / measured - 1.0).abs() < 0.05, "{bytes}: {machine} for {measured}");
+            }
+        }
+    }
+}

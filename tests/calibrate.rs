@@ -65,6 +65,60 @@ fn links_inside_and_between_nodes_are_given_back_from_two_tables() {
     assert_eq!(machine(&output), specification, "{output}");
 }
 
+/// A library that copies, then waits for its receiver, costs other times by size.
+#[test]
+fn a_machine_of_several_lines_takes_the_times_that_it_was_made_from() {
+    let directory = scratch("calibrate-lines");
+    let outer = "star:l=800ns,b=48Gbps,delay=0@0.6GB/s;129:0.5us@2GB/s;9000:5us";
+    for (number, specification) in
+        [outer, &format!("{outer}/star:4,l=100ns,b=100Gbps,delay=0;9000:0.4us")].into_iter().enumerate()
+    {
+        let table = |name: &str, machine: &str, ranks: u32| {
+            measured(&directory, &format!("{name}-{number}.txt"), machine, ranks)
+        };
+        let (near, far) = (table("near", specification, 2), table("far", specification, 5));
+        let made = match number {
+            0 => calibrate(&[&near]).success(),
+            _ => calibrate(&[&far, &"--inside", &near, &"--ranks-inside", &"4"]).success(),
+        };
+        for (ranks, table) in [(2, near), (5, far)] {
+            let again = measured(&directory, "again.txt", machine(&made), ranks);
+            let times = |path: &PathBuf| -> Vec<f64> {
+                let text = std::fs::read_to_string(path).unwrap();
+                let second = |line: &str| line.split_whitespace().nth(1)?.parse().ok();
+                text.lines().filter_map(second).collect()
+            };
+            let (measured, machine) = (times(&table), times(&again));
+            assert!(measured.len() > 10 && measured.len() == machine.len(), "{made}");
+            for (at, (measured, machine)) in measured.iter().zip(machine).enumerate() {
+                assert!(
+                    (machine / measured - 1.0).abs() < 0.03,
+                    "row {at}: {machine} for {measured}\n{made}"
+                );
+            }
+        }
+    }
+}
+
+/// The steps of an InfiniBand cluster's ping-pong: where sends are inline no more, at 128 bytes, is no limit
+/// of eager messages.
+#[test]
+fn a_clusters_ping_pong_is_within_a_few_percent_and_has_no_eager_limit_of_inline_sends() {
+    let directory = scratch("calibrate-cluster");
+    let path = directory.join("osu.txt");
+    let times = [
+        1.61, 1.61, 1.62, 1.62, 1.63, 1.67, 1.74, 1.86, 2.34, 2.51, 2.81, 3.55, 4.63, 6.33, 8.97, 12.58,
+        18.25, 29.6, 51.8, 96.7, 186.2, 365.1, 722.0,
+    ];
+    let rows = times.iter().enumerate().map(|(power, time)| format!("{} {time:.2}\n", 1u64 << power));
+    std::fs::write(&path, format!("# Size Latency (us)\n{}", rows.collect::<String>())).unwrap();
+    let output = calibrate(&[&path]).success();
+    assert!(!machine(&output).contains("eager"), "{output}");
+    let said = output.stdout.lines().find(|line| line.contains("its times are off by")).unwrap();
+    let numbers: Vec<f64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    assert!(numbers[0] < 3.0 && numbers[1].abs() < 10.0, "{said}");
+}
+
 /// The file that is written is a machine on which the ping-pong prints what it was made from.
 #[test]
 fn the_machine_file_runs() {

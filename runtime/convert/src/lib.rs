@@ -26,13 +26,13 @@ use mpi::schedule::choose::Policy;
 use std::path::Path;
 use trace::Trace;
 
-/// How traces are converted.
+/// Options of a conversion.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Operations a second of a processor, by which computation that is told in operations becomes time, and
     /// back.
     pub flops: f64,
-    /// How collectives choose their algorithms, where they become messages.
+    /// Policy by which collectives choose their algorithms, where they become messages.
     pub policy: Policy,
     /// The model that orders the operations of GOAL's ranks.
     pub loggops: LogGops,

@@ -130,7 +130,7 @@ pub struct Groups<'t> {
 }
 
 impl<'t> Groups<'t> {
-    /// Of a trace; O(members).
+    /// Collects the communicators of a trace; O(members).
     pub fn of(trace: &'t Trace) -> Result<Groups<'t>, String> {
         let members = trace.comms.groups()?;
         let mut instances: Vec<Instance> = members.keys().copied().collect();

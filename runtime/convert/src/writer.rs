@@ -87,12 +87,12 @@ fn options(path: &Path, ranks: u32) -> Options {
 pub struct Writer {
     recording: Recording,
     ranks: u32,
-    /// How long the next call takes.
+    /// Duration of the next call.
     takes: Span,
 }
 
 impl Writer {
-    /// Of so many ranks, into a file.
+    /// Begins a trace of `ranks` ranks in a file.
     ///
     /// # Errors
     /// If it cannot be made.
@@ -100,7 +100,7 @@ impl Writer {
         Ok(Writer { recording: Recording::create(options(path, ranks))?, ranks, takes: Span::ZERO })
     }
 
-    /// Of so many ranks, in memory.
+    /// Begins a trace of `ranks` ranks in memory.
     pub fn in_memory(ranks: u32) -> Writer {
         Writer { recording: Recording::unwritten(options(Path::new(""), ranks)), ranks, takes: Span::ZERO }
     }
@@ -346,11 +346,11 @@ pub struct Message {
     pub tag: i32,
     /// Elements.
     pub count: u64,
-    /// Of what.
+    /// Datatype of the elements.
     pub datatype: Type,
 }
 
-/// What the status of a request will say: source, tag and bytes.
+/// Status that a request gets on completion: source, tag and bytes.
 pub type Told = (i32, i32, u64);
 /// Nothing, of a send.
 pub const UNTOLD: Told = (-1, -1, 0);

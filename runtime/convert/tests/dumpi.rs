@@ -241,7 +241,8 @@ fn files_that_are_cut_or_changed_anywhere_are_read_or_refused() {
     }
 }
 
-/// How fast files are read: `cargo test --release -p xsim-convert --test dumpi -- --ignored --nocapture`.
+/// Measures the speed of reading: `cargo test --release -p xsim-convert --test dumpi -- --ignored
+/// --nocapture`.
 #[test]
 #[ignore = "it says how long a million calls take, and nothing else"]
 fn a_million_calls_take_so_long() {

@@ -21,15 +21,15 @@ pub struct Side {
 pub struct Command {
     /// The file of the program that they run; empty for the one that the run began with.
     pub program: Box<[u8]>,
-    /// Where they run, where each is a process; empty for where this one does.
+    /// The directory in which they run, if each is a process; empty for this process's directory.
     pub directory: Box<[u8]>,
     /// The arguments of their `main`, the program's name first.
     pub arguments: Box<[Box<[u8]>]>,
-    /// How many there may be, the best first.
+    /// Permitted numbers of ranks, the best first.
     pub numbers: Box<[u32]>,
 }
 
-/// What is asked.
+/// The action that a question asks for.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     /// Waits at a port for somebody who connects.
@@ -44,7 +44,7 @@ pub(crate) enum Action {
     Publish(Box<str>, Box<str>),
     /// It has none any more.
     Unpublish(Box<str>, Box<str>),
-    /// Which port it has.
+    /// A lookup of a service's port by the service's name.
     Look(Box<str>),
     /// Starts ranks that have not run; the second context is that of their world.
     Spawn(Box<[Command]>, Side, u32),
@@ -75,10 +75,10 @@ pub(crate) struct Ask {
     pub(crate) origin: u32,
     /// When it is there.
     pub(crate) arrival: Time,
-    /// Of what its origin has asked.
+    /// The sequence number of the question among those of its origin.
     pub(crate) sequence: u32,
     pub(crate) action: Action,
-    /// What its origin's process knows it by; [`NOBODY`] if it waits for no answer.
+    /// The number of the operation in its origin's process; [`NOBODY`] if no operation waits for the answer.
     pub(crate) operation: u32,
 }
 
@@ -92,7 +92,7 @@ impl Ask {
     }
 }
 
-/// What is answered.
+/// The result of a question.
 #[derive(Clone, Debug, Default)]
 pub enum Reply {
     /// It is done.
@@ -100,9 +100,9 @@ pub enum Reply {
     Done,
     /// A port's name.
     Port(Box<str>),
-    /// Who is met, with the context that both sides take.
+    /// The other side that was met, with the context that both sides take.
     Met(Side),
-    /// Who was spawned, and how many of each command.
+    /// The ranks that were spawned, and their number for each command.
     Spawned(Side, Rc<[u32]>),
 }
 

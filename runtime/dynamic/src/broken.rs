@@ -15,16 +15,16 @@ use std::rc::Rc;
 
 /// The members of the communicator for which a root asks.
 pub struct Members {
-    /// Who they are.
+    /// The group of the members.
     pub group: Rc<Group>,
     /// The communicator's context.
     pub context: u32,
 }
 
-/// Who has to be there for a root to meet another.
+/// The ranks on which the meeting of a root with another depends.
 pub(crate) struct Parties {
     pub(crate) members: Members,
-    /// Who has opened the port.
+    /// The rank that opened the port; `None` for a socket.
     pub(crate) owner: Option<u32>,
 }
 

@@ -13,15 +13,15 @@ use message::request::Body;
 use objects::Objects;
 use objects::error::Result;
 
-/// What a rank of this process waits for.
+/// An operation that a rank of this process waits for.
 pub(crate) struct Operation {
     pub(crate) rank: u32,
     /// The program's request for it; none of one that has ended with an error.
     pub(crate) request: u32,
     pub(crate) answer: Option<Answer>,
-    /// What it waits for, in a deadlock's report.
+    /// The awaited event in words, for the report of a deadlock.
     pub(crate) waits: String,
-    /// Who has to be there, if it is to meet somebody.
+    /// The ranks that must not fail until it completes, if it is to meet another side.
     pub(crate) parties: Option<Parties>,
 }
 

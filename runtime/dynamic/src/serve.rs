@@ -14,7 +14,7 @@ use objects::Objects;
 use objects::error::{ErrorClass, Failure};
 use std::collections::hash_map::Entry;
 
-/// What a shared network carries: the first word of a flight.
+/// The direction of a flight on a shared network, encoded in its first word: a question or its answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 enum Leg {
@@ -208,7 +208,7 @@ impl Dynamic {
         }
     }
 
-    /// What a shared network has delivered goes on.
+    /// Queues the questions that a shared network has delivered, and takes the answers.
     pub(crate) fn land_all(&mut self, messages: &mut Messages) {
         for ([leg, index, ..], at) in std::mem::take(&mut self.landed) {
             if leg == Leg::There as u32 {

@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// What ranks of one command run.
+/// Program and arguments of the ranks of one command.
 #[derive(Clone, Debug)]
 pub(crate) struct Start {
     /// As in [`Command`].
@@ -21,16 +21,16 @@ pub(crate) struct Start {
     pub(crate) arguments: Box<[Box<[u8]>]>,
 }
 
-/// What a process must know of ranks that begin.
+/// Data of spawned ranks that a process needs when they begin.
 #[derive(Clone, Debug)]
 pub(crate) struct Birth {
     /// The first of them (world number).
     pub(crate) first: u32,
-    /// How many are of each command.
+    /// The number of ranks of each command.
     pub(crate) counts: Rc<[u32]>,
-    /// What those of each command run.
+    /// Program and arguments of each command's ranks.
     pub(crate) starts: Vec<Start>,
-    /// Who spawned them, and the context of the intercommunicator with those.
+    /// The ranks that spawned them, and the context of the intercommunicator with those.
     pub(crate) parents: Side,
     /// The context of their world.
     pub(crate) world: u32,
@@ -44,7 +44,8 @@ impl Birth {
     }
 }
 
-/// Of each command as many as there may be, the best first, while ranks are left.
+/// Chooses the number of ranks of each command in turn: the first of its numbers that is at most the ranks
+/// left. Returns `None` if a command has no such number.
 fn choose(commands: &[Command], mut left: u32) -> Option<Rc<[u32]>> {
     let chosen = commands.iter().map(|command| {
         let count = *command.numbers.iter().find(|&&number| number <= left)?;

@@ -17,7 +17,7 @@ pub(crate) const NAMES: u32 = 0;
 pub struct Dynamic {
     /// Ports that ranks of this process have open.
     pub(crate) ports: FxHashMap<PortName, Port>,
-    /// How many ports a rank of this process has ever opened.
+    /// The number of ports that a rank of this process has opened, closed ones included.
     // A number is not used again: who knows the name of a closed port must not get to another one.
     pub(crate) opened: FxHashMap<u32, u32>,
     /// Ports by their services' names, at [`NAMES`].
@@ -27,18 +27,18 @@ pub struct Dynamic {
     /// From when ranks are spawned until they run.
     pub(crate) start_up: Span,
     pub(crate) operations: Slab<Operation>,
-    /// What waits for its turn, or is carried by a shared network.
+    /// Questions that wait to be served, or that a shared network carries.
     pub(crate) asks: Slab<Ask>,
     pub(crate) arrivals: Arrivals<u32>,
     /// Answers that a shared network carries: to which operation.
     pub(crate) answers: Slab<(u32, Answer)>,
-    /// What a shared network has delivered.
+    /// Flights that a shared network has delivered: their words and times of arrival.
     pub(crate) landed: Vec<([u32; 4], Time)>,
-    /// How much each rank of this process has asked.
+    /// The number of questions that each rank of this process has sent.
     pub(crate) asked: FxHashMap<u32, u32>,
     /// Operations that have ended with an error because somebody has failed or the communicator is revoked.
     pub(crate) broken: FxHashMap<u32, Fault>,
-    /// What the operation was answered that was finished last.
+    /// The answer to the operation that completed last.
     pub(crate) reply: Reply,
 }
 

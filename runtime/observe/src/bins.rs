@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Stretches.
 const BINS: usize = 512;
 
-/// What there was in each stretch: an amount times the picoseconds that it lasted.
+/// Amounts by stretch of virtual time: each amount is multiplied by the picoseconds that it lasted.
 // All sums are exact integers, so that parts of several processes, in any order, are the whole.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Bins {

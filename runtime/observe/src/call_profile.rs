@@ -13,16 +13,16 @@ use std::collections::BTreeMap;
 pub struct CallProfile {
     /// Call sites, those that took most first.
     pub sites: Vec<SiteCost>,
-    /// Who sends to whom, messages within collectives left out.
+    /// Messages and bytes by sender and receiver, without messages within collectives.
     pub traffic: Matrix,
-    /// What ranks did when.
+    /// Computation, MPI and waiting over virtual time.
     pub series: Series,
-    /// What ranks did, by rank.
+    /// Computation, MPI and waiting by groups of neighbouring ranks.
     pub load: Vec<Load>,
-    /// What ranks did in the regions that the program tells apart, those that took most first.
+    /// Time of the ranks in the regions that the program marks, those that took most first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<RegionCost>,
-    /// Which algorithms collectives took, by place, those that took most first.
+    /// Collective calls by call site and algorithm, those that took most first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveCost>,
 }
@@ -30,7 +30,7 @@ pub struct CallProfile {
 /// The calls of one function from one place in the program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SiteCost {
-    /// Where: `file:line function`, less without debug information.
+    /// Call site: `file:line function`, less without debug information.
     pub site: String,
     /// The MPI function.
     pub function: String,
@@ -55,9 +55,9 @@ pub struct SiteCost {
 /// The calls of a site that come through the same callers.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ChainCost {
-    /// Where each function was called, from the caller of the site's function outwards.
+    /// Call sites of the callers, from the caller of the site's function outwards.
     pub chain: Vec<String>,
-    /// How many.
+    /// Number of calls.
     pub calls: u64,
     /// Their time from entry to return.
     pub time_ps: u128,
@@ -68,7 +68,7 @@ pub struct ChainCost {
 /// Lengths of time, one for each call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Moments {
-    /// How many.
+    /// Number of lengths.
     pub count: u64,
     /// Their sum.
     pub sum_ps: u128,
@@ -123,7 +123,7 @@ pub struct Series {
     /// the eager limit from asking.
     #[serde(default)]
     pub under_way_bytes: Vec<u128>,
-    /// How busy the links of a network of packets were.
+    /// Use of the links of a packet-level network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<LinkUse>,
 }
@@ -144,9 +144,9 @@ pub struct LinkUse {
 /// count as well, with nought.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RegionCost {
-    /// What the program calls it.
+    /// Name that the program gives the region.
     pub name: String,
-    /// How often ranks went in.
+    /// Number of times that ranks entered the region.
     pub visits: u64,
     /// All of a rank's time in it.
     pub time: Spread,
@@ -158,12 +158,12 @@ pub struct RegionCost {
     pub wait: Spread,
 }
 
-/// What some neighbouring ranks did.
+/// Time of a group of neighbouring ranks.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Load {
     /// The first of them.
     pub first_rank: u64,
-    /// How many they are.
+    /// Number of ranks in the group.
     pub ranks: u64,
     /// Outside MPI, up to the last call.
     pub compute: Spread,

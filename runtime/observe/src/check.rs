@@ -11,13 +11,13 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What was made in calls of one function from one place: class (as a number), function, site.
+/// Objects that one function made at one call site: class (as a number), function, site.
 type Made = (usize, String, String);
 
 /// A message that was never received: receiver, sender, tag, bytes.
 type Message = (u32, Option<u32>, i32, u64);
 
-/// How many, on how many ranks.
+/// Number of findings of one kind, and of the ranks that have them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 struct Tally {
     count: u64,
@@ -44,7 +44,7 @@ impl Tally {
     }
 }
 
-/// What one process found.
+/// Findings of one process.
 #[derive(PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 struct Part {
     // By name and not by number: a site has another number on each process.

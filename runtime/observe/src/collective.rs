@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 // than there are bits.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct CollectiveKind {
-    /// Which collective, as `-xsim-coll` calls it.
+    /// The collective, as `-xsim-coll` calls it.
     pub collective: String,
     /// The algorithm, as `-xsim-coll` calls it; `local` where nothing is sent.
     pub algorithm: String,
@@ -19,7 +19,7 @@ pub struct CollectiveKind {
     pub irregular: bool,
     /// `true` if the operation commutes, if it is a reduction.
     pub commutative: bool,
-    /// How many bits the bytes have that the decision tables look at.
+    /// Length in bits of the byte count that the decision tables look at.
     pub size_bits: u32,
 }
 
@@ -79,11 +79,11 @@ impl Seen {
 /// The calls of a kind from one place, as a report has them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CollectiveCost {
-    /// Where, as [`SiteCost::site`](crate::call_profile::SiteCost::site).
+    /// Call site, as [`SiteCost::site`](crate::call_profile::SiteCost::site).
     pub site: String,
     /// The MPI function.
     pub function: String,
-    /// Which kind.
+    /// Kind of the calls.
     pub kind: CollectiveKind,
     /// The fewest bytes that the decision tables look at, of any of them.
     pub least_bytes: u64,

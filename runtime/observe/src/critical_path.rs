@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 pub struct CriticalPath {
     /// All of it.
     pub whole: Kinds,
-    /// How often it goes from one rank to another.
+    /// Number of times that the path goes from one rank to another.
     pub hops: u64,
     /// By place in the program, those that have most of it first.
     pub sites: Vec<PathSite>,
-    /// How many ranks it passes.
+    /// Number of ranks on the path.
     pub ranks: u64,
     /// The ranks that have most of it, at most [`CriticalPath::RANKS`], those first; of equal ones the
     /// lowest.
     pub by_rank: Vec<PathRank>,
-    /// Where time is lost and because of which place, what is lost most first.
+    /// Lost time by waiting call site and by the call site that causes it, the greatest loss first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delays: Vec<Delay>,
     /// The time that is lost because of each place, where late ranks that were waiting in turn hand it on to
@@ -53,7 +53,7 @@ impl Kinds {
     }
 }
 
-/// What a place in the program has of the path.
+/// The part of the path that belongs to a call site.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PathSite {
     /// The place, as a call site; empty behind a rank's last call.
@@ -64,19 +64,19 @@ pub struct PathSite {
     pub of: Kinds,
 }
 
-/// What a rank has of the path.
+/// The part of the path that belongs to a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PathRank {
-    /// Which.
+    /// The rank.
     pub rank: u32,
-    /// What it does there; messages under way are those that it receives.
+    /// Time of the rank on the path. Messages under way count for their receiver.
     pub of: Kinds,
 }
 
-/// What is lost at one place because of another.
+/// Time that is lost at one call site because of another.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Delay {
-    /// How.
+    /// Kind of the wait.
     pub state: WaitState,
     /// The place that waits.
     pub site: String,
@@ -95,16 +95,16 @@ pub struct Delay {
     pub compute_ps: u128,
 }
 
-/// What ranks lose because of what others do at a place or on their way to it.
+/// Time that ranks lose because of what others do at a call site or on their way to it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DelayCost {
     /// The place; empty behind a rank's last call.
     pub site: String,
     /// The MPI function that is called there.
     pub function: String,
-    /// Of ranks that wait for who does it.
+    /// Short-term cost: loss of ranks that wait directly for a rank at this place.
     pub short: Cost,
-    /// Of ranks that wait for others who wait for it, directly or through more.
+    /// Long-term cost: loss of ranks that wait for it through one or more other waiting ranks.
     pub long: Cost,
 }
 

@@ -14,7 +14,7 @@ const STANDS_OUT: u64 = 100;
 const MIN_LONG_PS: u64 = 50_000_000;
 /// Intervals that a median needs.
 const MIN_COUNT: u64 = 16;
-/// Of an interval that one in this many resembles, the program is the reason.
+/// Intervals of a pair for each long one, at least. With fewer, the program itself makes them long.
 const MIN_RARITY: u64 = 10;
 /// Pairs of functions that are told apart. Intervals of more are not looked at.
 const MAX_PAIRS: usize = 512;

@@ -58,7 +58,7 @@ pub struct Log {
     part: File,
     /// The line under way.
     line: String,
-    /// What the receives of the call under way got.
+    /// Text about the messages that the receives of the current call got.
     received: String,
     /// The first thing that went wrong.
     failed: Option<io::Error>,
@@ -176,7 +176,7 @@ impl Recorder for Log {
     }
 }
 
-/// Where a line is, and what it is ordered by.
+/// Location of a line in a part, and the keys by which lines are ordered.
 struct Place {
     at: u64,
     rank: u32,

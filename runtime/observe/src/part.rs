@@ -16,7 +16,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Of `spans`, one for each rank from `first` on.
+    /// Sums `spans`, one for each rank from `first` on.
     pub fn of(first: u32, spans: impl IntoIterator<Item = Span>) -> Sum {
         let mut all = Sum::default();
         for (rank, span) in (u64::from(first)..).zip(spans) {
@@ -55,7 +55,7 @@ impl Sum {
     }
 }
 
-/// What one process counted.
+/// Counts of one process.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Part {
     /// The latest clock, in picoseconds.

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 /// Calls of one MPI function, over all ranks.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct FunctionTally {
-    /// How often it was called.
+    /// Number of calls.
     pub calls: u64,
     /// Virtual time from entry to return, summed over the calls, in picoseconds.
     pub time_ps: u128,
 }
 
-/// Where one rank's virtual time went.
+/// Virtual time of one rank, divided into computation and waiting.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct RankTally {
     /// Between MPI calls: what the processor model charged.
@@ -38,7 +38,7 @@ pub struct Profile {
     messages: u64,
     bytes: u128,
     internal: (u64, u128),
-    /// How long measured intervals of computation are.
+    /// Measured intervals of computation.
     pub intervals: Intervals,
 }
 

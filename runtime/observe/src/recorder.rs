@@ -40,7 +40,7 @@ impl Call<'_> {
     }
 }
 
-/// How a call ended.
+/// Outcome of a call: the rank's clock and the error code on return.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Left {
     /// The rank's clock.
@@ -56,7 +56,7 @@ pub struct Left {
 pub struct Argument {
     /// The standard's name for it.
     pub name: &'static str,
-    /// What it says.
+    /// The argument's value.
     pub value: Value,
     /// `true` if the call alone says it.
     pub result: bool,
@@ -86,7 +86,7 @@ pub enum Object {
     },
 }
 
-/// What a rank is in a communicator.
+/// Membership of a rank in a communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Member {
     /// Its rank in the (local) group.
@@ -104,7 +104,7 @@ pub fn distance(from: u32, to: u32, peers: u32) -> i32 {
     if ahead > peers / 2 { (i64::from(ahead) - i64::from(peers)) as i32 } else { ahead as i32 }
 }
 
-/// What is known of a message that was received, or of an operation that is complete.
+/// Status of a message that was received, or of an operation that is complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {
     /// The source in its communicator, or `MPI_ANY_SOURCE` (-1) or `MPI_PROC_NULL` (-3).
@@ -171,7 +171,7 @@ impl Class {
     }
 }
 
-/// What an argument says.
+/// Value of an argument.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
     /// A result that is not there: the call has not returned, has failed, or found nothing.
@@ -196,18 +196,18 @@ pub enum Value {
     Tag(i32),
     /// A communicator.
     Comm {
-        /// Which.
+        /// The communicator.
         object: Object,
-        /// What tells communicators apart on all ranks; `None` of what is none (a null handle).
+        /// Context, which identifies the communicator on all ranks; `None` for a null handle.
         context: Option<u32>,
         /// Members of its (local) group.
         size: u32,
-        /// What the calling rank is in it; `None` where it is no member, or there is no such communicator.
+        /// Membership of the calling rank; `None` if it is no member, or if the handle is null.
         member: Option<Member>,
     },
     /// A datatype.
     Datatype {
-        /// Which.
+        /// The datatype.
         object: Object,
         /// Bytes of one element.
         size: u64,
@@ -230,29 +230,29 @@ pub enum Value {
 pub struct Matched {
     /// The receive's request; `None` for a blocking one.
     pub request: Option<u32>,
-    /// Who sent, in `MPI_COMM_WORLD`; `None` where the communicator is gone by now.
+    /// The sender, in `MPI_COMM_WORLD`; `None` if the communicator has been freed.
     pub source: Option<u32>,
     /// The context of the communicator.
     pub context: Option<u32>,
-    /// What the status says.
+    /// Status of the message.
     pub status: Status,
 }
 
-/// What a rank has left behind when it has finalized MPI.
+/// An object or a message that a rank leaves behind when it finalizes MPI.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Leftover {
     /// An object that it has not freed, or a request that it has not completed.
     Object {
-        /// Of what kind.
+        /// Kind of the object.
         class: Class,
         /// The name of the function in a call of which the rank first saw it, as a rule the one that made it.
         function: &'static str,
-        /// Where that call was made ([`Call::site`]).
+        /// Site of that call ([`Call::site`]).
         site: u32,
     },
     /// A message that it has not received.
     Message {
-        /// Who sent it, in `MPI_COMM_WORLD`; `None` where the communicator is gone by now.
+        /// The sender, in `MPI_COMM_WORLD`; `None` if the communicator has been freed.
         source: Option<u32>,
         /// Its tag.
         tag: i32,
@@ -261,20 +261,20 @@ pub enum Leftover {
     },
 }
 
-/// Where and by whom a call was made that a finding is of.
+/// A call that a finding is about: its rank, function and site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Party {
     /// The rank, in `MPI_COMM_WORLD`.
     pub rank: u32,
     /// The name of the function.
     pub function: &'static str,
-    /// Where the call was made ([`Call::site`]): a number of that process's.
+    /// Site of the call ([`Call::site`]), as the process of the rank numbers sites.
     pub site: u32,
     /// The process that has the rank, if it is another one than this.
     pub process: Option<u32>,
 }
 
-/// What a pending operation, or a call, does to memory of the program.
+/// Access of a pending operation, or of a call, to the program's memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Touch {
     /// It sends from there.
@@ -345,11 +345,11 @@ pub struct Brief<'a> {
     pub comm: u32,
     /// The rank's clock on entry.
     pub entered: Time,
-    /// What nobody else than who made them understands.
+    /// Opaque encoding of the call, which only its producer can decode.
     pub words: &'a [u64],
 }
 
-/// What a rank says of the region of the program that it is in.
+/// Entry into a region of the program, exit from one, or a level of `MPI_Pcontrol`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Region<'a> {
     /// It goes into one of this name, within those that it is in.

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 /// A run in numbers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// Of the report's form: [`Report::VERSION`] when it was written.
+    /// Version of the report's form: [`Report::VERSION`] when it was written.
     #[serde(default)]
     pub version: u32,
     /// The simulated machine's side. With a compute model that does not measure the host, it is the
@@ -22,7 +22,7 @@ pub struct Report {
     pub host: Host,
 }
 
-/// What happened on the simulated machine. Times are picoseconds of virtual time.
+/// Results of the simulated machine. Times are picoseconds of virtual time.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Simulated {
     /// The program's file name, without its directory.
@@ -56,10 +56,10 @@ pub struct Simulated {
     /// The jobs, if several had the machine at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<Job>,
-    /// Where the time went by call site, with `-xsim-profile`.
+    /// Profile by call site, with `-xsim-profile`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<CallProfile>,
-    /// What the time depended on, with `-xsim-critical-path`.
+    /// The critical path of the run, with `-xsim-critical-path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critical_path: Option<CriticalPath>,
     /// The report of packets, messages and links, on a network that has them (docs/reference/packets.md).
@@ -102,7 +102,7 @@ impl EndCause {
 /// One of several jobs that had the machine at once.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// What it ran.
+    /// The program that the job ran.
     pub program: String,
     /// Its ranks; those of all jobs are numbered one job's behind the other's.
     pub ranks: u64,
@@ -123,7 +123,7 @@ fn is_zero(ps: &u64) -> bool {
 /// One MPI function over all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FunctionCost {
-    /// How often it was called.
+    /// Number of calls.
     pub calls: u64,
     /// Virtual time from entry to return, summed over calls and ranks.
     pub time_ps: u128,
@@ -144,7 +144,7 @@ pub struct Spread {
     pub max_rank: u64,
 }
 
-/// What the host needed.
+/// Resources of the host that the run used.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Host {
     /// Native processes.

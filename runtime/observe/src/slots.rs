@@ -147,7 +147,7 @@ impl Many {
 mod tests {
     use super::*;
 
-    /// What numbers are, in the plainest way.
+    /// Model of [`Slots`]: the number of a handle is its index in a list, plus one.
     #[derive(Default)]
     struct Model(Vec<Option<usize>>);
 

@@ -6,7 +6,7 @@ use addr2line::Loader;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 
-/// What the system adds to the name of a program whose file is gone.
+/// Suffix that the system adds to the name of a program whose file is deleted.
 const DELETED: &str = " (deleted)";
 
 /// Returns where a file can be read: a program that `xsim run` has compiled is gone from its directory by the

@@ -30,7 +30,7 @@ pub struct Matrix {
 }
 
 impl Traffic {
-    /// Of so many ranks, which have sent nothing.
+    /// Creates the traffic of `ranks` ranks, without messages.
     pub fn of(ranks: u32) -> Traffic {
         Traffic {
             fold: ranks.div_ceil(BLOCKS).max(1).next_power_of_two().ilog2(),

@@ -15,7 +15,7 @@ pub struct Returned {
     pub function: u16,
     /// Its name.
     pub name: &'static str,
-    /// Where the program made it, as [`Call::site`](crate::recorder::Call::site).
+    /// Site of the call in the program, as [`Call::site`](crate::recorder::Call::site).
     pub site: u32,
     /// Through which callers, function and site included: a number that
     /// [`Recorder::chain`](crate::Recorder::chain) has explained; 0: nobody asked.
@@ -27,7 +27,7 @@ pub struct Returned {
     pub entered: Time,
     /// The rank's clock on return.
     pub left: Time,
-    /// How long it waited; the end of the call, overheads of the last message aside.
+    /// Waiting time: the end of the call, without the overheads of the last message.
     pub wait: Span,
     /// Bytes that its count and datatype say it sends; of a rooted collective the same on all members.
     pub bytes: u64,
@@ -35,7 +35,7 @@ pub struct Returned {
     pub cause: Option<Cause>,
     /// When the first to leave left of the messages that it has received; those within collectives aside.
     pub oldest: Option<Time>,
-    /// Which blocking collective it was, if it was one whose members wait for each other.
+    /// The blocking collective that the call entered, if its members wait for each other.
     pub gathering: Option<Gathering>,
     /// The kind of the collective that it entered, blocking or not: a number that
     /// [`Recorder::collectives`](crate::Recorder::collectives) will explain; 0: it entered none. Of several
@@ -46,7 +46,7 @@ pub struct Returned {
 /// A message between two ranks that was received, those within collectives aside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Received {
-    /// Who sent it, in `MPI_COMM_WORLD`.
+    /// The sender, in `MPI_COMM_WORLD`.
     pub from: u32,
     /// When it left.
     pub sent: Time,
@@ -62,13 +62,13 @@ pub struct Received {
 /// that acted last, then the one with the lowest rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cause {
-    /// Which side kept the other waiting.
+    /// The side that kept the other waiting.
     pub side: Side,
     /// When what it waited for was there.
     pub at: Time,
     /// When the other side acted: its message left, its receive was posted, it gave the lock back.
     pub acted: Time,
-    /// Who that was, in `MPI_COMM_WORLD`.
+    /// The rank that acted, in `MPI_COMM_WORLD`.
     pub by: u32,
     /// When which rank did what it all depended on: messages took the rest, up to `at`. The act above, but
     /// where it met one of the other side that came later: a message above the eager limit leaves when its
@@ -85,7 +85,7 @@ impl Cause {
     }
 }
 
-/// Who kept whom waiting.
+/// Side that kept the other waiting, by the act that was late.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
     /// A message had not been sent.
@@ -105,17 +105,18 @@ pub enum Side {
 /// A member's blocking collective call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Gathering {
-    /// Which one it is, on all processes of the run.
+    /// Identifier of the collective call on all processes of the run: its context and its sequence number
+    /// there.
     pub id: (u32, u32),
-    /// How many of this process's ranks are members.
+    /// Number of members among this process's ranks.
     pub members: u32,
-    /// Who waits for whom in it.
+    /// Rule by which its members wait for each other.
     pub rule: Rule,
     /// `true` if the rank is its root.
     pub is_root: bool,
 }
 
-/// Who waits for whom in a collective.
+/// Rules by which the members of a collective wait for each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rule {
     /// All for all, and no data: `MPI_Barrier`.
@@ -157,7 +158,7 @@ impl Entries {
         }
     }
 
-    /// Of one member.
+    /// Returns the entries of a collective that `rank` alone has entered, at `at`.
     pub fn of(rank: u32, at: Time, is_root: bool) -> Entries {
         let own = (at, rank);
         Entries {

@@ -5,12 +5,12 @@ use crate::numbers::{Put, Result, Take};
 /// Lengths that chunks may have; the library's own are from 2^18 on.
 const CHUNKS: std::ops::RangeInclusive<u64> = 64..=1 << 24;
 
-/// What is used of it.
+/// Lengths of chunks, from the anchor file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Anchor {
     /// Bytes of a chunk of a file with events.
     pub events: u64,
-    /// Of one with definitions.
+    /// Bytes of a chunk of a file with definitions.
     pub definitions: u64,
 }
 

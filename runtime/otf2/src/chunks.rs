@@ -4,12 +4,12 @@ use crate::anchor::{BIG, END_OF_FILE, HEADER, LITTLE};
 use crate::numbers::{Malformed, Put, Result, Take};
 use std::io::Read;
 
-/// What stands behind the last record of a chunk, and fills it.
+/// Byte behind the last record of a chunk, which also fills the rest of the chunk.
 const END_OF_CHUNK: u8 = 0;
 /// Bytes before the first record: the kind, the order of bytes, the numbers of the first and of the last
 /// event.
 pub const HEAD: usize = 18;
-/// Where the last of these is.
+/// Offset in the header of the number of the last event.
 pub const LAST: u64 = 10;
 
 /// The header of a chunk whose first event has this number, from 1.
@@ -26,7 +26,7 @@ pub struct Chunks<R> {
     /// Bytes of a chunk.
     length: u64,
     chunk: Vec<u8>,
-    /// Where the chunk begins in the file.
+    /// Offset of the chunk in the file.
     base: u64,
     at: usize,
     is_big: bool,

@@ -18,9 +18,9 @@ pub(crate) mod kind {
     pub const GROUP: u8 = 18;
     pub const COMM: u8 = 22;
     pub const INTER_COMM: u8 = 43;
-    /// Of one location: what its numbers are in the file of all.
+    /// Mapping of one location's numbers to those of the global definitions.
     pub const MAPPING_TABLE: u8 = 5;
-    /// Of one location: how far its clock is behind.
+    /// Offset of one location's clock, to be added to its times.
     pub const CLOCK_OFFSET: u8 = 6;
 }
 
@@ -38,7 +38,7 @@ pub(crate) const CPU_THREAD: u8 = 1;
 const MAPS_REGIONS: u8 = 3;
 const MAPS_COMMS: u8 = 6;
 
-/// What has events of its own.
+/// A location: a source of events, such as a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Location {
     number: u64,
@@ -65,7 +65,7 @@ pub struct Comm {
     pub has_events: bool,
 }
 
-/// Who is in a communicator.
+/// Members of a communicator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Members {
     /// The rank alone.
@@ -84,7 +84,7 @@ pub struct Definitions {
     groups: FxHashMap<u32, Group>,
     /// Communicators by their numbers.
     pub comms: BTreeMap<u32, Comm>,
-    /// Of these there are two groups, between which messages go.
+    /// Numbers of the intercommunicators, which connect two groups.
     pub inter_comms: Vec<u32>,
     regions: FxHashMap<u32, u32>,
 }
@@ -211,7 +211,7 @@ fn group(record: &mut Take) -> Result<Group> {
     Ok(Group { members, kind: record.byte()?, paradigm: record.byte()?, flags: record.u32()? })
 }
 
-/// What the numbers of one location mean to all.
+/// Mapping of one location's numbers and times to those of all.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Local {
     regions: FxHashMap<u32, u32>,

@@ -30,11 +30,11 @@ mod kind {
     pub const MPI_IMRECV: u8 = 92;
 }
 
-/// Whether all is recorded.
+/// Modes of measurement: on and off.
 const ON: u8 = 1;
 const OFF: u8 = 2;
 
-/// What a collective does (`OTF2_CollectiveOp`).
+/// Operations of collectives (`OTF2_CollectiveOp`).
 #[allow(missing_docs, reason = "each is MPI's word")]
 pub mod operation {
     pub const BARRIER: u8 = 0;
@@ -71,10 +71,10 @@ pub struct Message {
     pub bytes: u64,
 }
 
-/// What a collective was.
+/// A rank's part in a collective.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Collective {
-    /// Which, of [`operation`].
+    /// Code of the operation, one of [`operation`].
     pub operation: u8,
     /// The communicator's number.
     pub comm: u32,
@@ -86,7 +86,7 @@ pub struct Collective {
     pub received: u64,
 }
 
-/// What happened. Requests are numbers that the location does not give to two that are under way at once.
+/// An event. Two requests of a location that are under way at once have different numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// Into a region with this number.

@@ -4,7 +4,7 @@
 //! one byte, and so is the greatest of all (0xff), which means that there is none. Times and lengths of long
 //! records stand in full.
 
-/// What is wrong with a file, and where.
+/// A defect of a file, and its location.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
     /// The byte, from 0.
@@ -19,7 +19,7 @@ impl std::fmt::Display for Malformed {
     }
 }
 
-/// What reading yields.
+/// Result of reading, with [`Malformed`] as its error.
 pub type Result<T> = std::result::Result<T, Malformed>;
 
 /// No such thing: of references in definitions, of roots.
@@ -30,7 +30,7 @@ pub const NONE: u32 = u32::MAX;
 pub struct Take<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Where the first byte is in its file.
+    /// Offset of the first byte in its file.
     base: u64,
     /// `true` if the machine that wrote the file had the greatest byte first.
     is_big: bool,

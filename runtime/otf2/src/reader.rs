@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// A file of an archive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum File {
-    /// What the archive is.
+    /// The anchor file, which describes the archive.
     Anchor,
     /// The definitions of all.
     Definitions,
@@ -21,7 +21,7 @@ pub enum File {
     Events(u64),
 }
 
-/// Where the files of an archive are.
+/// Location of an archive's files: on disk, or in memory.
 pub enum Files<'a> {
     /// On disk; this is the anchor file.
     Disk(PathBuf),
@@ -83,7 +83,7 @@ fn packed(mut bytes: &[u8], file: File) -> &[u8] {
 pub struct Archive<'a> {
     files: Files<'a>,
     anchor: Anchor,
-    /// What the numbers in events mean.
+    /// Definitions that the numbers in events refer to.
     pub definitions: Definitions,
 }
 
@@ -137,7 +137,7 @@ fn unreadable(files: &Files, file: File, why: &io::Error) -> String {
 
 /// A record of its own before each event at another time than the one before.
 const TIMESTAMP: u8 = 5;
-/// What else is told of the next event.
+/// Attributes of the next event.
 const ATTRIBUTES: u8 = 6;
 /// Behind what was written when the buffers of the location were full; nothing says that the rank did
 /// anything.

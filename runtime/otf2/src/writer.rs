@@ -27,7 +27,7 @@ const TIMESTAMP_BYTES: usize = 9;
 /// A communicator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Communicator {
-    /// What it is called.
+    /// Name of the communicator.
     pub name: String,
     /// Places among the ranks of the archive; `None` if it is that of each rank alone.
     pub members: Option<Vec<u32>>,
@@ -37,7 +37,7 @@ pub struct Communicator {
     pub has_events: bool,
 }
 
-/// What an archive has besides its events.
+/// Contents of an archive besides its events.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Contents {
     /// Ticks of its clock in a second.
@@ -53,7 +53,7 @@ pub struct Contents {
 /// The events of a rank under way.
 #[derive(Clone, Default)]
 struct Location {
-    /// What is not written yet, and where it belongs.
+    /// Bytes that are not in the file yet; their offset there follows.
     bytes: Vec<u8>,
     written: u64,
     /// Bytes of the chunk under way, and where it begins.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What the calls of one chain took.
+/// Calls, time and waiting time of one chain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Cost {
     calls: u64,
@@ -23,7 +23,7 @@ pub struct Cost {
 pub struct Chains {
     names: FxHashMap<u32, Vec<String>>,
     costs: Vec<Cost>,
-    /// Which tally a chain is of; a chain is of one function and site, and so of one.
+    /// The tally that each chain belongs to. A chain has one function and one call site, and so one tally.
     tallies: Vec<u32>,
 }
 

@@ -31,7 +31,7 @@ pub struct Collectives {
     kinds: Vec<(CollectiveKind, Seen)>,
 }
 
-/// What a process tells the first one of a place: kinds and costs.
+/// Kinds and costs of the collective calls of one place, which a process sends to the first process.
 pub type Part = Vec<(CollectiveKind, Seen, Cost)>;
 
 impl Collectives {
@@ -50,7 +50,7 @@ impl Collectives {
         kinds[at].1.add(1, ps(call.left.since(call.entered)), ps(call.wait));
     }
 
-    /// What the numbers of kinds mean.
+    /// Sets the kinds of collectives that calls name by number, from 1 on.
     pub fn explain(&mut self, kinds: &[(CollectiveKind, Seen)]) {
         self.kinds = kinds.to_vec();
     }
@@ -65,7 +65,7 @@ impl Collectives {
     }
 }
 
-/// What all processes know of all places.
+/// Collective calls of all processes, by call site, function and kind.
 #[derive(Default)]
 pub struct All(BTreeMap<(String, String, CollectiveKind), (Seen, Cost)>);
 

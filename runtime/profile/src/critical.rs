@@ -27,27 +27,27 @@ use steps::{NOBODY, Reader, Step, Writer, acts};
 /// Records what the path of a process's ranks can go through.
 pub struct Critical {
     own: Range<u32>,
-    /// What the files of all processes are called, before the number of a process.
+    /// The path of the processes' files; `.path` and the number of a process are appended to it.
     path: PathBuf,
     process: u32,
     writer: Writer,
     symbols: Symbols,
     sites: FxHashMap<u32, String>,
     places: Places,
-    /// What the calls of a place do.
+    /// Flags of [`acts`] for the calls, by the number of their call site and function.
     acts: Vec<u32>,
     gatherings: Gatherings,
     failed: Option<io::Error>,
     whole: Option<CriticalPath>,
 }
 
-/// What a process tells the first one.
+/// Data that a process sends to the first process.
 #[derive(Serialize, Deserialize)]
 struct Part {
     own: Range<u32>,
     /// Site and function, by place.
     names: Vec<(String, String)>,
-    /// Where the table of its ranks begins in its file.
+    /// The offset in the process's file at which the table of its ranks begins.
     table: u64,
     /// The latest clock, and of several ranks the lowest.
     latest: (u64, u32),
@@ -113,7 +113,8 @@ impl Critical {
     }
 }
 
-/// What a member of a collective call waited for, now that all entries are known.
+/// Records the loss of a step in a collective call, and the rank whose act ended its wait. Needs the entries
+/// of all members.
 // The last to enter in a call of all with all, and at the root of one that collects: they need everybody's
 // data. Where a root gives, the root. Who waits within a tree for a member that is neither is not known here:
 // that counts as messages under way.

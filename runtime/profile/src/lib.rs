@@ -44,11 +44,11 @@ pub struct Profiler {
     symbols: Symbols,
     /// The names of sites, by their numbers, and of the functions that the compiler has put around them.
     sites: FxHashMap<u32, Vec<String>>,
-    /// How many callers of a site are told apart.
+    /// The greatest number of callers by which the calls of a site are distinguished.
     depth: u32,
     chains: Chains,
     places: Places,
-    /// What is added up, by place.
+    /// Sums over calls, by the number of their call site and function.
     tallies: Vec<Tally>,
     collectives: Collectives,
     gatherings: Gatherings,
@@ -62,7 +62,7 @@ pub struct Profiler {
     whole: Option<CallProfile>,
 }
 
-/// What a process tells the first one.
+/// Data that a process sends to the first process.
 #[derive(Default, Serialize, Deserialize)]
 struct Part {
     tallies: Vec<(String, String, Tally, chains::Part, collectives::Part)>,
@@ -74,7 +74,8 @@ struct Part {
 }
 
 impl Profiler {
-    /// Of the ranks `own` of `ranks`; calls are told apart by up to `depth` callers of their place.
+    /// Creates the profiler of the ranks `own` of `ranks`. It distinguishes calls by up to `depth` callers of
+    /// their call site.
     pub fn new(ranks: u32, own: Range<u32>, depth: u32) -> Profiler {
         let load = Load::new(own.start, own.end - own.start, ranks);
         let regions = Regions::new(own.start, own.end - own.start);
@@ -107,7 +108,8 @@ impl Profiler {
         self.regions.add(doing, rank, from, span);
     }
 
-    /// What a call from this place lost to who acted late.
+    /// Adds the time that a call from this place lost to a late rank. A loss to a late sender is deferred
+    /// until its wait state is known.
     #[inline]
     fn wait_states(&mut self, place: u32, call: &Returned) {
         let Profiler { order, tallies, .. } = self;

@@ -29,7 +29,7 @@ pub struct Blocks {
 }
 
 impl Load {
-    /// Of `count` ranks from `first` on, of `ranks` in the run.
+    /// Creates the record of the load of `count` ranks from `first` on, of `ranks` in the run.
     pub fn new(first: u32, count: u32, ranks: u32) -> Load {
         Load {
             first,

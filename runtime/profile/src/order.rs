@@ -24,7 +24,7 @@ struct Late {
 /// A wait, now that its state is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settled {
-    /// Where it was.
+    /// The number of the call site and function of the wait.
     pub place: u32,
     pub state: WaitState,
     pub lost: Span,
@@ -48,7 +48,7 @@ impl Late {
 }
 
 impl Order {
-    /// Of the ranks from `first` on.
+    /// Creates the record of late senders for the ranks from `first` on.
     pub fn new(first: u32) -> Order {
         Order { first, late: Vec::new() }
     }

@@ -24,7 +24,7 @@ pub struct Regions {
     callers: Vec<Caller>,
 }
 
-/// Where a rank is.
+/// Regions that a rank is in, and the time up to which its time is counted.
 #[derive(Clone, Default)]
 struct Caller {
     level: Option<usize>,
@@ -34,7 +34,7 @@ struct Caller {
     counted: Time,
 }
 
-/// What a process has of a region: visits, and sums over its ranks of the whole, and of what they did.
+/// Visits of a region on a process, and sums over its ranks of the whole time and of each activity.
 type Sums = (u64, [Sum; 4]);
 
 /// The regions of a process's ranks by name.
@@ -46,7 +46,7 @@ pub struct Part {
 }
 
 impl Regions {
-    /// Of `count` ranks from `first` on.
+    /// Creates the record of regions for `count` ranks from `first` on.
     pub fn new(first: u32, count: u32) -> Regions {
         Regions { first, count, numbers: FxHashMap::default(), regions: Vec::new(), callers: Vec::new() }
     }

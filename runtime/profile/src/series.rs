@@ -4,7 +4,7 @@ use engine::{Span, Time};
 use observe::{Bins, call_profile};
 use serde::{Deserialize, Serialize};
 
-/// What a rank does.
+/// An activity of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Doing {
     /// Outside MPI.

@@ -7,7 +7,7 @@ use observe::collective::{CollectiveCost, Unknown};
 use observe::{CallProfile, Simulated};
 use std::cmp::Reverse;
 
-/// Of an algorithm that takes so many times as long as another a finding tells.
+/// The least speed-up by another algorithm that a finding reports.
 const WORTH_TELLING: f64 = 1.1;
 /// Findings about algorithms.
 const MOST: usize = 3;
@@ -49,7 +49,7 @@ pub fn collectives(run: &Simulated, profile: &CallProfile, most: usize) -> Table
     table
 }
 
-/// What the columns of [`collectives`] are.
+/// The explanation of the columns of [`collectives`].
 pub const MEANING: &str = "How long one takes, and would take by others, is of calls whose members enter at one time, alone on the network; \
     networks of formulas have no congestion, so that linear and scattered look better than they are. \
     Bytes are those that algorithms are chosen by: the message, or one block of those that have several.";
@@ -92,7 +92,8 @@ fn fastest(cost: &CollectiveCost) -> Option<(&str, f64)> {
     (least < own && least > 0).then(|| (name.as_str(), own as f64 / least as f64))
 }
 
-/// Where another algorithm is worth trying: time of all ranks in such calls, and a sentence.
+/// Appends findings about faster algorithms to `found`, those with the most time first: the time of all ranks
+/// in such calls, and a sentence.
 // What the calls took and not what they would save: ranks that wait for a late one wait by any algorithm.
 pub fn faster(run: &Simulated, found: &mut Vec<(u128, String)>) {
     let Some(profile) = &run.profile else { return };

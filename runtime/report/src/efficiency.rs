@@ -17,32 +17,34 @@ use std::collections::BTreeMap;
 /// Parts of one, so that each is the product of the next two that it names.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Efficiencies {
-    /// Of all time, what is computation.
+    /// The share of computation in the time of all ranks.
     pub parallel: f64,
-    /// What the rank that computes longest leaves to the mean.
+    /// Mean computation of a rank, divided by that of the rank that computes longest.
     pub load_balance: f64,
-    /// What that rank has of the run.
+    /// Computation of the rank that computes longest, divided by the time of the run.
     pub communication: f64,
-    /// What it would have on an ideal network, and what the network takes.
+    /// The two parts of the communication efficiency; `None` without a run on an ideal network.
     pub ideal: Option<Ideal>,
     /// The parts of its own communication efficiency of each region of the program that both runs know and in
     /// which something is computed.
     pub regions: BTreeMap<String, Ideal>,
-    /// What is to be known before the parts are believed.
+    /// A warning to read before the parts are believed.
     pub note: Option<&'static str>,
 }
 
 /// Communication efficiency in parts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ideal {
-    /// What ranks lose by waiting for each other even on an ideal network.
+    /// Computation of the rank that computes longest, divided by the time on an ideal network. The rest is
+    /// waiting for other ranks.
     pub serialisation: f64,
-    /// What the network takes.
+    /// Time on an ideal network, divided by the time of the run.
     pub transfer: f64,
 }
 
 impl Efficiencies {
-    /// Of a run; with one of the same program on an ideal network in all parts.
+    /// Computes the efficiencies of a run. A run of the same program on an ideal network splits the
+    /// communication efficiency into its parts.
     ///
     /// # Errors
     /// A sentence, if nothing was computed, or if the other run is of another program or number of ranks.

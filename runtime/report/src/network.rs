@@ -9,7 +9,7 @@ use observe::call_profile::LinkUse;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Where the load of the network lies.
+/// The load of the network by cells of routers, and its busiest links.
 #[derive(Debug, Deserialize)]
 pub struct Map {
     /// Routers of a cell.
@@ -55,7 +55,7 @@ pub fn busiest_time(links: &LinkUse) -> String {
 /// Some neighbouring routers.
 #[derive(Debug, Deserialize)]
 pub struct Cell {
-    /// How long links out of them were busy, in the mean; a share of the run.
+    /// Mean share of the run in which the links out of its routers were busy.
     pub use_mean: f64,
     /// The busiest.
     pub use_max: f64,

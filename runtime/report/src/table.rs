@@ -24,7 +24,7 @@ pub struct TableCell {
 /// A number of a cell.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CellNumber {
-    /// What is behind the column's name in the heading of its own column; empty for the first number.
+    /// The suffix of the column's name in the heading of the number's own column; empty for the first number.
     pub suffix: &'static str,
     /// `ps`, `bytes`, `share` (of 1), `percent`; empty for counts, ranks and ratios.
     pub unit: &'static str,
@@ -110,13 +110,13 @@ impl From<&str> for TableCell {
 /// Rows of cells under headings.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Table {
-    /// What the columns are called, and whether their texts end at one line, as numbers do.
+    /// Names of the columns, and the alignment of their texts.
     pub columns: Vec<(&'static str, Align)>,
     /// As many cells each as there are columns.
     pub rows: Vec<Vec<TableCell>>,
 }
 
-/// Where the texts of a column stand.
+/// The alignment of the texts of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Align {
     /// They begin at one line.

@@ -43,7 +43,8 @@ pub struct Algorithm {
     pub kind: Kind,
     /// Its name in `-xsim-coll`.
     pub name: &'static str,
-    /// Whether it is right for a shape (of one communicator, more than one member).
+    /// A function that returns `true` if the algorithm is right for a shape of one communicator with more
+    /// than one member.
     pub supports: fn(&Shape) -> bool,
     build: fn(&Shape, &Parameters) -> Rc<dyn Schedule>,
 }

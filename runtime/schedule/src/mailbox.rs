@@ -13,7 +13,7 @@ struct Letter<T> {
 /// for the same receiver), which is O(1) where they are received in the order in which they were sent, as in
 /// most schedules. Memory: 8 bytes a receiver, once.
 pub(crate) struct Mailbox<T> {
-    /// Of each receiver: its first message that was not taken, and its last.
+    /// The first and the last message that was not taken, by receiver.
     lists: Vec<(u32, u32)>,
     // One vector for all receivers, lists through it: a queue each would be an allocation each.
     letters: Vec<Letter<T>>,

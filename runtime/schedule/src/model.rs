@@ -75,7 +75,8 @@ fn data(from: u32, to: u32, bytes: u64) -> Vec<u8> {
     (0..bytes).map(|i| (u64::from(from) * 31 + u64::from(to) * 7 + i * 3 + 1) as u8).collect()
 }
 
-/// What one member has and gets: blocks of its input and output, its input, what must come out.
+/// One member's blocks of input and output, its input, and the output that a run must give it, if it gets
+/// any.
 struct Part {
     send: Blocks,
     receive: Blocks,
@@ -246,7 +247,7 @@ impl Case {
     }
 }
 
-/// What a run cost.
+/// Messages and bytes that a run sent.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Cost {
     pub(crate) messages: u64,

@@ -39,11 +39,11 @@ pub enum Buffer {
 /// A range of one of the buffers, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slice {
-    /// Which buffer.
+    /// The buffer.
     pub buffer: Buffer,
     /// First byte.
     pub offset: u64,
-    /// How many bytes.
+    /// The length in bytes.
     pub bytes: u64,
 }
 
@@ -63,7 +63,7 @@ pub enum Step {
     Receive {
         /// The sending member.
         from: u32,
-        /// Where to.
+        /// The range that the message is written to.
         into: Slice,
     },
     /// `into = from op into`: `from` is the left operand (the lower ranks, for operations that do not
@@ -133,7 +133,7 @@ impl Blocks {
     }
 }
 
-/// Which collective (the blocking, nonblocking and persistent forms are one kind).
+/// A collective operation. The blocking, nonblocking and persistent forms are one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     /// MPI_Barrier.
@@ -206,11 +206,11 @@ impl Kind {
     }
 }
 
-/// What all members know of a collective: algorithms are chosen from this alone.
+/// Properties of a collective that all members know. Algorithms are chosen from these alone.
 // Nothing that only one member knows: members choose by this without talking, and must all choose the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shape {
-    /// Which collective.
+    /// The collective operation.
     pub kind: Kind,
     /// Members; of an intercommunicator, both groups: local group of the lower side first (see `sides`).
     pub size: u32,
@@ -306,7 +306,7 @@ impl Shape {
 /// The neighbour of a Cartesian topology that does not exist.
 pub const NOBODY: u32 = u32::MAX;
 
-/// What one member knows on its own side.
+/// One member's data of a collective: its rank, its blocks and its neighbours.
 #[derive(Clone, Debug)]
 pub struct Member {
     /// Its number in the collective.
@@ -333,7 +333,7 @@ pub enum Pattern {
     /// Every member `i` sends `bytes` to `(i + distance) mod size` and receives from `(i - distance) mod
     /// size`.
     Shift {
-        /// How far.
+        /// The distance from a member to the one that it sends to.
         distance: u32,
         /// Bytes of each message.
         bytes: u64,
@@ -342,18 +342,19 @@ pub enum Pattern {
     /// with position `v xor mask`; it is member `2 v + 1` for `v < folded` (the even one of these pairs
     /// rests), else member `v + folded`.
     Exchange {
-        /// Which bit pattern.
+        /// The bits in which the positions of two partners differ.
         mask: u32,
-        /// How many members take part.
+        /// The number of members that take part.
         among: u32,
         /// Pairs of which one member rests: `size - among`; 0 where the size is a power of two.
         folded: u32,
         /// Bytes of each message.
         bytes: u64,
     },
-    /// Of `pairs` pairs of members `2 i` and `2 i + 1`, one sends `bytes` to the other; the others rest.
+    /// One member of each of `pairs` pairs, made of members `2 i` and `2 i + 1`, sends `bytes` to the other.
+    /// Further members rest.
     Pairs {
-        /// How many.
+        /// The number of pairs.
         pairs: u32,
         /// `true` if the even one sends.
         up: bool,
@@ -384,14 +385,14 @@ pub enum Direct {
     Ahead {
         /// The least distance.
         first: u32,
-        /// How many.
+        /// The number of distances.
         count: u32,
         /// `true` if empty blocks are not sent.
         skips_empty: bool,
     },
     /// Every member `i` exchanges with `i xor mask`.
     Across {
-        /// Which bit pattern.
+        /// The bits in which the numbers of two partners differ.
         mask: u32,
     },
     /// Every member sends to all its neighbours.
@@ -432,7 +433,7 @@ pub struct Active {
     pub first: u32,
     /// From one to the next.
     pub stride: u32,
-    /// How many.
+    /// The number of these members.
     pub count: u32,
 }
 

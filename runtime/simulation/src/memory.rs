@@ -1,7 +1,7 @@
 //! Whether a run fits the host's memory, before it starts.
 
-/// What even an idle rank of the smallest program needs: its state, its account, its saved stack.
-/// A lower bound, so that nothing that could run is refused.
+/// Bytes that even an idle rank of the smallest program needs: its state, its account, its saved stack. A
+/// lower bound, so that no run that fits is refused.
 pub const LEAST_BYTES_PER_RANK: u64 = 100;
 
 /// `VmHWM:   1234 kB` with the key `VmHWM:` gives 1234 * 1024.
@@ -58,7 +58,7 @@ const ENOUGH_RANKS: u32 = 4096;
 /// have begun one or two.
 const BEGUN: u64 = 32 << 20;
 
-/// What all ranks of a run will need, judged by what the first of them took.
+/// The memory that all ranks of a run will need, judged by the memory of the first ones.
 pub struct Forecast {
     before: u64,
     started: u32,
@@ -66,7 +66,7 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// Of a process that uses so much memory before its ranks start.
+    /// Creates the forecast of a process that uses `resident` bytes before its ranks start.
     pub fn new(resident: u64) -> Forecast {
         Forecast { before: resident, started: 0, next: ENOUGH_RANKS }
     }

@@ -33,13 +33,13 @@ pub struct Options {
     pub machine: String,
     /// Placement of ranks on endpoints: `block`, `round-robin` or `file:PATH`.
     pub placement: String,
-    /// How computation between MPI calls is charged.
+    /// The charge for computation between MPI calls.
     pub compute: Compute,
     /// Simulated processors are this many times slower than the host's.
     pub proc: f64,
     /// Floating-point operations that a rank's processor does in a second; `None`: the machine may say.
     pub flops: Option<f64>,
-    /// Who fails, and when.
+    /// The ranks that fail, and the times of their failures or the law that draws them.
     pub fail: mpi::failure::Specification,
     /// `true` if the others go on when a rank fails.
     pub ft: bool,
@@ -51,7 +51,7 @@ pub struct Options {
     pub coll: Policy,
     /// Run all collectives event by event, never in one loop over clocks.
     pub events: bool,
-    /// How each rank gets private globals.
+    /// The method that gives each rank private globals.
     pub globals: Globals,
     /// Shared libraries whose globals are private too, by file name.
     pub globals_libs: Vec<String>,
@@ -59,49 +59,49 @@ pub struct Options {
     pub globals_fold: Vec<String>,
     /// Bytes of a rank's stack, if given.
     pub stack: Option<u64>,
-    /// Whether ranks have stacks of their own.
+    /// The mode of stacks: a stack for each rank, or one for all.
     pub stack_mode: StackMode,
-    /// What joins several native processes.
+    /// The MPI that joins several native processes.
     pub native: Native,
-    /// Which ranks each native process has.
+    /// The file with the ranks of each native process; `None`: ranks are distributed evenly.
     pub map: Option<PathBuf>,
     /// Each process is one rank: the program's `main` is not taken over.
     pub one_rank: bool,
-    /// Where the report is written as JSON.
+    /// The JSON file of the report.
     pub report: Option<PathBuf>,
-    /// Where every call is logged.
+    /// The file of the log of calls.
     pub log: Option<PathBuf>,
-    /// Of which ranks; `None`: of all.
+    /// The ranks whose calls are logged; `None`: all.
     pub log_ranks: Option<RankList>,
     /// `true` if it is told where the time goes by call site.
     pub profile: bool,
     /// `true` if it is found out what the run's time depends on.
     pub critical_path: bool,
-    /// How many callers of a call site are told apart.
+    /// The greatest number of callers by which the calls of a site are distinguished.
     pub profile_callers: u32,
-    /// Where a trace is recorded.
+    /// The file of the trace.
     pub trace: Option<PathBuf>,
-    /// What it has of the time between calls.
+    /// The form in which the trace has the time between calls.
     pub trace_times: trace::Timing,
     /// The virtual time from which on it is recorded.
     pub trace_from: Time,
     /// The virtual time before which it is; `None`: to the end.
     pub trace_until: Option<Time>,
-    /// How often what was recorded up to then is saved, in the host's time.
+    /// The interval at which the trace recorded so far is saved, in the host's time.
     pub trace_save: Span,
-    /// Where a timeline is written.
+    /// The file of the timeline.
     pub timeline: Option<PathBuf>,
     /// In which format; `None`: the file's name says it.
     pub timeline_format: Option<timeline::Format>,
-    /// Of which ranks; `None`: of as many as can be looked at.
+    /// The ranks of the timeline; `None`: as many as can be viewed.
     pub timeline_ranks: Option<RankList>,
-    /// Of which functions.
+    /// The functions whose calls the timeline has.
     pub timeline_functions: timeline::Functions,
     /// The virtual time from which on it is written.
     pub timeline_from: Time,
     /// The virtual time before which it is; `None`: to the end.
     pub timeline_until: Option<Time>,
-    /// Where what the packet network did is written.
+    /// The files of the report on the packet network.
     pub network_report: Vec<PathBuf>,
     /// Say what was chosen, and why.
     pub verbose: bool,
@@ -119,7 +119,7 @@ pub struct Options {
     pub help: bool,
     /// Print the version and end.
     pub version: bool,
-    /// What was given, by name, as text: for the report.
+    /// The options that were given, by name, as text: for the report.
     pub given: BTreeMap<&'static str, String>,
 }
 

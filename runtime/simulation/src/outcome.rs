@@ -46,25 +46,25 @@ fn early_end(ending: &Ending) -> Option<EarlyEnd> {
 
 /// A run that is over.
 pub struct Outcome<'a> {
-    /// What the program and the machine are called.
+    /// The names of the program and of the machine.
     pub names: (String, String),
-    /// What has measured the host since the run began.
+    /// The meter that has measured the host's time since the run began.
     pub meter: &'a HostMeter,
     /// Native processes.
     pub processes: u32,
     /// Ranks that have run.
     pub ranks: u32,
-    /// What all of them counted.
+    /// The counts of all ranks together.
     pub part: Part,
     /// The way in which it ended.
     pub ending: &'a Ending,
-    /// What a packet network did.
+    /// The report of a packet network.
     pub network: Option<NetworkReport>,
     /// The jobs, if several had the machine at once.
     pub jobs: Vec<Job>,
-    /// Where the time went by call site, if that was asked for.
+    /// The time by call site, if a profile was requested.
     pub profile: Option<CallProfile>,
-    /// What the time depended on, if that was asked for.
+    /// The critical path, if it was requested.
     pub critical_path: Option<CriticalPath>,
 }
 

@@ -24,7 +24,7 @@ pub struct Progress {
     last: (f64, u64),
     /// The greatest virtual time that was seen: ranks run ahead of each other.
     latest_ps: u64,
-    /// Where the run before may have left its report, which this one will replace at its end.
+    /// The path at which the run before may have left its report. This run replaces that report at its end.
     report: Option<PathBuf>,
     /// The virtual time of the run before, if it had as many ranks; 0 if none is known. Read when there is
     /// something to show.

@@ -26,9 +26,9 @@ use std::collections::BTreeMap;
 /// The rank was not recorded, or did nothing.
 const NOTHING: u32 = u32::MAX;
 
-/// What ranks did.
+/// Recorded steps and numbers of all ranks.
 struct Done {
-    /// What differs: steps and numbers.
+    /// Classes of equal ranks: the index of their shape, and the numbers of its steps.
     classes: Dictionary<(u32, Vec<i64>)>,
     shapes: Dictionary<Vec<Step>>,
     class_of: Vec<u32>,
@@ -83,7 +83,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Of a run of so many ranks.
+    /// Creates a builder for a run of `ranks` ranks, none of which is recorded yet.
     pub fn new(ranks: u32) -> Builder {
         Builder {
             ranks,

@@ -22,10 +22,10 @@ pub struct Calls {
     of_words: Vec<u32>,
 }
 
-/// What is known of a call beside its bytes.
+/// Facts about a call, besides its bytes.
 #[derive(Clone, Copy)]
 struct Facts {
-    /// How many of its bytes are the template's.
+    /// Length in bytes of the template, with which the call's bytes begin.
     template: u32,
     /// By number.
     place: u32,

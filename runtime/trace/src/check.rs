@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
-/// Where something was: rank, call site, the number of the call among its rank's.
+/// Identity of a call: its rank, its number among the rank's calls, its call site and its function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Where {
     rank: u32,
@@ -35,7 +35,7 @@ pub(crate) struct Where {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Comm {
     World,
-    /// Of a rank alone.
+    /// `MPI_COMM_SELF` of this rank.
     Own(u32),
     /// Made by the program; both groups of an intercommunicator are one.
     Made(Instance),

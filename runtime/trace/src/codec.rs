@@ -6,9 +6,9 @@ use std::fmt;
 /// Why bytes are no trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
-    /// Where, counted from the beginning of what was read.
+    /// Offset of the defect, from the beginning of the bytes that were read.
     pub at: usize,
-    /// What is wrong there.
+    /// Description of the defect.
     pub why: String,
 }
 
@@ -20,7 +20,7 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// What reading gives.
+/// Result of reading, with [`Malformed`] as its error.
 pub type Result<T> = std::result::Result<T, Malformed>;
 
 /// Appends numbers; O(bytes).

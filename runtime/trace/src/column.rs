@@ -61,11 +61,12 @@ impl Column {
             Kind::Grid(grid) => grid.write(bytes),
         }
     }
-    /// Of these values, folded; O(values).
+    /// Folds `values` into a column; O(values).
     pub fn of(values: impl Iterator<Item = i64> + Clone) -> Column {
         Column::read(&mut Reader::new(&write(values)), u64::MAX).expect("what is written can be read")
     }
-    /// Of the values of all ranks and so many turns of each ([`write_of_ranks`]).
+    /// Returns the column of the values of all ranks, `turns` iterations for each rank, in the form that
+    /// [`write_of_ranks`] chooses.
     pub fn of_ranks(values: &[i64], turns: usize) -> Column {
         Column::read(&mut Reader::new(&write_of_ranks(values, turns)), u64::MAX)
             .expect("what is written can be read")

@@ -19,18 +19,19 @@ const FEW: u64 = 16;
 #[derive(Clone, Debug)]
 pub struct Draw<'t> {
     summary: &'t Summary,
-    /// How often ranks passed there: more than there are times, where some computed nothing.
+    /// Number of times that ranks passed there. It exceeds the number of recorded times where some computed
+    /// nothing.
     passages: u64,
     /// Ranks of the run.
     ranks: u32,
     /// By what a time from the middle of its bin is multiplied, so that the mean is that of the recording.
     scale: f64,
-    /// What part of its bin, round the middle, times lie in.
+    /// Width of the range around the middle of a bin from which times are drawn, as a part of the bin.
     pub within: f64,
     /// By what the distance from the mean is multiplied: less than one where bins alone are further apart
     /// than times were.
     pub shrink: f64,
-    /// Which ranks compute longer than others: where their runs end, and so many times.
+    /// Runs of ranks by their ends, each with the factor by which its times are multiplied.
     factors: Vec<(u32, f64)>,
     /// The first times of each rank, and how many it has.
     first: Option<(u64, Box<Draw<'t>>)>,
@@ -68,7 +69,7 @@ fn place(rank: u32, ranks: u32, key: u64) -> u32 {
 }
 
 impl<'t> Draw<'t> {
-    /// Of a histogram whose two places ranks of a run passed so often behind their first times
+    /// Prepares draws from the histogram of a path. Ranks passed it `passages` times after their first times
     /// ([`Summary::later`]).
     pub fn new(summary: &'t Summary, passages: u64, ranks: u32) -> Draw<'t> {
         let first = summary.first.as_ref().map(|first| {

@@ -5,12 +5,12 @@
 use crate::codec::{Malformed, Put, Reader, Result};
 use std::io::{Read, Write};
 
-/// What is in a file.
+/// Kinds of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A trace of all that is known of a run.
     Trace,
-    /// What one process saved of a run that may not have come to its end.
+    /// The part of a trace that one process saved, of a run that may not have come to its end.
     Part,
 }
 
@@ -34,11 +34,11 @@ impl Kind {
 
 /// The version of the format of whole traces. Those before are read, too.
 pub const VERSION: u8 = Kind::Trace.magic()[MAGIC - 1];
-/// How many bytes that is.
+/// Length of [`Kind::magic`] in bytes.
 pub const MAGIC: usize = Kind::Trace.magic().len();
 /// Contents of up to so many bytes may be as small as they like when compressed; beyond, [`RATIO`] holds.
 const SMALL: u64 = 64 << 20;
-/// How many bytes of contents one byte of a file may stand for.
+/// The most bytes of contents for each compressed byte of a file, in addition to [`SMALL`].
 const RATIO: u64 = 1000;
 /// Brotli's quality and window (in bits): the best, and as far back as it can look.
 const QUALITY: u32 = 11;

@@ -19,16 +19,16 @@ use smallvec::SmallVec;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Item(u32);
 
-/// What an item is.
+/// Kinds of items: a symbol, or a repeated body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// One of what is folded, by number.
     Symbol(u32),
     /// A repeated body.
     Loop {
-        /// Which body.
+        /// Number of the body, as [`Grammar::body`] takes it.
         body: u32,
-        /// How often, at least 2.
+        /// Number of repetitions, at least 2.
         count: u64,
     },
 }
@@ -42,15 +42,15 @@ type Node = (u32, Item);
 /// The stack is not folded yet.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Where a cursor is in a loop, or in a loop within that.
+/// Position of a cursor in one loop of a nest of loops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Level {
     body: u32,
     /// The next item of the body.
     place: u32,
-    /// How often the body was passed.
+    /// Number of complete passes through the body.
     passed: u64,
-    /// How often it will be; of the outermost nobody knows.
+    /// Number of passes that the loop makes; `u64::MAX` for the outermost loop, whose end is unknown.
     count: u64,
 }
 

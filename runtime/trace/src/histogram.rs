@@ -16,7 +16,7 @@ pub struct Histogram {
     /// The greatest.
     pub most: u64,
     sum: u128,
-    /// Of squares, in nanoseconds squared, rounded down each.
+    /// Sum of the squares of the spans, in nanoseconds squared. Each span is rounded down to nanoseconds.
     squares: u128,
     /// By the number of bits of the span in picoseconds, from `first_bits` on.
     bins: SmallVec<[u64; 4]>,
@@ -26,7 +26,7 @@ pub struct Histogram {
 /// The most bits of a span, and one more.
 const MAX_BINS: usize = 65;
 
-/// What a file has of a histogram.
+/// A histogram as files store it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Summary {
     /// Spans.
@@ -40,11 +40,11 @@ pub struct Summary {
     /// The standard deviation, in picoseconds, rounded down to a nanosecond or so; where it is told in which
     /// ranks differ, of each from what is told of its own.
     pub deviation: u64,
-    /// How many spans have so many bits, from `first_bits` on.
+    /// Number of spans by their length in bits, from `first_bits` on.
     pub bins: Vec<u64>,
     /// The bits of the least.
     pub first_bits: u32,
-    /// Which ranks compute longer than others each time.
+    /// Percent by which the times of each rank exceed the mean of all ranks.
     pub spread: Spread,
     /// Percent of the variance, beside that between the means of ranks, that all ranks share in a step.
     pub shared: u8,

@@ -48,7 +48,8 @@ pub struct Seen {
     pub world_rank: u32,
     /// The rank's number for it: they come in order, from 1.
     pub number: u32,
-    /// What tells communicators apart in the run.
+    /// Context: the communicator's number in the run, or the index of its key in
+    /// [`crate::saved::Saved::keys`].
     pub context: u32,
     /// The rank in it.
     pub rank: u32,
@@ -60,14 +61,14 @@ pub struct Seen {
     pub leaders: (u32, u32),
 }
 
-/// How often a rank computed on its way between two places, and how long in all, in picoseconds.
+/// Computation of one rank on the path between two call sites.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct OfRank {
     /// The rank.
     pub rank: u32,
-    /// How often.
+    /// Number of computations, without first times.
     pub count: u64,
-    /// How long.
+    /// Sum of their lengths, in picoseconds.
     pub sum: u64,
     /// First times, which are not among those.
     pub first_count: u64,
@@ -138,7 +139,7 @@ impl Computed {
     }
 }
 
-/// What a process recorded.
+/// Recording of one process.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Part {
     /// Ranks of the whole run.
@@ -155,7 +156,7 @@ pub struct Part {
     pub calls: Vec<(Template, Vec<i64>)>,
     /// Loops: how often, and what; an inner loop before those it is in.
     pub loops: Vec<(u64, Vec<Item>)>,
-    /// What ranks did that differ: all their calls.
+    /// Distinct call sequences of ranks, folded into loops.
     pub classes: Vec<Vec<Item>>,
     /// Each rank that was recorded, in order, and which of these it did.
     pub ranks_of: Vec<(u32, u32)>,

@@ -20,18 +20,18 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What is kept of the computation between calls.
+/// Detail in which times are recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Timing {
     /// Nothing.
     None,
     /// A histogram for each pair of calls that follow each other.
     Histogram,
-    /// How long was computed before each call, and how long the call took.
+    /// Length of the computation before each call, and of the call itself.
     Exact,
 }
 
-/// What is recorded.
+/// Options of a recording.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The file.
@@ -132,7 +132,7 @@ fn cannot(path: &Path, why: &std::io::Error) -> String {
 }
 
 impl Recording {
-    /// Of a process's ranks.
+    /// Begins to record a process's ranks. Process 0 also creates the file.
     ///
     /// # Errors
     /// A sentence, if the file cannot be made.
@@ -145,7 +145,7 @@ impl Recording {
         Ok(Recording::unwritten(options))
     }
 
-    /// Of a process's ranks, while nobody looks whether there can be a file.
+    /// Begins to record a process's ranks, without a check that the file can be created.
     pub fn unwritten(options: Options) -> Recording {
         let ranks = vec![Rank::default(); options.own.len()];
         let saving = Saving::new(&options.path, options.process, options.save, options.clock);

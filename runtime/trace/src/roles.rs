@@ -8,7 +8,7 @@ use observe::contribution::{Contribution, Giver};
 /// An argument of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument<'a> {
-    /// What it is.
+    /// Kind of the argument.
     pub field: &'a Field,
     /// Its numbers.
     pub numbers: &'a [i64],
@@ -63,7 +63,7 @@ fn blocks(trace: &Trace, counts: Argument, types: Argument, own: Option<usize>) 
     sum
 }
 
-/// Where the arguments of a template's calls are.
+/// Locations of the arguments in the numbers of a template's calls.
 #[derive(Clone, Debug, Default)]
 pub struct Roles {
     /// By argument: its first number.
@@ -72,7 +72,7 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// Of a template's calls; O(numbers).
+    /// Locates the arguments in the calls of a template; O(numbers).
     pub fn of(trace: &Trace, template: &Template) -> Roles {
         let mut at = 0usize;
         let places = template.fields.iter().map(|field| {

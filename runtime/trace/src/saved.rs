@@ -21,10 +21,10 @@ const SHARE: u64 = 1 << 16;
 const SMALL: u64 = 1 << 24;
 const STEPS: u64 = 1000;
 
-/// What a process has recorded.
+/// Recorded calls of a process, with the keys of its communicators.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Saved {
-    /// What the contexts of its communicators stand for, by context; none if they are numbers of the run.
+    /// Keys of the communicators, by the process's contexts; empty if contexts are numbers of the whole run.
     pub keys: Vec<Key>,
     /// The calls.
     pub part: Part,
@@ -171,7 +171,7 @@ pub fn join(all: Vec<Saved>) -> std::result::Result<Joined, String> {
     Ok(Joined { contents: builder.contents(), missing })
 }
 
-/// What [`join`] makes.
+/// Result of [`join`]: the trace, and the ranks that no recording has.
 pub struct Joined {
     /// The contents of a trace.
     pub contents: Vec<u8>,

@@ -16,7 +16,7 @@ mod sizes;
 use crate::trace::Trace;
 use engine::Span;
 
-/// What becomes of computation.
+/// New length of a computation: a multiple of the recorded one, or a constant.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Change {
     /// So many times what was recorded, from 0 on.
@@ -31,14 +31,14 @@ pub struct Rule {
     /// That before the calls of this place: a call site as [`Trace::site`] has it, its `file:line` or its
     /// function alone, or a function of MPI. `None`: all computation.
     pub place: Option<String>,
-    /// What becomes of it.
+    /// The change of that computation.
     pub change: Change,
 }
 
-/// What becomes of a size in bytes, above 0: another size.
+/// A function from a size in bytes, above 0, to the new size. It fails with a sentence.
 pub type Resize<'s> = &'s dyn Fn(u64) -> Result<u64, String>;
 
-/// What changes.
+/// Changes of a trace's computation and sizes.
 #[derive(Default)]
 pub struct Scaling<'s> {
     /// The last rule that is about a computation holds.

@@ -11,7 +11,7 @@ use std::io::{Result, Write};
 
 /// Different numbers of a call that are shown.
 const SHOWN: usize = 6;
-/// Where call sites stand.
+/// Width in characters to which a line is padded before its call site.
 const SITE: usize = 100;
 
 /// All calls of a rank, a line each: with exact times the time of entry and how long the call took, then the

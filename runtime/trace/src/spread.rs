@@ -6,7 +6,7 @@ use crate::histogram::{FirstTimes, Summary};
 use crate::part::{Computed, OfRank, Path};
 use std::collections::BTreeMap;
 
-/// Which part of all that is computed ranks have to differ in on one way, for that to be told.
+/// The part of all computation by which ranks have to differ on one path, for the spread to be stored.
 const LEAST: f64 = 0.005;
 /// From a rank to the next, how often what is told may change in all, so that traces do not grow with the
 /// ranks.

@@ -33,7 +33,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Of all ranks; O(ranks, times what a rank does folded).
+    /// Adds up the calls and messages of all ranks; O(ranks, times the folded steps of a rank).
     pub fn of(trace: &Trace) -> Statistics {
         let roles: Vec<Roles> = trace.templates.iter().map(|template| Roles::of(trace, template)).collect();
         let mut all = Statistics::default();

@@ -9,7 +9,8 @@ use observe::recorder::{Class, distance};
 /// The most levels of lists within lists.
 const DEEPEST: u32 = 8;
 
-/// What an argument is. An object has a name (its place in the dictionary) or, made by the program, a number.
+/// Kind of an argument. An object has a name (its index in the dictionary) or, if the program made it, a
+/// number.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Field {
     /// A result that is not there.
@@ -69,7 +70,7 @@ pub enum Peer {
     Absolute(i32),
 }
 
-/// What a rank may be told relative to: the caller's rank, and how many there are.
+/// Basis of relative ranks: the calling rank, and the number of ranks that its messages can go to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Position {
     /// The calling rank.
@@ -120,7 +121,7 @@ impl Peer {
     }
 }
 
-/// What a number of a call is.
+/// Kinds of numbers in a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// A number like others.
@@ -134,9 +135,9 @@ pub enum Slot {
 pub enum Whose {
     /// None is named: ranks are those of `MPI_COMM_WORLD`.
     World,
-    /// Of a name.
+    /// The communicator with the name at this index in the dictionary.
     Named(u32),
-    /// Of the number that this one of the call's numbers says.
+    /// A communicator of the program; its number is the one at this index in the call's numbers.
     Made(usize),
 }
 
@@ -270,7 +271,7 @@ impl Field {
         }
     }
 
-    /// What its numbers are: as many as [`Field::numbers`] says.
+    /// Appends the kinds of its numbers, as many as [`Field::numbers`] counts.
     pub fn slots(&self, slots: &mut Vec<Slot>) {
         match self {
             Field::Unknown | Field::Null | Field::InPlace | Field::Buffer | Field::Text(_) => {}

@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// Elements of an array that are shown.
 const SHOWN: u64 = 16;
 
-/// How a number is shown: that of one rank, or those of all ranks of a shape.
+/// Texts of a call's numbers: those of one rank, or those of all ranks of a shape.
 pub trait Numbers {
     /// A number that is no rank.
     fn plain(&self, at: usize) -> String;

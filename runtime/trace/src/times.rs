@@ -84,7 +84,7 @@ pub struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// Of what [`Times::finish`] made.
+    /// Begins to read the bytes that [`Times::finish`] returned.
     ///
     /// # Errors
     /// If it is something else.

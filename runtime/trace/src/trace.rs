@@ -18,7 +18,7 @@ use crate::saved::{self, Saved};
 use crate::template::{Position, Template, Whose};
 use rustc_hash::FxHashMap;
 
-/// What steps of shapes are in a file.
+/// Numbers that encode the steps of a shape in a file.
 pub(crate) mod step {
     /// A loop ends.
     pub const END: u64 = 0;
@@ -65,16 +65,16 @@ impl Cell {
     }
 }
 
-/// What ranks do: calls and loops of them.
+/// A step of a shape: a call, or a loop of steps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Node {
     /// A call, by its place in [`Trace::calls`].
     Call(u32),
     /// A loop.
     Loop {
-        /// How often.
+        /// Number of iterations.
         count: Cell,
-        /// What.
+        /// Steps of one iteration.
         body: Vec<Node>,
         /// `true` if the calls of the body itself, not of loops within it, may say other numbers in each
         /// turn. All ranks go through it as often, and the columns of these calls have a number for each rank
@@ -96,13 +96,13 @@ pub struct Trace {
     pub names: Vec<String>,
     /// Datatypes of the standard.
     pub types: Vec<Datatype>,
-    /// What calls say, without numbers.
+    /// Calls without their numbers: function, call site, error code and kinds of arguments.
     pub templates: Vec<Template>,
     /// Calls that differ: template and numbers.
     pub calls: Vec<(u32, Vec<Cell>)>,
-    /// What differs between ranks.
+    /// Vectors of the numbers that differ between ranks, or between ranks and iterations.
     pub columns: Vec<Column>,
-    /// What ranks do that differs by more than numbers.
+    /// Steps of each shape. The ranks of one shape differ in numbers alone.
     pub shapes: Vec<Vec<Node>>,
     /// Ranks of each shape.
     pub sizes: Vec<u64>,

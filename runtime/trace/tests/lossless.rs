@@ -17,7 +17,7 @@ enum Made {
     Waitall { count: u32, by_rank: bool, wildcard: bool },
     /// With a number that goes by the rank.
     Split { divisor: u32 },
-    /// What a rank computes, in ps.
+    /// Computation of a rank, in picoseconds.
     Compute(u64),
 }
 
@@ -163,7 +163,7 @@ fn object_text(class: &str, object: &Object) -> String {
     }
 }
 
-/// What each rank does.
+/// Actions of each rank.
 type Program = Vec<Vec<Made>>;
 
 fn made() -> impl Strategy<Value = Made> {
@@ -501,8 +501,8 @@ fn a_file_of_the_first_version_is_read_and_written_as_one_of_this() {
     assert_eq!(Trace::read(&written).unwrap(), trace);
 }
 
-/// What `version2.trace` has: in files of that version calls have other numbers among the steps, and no loop
-/// varies.
+/// Compares `version2.trace` with a recording of the same program. In files of version 2 the calls among the
+/// steps have other numbers, and no loop varies.
 #[test]
 fn a_file_of_the_second_version_is_read_and_written_as_one_of_this() {
     let message = |function: u16, count: i64| Made::Message {

@@ -28,7 +28,7 @@ enum Item {
     Repeat(Block),
 }
 
-/// What a rank does at one place.
+/// An action of a rank at one place of the plan.
 enum Action {
     Compute(Span),
     Collective(Collective),
@@ -47,13 +47,13 @@ pub struct Cursor {
     place: u64,
     /// The action there and one more, 0 until it is looked up.
     action: u32,
-    /// How many of its calls were made.
+    /// Calls that the rank has made in the current action.
     calls: u32,
     /// Random steps so far.
     draws: u32,
 }
 
-/// How many messages each rank gets in a random step.
+/// The number of a random step, and the messages that each rank gets in it.
 struct Draw {
     number: u32,
     expected: Vec<u32>,

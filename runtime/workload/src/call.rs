@@ -86,7 +86,7 @@ impl Call {
     }
 }
 
-/// What is done with a message; with the number of its request, if there is one.
+/// An operation on a message, with the number of its request if it has one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
     /// `MPI_Send`, or one of its modes.
@@ -102,9 +102,9 @@ pub enum What {
 /// A call that sends or receives a message, and does nothing else.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// What it does with it.
+    /// The operation on the message.
     pub what: What,
-    /// Which it is.
+    /// The message's peer, tag, communicator and length.
     pub envelope: Envelope,
 }
 
@@ -128,15 +128,15 @@ impl Message {
 pub struct Series {
     /// The number of their function.
     pub function: u16,
-    /// What it does.
+    /// The operation of each call.
     pub starts: Starts,
     /// The communicator's number.
     pub comm: u32,
-    /// How many, at most.
+    /// The greatest number of calls.
     pub calls: u32,
 }
 
-/// What the calls of a [`Series`] do.
+/// The operation that all calls of a [`Series`] make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Starts {
     /// `MPI_Send`, or one that leaves at once.
@@ -183,7 +183,7 @@ pub struct Volley {
     pub rows: Box<[(u16, Starts, u32)]>,
     /// The communicator's number.
     pub comm: u32,
-    /// How many are sends.
+    /// The number of sends among the messages.
     pub sends: u16,
     /// The number of the function of the last call.
     pub function: u16,
@@ -230,9 +230,9 @@ pub enum Neighborhood {
 /// Both messages of an `MPI_Sendrecv`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exchange {
-    /// What is sent.
+    /// The message that is sent.
     pub to: Envelope,
-    /// What is received.
+    /// The message that is received.
     pub from: Envelope,
     /// `true` if it has one buffer (`MPI_Sendrecv_replace`), so that the payload leaves before the receive is
     /// posted.
@@ -252,7 +252,7 @@ pub struct Envelope {
     pub bytes: u64,
 }
 
-/// Which of its requests a rank means.
+/// The requests of a rank that a call completes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Requests {
     /// All that are open.
@@ -283,7 +283,7 @@ pub struct Collective {
     pub kind: Kind,
     /// The communicator's number.
     pub comm: u32,
-    /// Where there is one.
+    /// The root's rank; `None` if the collective has no root.
     pub root: Option<i32>,
     /// As in [`mpi::collective::Lengths`].
     pub bytes: u64,
@@ -293,13 +293,13 @@ pub struct Collective {
     pub reduction: Option<Reducing>,
 }
 
-/// What came of a rank's last call.
+/// The result of a rank's last call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// Nothing but that it is done.
     Done,
     /// The numbers of the requests that it completed (`MPI_Waitany`, `MPI_Waitsome`).
     Completed(Vec<u32>),
-    /// Whether all requests were complete (`MPI_Testall`).
+    /// `true` if all requests were complete (`MPI_Testall`).
     Tested(bool),
 }

@@ -32,7 +32,7 @@ impl<'t> Job<'t> {
     }
 }
 
-/// Where a rank is in its job.
+/// A rank's position: the job that it belongs to, and its cursor in that job's trace.
 #[derive(Clone, Default)]
 pub struct Place {
     /// The job's number, from 1; 0 before the first call.
@@ -50,7 +50,8 @@ pub struct Jobs<'t> {
 }
 
 impl<'t> Jobs<'t> {
-    /// Of these, in this order.
+    /// Puts the jobs into one run, in this order. Ranks and call sites of a job are numbered behind those of
+    /// the jobs before it; functions of one name share a number.
     pub fn new(mut jobs: Vec<Job<'t>>) -> Jobs<'t> {
         let mut names: Vec<&'static str> = Vec::new();
         let (mut first, mut first_site) = (0, 0);

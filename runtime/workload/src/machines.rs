@@ -37,7 +37,7 @@ fn buffer_of(bytes: u64) -> Buffer {
     (Addr::NULL, i64::try_from(bytes).unwrap_or(i64::MAX), mpi::abi::MPI_BYTE)
 }
 
-/// What a rank is blocked in.
+/// The operation that a rank is blocked in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Blocked {
     /// It has not begun.
@@ -65,7 +65,7 @@ struct Machine<C> {
     cursor: C,
     /// When it entered its call.
     entered: Time,
-    /// What the second half of that is told.
+    /// The value that the first half of the blocking call passes to the second half.
     word: usize,
     /// Its open requests among [`Lists`], or [`NONE`].
     list: u32,
@@ -107,17 +107,17 @@ impl Begun {
 pub struct Machines<'m, W: Workload> {
     mpi: &'m Mpi,
     workload: W,
-    /// Of this process, by world rank.
+    /// The ranks of this process, by world rank.
     machines: Block<Machine<W::Cursor>>,
     first: u32,
     lists: Lists,
     /// The requests of a call that names some of its rank's.
     some: Vec<usize>,
     told: Told,
-    /// What went wrong, in sentences.
+    /// Error sentences about calls that failed.
     failures: Vec<String>,
     resumed: u64,
-    /// Who is told of calls, if anybody is.
+    /// The recorders and the calls that they follow; `None` without a recorder.
     listening: Option<Listening>,
 }
 

@@ -50,7 +50,7 @@ use trace::trace::{Cell, Comms};
 /// The most functions that a trace may name: a call's function is kept in 15 bits.
 const MOST_FUNCTIONS: usize = 1 << 15;
 
-/// Where a rank is in its calls.
+/// A rank's position in its calls.
 #[derive(Clone, Default)]
 pub struct Cursor {
     position: Position,
@@ -58,7 +58,7 @@ pub struct Cursor {
     calls: u64,
 }
 
-/// What a rank has made besides communicators and requests.
+/// Objects that a rank has made, besides communicators and plain requests.
 #[derive(Default)]
 struct Made {
     /// Persistent requests: number, and the call that made it.
@@ -92,7 +92,7 @@ pub struct Replay<'t> {
     expected: Vec<Time>,
     comparison: Comparison,
     decides: bool,
-    /// What few ranks have made.
+    /// Persistent requests and noncommutative operations, by the rank that made them. Few ranks make any.
     made: RefCell<FxHashMap<u32, Made>>,
 }
 

@@ -20,9 +20,10 @@ pub(crate) struct Open {
     /// Handles of messages that were probed and not received, by number; [`MESSAGE_NULL`] of numbers that are
     /// not used.
     pub(crate) messages: Vec<usize>,
-    /// What a communicator gets as its topology that the rank makes a part of a grid's with (`MPI_Cart_sub`).
+    /// The topology for the communicator that the rank makes of a part of a grid (`MPI_Cart_sub`).
     pub(crate) part: Option<Cart>,
-    /// What the rank waits for that probes, and the message's number if it takes it (`MPI_Mprobe`).
+    /// The envelope that a blocked probe of the rank waits for, and the message's number if the probe takes
+    /// the message (`MPI_Mprobe`).
     pub(crate) probed: Option<(Envelope, Option<u32>)>,
 }
 

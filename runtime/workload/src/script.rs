@@ -6,7 +6,7 @@ use crate::workload::{Caller, Known, Workload};
 use engine::{Span, Time};
 use trace::trace::Comms;
 
-/// What one rank does, if that does not depend on how its calls are answered.
+/// The calls of one rank, provided that they do not depend on the answers to its calls.
 pub struct Script<'r, 't, W: Workload> {
     workload: &'r mut W,
     comms: &'t Comms,
@@ -16,7 +16,8 @@ pub struct Script<'r, 't, W: Workload> {
 }
 
 impl<'r, 't> Script<'r, 't, Replay<'t>> {
-    /// Of a rank of the trace, from its first call. Each rank has one, once.
+    /// Makes the script of a rank of the trace, from its first call on. A rank has at most one script of a
+    /// replay.
     pub fn new(replay: &'r mut Replay<'t>, rank: u32) -> Script<'r, 't, Replay<'t>> {
         let comms = replay.comms();
         Script::of(replay, comms, rank)

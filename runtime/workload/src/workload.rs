@@ -20,12 +20,12 @@ pub struct Caller<'a> {
     pub(crate) first: u32,
 }
 
-/// What says who is what in which communicator.
+/// The source of a rank's number in a communicator and of the number of its peers there.
 #[derive(Clone, Copy)]
 pub(crate) enum Known<'a> {
     /// MPI, of the communicators that the rank has made.
     Made(&'a comm::Comms, &'a [usize]),
-    /// What was recorded: nothing runs.
+    /// The communicators that a trace recorded: no rank runs.
     Recorded(&'a Comms),
 }
 
@@ -71,9 +71,9 @@ pub(crate) fn handle_of(made: &[usize], comm: u32) -> usize {
     }
 }
 
-/// What ranks without a program do.
+/// A source of the calls that ranks without a program make.
 pub trait Workload {
-    /// Where a rank is. There is one for each rank.
+    /// A rank's position in its calls. Each rank has one cursor.
     type Cursor: Clone + Default;
 
     /// Returns what a rank calls next, and what it computes before that, after its last call was answered so;

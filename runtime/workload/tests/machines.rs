@@ -13,7 +13,7 @@ use workload::{Answer, Call, Caller, Collective, Envelope, Machines, NAMES, Requ
 /// Each rank makes the calls of a list; `calls(rank, size)` makes it.
 struct Lists {
     lists: Vec<Vec<Call>>,
-    /// What each rank was answered.
+    /// Answers to the calls of each rank.
     answers: Vec<Vec<Answer>>,
 }
 

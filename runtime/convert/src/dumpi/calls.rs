@@ -30,7 +30,8 @@ pub struct Rank<'a> {
     number: u32,
     writer: &'a mut Writer,
     all: &'a [Comm],
-    /// What its calls make, in their order.
+    /// Indexes of the communicators that its calls make, in the order of the calls; `None` where it gets
+    /// none.
     made: VecDeque<Option<usize>>,
     comms: FxHashMap<i64, Place>,
     count: u32,
@@ -45,7 +46,7 @@ pub struct Rank<'a> {
     is_over: bool,
 }
 
-/// Whether a call was told to the trace.
+/// Outcome of a record: a call in the trace, or time alone.
 enum Outcome {
     Told,
     /// It only waits or asks.

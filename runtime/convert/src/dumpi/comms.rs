@@ -28,7 +28,7 @@ enum Made {
         color: i64,
         key: i64,
     },
-    /// Of a group, by its number.
+    /// Creation from the group with this number.
     Group(i64),
     Cart(Vec<i64>),
     /// The dimensions of a grid that remain.
@@ -37,7 +37,7 @@ enum Made {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Of which communicator, how, and the number of the new one.
+    /// Creation of a communicator: number of the parent, the call, and number of the new one.
     Make(i64, Made, i64),
     /// The group of a communicator.
     GroupOf(i64, i64),
@@ -126,7 +126,7 @@ pub struct Comms {
     pub made: Vec<VecDeque<Option<usize>>>,
 }
 
-/// What a rank is at, and what its numbers mean there.
+/// State of a rank: its next steps, and the meaning of its numbers there.
 struct Rank {
     steps: VecDeque<Step>,
     comms: FxHashMap<i64, usize>,
@@ -134,7 +134,7 @@ struct Rank {
 }
 
 impl Comms {
-    /// Of what the ranks called; O(members of all communicators).
+    /// Creates the communicators that the steps of the ranks make; O(members of all communicators).
     ///
     /// # Errors
     /// A sentence with a rank: what it made cannot be known.

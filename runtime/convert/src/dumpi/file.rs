@@ -3,9 +3,9 @@
 use super::layout::{Field, Function, Kind};
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-/// What a file begins with, and its index.
+/// Magic number at the beginning of a file, and before its index.
 const MAGIC: u64 = 0xffaa_dd44_554d_5049;
-/// What stands before the counts of calls.
+/// Magic number before the counts of calls.
 const FOOTER: u64 = 0xf007_fee7;
 /// The numbers behind those of functions: a function of the program begins, ends, and there are no more
 /// records.
@@ -16,7 +16,7 @@ const LONGEST: u32 = 1 << 24;
 /// The most offsets of an index.
 const OFFSETS: u64 = 7;
 
-/// What can be read at any place.
+/// A source of bytes that can be read at any offset.
 pub trait Source: Read + Seek {}
 impl<T: Read + Seek> Source for T {}
 
@@ -115,7 +115,7 @@ impl Bytes<'_> {
 pub struct Record {
     /// The function's number.
     pub function: u16,
-    /// Where it stands.
+    /// Offset of the record in the file.
     pub at: u64,
     /// Wall times of its begin and end, in picoseconds since the time that the file begins with; `None` if
     /// the file has none.
@@ -145,7 +145,7 @@ impl Record {
 pub struct Rank<'a> {
     bytes: Bytes<'a>,
     version: [u8; 3],
-    /// Where the records begin, and where counts of calls are.
+    /// Offset of the records; the offset of the counts of calls follows, 0 if there are none.
     body: u64,
     footer: u64,
     /// Bytes of an element of each datatype, by its number.

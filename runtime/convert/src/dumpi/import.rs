@@ -14,7 +14,7 @@ use trace::Trace;
 /// The most ranks of a run.
 const MOST: u32 = 1 << 24;
 
-/// Where the files of ranks are.
+/// Location of the ranks' files: on disk, or in memory.
 enum Files<'a> {
     Disk { directory: PathBuf, prefix: String },
     Memory(Vec<&'a [u8]>),

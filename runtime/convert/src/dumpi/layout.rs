@@ -4,7 +4,7 @@
 //! The order is that of `dumpi/common/funclabels.h`, whose numbers records begin with, the arguments are
 //! those of `dumpi/common/dumpiio.c`.
 
-/// What an argument takes, greatest byte first.
+/// Encoding of an argument, greatest byte first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `b`, `h`, `i`, `l`: a number of 8, 16, 32 or 64 bits; 32 bits have a sign.

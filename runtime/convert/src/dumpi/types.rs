@@ -59,7 +59,7 @@ const OPERATIONS: [&str; 12] = [
     "MPI_MAXLOC",
 ];
 
-/// Which datatypes of ours have which size, and which operations.
+/// Sizes of xsim's predefined datatypes, and the reductions that each of them allows.
 pub struct Known {
     types: Vec<Option<Type>>,
     reducible: Vec<[bool; OPERATIONS.len()]>,
@@ -89,7 +89,7 @@ pub struct Types<'k> {
     known: &'k Known,
     /// Bytes of MPI's own on the machine of the recording.
     sizes: Vec<u32>,
-    /// Of the program's.
+    /// Sizes of the program's datatypes in bytes, by number.
     made: FxHashMap<i64, u64>,
 }
 

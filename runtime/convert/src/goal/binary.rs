@@ -21,9 +21,9 @@ use std::io::{BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use trace::Trace;
 
-/// What a file begins with.
+/// Cookie at the beginning of a file.
 const COOKIE: u64 = 4223;
-/// What LogGOPSim writes there when it has used a file up (`--save-mem`).
+/// Cookie that LogGOPSim writes instead when it has used a file up (`--save-mem`).
 const USED_UP: u64 = 2342;
 /// Bytes of the cookie, and of what stands before the table of blocks.
 const BEGIN: u64 = 8;
@@ -238,7 +238,7 @@ fn work(fields: &mut Take, ranks: u32) -> Result<Work, String> {
 /// A file that is written.
 pub struct Blocks<W> {
     out: W,
-    /// Where blocks begin and end, counted as in the file.
+    /// Begin and end of each block, counted from behind the cookie.
     table: Vec<u64>,
     end: u64,
 }

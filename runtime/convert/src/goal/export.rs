@@ -20,7 +20,8 @@ use workload::{Call, Collective, Envelope, Exchange, Requests, Script};
 
 /// Tags from here on are those of collectives.
 const COLLECTIVES: u32 = 1 << 30;
-/// What comes next waits for at most so many operations; for more there is one that waits for all of them.
+/// The most operations that the next one waits for directly. More are joined by one that waits for all of
+/// them.
 // Each of the next ones names each of them: between two rounds of an all-to-all that would be the square of
 // the ranks.
 const MOST_BEFORE: usize = 4;
@@ -60,15 +61,15 @@ pub trait Output {
 /// An operation that another comes behind, and whether its beginning is enough.
 type Before = (u32, bool);
 
-/// What one rank has written.
+/// Operations of one rank, and the state of their export.
 struct Rank<'a> {
     rank: u32,
     groups: &'a Groups<'a>,
     expansion: &'a Expansion<'a>,
     operations: Operations,
-    /// What the next operation comes behind.
+    /// Operations that the next one waits for.
     front: Vec<Before>,
-    /// What is over when a request is complete, by its number.
+    /// Operations that are over when a request is complete, by the request's number.
     requests: FxHashMap<u32, Vec<u32>>,
     persistent: FxHashMap<u32, Box<Collective>>,
     messages: Probed,

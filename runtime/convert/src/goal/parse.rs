@@ -10,7 +10,7 @@ use std::io::BufRead;
 /// Any tag, in an operation.
 pub const ANY_TAG: i32 = -2;
 
-/// What an operation does.
+/// Work of an operation: a send, a receive or a computation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
     /// So many bytes to a rank, with a tag.
@@ -38,7 +38,7 @@ pub enum Work {
 /// One line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Statement {
-    /// How many ranks there are.
+    /// Number of ranks.
     Ranks(u32),
     /// The operations of a rank begin.
     Begin(u32),

@@ -14,7 +14,7 @@ use mpi::request::PROC_NULL;
 use observe::recorder::{Argument, Class, Object, Value};
 use rustc_hash::FxHashMap;
 
-/// What a region is to a rank's calls.
+/// MPI function of a region, by the conversion of its calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Function {
     Plain(&'static str),
@@ -56,7 +56,7 @@ impl Function {
 pub struct Functions(FxHashMap<u32, Function>);
 
 impl Functions {
-    /// Of its definitions.
+    /// Maps the regions of MPI in `definitions` to functions.
     pub fn of(definitions: &Definitions) -> Functions {
         Functions(
             definitions

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What a communicator is.
+/// Kind of a communicator.
 #[derive(Clone, Debug)]
 enum Kind {
     World,
@@ -25,14 +25,14 @@ pub struct Comms {
     ranks: u32,
     kinds: BTreeMap<u32, Kind>,
     parents: FxHashMap<u32, u32>,
-    /// Whether events say when ranks get it.
+    /// `true` for a communicator if events say when ranks get it.
     told: FxHashMap<u32, bool>,
     /// For each rank the ones that it gets behind `MPI_Init`.
     first: Vec<Vec<u32>>,
 }
 
 impl Comms {
-    /// Of an archive whose ranks are these locations; O(members).
+    /// Collects the communicators of an archive whose ranks are these locations; O(members).
     pub fn of(definitions: &Definitions, locations: &[u64]) -> Comms {
         let ranks = locations.len() as u32;
         let places: FxHashMap<u64, u32> = locations.iter().copied().zip(0..).collect();

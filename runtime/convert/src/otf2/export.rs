@@ -112,7 +112,7 @@ enum Open {
 struct Rank<'a> {
     number: u32,
     groups: &'a Groups<'a>,
-    /// What happens in the call under way.
+    /// Events of the call under way.
     events: Vec<Event>,
     /// By the numbers that the trace has for requests, which come again; those of the archive do not.
     open: FxHashMap<u32, Vec<Open>>,

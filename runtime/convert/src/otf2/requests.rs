@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// The most calls that are kept.
 const MOST: usize = 1 << 20;
 
-/// What a call was.
+/// A call with its messages and requests.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum What {
     /// One that has nothing but its name: `MPI_Init`, `MPI_Finalize`.
@@ -25,7 +25,7 @@ pub enum What {
     Irecv(Outcome<Message>, u64),
     Collective(Collective),
     Icollective(Outcome<Collective>, u64),
-    /// Of requests that are complete, or a test that found them so.
+    /// Completion of these requests: by a test if `true`, else by a wait.
     Complete(Vec<u64>, bool),
     /// A test of one that is not.
     Vain(u64),
@@ -33,7 +33,7 @@ pub enum What {
     Make(&'static str, u32, Option<u32>),
 }
 
-/// What became of a request.
+/// Outcome of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome<T> {
     /// That is not known yet.
@@ -47,9 +47,9 @@ pub enum Outcome<T> {
 /// A call with times in picoseconds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Item {
-    /// How long the rank computed before it.
+    /// Length of the computation before the call.
     pub computed: u64,
-    /// How long it took.
+    /// Duration of the call.
     pub took: u64,
     pub what: What,
 }
@@ -64,7 +64,7 @@ impl Item {
 #[derive(Default)]
 pub struct Queue {
     items: VecDeque<Item>,
-    /// How many have left it.
+    /// Number of calls that have left the queue.
     left: u64,
     /// The ones that are to be told something, by their requests: their places, those that left counted, and
     /// where they stand in the file.

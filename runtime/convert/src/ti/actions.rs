@@ -8,7 +8,7 @@ use observe::recorder::{Argument, Class, Object, Value};
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
 
-/// What is known of a rank between its actions.
+/// State of a rank between its actions.
 pub struct Rank {
     number: u32,
     /// In which volumes are told where no datatype is.
@@ -153,7 +153,8 @@ impl Rank {
         words.end()
     }
 
-    /// What was not said at the end: requests are waited for, as SMPI does it.
+    /// Ends a rank without an action that finalizes: waits for its open requests, as SMPI does, and finalizes
+    /// MPI.
     pub fn finish(&mut self, writer: &mut Writer) {
         if !self.is_over {
             self.wait_all(writer);

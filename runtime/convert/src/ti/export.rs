@@ -36,14 +36,14 @@ pub fn export(trace: &Trace, to: &Path, options: &Options) -> Result<(), String>
 /// Source, destination and tag.
 type Key = (u32, u32, i32);
 
-/// What one rank has written.
+/// State of one rank's export.
 struct Rank<'a, W> {
     rank: u32,
     ranks: u32,
     groups: &'a Groups<'a>,
     sizes: &'a FxHashMap<usize, u64>,
     out: &'a mut W,
-    /// What a request is waited for by; nothing where there is nobody at the other end.
+    /// Messages that a request waits for, by the request's number; none if the other end is `MPI_PROC_NULL`.
     requests: FxHashMap<u32, Vec<Key>>,
     messages: Probed,
     options: &'a Options,

@@ -31,7 +31,7 @@ pub(super) enum Fault {
     Unbuffered { send: Called, waits: String },
 }
 
-/// What one process has found: how often, by rank.
+/// Findings of one process: their number, by rank.
 // Ranks come in the order in which the host runs them, so that they are counted when all are known.
 #[derive(Default)]
 pub(super) struct Faults {

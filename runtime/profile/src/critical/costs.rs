@@ -26,7 +26,8 @@ const BEHIND: u32 = u32::MAX;
 // things at once may seem to wait in a circle.
 const CHAIN: u32 = 1 << 10;
 
-/// How many ranks wait for one at an instant: for what it does itself, and through others.
+/// Numbers of ranks that wait for one at an instant: for its own acts, and through other ranks that wait for
+/// it.
 #[derive(Clone, Copy, Default)]
 struct Weight {
     short: i64,
@@ -41,9 +42,9 @@ struct Timeline {
     /// The call that comes next in time.
     next: u32,
     at: u64,
-    /// Who wait for it at `at`.
+    /// The ranks that wait for it at `at`.
     weight: Weight,
-    /// Where that changes, before `at`.
+    /// Times before `at` at which the weight changes, with the change of each number, going back.
     changes: BinaryHeap<(u64, i64, i64)>,
     /// For whom it waits from `at` on.
     by: u32,
@@ -55,7 +56,7 @@ pub struct Costs {
     places: FxHashMap<u32, (Cost, Cost)>,
 }
 
-/// What a rank does that others wait for: a field of [`Cost`].
+/// An activity of a rank that others wait for: a field of [`Cost`].
 type Kind = fn(&mut Cost) -> &mut u128;
 const COMPUTE: Kind = |of| &mut of.compute_ps;
 const MPI: Kind = |of| &mut of.mpi_ps;
@@ -63,7 +64,7 @@ const TRANSFER: Kind = |of| &mut of.transfer_ps;
 const WAIT: Kind = |of| &mut of.wait_ps;
 
 impl Costs {
-    /// Of ranks whose steps these cursors are at the end of.
+    /// Creates the costs of ranks from their cursors, which are at the end of the ranks' steps.
     pub fn new(cursors: impl Iterator<Item = Cursor>) -> Costs {
         let timeline = |cursor| Timeline {
             cursor,

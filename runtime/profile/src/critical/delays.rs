@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 
-/// How a delay is told apart: state, place that waits, place that is late.
+/// The key of a delay: wait state, place that waits, place that is late.
 type Key = (u8, u32, u32);
 
 #[derive(Default)]
@@ -81,7 +81,7 @@ pub fn delays(reader: &mut Reader, names: &[&(String, String)]) -> io::Result<(V
     Ok((all, handed_on.end(reader, names)?))
 }
 
-/// Where a rank's waits are read.
+/// A position in a rank's waits, which are read from the last to the first.
 struct Waiting {
     cursor: Cursor,
     /// When the first to leave left of the messages that it received in the steps that are passed, which are

@@ -29,7 +29,7 @@ const NOWHERE: u64 = u64::MAX;
 pub struct Step {
     pub entered: u64,
     pub left: u64,
-    /// How long it waited, up to `ended`.
+    /// The time that it waited, up to `ended`.
     pub wait: u64,
     /// When its wait was over; when it returned, if it is not known.
     pub ended: u64,
@@ -37,7 +37,8 @@ pub struct Step {
     /// knows.
     pub since: u64,
     pub after: u32,
-    /// What of the wait is lost, when the late one acted, and who that is; [`NOBODY`]: to none.
+    /// The part of the wait that is lost to a late rank, when that rank acted, and its number; [`NOBODY`] if
+    /// none is lost.
     pub lost: u64,
     pub acted: u64,
     pub by: u32,
@@ -45,13 +46,13 @@ pub struct Step {
     pub oldest: u64,
     /// The number of its wait state.
     pub state: u8,
-    /// Where it was made; in a file by the process's own numbers.
+    /// The number of its call site and function; in a file the process's own number.
     pub place: u32,
-    /// How it can keep others waiting: [`acts`].
+    /// Acts of the call for which other ranks may wait: flags of [`acts`].
     pub acts: u32,
 }
 
-/// What of a call others may wait for.
+/// Flags for the acts of a call that other ranks may wait for.
 pub mod acts {
     /// It sends a message.
     pub const SENDS: u32 = 1;
@@ -157,7 +158,7 @@ impl Step {
     }
 }
 
-/// What waits of a rank, and what is written.
+/// A rank's steps that are not written, and the position of those in the file.
 struct Rank {
     steps: Vec<Step>,
     written: u32,
@@ -272,12 +273,12 @@ impl Writer {
     }
 }
 
-/// What one process has written.
+/// The file that one process has written.
 struct Source {
     file: File,
     own: Range<u32>,
     table: u64,
-    /// What the process's places are called here.
+    /// The numbers of places here, by the process's own number.
     places: Vec<u32>,
 }
 
@@ -287,7 +288,7 @@ pub struct Reader {
     bytes: Vec<u8>,
 }
 
-/// Where a rank's steps are read, from the last to the first.
+/// A position in a rank's steps, which are read from the last to the first.
 #[derive(Clone, Debug, Default)]
 pub struct Cursor {
     /// Steps that are read and not passed, in order.
@@ -298,7 +299,7 @@ pub struct Cursor {
 }
 
 impl Reader {
-    /// Of nobody.
+    /// Creates a reader without ranks.
     pub fn new() -> Reader {
         Reader { sources: Vec::new(), bytes: Vec::new() }
     }

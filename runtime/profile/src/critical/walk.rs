@@ -30,7 +30,7 @@ struct Walk<'a> {
     hops: u64,
 }
 
-/// Which field of [`Kinds`] a stretch of the path counts for.
+/// The field of [`Kinds`] that a stretch of the path counts for.
 type Kind = fn(&mut Kinds) -> &mut u64;
 const COMPUTE: Kind = |of| &mut of.compute_ps;
 const MPI: Kind = |of| &mut of.mpi_ps;

@@ -11,7 +11,7 @@ const SHADES: f64 = 8.0;
 /// Between columns of rows, in cells.
 const BAND_GAP: f64 = 0.5;
 
-/// Where cells stand: rows of equal length, cut where they are long, and side by side where there are many.
+/// The layout of cells: rows of equal length, cut where they are long, and side by side where there are many.
 struct RouterLayout {
     /// Cells of a row, and rows.
     row: u64,

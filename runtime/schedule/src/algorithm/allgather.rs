@@ -31,9 +31,9 @@ pub(super) struct Bruck {
     pub(super) to: u32,
     /// From whom.
     pub(super) from: u32,
-    /// How many bytes are sent, from the start of the rotated blocks.
+    /// Bytes that are sent, from the start of the rotated blocks on.
     pub(super) sends: u64,
-    /// Where in the rotated blocks the received ones go, and their bytes.
+    /// The offset of the received bytes in the rotated blocks, and their number.
     pub(super) receives: (u64, u64),
     /// `true` if this is the last round.
     pub(super) last: bool,

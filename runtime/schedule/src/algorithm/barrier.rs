@@ -9,7 +9,8 @@ use crate::{Active, Kind, Member, Pattern, Schedule, Shape, Step};
 /// In round `k` every member signals the one `2^k` ahead (Hensgen, Finkel and Manber, IJPP 1988).
 struct Dissemination {
     size: u32,
-    /// What each member has to tell; 0 for a barrier. What it has heard travels along.
+    /// Bytes that each member contributes; 0 for a barrier. A message also carries the contributions that its
+    /// sender has received.
     bytes: u64,
 }
 
@@ -56,7 +57,8 @@ impl Schedule for Dissemination {
 /// Pairs at distance 1, 2, 4, ... exchange; beyond a power of two members fold.
 struct RecursiveDoubling {
     fold: Fold,
-    /// What each member has to tell; what it has heard travels along.
+    /// Bytes that each member contributes. A message also carries the contributions that its sender has
+    /// received.
     bytes: u64,
     size: u32,
 }

@@ -17,11 +17,11 @@ pub(super) fn kept(among: u32, position: u32, levels: u32) -> (u32, u32) {
     (first, first + (among >> levels))
 }
 
-/// Where one exchange finds and puts its data.
+/// The ranges of a member's buffers that one exchange reads and writes.
 pub(super) struct Exchange {
     /// The own contribution, `None` once the partial result includes it.
     pub(super) own: Option<Slice>,
-    /// What is reduced so far.
+    /// The partial result so far.
     pub(super) partial: Slice,
     /// Room for what arrives.
     pub(super) waiting: Slice,
@@ -57,13 +57,14 @@ pub(super) fn exchange(
 /// The halving of one message in nearly equal pieces among the members that remain after a fold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Halving {
-    /// Who takes part.
+    /// The fold that selects the members that take part.
     pub(super) fold: Fold,
     pieces: Pieces,
 }
 
 impl Halving {
-    /// Of `bytes` in whole `element`s.
+    /// Cuts `bytes` into nearly equal pieces of whole `element`s, a piece for each member that remains after
+    /// the fold.
     pub(super) fn new(fold: Fold, bytes: u64, element: u64) -> Halving {
         Halving { fold, pieces: Pieces::new(bytes, fold.among, element) }
     }

@@ -1,6 +1,6 @@
 //! What an algorithm can be told.
 
-/// What some algorithms can be told beyond the shape; 0 stands for the algorithm's own default.
+/// Parameters of some algorithms beyond the shape; 0 stands for the algorithm's own default.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Parameters {
     /// Bytes of the segments of pipelines (default: the message is one segment).

@@ -97,13 +97,13 @@ impl Data {
 pub(super) struct Part {
     /// Who.
     pub(super) group: Group,
-    /// What they run.
+    /// The schedule that the group runs.
     pub(super) schedule: Rc<dyn Schedule>,
     /// On what.
     pub(super) data: Data,
-    /// Where its `Input` is.
+    /// The buffer that holds the schedule's `Input`, and its offset there in bytes.
     pub(super) input: (Buffer, u64),
-    /// Where its `Output` is.
+    /// The buffer that holds the schedule's `Output`, and its offset there in bytes.
     pub(super) output: (Buffer, u64),
 }
 

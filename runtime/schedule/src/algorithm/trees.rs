@@ -9,7 +9,7 @@ pub(crate) enum Tree {
     /// `fanout` chains of consecutive positions hang at the root; the first ones are longer by one where it
     /// does not divide.
     Chain {
-        /// How many chains.
+        /// The number of chains.
         fanout: u32,
     },
     /// Each level is twice as wide as the one above; the left children of a level come before its right

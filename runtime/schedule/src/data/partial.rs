@@ -12,7 +12,7 @@ pub struct Partial {
     /// Operands of the binary tree that it covers, a power of two (at the end of [`Association::Rows`] some
     /// are missing); 0 for one member of a pair that makes an operand.
     width: u32,
-    /// Which of this width; the member, where that is 0.
+    /// The index among partial results of this width; the member's number where the width is 0.
     index: u32,
     data: Vec<u8>,
 }
@@ -30,7 +30,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Of `size` members in all, in the association `association`.
+    /// Creates the reduction of the operands of `size` members in the association `association`.
     pub fn new(kernel: Kernel, association: Association, size: u32) -> Tree {
         Tree { kernel, association, size, partials: Vec::new(), spare: Vec::new() }
     }

@@ -16,7 +16,8 @@ use std::rc::Rc;
 // One allocation for all members; where they are even, a member's place is a product and no table is kept.
 pub struct Rows {
     bytes: Vec<u8>,
-    /// Where each member's begins, and the last one's ends; none if all have `each` bytes.
+    /// Offsets at which the members' buffers begin, and the end of the last one; empty if all have `each`
+    /// bytes.
     begins: Vec<u64>,
     each: u64,
 }
@@ -69,7 +70,7 @@ impl Rows {
 pub enum Fault {
     /// A step reaches to byte `needed` of a buffer of `length` bytes.
     Short {
-        /// Which buffer.
+        /// The buffer.
         buffer: Buffer,
         /// Bytes that it has.
         length: u64,
@@ -78,7 +79,7 @@ pub enum Fault {
     },
     /// A message has another size than its receiver expects.
     Mismatch {
-        /// Who sent it.
+        /// The member that sent it.
         from: u32,
         /// Bytes that it has.
         got: u64,
@@ -87,7 +88,7 @@ pub enum Fault {
     },
     /// Nothing comes from a member that a message is expected from.
     Missing {
-        /// Who does not send.
+        /// The member that does not send.
         from: u32,
     },
 }
@@ -95,7 +96,7 @@ pub enum Fault {
 /// `right = left op right` by a member (its number), on packed elements of equal length.
 pub type Combine<'a> = dyn FnMut(u32, &[u8], &mut Vec<u8>) + 'a;
 
-/// Where part of a member's buffer lies in the rows of that buffer.
+/// The position of a part of a member's buffer in the rows of that buffer.
 // Looked up once a step: with small payloads the places of bytes cost more than the bytes.
 #[derive(Clone, Copy)]
 struct Part {
@@ -111,7 +112,7 @@ struct Letter {
     payload: Option<usize>,
 }
 
-/// Where outputs are among the rows of a plane.
+/// The index of the outputs among the rows of a [`DataPlane`].
 const OUTPUT: usize = 1;
 
 /// The data of one process's members on its way through the rounds.

@@ -2,7 +2,7 @@
 
 use crate::mailbox::Mailbox;
 
-/// How long messages take, in picoseconds.
+/// Times of messages, reductions and copies, in picoseconds.
 // Two questions, because most networks that are fast to ask are uniform: the loops then need no pair of
 // members.
 pub trait Costs {
@@ -20,7 +20,8 @@ pub trait Costs {
     }
 }
 
-/// What a message costs the ranks at its ends, in picoseconds (LogGP's o and g; Alexandrov et al., 1995).
+/// Time that a message costs the ranks at its ends, in picoseconds (LogGP's o and g; Alexandrov et al.,
+/// 1995).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Overheads {
     /// The sender, before the message leaves.
@@ -47,7 +48,8 @@ pub struct Burden {
 }
 
 impl Burden {
-    /// Of `members` members; `free` says when each can begin to send, and is asked only if there is a gap.
+    /// Creates the burden of `members` members. `free` yields the times at which each can begin to send, and
+    /// is read only if there is a gap.
     pub fn new(overheads: Overheads, members: usize, free: impl Iterator<Item = u64>) -> Burden {
         let free = if overheads.gap == 0 { Vec::new() } else { free.collect() };
         Burden { overheads, free, waited: vec![0; members], arrivals: Mailbox::new(members) }
@@ -79,7 +81,7 @@ impl Burden {
     }
 }
 
-/// What a process has to say after some rounds.
+/// The result of some rounds for one process: records for other processes, and counts of the messages sent.
 #[derive(Default)]
 pub struct Said {
     /// Process, round, record.

@@ -6,7 +6,7 @@ use crate::segments::Segment;
 use crate::{Direct, Members, Schedule};
 use std::rc::Rc;
 
-/// What came of [`duration`].
+/// The result of [`duration`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Duration {
     /// From the members' entry until the last is through, in picoseconds; `None` if there were too many

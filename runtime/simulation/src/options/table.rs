@@ -5,16 +5,16 @@ use super::{Compute, Globals, Native, Options, ProgressMode, StackMode};
 use engine::Time;
 use observe::RankList;
 
-/// What an option is about; the order of the groups is the order of the help.
+/// The subject of an option. The order of the groups is the order of the help.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Group {
     /// The simulated machine.
     Machine,
-    /// How time is charged.
+    /// The charging of time.
     Time,
-    /// How ranks are held in the host's memory.
+    /// Ranks in the host's memory.
     Memory,
-    /// What is said about the run.
+    /// Output about the run.
     Output,
 }
 
@@ -41,13 +41,13 @@ pub struct Row {
     pub aliases: &'static [&'static str],
     /// The letter in `xsim run -n`.
     pub short: Option<char>,
-    /// What stands for the value in the help; empty for a flag.
+    /// The placeholder of the value in the help; empty for a flag.
     pub value: &'static str,
     /// The default as a user would write it; empty if there is none.
     pub default: &'static str,
     /// Its place in the help.
     pub group: Group,
-    /// What it does, in a sentence or two.
+    /// The option's help, in a sentence or two.
     pub help: &'static str,
     set: fn(&mut Options, &str) -> Result<(), String>,
 }

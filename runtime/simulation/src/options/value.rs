@@ -3,7 +3,7 @@
 use engine::{Span, Time};
 use std::path::PathBuf;
 
-/// How computation between two MPI calls is charged.
+/// The charge for computation between two MPI calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Compute {
     /// Host time of the interval, times the processor factor.
@@ -14,7 +14,7 @@ pub enum Compute {
     Fixed(Span),
 }
 
-/// How each rank gets private globals.
+/// The method that gives each rank private globals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Globals {
     /// Chosen from their size and the number of ranks.
@@ -27,7 +27,7 @@ pub enum Globals {
     Clone,
 }
 
-/// Whether ranks have stacks of their own.
+/// The mode of the ranks' stacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StackMode {
     /// Chosen from the number of ranks.
@@ -49,7 +49,7 @@ pub enum ProgressMode {
     Off,
 }
 
-/// What joins the native processes of a run.
+/// The MPI that joins the native processes of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Native {
     /// The MPI whose launcher started them, as the environment tells.

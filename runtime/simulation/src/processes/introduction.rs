@@ -39,13 +39,13 @@ pub fn introduce(mpi: &Mpi, options: &Options, besides: &str) -> Option<String> 
     None
 }
 
-/// Where a process is.
+/// A process's number, bell and host.
 struct Address<'a> {
     /// Its number on its host.
     pid: i32,
     /// [`Mpi::bell`].
     bell: u64,
-    /// What the processes have in common that know each other by numbers.
+    /// The identity of its host and of the namespace of its process number.
     host: &'a str,
 }
 

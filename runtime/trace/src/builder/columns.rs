@@ -26,7 +26,7 @@ pub struct Columns<'a> {
     columns: Dictionary<Told>,
     calls: Calls,
     kinds: Kinds<'a>,
-    /// Of the shape under way, by what those that differ say: most numbers come several times.
+    /// Cells of the current shape, by the values of its classes: most vectors occur several times.
     known: FxHashMap<(Option<OfPeers>, usize, Vec<i64>), Cell>,
 }
 
@@ -38,7 +38,7 @@ struct Group<'a> {
     ranks: &'a [u32],
     /// The numbers of each, or of each in each turn.
     numbers: Vec<&'a [i64]>,
-    /// Of each that differs.
+    /// Numbers of each class of equal ranks, or of each class in each iteration.
     differing: Vec<&'a [i64]>,
     turns: usize,
 }

@@ -137,7 +137,7 @@ struct Folder<'a> {
     builder: &'a Builder,
     /// Numbers of the calls of each template.
     lengths: Vec<usize>,
-    /// Of templates.
+    /// Grammar whose symbols are templates.
     grammar: Grammar,
     looked_at: Cell<u64>,
 }
@@ -302,7 +302,7 @@ fn end_of(steps: &[Step], begin: usize) -> usize {
     begin + steps[begin..].iter().position(ends).expect("a loop ends")
 }
 
-/// How a loop is told.
+/// Form in which a loop is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     /// All its turns say the same.

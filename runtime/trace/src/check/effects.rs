@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 /// The prime of the fingerprints of sequences: the largest one below 2^61, with room for sums in 64 bits and
 /// products in 128.
 const PRIME: u64 = (1 << 61) - 1;
-/// What each element is multiplied by once for each behind it.
+/// Base of the polynomial: the factor of an element for each element after it.
 const BASE: u64 = 0x0123_4567_89ab_cdef;
 
 fn times(one: u64, other: u64) -> u64 {
@@ -20,7 +20,7 @@ fn times(one: u64, other: u64) -> u64 {
 // no other hash here can.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Sequence {
-    /// How many.
+    /// Number of calls.
     pub(super) calls: u64,
     hash: u64,
     /// [`BASE`] to the power of their number.
@@ -78,7 +78,7 @@ impl Messages {
     }
 }
 
-/// What calls of one rank in a row do that others have to do with, or that is told.
+/// Effects of consecutive calls of one rank: on channels and collectives, and repeated waits to report.
 #[derive(Clone, Default)]
 pub(super) struct Effects {
     pub(super) channels: FxHashMap<Channel, Messages>,
@@ -109,7 +109,7 @@ impl Effects {
         *calls = calls.then(Sequence::of(call));
     }
 
-    /// What later calls of the rank do comes behind it.
+    /// Appends the effects of later calls of the rank.
     pub(super) fn add(&mut self, later: Effects) {
         for (channel, messages) in later.channels {
             self.channels.entry(channel).or_default().add(&messages);

@@ -13,9 +13,9 @@ struct Made {
     at: Where,
     is_persistent: bool,
     is_active: bool,
-    /// Of a receive: what it receives.
+    /// Channel of a receive, which may have wildcards; `None` for other requests.
     receives: Option<Channel>,
-    /// Of a persistent send: where it goes.
+    /// Channel of a persistent send; `None` for other requests.
     sends: Option<Channel>,
 }
 
@@ -43,7 +43,7 @@ fn slots(argument: &Argument) -> Vec<Option<i64>> {
 }
 
 impl Requests {
-    /// What a call does to requests.
+    /// Applies a call to the requests of its rank. Messages and repeated waits are added to `effects`.
     pub(super) fn call(
         &mut self,
         checker: &Checker,

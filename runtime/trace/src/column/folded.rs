@@ -253,7 +253,7 @@ impl Folded {
     pub fn read(reader: &mut Reader, differences: bool, most: u64) -> Result<Folded> {
         Ok(Folded { parts: Parts::read(reader, most, 0)?, differences })
     }
-    /// Of these values; O(values).
+    /// Folds `values`; O(values).
     pub fn of(values: &[i64]) -> Folded {
         let bytes = write(values.iter().copied());
         Folded::read(&mut Reader::new(&bytes[1..]), bytes[0] == 1, u64::MAX)

@@ -15,7 +15,7 @@ use std::fmt::Write;
 const MOST_TABLE: u64 = 1 << 20;
 /// The most values that places are looked for.
 const MOST: usize = 1 << 24;
-/// How many values are looked at first.
+/// Number of values, about, that are sampled first for regularity.
 const SAMPLE: usize = 4096;
 /// The most ranks whose places are looked for where they have one number each: to try all ways takes memory
 /// and time.

@@ -23,9 +23,9 @@ pub fn change(trace: &mut Trace, rules: &[Rule]) -> Result<(), String> {
 /// A function and a call site.
 type Site = (u32, u32);
 
-/// Who is meant by which rule.
+/// Changes of computation, by function and call site.
 struct Changes<'r> {
-    /// What holds everywhere, where no rule about a place is behind it.
+    /// Change at all sites that `of` does not list: that of the last rule without a place, or none.
     all: Change,
     of: FxHashMap<Site, Change>,
     rules: &'r [Rule],

@@ -27,7 +27,7 @@ pub struct Length {
     pub extent: Known,
 }
 
-/// Where the blocks of a call begin.
+/// Lengths and displacements of the blocks of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blocks {
     /// Their lengths.

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What a count may be in functions without `_c`.
+/// The greatest count that functions without `_c` accept.
 const MOST: i64 = i32::MAX as i64;
 
 /// Changes the sizes of all messages.
@@ -80,7 +80,7 @@ struct Sizes<'t> {
     calls: Dictionary<(u32, Vec<Cell>, u32)>,
     /// With the turns that they have numbers of.
     columns: Dictionary<(usize, Vec<u8>)>,
-    /// Of the loop around, if it varies.
+    /// Iterations of the enclosing loop if it varies, else 1.
     turns: usize,
     /// The new places of calls and columns, by the old ones.
     call_of: FxHashMap<u32, u32>,

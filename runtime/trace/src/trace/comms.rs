@@ -15,7 +15,7 @@ pub struct Instance {
     pub number: u32,
 }
 
-/// What ranks have under one number, a column for each of its facts.
+/// Communicators that ranks have under one number, with a vector over these ranks for each fact.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Numbered {
     count: u64,

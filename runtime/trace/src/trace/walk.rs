@@ -14,7 +14,7 @@ pub struct Made {
     pub turn: u32,
 }
 
-/// What a rank does, with its own numbers.
+/// A step of one rank, with the rank's own numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Act {
     /// A call.
@@ -22,9 +22,9 @@ pub enum Act {
     /// A loop that says the same in each turn: where one varies there is one for each run of turns that do,
     /// and what is done in one turn alone stands by itself.
     Loop {
-        /// How often, at least once.
+        /// Number of iterations, at least 1.
         turns: u64,
-        /// What.
+        /// Steps of one iteration.
         body: Vec<Act>,
     },
 }
@@ -32,7 +32,7 @@ pub enum Act {
 /// The numbers of a call, once they were asked for.
 type Numbers = OnceCell<Box<[i64]>>;
 
-/// What a rank does.
+/// Calls and loops of one rank.
 pub struct View<'a> {
     /// The trace.
     pub trace: &'a Trace,
@@ -50,7 +50,7 @@ pub struct View<'a> {
 /// A call of a rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'a> {
-    /// Which one.
+    /// Index of the call and, in a varying loop, its iteration.
     pub made: Made,
     /// The function, the site and the kinds of its arguments.
     pub template: &'a Template,

@@ -58,7 +58,8 @@ impl<W: Workload> Machines<'_, W> {
         array_of(&mut self.some)
     }
 
-    /// What a call has made of the handles that it was given.
+    /// Stores the handles, as a call has left them, in the rank's list of requests. Does nothing if the call
+    /// named no requests.
     fn put_back(&mut self, list: u32) {
         if list == NONE {
             return;

@@ -14,13 +14,13 @@ use observe::{CallProfile, CriticalPath, Recorder};
 #[derive(Clone, Copy)]
 struct Open {
     call: Made,
-    /// How long the rank had waited before.
+    /// The time that the rank had waited in all before the call.
     waited: Span,
     bytes: u64,
     gathering: Option<Gathering>,
 }
 
-/// Which call it is.
+/// A call's function, call site and time of entry.
 #[derive(Clone, Copy)]
 pub(super) struct Made {
     pub function: u16,
@@ -29,12 +29,12 @@ pub(super) struct Made {
     pub entered: Time,
 }
 
-/// What recorders have found.
+/// Results of the recorders.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// Where the time went.
+    /// The profile: time by call site and function.
     pub profile: Option<CallProfile>,
-    /// What the time depended on.
+    /// The critical path: the calls and messages that determine the run's time.
     pub critical_path: Option<CriticalPath>,
     /// Why something of it could not be written or read: a sentence.
     pub failed: Option<String>,
@@ -51,7 +51,8 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// Of this process's ranks of a run that has not begun.
+    /// Prepares recorders for this process's ranks of a run that has not begun. Follows waits, and messages
+    /// of the ranks for which a recorder wants them.
     pub(super) fn new(world: &mut World, recorders: Vec<Box<dyn Recorder>>) -> Listening {
         let (first, local) = (world.messages.ranks().first(), world.messages.ranks().local());
         world.messages.follow_waits();

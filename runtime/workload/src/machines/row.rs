@@ -16,7 +16,7 @@ use mpi::handle::{self, REQUEST_SENT};
 use mpi::node::NIL;
 use mpi::ranks::effort::Course;
 
-/// What comes behind the start of a message.
+/// Work that is left for a call after it has started a message.
 pub(super) enum Started {
     /// Nothing: the call is over.
     Done,
@@ -179,7 +179,7 @@ impl<W: Workload> Machines<'_, W> {
     }
 }
 
-/// What comes of a wait.
+/// The outcome of [`wait_for_all`].
 enum Waited {
     /// It is over, but for the end of its call.
     Over,

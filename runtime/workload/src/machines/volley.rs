@@ -13,14 +13,15 @@ use mpi::error::Result;
 use mpi::handle::{self, REQUEST_NULL};
 use mpi::volley::MOST;
 
-/// Of a volley's number that has no requests: it ends with an `MPI_Recv`.
+/// The value instead of a number of requests for a batched exchange without requests: it ends with an
+/// `MPI_Recv`.
 const RECEIVES: usize = usize::MAX;
 
-/// What is told of a volley before it is made.
+/// Data of a batched exchange that the workload fills in before the exchange is made.
 pub(super) struct Told {
     /// With whom its messages are: the other rank, of sends among all.
     others: [u32; MOST],
-    /// What its rank computes before each call.
+    /// Computation of the rank before each call of the exchange.
     computed: Vec<Span>,
 }
 
@@ -30,7 +31,7 @@ impl Default for Told {
     }
 }
 
-/// What came of a rank's next calls.
+/// The outcome of an attempt to make a rank's next calls as one batched exchange.
 pub(super) enum Fired {
     /// They are no volley, or not one that can be made as such: nothing has happened.
     Nothing,

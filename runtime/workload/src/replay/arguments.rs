@@ -32,7 +32,7 @@ pub(super) struct Partner {
     pub(super) length: Length,
 }
 
-/// What a status says.
+/// The fields of a recorded status.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Received {
     pub(super) source: Cell,

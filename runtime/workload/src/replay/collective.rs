@@ -192,7 +192,7 @@ pub(super) fn collective(call: &Arguments, name: &str) -> Result<Collective, Ref
     })
 }
 
-/// What [`crate::Collective`] has as bytes and blocks.
+/// The bytes and the blocks of a [`crate::Collective`].
 pub(super) type Lengths = (u64, Option<(Blocks, Blocks)>);
 
 /// Blocks of these sizes.

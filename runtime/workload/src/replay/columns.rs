@@ -6,7 +6,7 @@ use trace::Trace;
 use trace::dictionary::Dictionary;
 use trace::trace::{Cell, Node};
 
-/// What all columns together may take, in bytes.
+/// The limit of the memory that all per-rank vectors may take together, in bytes.
 const MOST_BYTES: u64 = 1 << 36;
 
 /// A column by rank of its shape.

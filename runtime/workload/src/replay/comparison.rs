@@ -4,7 +4,7 @@ use engine::record::{Put, Take};
 use engine::{Span, Time};
 use mpi::Mpi;
 
-/// What a replay has found when it is over, if it was to compare clocks with those of the recording.
+/// The comparison of a replay's clocks with those of the recording, if the replay was to compare them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Comparison {
     /// Calls that ended at another time, and all.

@@ -23,7 +23,7 @@ pub(super) struct Passage {
 /// Says what is computed before each call.
 pub(super) struct Clockwork<'t> {
     source: Source<'t>,
-    /// What was computed before the call that was asked for last, and how long that took, in the recording.
+    /// Recorded computation before the latest call that was looked up, and the recorded length of that call.
     latest: (Span, Span),
 }
 

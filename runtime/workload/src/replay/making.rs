@@ -13,7 +13,7 @@ use std::rc::Rc;
 use trace::template::Field;
 use trace::trace::{Cell, Instance};
 
-/// How a communicator is made.
+/// A call that makes a communicator, with its arguments.
 #[derive(Clone, Debug)]
 pub(super) enum Make {
     Dup,
@@ -21,7 +21,7 @@ pub(super) enum Make {
         color: Cell,
         key: Cell,
     },
-    /// Of those that the trace has in the communicator with this number.
+    /// A split by the members that the trace has in the communicator with this number.
     Among(Cell),
     /// The rank gets none.
     Nothing,

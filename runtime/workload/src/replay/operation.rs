@@ -24,7 +24,7 @@ impl Slots {
     }
 }
 
-/// Which requests of the call's were complete.
+/// The requests of a call that were complete.
 #[derive(Debug)]
 pub(super) enum Completed {
     All,
@@ -35,7 +35,7 @@ pub(super) enum Completed {
     Any,
 }
 
-/// What a call is.
+/// The operation of a call.
 #[derive(Debug)]
 pub(super) enum Operation {
     /// Nothing that takes time, or that others depend on.
@@ -85,7 +85,7 @@ pub(super) enum Operation {
         completed: Completed,
         statuses: Box<[Option<Received>]>,
     },
-    /// What is started later; what that is [`super::plan::Plan::persistent`] has.
+    /// A persistent request is made. The operation that it starts is in [`super::plan::Plan::persistent`].
     Persistent {
         request: Cell,
     },
@@ -111,7 +111,7 @@ pub(super) enum Operation {
     },
 }
 
-/// What begins the names of functions that change nothing beyond their rank.
+/// Prefixes of the names of functions that change nothing beyond their rank.
 const LOCAL: [&str; 28] = [
     "Type_",
     "Group_",

@@ -3,7 +3,7 @@
 use super::operation::{Completed, Operation, Slots};
 use super::{Cursor, Replay};
 
-/// What came of a receive.
+/// The recorded result of a receive.
 pub(super) struct Outcome {
     /// As [`trace::template::Peer`] has it, without a communicator.
     pub(super) source: i64,

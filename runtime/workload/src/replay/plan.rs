@@ -20,9 +20,9 @@ const ENDLESS: u32 = 1 << 16;
 
 /// A trace, ready.
 pub(super) struct Plan {
-    /// What each call is.
+    /// The operation of each call.
     pub(super) operations: Vec<Operation>,
-    /// What persistent requests start, by the call that made them.
+    /// Operations that persistent requests start, by the call that made the request.
     pub(super) persistent: FxHashMap<u32, Operation>,
     /// Messages that are the same for all ranks, by call.
     pub(super) ready: Vec<Option<Ready>>,
@@ -31,7 +31,7 @@ pub(super) struct Plan {
     /// The number of calls that are alike from a step on ([`Ready::is_like`]), that with which a loop's next
     /// turn begins included where it ends; 0 where there is no message.
     series: Vec<u32>,
-    /// Where the messages of series lead to, by step.
+    /// The call at each step of a series and the step behind it; [`Lead::NOWHERE`] at other steps.
     leads: Vec<Lead>,
     pub(super) volleys: Volleys,
     /// The function of each call, and its place: function and site, by number.
@@ -39,7 +39,7 @@ pub(super) struct Plan {
     pub(super) places: Vec<u32>,
     /// The places themselves.
     pub(super) sites: Vec<trace::part::Place>,
-    /// Who is in the communicators, if members of a group make any by themselves.
+    /// Members of the communicators, if any is made by the members of a group alone; else empty.
     pub(super) groups: FxHashMap<Instance, Rc<[u32]>>,
     /// `true` if a receive may have been cancelled.
     pub(super) cancels: bool,
@@ -52,7 +52,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Of a trace; O(its size and ranks).
+    /// Lays out the calls of a trace without those of the functions in `without`; O(size of the trace +
+    /// ranks).
     ///
     /// # Errors
     /// A sentence, if there is a call that cannot be replayed.

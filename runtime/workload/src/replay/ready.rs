@@ -21,7 +21,7 @@ use trace::trace::Cell;
 pub(super) struct Ready {
     pub(super) function: u16,
     what: What,
-    /// Of its request, if it has one: again beside `what`, which would have to be looked through.
+    /// The number of its request, if it has one: a copy of the number in `what`, which takes longer to read.
     number: u32,
     pub(super) rank: Cell,
     tag: i32,
@@ -106,7 +106,8 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Of a function's operation; `None` if it is no wait, or says more.
+    /// Returns the wait that a function's operation is. Returns `None` if it is no wait, tests a flag,
+    /// differs between ranks, or completes requests that the trace does not name.
     pub(super) fn of(function: u16, operation: &Operation) -> Option<Waiting> {
         let Operation::Complete { flag: None, requests: Slots::Same(slots), completed, .. } = operation
         else {

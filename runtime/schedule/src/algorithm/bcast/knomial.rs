@@ -23,7 +23,8 @@ pub(in super::super) fn binomial(shape: &Shape, _: &Parameters) -> Rc<dyn Schedu
     Rc::new(Knomial { name: "binomial", size: shape.size, root: shape.root, radix: 2, rounds })
 }
 
-/// Of one segment; [`pipeline`](super::pipeline) has the segmented form.
+/// Returns the k-nomial broadcast of a message in one segment; [`pipeline`](super::pipeline) has the
+/// segmented form.
 pub(super) fn unsegmented_knomial(shape: &Shape, radix: u32) -> Rc<dyn Schedule> {
     let rounds = Shaped::new(Tree::Knomial { radix }, shape.size).height();
     Rc::new(Knomial { name: "knomial", size: shape.size, root: shape.root, radix, rounds })

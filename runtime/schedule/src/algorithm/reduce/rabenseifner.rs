@@ -8,7 +8,8 @@ use super::super::parameters::Parameters;
 use super::super::parts::{Fold, input, output, reduce, scratch};
 use crate::{Active, Member, Schedule, Shape, Slice, Step};
 
-/// Of the pair with the root the root remains, so that it takes part in the gather itself.
+/// Rabenseifner's reduction. In the fold the root remains from its pair, so that it takes part in the gather
+/// itself.
 struct Rabenseifner {
     root: u32,
     bytes: u64,

@@ -9,11 +9,11 @@ use crate::builder::shapes::Step;
 pub enum Folded {
     /// The template of a call, and which call of the steps it is.
     Call(u32, usize),
-    /// Which loop of the steps it is, and its body.
+    /// The index of a loop among the loops of the steps, and its body.
     Loop(usize, Vec<Folded>),
 }
 
-/// Of steps.
+/// Builds the tree of loops of `steps`.
 pub fn nested(steps: &[Step]) -> Vec<Folded> {
     let (mut open, mut nodes, mut calls, mut loops) = (Vec::new(), Vec::new(), 0, 0);
     for step in steps {

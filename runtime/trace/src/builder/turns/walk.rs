@@ -6,14 +6,14 @@ use super::{Folder, MOST_LOOKED_AT};
 use crate::builder::shapes::Step;
 use crate::trace::MOST_TURNS;
 
-/// What a call of a group says in the turns of the loop around: runs of turns with the numbers.
+/// Numbers of one call of a group by iteration of the enclosing loop: run lengths, each with its numbers.
 pub type Lane<'a> = Vec<(u64, &'a [i64])>;
 
-/// What a class did as it was recorded.
+/// Numbers of a class as they were recorded.
 pub struct Recorded<'a> {
-    /// Where the numbers of each call begin.
+    /// Index in `numbers` of the first number of each call.
     pub calls: Vec<usize>,
-    /// How often it went through its loops.
+    /// Number of iterations of each loop.
     pub counts: Vec<u64>,
     pub numbers: &'a [i64],
 }

@@ -187,7 +187,7 @@ impl Collectives {
                 chapter: crate::CHAPTER,
                 words: [index, to, agent.member.rank, agent.round],
             };
-            messages.launch(Departure::Step, agent.rank, target, (from.bytes, agent.clock), flight);
+            messages.launch(Departure::Own, agent.rank, target, (from.bytes, agent.clock), flight);
             Time::MAX
         } else {
             agent.clock + messages.fabric().latency(agent.rank, target, from.bytes)

@@ -199,7 +199,7 @@ impl Dynamic {
         let mut body = Vec::new();
         put_ask(ask, &mut body);
         messages.send_on_way(
-            Departure::Call,
+            Departure::Own,
             (ask.origin, ask.place),
             Kind::Chapter(CHAPTER, Told::Ask as u8),
             way,

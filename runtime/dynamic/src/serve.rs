@@ -52,7 +52,7 @@ impl Dynamic {
             Way::Leaves(at, bytes) => {
                 let index = self.asks.insert(ask);
                 messages.launch(
-                    Departure::Call,
+                    Departure::Own,
                     origin,
                     place,
                     (bytes, at),

@@ -188,7 +188,7 @@ impl Files {
         body.u32(objects.files.comm(&objects.comms, access.file).map_or(u32::MAX, |comm| comm.context));
         put_access(access, &mut body);
         messages.send_on_way(
-            Departure::Call,
+            Departure::Own,
             (access.origin, to),
             Kind::Chapter(CHAPTER, told as u8),
             way,

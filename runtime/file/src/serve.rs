@@ -57,7 +57,7 @@ impl Files {
             Way::Leaves(at, bytes) => {
                 let index = self.accesses.insert(access);
                 messages.launch(
-                    Departure::Call,
+                    Departure::Own,
                     origin,
                     home,
                     (bytes, at),

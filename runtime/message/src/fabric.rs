@@ -8,16 +8,13 @@ use network::{Endpoint, Message};
 use objects::slab::Slab;
 
 /// The kinds of messages that leave for a shared network, in their order within an instant of a rank.
-// A rank may go on in the instant of its collective's last step, or of what answers for it, and send more. The
-// network may have taken those on by then: what it has not must follow in the same order.
+// What a rank sends itself keeps the order of its program, in which a replay sends it, too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Departure {
-    /// A step of a collective operation.
-    Step,
-    /// An answer or an acknowledgement, which follows from a decision.
+    /// The answer to an access of another rank, served by a decision.
     Answer,
-    /// A call of the rank.
-    Call,
+    /// A message of the rank's own call, a step of its collective, or an acknowledgement.
+    Own,
 }
 
 /// The simulated network, and what waits for it or is under way in it.
@@ -99,7 +96,7 @@ impl Fabric {
     /// Returns the key of the next message that leaves from a rank of this process at `at` over a shared
     /// network.
     // At one time and from one rank they keep the order in which they were sent, which its process knows.
-    // Between kinds that order is the host's: a rank may run before or after what is decided for it.
+    // Between kinds that order is the host's: a rank may run before or after it is asked for an answer.
     pub fn next_key(&mut self, from: u32, at: Time, departure: Departure) -> EventKey {
         self.launched += 1;
         EventKey { time: at, source: from, sequence: (departure as u64) << 62 | self.launched }

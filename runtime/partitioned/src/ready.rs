@@ -145,7 +145,7 @@ impl Partitioned {
         let way = messages.way(me, to, bytes, leaves);
         if !messages.is_local(to) {
             return messages.send_on_way(
-                Departure::Call,
+                Departure::Own,
                 (me, to),
                 Kind::Chapter(CHAPTER, 0),
                 way,
@@ -160,7 +160,7 @@ impl Partitioned {
             Way::Leaves(at, bytes) => {
                 let flying = self.flying.insert(part);
                 messages.launch(
-                    Departure::Call,
+                    Departure::Own,
                     me,
                     to,
                     (bytes, at),

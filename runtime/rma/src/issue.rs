@@ -309,7 +309,7 @@ impl Rma {
             let index = self.accesses.insert(access);
             self.take_off(messages, objects, index);
             messages.launch(
-                Departure::Call,
+                Departure::Own,
                 me,
                 to,
                 (bytes, leaves),

@@ -96,7 +96,7 @@ impl Rma {
             Way::Leaves(at, bytes) => {
                 let index = self.posting.insert((win, to, after));
                 messages.launch(
-                    Departure::Call,
+                    Departure::Own,
                     me,
                     to,
                     (bytes, at),

@@ -218,7 +218,7 @@ impl Rma {
         body.u64(0);
         [context(objects, win), to].into_iter().for_each(|word| body.u32(word));
         after.put(&mut body);
-        messages.send_on_way(Departure::Call, (after.by, to), Told::Post.kind(), way, body);
+        messages.send_on_way(Departure::Own, (after.by, to), Told::Post.kind(), way, body);
     }
 
     /// Returns `true` if a record is of a window that has been given back, and not of one that this process

@@ -160,7 +160,7 @@ impl Collectives {
             Way::Leaves(..) => {
                 let mut body = Vec::new();
                 write(&mut body, Time::MAX);
-                messages.send_on_way(Departure::Step, (agent.rank, target), Told::Step.kind(), way, body);
+                messages.send_on_way(Departure::Own, (agent.rank, target), Told::Step.kind(), way, body);
             }
         }
     }

@@ -169,7 +169,7 @@ impl Messages {
             // A message to another process is launched by that, when it knows of it; until then this is when
             // it leaves.
             match self.is_local(to) {
-                true => transit.flight = self.launch(Departure::Call, me, to, (bytes, at), Flight::Leaving),
+                true => transit.flight = self.launch(Departure::Own, me, to, (bytes, at), Flight::Leaving),
                 false => transit.arrival = at,
             }
         } else {

@@ -27,7 +27,7 @@ impl Messages {
         let told = self.watch.type_to_tell();
         // Its place among what leaves for a shared network is known here; when it arrives, nobody knows.
         let under_way = (transit.flags & flag::UNDER_WAY != 0)
-            .then(|| self.fabric.next_key(me, transit.arrival, Departure::Call));
+            .then(|| self.fabric.next_key(me, transit.arrival, Departure::Own));
         let head = HEAD + self.watch.told_type() + if under_way.is_some() { size_of::<u64>() } else { 0 };
         let (effect, request) = match &self.faults {
             Some(faults) if transit.request != NIL => (Time::ZERO, faults.ticket(transit.request)),

@@ -39,7 +39,7 @@ pub struct Pending<W> {
     /// A bit for each request that regions of the index may be all of: a new request whose bit is not there
     /// is that of no other.
     seen: u64,
-    /// Where the regions begin that requests are all of, once there were [`MANY`].
+    /// First bytes of regions that are all their request has, by request, once there were [`MANY`] regions.
     places: Option<FxHashMap<usize, usize>>,
 }
 

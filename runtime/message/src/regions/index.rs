@@ -12,7 +12,7 @@ pub(super) enum What {
     Left(Touch),
     /// This, with all of its bytes, and it has no other region.
     All(Touch),
-    /// Another use, which is kept elsewhere.
+    /// Another use, which is stored outside the index.
     Kept,
 }
 

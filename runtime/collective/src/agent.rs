@@ -9,7 +9,7 @@ use schedule::data::steps::{Fault, Rows};
 use schedule::{Blocks, Buffer, Member, Members, Slice, member_of};
 use std::rc::Rc;
 
-/// Where a member is.
+/// Progress of a member through its collective.
 // Held --(all are in, or nothing else can run)--> Running --(last round)--> Done
 //   \------------------(the planes, or no part in it)------------------------^
 // A member that waits for a message within a round is Running, with `waiting` set.

@@ -3,14 +3,14 @@
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// What members say, each as in [`Blocks::Each`](super::schedule::Blocks::Each).
+/// Offsets of blocks that the members give, each list as in [`Blocks::Each`](super::schedule::Blocks::Each).
 // Of a million members each names a million numbers: one copy of what all say alike, and others only of those
 // who contradict it.
 #[derive(Default)]
 pub(super) struct Agreed {
     /// As the first member said, and most do.
     known: Option<Rc<[u64]>>,
-    /// What others said.
+    /// Offsets that differ from `known`, by member.
     others: FxHashMap<u32, Rc<[u64]>>,
 }
 

@@ -8,14 +8,14 @@ use objects::group::Group;
 use std::mem::discriminant;
 use std::rc::Rc;
 
-/// What became of opening a file: its name on the host, or an error class and a sentence.
+/// Result of opening a file: its name on the host, or an error class and a sentence.
 pub type Opened = std::result::Result<Box<str>, (i32, Box<str>)>;
 
 /// The result of meeting another side: its group and the context that both take, or an error class and a
 /// sentence.
 pub type Met = std::result::Result<(Rc<Group>, u32), (i32, Box<str>)>;
 
-/// What a member contributes to making a communicator.
+/// Contribution of a member to making a communicator.
 // Members decide nothing: each says what it knows, and one function makes the outcome of all. So it is the
 // same on every process that gets the same list.
 #[derive(Clone)]
@@ -46,7 +46,7 @@ pub enum Contribution {
     Refused,
 }
 
-/// What the members bring: `(member, world rank, contribution)`.
+/// Contributions of the members: `(member, world rank, contribution)`.
 pub type Contributions = Vec<(u32, u32, Contribution)>;
 
 /// Why a member fails that needs what a refused one would have given.
@@ -94,7 +94,7 @@ impl From<Contribution> for objects::topology::Part {
     }
 }
 
-/// What comes of the agreement.
+/// Result of the agreement: the handle that each member gets.
 pub enum Outcome {
     /// One handle for all.
     Same(usize),

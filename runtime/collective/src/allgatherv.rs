@@ -9,7 +9,7 @@ use std::ops::Range;
 pub(crate) struct Allgatherv {
     /// Packed blocks in the order in which members came in; once all are in, in that of members.
     data: Vec<u8>,
-    /// Where in `data` a member's block is.
+    /// Beginning and end of each member's block in `data`.
     // Both ends, because a block's length is what the sender gave and not what the others expect: that is
     // compared later.
     parts: Vec<(u64, u64)>,

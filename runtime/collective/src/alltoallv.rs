@@ -87,7 +87,7 @@ impl Square {
 pub(crate) struct Alltoallv {
     members: usize,
     data: Vec<u8>,
-    /// Where a member's blocks begin in `data`, and where they end.
+    /// Beginning and end of each member's blocks in `data`.
     parts: Vec<(u64, u64)>,
     sends: Square,
     receives: Square,
@@ -95,7 +95,7 @@ pub(crate) struct Alltoallv {
     // Without them, finding a receiver's blocks takes the sum of all blocks before it in each sender's row:
     // O(members) for each block.
     marks: Vec<u64>,
-    /// What receivers get that were taken apart and have not left.
+    /// Packed blocks of receivers whose row was taken apart and that have not left, by receiver.
     taken: Vec<Vec<u8>>,
     is_taken: Vec<bool>,
 }

@@ -19,7 +19,7 @@ pub struct Vector<'a> {
     pub at: Addr,
     /// Elements of each block.
     pub counts: &'a [i64],
-    /// Where each block begins, in extents of the datatype.
+    /// Offset of each block, in extents of the datatype.
     pub displacements: &'a [i64],
     /// Handle.
     pub datatype: usize,
@@ -32,7 +32,7 @@ pub struct Typed<'a> {
     pub at: Addr,
     /// Elements of each block.
     pub counts: &'a [i64],
-    /// Where each block begins, in bytes.
+    /// Offset of each block, in bytes.
     pub displacements: &'a [i64],
     /// Handles.
     pub datatypes: &'a [usize],
@@ -48,7 +48,7 @@ impl Typed<'_> {
     }
 }
 
-/// How many elements of a reduction stay with each member.
+/// Number of elements of a reduction that each member keeps.
 #[derive(Clone, Copy)]
 pub enum Parts<'a> {
     /// So many with everyone.

@@ -19,7 +19,7 @@ use std::rc::Rc;
 pub(crate) struct BlockList<'a> {
     at: Addr,
     places: Places<'a>,
-    /// How many.
+    /// Number of blocks.
     pub(crate) len: usize,
     /// Packed bytes of all.
     pub(crate) bytes: u64,
@@ -80,7 +80,8 @@ pub(crate) fn block_list<'a>(
 }
 
 impl BlockList<'_> {
-    /// Of a buffer at no memory, datatypes and places may say where the data is.
+    /// Checks the address of each block that has bytes, where the base itself is no memory. Datatypes and
+    /// displacements may lead from there to memory.
     #[cold]
     fn check_memory(&self) -> Result {
         for index in 0..self.len {

@@ -42,13 +42,13 @@ pub(crate) struct Latest {
     pub(crate) comm: u32,
     /// Its number among the communicator's calls.
     pub(crate) call: u32,
-    /// What a reduction of contiguous elements was called with.
+    /// Arguments of a reduction of contiguous elements.
     pub(crate) elements: Option<Elements>,
     /// As [`Instance::taken`](crate::instance::Instance::taken).
     pub(crate) taken: u32,
 }
 
-/// What a member brings beyond a block.
+/// Arguments of a member beyond a block.
 pub(crate) enum Bring<'a> {
     Nothing,
     /// To an agreement.
@@ -57,7 +57,7 @@ pub(crate) enum Bring<'a> {
     Blocks(RootBlocks),
     /// Blocks for and from each member or neighbour, and whether each neighbour gets one of its own.
     Lists(&'a BlockList<'a>, &'a BlockList<'a>, bool),
-    /// Where the blocks of a reduction begin.
+    /// Offsets at which the blocks of a reduction begin.
     Begins(&'a [u64]),
 }
 

@@ -24,7 +24,7 @@ use objects::error::Result;
 use schedule::{Member, Shape};
 use std::rc::Rc;
 
-/// What a call has beside its blocks.
+/// Arguments of a call beside its blocks.
 enum Beside {
     Nothing,
     Reduction(Rc<Reduction>),

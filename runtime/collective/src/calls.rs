@@ -22,7 +22,7 @@ pub(crate) enum CallId {
 /// A communicator's persistent collectives.
 #[derive(Default)]
 pub(crate) struct Persistent {
-    /// How many a member has made.
+    /// Number of persistent collectives that a member has made, by member.
     pub(super) made: FxHashMap<u32, u32>,
     /// The instances of those that are started, by number.
     pub(super) open: FxHashMap<(u32, u32), u32>,
@@ -59,7 +59,7 @@ pub(crate) struct Calls {
     first: u32,
     /// Its persistent collectives, if there are any.
     persistent: Option<Box<Persistent>>,
-    /// Who was refused which call, while nobody has entered that.
+    /// Members that were refused a call, by the call's number, while no member has entered the call.
     #[allow(clippy::box_collection, reason = "each communicator has this, and few ever need it")]
     // A tree and not a table of hashes: reports list it, and their order must not be the host's.
     refused: Option<Box<BTreeMap<u32, Vec<Refusal>>>>,
@@ -186,7 +186,8 @@ impl Calls {
 #[derive(Default)]
 pub(crate) struct CallTable {
     calls: Vec<Calls>,
-    /// Which members each process has, where they were asked for, if they are a row on each.
+    /// Members on each process, by communicator, once they were looked up. The inner `None`: the members'
+    /// world ranks do not ascend.
     // O(members) to find out, and asked by every call of a communicator that spreads over processes. "Not in
     // rows" is an answer, too, and kept.
     segments: RefCell<Vec<Option<Option<Rc<Segments>>>>>,

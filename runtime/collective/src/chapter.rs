@@ -15,7 +15,7 @@ use objects::Objects;
 use objects::error::{FailureScope, Result};
 use std::any::Any;
 
-/// What needs functions of the program.
+/// Reduction work that needs functions of the program.
 enum Work {
     /// One step of a member that goes on event by event.
     Step(UserReduction),

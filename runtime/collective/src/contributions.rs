@@ -22,19 +22,19 @@ pub(crate) struct Gathering {
     // A bit a member. A count alone would not tell a report who is missing, nor an expansion who is in.
     joined: Box<[u64]>,
     pub(crate) data: Data,
-    /// Of an instance with members on other processes.
+    /// State of an instance with members on other processes.
     pub(super) distributed: Option<Box<Distributed>>,
     /// Operation and datatype, and their handles.
     pub(super) reduction: Option<((usize, usize), Rc<Reduction>)>,
-    /// Of a reduction with functions of the program.
+    /// Each member's reduction, where it uses a function of the program.
     pub(super) functions: Option<Box<Functions>>,
     /// The clock of all who are in, while they have the same.
     // Enough for all in programs without noise; then the time plane has one number to move instead of one for
     // each member.
     pub(super) clock: Option<Time>,
-    /// Of a nonblocking call.
+    /// State of a nonblocking call.
     pub(super) pending: Option<Pending>,
-    /// Of members that say more than one size, in place of `data`.
+    /// Blocks of members that have more than one size, in place of `data`.
     pub(super) varied: Option<Box<Varied>>,
     pub(super) complete: bool,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Gathering {
 /// Packed contributions; once the collective is complete, results.
 pub(crate) enum Data {
     Nothing,
-    /// Of the root alone, or the same for all.
+    /// One block: the root's alone, or the same for all.
     One(Vec<u8>),
     /// A block of this many bytes for each member.
     Each(Vec<u8>, usize),

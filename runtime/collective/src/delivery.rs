@@ -5,7 +5,7 @@ use message::view::BufferView;
 use rank::Addr;
 use std::rc::Rc;
 
-/// Where a member's packed result goes.
+/// Destination of a member's packed result.
 // Kept by the member and not by the instance: only its own rank can reach that memory, when it runs again.
 #[derive(Default)]
 pub enum Delivery {

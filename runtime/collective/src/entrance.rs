@@ -51,7 +51,7 @@ pub fn root_member(objects: &Objects, comm: u32, root: i32) -> Result<Option<u32
 
 /// A call that the mounted rank has entered: what it waits for, and where its result goes.
 pub struct Part {
-    /// Of a call that does not wait.
+    /// The request of a call that does not wait.
     pub request: Option<usize>,
     pub(crate) instance: u32,
     pub(crate) member: u32,
@@ -61,7 +61,7 @@ pub struct Part {
     pub(crate) target: BufferView,
 }
 
-/// What a call enters through: the parts that it changes.
+/// The state that a collective call changes, in three parts.
 // The three parts, and not the world: this crate must not know who else has a place there.
 pub struct Entrance<'a> {
     /// MPI's opaque objects.

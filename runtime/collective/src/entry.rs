@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 use schedule::{Kind, Member, Shape};
 use std::rc::Rc;
 
-/// What a member brings.
+/// Arguments with which a member enters a collective.
 pub(crate) struct Entry {
     pub place: Place,
     pub signature: Signature,

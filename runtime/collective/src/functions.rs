@@ -26,7 +26,7 @@ pub(crate) struct FunctionWork {
     functions: Functions,
     input: Vec<u8>,
     stride: usize,
-    /// Where blocks begin of which each keeps its own.
+    /// Offsets at which blocks begin, where each member keeps a block of its own.
     begins: Option<Rc<[u64]>>,
     results: Option<Rows>,
 }

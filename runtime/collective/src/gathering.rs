@@ -384,7 +384,7 @@ impl Collectives {
         self.pass_through(messages, objects, index, gathering, schedule);
     }
 
-    /// What the members get is known: their clocks move, and they go on.
+    /// Completes the collective: passes the members' clocks through the schedule and lets the members go on.
     // `left` members still have to take their results: the instance stays until the last has.
     pub(super) fn pass_through(
         &mut self,

@@ -8,7 +8,7 @@ use message::view::BufferView;
 use schedule::{Blocks, Kind};
 use std::rc::Rc;
 
-/// What the root of a gather or scatter says.
+/// The root's blocks in a gather or scatter.
 pub(crate) struct RootBlocks {
     /// Its memory, block by block.
     pub views: Vec<BufferView>,
@@ -30,9 +30,9 @@ pub(crate) struct Gatherv {
     /// the root.
     begins: Vec<u64>,
     data: Vec<u8>,
-    /// How the root sees them, once it is in.
+    /// Offsets of blocks as the root counts them, once it has entered.
     blocks: Option<Rc<[u64]>>,
-    /// Where the root's blocks go.
+    /// Memory that receives the root's blocks.
     targets: Vec<BufferView>,
 }
 
@@ -124,7 +124,7 @@ impl Gatherv {
             target.fill(self.contribution(sender as u32));
         }
     }
-    /// What the root gathered is in its memory.
+    /// Forgets the memory of the root, after the gathered result is in it. Does nothing for another member.
     pub(super) fn delivered(&mut self, member: u32) {
         if member == self.root {
             self.targets = Vec::new();

@@ -71,12 +71,13 @@ pub(crate) struct Instance {
     pub(crate) started: bool,
     /// While its members are held in a few words each, and once they are through that way.
     pub(crate) gathering: Option<Box<Gathering>>,
-    /// Of a persistent collective: its number.
+    /// Number of the persistent collective and of its start; `None` for any other call.
     pub(super) start: Option<(u32, u32)>,
     /// Its place in the list of those held.
     // So that taking an instance from the list of those held is O(1) among any number.
     pub(super) held_at: Option<u32>,
-    /// Who has entered, of a group's instance: its members find it by that.
+    /// Members of a group's instance that have entered. A call enters the first instance of its group that
+    /// the member has not entered.
     pub(crate) joined: objects::handles::RankSet,
     // By receiver, sender and round; a queue each, because a schedule may send twice to one member in one
     // round.
@@ -106,15 +107,15 @@ pub struct Collectives {
     pub(crate) starting: Option<(u32, u32)>,
     /// `true` if collectives whose members are all here may run in one loop over clocks.
     pub(crate) batch: bool,
-    /// How algorithms are chosen.
+    /// The rules by which algorithms are chosen.
     pub(crate) policy: schedule::choose::Policy,
     /// Leaders that meet to make an intercommunicator.
     pub bridges: Bridges,
-    /// How often it was decided to start what is held, on all processes.
+    /// Number of times that all processes have agreed to start their deferred instances.
     pub(crate) epoch: u64,
     /// Members that leave with an error because another has failed or the communicator is revoked, and why.
     pub(crate) broken: FxHashMap<(u32, u32), Fault>,
-    /// Which algorithms calls took, while a recorder wants to know.
+    /// Algorithms that calls took, if a recorder needs them.
     pub(crate) taken: crate::taken::Taken,
     /// Instances with members on other processes.
     pub(crate) spread: crate::remote::spread::Spread,

@@ -3,7 +3,7 @@
 use crate::area::Area;
 use crate::delivery::Delivery;
 
-/// Whether a call waits for its result.
+/// Need to wait for the result of a call, by the form of the call.
 // One argument for four kinds of a call: each collective is written once, and MPI's blocking, nonblocking and
 // persistent forms, as well as the halves of the first, differ in nothing but this.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,7 +19,7 @@ pub enum Mode {
     Leaving(usize),
 }
 
-/// What the first half of a blocking call answers if it has done all.
+/// Return value of the first half of a blocking call that is complete.
 pub const ENDED: usize = usize::MAX;
 
 impl Mode {

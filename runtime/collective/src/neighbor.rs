@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// How large a member's blocks are.
+/// Sizes of a member's blocks.
 // Lists are even but for the v and w forms: then a member costs 16 bytes a side here, however many neighbours
 // it has.
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ enum Sizes {
 pub(crate) struct Neighbor {
     topology: Rc<Topology>,
     data: Vec<u8>,
-    /// Where a member's blocks begin in `data`.
+    /// Offset in `data` at which each member's blocks begin.
     begins: Vec<u64>,
     sends: Vec<Sizes>,
     receives: Vec<Sizes>,

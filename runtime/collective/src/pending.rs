@@ -17,10 +17,10 @@ pub(crate) struct Pending {
     // A vector only once two members have entered at different times: programs without noise never make one.
     clock: Time,
     clocks: Vec<Time>,
-    /// Where results go; empty until one goes anywhere.
+    /// Addresses of the members' results; empty until one member has an address.
     // Eight bytes a member, and none where nobody gets anything; what is laid out is rare and elsewhere.
     targets: Vec<Addr>,
-    /// Where one does not lie side by side.
+    /// Memory of results that are not contiguous, by member.
     scattered: FxHashMap<u32, BufferView>,
 }
 

@@ -5,7 +5,7 @@ use crate::agreed::Agreed;
 use schedule::Blocks;
 use std::rc::Rc;
 
-/// Where its blocks begin.
+/// Offsets at which the blocks of the reduction begin.
 #[derive(Default)]
 pub(crate) struct ReduceScatter {
     begins: Agreed,

@@ -19,7 +19,8 @@ pub struct Reduction {
     pub datatype: Rc<Datatype>,
     /// Its handle, as a function of the program is told it.
     pub handle: usize,
-    /// How a predefined operation combines packed buffers; a program's own has none.
+    /// The function with which a predefined operation combines packed buffers; `None` for an operation of the
+    /// program.
     pub kernel: Option<Kernel>,
 }
 
@@ -94,7 +95,7 @@ pub(crate) fn reduction(
     Ok(Rc::new(Reduction { op: operation.clone(), datatype: kind.clone(), handle: datatype, kernel }))
 }
 
-/// What each member reduces with: the same function has another address where ranks have images of their own.
+/// Each member's reduction: the same function has another address where ranks have images of their own.
 // Where ranks share one image all members have one reduction, which is then kept once.
 #[derive(Default)]
 pub(crate) struct Functions {
@@ -123,7 +124,7 @@ impl Functions {
 
 /// A reduction that a function of the program must do, on its own rank.
 pub(crate) struct UserReduction {
-    /// Where the function must run (world rank).
+    /// World rank that must run the function.
     pub(crate) rank: u32,
     pub(crate) instance: u32,
     pub(crate) member: u32,

@@ -9,7 +9,7 @@ use objects::Objects;
 use objects::comm::Comms;
 use rustc_hash::FxHashMap;
 
-/// How many missing members of a collective are named.
+/// Maximum number of missing members that are named for a collective.
 const MISSING: usize = 8;
 
 /// A collective with members on several processes that not all have entered.

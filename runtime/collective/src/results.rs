@@ -78,7 +78,8 @@ impl Gathering {
         fits
     }
 
-    /// What the data plane's steps made of a reduction, by member; of one to a root nobody else has anything.
+    /// Stores the results of a reduction that took the data pass, by member. In a reduction to a root only
+    /// the root has one.
     pub(crate) fn take_results(&mut self, shape: &Shape, results: Rows) {
         let (results, stride) = (results.into_bytes(), shape.block() as usize);
         self.data = match shape.kind {

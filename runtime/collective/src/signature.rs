@@ -2,7 +2,7 @@
 
 use schedule::Kind;
 
-/// What must agree between the members of one collective call.
+/// Properties that must agree between the members of one collective call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Signature {
     /// The MPI function, for messages.
@@ -11,7 +11,7 @@ pub struct Signature {
     pub blocking: bool,
     /// `true` if it is a v or w form.
     pub irregular: bool,
-    /// Which collective.
+    /// Kind of the collective.
     pub kind: Kind,
     /// The root as a member number; `None` where there is none, or it is not known to this member.
     pub root: Option<u32>,

@@ -16,7 +16,7 @@ pub(crate) struct Taken {
     latest: Option<(Call, u32)>,
 }
 
-/// What tells kinds apart ([`CollectiveKind`]).
+/// Key that distinguishes kinds of collective calls ([`CollectiveKind`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     kind: Kind,

@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// Sources and destinations.
 type Lists = (Rc<[u32]>, Rc<[u32]>);
 
-/// What its members bring, by kind of collective.
+/// Blocks that the members bring, by kind of collective.
 // An enum, not a trait: the time plane's innermost loop asks members for sizes, and is compiled for the
 // largest kinds by themselves.
 pub(crate) enum Varied {

@@ -2,7 +2,7 @@
 
 use crate::node::{Node, flag};
 
-/// What a message says of itself.
+/// The fields of a message by which receives match it.
 #[derive(Clone, Copy, Debug)]
 pub struct Envelope {
     /// Context of the communicator.
@@ -15,7 +15,7 @@ pub struct Envelope {
     pub key: u32,
 }
 
-/// What a receive or probe accepts.
+/// The messages that a receive or probe accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pattern {
     /// Context of the communicator.
@@ -27,7 +27,7 @@ pub struct Pattern {
 }
 
 impl Envelope {
-    /// Of a message from `source` in the communicator of this context.
+    /// Returns the envelope of a message from `source` in the communicator of this context.
     #[inline(always)]
     pub fn new(context: u32, source: u32, tag: i32) -> Envelope {
         Envelope { context, source, tag, key: fingerprint(context, source, tag) }
@@ -57,7 +57,7 @@ impl Pattern {
             tag: (!node.has(flag::ANY_TAG)).then_some(node.tag),
         }
     }
-    /// Of messages with this envelope.
+    /// Returns the pattern that accepts messages with this envelope alone.
     pub fn exactly(envelope: &Envelope) -> Pattern {
         Pattern { context: envelope.context, source: Some(envelope.source), tag: Some(envelope.tag) }
     }

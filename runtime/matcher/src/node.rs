@@ -11,7 +11,7 @@ use spare::Spare;
 /// "No node".
 pub const NIL: u32 = u32::MAX;
 
-/// Where a node is in its life.
+/// Stage of a node's life cycle.
 // A message goes down the left side, a receive down the right; `take` is the one step that both make
 // together.
 //
@@ -130,7 +130,7 @@ pub struct Node {
     pub layout: u32,
     /// Bits of [`flag`].
     pub flags: u16,
-    /// Where it is in its life.
+    /// Stage of its life cycle.
     pub state: State,
     /// Payload, or where it is.
     pub data: [u64; 2],
@@ -181,7 +181,8 @@ const RECENT: u32 = 128;
 pub struct Nodes {
     nodes: Growing<Node>,
     free: u32,
-    /// How many were freed since the free list was put in order: more than it has.
+    /// Number of nodes that were freed since the free list was put in order; nodes taken since then are not
+    /// subtracted.
     // Those that were taken are not counted off, which would cost each message and tell no more of whether
     // many were freed.
     freed: u32,

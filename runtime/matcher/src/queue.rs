@@ -85,7 +85,7 @@ impl Place {
     }
 }
 
-/// What stands in a short queue for a node.
+/// Element of a short queue: a node and its fingerprint.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Entry {
     /// Fingerprint of the envelope or pattern.
@@ -101,11 +101,11 @@ pub struct Timed {
     arrival: Time,
 }
 
-/// What a queue's blocks are made of.
+/// Element of a queue's blocks.
 pub trait Element: Copy + Default {
     /// The class of the least blocks.
     const LEAST: u8;
-    /// Whether entries of one source are looked for, whatever their tag.
+    /// `true` if the queue is searched for entries of one source with any tag.
     const BY_SOURCE: bool;
     /// Made from a node.
     fn of(index: u32, node: &Node) -> Self;
@@ -141,7 +141,7 @@ impl Element for Timed {
     }
 }
 
-/// Of what a receive accepts: with `ANY_SOURCE` or `ANY_TAG` and no bits of the half where it takes any.
+/// Returns the fingerprint of a pattern. A wildcard sets `ANY_SOURCE` or `ANY_TAG` and no bits of its half.
 #[inline]
 pub fn key(pattern: &Pattern) -> u32 {
     pattern.source.map_or(ANY_SOURCE, upper) | pattern.tag.map_or(ANY_TAG, |tag| lower(pattern.context, tag))

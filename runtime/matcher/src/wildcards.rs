@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::Cell;
 
-/// What the open receives of one rank accept, and how many accept it.
+/// Patterns of the open receives of one rank, each with the number of receives that have it.
 type Kinds = SmallVec<[(Pattern, u32); 1]>;
 
 /// The patterns that open receives for any source accept, and how many accept each, for each rank that has

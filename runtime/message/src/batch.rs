@@ -170,7 +170,8 @@ impl Messages {
         }
     }
 
-    /// Where nodes are seldom in the cache, those that will be looked at are asked for all at once.
+    /// Prefetches the matcher nodes that the first `count` operations of the batch will search. `me` is the
+    /// rank of the receives.
     #[inline]
     fn approach_nodes(&self, me: u32, count: usize) {
         for &Operation { node, to } in &self.batch.operations[..count] {

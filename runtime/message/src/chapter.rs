@@ -30,7 +30,7 @@ pub trait Chapter {
     /// Goes on as far as it can by itself; what needs a function of the program then.
     fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<Box<dyn Errand>>;
 
-    /// What [`Chapter::work`] gave has been run.
+    /// Takes back a callback that [`Chapter::work`] returned, after it has run.
     fn done(&mut self, _: &mut Messages, _: &Objects, _: Box<dyn Errand>) {
         unreachable!("a chapter that gives errands takes them back")
     }
@@ -66,7 +66,7 @@ pub trait Chapter {
     /// What the operation failed with.
     fn finish(&mut self, messages: &mut Messages, objects: &Objects, token: Token) -> Result<Status>;
 
-    /// Whether the mounted rank may free its persistent request of this number.
+    /// Checks that the mounted rank may free its persistent request of this number.
     ///
     /// # Errors
     /// Why it may not.
@@ -127,25 +127,25 @@ pub trait Chapter {
     fn explain(&self, told: &[Vec<u8>]) -> Explanation;
 }
 
-/// What must be done while ranks of the program are mounted.
+/// A deferred callback that runs code of the program while a rank is mounted.
 pub trait Errand: Any {
     /// Does it: `mounted` calls something while a rank (world number) is mounted.
     fn run(&mut self, mounted: &mut dyn FnMut(u32, &mut dyn FnMut()));
 }
 
-/// What a blocked rank waits for, in a deadlock's report.
+/// Description of what a blocked rank waits for, in a deadlock's report.
 #[derive(Clone, Default)]
 pub struct Wait {
     /// As this process sees it.
     pub text: String,
-    /// What the operation is called on all processes, if others have a part in it.
+    /// The operation's name, the same on all processes, if others take part in it.
     pub name: Option<Vec<u8>>,
 }
 
-/// What processes know together of what a chapter has open.
+/// Facts about a chapter's pending operations, combined from the reports of all processes.
 #[derive(Default)]
 pub struct Explanation {
-    /// What the members of an operation wait for, by what it is called on all processes.
+    /// Descriptions of what an operation's members wait for, by the operation's name on all processes.
     pub waits: FxHashMap<Vec<u8>, String>,
     /// Sentences about the whole.
     pub notes: Vec<String>,

@@ -34,7 +34,7 @@ pub struct Fault {
     pub class: ErrorClass,
     /// From when on.
     pub known: Time,
-    /// Who has failed (world number); of a revocation the rank itself.
+    /// The rank that has failed (world number); for a revocation the rank itself.
     pub rank: u32,
 }
 
@@ -64,7 +64,7 @@ struct Revoked {
     known: bool,
 }
 
-/// What has failed, and who knows.
+/// Failed ranks, revoked communicators, and the ranks that have been notified of them.
 // In a box that programs without failures do not have: what they pay is a question whether it is there, off
 // the plain path.
 #[derive(Default)]
@@ -77,7 +77,7 @@ pub struct Faults {
     places: FxHashMap<u32, u32>,
     /// When ranks stop that have not yet.
     doomed: FxHashMap<u32, Time>,
-    /// What ranks have to look at, and when.
+    /// Times at which a rank has to check for failures and revocations, by rank.
     alarms: FxHashMap<u32, BTreeSet<Time>>,
     /// By rank and context.
     revoked: FxHashMap<(u32, u32), Revoked>,
@@ -87,7 +87,7 @@ pub struct Faults {
     /// Receives that have ended with an error, by their node.
     // Contexts are shared by all members of a communicator: only the rank says whose a receive is.
     receives: FxHashMap<u32, FailedReceive>,
-    /// How many there were.
+    /// Number of receives that have ended with an error.
     ended_receives: u64,
     /// Sends that have, by their request.
     sends: FxHashMap<u32, FailedSend>,
@@ -228,7 +228,7 @@ impl Faults {
         Some(Fault { class: ErrorClass::REVOKED, known: revoked.at, rank })
     }
 
-    /// Of a group, the first that has failed and that a rank has not acknowledged in a communicator.
+    /// Returns the first failed member of a group that `rank` has not acknowledged in a communicator.
     fn first_unacknowledged(&self, rank: u32, context: u32, group: &Group) -> Option<Failed> {
         let new = &self.failed[self.acknowledged(rank, context) as usize..];
         new.iter().find(|failed| group.rank_of(failed.rank).is_some()).copied()
@@ -268,7 +268,8 @@ impl Faults {
 }
 
 impl Fault {
-    /// Of an operation that leaves no request behind, with which its rank could go on waiting.
+    /// Returns the fault for an operation without a request: `MPIX_ERR_PROC_FAILED` replaces
+    /// `MPIX_ERR_PROC_FAILED_PENDING`, since its rank cannot go on waiting.
     pub fn without_request(self) -> Fault {
         let pending = self.class == ErrorClass::PROC_FAILED_PENDING;
         Fault { class: if pending { ErrorClass::PROC_FAILED } else { self.class }, ..self }

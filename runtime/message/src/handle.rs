@@ -6,7 +6,7 @@ pub use objects::handle::*;
 // One handle for all such sends: nothing is allocated, and completing it looks at nothing.
 pub const REQUEST_SENT: usize = 0x1a1;
 
-/// What a request handle names.
+/// The referent of a request handle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestRef {
     /// Nothing: null, or a send that was complete at once.

@@ -20,11 +20,11 @@ use matcher::{Matcher, Pending};
 /// Unread messages at a receiver up to which its senders need not step back.
 const MAX_UNREAD: usize = 2048;
 
-/// What communication and computation cost on the simulated machine.
+/// Costs of communication and computation on the simulated machine.
 pub struct Costs {
     /// The network.
     pub wire: Wire,
-    /// What computation costs.
+    /// The cost model of computation.
     pub processor: Processor,
 }
 
@@ -46,9 +46,9 @@ pub struct Messages {
     pub(crate) watch: Watch,
     /// Matches of which the senders are not notified.
     pub(crate) deferred: DeferredMatches,
-    /// What the mounted rank started in a row.
+    /// The sends and receives that the mounted rank started in a row and that are not done.
     pub(crate) batch: Batch,
-    /// Who can run.
+    /// The ranks that can run.
     pub(crate) ready: Ready,
     /// `true` if receives may take the plain path: nobody wants to know their types, and no rank can fail.
     // One question for both, so that neither costs a plain receive anything.
@@ -56,7 +56,7 @@ pub struct Messages {
     /// `true` if receives that a rank is blocked for may be completed without it looking at them again
     /// ([`Messages::await_all`]).
     pub(crate) unseen: bool,
-    /// Who has failed, and what is revoked; none while nothing can be.
+    /// Failed ranks and revoked communicators; `None` if the run can have neither.
     pub(crate) faults: Option<Box<Faults>>,
     /// From a failure until all know.
     pub(crate) detection: Span,

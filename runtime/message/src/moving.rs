@@ -19,7 +19,7 @@ use objects::slab::Slab;
 use rank::{Addr, memory};
 use std::rc::Rc;
 
-/// Where a payload is that no receive has taken.
+/// Location of a payload that no receive has taken.
 #[derive(Clone, Copy, Debug)]
 pub enum Payload {
     /// Nowhere: it has no bytes, or the run has no payloads.
@@ -44,7 +44,7 @@ impl Payload {
         }
     }
 
-    /// Of a node.
+    /// Returns the location of a node's payload.
     #[inline(always)]
     pub fn of(node: &Node) -> Payload {
         if node.has(flag::INLINE) {

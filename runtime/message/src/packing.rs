@@ -8,7 +8,7 @@ use objects::datatype::layout::Sink;
 use rank::Addr;
 use rank::memory;
 
-/// What can be done with instances of a datatype in the program's memory.
+/// Operations on instances of a datatype in the program's memory.
 // A trait, since the layout belongs to a crate that may not touch memory.
 pub trait Packing {
     /// Appends the packed bytes of `count` instances at `from`; `count * size` must fit memory.

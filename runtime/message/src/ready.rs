@@ -20,10 +20,10 @@ pub struct Ready {
     /// Ranks in a row are one entry, so that a sweep over all ranks is a few words.
     stack: Vec<Stretch>,
     count: usize,
-    /// Who runs next, the first one first.
+    /// The ranks that run next, in their order.
     upcoming: [u32; UPCOMING],
     coming: usize,
-    /// How many it names at most.
+    /// Maximum length of `upcoming`; 0 without looking ahead.
     depth: usize,
     lagging: EventQueue<u32>,
 }

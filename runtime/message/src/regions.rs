@@ -14,12 +14,12 @@ use observe::recorder::Touch;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// Which bytes a buffer has that does not lie side by side.
+/// The bytes of a buffer that are not contiguous, as a datatype and a number of its elements.
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// Address of the buffer.
     pub at: usize,
-    /// How many of the datatype.
+    /// Number of elements of the datatype.
     pub elements: u64,
     /// What.
     pub datatype: Rc<Datatype>,
@@ -32,9 +32,9 @@ pub struct Region {
     pub first: usize,
     /// One past the last.
     pub end: usize,
-    /// What is done with them.
+    /// The kind of access: read or write.
     pub touch: Touch,
-    /// Which of them, if not all.
+    /// The bytes that are touched, if not all between `first` and `end`.
     // On the heap, since few have one and regions are moved often.
     pub shape: Option<Box<Shape>>,
 }

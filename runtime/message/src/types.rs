@@ -25,7 +25,8 @@ pub struct Unit {
     signature: Signature,
     /// Bytes.
     size: u64,
-    /// What it is called: a predefined datatype's handle, or minus the combiner of one that the program made.
+    /// The datatype's identity: a predefined datatype's handle, or minus the combiner of one that the program
+    /// made.
     name: i32,
 }
 
@@ -62,7 +63,8 @@ impl Unit {
     }
 }
 
-/// What a node's message was sent as, or its receive receives as, by whom and where.
+/// Type, rank, function and call site with which a node's message was sent, or with which its receive was
+/// posted.
 #[derive(Clone, Copy, Default, Debug)]
 struct Use {
     /// The number of its unit; 0: nobody has said, as of messages within collectives.
@@ -74,7 +76,7 @@ struct Use {
     function: u16,
 }
 
-/// What is known of the types of messages.
+/// The types of messages under way and of the receives that wait for them.
 #[derive(Default)]
 pub struct Types {
     /// By number, from 1 on.
@@ -87,7 +89,7 @@ pub struct Types {
     sending: Use,
     /// By node. Of nodes that nobody spoke of there is what was there before.
     nodes: Vec<Use>,
-    /// Where the call is made that is under way.
+    /// Call site of the pending call.
     site: u32,
     members: Members,
     sends: Sends,

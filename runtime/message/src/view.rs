@@ -10,7 +10,7 @@ use std::rc::Rc;
 pub struct BufferView {
     /// Where.
     pub buffer: Addr,
-    /// How it lies there; `None` for contiguous bytes.
+    /// Datatype and count that lay the payload out in memory; `None` for contiguous bytes.
     pub layout: Option<(Rc<crate::datatype::Datatype>, u64)>,
     /// Payload bytes.
     pub bytes: u64,

@@ -17,7 +17,8 @@ use crate::transit::Transit;
 use engine::Time;
 use rank::Addr;
 
-/// How many messages it has at most: those of a row are asked for ahead, and stay in the nearest cache.
+/// Maximum number of messages in a batched exchange. Those of one exchange are prefetched together and stay
+/// in the nearest cache.
 pub const MOST: usize = 64;
 
 impl Messages {

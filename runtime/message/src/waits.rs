@@ -50,7 +50,7 @@ impl Met {
     }
 }
 
-/// What is known of who keeps whom waiting.
+/// Records of which rank keeps which other rank waiting.
 pub struct Waits {
     /// The message that is about to be delivered.
     sending: Act,
@@ -64,9 +64,9 @@ pub struct Waits {
     /// Receives that were posted after the message above the eager limit had asked for them, by their nodes:
     /// it left because of that.
     held_up: FxHashMap<u32, Act>,
-    /// Of each rank's call under way.
+    /// Facts about the pending call of each rank.
     calls: Block<Found>,
-    /// What the ranks of this process have sent.
+    /// Messages and bytes that the ranks of this process have sent.
     traffic: Traffic,
     /// The ranks of this process.
     own: Range<u32>,
@@ -76,10 +76,10 @@ pub struct Waits {
     received: Option<Block<Option<Vec<Received>>>>,
 }
 
-/// What is known of a call that returns.
+/// Facts about a call that returns.
 #[derive(Clone, Copy, Default)]
 pub struct FoundOut {
-    /// What ended its wait.
+    /// The event that ended the call's wait.
     pub cause: Option<Cause>,
     /// When the first to leave left of the messages that it has received.
     pub oldest: Option<Time>,
@@ -87,10 +87,10 @@ pub struct FoundOut {
     pub collective: u32,
 }
 
-/// What is found out of a call while it is under way.
+/// Facts collected about a call while it is pending.
 #[derive(Clone, Copy)]
 struct Found {
-    /// What ended its wait.
+    /// The event that ended the call's wait.
     cause: Option<Cause>,
     /// When the first to leave left of the messages that it has received; `Time::MAX` before there is one.
     oldest: Time,
@@ -126,7 +126,7 @@ impl Waits {
     }
 }
 
-/// What a rank has sent, by calls of its own and not within collectives.
+/// Messages and bytes that a rank has sent in calls of its own, without those of collectives.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Sent {
     /// Messages.
@@ -247,7 +247,8 @@ impl Watch {
         waits.depart(node, act);
     }
 
-    /// What was in the node `message` is in `receive` now.
+    /// Copies the recorded departure of the node `message` to the node `receive`, which has taken its
+    /// message.
     #[inline(always)]
     pub fn note_taken(&mut self, receive: u32, message: u32) {
         if self.waits.is_some() {

@@ -66,7 +66,7 @@ impl Wire {
             node,
         }
     }
-    /// Of several processes this one has nothing of a network that messages share: process 0 has it.
+    /// Drops this process's network if messages share it: process 0 has the only one that is used.
     pub fn leave_to_process_0(&mut self) {
         if self.shared {
             self.network = None;

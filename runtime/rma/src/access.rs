@@ -10,7 +10,7 @@ use message::chapter::arrivals::Arrival;
 /// No channel, no reply.
 pub(crate) const NIL: u32 = u32::MAX;
 
-/// What an access does at its target.
+/// Effect of an access at its target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
     /// Writes the payload.
@@ -87,17 +87,17 @@ pub(crate) struct Access {
     /// World ranks.
     pub(crate) origin: u32,
     pub(crate) target: u32,
-    /// What it follows from: its origin sent it, or somebody gave back the lock that it waited for.
+    /// Cause of the access: its origin sent it, or a rank released the lock that it waited for.
     pub(crate) after: Act,
     /// When it is at its target; then, if that is later, when it has its turn.
     pub(crate) arrival: Time,
-    /// Of its origin's accesses.
+    /// Sequence number among its origin's accesses.
     // Breaks ties of accesses that one origin makes at one clock: in the order of its calls.
     pub(crate) sequence: u32,
     pub(crate) action: Action,
     pub(crate) turn: Turn,
     pub(crate) place: Place,
-    /// What it brings; then what it found.
+    /// Data that the access brings; once it was served, data that it has found.
     pub(crate) data: Bytes,
     pub(crate) back: Back,
     /// Its window has been given back: nothing is left to be done.
@@ -158,7 +158,7 @@ impl Access {
     }
 }
 
-/// What waits at its target.
+/// An access that waits at its target.
 pub(crate) enum Waiting {
     /// In a place of its own.
     Any(Held),
@@ -186,12 +186,12 @@ impl Waiting {
     }
 }
 
-/// What an answer finds at the origin: [`NIL`] for none.
+/// Indices that an answer needs at the origin: [`NIL`] for none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Back {
     /// The channel that counts it, which makes an answer of it even where there is no data.
     pub(crate) channel: u32,
-    /// Where data goes.
+    /// Index of the [`Reply`](crate::origin::Reply) that receives the data.
     pub(crate) reply: u32,
 }
 

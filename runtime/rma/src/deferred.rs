@@ -10,7 +10,7 @@ use message::chapter::Errand;
 // target is mounted.
 pub(crate) struct Pieces {
     pub(crate) target: u32,
-    /// Where the target's memory begins.
+    /// Address of the first byte of the target's memory.
     pub(crate) base: usize,
     /// Each with the time of its turn.
     pub(crate) accesses: Vec<(Time, Waiting)>,

@@ -10,6 +10,6 @@ pub(crate) struct Exposure {
     /// The latest arrival of the others.
     // A number and a maximum tell the end of the epoch, whoever completes last: no list of the group is kept.
     pub(crate) latest: Came,
-    /// What `MPI_Win_wait` and `MPI_Win_test` ask for.
+    /// The request that `MPI_Win_wait` waits for and `MPI_Win_test` tests.
     pub(crate) request: u32,
 }

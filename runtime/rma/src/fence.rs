@@ -35,9 +35,9 @@ pub(crate) struct Fence {
     pub(crate) entered: u32,
     /// Members whose last fence began an epoch.
     pub(crate) open: Bits,
-    /// What has come and is not to be touched yet, by epoch: ranks elsewhere may be one ahead.
+    /// Accesses that have arrived and must not touch memory yet, by epoch: ranks elsewhere may be one ahead.
     pub(crate) kept: BTreeMap<u32, Vec<Held>>,
-    /// What a shared network carries, by epoch and target.
+    /// Number of accesses that a shared network carries, by epoch and target.
     // By target: each goes on when what is for it is there, whatever is still under way to others.
     pub(crate) expected: BTreeMap<u32, FxHashMap<u32, u32>>,
     /// Processes that have closed the epoch, by epoch.

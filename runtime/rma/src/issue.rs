@@ -24,7 +24,7 @@ use objects::op::{Op, Predefined};
 use objects::win::Flavor;
 use rank::Addr;
 
-/// What is done to the target's memory; handles of operations and datatypes.
+/// The operation on the target's memory; handles of operations and datatypes.
 #[derive(Clone, Copy, Debug)]
 pub enum Operation {
     /// `MPI_Put`.
@@ -57,7 +57,7 @@ pub struct Target {
 pub struct Asked {
     /// The window's handle.
     pub win: usize,
-    /// What is done.
+    /// The operation on the target's memory.
     pub operation: Operation,
     /// The origin's memory.
     pub buffer: Buffer,
@@ -148,7 +148,8 @@ impl Rma {
         }
     }
 
-    /// Whether memory of a dynamic window is attached, as far as this process knows.
+    /// Checks that an access to a dynamic window touches attached memory alone. The memory of a target in
+    /// another process is not checked. Fails with `MPI_ERR_RMA_RANGE`.
     fn is_attached(&self, messages: &Messages, pair: Pair, place: &Place) -> Result {
         let Some((first, last)) = place.span().filter(|_| messages.is_local(pair.to)) else { return Ok(()) };
         let list = self.attached.get(&(pair.win, pair.to)).map_or(&[][..], |list| list);
@@ -450,7 +451,8 @@ fn result(objects: &Objects, operation: Operation, buffer: Buffer) -> Result<Opt
     })
 }
 
-/// Whether what the origin gives or wants is what the access has.
+/// Checks that the origin's buffer has as many bytes as the access. A compare-and-swap always fits. Fails
+/// with `MPI_ERR_TYPE`.
 fn fits(data: &Bytes, result: Option<&BufferView>, place: &Place, operation: Operation) -> Result {
     let mine = match (result, operation) {
         (_, Operation::CompareAndSwap(..)) => return Ok(()),

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 pub(crate) struct Lock {
     /// The rank (world number) that has it for itself.
     pub(crate) exclusive: Option<u32>,
-    /// How many share it.
+    /// Number of ranks that share it.
     pub(crate) shared: u32,
-    /// What waits for it, with what its origin sent after that.
+    /// Accesses that ask for the lock, and those that their origins sent afterwards.
     // First come, first served, writers among readers: a stream of shared locks cannot keep an exclusive one
     // waiting for ever.
     pub(crate) queue: VecDeque<Held>,

@@ -31,7 +31,7 @@ impl Rma {
         Ok(())
     }
 
-    /// Whether the mounted rank may free a window: its communicator.
+    /// Checks that the mounted rank may free a window. Returns the window's communicator.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`; `MPI_ERR_RMA_SYNC` in an epoch of locks, of `MPI_Win_start` or of `MPI_Win_post`.

@@ -16,7 +16,7 @@ use std::rc::Rc;
 pub(crate) struct Origin {
     /// Targets that it has locked one by one.
     pub(crate) locked: u32,
-    /// Of `MPI_Win_lock_all`: how it takes the targets' locks.
+    /// Hold on the targets' locks in an epoch of `MPI_Win_lock_all`; `None` outside of one.
     pub(crate) locked_all: Option<Hold>,
     /// The ranks of `MPI_Win_start`, until `MPI_Win_complete`: world ranks in ascending order, and whether
     /// they were waited for.
@@ -24,17 +24,17 @@ pub(crate) struct Origin {
     /// The accesses of all its channels whose answer is awaited, and when the latest of the others' came.
     pub(crate) outstanding: u32,
     pub(crate) done: Came,
-    /// Who waits for all of them: the first that flushes an epoch of all targets.
+    /// The wait for all of them: that of the first flush of an epoch of all targets.
     pub(crate) flush: Option<u32>,
-    /// How often all were flushed together.
+    /// Number of flushes of all targets together.
     pub(crate) flushes: u32,
-    /// What is under way, by target (world rank).
+    /// Channels of accesses under way, by target (world rank).
     pub(crate) channels: FxHashMap<u32, u32>,
     /// The channel of the last short access, or none.
     pub(crate) last: u32,
-    /// Where data goes that has not been looked for yet.
+    /// Replies whose data has not been delivered yet.
     pub(crate) replies: Vec<u32>,
-    /// What short accesses have fetched.
+    /// Results of short accesses that have not been delivered yet.
     pub(crate) fetched: Vec<Fetched>,
     /// Replies outside of channels that have no answer yet, the latest that have, and who waits for them.
     pub(crate) unanswered: u32,
@@ -55,7 +55,7 @@ impl Origin {
     }
 }
 
-/// What is known of the two ranks.
+/// A window with an origin and a target.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair {
     pub(crate) win: u32,
@@ -64,7 +64,7 @@ pub(crate) struct Pair {
     pub(crate) to: u32,
 }
 
-/// How an origin has a target's lock.
+/// State of a target's lock as seen by an origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Hold {
     /// Not: its epoch is of another kind.
@@ -94,9 +94,9 @@ pub(crate) struct Channel {
     /// Accesses whose answer is awaited, and when the latest of the others' came.
     pub(crate) outstanding: u32,
     pub(crate) done: Came,
-    /// Of those that are awaited, those that bring data.
+    /// Number of awaited answers that bring data.
     pub(crate) fetching: u32,
-    /// Who waits for the last answer.
+    /// The wait for the last answer, or [`NIL`].
     pub(crate) wait: u32,
     /// The channel that its origin's short accesses went on with after one of this channel, or none.
     pub(crate) next: u32,
@@ -159,7 +159,7 @@ impl Channel {
     }
 }
 
-/// Where an answer's data goes.
+/// Destination of an answer's data.
 pub(crate) struct Reply {
     pub(crate) win: u32,
     /// World rank.

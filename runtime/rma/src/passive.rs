@@ -18,7 +18,7 @@ use objects::abi::{MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED, MPI_MODE_NOCHECK};
 use objects::error::{ErrorClass, Failure, Result};
 use smallvec::SmallVec;
 
-/// Which accesses a flush is about.
+/// The accesses that a flush completes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flush {
     /// To this rank of the window's group.

@@ -11,7 +11,7 @@ pub(crate) struct Place {
     pub(crate) at: i64,
     /// Bytes of data.
     pub(crate) bytes: u64,
-    /// Where the data lies if not side by side: offsets and lengths in the order of the type map.
+    /// Offsets and lengths of data that is not contiguous, in the order of the type map.
     pub(crate) blocks: Option<Box<[(i64, u64)]>>,
 }
 

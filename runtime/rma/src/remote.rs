@@ -17,7 +17,7 @@ use message::remote::shared::Way;
 use message::remote::stream::Kind;
 use objects::Objects;
 
-/// What is told.
+/// Type of a record about accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Told {

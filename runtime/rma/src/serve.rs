@@ -18,7 +18,7 @@ use message::remote::shared::Way;
 use objects::Objects;
 use objects::win::Win;
 
-/// What a shared network carries: the first word of a flight.
+/// Kind of a flight on a shared network: the first word of the flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(crate) enum Leg {
@@ -30,12 +30,12 @@ pub(crate) enum Leg {
     Post,
 }
 
-/// What all that touches a target's memory in a window finds alike.
+/// Facts that are the same for all accesses to a target's memory in a window.
 struct Site {
     win: u32,
     /// World rank.
     target: u32,
-    /// Where the memory begins.
+    /// Address of the first byte of the memory.
     base: usize,
     /// `true` if somebody waits for its lock, who may be the origin of an access.
     is_awaited: bool,
@@ -374,7 +374,8 @@ impl Rma {
         }
     }
 
-    /// What a shared network has delivered goes on.
+    /// Handles all deliveries of the shared network: accesses at their targets, answers at their origins, and
+    /// arrivals of `MPI_Win_post`.
     pub(crate) fn land_all(&mut self, messages: &mut Messages, objects: &Objects) {
         for ([leg, index, ..], at) in std::mem::take(&mut self.landed) {
             match leg {

@@ -9,9 +9,9 @@ use rank::{Addr, memory};
 pub(crate) struct Short {
     /// From the window's first byte.
     pub(crate) at: i64,
-    /// Where in its origin's memory what it fetches goes.
+    /// Address in its origin's memory for the data that it fetches.
     pub(crate) wanted: Addr,
-    /// What it brings; then what it found.
+    /// Data that the access brings; once it was served, data that it has found.
     pub(crate) data: [u64; 2],
     pub(crate) win: u32,
     pub(crate) channel: u32,
@@ -19,7 +19,7 @@ pub(crate) struct Short {
     pub(crate) does: Does,
 }
 
-/// What a short access does at its target.
+/// Effect of a short access at its target.
 #[derive(Clone, Copy)]
 pub(crate) enum Does {
     Put,
@@ -27,7 +27,7 @@ pub(crate) enum Does {
     Accumulate(Combine),
 }
 
-/// What a short access found, and where in its origin's memory that goes.
+/// Data that a short access has found, and the address in its origin's memory for it.
 pub(crate) struct Fetched {
     to: Addr,
     data: [u64; 2],

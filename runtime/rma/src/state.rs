@@ -50,7 +50,8 @@ pub struct Rma {
     // Beside the channels: where each rank has one thread there is never any.
     pub(crate) beside: FxHashMap<u32, Vec<u32>>,
     pub(crate) beside_data: FxHashMap<u32, Vec<u32>>,
-    /// What has ended with an error and is not completed, by rank and a request's token.
+    /// Faults of operations that have ended with an error and are not completed, by rank and a request's
+    /// token.
     pub(crate) broken: FxHashMap<(u32, u32, u32), (u32, Fault)>,
     /// Ranks that have given windows back without the others, and the communicators of these.
     pub(crate) gone: FxHashSet<Place>,
@@ -68,7 +69,7 @@ pub struct Rma {
     pub(crate) unreached: FxHashSet<u32>,
     /// Ranks that such an access of their own may let go on.
     pub(crate) held_back: FxHashSet<u32>,
-    /// What a shared network has delivered.
+    /// Flights that a shared network has delivered and that are not handled, with their arrivals.
     pub(crate) landed: Vec<([u32; 4], Time)>,
     /// Accesses that a shared network carries, by window, origin and target.
     // Kept as long as something is under way or its channel is there: later accesses may not overtake what

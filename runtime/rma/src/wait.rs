@@ -2,7 +2,7 @@
 
 use crate::came::Came;
 
-/// What the second word of a request's token says of the first.
+/// Type of the index in the first word of a request's token; the token's second word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(crate) enum Token {
@@ -22,7 +22,7 @@ impl Token {
     }
 }
 
-/// What ends when the wait does.
+/// The operation that ends when the wait does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     /// Accesses complete, the epoch goes on.
@@ -49,10 +49,10 @@ pub(crate) struct Wait {
     /// World rank.
     pub(crate) rank: u32,
     pub(crate) purpose: Purpose,
-    /// What is still to come.
+    /// Number of events that the wait still needs.
     pub(crate) count: u32,
     /// When the latest of the others came.
     pub(crate) latest: Came,
-    /// What the rank waits in.
+    /// The request that completes when the wait ends.
     pub(crate) request: u32,
 }

@@ -20,15 +20,15 @@ use std::rc::Rc;
 // Owned and not borrowed from a program's arrays: there is no program.
 #[derive(Clone, Debug)]
 pub struct Lengths {
-    /// Which collective; not [`Kind::Agree`].
+    /// Kind of the collective; not [`Kind::Agree`].
     pub kind: Kind,
     /// The communicator's handle.
     pub comm: usize,
-    /// Where there is one.
+    /// The root, where there is one.
     pub root: Option<i32>,
-    /// Of a block: what each member gives or gets, of an all-to-all what it gives each; of a reduction all
-    /// that a member gives. Where blocks differ it is what all members know alike: of an allgather all blocks
-    /// together, of a reduction that scatters all that a member gives, else 0.
+    /// Bytes of a block: those that a member gives or gets, in an all-to-all those that it gives each. In a
+    /// reduction, all bytes that a member gives. Where blocks differ, a number that all members share: in an
+    /// allgather all blocks together, in a reduction that scatters all that a member gives, else 0.
     pub bytes: u64,
     /// The blocks that the member gives and gets, where they differ from member to member (the v and w
     /// forms), and of [`Kind::Neighbor`]: there for each neighbour that it sends to, and for each that sends

@@ -26,7 +26,8 @@ impl Departed {
         self.made.get(&(rank, Ident { call: 0, ..*ident })).is_some_and(|&made| made > ident.call)
     }
 
-    /// What a rank of this process had entered, for others. O(all that ranks of this process have).
+    /// Writes the calls that a rank of this process had entered to `out`, for other processes, and forgets
+    /// them. O(all that ranks of this process have entered).
     pub(super) fn put(&mut self, rank: u32, out: &mut Vec<u8>) {
         let of_rank = self.made.iter().filter(|((of, _), _)| *of == rank);
         let mut idents: Vec<Ident> =
@@ -37,7 +38,7 @@ impl Departed {
         self.made.retain(|(of, _), _| *of != rank);
     }
 
-    /// What a rank of another process had entered.
+    /// Reads the calls that a rank of another process had entered from `record`.
     pub(super) fn take(&mut self, rank: u32, record: &mut Take) {
         for _ in 0..record.u32() {
             let ident = Ident::take(record);

@@ -54,7 +54,7 @@ fn pays_in_lockstep(segments: &Segments) -> bool {
     segments.size() as usize >= LOCKSTEP_LEAST * segments.processes().count()
 }
 
-/// Where an instance begins.
+/// The first state of an instance, by the location of its members and the way it runs.
 pub(crate) enum Beginning {
     /// All members are on this process.
     Here,

@@ -20,7 +20,7 @@ use objects::Objects;
 use objects::group::Group;
 use schedule::{Buffer, Kind as Collective, Slice};
 
-/// What the record of a schedule's message ends with.
+/// Last part of a record that carries a schedule's message.
 #[derive(Clone, Copy)]
 enum Content {
     Nothing = 0,

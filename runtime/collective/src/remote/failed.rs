@@ -10,7 +10,7 @@ use message::Messages;
 use objects::Objects;
 
 impl Collectives {
-    /// What a rank of this process, which has failed, had entered, for the other processes.
+    /// Writes the calls that a failed rank of this process had entered to `out`, for the other processes.
     // O(communicators + calls of ranks), once a failure.
     pub fn put_entered(&mut self, messages: &Messages, objects: &Objects, rank: u32, out: &mut Vec<u8>) {
         // A call that it was refused counts as made.
@@ -30,7 +30,7 @@ impl Collectives {
         self.spread.departed.put(rank, out);
     }
 
-    /// What a rank of another process had entered when it failed.
+    /// Reads the calls that a rank of another process had entered when it failed.
     pub fn take_entered(&mut self, rank: u32, record: &mut Take) {
         self.spread.departed.take(rank, record);
     }

@@ -3,7 +3,7 @@
 use crate::CHAPTER;
 use message::remote::stream::Kind;
 
-/// What is told.
+/// Type of a record about collectives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Told {
@@ -15,7 +15,7 @@ pub(crate) enum Told {
     Go,
     /// Clocks with which members send in a round, or data of it.
     Round,
-    /// What members get from those of another process.
+    /// Data that members get from those of another process.
     Data,
     /// Contributions of a process's members to a new communicator.
     Contributions,

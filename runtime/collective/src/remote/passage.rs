@@ -8,7 +8,7 @@ use schedule::time::{Costs, Said, TimePlane};
 use schedule::{Kernel, Members, Schedule, Shape};
 use std::rc::Rc;
 
-/// Which plane a record of a round is for.
+/// The pass that a record of a round is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Plane {
@@ -25,7 +25,7 @@ impl Plane {
 /// A record that another process sent: for which plane, round, process, what.
 pub(crate) type RoundRecord = (Plane, u32, u32, Vec<u8>);
 
-/// What is left of a passage: clocks, data, agents by member.
+/// Remainder of a passage: clocks, data, agents by member.
 type Parts = (TimePlane, Option<DataPlane>, Option<Vec<Option<Box<Agent>>>>);
 
 /// Own members in both planes. Neither waits for the other, so that clocks that need nobody's word are
@@ -33,9 +33,9 @@ type Parts = (TimePlane, Option<DataPlane>, Option<Vec<Option<Box<Agent>>>>);
 pub(crate) struct Passage {
     segment: Segment,
     time: TimePlane,
-    /// Where data takes the schedule's steps.
+    /// The data pass, where data takes the schedule's steps.
     data: Option<Box<DataPlane>>,
-    /// Of an instance whose members are agents: they take their results themselves.
+    /// Agents of an instance whose members are agents: they take their results themselves.
     agents: Option<Vec<Option<Box<Agent>>>>,
 }
 
@@ -125,7 +125,7 @@ fn advance(
     timed && moved
 }
 
-/// What a process keeps of an instance with members elsewhere, beyond its own members.
+/// State of an instance with members on other processes, beyond that of its own members.
 pub(crate) struct Distributed {
     pub(crate) segments: Rc<Segments>,
     pub(crate) passage: Option<Box<Passage>>,

@@ -4,7 +4,7 @@ use engine::record::{Put, Take};
 use schedule::Shape;
 use schedule::data::partial::{Partial, put, take};
 
-/// What a process says when all its members are in.
+/// Report of a process all of whose members have entered.
 pub(crate) struct Ready {
     pub(crate) epoch: u64,
     pub(crate) rank: u32,
@@ -16,7 +16,7 @@ pub(crate) struct Ready {
     pub(crate) partials: Vec<Partial>,
 }
 
-/// What must be the same on all processes.
+/// Properties of a collective that must be the same on all processes.
 // What all must agree on, in 18 bytes: whole shapes have members' own blocks in them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Brief {

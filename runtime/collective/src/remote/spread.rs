@@ -13,20 +13,20 @@ use objects::group::Group;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
-/// What all processes call an instance.
+/// Identifier of an instance, the same on all processes.
 // No process has to be asked for a name: context and number of the call are the same everywhere, by MPI's
 // rule that all members call in the same order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Ident {
     /// Context of the communicator.
     pub context: u32,
-    /// Of a group's instance: tag and first member.
+    /// Tag and first member of a group's instance.
     pub(crate) key: (i32, u32),
-    /// Of a group's instance: its members.
+    /// Fingerprint of the members of a group's instance.
     // A digest of the members, because groups that meet under one tag and first member may differ; 64 bits,
     // no more is told of them.
     pub(crate) print: u64,
-    /// Which call of the communicator, or of the group.
+    /// Number of the call on the communicator, or in the group.
     pub call: u32,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Early {
     pub(crate) called: Called,
 }
 
-/// What the sender of a schedule's message takes the collective to be.
+/// The collective that the sender of a schedule's message takes part in: kind, root, function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Called {
     pub(crate) kind: u8,
@@ -84,7 +84,7 @@ pub(crate) struct Called {
     pub(crate) function: u16,
 }
 
-/// How members of a group find each other: context, tag, first member.
+/// Key under which members of a group meet: context, tag, first member.
 pub(crate) type GroupKey = (u32, i32, u32);
 
 /// The contributions of members that make a communicator which have come together so far.
@@ -98,12 +98,13 @@ pub(crate) struct Meeting {
 pub(crate) struct Spread {
     pub(crate) instances: FxHashMap<Ident, u32>,
     pub(crate) early: FxHashMap<Ident, Vec<Early>>,
-    /// How often a member has entered an instance of its group, by key, members and member.
+    /// Number of instances of its group that a member has entered, by key, fingerprint of the members, and
+    /// member.
     pub(crate) joins: FxHashMap<(GroupKey, u64, u32), u32>,
     pub(crate) meetings: FxHashMap<Ident, Meeting>,
     /// Processes that are ready, for instances whose first member is on this one.
     pub(crate) readies: FxHashMap<Ident, Readies>,
-    /// What ranks have entered that may fail, or have.
+    /// Calls that ranks have entered that may fail, or have.
     pub(crate) departed: Departed,
 }
 

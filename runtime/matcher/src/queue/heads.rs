@@ -13,7 +13,7 @@ pub(super) struct Head {
     pub(super) chain: u32,
 }
 
-/// Where each chain's head is; [`NIL`] without one.
+/// Index in the heap of each chain's head; [`NIL`] without one.
 // Behind cells, like the heaps: asking for the least head makes a heap, and changes nothing that anybody
 // sees.
 pub(super) type Places = [Cell<u32>];

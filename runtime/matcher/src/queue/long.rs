@@ -22,13 +22,13 @@ enum Order {
 }
 
 impl Order {
-    /// Of the chains of messages whose key has this tag.
+    /// Returns the order of a chain of messages whose key has this tag: `Source` for any tag, else `Exact`.
     fn of(tag: u32) -> Order {
         if tag == ANY { Order::Source } else { Order::Exact }
     }
 }
 
-/// What stands for a node, in the order in which nodes came: a quarter of a cache line.
+/// Entry for a node, in the order in which nodes came: a quarter of a cache line.
 // Entries stay where they are, so that order needs no links, and taking one out touches none of its
 // neighbours. Chains are linked forward only: whoever follows one passes over what was taken out.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ struct Entry {
     /// The chain of its key.
     // Kept, so that taking an entry out needs neither its node nor a search for its chain.
     chain: u32,
-    /// What came next of the same key, and of the same source.
+    /// The next entry of the same key, and the next entry of the same source.
     next: [u32; 2],
 }
 
@@ -46,7 +46,7 @@ struct Entry {
 #[repr(align(32))]
 struct Chain {
     key: Key,
-    /// Of the chain of a key: the chain of its source.
+    /// For the chain of a key, the chain of its source.
     source: u32,
     /// The first entry, or one before it that was taken out.
     // Found when it is asked for: to look at the next entry as one is taken out would be a cache miss for a
@@ -54,7 +54,7 @@ struct Chain {
     first: Cell<u32>,
     last: u32,
     length: u32,
-    /// Which [`Heads`] its first entry is one of.
+    /// Index of the [`Heads`] that have the chain's first entry.
     heads: Cell<u32>,
 }
 
@@ -83,10 +83,10 @@ pub struct Long {
     // A queue whose last message of a kind is taken is likely to get one more of that kind.
     empty: u32,
     by_source: bool,
-    /// Where the entry is that was found last, which is often taken out next.
+    /// Index of the entry that was found last, which is often the next to be taken out.
     found: Cell<u32>,
     free_chains: Vec<u32>,
-    /// Where each chain's first entry is among its heads.
+    /// Index of each chain's first entry among its heads.
     places: Vec<Cell<u32>>,
     /// The first messages of all sources, for each pattern without a source that was asked for.
     // Made when it is first asked for: only receives and probes for any source want it.

@@ -2,12 +2,12 @@
 
 use crate::node::{INLINE_BYTES, NIL};
 
-/// How many it holds at most.
+/// Maximum number of operations in the batch.
 // A processor has ten to twenty misses under way at a time: more in a row gain nothing, and the row stays in
 // the nearest cache.
 pub(super) const MOST: usize = 32;
 
-/// Whether an operation may join the batch, and for how long its buffer stays as it is.
+/// Permission of an operation to join the batch, by how long its buffer stays unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Batching {
     /// No: it is done now.
@@ -51,12 +51,12 @@ pub(super) struct Pair {
     pub(super) message: u32,
 }
 
-/// What the mounted rank started and nobody has seen yet, in the order of its calls.
+/// Operations that the mounted rank has started and that are not done, in the order of its calls.
 #[derive(Default)]
 pub struct Batch {
     pub(super) operations: [Operation; MOST],
     pub(super) count: usize,
-    /// What met, while the operations are done.
+    /// Pairs of a receive and its message that match while the operations are done.
     pub(super) pairs: [Pair; MOST],
 }
 

@@ -14,7 +14,7 @@ pub struct Attached {
     pub size: u64,
 }
 
-/// What a rank has attached a buffer for.
+/// Scope of an attached buffer: the communicators whose buffered sends use it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Use {
     /// Whatever has none of its own (`MPI_Buffer_attach`).

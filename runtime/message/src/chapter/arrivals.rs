@@ -18,9 +18,9 @@ pub struct Arrival<T> {
     pub time: Time,
     /// Whose it is (world rank).
     pub origin: u32,
-    /// Of all that this rank has asked for.
+    /// Sequence number among all that this rank has asked for.
     pub sequence: u32,
-    /// What its chapter knows it by.
+    /// The chapter's identifier of the arrival.
     pub what: T,
 }
 
@@ -62,7 +62,7 @@ impl<T> Ord for Arrival<T> {
     }
 }
 
-/// What waits at one rank.
+/// Arrivals that wait at one rank.
 // What comes is only noted, and what waited when the first of it is taken sorted into a row: most comes
 // before anything is taken, and much of it in order or in the opposite one, which sorting finds out. Where
 // something is to be taken that came while a row was there, all that came since goes into a heap: at worst
@@ -71,7 +71,7 @@ struct Queue<T> {
     /// The first last.
     row: Vec<Arrival<T>>,
     heap: BinaryHeap<Reverse<Arrival<T>>>,
-    /// What came since that was last done, in no order, and which is the first of it.
+    /// Arrivals since the last sort or search, in no order, and the index of the first of them.
     noted: Vec<Arrival<T>>,
     least: usize,
 }
@@ -137,7 +137,7 @@ impl<T> Queue<T> {
     }
 }
 
-/// What waits, by the rank (world number) at which it does.
+/// Waiting arrivals, by the rank (world number) at which they wait.
 pub struct Arrivals<T> {
     /// This process's first rank.
     first: u32,

@@ -1,7 +1,7 @@
 //! Identifiers of chapters' operations where they are carried: in requests, in messages under way, between
 //! processes.
 
-/// Which chapter; its number is its own.
+/// Number of a chapter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChapterId(pub u8);
 
@@ -10,5 +10,5 @@ impl ChapterId {
     pub const MOST: u8 = 15;
 }
 
-/// What a chapter knows one of its operations by, as it likes.
+/// Identifier of an operation within its chapter, which alone interprets it.
 pub type Token = [u32; 2];

@@ -52,7 +52,7 @@ impl Messages {
         (!finds).then_some(fault)
     }
 
-    /// Whether the mounted rank may communicate in a context.
+    /// Checks that the mounted rank may communicate in a context.
     ///
     /// # Errors
     /// `MPIX_ERR_REVOKED`.

@@ -2,7 +2,7 @@
 
 use engine::Span;
 
-/// How computation between MPI calls is charged.
+/// The charge for computation between MPI calls.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Compute {
     /// Not at all.
@@ -26,10 +26,10 @@ impl Compute {
     }
 }
 
-/// What a call does to what its rank started in a row just before and is held (`batch.rs`).
+/// Effect of a call on the batch that its rank has started and that is deferred (`batch.rs`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Course {
-    /// What is held is done first.
+    /// The deferred batch is done before the call.
     Ends,
     /// It goes on with the row: a send.
     Starts,

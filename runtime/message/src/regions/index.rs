@@ -3,7 +3,7 @@
 use super::{Known, Region};
 use observe::recorder::Touch;
 
-/// What an operation does with a region.
+/// The use that an operation makes of a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum What {
     /// Nothing more: it is over.
@@ -12,7 +12,7 @@ pub(super) enum What {
     Left(Touch),
     /// This, with all of its bytes, and it has no other region.
     All(Touch),
-    /// What is kept of it elsewhere.
+    /// Another use, which is stored outside the index.
     Kept,
 }
 
@@ -36,11 +36,11 @@ const SPARE: usize = 32;
 // that.
 pub(super) struct Index<W> {
     entries: Vec<Entry<W>>,
-    /// How many are somebody's.
+    /// Number of entries that belong to an operation.
     live: usize,
     /// None of these is longer: how far before a region one may begin that meets it.
     longest: usize,
-    /// Where the next one probably begins, and where the next one is that ends.
+    /// Index at which the next region probably begins, and index of the next one to end.
     next: usize,
     leaves: usize,
     /// A bit for each of the first entries that was left by the last call that waited for some.

@@ -39,7 +39,7 @@ pub struct Pending<W> {
     /// A bit for each request that regions of the index may be all of: a new request whose bit is not there
     /// is that of no other.
     seen: u64,
-    /// Where the regions begin that requests are all of, once there were [`MANY`].
+    /// First byte of each region that is the only one of its request, by request, once there were [`MANY`].
     places: Option<FxHashMap<usize, usize>>,
 }
 

@@ -5,7 +5,7 @@ use objects::group::Group;
 use std::rc::Rc;
 use transport::Transport;
 
-/// How ranks lie on processes: a row on each, in order.
+/// Distribution of ranks over processes: consecutive ranks on each, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blocks {
     /// Process `p` has the ranks `starts[p]..starts[p + 1]`.
@@ -61,9 +61,9 @@ impl Blocks {
 pub struct Remote {
     /// The number of this process.
     pub me: u32,
-    /// Which process has which ranks.
+    /// The ranks of each process.
     pub blocks: Blocks,
-    /// What goes to and comes from the others.
+    /// Streams of records to and from the others.
     pub streams: Streams,
     /// A rank with too many messages that it has not taken, and about how many bytes each has.
     pub flooded: Option<u32>,

@@ -16,7 +16,7 @@ use engine::record::Take;
 use engine::{EventKey, Time};
 use network::Endpoint;
 
-/// How a message goes.
+/// The delivery of a message: at a known time, or by a shared network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
     /// By a formula: it is there then.

@@ -25,7 +25,7 @@ const LONGEST: usize = 1 << 30;
 /// Bytes that may wait for sending before the ranks that send step back.
 const CROWDED: usize = 8 << 20;
 
-/// What a record is.
+/// Kind of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A point-to-point message.
@@ -36,7 +36,8 @@ pub enum Kind {
     Abort,
     /// When members of a collective call entered it.
     Entries,
-    /// How often all processes have started together what they held back ([`Streams::started`]).
+    /// The number of times that all processes have started together what they deferred
+    /// ([`Streams::started`]).
     Started,
     /// A rank has failed, and the others go on.
     Failed,
@@ -99,7 +100,7 @@ struct Outgoing {
     waiting: VecDeque<Vec<u8>>,
     /// Chunks given to the transport so far.
     sent: u64,
-    /// Of [`Streams::started`], what this process was told.
+    /// The count of [`Streams::started`] that was last sent to this process.
     told: u64,
 }
 
@@ -118,14 +119,14 @@ pub struct Streams {
     incoming: Vec<Incoming>,
     /// Bytes that wait for sending.
     waiting: usize,
-    /// Where the record that is being written ends, and to whom it goes.
+    /// Destination of the record that is being written, and the offset at which the record ends.
     writing: Option<(u32, usize)>,
     /// `true` if each record leaves at once.
     at_once: bool,
     /// The least time at which a rank of another process acts because of a record since this was last asked
     /// for.
     soonest: Time,
-    /// How often this process has started what all held back.
+    /// Number of times that this process has started, with all others, what they deferred.
     started: u64,
     /// By process, as far as this one knows.
     there: Vec<There>,
@@ -133,7 +134,7 @@ pub struct Streams {
     newcomers: Vec<u32>,
 }
 
-/// Whether a process is there.
+/// Presence of a process in the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum There {
     NotYet,
@@ -142,7 +143,7 @@ enum There {
     Gone,
 }
 
-/// What has arrived.
+/// Data that have arrived from a process (its number).
 pub enum Arrived {
     /// Whole records, one behind the other.
     Records(u32, Vec<u8>),
@@ -360,7 +361,7 @@ impl Streams {
     pub fn bell(&self) -> u64 {
         self.transport.bell()
     }
-    /// How to wake the others: [`Transport::learn_bells`].
+    /// Gives the transport the bells of the other processes, to wake them: [`Transport::learn_bells`].
     pub fn learn_bells(&mut self, bells: &[u64]) {
         self.transport.learn_bells(bells);
     }

@@ -12,7 +12,7 @@ pub use objects::abi::{
     MPI_UNDEFINED as UNDEFINED,
 };
 
-/// What a status says (MPI 5.0 chapter 3.2.5).
+/// The contents of a status (MPI 5.0 chapter 3.2.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {
     /// Rank of the sender.
@@ -45,7 +45,7 @@ const AT_ONCE: u32 = 32;
 pub struct RequestArray {
     /// First handle.
     pub at: Addr,
-    /// How many.
+    /// Number of handles.
     pub count: u32,
     /// `true` if a handle takes 64 bits (C) or 32 (Fortran).
     pub wide: bool,
@@ -156,7 +156,7 @@ impl RequestArray {
 pub struct Round {
     /// The handles.
     pub requests: RequestArray,
-    /// Where it begins.
+    /// Index of the first handle that is looked at.
     pub from: u32,
 }
 
@@ -180,29 +180,29 @@ pub struct Generalized {
     pub cancel: Rc<dyn Fn(bool) -> i32>,
 }
 
-/// What a table request is.
+/// The kind of a request in the request table, with its data.
 pub enum Body {
     /// A send that completes when it is matched.
     Synchronous,
     /// A persistent request; its active part, if started.
     Persistent {
-        /// What it starts.
+        /// The operation that it starts.
         template: Box<Template>,
         /// The request of the started operation.
         active: Option<usize>,
     },
     /// An operation of another chapter, a nonblocking collective for one.
     Chapter {
-        /// Which chapter.
+        /// Number of the chapter.
         chapter: ChapterId,
-        /// What it knows the operation by.
+        /// The chapter's identifier of the operation.
         token: Token,
     },
     /// A generalized request.
     Generalized(Box<Generalized>),
     /// A send of a rank of another process, which waits for its match here.
     Away {
-        /// Which process.
+        /// Number of the sender's process.
         process: u32,
         /// Its request there.
         request: u32,
@@ -219,11 +219,11 @@ pub struct Request {
     pub waited: bool,
     /// `true` if the program freed it while active.
     pub orphan: bool,
-    /// What it is.
+    /// The request's kind and data.
     pub body: Body,
 }
 
-/// What is known of an array of requests whose rank is to wait for all of them.
+/// State of an array of requests whose rank is to wait for all of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Awaited {
     /// `true` if some are not complete.
@@ -235,7 +235,7 @@ pub struct Awaited {
     pub unread: u64,
 }
 
-/// What is known of a request.
+/// Completion state of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Completion {
     /// Nothing to wait for: null or inactive.

@@ -6,15 +6,15 @@ use crate::p2p::SendMode;
 use rank::Addr;
 use std::rc::Rc;
 
-/// What a chapter above messages needs to start its request, which it alone understands.
+/// Arguments with which a chapter above messages starts its request. The chapter alone interprets them.
 pub type Starter = Rc<dyn std::any::Any>;
 
-/// What a persistent request starts.
+/// The operation that a persistent request starts.
 #[derive(Clone)]
 pub enum Template {
     /// A send.
     Send {
-        /// Which kind.
+        /// The send mode.
         mode: SendMode,
         /// Buffer, count, datatype.
         buffer: (Addr, i64, usize),
@@ -30,13 +30,13 @@ pub enum Template {
     },
     /// An operation of another chapter, a collective for one.
     Chapter {
-        /// Which chapter.
+        /// Number of the chapter.
         chapter: ChapterId,
-        /// What the chapter's calls made to start it.
+        /// The chapter's arguments that start the operation.
         start: Starter,
         /// Its number among the chapter's persistent operations on its communicator.
         number: u32,
-        /// How often it was started.
+        /// Number of times that it was started.
         times: u32,
     },
 }

@@ -211,7 +211,7 @@ impl Watch {
         Some(TypeTold { unit, sending })
     }
 
-    /// What a message from another process was sent as; its record follows.
+    /// Decodes the type of a message from another process, whose record follows.
     pub(crate) fn type_arrived(&mut self, sender: u32, record: &mut Take) {
         let Some(types) = &mut self.types else { return };
         let (hash, power, size) = (record.u64(), record.u64(), record.u64());
@@ -233,7 +233,7 @@ pub(super) fn party(ranks: &Ranks, peers: &Peers, what: Use) -> Party {
     Party { rank: what.rank, function: ranks.function_name(what.function), site: what.site, process }
 }
 
-/// What a message was sent as, on its way to another process.
+/// Type of a message and details of its send, on the way to another process.
 pub(crate) struct TypeTold {
     unit: Option<Unit>,
     sending: Use,

@@ -20,12 +20,13 @@ use observe::recorder::{Finding, Party};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// What a member gives or takes.
+/// A block of elements that a member gives or takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Block {
     /// The datatype's handle.
     pub datatype: usize,
-    /// How many; `None` where members may have different numbers, so that elements alone are compared.
+    /// Number of elements; `None` where members may have different numbers, so that elements alone are
+    /// compared.
     pub elements: Option<u64>,
     /// `true` if the others are compared with it.
     pub is_reference: bool,
@@ -43,7 +44,7 @@ struct Said {
 struct Open {
     entered: u32,
     reference: Option<(Unit, Said)>,
-    /// What members have said before the reference was known.
+    /// Blocks that members named before the reference was known.
     waiting: Vec<Said>,
 }
 
@@ -60,7 +61,7 @@ pub(super) struct Members {
 
 /// Bytes of a record.
 const RECORD: usize = 1 + 2 * 4 + 4 * 8 + 1 + 4 * 4;
-/// What its first byte says: it is that of a reference, and not of entries ([`crate::waits`]).
+/// First byte of a record that carries a reference and not entries ([`crate::waits`]).
 pub(crate) const REFERENCE: u8 = 2;
 /// Instead of a number of bytes: it is not compared.
 const ANY: u64 = u64::MAX;

@@ -16,15 +16,15 @@ use observe::waiting::{Entries, Gathering, Rule};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// What a process tells of a call, or all of it what is known of the whole.
+/// First byte of a record: the entries that one process has seen, or those of the whole call.
 const PART: u8 = 0;
 const WHOLE: u8 = 1;
 /// Bytes of a record.
 const RECORD: usize = 1 + 2 * 4 + 3 * 12;
 
-/// Where the members of a communicator are.
+/// Distribution of a communicator's members over processes.
 pub(crate) struct Members {
-    /// How many are of this process.
+    /// Number of members in this process.
     pub here: u32,
     /// Processes that have any, in order; nobody else's if this is one run.
     pub processes: Vec<u32>,

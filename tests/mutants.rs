@@ -97,9 +97,10 @@ fn wrong(command: &Command, kib: Option<u64>) -> Option<String> {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let how = match (output.status.code(), output.status.signal()) {
         (Some(124), _) => "hangs".to_owned(),
-        (Some(101 | 134 | 137 | 139), _) | (None, _) => format!("ends with {}", output.status),
+        (Some(134 | 137 | 139), _) | (None, _) => format!("ends with {}", output.status),
+        // Not by the status: a program ends with the class of the error that it got, which may be 101 too.
         (Some(status), _) if said.contains("panicked") => format!("panics, status {status}"),
-        (Some(status), _) if status != 0 && said.trim().is_empty() => {
+        (Some(status), _) if status != 0 && said.trim().is_empty() && output.stdout.is_empty() => {
             format!("says nothing, status {status}")
         }
         _ => return None,

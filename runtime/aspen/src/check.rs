@@ -24,7 +24,7 @@ struct Call<'a> {
     always: bool,
 }
 
-/// What is in a kernel.
+/// Contents of a kernel.
 #[derive(Default)]
 struct Contents<'a> {
     formulas: Vec<(&'a Expr, Vec<String>)>,

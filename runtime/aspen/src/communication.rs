@@ -96,7 +96,7 @@ pub enum Wave {
     Down,
 }
 
-/// Which neighbours a rank exchanges with.
+/// Neighbours with which a rank exchanges messages.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Neighbors {
     /// 1, 2 or 3.
@@ -111,7 +111,7 @@ pub struct Neighbors {
     pub wave: Option<Wave>,
 }
 
-/// Who sends to whom.
+/// Communication pattern: the ranks that send, and their destinations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Pattern {
     /// All ranks together.
@@ -139,13 +139,13 @@ pub enum Pattern {
 /// A communication step of all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Step {
-    /// Who sends to whom.
+    /// Communication pattern.
     pub pattern: Pattern,
-    /// How many items: for neighbours those along a side.
+    /// Number of items; for neighbours the items along a side.
     pub count: u64,
     /// Bytes of an item.
     pub size: u64,
-    /// How often, all at a time.
+    /// Number of repetitions, side by side.
     pub times: u64,
 }
 
@@ -154,7 +154,7 @@ pub struct Step {
 pub struct Message {
     /// The other rank.
     pub peer: u64,
-    /// How long it is.
+    /// Length in bytes.
     pub bytes: u64,
 }
 

@@ -12,16 +12,16 @@ use crate::usage::Usage;
 use crate::walk::{Structure, Traversal, Visitor, Walk};
 use std::collections::HashMap;
 
-/// What is asked of a model.
+/// Request to evaluate a model.
 #[derive(Clone, Debug)]
 pub struct Request<'a, N> {
     /// `main`, or another kernel, with arguments if it takes some: `stuff(2)`.
     pub kernel: Option<&'a Expr>,
     /// Parameters that differ from their defaults, of the application or else of the machine.
     pub parameters: &'a [(String, N)],
-    /// How loops are gone through.
+    /// Method of traversing loops.
     pub traversal: Traversal,
-    /// Of what is drawn.
+    /// Seed of all random draws.
     pub seed: u64,
 }
 
@@ -31,29 +31,29 @@ impl<N> Default for Request<'_, N> {
     }
 }
 
-/// How much of a resource is used in one way.
+/// Amount of a resource that is used with one list of traits.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Amount<N> {
     /// The resource.
     pub resource: String,
     /// The traits, in their order.
     pub traits: Vec<String>,
-    /// How much.
+    /// Amount that is used.
     pub quantity: N,
 }
 
-/// What a model needs.
+/// Resources that a model needs.
 #[derive(Clone, Debug)]
 pub struct Evaluation<N> {
     /// Resources in the order in which they are met first.
     pub amounts: Vec<Amount<N>>,
     /// All data, in bytes.
     pub data: N,
-    /// How it runs on a machine.
+    /// Runtime on a machine, if one is given.
     pub runtime: Option<Runtime<N>>,
 }
 
-/// How a model runs on one kind of socket.
+/// Runtime and energy of a model on one kind of socket.
 #[derive(Clone, Debug)]
 pub struct Runtime<N> {
     /// The socket.
@@ -64,9 +64,9 @@ pub struct Runtime<N> {
     pub dynamic_energy: N,
     /// Energy of the whole machine's static power, in joules.
     pub static_energy: N,
-    /// What the sockets' memories hold, in bytes; 0 if the machine does not say.
+    /// Capacity of the sockets' memories, in bytes; 0 if the machine does not give it.
     pub capacity: N,
-    /// What was left out, in sentences.
+    /// Sentences about what was left out.
     pub notes: Vec<String>,
 }
 
@@ -257,7 +257,7 @@ fn set<N: Number>(
     Err(AspenError::new(format!("there is no parameter '{name}'{hint}")))
 }
 
-/// What a part of the model costs.
+/// Cost of a part of the model.
 #[derive(Clone, Debug)]
 struct Cost<N> {
     /// By kind of use.
@@ -302,7 +302,7 @@ struct Costs<'h, 'm, N> {
     /// By the place of the use.
     kind_of: HashMap<Span, usize>,
     open: Vec<Open<N>>,
-    /// What is said of communication that the machine leaves to a network.
+    /// Note about communication that the machine leaves to a network.
     comm: Option<String>,
 }
 

@@ -17,7 +17,7 @@ struct Shown {
     file: String,
     place: Place,
     line: String,
-    /// How many characters the caret's line marks, at least one.
+    /// Number of characters that the caret's line marks, at least one.
     width: usize,
 }
 

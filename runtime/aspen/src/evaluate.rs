@@ -21,7 +21,7 @@ const FUNCTIONS: [(&str, RangeInclusive<usize>); 8] = [
     ("lookup", 3..=3),
 ];
 
-/// What a formula can be.
+/// Value of a formula.
 #[derive(Clone, Debug)]
 pub(crate) enum Value<N> {
     Number(N),
@@ -313,7 +313,7 @@ fn lookup<N: Number>(arguments: &[Value<N>], span: Span) -> Result<N, AspenError
     Ok(values[line].plus(&values[line + 1].minus(&values[line]).times(&N::new(part))))
 }
 
-/// Whether a function takes so many arguments.
+/// Checks that the function `name` exists and takes `arguments` arguments. The error is a sentence.
 pub(crate) fn arity(name: &str, arguments: usize) -> Result<(), String> {
     match FUNCTIONS.iter().find(|(known, _)| *known == name) {
         None => {

@@ -60,7 +60,7 @@ struct Printer<'a> {
     before: Option<Token<'a>>,
     /// `true` if what stands here outside brackets is a formula.
     in_value: bool,
-    /// Where the last piece ended in the source.
+    /// Offset in the source at which the last piece ended.
     end: usize,
     /// The level of the line that is being written.
     level: usize,

@@ -21,7 +21,7 @@ const TOO_LARGE: u32 = u32::MAX;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Formula {
     terms: Rc<[Term]>,
-    /// How many parts it has, those that are shared counted each time.
+    /// Number of parts; shared ones are counted each time.
     size: u32,
 }
 
@@ -32,7 +32,7 @@ struct Term {
     factors: Vec<(Atom, f64)>,
 }
 
-/// What is not divided further.
+/// A factor that is not divided further.
 #[derive(Clone, PartialEq, Debug)]
 enum Atom {
     Name(Rc<str>),

@@ -78,7 +78,7 @@ struct Writer {
     /// Loops that are open, for the names of their counters.
     loops: usize,
     parts: BTreeSet<Part>,
-    /// Whether each open part of the model is a loop.
+    /// `true` for each open part of the model that is a loop.
     blocks: Vec<bool>,
 }
 

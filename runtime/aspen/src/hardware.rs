@@ -25,11 +25,11 @@ pub(crate) struct Hardware<'m, N> {
     notes: RefCell<BTreeSet<String>>,
 }
 
-/// Who serves a resource.
+/// A resource, with the components that serve it.
 #[derive(Clone)]
 struct Served<'m, N> {
     resource: &'m Resource,
-    /// How many components there are of the kind.
+    /// Number of components that serve it.
     units: N,
     /// Dynamic power of one, in watts.
     watts: Option<N>,

@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 /// An application: its own kernels, parameters and data, and those of the models it imports.
 #[derive(Clone, Debug)]
 pub struct Application {
-    /// What the model is called.
+    /// Name of the model.
     pub name: String,
     pub(crate) names: Names,
     pub(crate) kernels: Vec<KernelIn>,
     pub(crate) kernel_of: Vec<HashMap<String, usize>>,
     pub(crate) data: Vec<DataIn>,
     pub(crate) data_of: Vec<HashMap<String, usize>>,
-    /// What the user should look at; the model can be evaluated all the same.
+    /// Warnings for the user; the model can be evaluated all the same.
     pub warnings: Vec<AspenError>,
 }
 
@@ -49,11 +49,11 @@ pub struct Machine {
     pub(crate) component_of: HashMap<String, usize>,
     /// The machine, unless there are only parts.
     pub(crate) root: Option<usize>,
-    /// What the user should look at; the machine can be used all the same.
+    /// Warnings for the user; the machine can be used all the same.
     pub warnings: Vec<AspenError>,
 }
 
-/// What a file is.
+/// Content of a file.
 #[derive(Clone, Debug)]
 pub enum Model {
     /// A model of an application.

@@ -5,7 +5,7 @@ use crate::source::Span;
 use crate::tree::{Domain, Expr, ExprKind, Global, Name};
 use std::collections::HashMap;
 
-/// Which of [`Names`]' models a name is looked up in; 0 is the file's own.
+/// Index of the model in [`Names`] in which a name is looked up; 0 is the file's own.
 pub(crate) type ScopeId = usize;
 
 /// A parameter of a model.
@@ -15,13 +15,13 @@ pub(crate) struct Parameter {
     pub full: String,
     pub name: Name,
     pub value: Expr,
-    /// Where the names of `value` are looked up: an import can give a parameter a formula of the importer.
+    /// Scope of the names in `value`: an import can give a parameter a formula of the importer.
     pub value_scope: ScopeId,
     pub domain: Option<Domain>,
     pub scope: ScopeId,
 }
 
-/// What a name stands for.
+/// Meaning of a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Meaning {
     Parameter(usize),

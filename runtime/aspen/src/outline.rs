@@ -204,7 +204,7 @@ impl Machine {
         text
     }
 
-    /// What is in a component; what was shown before is only named.
+    /// Appends a component with its abilities and its parts. A component shown before is only named.
     fn component(
         &self,
         text: &mut String,

@@ -24,13 +24,13 @@ const DEEPEST: usize = 200;
 /// Operators in one formula, which is a tree as deep as that if they all bind alike.
 const MOST_OPERATORS: usize = 500;
 
-/// How far the parser got.
+/// State of the parser, and its farthest failure.
 #[derive(Debug)]
 struct Progress {
     file: FileId,
     /// Tokens left at the farthest failure.
     left: Cell<usize>,
-    /// What would have been right there.
+    /// Alternatives expected at the farthest failure.
     expected: RefCell<Vec<&'static str>>,
     depth: Cell<usize>,
     /// Operators since the outermost formula began.

@@ -10,12 +10,12 @@ use crate::usage::Usage;
 use crate::walk::{Structure, Visitor, Walk};
 use std::collections::BTreeSet;
 
-/// What all ranks of a model do.
+/// Computation and communication of all ranks of a model.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// In order.
     pub parts: Vec<Part>,
-    /// What was left out, in sentences.
+    /// Sentences about what was left out.
     pub notes: Vec<String>,
 }
 

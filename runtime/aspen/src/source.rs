@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// A longer file is no model.
 const LONGEST: u64 = 16 << 20;
 
-/// Which of [`Sources`] a place is in.
+/// Index of a file in [`Sources`].
 pub type FileId = u32;
 
 /// Bytes `start..end` of a file.
@@ -32,7 +32,7 @@ impl Span {
 pub struct Source {
     /// For messages.
     pub name: String,
-    /// Where it is, if on disk.
+    /// Path of the file, if it is on disk.
     pub path: Option<PathBuf>,
     /// All of it.
     pub text: String,

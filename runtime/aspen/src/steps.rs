@@ -12,9 +12,9 @@ use std::collections::HashMap;
 /// A communication step, and how often it happens.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Communication {
-    /// What happens.
+    /// The step.
     pub step: Step,
-    /// How often; a fraction where probabilities weigh.
+    /// Number of repetitions; a fraction where probabilities weigh.
     pub times: f64,
     /// The kernel in which it is.
     pub kernel: String,
@@ -25,7 +25,7 @@ pub struct Communication {
 /// Messages of a step, of all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
-    /// How many.
+    /// Number of messages.
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,

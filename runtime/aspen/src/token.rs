@@ -9,7 +9,7 @@ use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Location};
 use winnow::token::{any, none_of, one_of, take_while};
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A name or a word of the language.
@@ -20,14 +20,14 @@ pub enum Kind {
     Text,
     /// A sign such as `{` or `==`.
     Sign,
-    /// What follows `include`.
+    /// The path after `include`.
     Path,
 }
 
 /// A word, number or sign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Token<'a> {
-    /// What it is.
+    /// Kind of the token.
     pub kind: Kind,
     /// As written.
     pub text: &'a str,

@@ -14,13 +14,13 @@ pub struct Name {
 /// A formula.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// Kind of the formula, with its operands.
     pub kind: ExprKind,
     /// Where, parentheses left out.
     pub span: Span,
 }
 
-/// What a formula is.
+/// Kind of a formula.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ExprKind {
     /// A number.
@@ -43,7 +43,7 @@ pub enum ExprKind {
     Table(Vec<Vec<Expr>>),
 }
 
-/// What joins two formulas.
+/// Binary operator of two formulas.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operator {
     /// `+`
@@ -69,7 +69,7 @@ pub enum Condition {
     Or(Box<Condition>, Box<Condition>),
 }
 
-/// How two formulas are compared.
+/// Comparison of two formulas.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Comparison {
     /// `==`
@@ -86,7 +86,7 @@ pub enum Comparison {
     AtLeast,
 }
 
-/// What stands before the kernels of a model, in a kernel, or beside the components of a machine.
+/// Declaration before the kernels of a model, in a kernel, or beside the components of a machine.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Global {
     /// `param n = 5 in 1 .. 10`
@@ -104,15 +104,15 @@ pub enum Global {
 /// A parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Param {
-    /// What it is called.
+    /// Name of the parameter.
     pub name: Name,
     /// Its default.
     pub value: Expr,
-    /// What else it can be.
+    /// Values that the parameter can take, if they are restricted.
     pub domain: Option<Domain>,
 }
 
-/// What a parameter can be.
+/// Values that a parameter can take.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Domain {
     /// From a least value to a greatest.
@@ -124,7 +124,7 @@ pub enum Domain {
 /// A data structure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Data {
-    /// What it is called.
+    /// Name of the data structure.
     pub name: Name,
     /// Its size in bytes: the formula, or the product of a shape's arguments.
     pub size: Expr,
@@ -135,7 +135,7 @@ pub struct Data {
 /// A model that becomes a part of this one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Import {
-    /// What the model is called, here and in its file.
+    /// Name of the model, here and in its file.
     pub model: Name,
     /// The file's name, relative to the file that imports.
     pub file: Name,
@@ -146,7 +146,7 @@ pub struct Import {
 /// A model of an application.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Application {
-    /// What it is called.
+    /// Name of the model.
     pub name: Name,
     /// Parameters, data and imports.
     pub globals: Vec<Global>,
@@ -157,20 +157,20 @@ pub struct Application {
 /// A kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kernel {
-    /// What it is called.
+    /// Name of the kernel.
     pub name: Name,
-    /// What its callers give.
+    /// Arguments that its callers pass.
     pub arguments: Vec<Argument>,
     /// Its own parameters and data.
     pub locals: Vec<Global>,
-    /// What it does.
+    /// Steps of the kernel, in order.
     pub body: Vec<Statement>,
 }
 
 /// `param x` or `data x`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Argument {
-    /// What it is called.
+    /// Name of the argument.
     pub name: Name,
     /// `true` if it is a data structure.
     pub is_data: bool,
@@ -179,13 +179,13 @@ pub struct Argument {
 /// A step of a kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Statement {
-    /// What it is.
+    /// Kind of the step, with its operands.
     pub kind: StatementKind,
     /// Its first word.
     pub span: Span,
 }
 
-/// What a step is.
+/// Kind of a step.
 #[derive(Clone, PartialEq, Debug)]
 pub enum StatementKind {
     /// `execute [parallelism] "label" { ... }`
@@ -211,7 +211,7 @@ pub enum StatementKind {
 pub struct Block {
     /// `true` if the steps need not wait for each other.
     pub parallel: bool,
-    /// What it is called, or nothing.
+    /// Label; empty if there is none.
     pub label: String,
     /// The steps.
     pub body: Vec<Statement>,
@@ -222,11 +222,11 @@ pub struct Block {
 pub struct Loop {
     /// `true` if one time need not wait for another: `map`.
     pub parallel: bool,
-    /// What counts them from 0.
+    /// Name of the counter, which counts the iterations from 0.
     pub counter: Option<Name>,
-    /// How often.
+    /// Number of iterations.
     pub count: Expr,
-    /// What it is called, or nothing.
+    /// Label; empty if there is none.
     pub label: String,
     /// The steps.
     pub body: Vec<Statement>,
@@ -244,9 +244,9 @@ pub struct Case {
 /// Resources that are used together.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Execute {
-    /// How often, side by side.
+    /// Number of times that the resources are used side by side; 1 if absent.
     pub parallelism: Option<Expr>,
-    /// What it is called, or nothing.
+    /// Label; empty if there is none.
     pub label: String,
     /// The resources.
     pub uses: Vec<Use>,
@@ -255,13 +255,13 @@ pub struct Execute {
 /// `loads [n] of size [8] from x as stride(2)`
 #[derive(Clone, PartialEq, Debug)]
 pub struct Use {
-    /// Which resource.
+    /// Name of the resource.
     pub resource: Name,
-    /// How much of it, or how many pieces.
+    /// Amount of the resource, or number of pieces.
     pub count: Expr,
-    /// How large a piece is.
+    /// Size of a piece.
     pub size: Option<Expr>,
-    /// Which data structure.
+    /// Name of the data structure.
     pub data: Option<Name>,
     /// How.
     pub traits: Vec<Trait>,
@@ -270,33 +270,33 @@ pub struct Use {
 /// `stride(2)`
 #[derive(Clone, PartialEq, Debug)]
 pub struct Trait {
-    /// What it is called.
+    /// Name of the trait.
     pub name: Name,
-    /// How much of it.
+    /// Value of the trait, such as the 2 of `stride(2)`.
     pub value: Option<Expr>,
 }
 
 /// `socket intel { ... }`
 #[derive(Clone, PartialEq, Debug)]
 pub struct Component {
-    /// What it is: machine, node, socket, core, memory, cache, interconnect, link or another word.
+    /// Kind of component: machine, node, socket, core, memory, cache, interconnect, link or another word.
     pub kind: Name,
-    /// What it is called.
+    /// Name of the component.
     pub name: Name,
-    /// What is in it.
+    /// Items of the component.
     pub items: Vec<Item>,
 }
 
-/// What is in a component.
+/// Item of a component.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Item {
     /// `core [4] westmere`
     Part {
-        /// What it is.
+        /// Kind of the part.
         kind: Name,
-        /// How many of them.
+        /// Number of parts; 1 if absent.
         count: Option<Expr>,
-        /// Which component.
+        /// Name of the component that is the part.
         name: Name,
     },
     /// `property capacity [6*giga]`
@@ -307,32 +307,32 @@ pub enum Item {
     Power {
         /// `true` if it flows only while the component works.
         dynamic: bool,
-        /// How much.
+        /// Watts.
         watts: Expr,
     },
     /// `conflict loads, stores`
     Conflict(Name, Name),
 }
 
-/// What a component can do, and what that costs.
+/// Capability of a component, and its cost.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Resource {
-    /// What it is called.
+    /// Name of the resource.
     pub name: Name,
-    /// What stands for how much of it is used.
+    /// Name that stands in the cost for the amount used.
     pub argument: Name,
     /// Seconds.
     pub cost: Expr,
-    /// How traits change the cost.
+    /// Costs with traits.
     pub traits: Vec<TraitCost>,
 }
 
 /// `stride(n) [base*n]`
 #[derive(Clone, PartialEq, Debug)]
 pub struct TraitCost {
-    /// What the trait is called.
+    /// Name of the trait.
     pub name: Name,
-    /// What stands for how much of it there is.
+    /// Name that stands in the cost for the value of the trait.
     pub argument: Option<Name>,
     /// Seconds; `base` stands for the seconds without the trait.
     pub cost: Expr,

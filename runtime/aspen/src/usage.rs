@@ -7,11 +7,11 @@ use crate::tree::Use;
 pub struct Usage<'a, N> {
     /// As it is written.
     pub tree: &'a Use,
-    /// How much of the resource: the count, times the size of a piece if one is given.
+    /// Amount of the resource: the count, times the size of a piece if one is given.
     pub quantity: N,
-    /// How many pieces.
+    /// Number of pieces.
     pub count: N,
-    /// How large a piece is.
+    /// Size of a piece.
     pub size: Option<N>,
     /// The values of the traits, in their order; none where a trait has none, or a word that stands for no
     /// number.

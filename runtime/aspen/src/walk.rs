@@ -17,7 +17,7 @@ const MOST_CALLS: usize = 200;
 /// Statements that are gone through, which takes seconds.
 const MOST_STEPS: f64 = 1e7;
 
-/// How a model is gone through.
+/// Method of traversing a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Traversal {
     /// A step that happens several times is gone through once and multiplied, unless its counter or a sample
@@ -37,9 +37,9 @@ pub enum Structure<'a, N> {
     Sequence(&'a str),
     /// Steps that need not wait for each other, with their label.
     Parallel(&'a str),
-    /// What happens so often, gone through once.
+    /// Steps that happen several times, gone through once.
     Repeat {
-        /// How often.
+        /// Number of times.
         count: N,
         /// `true` if one time need not wait for another.
         parallel: bool,
@@ -48,18 +48,18 @@ pub enum Structure<'a, N> {
     },
     /// A loop of so many times, each of which is gone through.
     Unrolled {
-        /// How often.
+        /// Number of times.
         count: u64,
         /// `true` if one time need not wait for another.
         parallel: bool,
         /// The loop's label.
         label: &'a str,
     },
-    /// What happens with a probability, or under a condition that stays open.
+    /// Steps with a probability, or under a condition that stays open.
     Weighted(N),
 }
 
-/// Who hears of a traversal.
+/// Receiver of the events of a traversal.
 pub trait Visitor<N> {
     /// A part begins.
     ///

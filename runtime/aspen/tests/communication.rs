@@ -13,7 +13,7 @@ fn step(text: &str) -> Step {
     steps[0].step
 }
 
-/// How often each pair of ranks exchanges messages of each length.
+/// Number of messages by sender, receiver and length in bytes.
 type Pairs = BTreeMap<(u64, u64, u64), usize>;
 
 fn pairs(step: &Step, ranks: u64, receives: bool, draw: u64) -> Pairs {

@@ -38,7 +38,7 @@ pub struct DecisionQueue<T> {
     versions: Versions,
 }
 
-/// How often the decisions of each owner of a row were found.
+/// Versions of each owner's decisions; a decision of an older version is invalid.
 #[derive(Debug)]
 struct Versions {
     /// The first owner.
@@ -243,7 +243,7 @@ mod tests {
     struct Program {
         /// Decisions that are there from the beginning.
         decisions: Vec<Decision>,
-        /// What a rank does at each of its decisions, in turn.
+        /// Steps of each rank, one for each of its decisions in turn.
         steps: Vec<Vec<Step>>,
         lookahead: u64,
     }

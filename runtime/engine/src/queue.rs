@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 pub struct EventKey {
     /// When.
     pub time: Time,
-    /// Who caused it (a rank, a router, a node).
+    /// Source of the event (a rank, a router, a node).
     pub source: u32,
     /// The how-manieth event of that source.
     pub sequence: u64,
@@ -55,7 +55,7 @@ const FEW: usize = 96;
 // goes through memory in a row. What comes between two pops is few, and goes into a
 // heap beside the sorted ones.
 pub struct EventQueue<T> {
-    /// What nobody has looked for yet, in any order.
+    /// Events pushed since the last `peek` or `pop`, in any order.
     fresh: Vec<Entry<T>>,
     /// The greatest first.
     sorted: Vec<Entry<T>>,

@@ -5,7 +5,7 @@ use prefetch_index::prefetch_index;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a [`TimingWheel`] holds: small, copied, ordered by time first.
+/// An event of a [`TimingWheel`]: small, copied, ordered by time first.
 ///
 /// `Ord` must agree with `time`, and events that compare equal must be interchangeable.
 pub trait Timed: Copy + Ord {
@@ -53,7 +53,7 @@ pub struct TimingWheel<E> {
     open: Vec<E>,
     /// Empty between calls.
     spare: Vec<E>,
-    /// What comes out of a bucket.
+    /// Events taken from a bucket, before they are sorted.
     unsorted: Vec<E>,
     late: BinaryHeap<Reverse<E>>,
     far: BinaryHeap<Reverse<E>>,

@@ -47,7 +47,7 @@ const TERMS: [Term; 11] = [
 ];
 /// Differences up to this are those of rounding.
 const EXACT: f64 = 1e-9;
-/// How much closer a formula with another number must come.
+/// Factor by which a formula with another number must reduce the error.
 const BETTER: f64 = 2.0;
 
 /// A constant, and a factor of a term.

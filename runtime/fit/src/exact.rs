@@ -14,7 +14,7 @@ pub type Exact = Ratio<i128>;
 /// A function of the rank count.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Term {
-    /// What people call it.
+    /// Name in formulas, such as `log2(ranks)`.
     pub name: String,
     /// Its value at each rank count; `None` where it is no fraction, such as the square root of 8.
     pub values: Vec<Option<Exact>>,

@@ -44,41 +44,41 @@ impl Overheads {
 pub struct Machine {
     /// A preset's or file's name, or the specification itself.
     pub name: String,
-    /// Where the numbers are from, for people; may be empty.
+    /// Source of the numbers, for people; may be empty.
     pub source: String,
     /// The network, outermost level first.
     pub network: NetworkSpec,
-    /// How ranks are put on endpoints.
+    /// Rule that places ranks on endpoints.
     pub placement: PlacementRule,
     /// Simulated processor time for a unit of host time.
     pub processor_factor: f64,
     /// Floating-point operations that a rank's processor does in a second, if the machine says so.
     pub flop_rate: Option<f64>,
-    /// What messages cost the ranks themselves.
+    /// Processor costs of messages at the ranks.
     pub overheads: Overheads,
-    /// What files cost, if they cost anything.
+    /// File servers and their costs; `None` if files cost nothing.
     pub storage: Option<Storage>,
 }
 
-/// What a run of a given number of ranks needs from a machine.
+/// A machine built for a given number of ranks.
 #[derive(Debug)]
 pub struct Built {
-    /// How long messages take.
+    /// Network model, which gives the latencies of messages.
     pub network: Network,
-    /// Which endpoint a rank is on.
+    /// Endpoint of each rank.
     pub placement: Placement,
     /// Simulated processor time for a unit of host time.
     pub processor_factor: f64,
     /// Floating-point operations that a rank's processor does in a second, if the machine says so.
     pub flop_rate: Option<f64>,
-    /// What messages cost the ranks themselves.
+    /// Processor costs of messages at the ranks.
     pub overheads: Overheads,
-    /// What files cost, if they cost anything.
+    /// File servers and their costs; `None` if files cost nothing.
     pub storage: Option<Storage>,
     /// The specification with every size decided, as a report shows it.
     pub specification: String,
-    /// How many consecutive ranks share a place of the outermost level (a node): 1 if there is one level
-    /// only, or if ranks are not placed in blocks.
+    /// Consecutive ranks at one endpoint of the outermost level (a node). It is 1 if there is one level only,
+    /// or if ranks are not placed in blocks.
     pub ranks_per_node: u32,
 }
 

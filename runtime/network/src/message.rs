@@ -9,12 +9,12 @@ use std::collections::BinaryHeap;
 #[repr(transparent)]
 pub struct Endpoint(pub u32);
 
-/// What a rank gives to a network.
+/// A message that a rank hands to a network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// Where it leaves.
+    /// Endpoint that it leaves from.
     pub source: Endpoint,
-    /// Where it goes; may equal `source`.
+    /// Endpoint that it goes to; may equal `source`.
     pub destination: Endpoint,
     /// Payload bytes, zero included.
     pub bytes: u64,

@@ -25,7 +25,7 @@ pub trait Formula {
     }
 }
 
-/// How far apart two endpoints are where all are equally far.
+/// Latency between any two endpoints of a network in which all are equally far apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Uniform {
     /// Latency of an empty message between two different endpoints.

@@ -19,7 +19,7 @@ const SIZES: [u64; 9] = [0, 8, 64, 1 << 10, 8 << 10, 64 << 10, 1 << 20, 16 << 20
 pub struct TopologyReport {
     /// The machine's name.
     pub machine: String,
-    /// Where its numbers are from; empty if it does not say.
+    /// Source of the machine's numbers; empty if the machine gives none.
     pub source: String,
     /// The network with every size decided.
     pub specification: String,
@@ -46,7 +46,7 @@ pub struct LevelReport {
     pub topology: String,
     /// The level as specified, its size decided.
     pub specification: String,
-    /// How many of this level the network has.
+    /// Number of instances of this level in the network.
     pub instances: u64,
     /// Places in one.
     pub endpoints: u64,
@@ -62,14 +62,14 @@ pub struct LevelReport {
     pub latency_ps: u64,
     /// A link's bandwidth.
     pub bandwidth: String,
-    /// What else there is to know about its hop counts; empty if nothing.
+    /// Remark about the hop counts; empty if there is none.
     pub remark: String,
 }
 
-/// What messages between two endpoints of a certain distance cost.
+/// Latencies of messages between two endpoints of a certain distance.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct DistanceReport {
-    /// Which pairs of endpoints these are.
+    /// Description of the pairs of endpoints at this distance.
     pub distance: String,
     /// Links on the way.
     pub hops: u64,

@@ -32,7 +32,7 @@ pub enum NetworkSpec {
     Packet {
         /// The packet network.
         network: Box<PacketSpec>,
-        /// What is at each of its endpoints, outermost first; nothing but a rank's place if empty.
+        /// Levels inside each of its endpoints, outermost first. Empty if an endpoint holds a single rank.
         inside: Vec<LevelSpec>,
     },
 }

@@ -17,9 +17,9 @@ use std::fmt;
 pub(crate) trait Topology: Sized {
     /// Its name in a network specification.
     const NAME: &'static str;
-    /// What it is, for help and error messages, without a final stop.
+    /// Description for help and error messages, without a final stop.
     const SUMMARY: &'static str;
-    /// What its size looks like.
+    /// Form of its size in a specification.
     const SIZING: Sizing;
     /// The options it understands beside `l` and `b`.
     const KEYS: &'static [Key];
@@ -68,7 +68,7 @@ pub(crate) struct Statistics {
     pub(crate) to_gateway: Range,
     /// Hops from the gateway to an endpoint.
     pub(crate) from_gateway: Range,
-    /// How the diameter and the mean were found.
+    /// Method by which the diameter and the mean were found.
     pub(crate) method: Method,
     /// A sentence on what else a reader should know.
     pub(crate) remark: Option<String>,
@@ -92,19 +92,19 @@ impl Range {
     }
 }
 
-/// How far a statistic can be trusted.
+/// Method by which a statistic was found, hence its accuracy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Method {
     /// By formula or by counting every pair.
     Exact,
     /// From all destinations of this many evenly spread sources: the diameter is a lower bound.
     Sampled {
-        /// How many sources were looked at.
+        /// Number of sources sampled.
         sources: u32,
     },
 }
 
-/// What a size looks like in a specification.
+/// Form of a size in a specification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sizing {
     /// One number, as in `star:16`.
@@ -118,9 +118,9 @@ pub(crate) enum Sizing {
 pub(crate) struct Key {
     /// Its name, as in `dir=2`.
     pub(crate) name: &'static str,
-    /// What its value looks like.
+    /// Values that it takes.
     pub(crate) kind: KeyKind,
-    /// What it means and what it is when absent, for error messages.
+    /// Meaning of its values and the default, for error messages.
     pub(crate) meaning: &'static str,
 }
 

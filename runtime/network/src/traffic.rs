@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::Instant;
 pub use sweep::{SweepPoint, SweepReport, sweep};
 
-/// How often an endpoint sends.
+/// Rate at which an endpoint sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
     /// One message in so long, on average.
@@ -42,13 +42,13 @@ pub enum Pace {
 /// A contiguous set of endpoints that send to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// What it is called in reports.
+    /// Name in reports.
     pub name: String,
     /// Its first endpoint.
     pub first: u32,
-    /// How many.
+    /// Number of endpoints.
     pub count: u32,
-    /// Who sends to whom.
+    /// Communication pattern, which gives each endpoint its destinations.
     pub pattern: Pattern,
     /// Traffic class of its messages.
     pub class: u8,
@@ -67,7 +67,7 @@ pub struct Traffic {
     pub grid: Option<Vec<u32>>,
     /// Payload of a message in bytes.
     pub size: u64,
-    /// How often each endpoint sends.
+    /// Sending rate of each endpoint.
     pub pace: Pace,
     /// Equal gaps instead of exponential ones.
     pub fixed: bool,
@@ -128,9 +128,9 @@ struct Prepared {
     /// The last picosecond at which something may happen.
     last: u64,
     statistics: Statistics,
-    /// Who sends to whom, of each job.
+    /// Destinations of the endpoints, one table per job.
     destinations: Vec<Arc<Destinations>>,
-    /// Where some endpoints have failed, whether each works; else empty.
+    /// `true` for each endpoint that works; empty if none has failed.
     works: Arc<Vec<bool>>,
 }
 

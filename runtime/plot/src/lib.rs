@@ -29,7 +29,7 @@ const COLOURS: [RGBColor; 7] = [
 /// An axis whose values differ by more than this is logarithmic: a linear one would hide the small ones.
 const RATIO: f64 = 30.0;
 
-/// How a series is shown.
+/// Style in which a series is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mark {
     /// Points that a line joins.
@@ -43,24 +43,24 @@ pub enum Mark {
 /// Points that belong together.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
-    /// What it is called; without a name it is not listed.
+    /// Name in the legend; a series without one is not listed.
     pub name: String,
-    /// How it is shown.
+    /// Style in which it is drawn.
     pub mark: Mark,
-    /// Where its points are, in the order in which a line joins them.
+    /// Coordinates of its points, in the order in which a line joins them.
     pub points: Vec<(f64, f64)>,
 }
 
 /// A drawing: what the axes are, and what is on it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Chart {
-    /// What it shows.
+    /// Title of the chart.
     pub title: String,
-    /// What goes to the right, with its unit.
+    /// Label of the horizontal axis, with its unit.
     pub x: String,
-    /// What goes up, with its unit.
+    /// Label of the vertical axis, with its unit.
     pub y: String,
-    /// What is drawn.
+    /// Series that are drawn.
     pub series: Vec<Series>,
 }
 

@@ -28,13 +28,13 @@ const LEGIBLE: (i32, i32) = (54, 16);
 /// A map: what it shows, what goes right and down, and a value for each pair.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Map {
-    /// What it shows.
+    /// Title of the map.
     pub title: String,
-    /// What goes to the right.
+    /// Label of the columns, which go right.
     pub x: String,
     /// Its values.
     pub columns: Vec<String>,
-    /// What goes down.
+    /// Label of the rows, which go down.
     pub y: String,
     /// Its values.
     pub rows: Vec<String>,

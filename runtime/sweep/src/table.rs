@@ -3,7 +3,7 @@
 use crate::vary::{Point, Points, Variable};
 use engine::Span;
 
-/// What a run said.
+/// Results of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// Its virtual time, in picoseconds.
@@ -18,7 +18,7 @@ pub struct Outcome {
     pub bytes: u128,
 }
 
-/// What stays the same while there are more ranks.
+/// Problem size that stays the same while there are more ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scaling {
     /// The problem: n times the ranks should take the n-th part of the time.
@@ -36,7 +36,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Of these runs.
+    /// Returns the table of these runs, with efficiencies if `scaling` is given.
     ///
     /// # Errors
     /// A sentence, if efficiencies are asked for and the number of ranks is not varied.

@@ -11,7 +11,7 @@ pub struct MachineError {
     context: Option<String>,
 }
 
-/// What a machine was read from, for errors to point into.
+/// Text that a machine was read from, into which errors point.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Source {
     text: Arc<str>,

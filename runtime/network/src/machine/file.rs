@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use toml::{Spanned, Value};
 
-/// What a file says.
+/// A machine as a file or a specification describes it.
 #[derive(Debug)]
 pub(super) struct Described {
     /// Its name, or where it is.

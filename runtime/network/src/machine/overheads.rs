@@ -5,9 +5,9 @@ use engine::Span;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a rank's own processor spends on messages, in the manner of LogGP (Alexandrov, Ionescu,
-/// Schauser and Scheiman, "LogGP: Incorporating Long Messages into the LogP Model", SPAA 1995); all
-/// zero by default. They are the rank's own, so they leave a network's order free.
+/// Processor costs of messages at a rank, in the manner of LogGP (Alexandrov, Ionescu, Schauser and Scheiman,
+/// "LogGP: Incorporating Long Messages into the LogP Model", SPAA 1995). All are zero by default. They are
+/// the rank's own, so they leave a network's order free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Overheads {
     /// Processor time to send a message (o of LogGP).

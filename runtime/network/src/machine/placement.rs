@@ -5,7 +5,7 @@ use crate::divisor::Divisor;
 use crate::message::Endpoint;
 use std::path::PathBuf;
 
-/// How ranks are put on endpoints, as a user says it.
+/// Rule for placing ranks on endpoints, as a user gives it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum PlacementRule {
     /// Rank r on endpoint r: the innermost level fills up first.

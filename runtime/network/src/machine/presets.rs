@@ -3,11 +3,11 @@
 /// A named machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Preset {
-    /// What `-xsim-mn` and `Machine::parse` take.
+    /// Name that `-xsim-mn` and `Machine::parse` accept.
     pub name: &'static str,
     /// The specification that it stands for.
     pub specification: &'static str,
-    /// Where the numbers are from.
+    /// Source of the numbers.
     pub source: &'static str,
 }
 

@@ -9,11 +9,11 @@ use std::fmt;
 /// the servers is the latency alone, beside the network of messages.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Storage {
-    /// How many.
+    /// Number of servers.
     pub servers: u32,
     /// Bytes of a file that lie on one server before those on the next.
     pub stripe: u64,
-    /// What a server reads or writes.
+    /// Bandwidth at which a server reads or writes.
     pub bandwidth: Bandwidth,
     /// From a rank to a server, and back.
     pub latency: Span,

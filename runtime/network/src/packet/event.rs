@@ -23,7 +23,7 @@ pub(crate) enum Kind {
 }
 
 const PLACE_BITS: u32 = 29;
-/// How many ports a shard can have.
+/// Bound on the number of ports of a shard, which is less.
 pub(crate) const PLACES: u64 = 1 << PLACE_BITS;
 
 /// An event. No two of one shard share time, kind and place unless they are interchangeable: a link delivers

@@ -11,7 +11,7 @@ use engine::Span;
 use flow::Capacity;
 use std::sync::Arc;
 
-/// How traffic classes share a link.
+/// Rule by which traffic classes share a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Classes {
     /// This many; a lower number goes first whenever it can.
@@ -30,7 +30,7 @@ impl Classes {
     }
 }
 
-/// How routers switch.
+/// Switching parameters of the routers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Switching {
     /// A router waits for the whole packet (else for its first chunk).
@@ -100,7 +100,7 @@ impl Switching {
 /// A kind of link.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// What it is called in reports.
+    /// Name in reports.
     pub name: String,
     /// Time of flight.
     pub latency: Span,

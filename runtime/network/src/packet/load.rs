@@ -23,7 +23,8 @@ pub(crate) struct Ports {
     /// Routers' ports, then interfaces' ports.
     pub(crate) ports: PortTable,
     pub(crate) waits: Slab<Waits>,
-    /// What each port has put on its link and has no credit for yet; empty unless the routing counts queues.
+    /// Packets that each port has put on its link and has no credit for yet. Empty unless the routing counts
+    /// queues.
     pub(crate) flights: Vec<VecDeque<Flight>>,
     /// Kind of link of each port; empty if the ports themselves say it all.
     pub(crate) kinds: Vec<u8>,

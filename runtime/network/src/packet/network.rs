@@ -22,7 +22,7 @@ pub struct PacketNetwork {
     shard: Shard,
     fabric: Arc<Fabric>,
     next: Option<Time>,
-    /// How far it has been carried.
+    /// Time up to which the network is simulated.
     reached: Time,
     /// Nothing happens later, for virtual time would pass its end.
     last: Time,

@@ -15,7 +15,7 @@ const PORTS: usize = 1 << 16;
 pub struct LinkSeries {
     /// The length of a stretch in picoseconds; the last ends with the run.
     pub bin_ps: u64,
-    /// How long links were busy, in the mean of all directions of all cables.
+    /// Share of each stretch that links were busy, averaged over all directions of all cables.
     pub mean: Vec<u16>,
     /// The link that was busy longest in that stretch; nothing of networks with more than 65,536 ports.
     pub most: Vec<u16>,
@@ -26,12 +26,12 @@ pub(crate) struct OverTime {
     width: u32,
     /// By port and stretch; of too many ports that of all together.
     busy: Vec<u64>,
-    /// Whether a port has sent anything: rows of those that have not are never touched.
+    /// `true` for each port that has sent anything; the rows of the others are never touched.
     used: Vec<bool>,
 }
 
 impl OverTime {
-    /// Of so many ports.
+    /// Creates a record of `ports` ports, all idle. More than `PORTS` ports share one row.
     pub(crate) fn new(ports: usize) -> OverTime {
         let rows = if ports <= PORTS { ports } else { 1 };
         OverTime { width: SHORTEST, busy: vec![0; rows * BINS], used: vec![false; rows] }

@@ -16,7 +16,7 @@ pub(crate) struct Pages<T: Pod> {
     len: usize,
 }
 
-/// What is in nobody's use.
+/// Memory of dropped arrays, kept for later ones.
 static SPARE: Mutex<Vec<&'static mut [u8]>> = Mutex::new(Vec::new());
 /// Sizes are multiples of this, and of any value's size.
 const GRAIN: usize = 64 << 10;

@@ -121,11 +121,11 @@ const NOTES: usize = 3;
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Lane {
-    /// What the times of the notes are counted from.
+    /// Time from which the notes count, in picoseconds.
     base: u64,
     /// When noted credits come, or came.
     coming: [u32; NOTES],
-    /// Of each note.
+    /// Bytes of each noted credit.
     bytes: i32,
     /// As if all noted credits had come.
     free: i32,
@@ -225,7 +225,7 @@ impl Lane {
     }
 }
 
-/// Where a port's cable ends.
+/// End of a port's cable: none, or one that this shard does not use.
 pub(crate) const TO_NOTHING: u8 = 0;
 /// At a port of this shard.
 pub(crate) const TO_ROUTER: u8 = 1;
@@ -243,7 +243,7 @@ pub(crate) struct Port {
     pub(crate) busy: u64,
     pub(crate) first_lane: Lane,
     pub(crate) usage: Usage,
-    /// Where the cable ends: a `TO_` constant in the highest two bits, `HOLDS`, and the port there.
+    /// End of the cable: a `TO_` constant in the highest two bits, `HOLDS`, and the port there.
     cable: u32,
     /// The kind of the link in the highest bits (see `FEW_KINDS`), and who waits, among the shard's: `NOBODY`
     /// if nobody does and no `Grant` is to come.
@@ -300,7 +300,7 @@ impl Port {
         self.cable & (HOLDS - 1)
     }
 
-    /// Of an interface: whether messages wait in it that no packet was cut from.
+    /// Returns `true` if messages wait in an interface that no packet was cut from.
     #[inline]
     pub(crate) fn holds(&self) -> bool {
         self.cable & HOLDS != 0
@@ -312,7 +312,7 @@ impl Port {
     }
 }
 
-/// What waits at a port.
+/// State of a port at which packets wait.
 #[derive(Clone, Copy, Default, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Waits {

@@ -11,9 +11,9 @@ use std::ops::{Index, IndexMut};
 pub(crate) struct PortTable {
     /// Every `lines`-th is a port, those between hold two virtual channels each.
     table: Pages<Port>,
-    /// Of each port.
+    /// Lines of each port.
     lines: usize,
-    /// How many ports.
+    /// Number of ports.
     count: u32,
 }
 

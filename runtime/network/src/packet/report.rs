@@ -14,10 +14,10 @@ pub use map::{Busy, Cell, Map};
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Write};
 
-/// What a packet network did under an MPI program.
+/// Report on a packet network under an MPI program.
 #[derive(Clone, Debug, Serialize)]
 pub struct NetworkReport {
-    /// What the topology is.
+    /// Description of the topology.
     pub topology: String,
     /// The routing.
     pub routing: String,
@@ -40,7 +40,7 @@ pub struct NetworkReport {
     /// Places of the machine at each endpoint: 1, or as many as a node has.
     #[serde(skip)]
     pub places: u32,
-    /// Where the load lies and ranks sit, once it is told where they do ([`NetworkReport::map`]).
+    /// Map of the load and of the ranks, made by [`NetworkReport::map`] once their endpoints are known.
     pub map: Map,
 }
 
@@ -91,7 +91,7 @@ pub struct JobReport {
     pub latency: LatencyReport,
     /// Mean number of routers passed.
     pub routers_passed: f64,
-    /// How many packets passed how many routers.
+    /// Packets by the number of routers that they passed.
     pub routers_histogram: Vec<u64>,
     /// Latencies: least nanoseconds of the bucket, packets.
     pub latency_histogram: Vec<(f64, u64)>,
@@ -119,7 +119,7 @@ pub struct MessageReport {
     pub latency_histogram: Vec<(f64, u64)>,
 }
 
-/// How long things took, in nanoseconds.
+/// Distribution of durations, in nanoseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct LatencyReport {
     /// The mean.

@@ -55,13 +55,13 @@ pub trait Routing: Send + Sync {
 
 /// The router at which a decision is made.
 pub struct Here<'a> {
-    /// Which router.
+    /// Index of the router.
     pub router: u32,
     /// The port the packet came in by.
     pub input: u32,
     /// Virtual channels of a port.
     pub lanes: u32,
-    /// How busy the router's ports are.
+    /// Load of the router's ports.
     pub load: Load<'a>,
 }
 

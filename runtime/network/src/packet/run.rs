@@ -69,7 +69,7 @@ struct Shared {
 struct Half {
     /// When something happens next in each shard, or by what it told others.
     next: Vec<AtomicU64>,
-    /// What shard a tells shard b is at a * n + b.
+    /// Mail from shard a to shard b, at index a * n + b.
     mail: Vec<Mutex<Mail>>,
 }
 

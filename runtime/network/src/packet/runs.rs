@@ -4,7 +4,7 @@
 /// of the cache.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Runs {
-    /// What is to be added to a place, modulo 2^32.
+    /// Number added to every index of the list, modulo 2^32.
     offset: u32,
     /// `true` if there is more than one run.
     has_steps: bool,

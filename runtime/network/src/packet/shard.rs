@@ -49,10 +49,10 @@ pub(crate) struct Pending {
     /// Packets sent and not arrived, plus one until the last is cut.
     pub(crate) outstanding: u32,
     pub(crate) next: u32,
-    /// What it takes turns as, where an interface serves flows in turn.
+    /// Flow of the message, for interfaces that serve flows in turn.
     pub(crate) flow: u64,
     pub(crate) class: u8,
-    /// Whether the caller wants to know of the delivery.
+    /// Set if the caller is notified of the delivery.
     pub(crate) tracked: Flag,
     pub(crate) unused: [u8; 6],
 }
@@ -76,7 +76,7 @@ pub(crate) struct Offer {
     pub(crate) class: u8,
 }
 
-/// Where traffic comes from: for each shard one.
+/// Source of a shard's traffic.
 pub(crate) trait Feed: Send {
     /// The start of the earliest stretch of time with an offer; `NEVER` after the last.
     fn next(&self) -> u64;
@@ -151,7 +151,7 @@ pub(crate) struct Shard {
     alone: bool,
     /// The shard at the other end of each router's port; empty if there are only two.
     others: Vec<u8>,
-    /// Where the routers lie that shards share.
+    /// Positions of the routers that shards share.
     shared: SharedPlaces,
     /// Number of packets that wait to be sent off to other shards, and, empty between calls, memory for their
     /// events.

@@ -12,7 +12,7 @@ pub struct JobStatistics {
     /// From giving a message to the network to the last byte of its last packet, in picoseconds, where
     /// messages have several packets.
     pub messages: Histogram,
-    /// How many packets passed so many routers.
+    /// Packets by the number of routers that they passed.
     pub hops: Vec<u64>,
     /// Packets that arrived, those before the warm-up's end included.
     pub packets: u64,

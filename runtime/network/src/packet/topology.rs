@@ -12,14 +12,14 @@ pub(crate) mod torus;
 pub(crate) mod tree;
 pub(crate) mod twisted;
 
-/// What is at the other end of a port's cable.
+/// The other end of a port's cable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Neighbor {
     /// Another router, at its port.
     Router {
-        /// Which router.
+        /// Index of the router.
         router: u32,
-        /// Which of its ports.
+        /// Index of the port at that router.
         port: u32,
     },
     /// An endpoint's network interface.

@@ -18,19 +18,19 @@ const SOURCES: u32 = 64;
 pub struct PacketReport {
     /// The machine's name.
     pub machine: String,
-    /// Where its numbers are from; empty if it does not say.
+    /// Source of the machine's numbers; empty if the machine gives none.
     pub source: String,
     /// The network as specified.
     pub specification: String,
     /// `packet` or `flow`.
     pub level: &'static str,
-    /// What it is, in words.
+    /// Description of the topology.
     pub topology: String,
     /// Places for ranks.
     pub endpoints: u64,
     /// Places at each endpoint of the packet network: more than one where levels are inside them.
     pub places_per_node: u64,
-    /// How many routers.
+    /// Number of routers.
     pub routers: u64,
     /// Cables between routers, each counted once.
     pub cables: u64,

@@ -17,11 +17,11 @@ pub(super) const NONE: &str = "none";
 pub(crate) const RANK: &str = "rank";
 /// The pseudo-level that describes the file system.
 pub(crate) const STORAGE: &str = "storage";
-/// What a level's links cost where the specification does not say: those of the default machine.
+/// Latency and bandwidth of a level's links where the specification gives none: the default machine's.
 const DEFAULT_LATENCY: Span = Span::from_ns(500);
 const DEFAULT_GBPS: u32 = 100;
 
-/// What the `rank` and `storage` pseudo-levels say.
+/// Values of the `rank` and `storage` pseudo-levels.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Host {
     pub(crate) overheads: Overheads,
@@ -60,7 +60,7 @@ fn packet_level(whole: Piece<'_>) -> Option<(Piece<'_>, Option<Piece<'_>>)> {
         .then(|| (outer.trim(), end.map(|end| whole.part(end + 1..whole.text.len()))))
 }
 
-/// What is being read, for errors to point into.
+/// Parser of the pieces of one text, into which errors point.
 pub(crate) struct Reader {
     source: Source,
 }

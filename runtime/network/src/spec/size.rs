@@ -8,7 +8,7 @@ use std::fmt;
 /// The most endpoints of a network: their number, too, fits 32 bits.
 const MOST_ENDPOINTS: u64 = u32::MAX as u64;
 
-/// How large a level is, as specified.
+/// Size of a level, as specified.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Size {
     /// Nothing given.

@@ -13,7 +13,7 @@ pub(crate) struct Tree {
     climb: Climb,
 }
 
-/// How the height of the router above two leaves is found.
+/// Method of finding the height of the router above two leaves.
 #[derive(Clone, Debug)]
 enum Climb {
     /// The degree is two to so many bits: by the highest bit in which the leaves differ.

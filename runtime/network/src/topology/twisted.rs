@@ -42,7 +42,7 @@ enum Search {
     Bounded(Arc<PairCache>),
 }
 
-/// What the search of a large network remembers.
+/// Data that the search of a large network keeps between searches.
 #[derive(Debug)]
 struct Anchors {
     pairs: PairCache,

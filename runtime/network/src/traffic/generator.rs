@@ -34,11 +34,11 @@ pub(super) struct Generator {
     /// One bit for each source in each bin: a bin's sources come in the order in which they and their
     /// interfaces lie in memory.
     bins: Vec<Vec<u64>>,
-    /// How many sources each bin has.
+    /// Number of sources in each bin.
     counts: Vec<u32>,
     /// Number of the bin that is next.
     current: u64,
-    /// How many words of the bin before have been taken, while it is not taken whole.
+    /// Words taken of the bin before `current`; `None` unless that bin is taken in part.
     open: Option<usize>,
     waiting: usize,
     /// Picoseconds of a bin.
@@ -46,7 +46,7 @@ pub(super) struct Generator {
     interval: f64,
     fixed: bool,
     bytes: u64,
-    /// Where some endpoints have failed, whether each works; else empty.
+    /// `true` for each endpoint that works; empty if none has failed.
     works: Arc<Vec<bool>>,
     left_out: u64,
 }

@@ -45,7 +45,7 @@ pub enum Pattern {
     Matrix(PathBuf),
 }
 
-/// Of a million messages, without another share.
+/// Default share of the hot spot: this many of a million messages.
 const HOT_SPOT: u32 = 100_000;
 
 const NAMES: [(&str, Pattern); 13] = [

@@ -18,14 +18,14 @@ pub struct Report {
     pub host: HostReport,
 }
 
-/// What happened in the simulated network. Times are in nanoseconds.
+/// Results of the simulated network. Times are in nanoseconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct SimulatedReport {
     /// The specification.
     pub network: String,
     /// `packet`, or `flow`: each message counts as one packet then.
     pub level: &'static str,
-    /// What the topology is.
+    /// Description of the topology.
     pub topology: String,
     /// The routing.
     pub routing: String,
@@ -55,7 +55,7 @@ pub struct SimulatedReport {
     pub each_link: Vec<LinkReport>,
 }
 
-/// How the simulation went.
+/// Time, events and memory of the simulation on the host.
 #[derive(Clone, Debug, Serialize)]
 pub struct HostReport {
     /// Threads.

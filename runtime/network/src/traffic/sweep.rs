@@ -16,9 +16,9 @@ pub struct SweepPoint {
     pub latency_mean_ns: f64,
     /// Nanoseconds.
     pub latency_p99_ns: f64,
-    /// Of whole messages, in nanoseconds.
+    /// Mean latency of whole messages, in nanoseconds.
     pub message_latency_mean_ns: f64,
-    /// Of whole messages, in nanoseconds.
+    /// 99th percentile of the latency of whole messages, in nanoseconds.
     pub message_latency_p99_ns: f64,
 }
 

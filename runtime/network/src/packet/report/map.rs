@@ -27,7 +27,7 @@ pub struct Map {
 /// Some neighbouring routers. Shares are of the run's time.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Cell {
-    /// How long the links out of them were busy, in the mean.
+    /// Share of the time that the links out of them were busy, in the mean.
     pub use_mean: f64,
     /// The busiest link's.
     pub use_max: f64,

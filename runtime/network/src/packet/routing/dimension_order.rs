@@ -5,7 +5,7 @@ use crate::packet::port::Packet;
 use crate::packet::topology::torus::{Torus, dimension_order};
 use std::sync::Arc;
 
-/// How the rings of a torus are kept from filling up.
+/// Rule that keeps the rings of a torus from filling up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RingRule {
     /// A packet enters a ring only if it leaves room for another (Carrión, Beivide, Gregorio and Vallejo, "A

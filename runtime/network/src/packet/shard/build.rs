@@ -21,7 +21,7 @@ use engine::TimingWheel;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Which shard has which routers and endpoints.
+/// Assignment of routers and endpoints to shards.
 pub(crate) struct Partition {
     /// Shard of each router, and its position there. Of one that shards share, its position behind the
     /// routers of each.

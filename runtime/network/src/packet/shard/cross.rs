@@ -50,7 +50,7 @@ impl Mail {
     }
 }
 
-/// Where each shard has the routers that shards share, behind its own routers.
+/// Positions of the shared routers in each shard, behind the shard's own routers.
 #[derive(Clone, Default)]
 pub(crate) struct SharedPlaces {
     /// First port of them in each shard; empty if shards share none.

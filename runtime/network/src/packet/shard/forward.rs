@@ -9,7 +9,8 @@ use crate::packet::routing::Here;
 use crate::packet::slab::NONE;
 use std::collections::VecDeque;
 
-/// What a packet of the size seen last takes on a kind of link: most packets of a run have one size.
+/// Times and buffer bytes, on a kind of link, of a packet of the size seen last. Most packets of a run have
+/// one size.
 #[derive(Clone, Copy)]
 pub(super) struct Times {
     size: u32,

@@ -10,7 +10,7 @@ use crate::packet::event::Kind;
 use crate::packet::port::NEVER;
 use crate::packet::slab::NONE;
 
-/// What matching remembers.
+/// State of the matching of all routers.
 pub(super) struct Matching {
     /// Picoseconds.
     cycle: u64,

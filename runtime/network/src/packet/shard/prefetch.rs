@@ -5,8 +5,9 @@ use super::{AHEAD, Shard};
 use crate::packet::event::{Event, Kind};
 use crate::packet::port::{Requester, TO_ENDPOINT, UPSTREAM_REMOTE};
 
-/// What is read here may be of another time than the event's own: it says where to load from, and a wrong
-/// place costs a load. So every number that comes from memory is looked up with `get` and not by index.
+/// Prefetching for an event may read state of another time than the event's own. That state only selects the
+/// address to load, and a wrong address costs one load. So every index that comes from memory is looked up
+/// with `get` and not with brackets.
 impl Shard {
     /// Takes each upcoming event one step further on the way to what it needs. A step reads what the step
     /// before it has loaded.
@@ -67,7 +68,7 @@ impl Shard {
         self.prefetch_port(self.first_interface + interface);
     }
 
-    /// What an event names that is no arrival: a port, or the message that is delivered.
+    /// Starts loading the port that an event names, or the message that it delivers. The event is no arrival.
     #[inline]
     fn prefetch_place(&self, event: Event) {
         if event.kind() == Kind::Deliver {
@@ -114,7 +115,7 @@ impl Shard {
         }
     }
 
-    /// What is known of the message of a packet that reaches its destination.
+    /// Starts loading the records of a packet's message, for a packet that reaches its destination.
     #[inline]
     fn prefetch_message(&self, created: u64, hash: u32, origin: u32) {
         if self.statistics.counts_packets_of(created) {
@@ -123,7 +124,7 @@ impl Shard {
         self.messages.prefetch(origin);
     }
 
-    /// Who waits at a port that sends, and the messages of an interface.
+    /// Starts loading the waits of a port that sends, and for an interface its message queues.
     #[inline]
     fn prefetch_waits(&self, event: Event) {
         if event.kind() == Kind::Credit {

@@ -14,7 +14,7 @@ use crate::packet::port::{NEVER, TO_ENDPOINT};
 use crate::packet::slab::NONE;
 use std::collections::VecDeque;
 
-/// What a virtual channel of an input waits for.
+/// Resource or event that a virtual channel of an input waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// A head flit.
@@ -63,7 +63,7 @@ pub(super) struct Wormhole {
     next: Vec<u64>,
     stepped: Vec<u64>,
     inputs: Vec<Input>,
-    /// Whether a packet owns the virtual channel, of outputs of routers.
+    /// `true` for each virtual channel of a router's output that a packet owns.
     owned: Vec<bool>,
     /// iSLIP's pointers of virtual channels, as outputs and as inputs; of ports, as outputs and as inputs;
     /// the virtual channel of each input that is next in turn.

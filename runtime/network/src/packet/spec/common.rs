@@ -7,7 +7,7 @@ use crate::packet::fabric::{Classes, Link, Switching, Worm};
 use crate::spec::nearest;
 use engine::Span;
 
-/// What every topology understands.
+/// Parameters that every topology accepts.
 #[derive(Clone)]
 pub(super) struct Common {
     pub(super) latency: Span,

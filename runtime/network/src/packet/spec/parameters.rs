@@ -7,7 +7,7 @@ use crate::spec::text::{Item, Level, Piece};
 use engine::Span;
 use std::collections::BTreeMap;
 
-/// What is wrong, and with which part of the specification if not all of it.
+/// An error in a specification: a sentence, and the position of the wrong part if it is not the whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Wrong {
     at: Option<usize>,

@@ -16,17 +16,17 @@ pub(crate) trait Specified {
     const REQUIRED: &'static [&'static str] = &[];
     /// The routing of a network that names none, unless one of its own is the default.
     const ROUTING: &'static str = "minimal";
-    /// What is made.
+    /// The topology that the specification builds.
     type Topology: Topology + 'static;
     /// Makes it. The error names the key that is wrong, or what is impossible.
     fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Self::Topology>, Wrong>;
 }
 
-/// What a topology is made for.
+/// Conditions under which a topology is built, beside its own parameters.
 pub(crate) struct Setting {
-    /// What a link is like where the topology does not say otherwise.
+    /// Link used where the topology specifies no other.
     pub(crate) link: Link,
-    /// How many ranks it is to hold, for topologies that leave their size open.
+    /// Number of ranks to hold, for topologies that leave their size open.
     pub(crate) ranks: Option<u64>,
 }
 

@@ -105,7 +105,7 @@ fn traffic_past_the_end_is_an_error_on_any_number_of_threads() {
 }
 
 proptest! {
-    /// Where everything is late, it happens as it does early, as far as time reaches.
+    /// Checks that messages near the end of virtual time are delivered as early ones are, up to that end.
     #[test]
     fn time_never_wraps(late in 0u64..40_000_000, sizes in prop::collection::vec(0u64..30_000, 1..8), cut: bool) {
         let spec = format!("mesh:3,l=30ns,packet=1KiB,switching={}", if cut { "cut" } else { "saf" });

@@ -7,7 +7,7 @@ pub(crate) struct Field {
     q: u32,
     /// Powers of a primitive element, from the zeroth to the one of number q-2.
     powers: Vec<u32>,
-    /// Which power each element but zero is.
+    /// Exponent of each element but zero, as a power of the primitive element.
     logarithms: Vec<u32>,
 }
 

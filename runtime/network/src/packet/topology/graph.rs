@@ -18,7 +18,7 @@ pub(crate) struct Graph {
     links: usize,
 }
 
-/// What has been read so far.
+/// Routers, endpoints and links read so far.
 struct Reader {
     names: HashMap<String, u32>,
     endpoints: Vec<u32>,

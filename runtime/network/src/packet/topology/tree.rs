@@ -124,7 +124,7 @@ impl FatTree {
     }
 }
 
-/// Where a packet in a fat tree can go.
+/// Ports by which a packet in a fat tree can leave a router.
 pub(crate) enum Way {
     /// To this port, the only one.
     Down(u32),

@@ -17,7 +17,7 @@ use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a search needs, kept from one to the next.
+/// Working memory of a search, kept for the next.
 #[derive(Default)]
 struct Scratch {
     /// (bound of the whole path, hops so far, endpoint), least first.
@@ -163,9 +163,9 @@ impl<const D: usize> Search<'_, D> {
 /// A lower bound on the hops that are left, which one hop lowers by at most one.
 struct Bound<const D: usize> {
     destination: [u32; D],
-    /// Whether a dimension can only be walked.
+    /// `true` for each dimension that neither wraps nor is shifted by a wrapping link.
     straight: [bool; D],
-    /// How far round the other dimensions a hop leads at most, added over them.
+    /// Greatest distance that one hop covers in the other dimensions, added over them.
     stride: Divisor,
 }
 

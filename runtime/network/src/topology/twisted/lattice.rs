@@ -20,14 +20,14 @@ pub(super) enum Way {
 pub(super) struct Lattice {
     pub(super) dimensions: Vec<Dimension>,
     endpoints: u64,
-    /// Of a small network, where distances from many sources will be asked for.
+    /// Neighbours of all endpoints of a small network, listed at the first search from a source.
     adjacency: OnceLock<Adjacency>,
 }
 
 /// Every endpoint's neighbours, one after the other.
 #[derive(Clone, Debug)]
 struct Adjacency {
-    /// Where an endpoint's neighbours begin; one entry more than endpoints.
+    /// Index of each endpoint's first neighbour in `neighbours`; one entry more than endpoints.
     begins: Vec<u32>,
     neighbours: Vec<u32>,
 }

@@ -7,10 +7,10 @@
 //!
 //! - Of the paths that touch them, the shortest is the least sum of the ways from both ends to an endpoint
 //!   of these sections (a *portal*); the distances from all portals are one table.
-//! - The others are paths in an endless strip of sections, where links do not depend on the place in r; distances in it
-//!   by section and offset are the other table. A strip's shortest path of L hops strays at most
-//!   (L * max(1, J) - offset) / 2 places beyond its ends. Where that keeps it inside, it is a path of the torus; where it may
-//!   not, its length is a lower bound still.
+//! - The others are paths in an endless strip of sections, where links do not depend on the place in r;
+//!   distances in it by section and offset are the other table. A strip's shortest path of L hops strays at
+//!   most (L * max(1, J) - offset) / 2 places beyond its ends. Where that keeps it inside, it is a path of
+//!   the torus; where it may not, its length is a lower bound still.
 
 use super::lattice::{Lattice, MOST_DIMENSIONS, Place, Way};
 use crate::divisor::Divisor;
@@ -36,7 +36,7 @@ pub(super) struct Oracle {
     strip: Box<[u16]>,
 }
 
-/// What the tables know of a distance.
+/// Distance by the tables: exact, or between two bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Known {
     Exactly(u32),

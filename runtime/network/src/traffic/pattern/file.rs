@@ -59,10 +59,10 @@ pub(super) fn permutation(path: &Path, count: u32) -> Result<Vec<u32>, String> {
     Ok(permutation)
 }
 
-/// What each endpoint sends where, by weight.
+/// Weighted destinations of each source.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Weights {
-    /// Where each source's entries begin, and where the last's end.
+    /// Index of each source's first entry, and of the end of the last source's.
     starts: Vec<u32>,
     /// Destinations with the sum of the source's weights up to and including theirs.
     entries: Vec<(u32, f64)>,

@@ -121,6 +121,20 @@ fn a_rank_reaches_its_own_window_in_its_turn_wherever_the_window_lies() {
     }
 }
 
+// A rank puts to its own stack, and neither MPI_Win_complete nor MPI_Win_test blocks it.
+#[test]
+fn what_a_rank_puts_to_its_own_stack_is_there_at_the_end_of_the_epoch() {
+    for seed in ["190133", "190134"] {
+        let run = Run::program("random_windows.c")
+            .ranks(2)
+            .machine("star:l=1ps,b=inf/rank:o_send=0.4us,o_recv=0.3us");
+        let run = || run.clone().arg("-xsim-compute=fixed:20ns").arg(seed).arg("4").arg("2");
+        let way = ["-xsim-stack-mode=shared", "-xsim-globals=clone"];
+        let other = way.iter().fold(run(), |run, option| run.arg(*option)).run().success();
+        assert_eq!(run().run().success().lines(), other.lines(), "seed {seed}");
+    }
+}
+
 // Its origin has left the fence, its target has not: a long accumulate on another NIC is still under way.
 #[test]
 fn an_access_under_a_lock_finds_what_its_origin_accumulated_before_a_fence() {

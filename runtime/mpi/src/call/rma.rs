@@ -45,11 +45,26 @@ impl Mpi {
         begin: impl FnOnce(&mut Rma, &mut Messages, &Objects) -> Result<Option<usize>>,
     ) -> Result<Option<usize>> {
         self.may_synchronize(win)?;
-        let Some(request) = self.rma(begin)? else { return Ok(None) };
-        if self.begin_wait(request)? {
-            return Ok(Some(request));
+        if let Some(request) = self.rma(begin)? {
+            if self.begin_wait(request)? {
+                return Ok(Some(request));
+            }
+            self.end_wait(request)?;
         }
-        self.end_wait(request).map(|_| None)
+        self.reach_own_memory();
+        Ok(None)
+    }
+
+    /// Completes the mounted rank's accesses to its own globals and stack.
+    // They are done before a rank runs, and the end of their epoch need not have blocked it.
+    fn reach_own_memory(&self) {
+        let is_behind = {
+            let world = self.world();
+            world.chapters.rma.holds_back(world.messages.me())
+        };
+        if is_behind {
+            self.step_back();
+        }
     }
 
     /// Whether the mounted rank may wait on a window: not if it is known that a member has failed.
@@ -204,10 +219,11 @@ impl Mpi {
 
     /// Returns what was accessed in the epoch is to be there before the rank goes on.
     fn leave_fence(&self, win: usize) -> Result {
-        match self.rma(|rma, messages, objects| rma.leave_fence(messages, objects, win))? {
-            Some(request) => self.wait(request).map(|_| ()),
-            None => Ok(()),
+        if let Some(request) = self.rma(|rma, messages, objects| rma.leave_fence(messages, objects, win))? {
+            self.wait(request)?;
         }
+        self.reach_own_memory();
+        Ok(())
     }
 
     /// `MPI_Win_post`.
@@ -225,7 +241,9 @@ impl Mpi {
     pub fn test_exposure(&self, win: usize) -> Result<bool> {
         self.may_synchronize(win)?;
         let request = self.rma(|rma, messages, objects| rma.exposure(messages, objects, win))?;
-        self.ask_for(request)
+        let is_over = self.ask_for(request)?;
+        self.reach_own_memory();
+        Ok(is_over)
     }
 
     /// `MPI_Win_sync`: what has arrived at the rank's memory by its clock is there.
@@ -234,6 +252,8 @@ impl Mpi {
     /// `MPI_ERR_WIN`.
     pub fn sync(&self, win: usize) -> Result {
         let request = self.rma(|rma, messages, objects| rma.sync(messages, objects, win))?;
-        self.ask_for(request).map(|_| ())
+        self.ask_for(request)?;
+        self.reach_own_memory();
+        Ok(())
     }
 }

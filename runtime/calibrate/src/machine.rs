@@ -82,8 +82,8 @@ fn bandwidth(fit: &Fit) -> Result<String, String> {
     Ok(format!("{}{unit}", format!("{:.5e}", rate / scale).parse::<f64>().unwrap_or(rate / scale)))
 }
 
-/// Returns the time of an empty message: that of the smallest messages, or of a line which surely begins lower
-/// and not below half of that.
+/// Returns the time of an empty message: that of the smallest messages, or of a line which surely begins
+/// lower, though not below half of that.
 fn latency(fit: &Fit) -> Result<Estimate, String> {
     let Estimate { value, within } = fit.segments.first().ok_or("there is no line")?.latency;
     if value <= 0.0 {

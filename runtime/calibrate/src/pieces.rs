@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 /// A cost from a size on: `latency + bytes * per_byte`, in seconds, neither of them negative.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Piece {
+pub struct SizeCost {
     /// The smallest size.
     pub from: u64,
     /// The cost at no bytes.
@@ -22,8 +22,8 @@ const PIECES_AN_OCTAVE: i32 = 8;
 const MIN_PART: f64 = 0.002;
 
 /// Returns what the segments take more than `base`, which is a line of the machine.
-pub fn above(segments: &[Segment], base: impl Fn(u64) -> f64) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
+pub fn above(segments: &[Segment], base: impl Fn(u64) -> f64) -> Vec<SizeCost> {
+    let mut pieces: Vec<SizeCost> = Vec::new();
     let mut from = 0;
     for segment in segments {
         let above = |bytes: u64| {
@@ -40,7 +40,7 @@ pub fn above(segments: &[Segment], base: impl Fn(u64) -> f64) -> Vec<Piece> {
             latency = 0.0;
         }
         if per_byte >= 0.0 && latency >= 0.0 {
-            pieces.push(Piece { from, latency, per_byte });
+            pieces.push(SizeCost { from, latency, per_byte });
         } else {
             pieces.extend(short(from, segment, above, per_byte));
         }
@@ -51,7 +51,7 @@ pub fn above(segments: &[Segment], base: impl Fn(u64) -> f64) -> Vec<Piece> {
 }
 
 /// Returns short pieces, each right in its middle.
-fn short(from: u64, segment: &Segment, above: impl Fn(u64) -> f64, per_byte: f64) -> Vec<Piece> {
+fn short(from: u64, segment: &Segment, above: impl Fn(u64) -> f64, per_byte: f64) -> Vec<SizeCost> {
     let step = 2f64.powf(1.0 / f64::from(PIECES_AN_OCTAVE));
     let (mut pieces, mut at) = (Vec::new(), from.max(1) as f64);
     // Sizes between two segments are those of the second.
@@ -62,8 +62,8 @@ fn short(from: u64, segment: &Segment, above: impl Fn(u64) -> f64, per_byte: f64
         let cost = above(middle as u64).max(0.0);
         let from = if pieces.is_empty() { from } else { at.ceil() as u64 };
         pieces.push(match per_byte < 0.0 {
-            true => Piece { from, latency: cost, per_byte: 0.0 },
-            false => Piece { from, latency: 0.0, per_byte: cost / middle },
+            true => SizeCost { from, latency: cost, per_byte: 0.0 },
+            false => SizeCost { from, latency: 0.0, per_byte: cost / middle },
         });
         at = next;
     }
@@ -71,9 +71,9 @@ fn short(from: u64, segment: &Segment, above: impl Fn(u64) -> f64, per_byte: f64
 }
 
 /// Returns pieces as a machine has them: `0;129:500ns@10GB/s`.
-pub fn text(pieces: &[Piece]) -> String {
+pub fn text(pieces: &[SizeCost]) -> String {
     let mut text = String::new();
-    for &Piece { from, latency, per_byte } in pieces {
+    for &SizeCost { from, latency, per_byte } in pieces {
         if !text.is_empty() {
             text.push(';');
         }
@@ -113,7 +113,7 @@ mod tests {
         Segment { from, until, latency: sure(latency), per_byte: sure(per_byte) }
     }
 
-    fn at(pieces: &[Piece], bytes: u64) -> f64 {
+    fn at(pieces: &[SizeCost], bytes: u64) -> f64 {
         let piece = pieces.iter().rev().find(|piece| piece.from <= bytes).unwrap();
         piece.latency + piece.per_byte * bytes as f64
     }

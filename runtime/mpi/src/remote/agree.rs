@@ -18,7 +18,7 @@
 use crate::order::agreeing::Lease;
 use crate::order::key::Key;
 use crate::progress::Next;
-use crate::remote::arbiter::Question;
+use crate::remote::arbiter::VoteRequest;
 use crate::remote::control::{GONE, QUESTION, REPORT, Report, STANDS, VERDICT, Verdict, WELCOME};
 use crate::remote::pause::Waiting;
 use crate::remote::record::{Put, Take};
@@ -292,7 +292,7 @@ impl World {
     fn ask(&mut self) {
         for (process, question) in self.order.agreeing.arbiter.take_questions() {
             let mut data = vec![QUESTION];
-            data.u64(if let Question::Stands(round) = question { round } else { 0 });
+            data.u64(if let VoteRequest::Stands(round) = question { round } else { 0 });
             self.messages.peers_mut().send_control(process, data);
         }
     }

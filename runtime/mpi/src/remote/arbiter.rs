@@ -7,7 +7,7 @@ use engine::{Span, Time};
 
 /// What process 0 asks of a process a thread of which may call at any time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Question {
+pub(crate) enum VoteRequest {
     /// If its last report stands, it is to say so in this round, and to let no thread in until it is told
     /// more.
     Stands(u64),
@@ -19,7 +19,7 @@ pub(crate) enum Question {
 // A thread that comes in changes what its process can do without a chunk that others could count. So such a
 // process votes before a conclusion, and is shut from its vote to the verdict, as in a two-phase commit.
 #[derive(Default)]
-struct Round {
+struct Vote {
     number: u64,
     /// Processes that were asked in it, and whether they have said that their reports stand; none if nothing
     /// is asked.
@@ -27,15 +27,15 @@ struct Round {
     /// `true` if nothing follows from the reports as they stand.
     is_in_vain: bool,
     /// What is to be told.
-    questions: Vec<(u32, Question)>,
+    questions: Vec<(u32, VoteRequest)>,
 }
 
-impl Round {
+impl Vote {
     /// Ends it: those who were asked may let threads in, but for some who are told a verdict.
     fn end(&mut self, told: &[(u32, Verdict)]) {
         for (process, _) in self.asked.drain(..) {
             if told.iter().all(|&(other, _)| other != process) {
-                self.questions.push((process, Question::Nothing));
+                self.questions.push((process, VoteRequest::Nothing));
             }
         }
     }
@@ -46,7 +46,7 @@ impl Round {
         if self.asked.is_empty() {
             self.number += 1;
             let number = self.number;
-            self.questions.extend(doubtful.iter().map(|&process| (process, Question::Stands(number))));
+            self.questions.extend(doubtful.iter().map(|&process| (process, VoteRequest::Stands(number))));
             self.asked = doubtful.into_iter().map(|process| (process, false)).collect();
         }
         self.asked.iter().all(|&(_, stands)| stands)
@@ -68,7 +68,7 @@ pub(crate) struct Arbiter {
     /// `true` if all have forgotten what was safe after the last [`Verdict::Before`].
     forgotten: bool,
     fruitless: Fruitless,
-    round: Round,
+    round: Vote,
 }
 
 impl Arbiter {
@@ -77,7 +77,7 @@ impl Arbiter {
         let nobody = || Report { ended: true, ..Report::default() };
         let away: Vec<bool> = (0..processes).map(|process| process >= there).collect();
         let processes = away.iter().map(|&away| (away.then(nobody), 0)).collect();
-        Arbiter { processes, away, forgotten: true, fruitless: Fruitless::default(), round: Round::default() }
+        Arbiter { processes, away, forgotten: true, fruitless: Fruitless::default(), round: Vote::default() }
     }
 
     /// A process has been started.
@@ -118,7 +118,7 @@ impl Arbiter {
     }
 
     /// Takes what is to be asked of which process.
-    pub(crate) fn take_questions(&mut self) -> Vec<(u32, Question)> {
+    pub(crate) fn take_questions(&mut self) -> Vec<(u32, VoteRequest)> {
         std::mem::take(&mut self.round.questions)
     }
 
@@ -340,13 +340,13 @@ mod tests {
             let told = arbiter.conclude(Time::MAX, |_| Span::ZERO);
             (told, arbiter.take_questions())
         };
-        assert_eq!(conclude(&mut arbiter), (vec![], vec![(1, Question::Stands(1))]));
+        assert_eq!(conclude(&mut arbiter), (vec![], vec![(1, VoteRequest::Stands(1))]));
         assert_eq!(conclude(&mut arbiter), (vec![], vec![]));
         // A thread came in there first, and brought an earlier decision.
         arbiter.note(1, outside(of(3, (4, 1), 4)));
         assert!(!arbiter.asks());
         arbiter.stands(1, 1);
-        let again = vec![(1, Question::Nothing), (1, Question::Stands(2))];
+        let again = vec![(1, VoteRequest::Nothing), (1, VoteRequest::Stands(2))];
         assert_eq!(conclude(&mut arbiter), (vec![], again));
         arbiter.stands(1, 2);
         let until = Key { time: Time::from_ps(5), rest: true, rank: 0, source: 0 };
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), []);
         arbiter.stands(1, 1);
         assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO).len(), 1);
-        let questions = vec![(1, Question::Stands(1)), (1, Question::Nothing)];
+        let questions = vec![(1, VoteRequest::Stands(1)), (1, VoteRequest::Nothing)];
         assert_eq!(arbiter.take_questions(), questions);
         // Nothing follows while threads may call: nobody is asked twice.
         let mut arbiter = Arbiter::new(2, 2);

@@ -12,7 +12,7 @@ pub(crate) const GATHER: u8 = 2;
 pub(crate) const RELEASE: u8 = 3;
 pub(crate) const WELCOME: u8 = 4;
 pub(crate) const GONE: u8 = 5;
-/// Whether a report stands ([`Question`](crate::remote::arbiter::Question)), with the round, 0 for nothing.
+/// Whether a report stands ([`VoteRequest`](crate::remote::arbiter::VoteRequest)), with the round, 0 for nothing.
 pub(crate) const QUESTION: u8 = 6;
 pub(crate) const STANDS: u8 = 7;
 

@@ -44,6 +44,9 @@ impl Calibrated {
 /// which is a way of the network more; of an empty message's time the network's way is half at least.
 const LEAST_RENDEZVOUS: f64 = 0.5;
 
+/// The least part of the smallest messages' time that another line may have as the network's latency.
+const MIN_LATENCY_PART: f64 = 0.5;
+
 /// The shortest decimal within the interval, of 3 to 6 digits: what was measured of a round number is that
 /// number.
 fn rounded(estimate: Estimate) -> f64 {
@@ -92,7 +95,7 @@ fn latency(fit: &Fit) -> Result<Estimate, String> {
         ));
     }
     let is_lower = |other: &Estimate| {
-        other.value + other.within < value - within && other.value > LEAST_RENDEZVOUS * value
+        other.value + other.within < value - within && other.value > MIN_LATENCY_PART * value
     };
     let lower = fit.segments.iter().map(|segment| segment.latency).filter(is_lower);
     Ok(lower.min_by(|a, b| a.value.total_cmp(&b.value)).unwrap_or(Estimate { value, within }))

@@ -23,9 +23,9 @@ pub(crate) struct Agreeing {
     // verdict unnoticed.
     pub(crate) followed: u64,
     pub(crate) reported: bool,
-    /// The round in which process 0 asks whether the last report stands, until that is answered.
+    /// The number of the vote that process 0 has requested, until it is given.
     pub(crate) asked: Option<u64>,
-    /// `true` if it has answered, and lets no thread in until it is told more.
+    /// `true` if it has voted, and lets no thread in until the release or a verdict.
     pub(crate) is_shut: bool,
     /// What it has reported last, of a process whose threads make it report again.
     pub(crate) last: Option<Report>,

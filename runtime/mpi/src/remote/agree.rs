@@ -19,7 +19,7 @@ use crate::order::agreeing::Lease;
 use crate::order::key::Key;
 use crate::progress::Next;
 use crate::remote::arbiter::VoteRequest;
-use crate::remote::control::{GONE, QUESTION, REPORT, Report, STANDS, VERDICT, Verdict, WELCOME};
+use crate::remote::control::{GONE, REPORT, Report, VERDICT, VOTE, VOTE_REQUEST, Verdict, WELCOME};
 use crate::remote::pause::Waiting;
 use crate::remote::record::{Put, Take};
 use crate::world::World;
@@ -43,11 +43,11 @@ impl World {
                 (agreeing.asked, agreeing.is_shut) = (None, false);
                 agreeing.verdicts.push_back(Verdict::take(&mut record));
             }
-            QUESTION => {
+            VOTE_REQUEST => {
                 let round = record.u64();
                 (agreeing.asked, agreeing.is_shut) = ((round != 0).then_some(round), false);
             }
-            STANDS => agreeing.arbiter.stands(from, record.u64()),
+            VOTE => agreeing.arbiter.voted(from, record.u64()),
             _ => self.run.gathered.push_back((from, data)),
         }
     }
@@ -89,10 +89,10 @@ impl World {
                 self.stop_by(signal);
             }
             let (news, empty) = self.exchange(true);
-            if news && self.order.agreeing.arbiter.asks() {
+            if news && self.order.agreeing.arbiter.votes() {
                 // This process goes on, and others must not be shut for so long.
                 self.void_report();
-                self.ask();
+                self.send_vote_requests();
             }
             if self.has_work() {
                 return None;
@@ -130,7 +130,7 @@ impl World {
             if empty && waiting.looks >= patience && !self.order.agreeing.reported {
                 self.report();
             }
-            self.answer_question();
+            self.vote();
             self.conclude();
             if !self.order.agreeing.verdicts.is_empty() {
                 continue;
@@ -162,7 +162,7 @@ impl World {
     /// be, where there are several.
     fn lets_in(&mut self, waiting: &mut Waiting) -> Option<Duration> {
         let (threads, agreeing) = (&self.order.threads, &self.order.agreeing);
-        if agreeing.is_shut || agreeing.arbiter.asks() {
+        if agreeing.is_shut || agreeing.arbiter.votes() {
             return None;
         }
         if threads.knocks() {
@@ -274,25 +274,25 @@ impl World {
         self.messages.peers_mut().send_control(0, data);
     }
 
-    /// Says that the last report stands, if process 0 asks for that and once it does, and lets no thread in
-    /// from then on until more is told.
-    fn answer_question(&mut self) {
+    /// Votes that the last report stands, if process 0 has requested that and once it does. No thread is let
+    /// in from then on until the release or a verdict.
+    fn vote(&mut self) {
         let agreeing = &mut self.order.agreeing;
         if !agreeing.reported {
             return;
         }
         let Some(round) = agreeing.asked.take() else { return };
         agreeing.is_shut = true;
-        let mut data = vec![STANDS];
+        let mut data = vec![VOTE];
         data.u64(round);
         self.messages.peers_mut().send_control(0, data);
     }
 
-    /// On process 0: asks what there is to be asked.
-    fn ask(&mut self) {
-        for (process, question) in self.order.agreeing.arbiter.take_questions() {
-            let mut data = vec![QUESTION];
-            data.u64(if let VoteRequest::Stands(round) = question { round } else { 0 });
+    /// On process 0: sends requests to vote, and releases.
+    fn send_vote_requests(&mut self) {
+        for (process, request) in self.order.agreeing.arbiter.take_vote_requests() {
+            let mut data = vec![VOTE_REQUEST];
+            data.u64(if let VoteRequest::Stands(round) = request { round } else { 0 });
             self.messages.peers_mut().send_control(process, data);
         }
     }
@@ -332,7 +332,7 @@ impl World {
                     .for_each(|other| messages.peers_mut().send_control(other, data.clone()));
             }
         }
-        self.ask();
+        self.send_vote_requests();
     }
 
     /// Processes that were started are of those that agree from now on, and get to know how often all have

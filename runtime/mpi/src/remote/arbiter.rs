@@ -5,48 +5,47 @@ use crate::order::poller::{Fruitless, Poller};
 use crate::remote::control::{Report, Verdict};
 use engine::{Span, Time};
 
-/// What process 0 asks of a process a thread of which may call at any time.
+/// A request of process 0 to a process of which a thread may call at any time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum VoteRequest {
-    /// If its last report stands, it is to say so in this round, and to let no thread in until it is told
-    /// more.
+    /// Vote in the vote of this number once the last report stands, and let no thread in until the release or
+    /// a verdict.
     Stands(u64),
-    /// Nothing any more: it may let threads in.
-    Nothing,
+    /// The voter is released: it may let threads in.
+    Release,
 }
 
-/// A round of questions whether reports stand.
+/// A vote that reports stand.
 // A thread that comes in changes what its process can do without a chunk that others could count. So such a
-// process votes before a conclusion, and is shut from its vote to the verdict, as in a two-phase commit.
+// process votes before a conclusion, and lets no thread in from its vote to the verdict, as in a two-phase
+// commit.
 #[derive(Default)]
 struct Vote {
     number: u64,
-    /// Processes that were asked in it, and whether they have said that their reports stand; none if nothing
-    /// is asked.
+    /// Processes that were requested to vote, each with `true` once it has; empty if no vote is held.
     asked: Vec<(u32, bool)>,
     /// `true` if nothing follows from the reports as they stand.
-    is_in_vain: bool,
-    /// What is to be told.
-    questions: Vec<(u32, VoteRequest)>,
+    is_fruitless: bool,
+    /// Requests that have not been sent.
+    requests: Vec<(u32, VoteRequest)>,
 }
 
 impl Vote {
-    /// Ends it: those who were asked may let threads in, but for some who are told a verdict.
+    /// Ends the vote: releases the voters, except those that are sent a verdict.
     fn end(&mut self, told: &[(u32, Verdict)]) {
         for (process, _) in self.asked.drain(..) {
             if told.iter().all(|&(other, _)| other != process) {
-                self.questions.push((process, VoteRequest::Nothing));
+                self.requests.push((process, VoteRequest::Release));
             }
         }
     }
 
-    /// Returns `true` if all of these processes have said that their reports stand, and asks them if they
-    /// were not.
+    /// Returns `true` if all of these processes have voted; requests their votes if no vote is held.
     fn is_sure(&mut self, doubtful: Vec<u32>) -> bool {
         if self.asked.is_empty() {
             self.number += 1;
             let number = self.number;
-            self.questions.extend(doubtful.iter().map(|&process| (process, VoteRequest::Stands(number))));
+            self.requests.extend(doubtful.iter().map(|&process| (process, VoteRequest::Stands(number))));
             self.asked = doubtful.into_iter().map(|process| (process, false)).collect();
         }
         self.asked.iter().all(|&(_, stands)| stands)
@@ -68,7 +67,7 @@ pub(crate) struct Arbiter {
     /// `true` if all have forgotten what was safe after the last [`Verdict::Before`].
     forgotten: bool,
     fruitless: Fruitless,
-    round: Vote,
+    vote: Vote,
 }
 
 impl Arbiter {
@@ -77,7 +76,7 @@ impl Arbiter {
         let nobody = || Report { ended: true, ..Report::default() };
         let away: Vec<bool> = (0..processes).map(|process| process >= there).collect();
         let processes = away.iter().map(|&away| (away.then(nobody), 0)).collect();
-        Arbiter { processes, away, forgotten: true, fruitless: Fruitless::default(), round: Vote::default() }
+        Arbiter { processes, away, forgotten: true, fruitless: Fruitless::default(), vote: Vote::default() }
     }
 
     /// A process has been started.
@@ -95,16 +94,16 @@ impl Arbiter {
         }
     }
 
-    /// What was asked and concluded from the reports counts no more.
+    /// Ends the vote and forgets what followed from the reports: one of them has changed.
     fn has_changed(&mut self) {
-        self.round.is_in_vain = false;
-        self.round.end(&[]);
+        self.vote.is_fruitless = false;
+        self.vote.end(&[]);
     }
 
-    /// A process says that its last report stands, in this round.
-    pub(crate) fn stands(&mut self, process: u32, round: u64) {
-        if round == self.round.number {
-            self.round
+    /// Counts the vote of a process in the vote of this number.
+    pub(crate) fn voted(&mut self, process: u32, number: u64) {
+        if number == self.vote.number {
+            self.vote
                 .asked
                 .iter_mut()
                 .filter(|(asked, _)| *asked == process)
@@ -112,14 +111,14 @@ impl Arbiter {
         }
     }
 
-    /// Returns `true` if processes are asked: process 0 lets no thread in either.
-    pub(crate) fn asks(&self) -> bool {
-        !self.round.asked.is_empty()
+    /// Returns `true` during a vote, while process 0 lets no thread in either.
+    pub(crate) fn votes(&self) -> bool {
+        !self.vote.asked.is_empty()
     }
 
-    /// Takes what is to be asked of which process.
-    pub(crate) fn take_questions(&mut self) -> Vec<(u32, VoteRequest)> {
-        std::mem::take(&mut self.round.questions)
+    /// Takes the requests that are to be sent, by process.
+    pub(crate) fn take_vote_requests(&mut self) -> Vec<(u32, VoteRequest)> {
+        std::mem::take(&mut self.vote.requests)
     }
 
     /// Voids the last report of a process: a thread has come in since, and what it did may have changed what
@@ -158,7 +157,7 @@ impl Arbiter {
             .filter(|(process, report)| report.outside && !self.away[*process as usize])
             .map(|(process, _)| process)
             .collect();
-        if self.round.is_in_vain || !self.round.is_sure(doubtful) {
+        if self.vote.is_fruitless || !self.vote.is_sure(doubtful) {
             return Vec::new();
         }
         let lookahead = lookahead(reports.iter().any(|report| report.handshakes));
@@ -170,8 +169,8 @@ impl Arbiter {
                 hope => to_all(&reports, |_| hope),
             }
         });
-        self.round.is_in_vain = told.is_empty();
-        self.round.end(&told);
+        self.vote.is_fruitless = told.is_empty();
+        self.vote.end(&told);
         for (process, verdict) in &told {
             if self.away[*process as usize] {
                 continue;
@@ -338,20 +337,20 @@ mod tests {
         arbiter.note(2, of(3, (9, 2), 9));
         let conclude = |arbiter: &mut Arbiter| {
             let told = arbiter.conclude(Time::MAX, |_| Span::ZERO);
-            (told, arbiter.take_questions())
+            (told, arbiter.take_vote_requests())
         };
         assert_eq!(conclude(&mut arbiter), (vec![], vec![(1, VoteRequest::Stands(1))]));
         assert_eq!(conclude(&mut arbiter), (vec![], vec![]));
         // A thread came in there first, and brought an earlier decision.
         arbiter.note(1, outside(of(3, (4, 1), 4)));
-        assert!(!arbiter.asks());
-        arbiter.stands(1, 1);
-        let again = vec![(1, VoteRequest::Nothing), (1, VoteRequest::Stands(2))];
+        assert!(!arbiter.votes());
+        arbiter.voted(1, 1);
+        let again = vec![(1, VoteRequest::Release), (1, VoteRequest::Stands(2))];
         assert_eq!(conclude(&mut arbiter), (vec![], again));
-        arbiter.stands(1, 2);
+        arbiter.voted(1, 2);
         let until = Key { time: Time::from_ps(5), rest: true, rank: 0, source: 0 };
         assert_eq!(conclude(&mut arbiter), (vec![(1, Verdict::First(until))], vec![]));
-        assert!(!arbiter.asks());
+        assert!(!arbiter.votes());
     }
 
     #[test]
@@ -360,20 +359,20 @@ mod tests {
         arbiter.note(0, of(2, (5, 0), 5));
         arbiter.note(1, Report { outside: true, ..of(2, (7, 1), 7) });
         assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), []);
-        arbiter.stands(1, 1);
+        arbiter.voted(1, 1);
         assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO).len(), 1);
-        let questions = vec![(1, VoteRequest::Stands(1)), (1, VoteRequest::Nothing)];
-        assert_eq!(arbiter.take_questions(), questions);
+        let requests = vec![(1, VoteRequest::Stands(1)), (1, VoteRequest::Release)];
+        assert_eq!(arbiter.take_vote_requests(), requests);
         // Nothing follows while threads may call: nobody is asked twice.
         let mut arbiter = Arbiter::new(2, 2);
         arbiter.note(0, idle(&[0; 2], &[0; 2]));
         arbiter.note(1, Report { outside: true, ..idle(&[0; 2], &[0; 2]) });
         assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), []);
-        arbiter.stands(1, 1);
+        arbiter.voted(1, 1);
         for _ in 0..2 {
             assert_eq!(arbiter.conclude(Time::MAX, |_| Span::ZERO), []);
         }
-        assert_eq!(arbiter.take_questions(), questions);
+        assert_eq!(arbiter.take_vote_requests(), requests);
     }
 
     #[test]

@@ -12,9 +12,10 @@ pub(crate) const GATHER: u8 = 2;
 pub(crate) const RELEASE: u8 = 3;
 pub(crate) const WELCOME: u8 = 4;
 pub(crate) const GONE: u8 = 5;
-/// Whether a report stands ([`VoteRequest`](crate::remote::arbiter::VoteRequest)), with the round, 0 for nothing.
-pub(crate) const QUESTION: u8 = 6;
-pub(crate) const STANDS: u8 = 7;
+/// Request to vote that a report stands, with the vote's number; 0 releases the voter.
+pub(crate) const VOTE_REQUEST: u8 = 6;
+/// The vote that a report stands, with its number.
+pub(crate) const VOTE: u8 = 7;
 
 /// What a process that cannot go on tells process 0.
 // All that `World::next` asks of one process, in some hundred bytes: process 0 decides from these alone.

@@ -5,7 +5,7 @@ use crate::order::poller::{Fruitless, Poller};
 use crate::remote::control::{Report, Verdict};
 use engine::{Span, Time};
 
-/// What process 0 asks of a process a thread of which may call at any time.
+/// Request of process 0 to a process whose threads may call at any time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Question {
     /// If its last report stands, it is to say so in this round, and to let no thread in until it is told
@@ -26,7 +26,7 @@ struct Round {
     asked: Vec<(u32, bool)>,
     /// `true` if nothing follows from the reports as they stand.
     is_in_vain: bool,
-    /// What is to be told.
+    /// Questions to be sent, with the processes that receive them.
     questions: Vec<(u32, Question)>,
 }
 
@@ -61,9 +61,9 @@ impl Round {
 // Reports stand until a verdict is told to their process, which costs no message to those whom it does not
 // concern.
 pub(crate) struct Arbiter {
-    /// Of each process: its last report, and how many verdicts it was told.
+    /// Last report of each process, and the number of verdicts sent to it.
     processes: Vec<(Option<Report>, u64)>,
-    /// Which are not there: they have not been started, or have left.
+    /// `true` if the process has not been started or has left, by process.
     away: Vec<bool>,
     /// `true` if all have forgotten what was safe after the last [`Verdict::Before`].
     forgotten: bool,
@@ -72,7 +72,7 @@ pub(crate) struct Arbiter {
 }
 
 impl Arbiter {
-    /// Of these processes the first `there` are there.
+    /// Creates the state for `processes` processes, of which the first `there` have started.
     pub(crate) fn new(processes: u32, there: u32) -> Arbiter {
         let nobody = || Report { ended: true, ..Report::default() };
         let away: Vec<bool> = (0..processes).map(|process| process >= there).collect();
@@ -95,7 +95,8 @@ impl Arbiter {
         }
     }
 
-    /// What was asked and concluded from the reports counts no more.
+    /// Discards conclusions from earlier reports and ends the round: processes that were asked may let
+    /// threads in.
     fn has_changed(&mut self) {
         self.round.is_in_vain = false;
         self.round.end(&[]);
@@ -259,7 +260,8 @@ mod tests {
     fn idle(sent: &[u64], taken: &[u64]) -> Report {
         Report { sent: sent.to_vec(), taken: taken.to_vec(), ..Report::default() }
     }
-    /// Of one of `processes`, whose first decision of `rank` is at `time`, when its clock is `clock`.
+    /// Returns the report of one of `processes`. Its first decision, of `rank`, is at `time`, and takes
+    /// effect at the later of `time` and `clock`.
     fn of(processes: usize, (time, rank): (u64, u32), clock: u64) -> Report {
         let (time, effect) = (Time::from_ps(time), Time::from_ps(time.max(clock)));
         let none = vec![0; processes];

@@ -11,7 +11,7 @@ use objects::error::Failure;
 /// Pieces of a file: first byte and length, ascending.
 pub(crate) type Pieces = Box<[(u64, u64)]>;
 
-/// What is asked.
+/// Action that an access requests.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
     /// Moves the shared pointer by so many etypes: where it was.
@@ -77,10 +77,10 @@ pub(crate) struct Access {
     pub(crate) origin: u32,
     /// When it is there.
     pub(crate) arrival: Time,
-    /// Of what its origin has asked.
+    /// Sequence number among the requests of its origin.
     pub(crate) sequence: u32,
     pub(crate) action: Action,
-    /// What its origin's process knows it by.
+    /// Number of the operation in its origin's process.
     pub(crate) operation: u32,
 }
 
@@ -91,12 +91,12 @@ impl Access {
     }
 }
 
-/// What the home answers.
+/// Answer of the home.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Answer {
     /// A place or a count.
     pub(crate) value: u64,
-    /// What was read.
+    /// Bytes that were read.
     pub(crate) data: Vec<u8>,
     pub(crate) failure: Option<Box<Failure>>,
 }
@@ -113,7 +113,8 @@ impl Answer {
             Action::Advance(_) | Action::Meet(..) | Action::Met(_) | Action::Serve(_) => WORD,
         }
     }
-    /// What another step of the operation answers beside this.
+    /// Adds the answer of another step of the operation. Values are summed; the first data and the first
+    /// failure are kept.
     pub(crate) fn add(&mut self, other: Answer) {
         self.value += other.value;
         if self.data.is_empty() {
@@ -121,7 +122,7 @@ impl Answer {
         }
         self.failure = self.failure.take().or(other.failure);
     }
-    /// Of what failed.
+    /// Creates the answer to an access that failed.
     pub(crate) fn failed(failure: Box<Failure>) -> Answer {
         Answer { failure: Some(failure), ..Answer::default() }
     }

@@ -10,7 +10,7 @@ use message::request::Status;
 pub struct Asked {
     /// The file's handle.
     pub file: usize,
-    /// Which way data goes.
+    /// Direction of the data.
     pub direction: Direction,
     /// The program's memory.
     pub buffer: Buffer,
@@ -32,7 +32,7 @@ pub struct Transfer {
     pub(crate) etypes: u64,
     /// The program's memory and its datatype as the call names them, for functions of the program.
     pub(crate) named: (usize, usize),
-    /// What is written, if a function of the program has converted it.
+    /// Bytes to write, if a function of the program has converted them.
     pub(crate) converted: Option<Vec<u8>>,
     /// `true` if it has its turn as a whole, so that what is read comes with the answer.
     pub(crate) atomic: bool,

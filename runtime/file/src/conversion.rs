@@ -17,21 +17,21 @@ pub type Convert = Rc<dyn Fn(usize, usize, u64, usize) -> i32>;
 /// An extent function: of a predefined datatype's handle the bytes in the file, or the error code.
 pub type Extent = Rc<dyn Fn(usize) -> std::result::Result<i64, i32>>;
 
-/// What a program registers.
+/// Functions that a program registers for a data representation.
 #[derive(Clone)]
 pub struct Functions {
     /// From the file; none leaves data as it is.
     pub read: Option<Convert>,
     /// To the file; none leaves data as it is.
     pub write: Option<Convert>,
-    /// How long predefined datatypes are in the file.
+    /// Function that returns the bytes of a predefined datatype in the file.
     pub extent: Extent,
 }
 
 /// A representation of the program's own.
 pub struct Conversion {
     pub(crate) name: Rc<str>,
-    /// What the program has registered.
+    /// Functions that the program has registered.
     pub functions: Functions,
     /// Bytes in the file, of the predefined datatypes that the program was asked about.
     extents: RefCell<FxHashMap<usize, u64>>,

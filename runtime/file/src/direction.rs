@@ -1,6 +1,6 @@
 //! Which way data goes.
 
-/// Which way data goes.
+/// Direction of the data in an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     /// To the program's memory.

@@ -6,7 +6,7 @@ use engine::Time;
 use engine::record::{Put, Take};
 use std::collections::BTreeMap;
 
-/// How the bytes from `first` to `end` of a file are divided.
+/// Division of the bytes from `first` to `end` of a file among aggregators and rounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Division {
     first: u64,
@@ -41,7 +41,7 @@ impl Division {
     }
 }
 
-/// What a member learns at the meeting.
+/// Plan of the exchange, as a member receives it at the meeting.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Plan {
     pub(crate) division: Division,

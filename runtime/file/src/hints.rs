@@ -6,7 +6,7 @@ use objects::info::Info;
 /// When accesses are buffered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum When {
-    /// Where members' bytes lie between each other's.
+    /// Accesses whose members' bytes lie between each other's.
     #[default]
     Interleaved,
     /// Wherever anything is accessed.

@@ -23,9 +23,9 @@ use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
 use std::rc::Rc;
 
-/// What is to be done for an access beside what is done already.
+/// Work that remains for an access.
 struct Plan {
-    /// What is asked, the first last.
+    /// Actions to request, the first last.
     steps: Vec<Action>,
     then: Then,
     /// Bytes of memory that were moved, or will have been.

@@ -29,7 +29,7 @@ const MODES: i32 = MPI_MODE_APPEND
     | MPI_MODE_UNIQUE_OPEN
     | MPI_MODE_WRONLY;
 
-/// Whether an access mode is one (MPI 5.0 section 14.2.1).
+/// Checks that an access mode is valid (MPI 5.0 section 14.2.1).
 ///
 /// # Errors
 /// `MPI_ERR_AMODE`.
@@ -137,7 +137,7 @@ impl Files {
         Ok(())
     }
 
-    /// Whether the mounted rank may close a file: its communicator.
+    /// Checks that the mounted rank may close a file, and returns the file's communicator.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`; `MPI_ERR_OTHER` between the halves of a split collective.

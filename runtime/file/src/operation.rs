@@ -4,7 +4,7 @@ use crate::access::{Action, Answer};
 use crate::asked::Transfer;
 use crate::exchange::Exchange;
 
-/// What is left to be done when the rank completes its operation, whose memory is reached then.
+/// Work that remains when the rank completes its operation, whose memory is accessible then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Then {
     Nothing,
@@ -23,7 +23,7 @@ pub(crate) struct Operation {
     pub(crate) rank: u32,
     /// The program's request for it; none of one that has ended with an error.
     pub(crate) request: u32,
-    /// What is asked one after the other, each once what came before it is answered; the next is last.
+    /// Actions that remain, each requested once the one before it is answered; the next is last.
     pub(crate) next: Vec<Action>,
     pub(crate) then: Then,
     /// The memory and the place in the view.
@@ -33,6 +33,6 @@ pub(crate) struct Operation {
     pub(crate) answer: Answer,
     /// `true` if all members of the file have a part in it.
     pub(crate) together: bool,
-    /// Of a collective access that may be buffered.
+    /// State of a collective access that may be buffered.
     pub(crate) exchange: Option<Exchange>,
 }

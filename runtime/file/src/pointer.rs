@@ -65,7 +65,7 @@ impl Files {
         Err(handle::of_cold(self.operations[index].request))
     }
 
-    /// Whether a file has positions.
+    /// Checks that a file has positions: it was not opened with `MPI_MODE_SEQUENTIAL`.
     ///
     /// # Errors
     /// `MPI_ERR_UNSUPPORTED_OPERATION`.
@@ -221,7 +221,7 @@ impl Files {
         self.host(objects, file)?.size()
     }
 
-    /// Whether the mounted rank may give a file this size: that.
+    /// Checks that the mounted rank may set a file's size, and returns that size.
     ///
     /// # Errors
     /// `MPI_ERR_ARG`, `MPI_ERR_READ_ONLY`, `MPI_ERR_UNSUPPORTED_OPERATION`, `MPI_ERR_OTHER`.
@@ -238,7 +238,8 @@ impl Files {
         self.part_mut(file, messages.me()).split = Some(Split { name, started });
     }
 
-    /// Whether the mounted rank may begin a collective access.
+    /// Checks that the mounted rank may begin a collective access: it is not between the halves of a split
+    /// one.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`, `MPI_ERR_OTHER`.

@@ -19,7 +19,7 @@ use message::remote::stream::Kind;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure};
 
-/// What is told.
+/// Kind of a message to another process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 enum Told {
@@ -86,7 +86,7 @@ fn take_loads(from: &mut Take) -> Box<[(u32, u64)]> {
     (0..from.u64()).map(|_| (from.u32(), from.u64())).collect()
 }
 
-/// What is asked, but for its file and its arrival, in bytes.
+/// Encodes an access without its file and its arrival.
 fn put_access(access: &Access, out: &mut Vec<u8>) {
     [access.origin, access.sequence, access.operation].into_iter().for_each(|word| out.u32(word));
     match &access.action {

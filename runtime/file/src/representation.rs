@@ -7,7 +7,7 @@ use objects::datatype::{Constructor, Datatype};
 use objects::error::Result;
 use std::rc::Rc;
 
-/// How values lie in a file.
+/// Layout of values in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Representation {
     /// As in memory. All ranks run on one kind of machine, so that `internal` is `native`.

@@ -14,7 +14,7 @@ use message::flight::Flight;
 use message::remote::shared::Way;
 use objects::Objects;
 
-/// What a shared network carries: the first word of a flight.
+/// Direction of a message on a shared network, the first word of a flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 enum Leg {
@@ -226,7 +226,8 @@ impl Files {
         }
     }
 
-    /// What a shared network has delivered goes on.
+    /// Processes the messages that a shared network has delivered: accesses arrive, answers complete their
+    /// steps.
     pub(crate) fn land_all(&mut self, messages: &mut Messages, objects: &Objects) {
         for ([leg, index, ..], at) in std::mem::take(&mut self.landed) {
             if leg == Leg::There as u32 {

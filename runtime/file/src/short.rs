@@ -34,7 +34,7 @@ impl Files {
         messages.ready_mut().wake(rank);
     }
 
-    /// What has its place goes to the host's file.
+    /// Writes the batch, whose offsets are known, to the host's file and empties it.
     // Where the host does not take all of it, each write by itself: what it says of one is no other's
     // failure.
     fn write_batch(&mut self, objects: &Objects) {

@@ -21,7 +21,7 @@ use std::rc::Rc;
 /// A split collective under way (MPI 5.0 section 14.4.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Split {
-    /// Which one: its name without `_begin` and `_end`.
+    /// Name of the collective without `_begin` and `_end`.
     pub(crate) name: &'static str,
     /// The handle of its request; none if it is complete, with so many bytes.
     pub(crate) started: crate::asked::Started,
@@ -33,7 +33,7 @@ pub(crate) struct Part {
     pub(crate) view: Rc<View>,
     /// The individual pointer, in etypes of the view.
     pub(crate) pointer: u64,
-    /// What its members have done together.
+    /// Number of meetings of the file's members in which the rank has taken part.
     pub(crate) meetings: u32,
     pub(crate) atomic: bool,
     pub(crate) split: Option<Split>,
@@ -70,16 +70,16 @@ pub struct Files {
     pub(crate) registered: FxHashMap<(u32, Rc<str>), Representation>,
     /// Operations whose bytes are to be converted by functions of the program, and when they are over then.
     pub(crate) readings: VecDeque<(u32, Time)>,
-    /// What is decided here, by file.
+    /// State of files whose home is in this process, by file.
     pub(crate) homes: FxHashMap<u32, Home>,
     pub(crate) operations: Slab<Operation>,
     /// Blocking writes of a few bytes at shared pointers, and those of them that are on their way to the
     /// host's file.
     pub(crate) writes: Slab<Write>,
     pub(crate) batch: Batch,
-    /// What files are seen through after opening.
+    /// View of a file after opening.
     pub(crate) plain: Option<Rc<View>>,
-    /// What waits at homes until nothing comes before it.
+    /// Accesses that wait at homes until no other one comes before them.
     pub(crate) accesses: Slab<Access>,
     pub(crate) arrivals: Arrivals<u32>,
     /// The file system's servers, at the process that has them, once something was asked of them.
@@ -91,15 +91,15 @@ pub struct Files {
     pub(crate) aggregated: Slab<Vec<Access>>,
     /// Answers that a shared network carries: to which operation.
     pub(crate) answers: Slab<(u32, Answer)>,
-    /// What a shared network has delivered.
+    /// Messages that a shared network has delivered: their words and arrival times.
     pub(crate) landed: Vec<([u32; 4], Time)>,
-    /// What each rank of the process has asked, from its first on; nothing until there is one.
+    /// Number of requests of each rank of the process, from its first rank on; empty until the first request.
     pub(crate) asked: Vec<u32>,
     /// Operations that have ended with an error because a member of their file has failed.
     pub(crate) broken: FxHashMap<u32, Fault>,
     /// Communicators (their indices) of files that members have given back without the others.
     pub(crate) abandoned: FxHashSet<u32>,
-    /// What the operation answered that was finished last.
+    /// Value that answered the operation finished last.
     pub(crate) answer: u64,
 }
 

@@ -16,7 +16,7 @@ pub struct View {
     /// As the program gave them.
     pub(crate) etype: Rc<Datatype>,
     pub(crate) filetype: Rc<Datatype>,
-    /// How values lie in the file.
+    /// Data representation in the file.
     pub(crate) representation: Representation,
     /// Bytes of an etype in the file.
     pub(crate) unit: u64,
@@ -24,14 +24,14 @@ pub struct View {
     tile: Rc<Datatype>,
 }
 
-/// What `MPI_File_set_view` asks for; handles of datatypes.
+/// Arguments of `MPI_File_set_view`; datatypes are handles.
 #[derive(Clone)]
 pub struct NewView<'a> {
     /// Bytes, or `MPI_DISPLACEMENT_CURRENT`.
     pub disp: i64,
-    /// What accesses count in.
+    /// Datatype in which accesses count.
     pub etype: usize,
-    /// What the file is tiled with.
+    /// Datatype with which the file is tiled.
     pub filetype: usize,
     /// The data representation's name.
     pub datarep: &'a str,

@@ -5,7 +5,7 @@ use objects::error::Failure;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// What a number has in which a short write and not an operation or an access is meant.
+/// Bit that marks the number of a short write, rather than of an operation or an access.
 pub(crate) const WRITE: u32 = 1 << 30;
 
 /// Bytes that are kept without a place of their own: a number or two.
@@ -38,9 +38,9 @@ pub(crate) struct Batch {
     pub(crate) file: u32,
     pub(crate) at: u64,
     pub(crate) bytes: Vec<u8>,
-    /// Which writes they are of, and how many of each.
+    /// Indices of the writes that the bytes belong to, and the bytes of each.
     pub(crate) parts: Vec<(u32, u32)>,
-    /// What the host said to writes whose ranks have not heard of it yet.
+    /// Errors of the host for writes whose ranks have not received them yet, by write.
     pub(crate) failed: FxHashMap<u32, Box<Failure>>,
 }
 

@@ -27,11 +27,11 @@ pub struct Chapters {
     pub files: Files,
     /// Chapter 11.
     pub dynamic: Dynamic,
-    /// What is agreed on whoever fails, which is not in the standard.
+    /// Agreements that complete whichever ranks fail, an extension of the standard.
     pub failures: Agreements,
 }
 
-/// How many there are.
+/// Number of subsystems.
 const COUNT: usize = 6;
 
 impl Chapters {

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// How many groups are written out.
+/// Maximum number of groups that are written out.
 // A screen: who waits like many others is said in one line, and more kinds than that are no help.
 const GROUPS: usize = 12;
 /// Groups of ranks in a finding, which is one line.
@@ -34,7 +34,7 @@ enum Peer {
     Destination(u32),
 }
 
-/// What one rank waits for.
+/// The call in which one rank waits, and the event that it waits for.
 #[derive(Clone)]
 struct Wait {
     /// The MPI function, by its number.
@@ -90,16 +90,16 @@ impl Wait {
     }
 }
 
-/// What the ranks of one process wait for, or of all.
+/// Waits of the ranks of one process, or of all ranks.
 #[derive(Default)]
 struct Waits {
     waits: Vec<(u32, Wait)>,
     ended: u32,
     first_ended: Option<u32>,
     latest: Time,
-    /// What each chapter tells, by process.
+    /// Encoded open operations of each subsystem, by process.
     open: Vec<(ChapterId, Vec<Vec<u8>>)>,
-    /// What chapters say of the whole.
+    /// Notes of subsystems on the run as a whole.
     notes: Vec<String>,
     /// Messages whose senders wait for their receives.
     sends: Vec<OpenSend>,

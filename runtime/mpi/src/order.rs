@@ -17,11 +17,11 @@ use threads::Threads;
 
 /// Questions of blocked ranks, decisions and this process's part in agreeing on them.
 pub(crate) struct Order {
-    /// What ranks are blocked in that ask.
+    /// Questions in which ranks are blocked, by rank.
     // A map, because few ranks are blocked in a question at a time; the bit that says so is in the rank's own
     // line (`Process::polling`).
     pub(crate) polls: FxHashMap<u32, Poll>,
-    /// What ranks asked in vain that do nothing but ask.
+    /// Failed polls of ranks that do nothing but poll, by rank.
     pub(crate) histories: FxHashMap<u32, PollHistory>,
     pub(crate) decisions: Decisions,
     /// The call under way that asks about an array of requests: whose it is, where the array is, and how many
@@ -31,7 +31,7 @@ pub(crate) struct Order {
     pub(crate) found: FxHashMap<u32, u32>,
     pub(crate) fruitless: Fruitless,
     pub(crate) agreeing: Agreeing,
-    /// Of a process that is one rank.
+    /// Blocked threads of a process that is one rank.
     pub(crate) threads: Threads,
 }
 

@@ -33,7 +33,7 @@ pub fn run<R: Runner>(mpi: &Mpi, ranks: &mut R, tick: &mut dyn FnMut(&World)) ->
     mpi.world().end(ending)
 }
 
-/// How the main loop was left.
+/// The reason why the main loop returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Left {
     /// All ranks have ended, or nothing can go on.

@@ -10,7 +10,7 @@ use std::time::Instant;
 pub struct Abort {
     /// From when ranks stop at their next call.
     pub at: Time,
-    /// Who aborted (world rank).
+    /// World rank that aborted.
     pub rank: u32,
     /// The exit status.
     pub status: i32,
@@ -25,7 +25,7 @@ pub(crate) struct Run {
     /// Ranks of this process whose `main` has ended.
     pub(crate) ended: u32,
     pub(crate) abort: Option<Abort>,
-    /// Who fails when.
+    /// Planned failures: ranks and times.
     pub(crate) plan: Plan,
     /// From when on a rank may not simply go on: somebody has failed or aborted by then.
     // One time for both, so that a call asks one thing; the end of time while there is neither.
@@ -74,12 +74,12 @@ pub enum Cause {
     Signal,
 }
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Ending {
     /// The process's exit status.
     pub status: i32,
-    /// What the user must know: a deadlock, ranks that left without `MPI_Finalize`.
+    /// Messages for the user: a deadlock, ranks that left without `MPI_Finalize`.
     pub messages: Vec<String>,
     /// The cause that ended the run before the program did.
     pub cause: Option<Cause>,
@@ -114,5 +114,5 @@ pub fn uncharged(rank: u32) -> String {
     )
 }
 
-/// What is done when the run is over while the process's rank waits in a call: it cannot return.
+/// Callback for a run that is over while the process's rank waits in a call: it cannot return.
 pub type Over = fn(Ending) -> !;

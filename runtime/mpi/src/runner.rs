@@ -6,7 +6,7 @@
 
 use rank::Ranks;
 
-/// What became of a rank that was let run.
+/// State of a rank after it was resumed.
 // No "yielded": who is not blocked and has not ended runs on. What wakes a rank is with messages and
 // chapters, never with the runner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

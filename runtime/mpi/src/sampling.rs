@@ -3,7 +3,7 @@
 use engine::Span;
 use rustc_hash::FxHashMap;
 
-/// Who shares samples of a block.
+/// The ranks that share samples of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Whose {
     /// One rank: each rank runs the block as often as is asked.

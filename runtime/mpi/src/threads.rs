@@ -11,7 +11,7 @@ use crate::progress::Left;
 use crate::run::{Ending, Over};
 use crate::world::{Mpi, World};
 
-/// Who of the blocked threads goes on.
+/// The blocked thread that goes on.
 enum Turn {
     /// The one that asks.
     Mine,

@@ -15,7 +15,7 @@ use std::cell::{Cell, RefCell, RefMut};
 pub use crate::ranks::{Phase, Process};
 pub use crate::run::Abort;
 
-/// What a run needs to begin.
+/// Settings with which a run begins.
 pub struct Setup {
     /// Ranks that there are numbers for.
     pub ranks: u32,
@@ -32,7 +32,7 @@ pub struct Setup {
     pub compute: Compute,
     /// Floating-point operations that a rank's processor does in a second, if that is known.
     pub flop_rate: Option<f64>,
-    /// How collectives choose their algorithms.
+    /// Choice of the algorithms of collectives.
     pub policy: schedule::choose::Policy,
     /// Function names by id, for messages and the profile.
     pub names: &'static [&'static str],
@@ -44,9 +44,10 @@ pub struct Setup {
     pub check: bool,
     /// The other native processes, if there are any.
     pub remote: Option<Remote>,
-    /// Who fails when.
+    /// Planned failures: ranks and times.
     pub failures: failure::Plan,
-    /// Whether the others go on when a rank fails, and get to know so much later.
+    /// Delay after which a failure is reported to the other ranks, which go on; `None` if a failure ends the
+    /// run.
     pub tolerance: Option<engine::Span>,
     /// `true` if messages carry bytes ([`Messages::payloads`]): alike in all processes.
     pub payloads: bool,
@@ -88,11 +89,11 @@ pub struct World {
     pub objects: Objects,
     /// Ranks and what passes between them.
     pub messages: Messages,
-    /// What MPI has beside messages: collective calls under way.
+    /// MPI's subsystems beside messages, such as collective calls under way.
     pub chapters: Chapters,
-    /// What must wait for safe time, and in which order it is decided.
+    /// Decisions that must wait for safe time, and the order in which they are made.
     pub(crate) order: Order,
-    /// How the run goes as a whole.
+    /// State of the run as a whole: aborts, planned failures, its end.
     pub(crate) run: Run,
 }
 

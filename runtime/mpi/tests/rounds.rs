@@ -69,7 +69,7 @@ struct Alone<'a> {
     words: Vec<u64>,
     /// Behind which place of a long array a request was found last.
     behind: usize,
-    /// What was found, and what the plain pass finds: place and clock.
+    /// Results of the calls, and those of the plain pass: index and clock.
     found: Vec<(i32, Time)>,
     expected: Vec<(i32, Time)>,
 }

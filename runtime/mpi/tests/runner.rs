@@ -13,7 +13,7 @@ use rank::Addr;
 const BYTE: usize = mpi::abi::MPI_BYTE;
 const TAG: i32 = 3;
 
-/// Where a rank is: it sends a token on, and receives that of the rank before it, so often.
+/// State of a rank, which sends a token and receives that of the rank before it in each of its rounds.
 #[derive(Clone, Default)]
 struct Place {
     rounds: u32,

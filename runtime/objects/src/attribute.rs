@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-/// What an attribute or an error handler hangs on.
+/// Kind of the object that has an attribute or an error handler.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Object {
     /// A communicator.
@@ -101,7 +101,7 @@ pub struct Keyval {
     pub delete: usize,
     /// The program's `extra_state`.
     pub extra: usize,
-    /// Which calling convention the functions have; the edge gives it a meaning.
+    /// Calling convention of the functions; the edge gives it a meaning.
     pub convention: u8,
 }
 
@@ -152,7 +152,7 @@ impl Value {
 pub struct Attribute {
     /// The key that the program uses.
     pub key: i32,
-    /// What the key was made with; it lives on when the key is freed.
+    /// Functions and state with which the key was created; they outlive the key.
     pub keyval: Rc<Keyval>,
     /// The program's value.
     pub value: Value,

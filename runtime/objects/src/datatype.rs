@@ -52,11 +52,11 @@ pub struct Datatype {
     pub contiguous: bool,
     /// Basic elements in one instance.
     pub element_count: u64,
-    /// What a predefined reduction works on, where all elements of the map are alike.
+    /// Element for predefined reductions, if all elements of the map are alike.
     pub element: Option<Element>,
     /// The signature of one instance.
     pub signature: Signature,
-    /// How it was made.
+    /// The constructor call that made it.
     pub constructor: Constructor,
     layout: Rc<Layout>,
     bounds: Bounds,

@@ -17,7 +17,7 @@ pub const ERRORS_ABORT: usize = abi::MPI_ERRORS_ABORT;
 /// `MPI_ERRORS_RETURN`
 pub const ERRORS_RETURN: usize = abi::MPI_ERRORS_RETURN;
 
-/// What happens when a call fails.
+/// Action taken when a call fails.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Errhandler {
     /// All ranks stop.
@@ -32,7 +32,7 @@ pub enum Errhandler {
         object: Object,
         /// Address of the function.
         function: usize,
-        /// Which calling convention the function has; the edge gives it a meaning.
+        /// Calling convention of the function; the edge gives it a meaning.
         convention: u8,
     },
 }

@@ -13,7 +13,7 @@ use std::fmt;
 #[repr(transparent)]
 pub struct ErrorClass(pub i32);
 
-/// What went wrong in a call: the class for the program, a sentence for its author.
+/// Error of a call: the class for the program, a sentence for its author.
 ///
 /// The sentence says what was wrong and what to do; the edge adds the rank and the MPI function.
 // The sentence is made where the mistake is seen, which knows the argument; who fails is added at the edge,
@@ -22,7 +22,7 @@ pub struct ErrorClass(pub i32);
 pub struct Failure {
     /// The class (or a code the program itself added) that the call returns.
     pub class: ErrorClass,
-    /// What was wrong, which argument, what to do.
+    /// Sentence that names the mistake, the argument and the remedy.
     pub text: String,
     /// `true` if the rank had entered the collective that failed; one that fails before was refused.
     // A call that failed before entering must still count for the others (`collective::refused`).
@@ -58,7 +58,7 @@ impl Failure {
         self
     }
 
-    /// Of a collective that the rank had entered.
+    /// Marks the failure as one of a collective that the rank had entered.
     pub fn after_entry(mut self: Box<Failure>) -> Box<Failure> {
         self.entered = true;
         self
@@ -72,5 +72,5 @@ impl fmt::Display for Failure {
 }
 impl std::error::Error for Failure {}
 
-/// What every MPI operation of this crate returns; boxed so that success stays one word.
+/// Result of every MPI operation of this crate. The error is boxed so that success takes one word.
 pub type Result<T = ()> = std::result::Result<T, Box<Failure>>;

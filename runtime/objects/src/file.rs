@@ -14,7 +14,7 @@ pub const FILE_NULL: usize = abi::MPI_FILE_NULL;
 pub struct File {
     /// The communicator of those who have opened it, which is its own.
     pub comm: usize,
-    /// How it was opened: `MPI_MODE_*` together.
+    /// Access mode: the bits `MPI_MODE_*` with which it was opened.
     pub amode: i32,
     /// Its name on the host.
     pub name: Rc<str>,

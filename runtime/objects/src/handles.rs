@@ -27,7 +27,7 @@ const GENERATIONS: u32 = 1 << (31 - SLOT_BITS);
 /// The first handle value that is not predefined (MPI 5.0 section 20.3).
 pub const FIRST_DYNAMIC: usize = FIRST;
 
-/// Where a kind of object says what it is in messages, and which error class it has.
+/// Noun, error class and null handle of a kind of object.
 #[derive(Clone, Copy, Debug)]
 pub struct Naming {
     /// The noun in messages, such as "datatype".

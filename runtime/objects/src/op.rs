@@ -106,7 +106,7 @@ impl Predefined {
     }
 }
 
-/// What the program's function gets: the addresses of invec and inoutvec, length, datatype handle.
+/// The program's reduction function. Arguments: the addresses of invec and inoutvec, length, datatype handle.
 // A closure, because C, Fortran and large counts are called in different ways, of which this crate knows
 // nothing.
 pub type UserFunction = Rc<dyn Fn(usize, usize, i64, usize)>;

@@ -24,7 +24,7 @@ pub const PROCESS_SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
 struct Session {
     /// World rank.
     owner: u32,
-    /// What the rank may do with threads: one of `MPI_THREAD_SINGLE` to `MPI_THREAD_MULTIPLE`.
+    /// Thread support of the rank: one of `MPI_THREAD_SINGLE` to `MPI_THREAD_MULTIPLE`.
     threads: i32,
 }
 
@@ -62,7 +62,7 @@ impl Sessions {
         })
     }
 
-    /// Whether the rank has this session.
+    /// Checks that the rank has this session.
     ///
     /// # Errors
     /// `MPI_ERR_SESSION` if it has not.

@@ -7,8 +7,8 @@
 use std::cmp::Ordering;
 use std::ops::{Add, Mul, Neg};
 
-/// Where an unpacked significand has its leading one: a carry of a sum fits above, and 13 bits
-/// of a binary128's 113 are left below for rounding.
+/// Bit of an unpacked significand's leading one. A carry of a sum fits above it. Below the 113 bits of a
+/// binary128, 13 bits and the sticky bit are left for rounding.
 const TOP: i32 = 126;
 const MIN_EXPONENT: i32 = -16382;
 const MAX_EXPONENT: i32 = 16383;

@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 /// `MPI_WIN_NULL`.
 pub const WIN_NULL: usize = abi::MPI_WIN_NULL;
 
-/// Which call made a window.
+/// The call that made a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(i32)]
 pub enum Flavor {
@@ -43,7 +43,7 @@ pub enum Units {
 }
 
 impl Units {
-    /// Of these, by member.
+    /// Returns the displacement units of these members.
     pub fn of(units: impl Iterator<Item = i64> + Clone) -> Units {
         let first = units.clone().next().unwrap_or(1);
         if units.clone().all(|unit| unit == first) {
@@ -70,7 +70,7 @@ impl Units {
 pub struct Win {
     /// The communicator of its members, which is its own; who has given the window back has given that back.
     pub comm: usize,
-    /// Which call made it.
+    /// The call that made it.
     pub flavor: Flavor,
     /// By member.
     pub exposed: Box<[Exposed]>,

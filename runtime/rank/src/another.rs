@@ -39,7 +39,7 @@ pub(crate) struct Another {
     pub(crate) left_behind: Option<Box<Swapped>>,
 }
 
-/// What all programs are prepared with.
+/// Configuration, environment and libraries with which all programs are prepared.
 pub(crate) struct Common {
     pub(crate) config: Config,
     pub(crate) environment: usize,

@@ -55,7 +55,7 @@ struct Segment {
     used: u16,
 }
 
-/// What a free record holds.
+/// Content of a free record: its links in the free list, and its size class.
 #[repr(C)]
 struct Link {
     next: u32,

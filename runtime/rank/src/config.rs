@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Where ranks keep their stacks.
+/// Placement of the ranks' stacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StackMode {
     /// A stack for each rank.
@@ -19,7 +19,7 @@ pub enum StackMode {
     Auto,
 }
 
-/// How each rank gets globals of its own.
+/// Method that gives each rank globals of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GlobalsMode {
     /// Chosen by the size of the program's data and the number of ranks.
@@ -32,7 +32,7 @@ pub enum GlobalsMode {
     Clone,
 }
 
-/// How to run the ranks of this process.
+/// Settings for the ranks of this process.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Ranks of this process.

@@ -11,7 +11,7 @@ use crate::ranks::Place;
 use crate::stack::own::Layout;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Of this description. Another number whenever the meaning of a word changes.
+/// Version of this description. It changes whenever the meaning of a word changes.
 const VERSION: u64 = 1;
 
 /// Words, all of 64 bits.

@@ -20,13 +20,13 @@ pub(crate) const GROUP: usize = 16;
 pub(crate) const GROUPS: usize = MOST / GROUP;
 const LANES: usize = LINE / 4;
 
-/// Which lines differ: bit `k` of number `g` is line `16 g + k`.
+/// Set of lines that differ: bit `k` of number `g` is line `16 g + k`.
 pub(crate) type Lines = [u16; GROUPS];
 
 /// All lines.
 pub(crate) const ALL: Lines = [u16::MAX; GROUPS];
 
-/// How memory differs from a template.
+/// Difference of memory from a template.
 pub(crate) struct Found {
     pub(crate) dirty: Lines,
     /// The lanes of each line that differs; one more, since the next one is written before it is known to

@@ -159,8 +159,8 @@ impl Thrown {
         }
     }
 
-    /// What C++ knows of exceptions that are thrown and not caught belongs to the rank that runs; this one
-    /// leaves or joins those.
+    /// Adds `by` to the running rank's count of C++ exceptions that are thrown and not caught. An exception
+    /// of another language leaves the count as it is.
     fn count(&self, by: i32) {
         // SAFETY: every exception begins so.
         let class = unsafe { (*self.0.cast::<Header>().as_ptr()).class };

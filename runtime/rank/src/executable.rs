@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-/// What is added to the tags that the loader must not see. No tag that anybody defines is near.
+/// Value added to the tags that the loader must not see. No defined tag is near the sums.
 pub(crate) const MOVED: usize = 0x6100_0000;
 
 const PT_LOAD: u32 = 1;

@@ -26,7 +26,7 @@ pub(crate) struct Region {
     pub(crate) zero: usize,
 }
 
-/// What is private.
+/// Private memory of a program, and the variables in it that stay common.
 pub(crate) struct Private {
     pub(crate) regions: Vec<Region>,
     /// Variables inside the regions that belong to shared libraries and stay common.

@@ -23,7 +23,7 @@ pub struct Growing<T: Copy> {
     /// Entries whose pages are present, and entries that fit.
     room: usize,
     capacity: usize,
-    /// What was reserved.
+    /// Address and bytes of the reserved mapping.
     mapping: (usize, usize),
 }
 

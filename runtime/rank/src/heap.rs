@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 static CLEARED: AtomicBool = AtomicBool::new(false);
 
-/// Whether memory that ranks allocate from now on is cleared.
+/// Sets whether memory that ranks allocate later is cleared.
 pub(crate) fn clear(cleared: bool) {
     CLEARED.store(cleared, Relaxed);
 }

@@ -22,7 +22,7 @@ use engine::Span;
 /// Intervals longer than this are checked against the thread's CPU time.
 const LONG_NS: u64 = 50_000;
 
-/// Where an interval begins that has not begun: no reading comes up to it.
+/// Start of an interval that has not begun: no clock reading reaches it.
 const PAUSED: u64 = u64::MAX / 2;
 
 /// The number of brief calls of a function of which one is measured: a prime, since programs repeat
@@ -40,14 +40,14 @@ const SCALE_BITS: u32 = 20;
 /// Functions that are told apart: of more, some share a place.
 const PLACES: usize = 256;
 
-/// How long brief calls of a function take.
+/// Mean duration of a function's brief calls.
 #[derive(Clone, Copy, Default, Debug)]
 struct Mean {
     /// Until the next is measured.
     left: u8,
-    /// How many of the first were.
+    /// Number of the first calls that were measured, up to [`FIRST`].
     first: u8,
-    /// How many of the last calls were brief, up to [`LIKELY`].
+    /// Number of brief calls in a row, up to [`LIKELY`].
     brief: u8,
     /// Ticks that one took on the average, with a reading, times 2^8.
     ticks: u32,

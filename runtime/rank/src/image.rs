@@ -60,17 +60,17 @@ struct Symbol {
 
 /// A word of a loaded image that holds an address.
 pub(crate) enum Slot {
-    /// Of the image itself.
+    /// An address in the image itself.
     Relative(usize),
-    /// Of a symbol, here or elsewhere.
+    /// The address of a symbol, here or elsewhere.
     Symbol(usize),
-    /// Of a function, perhaps not looked up yet.
+    /// The address of a function, perhaps not looked up yet.
     Function(usize, &'static CStr),
 }
 
 /// A loaded segment.
 pub(crate) struct Segment {
-    /// What the file gave.
+    /// Memory whose content comes from the file.
     pub(crate) file: Range<usize>,
     /// End of its memory.
     pub(crate) end: usize,

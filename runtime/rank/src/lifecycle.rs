@@ -13,7 +13,7 @@ use crate::{caller, fortran_units, handlers, hooks, libc_state, now, running, th
 
 pub mod start;
 
-/// What each rank of a program needs to start, at one address for all.
+/// Data that each rank of a program needs to start, at one address for all.
 pub(crate) struct Life {
     main: Main,
     environment: *mut *mut c_char,
@@ -25,7 +25,7 @@ pub(crate) struct Life {
     constructed: AtomicBool,
     /// The program and its own libraries: whose handlers are a rank's.
     images: Vec<Image>,
-    /// Where a program that was loaded late has its copies of `getopt`'s variables.
+    /// Addresses of the copies of `getopt`'s variables in a program that was loaded late.
     copies: [usize; 4],
 }
 
@@ -56,7 +56,7 @@ impl Life {
         self.images.len() > 1
     }
 
-    /// Of a program that was loaded late.
+    /// Sets the addresses of `getopt`'s variables in a program that was loaded late.
     pub(crate) fn with_copies(self, copies: [usize; 4]) -> Life {
         Life { copies, ..self }
     }

@@ -24,7 +24,7 @@ macro_rules! fastest {
     }};
 }
 
-/// Which of at most 64 lines at `a` and `b` differ: bit k for line k.
+/// Comparison of at most 64 lines at `a` and `b`: bit k of the result is set if line k differs.
 pub(crate) type Differ = unsafe fn(a: *const u8, b: *const u8, lines: usize) -> u64;
 
 /// The fastest comparison that this processor has.

@@ -9,9 +9,9 @@ use crate::single::Single;
 /// A program that is loaded.
 struct Known {
     path: PathBuf,
-    /// What the loader calls it.
+    /// Name by which the loader finds it.
     loaded: String,
-    /// Of its file.
+    /// Name of its file.
     name: String,
 }
 

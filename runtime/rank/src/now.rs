@@ -8,8 +8,8 @@ static SERVED: AtomicU32 = AtomicU32::new(NOBODY);
 /// No rank.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-/// What a switch touches, together in two cache lines. Atomics because safe code and signal handlers
-/// read them; relaxed accesses cost what plain ones do.
+/// State that a switch touches, together in two cache lines. Its fields are atomics because safe code and
+/// signal handlers read them; relaxed accesses cost the same as plain ones.
 #[repr(C, align(64))]
 struct Now {
     rank: AtomicU32,
@@ -17,7 +17,7 @@ struct Now {
     /// The stack in place: lowest usable address and base.
     limit: AtomicUsize,
     base: AtomicUsize,
-    /// Where the scheduler's stack is while a rank runs.
+    /// Stack pointer of the scheduler while a rank runs.
     home: AtomicUsize,
     /// The last MPI function: the address of its name, a `&'static &'static str`; 0 before the first.
     call: AtomicUsize,
@@ -226,7 +226,7 @@ pub(crate) fn has_private() -> bool {
     NOW.extras.load(Relaxed) & PRIVATE != 0
 }
 
-/// Where the thread's errno is, and its C++ exception state (null without a C++ runtime).
+/// Sets the addresses of the thread's errno and of its C++ exception state (null without a C++ runtime).
 pub(crate) fn set_thread_state(errno: *mut i32, exceptions: *mut [usize; 2]) {
     NOW.errno.store(errno, Relaxed);
     NOW.exceptions.store(exceptions, Relaxed);

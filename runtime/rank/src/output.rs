@@ -48,7 +48,7 @@ struct Sink {
 struct Lines {
     sinks: [Sink; 2],
     begun: BTreeMap<(u32, Stream), Vec<u8>>,
-    /// Of ranks that closed a stream, or put something else in its place.
+    /// Targets of streams that ranks closed or replaced, by rank and stream.
     redirected: BTreeMap<(u32, Stream), Target>,
     /// Several ranks print: an unfinished last line gets its end.
     many: bool,

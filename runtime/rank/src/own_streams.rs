@@ -18,7 +18,7 @@ static INPUTS: PerRank<Input> = PerRank::new();
 
 struct Input {
     descriptor: i32,
-    /// What `stdin` looks like to this rank while it is suspended, and to all others while it runs.
+    /// State of `stdin` for this rank while it is suspended, and for all others while it runs.
     other: Shown,
     _buffer: Box<[u8]>,
 }

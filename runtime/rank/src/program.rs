@@ -12,7 +12,7 @@ pub type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) ->
 /// A constructor. Programs linked against glibc before 2.34 pass one that runs all of them.
 pub type Constructor = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char);
 
-/// What `__libc_start_main` was given, and the program's image before its constructors ran.
+/// Arguments of `__libc_start_main`, and the program's image before its constructors ran.
 pub struct Program {
     pub(crate) main: Main,
     pub(crate) init: Option<Constructor>,

@@ -21,7 +21,7 @@ use crate::{
     crash, debug, fortran_random, helpers, output, process_state, random, sanitizer, spawned, stdio, watchdog,
 };
 
-/// What became of a rank that was resumed.
+/// State of a rank after it was resumed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// It called [`crate::suspend`].
@@ -44,8 +44,8 @@ const DEFAULT_PART: usize = 2 << 20;
 const DEFAULT_SLOT: usize = 256 << 10;
 /// Up to this many ranks, stacks of their own are faster and their memory does not matter.
 const MOST_OWN: u32 = 4096;
-/// Where the system's limit on stacks is raised, all own stacks have this many bytes at most, and each has
-/// [`MAX_RAISED`].
+/// Maximum bytes of all own stacks together, where the system's limit on stacks is raised. One stack has at
+/// most [`MAX_RAISED`].
 const MAX_RAISED_SUM: usize = 1 << 40;
 const MAX_RAISED: usize = 16 << 30;
 

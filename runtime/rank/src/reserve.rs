@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 /// Asks the kernel for pages that can be written (Linux 5.14).
 const MADV_POPULATE_WRITE: i32 = 23;
 
-/// What large pages are multiples of.
+/// Bytes of a large page, and its alignment.
 pub(crate) const LARGE_PAGE: usize = 2 << 20;
 
 /// Reserves `bytes`, readable and writable, that read as zeros; `None` if they cannot be had.

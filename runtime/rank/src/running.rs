@@ -25,11 +25,11 @@ pub(crate) fn find_thread_state() {
     now::set_thread_state(unsafe { libc::__errno_location() }, exceptions);
 }
 
-/// What libc and the C++ runtime keep in one place for the thread but belongs to a rank. It is kept on
-/// the rank's own stack while the rank is suspended, so that it costs no table.
+/// State of libc and the C++ runtime that exists once per thread but belongs to a rank. It is kept on the
+/// rank's own stack while the rank is suspended, so that it costs no table.
 struct ThreadState {
     call: usize,
-    /// What few ranks have, on the heap.
+    /// State that few ranks have, on the heap.
     rare: Option<Box<Rare>>,
     errno: i32,
 }

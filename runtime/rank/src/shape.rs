@@ -21,7 +21,7 @@ pub(crate) const NONE: u16 = u16::MAX;
 
 /// A template, and which lanes may differ from it.
 pub(crate) struct Shape {
-    /// Which template.
+    /// Number of the template.
     pub(crate) template: u16,
     /// Saved memory that is kept in this shape.
     pub(crate) users: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Shape {
     /// The lanes that may differ, in order, and the words of eight bytes that have them.
     lanes: Box<[u16]>,
     words: Box<[Word]>,
-    /// How memory of other shapes, which was in place before, becomes as the template.
+    /// Steps that make memory of another shape equal to the template, by that shape.
     changes: Vec<(u16, Box<[Step]>)>,
 }
 
@@ -51,9 +51,9 @@ pub(crate) struct Step {
 /// one store.
 #[derive(Clone, Copy)]
 struct Word {
-    /// Where it is, in bytes.
+    /// Offset in the memory, in bytes.
     at: u16,
-    /// Where its lanes begin in what is kept, in bytes.
+    /// Offset of its lanes in the saved data, in bytes.
     from: u16,
     /// Bits below the first of its lanes.
     shift: u32,
@@ -123,7 +123,7 @@ impl Shape {
         self.changes.len() < CHANGES
     }
 
-    /// How memory of that shape becomes as this one's template.
+    /// Adds the steps that make memory of shape `from` equal to this shape's template.
     pub(crate) fn learn(&mut self, from: u16, change: Box<[Step]>) {
         self.changes.push((from, change));
     }

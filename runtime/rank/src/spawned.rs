@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// What ranks start with.
+/// Program and arguments with which ranks start.
 #[derive(Clone)]
 pub(crate) struct Given {
     pub(crate) arguments: Rc<Arguments>,

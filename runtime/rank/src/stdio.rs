@@ -108,7 +108,7 @@ pub(crate) fn put_variables(own: &[usize; VARIABLES]) {
     }
 }
 
-/// What `stdin` looks like to one of those that share its object.
+/// State of `stdin` as seen by one of the users that share its object.
 #[derive(Clone, Copy)]
 pub(crate) struct Shown {
     flags: i32,
@@ -157,7 +157,7 @@ pub(crate) fn show_input(new: &Shown) -> Shown {
     }
 }
 
-/// What `stdin` looks like to the rank that is not running: rank 0, or all others.
+/// State of `stdin` for the side that is not running: rank 0, or all other ranks.
 struct Input {
     reader: Option<u32>,
     other: (i32, [usize; 3], i32),

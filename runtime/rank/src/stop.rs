@@ -15,7 +15,7 @@ use crate::host_timer::HostTimer;
 use crate::text::Text;
 use crate::{lifecycle, now, output, running, signals, stdio};
 
-/// How often a rank is looked at that computes after an abort, or after a signal.
+/// Interval between looks at a rank that computes after an abort, and after a signal.
 const LOOK_AFTER_ABORT: Duration = Duration::from_millis(100);
 const LOOK_AFTER_SIGNAL: Duration = Duration::from_millis(10);
 /// Looks at one and the same rank after which it is ended, and after which the process is.

@@ -43,7 +43,7 @@ pub(crate) struct Templates {
     /// The template of the memory in place, and its shape.
     number: u16,
     shape: u16,
-    /// Of no shape: how it differs, and room for what another comparison finds.
+    /// Difference of the memory in place if it has no shape, and a spare for another comparison.
     found: Box<Found>,
     spare: Box<Found>,
     /// Lines of the memory in place, if it still is as it was found; else 0.
@@ -58,7 +58,7 @@ const NOTHING_LEN: usize = 1 + delta::MOST / 16 + 1 + delta::BEYOND / 2;
 
 /// The bit of a record's head that says that it is of a shape, whose number follows.
 const SHAPED: u16 = 1 << 15;
-/// How far to the left of a record's head the caller's mark is, in templates of memory of one length.
+/// Position of the caller's mark in a record's head, in bits, for templates of memory of one length.
 const MARK: u32 = EACH.ilog2();
 
 impl Templates {

@@ -14,7 +14,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Duration;
 
-/// What a bell's memory is called, so that no other file is taken for one.
+/// Name of a bell's memory, so that no other file is taken for one.
 const NAME: &str = "xsim-bell";
 /// Bytes of it: the least that can be shared.
 const PAGE: usize = 4096;

@@ -16,7 +16,8 @@ use std::time::Duration;
 /// The variable that tells a process that it was started so: the token, its number, how many processes the
 /// run began with.
 const VARIABLE: &str = "_XSIM_SPAWNED";
-/// What launchers tell their processes, and no other process of theirs.
+/// Prefixes of environment variables that launchers set for their own processes. A spawned process does not
+/// inherit them.
 const LAUNCHERS: [&str; 6] = ["PMI_", "PMIX_", "OMPI_", "MPI_LOCAL", "HYDI_", "HYDRA_"];
 /// A message's lane and length come before it.
 const HEAD: usize = 9;
@@ -27,17 +28,17 @@ const LOOKS: u32 = 64;
 /// Bytes read at a time.
 const PIECE: usize = 64 << 10;
 
-/// What a process knows of itself that was started while the run went on.
+/// Identity of a process that was started while the run went on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Spawned {
     token: String,
     /// Its number.
     pub me: u32,
-    /// How many processes there were at the start.
+    /// Number of processes at the start.
     pub first: u32,
 }
 
-/// Whether this process was started by another one of its run, and as what.
+/// Returns the identity of this process if another process of its run started it.
 pub fn spawned() -> Option<Spawned> {
     parse(&std::env::var(VARIABLE).ok()?)
 }

@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a message is about; messages of one lane between two processes arrive in order.
+/// Channel of a message; messages of one channel between two processes arrive in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(i32)]
 pub enum Lane {
@@ -33,9 +33,9 @@ pub enum Lane {
 pub struct Start {
     /// Its file.
     pub program: PathBuf,
-    /// What follows its name.
+    /// Arguments behind its name.
     pub arguments: Vec<OsString>,
-    /// Where it is to run, if not where this process does.
+    /// Working directory, if it differs from this process's.
     pub directory: Option<PathBuf>,
 }
 

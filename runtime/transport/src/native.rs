@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Buffers kept for reuse.
 const SPARE: usize = 64;
 
-/// How long the launcher gets to hand on what was said before the run is aborted.
+/// Time that the launcher gets to forward output before the run is aborted.
 // Hydra, MPICH's launcher, ends with the job: what it has not handed on by then is lost, the sentence that
 // says why among it.
 const HANDING_ON: Duration = Duration::from_millis(250);

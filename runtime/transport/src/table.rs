@@ -21,9 +21,9 @@ pub struct Table {
     /// Starts sending; `data` stays where it is until it is sent (with tag [`PACED`], taken). Answers a
     /// ticket, or -1.
     pub send: unsafe extern "C" fn(data: *const u8, bytes: usize, to: u32, tag: i32) -> i64,
-    /// Whether a ticket's message is sent (1), after which the ticket is void.
+    /// Returns 1 if a ticket's message is sent, after which the ticket is void; 0 if it is not.
     pub sent: unsafe extern "C" fn(ticket: i64) -> i32,
-    /// Whether a message is there (1), and what it is; it must be received next.
+    /// Returns 1 if a message is there, with its source, tag and bytes; else 0. It must be received next.
     pub probe: unsafe extern "C" fn(from: *mut u32, tag: *mut i32, bytes: *mut usize) -> i32,
     /// Receives the message that `probe` found.
     pub receive: unsafe extern "C" fn(data: *mut u8, bytes: usize) -> i32,

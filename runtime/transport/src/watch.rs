@@ -25,7 +25,7 @@ pub struct Watched {
     pub text: String,
 }
 
-/// How long the launcher has to end the other processes after one died.
+/// Time that the launcher has to end the other processes after one died, in milliseconds.
 const GRACE_MS: i64 = 2_000;
 
 /// The time that the launcher has to collect processes that have ended.
@@ -219,7 +219,7 @@ unsafe fn next_event(poll: i32, patience: i64) -> Option<(u64, u32)> {
     (found > 0).then_some((event.u64, event.events))
 }
 
-/// What [`next_event`] is about, where it is no process.
+/// Sources of [`next_event`] that are no processes.
 const OVER: u64 = u64::MAX;
 const MAIL: u64 = u64::MAX - 1;
 

@@ -127,7 +127,8 @@ impl World {
         }
     }
 
-    /// Whether the mounted rank, which enters a call, must stop because somebody has failed or aborted.
+    /// Returns how the mounted rank, which enters a call, must stop because of a failure or an abort at or
+    /// before its clock. `None` if it goes on.
     ///
     /// A planned failure ends the run when the first rank gets there.
     // Every process knows the plan, so that nobody does anything beyond the first failure, whoever hears of
@@ -177,7 +178,8 @@ impl World {
         }
     }
 
-    /// Whether the mounted rank, which leaves a call, must stop because somebody has failed by then.
+    /// Returns how the mounted rank, which leaves a call, must stop because of a failure at or before its
+    /// clock. `None` if it goes on.
     // An abort is found at the next call, as ever: what a rank prints behind the call that another's abort
     // ended is no mistake of either. A failure is an instant, and the rank is within the call then.
     #[cold]

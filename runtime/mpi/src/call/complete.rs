@@ -106,18 +106,18 @@ impl World {
     }
 }
 
-/// What completing a request says.
+/// Result of completing a request.
 pub(crate) struct Finished {
     /// Its status, unless functions of the program fill it.
     status: Status,
     /// The handle's new value.
     next: usize,
-    /// Of a generalized request, which are called once the world is given back: they may call MPI.
+    /// Callbacks of a generalized request, which run once the world is no longer borrowed: they may call MPI.
     callbacks: Option<Box<Generalized>>,
 }
 
 impl Finished {
-    /// Of a request that is no more.
+    /// Returns the result for a request that ceases to exist: its handle becomes `MPI_REQUEST_NULL`.
     fn ended(status: Status) -> Finished {
         Finished { status, next: REQUEST_NULL, callbacks: None }
     }

@@ -284,7 +284,7 @@ impl Mpi {
     }
 }
 
-/// What the mounted rank is to do that has got to where somebody has failed or aborted.
+/// Action of the mounted rank once its clock reaches a failure or an abort.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
     /// It ends with this exit status.

@@ -23,7 +23,7 @@ const FILE_BYTES: u64 = 16;
 /// handle has not so many bits.
 pub(crate) const SHORT_WRITE: u64 = 1 << 63;
 
-/// Where an access goes.
+/// Position of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pointer {
     /// To an offset, in etypes.
@@ -41,9 +41,9 @@ pub enum Pointer {
 pub struct Access {
     /// The file's handle.
     pub file: usize,
-    /// Which way data goes.
+    /// Direction of the data.
     pub direction: Direction,
-    /// Where it goes.
+    /// Position of the access.
     pub pointer: Pointer,
     /// `true` if all members call.
     pub collective: bool,

@@ -150,7 +150,7 @@ fn is_pending(world: &World, receive: u32) -> bool {
 }
 
 impl World {
-    /// Whether the chapter of a persistent request lets it go now.
+    /// Checks that the subsystem of a persistent request permits freeing it. Any other request may be freed.
     fn may_free(&mut self, request: u32) -> Result {
         match self.messages.requests().get(request).map(|request| &request.body) {
             Some(Body::Persistent { template, .. }) => match &**template {

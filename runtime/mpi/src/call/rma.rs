@@ -67,7 +67,7 @@ impl Mpi {
         }
     }
 
-    /// Whether the mounted rank may wait on a window: not if it is known that a member has failed.
+    /// Checks that the mounted rank may wait on a window: no member is known to have failed.
     ///
     /// # Errors
     /// `MPIX_ERR_PROC_FAILED`.

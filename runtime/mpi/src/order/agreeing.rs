@@ -27,7 +27,7 @@ pub(crate) struct Agreeing {
     pub(crate) asked: Option<u64>,
     /// `true` if it has voted, and lets no thread in until the release or a verdict.
     pub(crate) is_shut: bool,
-    /// What it has reported last, of a process whose threads make it report again.
+    /// Last report of this process, if its threads make it report again.
     pub(crate) last: Option<Report>,
     /// `true` if the next report tells all that was sent before it: no report since the last verdict has.
     pub(crate) effects_known: bool,
@@ -41,12 +41,12 @@ pub(crate) struct Agreeing {
     /// often it has done so.
     pub(crate) held: u64,
     pub(crate) started: u64,
-    /// Of use on process 0.
+    /// Process 0's state in agreements; other processes do not use it.
     pub(crate) arbiter: Arbiter,
 }
 
 impl Agreeing {
-    /// Of these processes the first `there` are there.
+    /// Creates the state for `processes` processes, of which the first `there` have started.
     pub(crate) fn new(processes: u32, there: u32) -> Agreeing {
         Agreeing {
             followed: 0,

@@ -4,7 +4,7 @@ use crate::order::key::Key;
 use engine::{Decidable, DecisionQueue, Time};
 use std::cmp::Ordering;
 
-/// What happens when a decision is made.
+/// The effect of a decision.
 // In the order in which things of one time, rank and source happen. A receive comes before a poll of that
 // instant, which asks what is there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -65,7 +65,7 @@ impl Decidable for Decision {
 /// All that is open in a process.
 #[derive(Default)]
 pub(crate) struct Decisions {
-    /// Of all ranks of the process; without owners until there is a decision.
+    /// Decisions of all ranks of the process; without owners until there is a decision.
     pub(crate) queue: DecisionQueue<Decision>,
     /// When a receive of a rank for any source was last decided or cancelled, from the first rank on: what
     /// had to wait for that meets its message no earlier.

@@ -2,7 +2,7 @@
 
 use engine::Time;
 
-/// What orders decisions.
+/// Sort key of decisions, which are made in ascending order.
 // What processes tell each other of a decision: order needs no more, and the decision itself stays where its
 // rank is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct Key {
     // on the way nobody can see which way it took.
     pub(crate) rest: bool,
     pub(crate) rank: u32,
-    /// Of the message; the greatest for a poll, which so comes after all receives of its instant.
+    /// Source of the message. A poll has the greatest value, so that it follows all receives of its instant.
     pub(crate) source: u32,
 }
 

@@ -13,7 +13,7 @@ const FRUITLESS_POLLS: u32 = 10_000_000;
 pub(crate) struct Poller {
     pub(crate) clock: Time,
     pub(crate) rank: u32,
-    /// How often it will poll.
+    /// Number of failed polls before it is parked again.
     pub(crate) polls: u32,
 }
 

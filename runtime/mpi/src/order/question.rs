@@ -11,9 +11,9 @@ use std::rc::Rc;
 pub enum Question {
     /// Are all of these complete?
     TestAll(RequestArray),
-    /// Which is the first of these that is complete?
+    /// The first of these that is complete.
     TestAny(Round),
-    /// Which of these are complete?
+    /// All of these that are complete.
     TestSome(RequestArray),
     /// Wait for all of these, of a rank that may be told of a failure before they are complete
     /// ([`message::faults`]).
@@ -26,7 +26,7 @@ pub enum Question {
     Iprobe(Pattern),
     /// Wait for such a message.
     Probe(Pattern),
-    /// What has happened by now?
+    /// The events up to the rank's clock, such as failures.
     Instant,
     /// Can nothing happen any more before now? Of a call that asks nothing itself.
     Now,
@@ -75,7 +75,7 @@ impl Question {
 // The copy is made only by a rank that steps back: a question answered at once reads the program's own array.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// What is asked.
+    /// The question, which refers to the copied handles.
     pub question: Question,
     // What the question's array points to.
     // Shared, since parking puts one question into a cycle and into the poll.
@@ -116,7 +116,7 @@ fn array_of(handles: &Rc<[usize]>) -> RequestArray {
     RequestArray { at: Addr(handles.as_ptr() as usize), count: handles.len() as u32, wide: true }
 }
 
-/// What a rank is blocked for.
+/// Reason why a rank is blocked in a question.
 #[derive(Clone, Debug)]
 pub enum Poll {
     /// The answer to this.
@@ -124,7 +124,7 @@ pub enum Poll {
     /// It has asked these in turn, always in vain, and is parked until one of them can be answered with
     /// "yes". Never empty.
     Parked(Vec<Asked>),
-    /// What one of its threads waits for ([`crate::order::threads`]).
+    /// The needs of its threads ([`crate::order::threads`]).
     Threads,
 }
 
@@ -173,12 +173,12 @@ impl Asked {
     }
 }
 
-/// What a rank has asked in vain since it did anything else.
+/// Failed polls of a rank since it last did anything else.
 #[derive(Default)]
 pub(crate) struct PollHistory {
     pub(crate) asked: Vec<Asked>,
     /// The count of failed polls at its next poll, if nothing comes between.
     pub(crate) next: u32,
-    /// How often it was parked in vain since it last was not.
+    /// Number of times in a row that it was parked and then sent on with the answer "no".
     pub(crate) released: u32,
 }

@@ -44,7 +44,7 @@ pub trait Door {
     }
 }
 
-/// What a blocked thread waits for.
+/// Condition for which a blocked thread waits.
 pub(crate) enum Need {
     /// That all of these requests are complete. Receives of `MPI_Recv` are among them by their nodes.
     Requests(Vec<usize>),

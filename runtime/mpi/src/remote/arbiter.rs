@@ -60,9 +60,9 @@ impl Vote {
 // Reports stand until a verdict is told to their process, which costs no message to those whom it does not
 // concern.
 pub(crate) struct Arbiter {
-    /// Of each process: its last report, and how many verdicts it was told.
+    /// Last report of each process, and the number of verdicts sent to it.
     processes: Vec<(Option<Report>, u64)>,
-    /// Which are not there: they have not been started, or have left.
+    /// `true` if the process has not been started or has left, by process.
     away: Vec<bool>,
     /// `true` if all have forgotten what was safe after the last [`Verdict::Before`].
     forgotten: bool,
@@ -71,7 +71,7 @@ pub(crate) struct Arbiter {
 }
 
 impl Arbiter {
-    /// Of these processes the first `there` are there.
+    /// Creates the state for `processes` processes, of which the first `there` have started.
     pub(crate) fn new(processes: u32, there: u32) -> Arbiter {
         let nobody = || Report { ended: true, ..Report::default() };
         let away: Vec<bool> = (0..processes).map(|process| process >= there).collect();
@@ -258,7 +258,8 @@ mod tests {
     fn idle(sent: &[u64], taken: &[u64]) -> Report {
         Report { sent: sent.to_vec(), taken: taken.to_vec(), ..Report::default() }
     }
-    /// Of one of `processes`, whose first decision of `rank` is at `time`, when its clock is `clock`.
+    /// Returns the report of one of `processes`. Its first decision, of `rank`, is at `time`, and takes
+    /// effect at the later of `time` and `clock`.
     fn of(processes: usize, (time, rank): (u64, u32), clock: u64) -> Report {
         let (time, effect) = (Time::from_ps(time), Time::from_ps(time.max(clock)));
         let none = vec![0; processes];

@@ -17,11 +17,11 @@ pub(crate) const VOTE_REQUEST: u8 = 6;
 /// The vote that a report stands, with its number.
 pub(crate) const VOTE: u8 = 7;
 
-/// What a process that cannot go on tells process 0.
+/// Report of a process that cannot go on, sent to process 0.
 // All that `World::next` asks of one process, in some hundred bytes: process 0 decides from these alone.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub(crate) struct Report {
-    /// How many verdicts it has followed.
+    /// Number of verdicts that it has followed.
     pub(crate) followed: u64,
     /// Chunks sent to each process so far.
     pub(crate) sent: Vec<u64>,
@@ -48,7 +48,7 @@ pub(crate) struct Report {
     pub(crate) outside: bool,
 }
 
-/// What process 0 tells a process to do.
+/// Instruction of process 0 to a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// Decide what is safe: no rank of another process acts before this time, unless because of what this

@@ -4,7 +4,7 @@ use crate::remote::stream::Streams;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// How long a process looks again and again before it sleeps between looks.
+/// Time for which a process looks without sleeping; afterwards it sleeps between looks.
 // Most waits between processes of one host are shorter, and a sleep would double them.
 const AWAKE: Duration = Duration::from_micros(50);
 /// The shortest and the longest sleep. Looking costs ten microseconds where the machine's MPI asks the system

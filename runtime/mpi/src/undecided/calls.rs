@@ -14,7 +14,7 @@ use rank::Addr;
 // coming first, as with MPICH and Open MPI.
 const FEW: u32 = 64;
 
-/// What a test or wait for several requests found.
+/// Result of a test or a wait for several requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
     /// No request of the array is active.
@@ -265,7 +265,8 @@ impl Mpi {
         Ok((chosen, status))
     }
 
-    /// [`Mpi::end_wait_any`]: the status. `chosen` is the index, also of a request that fails; `MPI_UNDEFINED` if there is none.
+    /// [`Mpi::end_wait_any`]: the status. `chosen` is the index, also of a request that fails;
+    /// `MPI_UNDEFINED` if there is none.
     pub fn end_wait_any_at(&self, requests: RequestArray, chosen: &mut i32) -> Result<Status> {
         *chosen = UNDEFINED;
         Ok(self.any(requests, true, chosen)?.2)
@@ -287,8 +288,8 @@ impl Mpi {
         Ok(complete)
     }
 
-    /// `MPI_Testany`: flag and status. `chosen` is the index, also of a request that fails; `MPI_UNDEFINED`
-    /// if there is none.
+    /// `MPI_Testany`: flag and status. `chosen` is the index, also of a request that fails;
+    /// `MPI_UNDEFINED` if there is none.
     pub fn test_any(&self, requests: RequestArray, chosen: &mut i32) -> Result<(bool, Status)> {
         if self.begin_test_any(requests) {
             self.block();

@@ -20,7 +20,7 @@ const BYTE: usize = mpi::abi::MPI_BYTE;
 /// The longest message.
 const LONGEST: usize = 300;
 
-/// What a rank is blocked in.
+/// Call in which a rank is blocked.
 #[derive(Clone, Copy)]
 enum Blocked {
     Send(usize),
@@ -52,7 +52,7 @@ fn seen(status: &Status) -> Seen {
     Some((status.source as u32, status.tag))
 }
 
-/// What a call came to: it is over, with what it answers, or its rank is blocked.
+/// Outcome of a call: its answer if it is over, else the reason why its rank is blocked.
 type Progress = Result<(Option<usize>, Seen), Blocked>;
 
 impl Driver<'_> {

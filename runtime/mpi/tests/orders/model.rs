@@ -4,10 +4,10 @@
 
 use super::program::{Op, Outcome, Program, Seen, Step};
 
-/// What a message takes: source, destination, bytes to picoseconds.
+/// Latency of a message: a function from source, destination and bytes to picoseconds.
 pub type Latency<'a> = &'a dyn Fn(u32, u32, u64) -> u64;
 
-/// How ranks go on.
+/// Order in which ranks go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
     /// Time goes from event to event, and nobody runs ahead: what a machine does on which every message takes
@@ -292,7 +292,7 @@ impl Model<'_> {
         }
     }
 
-    /// What can be decided now for a rank.
+    /// Appends to `items` the decisions that can be made for `rank` at this time.
     fn items(&self, rank: u32, items: &mut Vec<Item>) {
         let state = &self.ranks[rank as usize];
         for (receive, Receive { from, .. }) in state.receives.iter().enumerate() {

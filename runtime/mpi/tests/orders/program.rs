@@ -46,7 +46,7 @@ pub struct Step {
     pub clock: u64,
 }
 
-/// What all ranks saw, up to where they ended or waited for ever.
+/// Steps of all ranks, each up to its end or to a call in which it waits for ever.
 pub type Outcome = Vec<Vec<Step>>;
 
 /// A program of so many ranks.

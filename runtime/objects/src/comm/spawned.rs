@@ -10,7 +10,7 @@ use std::rc::Rc;
 pub(super) struct Spawned {
     /// Its ranks: the number of the first among all that there are, and how many.
     pub(super) first: u32,
-    /// How many are of each command.
+    /// Number of ranks of each command.
     counts: Rc<[u32]>,
     /// Index of its `MPI_COMM_WORLD`.
     world: u32,

@@ -72,8 +72,7 @@ pub(super) fn validate_darray(darray: &Darray) -> Result {
     Ok(())
 }
 
-/// What a process owns of one dimension: `block` indices from `first` on, again every `cycle`,
-/// below `size`.
+/// A process's share of one dimension: `block` indices from `first` on, again every `cycle`, below `size`.
 // Subarrays and all distributions in one form: what a process owns of a dimension is a block that repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Share {

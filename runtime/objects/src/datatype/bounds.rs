@@ -2,7 +2,7 @@
 
 use crate::error::{ErrorClass, Failure, Result};
 
-/// What is known of a type map's outline; in 128 bits, so that building it cannot overflow.
+/// Outline of a type map, in 128 bits, so that building it cannot overflow.
 // Markers and data apart, because markers of any part decide for the whole (MPI 5.0 section 5.1.6), whatever
 // the data does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -91,9 +91,9 @@ impl Distribution {
     }
 }
 
-/// How a datatype was made. Counts and lengths are those the program passed; `large` says
-/// that it called the `_c` variant, which decides how contents are returned. Two are equal
-/// where the same call with the same arguments made both, datatypes compared by identity.
+/// The call that made a datatype. Counts and lengths are those the program passed; `large` says that it
+/// called the `_c` variant, which decides how contents are returned. Two are equal if the same call with the
+/// same arguments made both, with datatypes compared by identity.
 // The arguments are kept as they were passed: envelope and contents return them, and equal calls are found by
 // them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

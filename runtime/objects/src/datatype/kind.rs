@@ -154,7 +154,7 @@ impl Kind {
     }
 }
 
-/// What a predefined reduction sees as one element of a packed buffer.
+/// One element of a packed buffer in a predefined reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Element {
     /// One value.

@@ -38,7 +38,7 @@ enum Shape {
     Sequence { parts: Rc<[Layout]>, ends: Rc<[u64]> },
 }
 
-/// What is done with the blocks of a layout; the regular shapes have loops of their own.
+/// Operation on the blocks of a layout; the regular shapes have loops of their own.
 pub trait Sink {
     /// The `len` bytes at displacement `at`; never none.
     fn block(&mut self, at: i64, len: u64);

@@ -8,7 +8,7 @@ use super::{Datatype, Signature};
 use crate::abi;
 use std::rc::Rc;
 
-/// What a predefined type is made of.
+/// Composition of a predefined type.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     One(Kind),

@@ -11,7 +11,7 @@ use std::rc::Rc;
 /// Every datatype of this process, shared among its ranks (see [`crate::handles`]).
 pub struct Types {
     table: Shared<Datatype>,
-    /// Who made a type and has not committed it: normally empty between two calls.
+    /// Ranks that made a type and have not committed it, by handle; normally empty between two calls.
     // The exception is kept, not the rule: a bit for each rank and type that is committed would grow with
     // both.
     uncommitted: FxHashMap<usize, RankSet>,

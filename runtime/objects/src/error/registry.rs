@@ -17,11 +17,11 @@ struct Added {
     class: ErrorClass,
     text: Option<Box<str>>,
     live: bool,
-    /// How many live codes a class has.
+    /// Number of live codes within a class.
     codes: u32,
 }
 
-/// What all ranks of this process added.
+/// Error classes and codes that the ranks of this process added.
 #[derive(Default)]
 pub struct ErrorCodes {
     ranks: FxHashMap<u32, Vec<Added>>,

@@ -26,7 +26,7 @@ struct Hot<T> {
 #[derive(Default)]
 struct Cold {
     hash: u64,
-    /// Where `alike` lists the slot.
+    /// Index of the slot in its list in `alike`.
     position: u32,
     holders: RankSet,
 }

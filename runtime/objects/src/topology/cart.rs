@@ -8,7 +8,7 @@ use crate::error::{ErrorClass, Failure, Result};
 pub struct Cart {
     /// Ranks along each dimension.
     pub dims: Box<[u32]>,
-    /// Whether each dimension wraps around.
+    /// `true` if the dimension wraps around, by dimension.
     pub periods: Box<[bool]>,
 }
 

@@ -59,15 +59,15 @@ impl Graph {
 /// One rank's edges of a distributed graph, as `MPI_Dist_graph_create_adjacent` gets them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DistGraph {
-    /// Where edges come from.
+    /// Sources of the edges in.
     pub sources: Box<[u32]>,
-    /// Where edges go.
+    /// Destinations of the edges out.
     pub destinations: Box<[u32]>,
     /// Weights of the edges in and of those out, if the program gave any.
     pub weights: Option<[Box<[i32]>; 2]>,
 }
 
-/// What one rank contributes to a distributed graph.
+/// One rank's contribution to a distributed graph.
 #[derive(Clone, Debug)]
 pub enum Part {
     /// No edges.

@@ -16,7 +16,7 @@ const SMALL_DATA: usize = 16 << 10;
 /// cannot have more.
 const MAX_RANKS_WITH_THREADS: u32 = 4096;
 
-/// How globals are private.
+/// Globals of the ranks, by the method that makes them private.
 pub(crate) enum Globals {
     /// One set for all ranks.
     Shared,

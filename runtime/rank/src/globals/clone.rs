@@ -41,16 +41,16 @@ struct Part {
     offset: usize,
 }
 
-/// Where clones are; what interposed functions and crash reports need.
+/// Positions of clones, for interposed functions and crash reports.
 struct Layout {
     arena: Range<usize>,
     places: Places,
     parts: Vec<Part>,
-    /// Of a program that was there before.
+    /// Layout of the program loaded before this one.
     next: Option<&'static Layout>,
 }
 
-/// Where blocks begin, from the arena's start.
+/// Offsets of blocks from the arena's start.
 #[derive(Clone, Copy)]
 struct Places {
     stride: usize,
@@ -70,7 +70,7 @@ fn fits_lines(image: &Image) -> bool {
     Mapped::open(&image.file()).is_some_and(|file| file.alignment() <= LINE)
 }
 
-/// Of the program that came last.
+/// Layout of the program loaded last.
 static LAYOUT: AtomicPtr<Layout> = AtomicPtr::new(null_mut());
 /// The block of the rank in place.
 static BLOCK: AtomicUsize = AtomicUsize::new(0);
@@ -82,7 +82,7 @@ struct ThreadLocal {
     words: Vec<(usize, usize)>,
 }
 
-/// Of the program that the process was started with; null if it has no such words.
+/// Thread-local words of the program that the process was started with; null if it has none.
 static THREAD_LOCAL: AtomicPtr<ThreadLocal> = AtomicPtr::new(null_mut());
 
 /// Returns the block of the rank in place; 0 if nothing is cloned.
@@ -369,7 +369,7 @@ impl Cloned {
     }
 }
 
-/// What the unwinder asks the loader for (glibc 2.35, `dlfcn.h`).
+/// Result of `_dl_find_object`, by which the unwinder finds an image (glibc 2.35, `dlfcn.h`).
 #[repr(C)]
 pub struct FoundObject {
     flags: u64,

@@ -93,11 +93,11 @@ fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Who is in place.
+/// Owner of the globals in place.
 #[derive(Clone, Copy, PartialEq)]
 enum InPlace {
     Rank(u32),
-    /// What a finished rank left.
+    /// Globals that a finished rank left.
     Leftover,
 }
 
@@ -117,7 +117,7 @@ pub(crate) struct Copied {
     /// Each rank's record; 0 while its globals are as the template. Grows as ranks are parked.
     records: Vec<u32>,
     in_place: InPlace,
-    /// What differs from the template now, a mask for each chunk; valid inside `mount`.
+    /// Lines that differ from the template, as a mask for each chunk; valid inside `mount`.
     now: Vec<u64>,
     /// Common variables that share a line with private ones.
     common: Vec<(usize, usize)>,

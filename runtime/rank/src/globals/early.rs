@@ -19,7 +19,7 @@ struct Library {
     image: Image,
     /// Initialised data, as the loader left it.
     data: Vec<(Range<usize>, Vec<u8>)>,
-    /// What its constructors registered for the end.
+    /// Handlers that its constructors registered for the end.
     handlers: Vec<(At, Handler, usize)>,
 }
 

@@ -9,7 +9,7 @@ use crate::reserve::{LARGE_PAGE, make_present};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// What the C library writes behind a block, and what it rounds a block up by.
+/// Bytes assumed for the C library's data behind a block and for rounding the block up.
 const MARGIN: usize = 64 << 10;
 /// Larger blocks behind the beginning are left to the rank that touches them.
 const MAX_SMALL_BLOCK: usize = 128 << 10;

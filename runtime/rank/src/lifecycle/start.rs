@@ -22,8 +22,8 @@ pub fn begin() {
     early::begin();
 }
 
-/// Whether the program is not to be taken over after all: then how many arguments are left for it, which are
-/// moved up. What its libraries left for the end is the process's.
+/// Returns the number of arguments left for the program, which are moved up, if ranks do not take it over;
+/// else `None`. If so, handlers that its libraries registered for the end belong to the process.
 ///
 /// # Safety
 /// `argv` has `argc` C strings and a null pointer behind them, which nobody else uses.

@@ -70,13 +70,13 @@ enum Guard {
     Refused,
 }
 
-/// Where slots and their tops are.
+/// Positions of slots and of their tops.
 pub(crate) struct Layout {
-    /// Where the first slot begins.
+    /// Address of the first slot.
     pub(crate) arena: usize,
     /// Bytes of a slot.
     pub(crate) slot: usize,
-    /// How far apart, and how many, the places are over which tops are spread.
+    /// Distance between the offsets over which tops are spread, in bytes, and the number of these offsets.
     pub(crate) line: usize,
     pub(crate) colours: usize,
 }

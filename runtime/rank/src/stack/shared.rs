@@ -18,7 +18,7 @@ const PAGE: usize = 4096;
 pub(crate) const MOST: usize = 32 << 20;
 /// Below the stack are addresses without memory, so that a frame larger than the stack faults.
 const MAX_GAP: usize = 16 << 30;
-/// Where addresses are few, the gap is halved down to this.
+/// Smallest gap, in bytes: where addresses are few, the gap is halved down to this.
 const MIN_GAP: usize = 1 << 20;
 const WORD_BITS: u32 = 23;
 
@@ -28,7 +28,7 @@ pub(crate) struct SharedStack {
     top: usize,
     arena: Arena,
     pub(crate) in_place: u32,
-    /// Where stacks are kept as differences: what from.
+    /// Templates, where stacks are kept as differences from them.
     templates: Option<Box<Templates>>,
     copy: lines::Copy,
 }

@@ -48,7 +48,8 @@ impl Default for Length {
 }
 
 impl Length {
-    /// What was found last is good enough.
+    /// Records that the difference found last was good enough. The next searches for a template or a shape
+    /// come sooner.
     pub(super) fn was_good(&mut self) {
         (self.in_vain, self.next_wait) = (self.in_vain.saturating_sub(1), 0);
         self.next_shape_wait = self.next_shape_wait.saturating_sub(1);

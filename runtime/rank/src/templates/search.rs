@@ -5,7 +5,7 @@ use super::{EACH, LONGEST_WAIT, Template, Templates};
 use crate::lines::{LINE, Line};
 use crate::shape::NONE;
 
-/// What changing the template must save.
+/// Bytes by which another template must shorten the difference to replace the one in use.
 const WORTH: usize = 16;
 /// Stacks within which looking again in vain means that nothing fits better.
 const RECENT: u32 = 8;

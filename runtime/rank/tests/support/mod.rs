@@ -27,7 +27,7 @@ fn library() -> &'static Path {
     })
 }
 
-/// How programs are linked.
+/// Kind of executable as which a program is linked.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Link {
     Pie,
@@ -65,7 +65,7 @@ pub fn compile(source: &str, link: Link, extra: &[&str]) -> PathBuf {
     program
 }
 
-/// What a run printed and returned.
+/// Output and exit status of a run.
 pub struct Run {
     pub out: String,
     pub error: String,

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use transport::Transport;
 use transport::growing::{self, Growing};
 
-/// What the end of the run needs.
+/// State that the end of the run needs.
 struct Open {
     options: Options,
     name: String,

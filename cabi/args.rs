@@ -85,8 +85,8 @@ impl Value for Addr {
     }
 }
 
-/// Where one value goes. Setting through a null pointer does nothing: where null is an
-/// error, the generated check has refused it before.
+/// A pointer through which one value is written. Setting through a null pointer does nothing: where null is
+/// an error, the generated check has refused it before.
 #[derive(Clone, Copy)]
 pub struct Out<T>(Addr, PhantomData<T>);
 
@@ -137,7 +137,7 @@ impl<T: Value> InOut<T> {
     }
 }
 
-/// Where a count goes: an `int`, or 64 bits in the large-count variant.
+/// A pointer through which a count is written: to an `int`, or to 64 bits in the large-count variant.
 #[derive(Clone, Copy)]
 pub struct OutCount {
     /// The address.
@@ -348,7 +348,7 @@ impl Texts {
     }
 }
 
-/// Where text goes.
+/// A pointer through which text is written.
 #[derive(Clone, Copy)]
 pub struct OutText(pub Addr);
 
@@ -366,7 +366,7 @@ impl OutText {
     }
 }
 
-/// Where an attribute's value goes.
+/// A pointer through which an attribute's value is written.
 #[derive(Clone, Copy)]
 pub struct OutAttribute {
     /// The address.
@@ -386,7 +386,7 @@ impl OutAttribute {
     }
 }
 
-/// What a status holds.
+/// The contents of a status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {
     /// The source's rank.

@@ -31,7 +31,7 @@ pub struct Call<'a> {
     pub mpi: &'a Mpi,
     /// The function, for messages and statistics.
     pub function: Function,
-    /// Where a failure goes.
+    /// The object whose error handler gets a failure.
     pub object: Cell<Object>,
 }
 
@@ -52,13 +52,13 @@ impl Call<'_> {
     }
 }
 
-/// What a call waits for, as its first half tells its second: one word, whose meaning is theirs.
+/// One word from the first half of a call to the second, by which both identify what the call waits for.
 ///
 /// The rank is blocked between them, and must be woken by what the first half arranged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait(pub u64);
 
-/// What a call that was tried quickly has come to.
+/// The progress of a call after its quick attempt.
 pub enum Quick {
     /// Nothing is done yet.
     Undone,

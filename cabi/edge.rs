@@ -32,13 +32,14 @@ fn called(function: Function, object: Object, body: &mut dyn FnMut(&Call) -> Res
     begun.code().unwrap_or(MPI_SUCCESS)
 }
 
-/// What the first half of a call in two halves says: its error code, if all is done, else what it waits for.
+/// The result of the first half of a call in two halves: the error code if all is done, else what it waits
+/// for.
 ///
 /// Two words that travel in registers: between the halves the rank is blocked, and what it has on its stack
 /// costs.
 #[derive(Clone, Copy)]
 pub struct Begun {
-    /// What the call waits for; the error code of one that is over.
+    /// The word of the call's [`Wait`], or the error code if the call is over.
     word: u64,
     /// When it was entered; [`Begun::OVER`].
     entered: Time,

@@ -119,7 +119,7 @@ struct Recording {
     position: Option<(u32, Option<usize>, Facts)>,
     /// Callbacks under way.
     nesting: Nesting,
-    /// What blocked calls said on entry.
+    /// Words of blocked calls on entry, each sequence stored once.
     told: Told,
     /// Objects that ranks have seen.
     known: Known,
@@ -137,11 +137,11 @@ struct Recording {
     recognized: bool,
     /// `true` if a recorder wants calls with their arguments.
     calls: bool,
-    /// What calls wait for, if a recorder wants to know.
+    /// Calls under way and their waits, if a recorder records waits.
     short: Option<Short>,
-    /// What findings are made of, if a recorder wants them.
+    /// Material of findings, if a recorder collects findings.
     watch: Option<Watch>,
-    /// What is watched of each function, if nobody wants to know more of calls than findings.
+    /// The watched part of each function's calls, if recorders collect nothing of calls but findings.
     only_watched: Option<&'static [Watched]>,
     /// Findings that recorders have not been told of.
     found: Vec<Finding>,

@@ -71,9 +71,10 @@ fn prepare_heap() {
     const BEGINNING: usize = 128 << 20;
     const KEPT: libc::c_int = BEGINNING as libc::c_int + (128 << 20);
     const PAGE: usize = 2 << 20;
-    /// What the C library adds to the heap at a time unless told otherwise.
+    /// Bytes by which the C library extends the heap at a time by default.
     const PAD: libc::c_int = 128 << 10;
-    /// What it adds behind the beginning: what is made present at a time (`rank::heap::presence`).
+    /// Bytes by which it extends the heap behind the beginning: as many as are made present at a time
+    /// (`rank::heap::presence`).
     const STEP: libc::c_int = 2 << 20;
     // SAFETY: settings that are plain numbers, made before the program's own code begins; a block that is
     // freed at once; and advice on the memory between it and the end of the heap, which the C library owns

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_double, c_int, c_void};
 
-/// What a call gave that ranks make together: function and input, the result's address.
+/// Results of calls that ranks share: the result's address, by function and input.
 type Calls = HashMap<(String, String), usize>;
 
 thread_local! {
@@ -24,7 +24,7 @@ unsafe fn call(function: *const c_char, input: *const c_char) -> (String, String
     (text(function), text(input))
 }
 
-/// Whether some rank has made this call (SMPI_SHARED_CALL).
+/// Returns 1 if a rank has made this call, else 0 (SMPI_SHARED_CALL).
 ///
 /// # Safety
 /// The arguments are C strings.

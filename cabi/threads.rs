@@ -16,11 +16,11 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Who is inside, and who waits.
+/// The thread that is inside MPI, and the threads that wait.
 struct Inside {
     /// The thread whose turn it is (0: nobody's).
     owner: usize,
-    /// How many calls it is in: callbacks may call MPI.
+    /// Number of calls that the owner is in: callbacks may call MPI.
     depth: u32,
     /// `true` if its call is one that any thread may make at any time.
     briefly: bool,
@@ -28,9 +28,9 @@ struct Inside {
     queue: VecDeque<(usize, bool)>,
     /// The blocked thread that does the rank's work (0: none).
     driver: usize,
-    /// How often a thread was let in whose call may have changed something.
+    /// Number of times that a thread was let in for a call that may change something.
     entries: u64,
-    /// How often since the driver gave its turn away.
+    /// Number of times that a thread was let in since the driver last gave its turn away.
     since: u32,
     /// Threads that look at all this when it changes.
     waiting: u32,
@@ -51,7 +51,7 @@ static CHANGED: Condvar = Condvar::new();
 /// As many threads as are at the door.
 // Beside the lock: the driver asks each time round, and seldom is anybody there.
 static KNOCKING: AtomicUsize = AtomicUsize::new(0);
-/// How many threads have ever been in.
+/// Number of threads that have ever been inside MPI.
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 /// `true` if recorders are told of the calls.
 static RECORDED: AtomicBool = AtomicBool::new(false);
@@ -68,7 +68,7 @@ static CLOCK: AtomicU64 = AtomicU64::new(0);
 // It alone looks at other processes: a thread that polls all the time must not keep it from that.
 const PATIENCE: u32 = 32;
 
-/// How long a process that ends waits for a thread that is inside MPI.
+/// Longest time that a process that ends waits for a thread that is inside MPI.
 const LAST: Duration = Duration::from_secs(1);
 
 /// A number for the calling thread, never 0.
@@ -381,7 +381,7 @@ pub fn read_any_clock(mpi: &Mpi) -> Time {
     }
 }
 
-/// How the main loop of a process that is one rank sees its threads.
+/// The threads of a process that is one rank, as its main loop sees them.
 pub struct Threads;
 
 impl Door for Threads {

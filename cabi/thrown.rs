@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 static HELD: Mutex<Vec<(u32, Thrown)>> = Mutex::new(Vec::new());
-/// How many are held: what every call looks at.
+/// Number of exceptions that are deferred. Every call reads it.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns `true` if any rank has an exception.

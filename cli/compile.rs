@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Which compiler.
+/// The language of a compiler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Language {
     /// `xsim cc`
@@ -66,7 +66,7 @@ const LEFT_OUT: [(&str, &str); 2] = [
     ("-static-libgcc", "C++ exceptions pass through libxsim, for which libgcc must be a shared library"),
 ];
 
-/// What the wrappers' own arguments ask to see instead of compiling.
+/// The output that an argument of the wrappers selects, instead of compiling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Show {
     /// The whole command line.

@@ -57,7 +57,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of this executable.
+    /// Finds the layout of this executable.
     ///
     /// # Errors
     /// If the library is neither beside it nor in `../lib`.
@@ -78,7 +78,7 @@ impl Layout {
         }
     }
 
-    /// Of an executable in `directory`; `source` is where it was built from.
+    /// Finds the layout of an executable in `directory`; `source` is where it was built from.
     fn of(directory: &Path, source: &Path) -> Result<Layout, Failure> {
         let prefix = directory.parent().unwrap_or(directory);
         if prefix.join("lib").join(LIBRARY).is_file() {

@@ -45,7 +45,7 @@ pub fn command() -> Command {
         .arg(Arg::new("table").long("table").value_name("TITLE").help("One table alone, such as \"Call sites\""))
 }
 
-/// How a report is shown.
+/// The form in which a report is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Page,

@@ -266,7 +266,7 @@ pub fn search(name: &OsStr) -> Result<PathBuf, Failure> {
     })
 }
 
-/// How a program comes to libxsim.
+/// The path by which a program reaches libxsim.
 #[derive(PartialEq, Eq, Debug)]
 pub enum Reach {
     /// It is linked with it, before the C library.
@@ -335,7 +335,7 @@ fn moved_from<'a>(program: &Path, directories: &'a [String]) -> Option<&'a str> 
     directories.first().filter(|_| !is_there).map(String::as_str)
 }
 
-/// What an ELF program says of the libraries it needs.
+/// The libraries that an ELF program names, and the directories in which they are looked for.
 struct Linkage {
     /// The ones that it names itself, in link order.
     needed: Vec<String>,

@@ -30,7 +30,7 @@ pub fn args() -> [Arg; 2] {
     ]
 }
 
-/// What was asked for.
+/// The requested changes of computation and sizes.
 pub struct Asked {
     computation: Vec<Rule>,
     sizes: Option<Formula>,

@@ -16,13 +16,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use workload::{Found, Machines, Workload};
 
-/// What a run was called, and the machine that it ran on.
+/// The name of a run, and that of the machine that it ran on.
 pub type Names = (String, String);
 
 /// The native processes of a run, as this one knows them.
 pub struct Processes {
     remote: Option<Remote>,
-    /// What they must have alike besides the options, in lines; none if they have met.
+    /// Properties that the processes must have alike besides the options, in lines; `None` once they have
+    /// met.
     besides: Option<String>,
 }
 
@@ -56,14 +57,14 @@ impl Processes {
 
 /// A run that is over.
 pub struct Ran {
-    /// Where this process's ranks are.
+    /// The simulated MPI with this process's ranks.
     pub mpi: Mpi,
     ending: Ending,
-    /// Of all processes, on process 0.
+    /// The part of all processes in the report, on process 0.
     part: Option<Part>,
     network: Option<NetworkReport>,
     found: Found,
-    /// What has measured the host, and what program and machine are called.
+    /// The meter of the host; below, the names of program and machine.
     meter: HostMeter,
     names: Names,
 }

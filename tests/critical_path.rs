@@ -130,8 +130,8 @@ fn a_path_goes_to_whoever_acted_last() {
     assert_eq!(told(&several.delays[0]), (WaitState::LateSender, "MPI_Waitall", "MPI_Send", 1, 25, 25));
 }
 
-/// Of two ranks the second computes 100 us longer in each of 10 steps; both start their receives and then
-/// their sends at one instant.
+/// Runs two ranks, of which the second computes 100 us longer in each of 10 steps. Both start their receives
+/// and then their sends at one instant.
 #[test]
 fn who_is_late_is_the_call_that_sends_and_not_another_at_its_instant() {
     let run = Run::of(compile("examples/c/slow.c", &[])).ranks(2).machine("star:l=1us").arg("sides");

@@ -6,7 +6,7 @@ mod common;
 use common::survivors::{is_the_same, said, tolerant as tolerant_of};
 use common::{Output, Run};
 
-/// What a failure ends a run with.
+/// Exit status of a run that a failure ends.
 const STATUS: i32 = 75;
 
 fn program(case: &str, ranks: u32) -> Run {

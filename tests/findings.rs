@@ -69,7 +69,7 @@ fn of_conflicts(run: Run) -> Vec<String> {
     found.filter(|line| !line.contains("because its message is buffered")).map(str::to_owned).collect()
 }
 
-/// Whether there is one finding for each of these, and no other: beginning, number on ranks.
+/// Checks that there is exactly one finding for each of these, and no other: beginning, number on ranks.
 #[track_caller]
 fn are(found: &[String], wanted: &[(&str, &str)]) {
     for (what, ranks) in wanted {

@@ -45,7 +45,7 @@ fn committed_headers_are_the_tables() {
     }
 }
 
-/// What a function cannot do: know its place in the program, guard a block.
+/// Macros for what a function cannot do: take its call site, guard a block.
 const XSIM_MACROS: &str = r#"// One block of memory for all ranks that come to this line: xsim_shared_malloc.
 #define XSIM_SHARED_MALLOC(bytes) xsim_shared_malloc((bytes), __FILE__, __LINE__)
 

@@ -112,8 +112,8 @@ fn long_arrays_are_waited_for_one_by_one_alike_everywhere() {
     }
 }
 
-/// Of many receives for any source, each with a tag of its own, a wait looks at what has come and not at all
-/// pairs of receives.
+/// Waits for any of many receives from any source, each with its own tag: a wait looks at what has come and
+/// not at all pairs of receives.
 #[test]
 fn waiting_for_any_of_many_receives_that_accept_different_messages_is_quick() {
     let source = common::scratch("waitany-tags").join("tags.c");

@@ -94,7 +94,7 @@ fn random_programs_take_the_time_of_their_recording() {
     }
 }
 
-/// Where ranks depend on each other's times, and receives take messages of any source.
+/// Replays programs whose ranks depend on each other's times and whose receives take messages of any source.
 #[test]
 fn programs_that_hang_on_their_order_take_the_time_of_their_recording() {
     for (seed, (machine, ranks)) in (50..).zip(MACHINES.iter().zip([9, 6, 15, 4, 7, 12, 64, 8])) {
@@ -127,8 +127,8 @@ fn messages_that_are_alike_take_the_time_of_their_recording() {
     }
 }
 
-/// What ranks send in a loop changes in other turns of it, and so do the partners of one; a sweep receives
-/// from any source.
+/// Replays varying loops: sizes differ from iteration to iteration, and in one of them the partners. A sweep
+/// receives from any source.
 #[test]
 fn loops_whose_turns_differ_take_the_time_of_their_recording() {
     let sweeps = |compute: &str| {
@@ -180,8 +180,7 @@ fn calls_that_call_back_take_the_time_of_their_recording() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// What a program names a datatype by, a replay knows: all predefined ones, with an operation that each is
-/// for.
+/// Replays reductions of all predefined datatypes, each with an operation that it allows.
 #[test]
 fn reductions_of_every_predefined_datatype_are_replayed() {
     let source = directory().join("reduced.c");

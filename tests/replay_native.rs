@@ -117,7 +117,7 @@ fn replays_of_random_programs_give_the_same_bytes_on_any_number_of_processes() {
     }
 }
 
-/// Where ranks depend on each other's times, and receives for any source are decided again.
+/// Replays programs whose ranks depend on each other's times; receives from any source are decided again.
 #[test]
 fn so_do_replays_that_hang_on_their_order() {
     for (seed, (machine, (ranks, count))) in
@@ -128,7 +128,7 @@ fn so_do_replays_that_hang_on_their_order() {
     }
 }
 
-/// Where nobody listens, what follows one another is made together.
+/// Replays equal messages that follow one another without recorders, so that they are sent together.
 #[test]
 fn so_do_messages_that_are_alike_without_recorders() {
     for (machine, ranks) in MACHINES.iter().zip([6, 5, 8, 7]) {

@@ -415,8 +415,8 @@ fn a_network_of_packets_has_its_links_in_the_report() {
     assert!(!report(&[&run("all", 4, &[MACHINE])]).stdout.contains("\nNetwork\n"));
 }
 
-/// What members agree on to make a grid and a window is no message of the program, however the agreement is
-/// run.
+/// Checks that messages by which members agree on a grid and a window count as none of the program's, however
+/// the agreement is run.
 #[test]
 fn messages_of_mpis_own_are_apart_from_the_programs() {
     let path = scratch("report-own-traffic").join("run.json");

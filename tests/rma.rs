@@ -21,7 +21,7 @@ fn holds(case: &str, ranks: &[u32]) {
     }
 }
 
-/// What each rank said, as `what at`, without its number.
+/// Checks the lines of all ranks, each `what at` without the rank's number, in sorted order.
 #[track_caller]
 fn times(case: &str, ranks: u32, expected: &[&str]) {
     let output =

@@ -120,7 +120,7 @@ fn several_processes_have_sessions_too() {
     }
 }
 
-/// Where a process is one rank the world's end is not the run's while a session is open.
+/// Runs one rank a process: while a session is open, the end of the world is not that of the run.
 #[test]
 fn one_rank_a_process_has_sessions_too() {
     for case in ["alone", "several", "with_world", "process_sets", "between", "buffers", "handlers"] {

@@ -118,7 +118,7 @@ fn what_is_there_is_taken_until_the_program_is_another() {
     refused(&sweep(&results, &["--vary", "np=1"], &other), 2, "has the results of another command");
 }
 
-/// Of one run's trace, 8 l + 32 us on a machine with links of l.
+/// Sweeps over one run's trace, which takes 8 l + 32 us on a machine with links of l.
 #[test]
 fn a_trace_is_replayed_on_each_machine() {
     let directory = scratch("sweep-trace");

@@ -66,7 +66,8 @@ fn a_volley_is_what_its_calls_are() {
     }
 }
 
-/// What a replay says that fails, its messages as one and one by one.
+/// Replays actions that fail: with batched messages and one by one, the output is the same and contains
+/// `with`.
 #[track_caller]
 fn fails(actions: &str, with: &str) {
     let at = directory();

@@ -21,7 +21,7 @@ use rank::Addr;
 const HINTS: [(&str, &str); 3] =
     [("cb_buffer_size", "16777216"), ("romio_cb_read", "automatic"), ("romio_cb_write", "automatic")];
 
-/// What fails of a call that is given no file goes to the handler of `MPI_FILE_NULL` (MPI 5.0 section 14.7).
+/// Directs failures of a call that is given no file to the handler of `MPI_FILE_NULL` (MPI 5.0 section 14.7).
 fn concerns_no_file(c: &Call) {
     c.concerns(call::Object::File(Handle(FILE_NULL)));
 }
@@ -70,7 +70,7 @@ pub fn delete(c: &Call, filename: Text, info: Handle) -> Result {
     mpi::file::delete(&filename.text())
 }
 
-/// Whether the calling rank has this file open.
+/// Checks that the calling rank has this file open.
 pub fn valid(c: &Call, fh: Handle) -> Result {
     let world = c.mpi.world();
     world.objects.files.index(&world.objects.comms, fh.0).map(|_| ())

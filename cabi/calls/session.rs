@@ -22,7 +22,7 @@ const LEVELS: [(&str, i32); 4] = [
     ("MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE),
 ];
 
-/// Whether the calling rank has this session.
+/// Checks that the calling rank has this session.
 fn check(c: &Call, session: Handle) -> Result {
     let world = c.mpi.world();
     world.objects.sessions.check(world.messages.me(), session.0)

@@ -22,7 +22,7 @@ use mpi::info::Info;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How often a rank has initialized the interface, for the few ranks that have.
+/// Number of times that a rank has initialized the interface, for the few ranks that have.
 static USERS: Mutex<BTreeMap<u32, u32>> = Mutex::new(BTreeMap::new());
 
 /// Returns what a lock guards, whatever a panic left: nothing is half done under it.

@@ -129,7 +129,7 @@ pub fn free(c: &Call, win: InOut<Handle>) -> Result {
     Ok(())
 }
 
-/// Whether the calling rank has this window.
+/// Checks that the calling rank has this window.
 pub fn valid(c: &Call, win: Handle) -> Result {
     let world = c.mpi.world();
     world.objects.wins.index(&world.objects.comms, win.0).map(|_| ())

@@ -15,7 +15,7 @@ pub type Key = (String, i32, usize);
 struct Block {
     start: *mut libc::c_void,
     bytes: usize,
-    /// What the shared parts show.
+    /// The memory file that the shared parts map, which lives as long as a block of it.
     _file: Rc<OwnedFd>,
 }
 

@@ -19,8 +19,8 @@ fn reference<T>(value: &T) -> Addr {
     Addr(&raw const *value as usize)
 }
 
-/// What a C extra state of ours points to. Never freed: copies of the object may call it until
-/// the process ends, and a program makes few.
+/// The object that a C extra state of ours points to. It is never freed: copies of the MPI object may call it
+/// until the process ends, and a program makes few.
 struct State {
     functions: [usize; 3],
     extra: i64,

@@ -20,9 +20,9 @@ struct Dimension {
     stride: i64,
 }
 
-/// What a descriptor says: `CFI_cdesc_t` is base address, element length, version (`int`),
-/// rank, type, attribute (one byte each, then a 16-bit type for gfortran), dimensions of
-/// lower bound, extent and byte stride.
+/// The contents of a descriptor. `CFI_cdesc_t` begins with base address, element length and version (`int`).
+/// Then come rank, type and attribute (one byte each; a 16-bit type behind them for gfortran). Each dimension
+/// has lower bound, extent and byte stride.
 #[derive(Debug)]
 struct Shape {
     base: Addr,
@@ -145,7 +145,7 @@ impl Contiguous {
     }
 }
 
-/// How a nonblocking call is to see its buffer.
+/// The buffer arguments that a nonblocking call gets.
 pub enum Layout {
     /// As the program said.
     Same,

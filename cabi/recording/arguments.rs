@@ -11,11 +11,11 @@ use rank::Addr;
 use rank::memory::{self, load, store};
 use smallvec::SmallVec;
 
-/// What an entry point was called with. It is read when the call begins and when it has returned.
+/// The arguments of an entry point's call. They are read when the call begins and when it has returned.
 pub struct Words {
     pub(super) plan: &'static Plan,
     form: Form,
-    /// Where the entry point's arguments are on the rank's stack.
+    /// Address of the entry point's arguments on the rank's stack.
     frame: usize,
 }
 

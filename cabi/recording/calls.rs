@@ -19,7 +19,7 @@ use observe::recorder::{Argument, Left};
 /// So many arrays of arguments are kept for calls to come.
 const SPARE: usize = 16;
 
-/// What is known of a rank.
+/// The recorded state of a rank.
 pub struct Caller {
     /// Calls that have not returned, but for one that [`Recording::last`] has.
     pub under_way: UnderWay,

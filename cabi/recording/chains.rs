@@ -20,7 +20,7 @@ const OWN_FRAMES: usize = 64;
 
 /// The chains of callers of a process.
 pub struct Chains {
-    /// How many frames of the program are asked for, the call's own aside.
+    /// Number of the program's frames that are unwound, not counting the call's own.
     depth: usize,
     /// By function, site and the addresses that the frames return to, innermost first.
     numbers: FxHashMap<Box<[usize]>, u32>,
@@ -29,7 +29,7 @@ pub struct Chains {
     frames: Frames,
 }
 
-/// How frames are unwound.
+/// The unwinder of frames, with the rules and the code that it has seen.
 pub struct Frames {
     unwinder: UnwinderX86_64<&'static [u8]>,
     rules: CacheX86_64,
@@ -47,7 +47,7 @@ struct Registers {
 }
 
 impl Registers {
-    /// Of the function that this is part of.
+    /// Reads the registers of the function that this is inlined into.
     #[inline(always)]
     fn here() -> Registers {
         let (instruction, stack, base);
@@ -61,7 +61,7 @@ impl Registers {
 }
 
 impl Chains {
-    /// Of so many frames, not counting that of the call itself.
+    /// Makes chains of at most `depth` frames each, not counting that of the call itself.
     pub fn new(depth: u32) -> Chains {
         Chains {
             depth: depth as usize,

@@ -16,10 +16,10 @@ use engine::Time;
 use observe::recorder::{Brief, Class, Object, distance};
 use rank::Addr;
 
-/// How an argument is told on entry.
+/// The encoding of an argument on entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fact {
-    /// Whether there is a buffer.
+    /// The kind of a buffer: null, `MPI_IN_PLACE` or another.
     Buffer,
     /// The number itself: roots too, which all members name alike.
     Number,
@@ -35,7 +35,7 @@ pub enum Fact {
     Result,
 }
 
-/// How a function's calls are told in words.
+/// The steps that encode a function's calls in words.
 pub struct Steps {
     /// On entry.
     entry: Box<[Step]>,
@@ -47,7 +47,7 @@ pub struct Steps {
     has_datatypes: bool,
 }
 
-/// How an argument is told on entry.
+/// A step that encodes an argument on entry.
 struct Step {
     fact: Fact,
     /// By parameter.
@@ -56,7 +56,7 @@ struct Step {
     place: usize,
 }
 
-/// How a result is told.
+/// A step that encodes a result.
 struct Outcome {
     kind: Kind,
     index: usize,
@@ -116,9 +116,9 @@ impl Fact {
 // Of a million ranks all may be blocked: each keeps what it has, and no room to grow. Most calls return
 // before another one comes.
 pub struct Facts {
-    /// What is known on entry, of a call that gave the room up.
+    /// Words on entry, of a call that has given up the buffer that all calls share.
     kept: Box<[u64]>,
-    /// What ranks are relative to.
+    /// The base of relative ranks.
     position: Position,
     /// The rank's number for the communicator, or 0.
     comm: u32,
@@ -182,7 +182,7 @@ fn relative(rank: i32, from: Position) -> u64 {
     u64::from(distance(from.rank, rank as u32, from.peers) as u32)
 }
 
-/// What marks an object that the program made.
+/// The bit that marks an object made by the program.
 const MADE: u64 = 1 << 63;
 
 /// An object of the standard by its handle, another by what a trace calls it.
@@ -324,7 +324,7 @@ impl Words {
     }
 }
 
-/// Whether there is a buffer, in a word.
+/// Returns a word for the kind of a buffer: 0 for null, 1 for `MPI_IN_PLACE`, 2 for another.
 pub fn kind_of_buffer(at: usize) -> u64 {
     match at {
         0 => 0,

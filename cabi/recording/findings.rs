@@ -44,7 +44,7 @@ impl Waits {
 pub struct Found {
     maker: (Function, u32),
     memory: Plain,
-    /// Where its request is among its words.
+    /// Index of the request that the call makes, among its argument registers.
     request: Option<usize>,
 }
 

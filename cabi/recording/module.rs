@@ -9,11 +9,11 @@ use std::path::PathBuf;
 pub struct Module {
     /// Its name; of the program what it was started as.
     pub file: PathBuf,
-    /// What its own addresses are moved by.
+    /// The load address: what is added to the addresses of the file's symbols.
     pub base: usize,
     /// The segment that the wanted address is in.
     pub code: Range<usize>,
-    /// How its frames are unwound, if it says so.
+    /// Tables for unwinding its frames, if the file has them.
     pub tables: Option<Tables>,
 }
 
@@ -22,7 +22,8 @@ pub struct Module {
 pub struct Tables {
     /// The index.
     pub index: Range<usize>,
-    /// What it points to; to the end of its segment, since its own length is nowhere.
+    /// The frames that the index points to. The range ends with their segment, since their length is not
+    /// recorded.
     pub frames: Range<usize>,
 }
 

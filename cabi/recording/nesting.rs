@@ -21,7 +21,7 @@ struct Callback {
     thread: u32,
     /// An address in the frame that calls it.
     frame: usize,
-    /// What the call around it returns if the function never does.
+    /// The code that the call around it returns if the function never does.
     code: i32,
 }
 
@@ -108,5 +108,5 @@ fn are_on_one_stack(one: usize, other: usize) -> bool {
 /// The levels of calls whose callbacks a jump has left, and what these calls return.
 pub type LeftCodes = SmallVec<[(Level, i32); 1]>;
 
-/// What a call returns that was left and of which nothing else is known.
+/// The return code of a call that was left by an exception or a jump, if no other is known.
 pub const LEFT: i32 = MPI_ERR_OTHER;

@@ -12,7 +12,7 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-/// What is known of a request or of a probed message.
+/// Facts about a request or a probed message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pending {
     /// The request's number.
@@ -29,9 +29,9 @@ pub struct Pending {
 pub struct Objects {
     /// All but requests that are kept in `requests`.
     others: Option<Rc<Others>>,
-    /// Where nobody wants to know what receives have learned: requests, which have no other number then.
+    /// Requests, unless a recorder records the results of receives. They have no other number then.
     requests: Slots,
-    /// Of requests and probed messages, if a recorder wants to know what receives have learned.
+    /// Requests and probed messages by key, if a recorder records the results of receives.
     pending: Option<Box<FxHashMap<u64, Pending>>>,
     /// The call under way, which makes what is seen for the first time, and its site.
     pub maker: (Function, u32),
@@ -68,16 +68,16 @@ impl Hash for Table {
 /// More objects are a table of the rank's own.
 const FEW: usize = 16;
 
-/// What ranks have seen, each once.
+/// Sets of objects that ranks have seen, each stored once.
 #[derive(Default)]
 pub struct Known {
     all: FxHashSet<Rc<Others>>,
-    /// How much was left when what no rank has any more was last thrown away.
+    /// Number of sets that were left when those of no rank were last removed.
     left: usize,
 }
 
 impl Known {
-    /// What is known and equal, or this from now on; O(objects).
+    /// Replaces `others` by a stored set that is equal, or stores it; O(objects).
     fn share(&mut self, others: &mut Rc<Others>) {
         if let Some(equal) = self.all.get(others) {
             *others = equal.clone();
@@ -91,7 +91,7 @@ impl Known {
     }
 }
 
-/// What is known of an object.
+/// An object's number, slot and maker.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Made {
     number: u32,
@@ -188,7 +188,7 @@ pub fn name(handle: usize) -> Option<&'static str> {
 }
 
 impl Objects {
-    /// Of a rank that has seen nothing; with `matches` it is kept what requests are for.
+    /// Makes the objects of a rank that has seen nothing. With `matches`, facts about its requests are kept.
     pub fn new(matches: bool) -> Objects {
         Objects {
             others: None,
@@ -289,7 +289,8 @@ impl Objects {
         host::forget(class, handle);
     }
 
-    /// What a request or a message is has become known; its number is put in.
+    /// Stores the facts about a request or a probed message, with its number filled in, if such facts are
+    /// kept.
     #[inline]
     pub fn keep(&mut self, class: Class, handle: usize, what: Pending) {
         let (number, _) = self.numbers(class, handle);
@@ -372,7 +373,7 @@ impl Objects {
     }
 }
 
-/// What a rank may be told relative to: the caller's rank, and how many there are.
+/// The base of relative ranks: the caller's rank, and the number of ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Position {
     /// The calling rank.
@@ -389,7 +390,7 @@ pub fn size_and_extent(datatype: usize) -> [u64; 2] {
 /// A communicator as the calling rank sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Membership {
-    /// What tells communicators apart on all ranks.
+    /// The context, which identifies the communicator on all ranks.
     pub context: u32,
     /// Members of the (local) group.
     pub size: u32,

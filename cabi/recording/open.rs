@@ -16,7 +16,7 @@ pub struct Open {
     pub entered: Time,
     /// The number of the place that called it; 0 is none.
     pub site: u32,
-    /// What is known of them when it begins, unless it is told in words.
+    /// Values of the arguments on entry, unless the call is recorded in words.
     pub arguments: Vec<Argument>,
     /// The call in words, instead of arguments.
     pub brief: Option<Facts>,

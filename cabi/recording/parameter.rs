@@ -3,7 +3,7 @@
 
 use observe::recorder::Class;
 
-/// What a parameter is, for recorders.
+/// The kind of a parameter, for recorders.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A number of no other kind.
@@ -34,7 +34,7 @@ pub enum Kind {
     Main,
 }
 
-/// Whether the function reads or writes what a parameter names.
+/// The access of a function to what a parameter names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "as in the table")]
 pub enum Direction {
@@ -43,7 +43,7 @@ pub enum Direction {
     InOut,
 }
 
-/// How many elements a parameter has.
+/// The number of elements of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Length {
     /// It is no array.
@@ -79,13 +79,13 @@ pub enum Length {
 pub struct Parameter {
     /// The standard's name.
     pub name: &'static str,
-    /// What it is.
+    /// The parameter's kind.
     pub kind: Kind,
     /// In, out or both.
     pub direction: Direction,
-    /// How long an array is.
+    /// The length of an array.
     pub length: Length,
-    /// Whether a number takes 64 bits, in the plain variant and in the one of large counts.
+    /// `true` if a number takes 64 bits, in the plain variant and in the one of large counts.
     pub wide: [bool; 2],
     /// `true` if only the variant of large counts has it.
     pub large_only: bool,
@@ -95,7 +95,7 @@ pub struct Parameter {
 
 include!(concat!(env!("OUT_DIR"), "/recording.rs"));
 
-/// How an entry point's arguments come.
+/// The form in which an entry point's arguments come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Form {
     /// In the variant of large counts.

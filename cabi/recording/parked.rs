@@ -28,13 +28,14 @@ pub struct Parked {
     frame: usize,
     entered: Time,
     site: u32,
-    /// What it said on entry, by number; or nothing that cannot be read again.
+    /// The number of the words on entry in [`Told`]; `NOTHING` if the arguments can be read again from the
+    /// stack.
     told: u32,
     function: Function,
     form: Form,
 }
 
-/// What calls said on entry, each once; no more than calls of the trace that differ.
+/// Words of calls on entry, each sequence stored once: no more than calls of the trace that differ.
 #[derive(Default)]
 pub struct Told {
     all: IndexSet<Box<[u64]>, FxBuildHasher>,

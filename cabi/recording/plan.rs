@@ -15,7 +15,7 @@ pub struct Plan {
     pub parameters: &'static [Parameter],
     /// The word of each among those that the entry point got, if this variant has it.
     pub words: Box<[Option<usize>]>,
-    /// How many words there are; behind them come the lengths of Fortran's texts.
+    /// Number of argument registers; behind them come the lengths of Fortran's texts.
     pub length: usize,
     /// Parameters that are told, in the order of the arguments.
     pub told: Box<[usize]>,
@@ -31,15 +31,15 @@ pub struct Plan {
     pub comm: Option<usize>,
     /// The window.
     pub window: Option<usize>,
-    /// Where in a window the call begins: an address, if that is dynamic.
+    /// The displacement at which the call begins in a window: an address, if the window is dynamic.
     pub displacement: Option<usize>,
     /// The root.
     pub root: Option<usize>,
-    /// Where a receive is from.
+    /// The source of a receive.
     pub source: Option<usize>,
-    /// Where the call says whether it found something.
+    /// The flag that the call sets if it found something.
     pub flag: Option<usize>,
-    /// Which requests were complete.
+    /// The indices of the requests that were complete.
     pub indices: Option<usize>,
     /// Requests.
     pub requests: Option<usize>,
@@ -49,9 +49,9 @@ pub struct Plan {
     pub receives: bool,
     /// `true` if the call replaces none of what it is given: its arguments say the same when it has returned.
     pub keeps_arguments: bool,
-    /// How each parameter is told in words, if calls can be.
+    /// The steps that encode calls in words, if calls can be encoded.
     pub facts: Option<Steps>,
-    /// What is sent, for profiles.
+    /// The parameters that determine what is sent, for profiles.
     pub sent: Option<Sent>,
 }
 

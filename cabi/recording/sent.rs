@@ -3,7 +3,7 @@
 use super::parameter::Parameter;
 use observe::contribution::{Contribution, Giver};
 
-/// Where a function says what it sends, by parameter.
+/// The parameters that determine what a function sends, by index.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub giver: Giver,

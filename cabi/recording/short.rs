@@ -18,7 +18,7 @@ use observe::waiting::{Gathering, Returned, Rule};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Where and when a call is made.
+/// The origin of a call: its site, its chain of callers, its time and its level.
 #[derive(Clone, Copy)]
 pub struct Origin {
     /// The number of its site; 0 if nobody asked.
@@ -36,7 +36,7 @@ struct Open {
     function: Function,
     level: Level,
     origin: Origin,
-    /// How long the rank had waited before.
+    /// Time that the rank had waited before the call.
     waited: Span,
     bytes: u64,
     gathering: Option<Gathering>,
@@ -60,7 +60,7 @@ pub struct Short {
 }
 
 impl Short {
-    /// Of these ranks.
+    /// Makes the table of these ranks, which are in no call.
     pub fn of(own: Range<u32>) -> Short {
         Short { first: own.start, callers: own.map(|_| Caller::default()).collect() }
     }

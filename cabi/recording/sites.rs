@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// How far above the words of a call its return address is; of one entry point.
+/// The distance in bytes from a call's argument registers up to its return address, for one entry point.
 pub struct Frame(AtomicUsize);
 
 impl Frame {
@@ -20,7 +20,7 @@ impl Frame {
     /// Further is no frame of ours.
     const FURTHEST: usize = 1 << 16;
 
-    /// Of an entry point that was not called.
+    /// Makes the frame of an entry point that was not called.
     pub const fn new() -> Frame {
         Frame(AtomicUsize::new(Frame::UNKNOWN))
     }
@@ -142,7 +142,7 @@ pub fn calling_site() -> usize {
     unwind(own).map_or(0, |(address, _)| address)
 }
 
-/// What the unwinder calls with each frame.
+/// The callback that the unwinder calls with each frame.
 type Visit = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
 
 unsafe extern "C" {

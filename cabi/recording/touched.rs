@@ -12,7 +12,7 @@ use mpi::types::members::Block;
 use observe::recorder::{Class, Touch};
 use std::sync::LazyLock;
 
-/// How many times a buffer has the count that the call names.
+/// The number of times that a buffer has the count that the call names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Times {
     Once,
@@ -20,7 +20,7 @@ enum Times {
     Peers,
 }
 
-/// Where a buffer counts.
+/// The ranks at which a buffer counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Where {
     Everywhere,
@@ -42,11 +42,11 @@ pub struct Touched {
     counts: Where,
 }
 
-/// What is watched of a function's calls.
+/// The watched part of a function's calls.
 pub struct Watched {
     /// The memory that they touch, as far as it is known.
     pub touched: Box<[Touched]>,
-    /// What members of a collective compare.
+    /// Blocks that the members of a collective compare.
     pub compared: Box<[Compared]>,
     /// Two buffers that may not be the same, of which `touched` does not have both; the second is written.
     pub apart: Option<[usize; 2]>,
@@ -126,7 +126,7 @@ pub enum Memory {
     None,
     /// All bytes from the first one, one past the last.
     Plain((usize, usize), Touch),
-    /// What the datatype says, which the program has made.
+    /// Bytes determined by a datatype that the program has made.
     Shaped,
 }
 
@@ -205,7 +205,7 @@ fn compared(operation: &str, parameters: &[Parameter]) -> Box<[Compared]> {
 }
 
 impl Watched {
-    /// Of each function.
+    /// Returns what is watched of each function, in the order of functions.
     pub fn all() -> &'static [Watched] {
         static WATCHED: LazyLock<Box<[Watched]>> = LazyLock::new(|| {
             let watched =
@@ -215,7 +215,7 @@ impl Watched {
         &WATCHED
     }
 
-    /// Of a function; O(1) once any was asked for.
+    /// Returns what is watched of a function; O(1) after the first call.
     pub fn of(function: Function) -> &'static Watched {
         &Watched::all()[function as usize]
     }

@@ -74,7 +74,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Of these ranks.
+    /// Makes the watch of these ranks, which have made no call.
     pub fn of(own: Range<u32>) -> Watch {
         Watch {
             first: own.start,

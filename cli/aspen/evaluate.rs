@@ -74,7 +74,7 @@ pub fn command() -> Command {
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON"))
 }
 
-/// How a model is to be gone through.
+/// The choices for evaluating a model.
 pub struct Choice {
     /// Another kernel than main.
     pub kernel: Option<tree::Expr>,
@@ -161,14 +161,14 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     }
 }
 
-/// What is asked of which model.
+/// A requested evaluation, with its model.
 pub struct Asked<'a> {
     /// The model.
     pub model: &'a Application,
     machine: Option<&'a Machine>,
     /// None for no machine.
     pub sockets: Vec<Option<&'a str>>,
-    /// How the model is gone through.
+    /// The choices for evaluating the model.
     pub choice: &'a Choice,
     sources: &'a Sources,
     json: bool,

@@ -14,7 +14,8 @@ use simulation::options::variable;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-/// What the second run does not write again, and what a network that takes no time has not.
+/// Options for the first run alone: the second does not write their files again, or its network, which takes
+/// no time, has none.
 const ONCE: [&str; 6] = ["log", "trace", "timeline", "critical-path", "network-report", "placement"];
 
 /// The places of the two runs' reports: beside each other where one was asked for, else into a directory that

@@ -14,7 +14,7 @@ pub fn is_ours(option: &str) -> bool {
     matches!(option, "report" | "quiet" | "progress" | "verbose" | "help" | "version")
 }
 
-/// What is run.
+/// The kind of what is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A program.
@@ -23,15 +23,15 @@ pub enum Kind {
     Trace,
 }
 
-/// What all runs have in common.
+/// The common part of all runs.
 pub struct Base {
-    /// What is run.
+    /// The kind of what is run.
     pub kind: Kind,
     /// Options, program and arguments, with `{NAME}` where a value goes.
     pub words: Vec<String>,
-    /// How long a run may take, of the host's time.
+    /// Longest time that a run may take on the host.
     pub limit: Option<Duration>,
-    /// Where results are.
+    /// The directory of the results.
     pub directory: PathBuf,
 }
 

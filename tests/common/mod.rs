@@ -153,24 +153,24 @@ pub struct Run {
     is_one: bool,
 }
 
-/// What a run left behind.
+/// The output and the exit status of a run.
 #[derive(Debug)]
 pub struct Output {
-    /// What the ranks printed.
+    /// Standard output, which ranks print to.
     pub stdout: String,
-    /// What the ranks and the simulator said.
+    /// Standard error, with lines of the ranks and of the simulator.
     pub stderr: String,
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
 }
 
 impl Run {
-    /// Of a program in tests/programs, by its file name: `ring.c`.
+    /// Prepares a run of a program in tests/programs, by its file name: `ring.c`.
     pub fn program(name: &str) -> Run {
         Run::of(compile(&format!("tests/programs/{name}"), &[]))
     }
 
-    /// Of an executable.
+    /// Prepares a run of an executable, on one rank.
     pub fn of(program: PathBuf) -> Run {
         xsim();
         Run {

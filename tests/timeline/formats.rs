@@ -22,7 +22,7 @@ pub struct Link {
     pub received: u64,
 }
 
-/// What a viewer would show: calls by rank, messages by time.
+/// The contents that a viewer would show: calls by rank, messages by time.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct Timeline {
     pub ranks: Vec<String>,

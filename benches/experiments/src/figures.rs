@@ -13,7 +13,7 @@ const CORE: Link = Link { latency: 0.1, bandwidth: 10_000.0 };
 
 /// One measured value.
 pub struct Point {
-    /// Which curve it is on.
+    /// The name of its curve.
     pub series: String,
     /// Its place on the horizontal axis.
     pub x: f64,
@@ -25,19 +25,19 @@ pub struct Point {
     pub measured: f64,
     /// Their standard deviation.
     pub deviation: f64,
-    /// What the formula gives.
+    /// The formula's value.
     pub exact: f64,
 }
 
 /// A figure's points and how to draw them.
 pub struct Figure {
-    /// Of its files.
+    /// The name of its files.
     pub name: &'static str,
     /// Above the drawing.
     pub title: &'static str,
-    /// Of the horizontal axis, with its unit.
+    /// The label of the horizontal axis, with its unit.
     pub x: &'static str,
-    /// Of the vertical axis, with its unit.
+    /// The label of the vertical axis, with its unit.
     pub y: &'static str,
     /// Columns of the CSV file for `x` and for the measured value.
     pub columns: (&'static str, &'static str),

@@ -23,7 +23,7 @@ struct Arguments {
     /// The figures to make.
     #[arg(required = true)]
     figures: Vec<Choice>,
-    /// Where CSV, SVG and PNG files go.
+    /// The directory for CSV, SVG and PNG files.
     #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/experiments"))]
     out: PathBuf,
     /// The largest number of ranks; the paper's is 2,048.

@@ -30,7 +30,7 @@ pub struct Graph {
     pub links: Vec<Vec<usize>>,
     /// Nodes that are endpoints.
     pub endpoints: usize,
-    /// Where messages enter and leave, if this is a level of a hierarchy.
+    /// The node at which messages enter and leave, if this is a level of a hierarchy.
     pub gateway: usize,
 }
 

@@ -3,7 +3,7 @@
 use network::packet::parse;
 use network::traffic::{Pace, Traffic, sweep};
 
-/// What BookSim2 accepts of a load beyond saturation.
+/// The load that BookSim2 accepts beyond saturation.
 struct Row {
     network: &'static str,
     /// Its options; a cycle is 1 ns and a flit 8 bytes.

@@ -31,7 +31,7 @@ pub fn visible(row: &Row, p: &Parameter) -> bool {
     !of_main && !matches!(p.kind, Kind::Argc | Kind::Argv | Kind::Variadic)
 }
 
-/// How choice buffers arrive.
+/// The form in which choice buffers arrive.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Buffers {
     Addresses,

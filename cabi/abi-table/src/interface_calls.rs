@@ -7,7 +7,7 @@ use crate::modules::{f08_type, integer_type};
 use crate::table::{Parameter, Row, Table, symbol};
 use std::fmt::Write;
 
-/// How the program gets at MPI.
+/// The interface through which a program uses MPI.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Through {
     Header,

@@ -22,7 +22,7 @@ pub const HANDLES: &[(&str, &str)] = &[
     ("t_pvar_session", "MPI_T_pvar_session"),
 ];
 
-/// What a parameter stands for.
+/// The meaning of a parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A C `int` of no special meaning to the generator: rank, tag, root, keyval, int...

@@ -6,7 +6,7 @@ use crate::kinds::{HANDLES, Kind};
 use crate::table::{Constant, Direction, Parameter, Row, Table, symbol};
 use std::fmt::Write;
 
-/// Which of the two modules.
+/// The module that an interface is written for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     /// `use mpi`: handles are integers, buffers are unchecked addresses.

@@ -6,7 +6,7 @@ use crate::kinds::Kind;
 use std::fs;
 use std::path::Path;
 
-/// Whether the function reads, writes or does both to what a parameter names.
+/// The access of a function to what a parameter names: it reads, writes or does both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     /// The function reads it.
@@ -22,7 +22,7 @@ pub enum Direction {
 pub struct Parameter {
     /// The standard's name.
     pub name: String,
-    /// What it stands for.
+    /// The parameter's meaning.
     pub kind: Kind,
     /// In, out or both.
     pub direction: Direction,
@@ -51,7 +51,7 @@ pub struct Row {
     /// The implementation comes in two halves, before and after the rank's wait: what the second is given
     /// besides results and the lengths of their arrays.
     pub waits: Option<Vec<String>>,
-    /// Which of [`PROPERTIES`] it has, a bit each.
+    /// The [`PROPERTIES`] of the function, a bit each.
     pub properties: u8,
     /// The C type it returns; `None` for an error code.
     pub returns: Option<String>,
@@ -61,7 +61,7 @@ pub struct Row {
     pub parameters: Vec<Parameter>,
 }
 
-/// What can be said of a function: the flag in the table, and what it means.
+/// Properties of functions: the flag in the table, and its meaning.
 pub const PROPERTIES: &[(&str, &str)] = &[
     ("anytime", "It may be called before `MPI_Init` and after `MPI_Finalize` (MPI 5.0 section 11.4.1)."),
     ("threads", "Any thread may call it at any time, whatever others do (MPI 5.0 section 11.6)."),
@@ -83,7 +83,7 @@ pub const PROPERTIES: &[(&str, &str)] = &[
 pub struct Constant {
     /// Full name, with `MPI_`.
     pub name: String,
-    /// What it is: a handle kind, `int`, `alias`, `fn.X`...
+    /// The constant's kind: a handle kind, `int`, `alias`, `fn.X`...
     pub kind: String,
     /// The value as written (a number; for an alias, a name).
     pub value: String,

@@ -8,7 +8,7 @@ use crate::call::Call;
 use mpi::error::Result;
 use simulation::options::Group;
 
-/// What is in a category, by index.
+/// The contents of a category, by index.
 #[derive(Default)]
 struct Contents {
     cvars: Vec<i32>,
@@ -17,7 +17,7 @@ struct Contents {
     categories: Vec<i32>,
 }
 
-/// How many categories there are: the one of all, the groups of options, and that of performance variables.
+/// Number of categories: the one of all, the groups of options, and that of performance variables and events.
 const COUNT: usize = Group::ALL.len() + 2;
 
 fn name_of(index: usize) -> (String, String) {

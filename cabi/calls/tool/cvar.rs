@@ -23,7 +23,8 @@ use std::sync::Mutex;
 pub(super) enum Variable {
     /// An option.
     Option(&'static Row),
-    /// Whether the calling rank's calls go into the trace, as `xsim_trace_on` and `xsim_trace_off` say.
+    /// The recording of the calling rank's calls in the trace, as `xsim_trace_on` and `xsim_trace_off` set
+    /// it.
     TraceRank,
 }
 
@@ -63,7 +64,7 @@ impl Variable {
 
 /// A handle's rank and variable.
 static HANDLES: Mutex<Option<Slab<(u32, usize)>>> = Mutex::new(None);
-/// What a rank has written to [`Variable::TraceRank`].
+/// The value that a rank has written to [`Variable::TraceRank`].
 static RECORDED: Mutex<BTreeMap<u32, i32>> = Mutex::new(BTreeMap::new());
 
 /// A rank has left the interface: its handles are gone.

@@ -53,7 +53,7 @@ impl Element {
     }
 }
 
-/// What is said of an event.
+/// The description of an event.
 struct Row {
     event: Event,
     name: &'static str,
@@ -154,7 +154,7 @@ pub(super) fn told(rank: u32, event: Event) -> Vec<(usize, Callback)> {
     })
 }
 
-/// Whether anybody is told of anything: calls are then looked at.
+/// Turns the raising of events on if any callback is registered, else off.
 fn listen() {
     let any = registered(|all| all.iter().any(|(_, one)| !one.callbacks.is_empty()));
     recording::raise_events(any, recording::Raise { entered: raised::entered, left: raised::left });

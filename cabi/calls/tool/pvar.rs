@@ -28,7 +28,7 @@ enum Variable {
     Phase,
 }
 
-/// What is said of a variable.
+/// The description of a performance variable.
 struct Row {
     variable: Variable,
     name: &'static str,
@@ -101,9 +101,9 @@ struct Held {
     row: usize,
     /// The communicator that it is bound to.
     comm: usize,
-    /// What was counted before it was last started, or was written to it.
+    /// The count before the last start, or the value that was written last.
     total: u64,
-    /// What the rank had done when it was started, while it runs.
+    /// The rank's total at the last start or write, while the variable runs.
     since: Option<u64>,
 }
 

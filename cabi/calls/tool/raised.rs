@@ -21,11 +21,11 @@ struct Under {
     waited: Span,
     /// Messages and their bytes.
     sent: (u64, u64),
-    /// Where its words are on the stack.
+    /// Address of the call's argument registers on the stack.
     frame: usize,
 }
 
-/// Of the ranks that are in a call: few are listened to.
+/// Calls under way, the innermost of a rank last.
 static UNDER: Mutex<Vec<Under>> = Mutex::new(Vec::new());
 
 /// A rank's clock, how long it has waited, and what it has sent.

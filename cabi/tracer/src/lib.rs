@@ -25,7 +25,7 @@ const TOLD: c_int = 1;
 const BEGINS: c_int = 2;
 
 thread_local! {
-    /// Of the thread that initialized MPI: a rank is one sequence of calls.
+    /// The recording, in the thread that initialized MPI: a rank is one sequence of calls.
     static RUN: RefCell<Option<Run>> = const { RefCell::new(None) };
 }
 

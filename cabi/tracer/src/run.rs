@@ -79,10 +79,10 @@ pub struct Run {
     lost: u64,
 }
 
-/// How often what was recorded is saved, as libxsim.so has it.
+/// Default interval at which what was recorded is saved, the same as in libxsim.so.
 const SAVE: Span = Span::from_ps(60_000_000_000_000);
 
-/// What a user has asked for wrongly: nothing that follows would be what was meant.
+/// Reports a wrong setting and aborts the run: nothing that follows would be what was meant.
 fn refuse(why: &str) {
     say(why);
     // Hydra, MPICH's launcher, ends with the job: what it has not handed on by then is lost, as one sentence

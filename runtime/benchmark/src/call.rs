@@ -28,12 +28,12 @@ pub struct Call<'a> {
     pub arguments: Vec<Argument<'a>>,
     /// By shape: its place in [`Trace::calls`].
     variants: &'a [(u32, u32)],
-    /// Of the loop around that differ, else 1.
+    /// Number of iterations of the loop around that have numbers of their own, else 1.
     turns: usize,
 }
 
 impl<'a> Call<'a> {
-    /// Of calls with one template.
+    /// Describes recorded calls with one template as one call.
     ///
     /// # Errors
     /// If it is no function of MPI.

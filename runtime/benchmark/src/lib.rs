@@ -22,25 +22,25 @@ pub use files::File;
 
 use trace::Trace;
 
-/// How messages say what they are made of.
+/// The datatypes of messages in the program that is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Datatypes {
     /// Datatypes are made as in the recording.
     Structure,
-    /// What the program made is so many bytes.
+    /// Datatypes of the program are replaced by their size in bytes.
     Size,
 }
 
-/// What ranks compute between calls.
+/// Computation of ranks between calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Computation {
     /// Times that are drawn from the histogram of the two calls.
     Drawn,
-    /// What each computed there each time, from a file beside the program: the trace has exact times.
+    /// Times of each rank each time, from a file beside the program: the trace has exact times.
     Each,
 }
 
-/// What is to be written.
+/// Options of the program that is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Datatypes of the program.

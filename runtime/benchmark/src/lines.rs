@@ -19,12 +19,12 @@ const READS_STATUSES: &[&str] =
 /// Polls that have to find what they found.
 const POLLS: &[&str] = &["MPI_Test", "MPI_Testall", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status"];
 
-/// What is to stand in the files.
+/// The contents of the files that are written.
 pub struct Program {
     /// The statements of `main`.
     pub body: String,
     pub speller: Speller,
-    /// What is drawn, if anything is.
+    /// Times that are drawn, if any are.
     pub times: Option<Times>,
     /// Functions that are called, in the order in which they come.
     pub functions: IndexSet<&'static str>,
@@ -33,7 +33,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Of a trace.
+    /// Writes the program of a trace.
     ///
     /// # Errors
     /// A sentence, if there is a call that cannot be written.

@@ -6,7 +6,7 @@ use trace::template::{Field, Peer};
 /// `MPI_ROOT`, the rank that gives or takes in its group of an intercommunicator.
 const ROOT: i32 = -4;
 
-/// What a buffer holds.
+/// The contents of a buffer.
 pub enum Need<'a> {
     /// Bytes.
     Bytes(i64),

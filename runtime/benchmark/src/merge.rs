@@ -19,7 +19,7 @@ pub enum Item {
     Call(Vec<(u32, u32)>),
     /// A loop.
     Loop {
-        /// How often, by shape.
+        /// Number of iterations, by shape.
         counts: Vec<(u32, Cell)>,
         body: Vec<Item>,
     },

@@ -8,7 +8,7 @@ use trace::trace::Cell;
 
 /// Elements that stand in the line of a call; more go to a vector.
 const INLINE: usize = 16;
-/// Where a line of text ends.
+/// Columns of a line of text at most.
 const WIDTH: usize = 100;
 
 /// A number of several ranks.

@@ -1,6 +1,6 @@
 //! How MPI's functions are called in C, from the function table.
 
-/// What a function does with what a parameter names.
+/// The access of a function to what a parameter names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     In,
@@ -8,14 +8,14 @@ pub enum Direction {
     InOut,
 }
 
-/// What a parameter is.
+/// The kind of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A count, a displacement, a truth value or another number.
     Number,
     Rank,
     Tag,
-    /// Of an edge; an array of them may be a constant.
+    /// The weight of an edge; an array of them may be a constant.
     Weight,
     Handle,
     Status,
@@ -55,7 +55,7 @@ pub struct Signature {
 include!(concat!(env!("OUT_DIR"), "/signatures.rs"));
 
 impl Signature {
-    /// Of a function by its name; O(log functions).
+    /// Returns the signature of a function by its name; `None` if there is none. O(log functions).
     pub fn of(name: &str) -> Option<&'static Signature> {
         SIGNATURES.binary_search_by(|known| known.name.cmp(name)).ok().map(|at| &SIGNATURES[at])
     }

@@ -55,7 +55,7 @@ pub struct Spelled {
     /// Statements before and behind it.
     pub before: Vec<String>,
     pub after: Vec<String>,
-    /// Where its requests begin, if it has several.
+    /// The C expression for the first of its requests, if it has several.
     pub requests: Option<String>,
 }
 

@@ -18,15 +18,15 @@ pub struct Times {
     paths: Vec<Way>,
 }
 
-/// What is computed on the way from one place to another.
+/// The computation on the path from one place to another.
 struct Way {
     /// 0: the beginning.
     from: u32,
     to: u32,
-    /// How often ranks went that way.
+    /// Number of times that ranks took this path.
     passages: u64,
     summary: Summary,
-    /// Of exact times.
+    /// Mean times of the ranks, from exact times or else from the histogram.
     means: Means,
 }
 
@@ -133,7 +133,7 @@ fn means_of(summary: &Summary, passages: u64, ranks: u32) -> Means {
     Some((Value::Each(means.collect(), 1), false))
 }
 
-/// What one rank computed on one way.
+/// Times that one rank computed on one path.
 #[derive(Default)]
 struct OfRank {
     sum: u64,

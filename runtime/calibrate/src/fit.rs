@@ -35,7 +35,7 @@ pub struct Segment {
     pub until: u64,
     /// Its time at no bytes.
     pub latency: Estimate,
-    /// What each byte takes.
+    /// Time of each byte.
     pub per_byte: Estimate,
 }
 
@@ -264,7 +264,7 @@ mod tests {
         }
     }
 
-    /// How often is a matter of chance, so the same lines are drawn each time.
+    /// Draws the same lines each time, since the share within the interval is a matter of chance.
     #[test]
     fn a_noisy_line_is_within_its_interval_nineteen_times_in_twenty() {
         const LINES: u32 = 2000;

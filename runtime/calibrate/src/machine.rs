@@ -6,7 +6,7 @@ use crate::table::Row;
 use engine::Span;
 use network::{Bandwidth, Endpoint, Machine, Network};
 
-/// What is known of messages inside a node: their lines, and how many ranks a node has.
+/// Messages inside a node: their lines, and the number of ranks of a node.
 pub struct Inside<'a> {
     /// Lines through times between two ranks of a node.
     pub fit: &'a Fit,
@@ -22,7 +22,7 @@ pub struct Calibrated {
     network: String,
     gap: Option<Span>,
     eager_limit: Option<u64>,
-    /// What of the measurements the machine cannot have, a sentence each.
+    /// Properties of the measurements that the machine cannot have, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -191,7 +191,7 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
     Ok(Calibrated { specification, network, gap, eager_limit, notes })
 }
 
-/// What the machine says of a measured row.
+/// The machine's time for a measured row.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Prediction {
     /// The row.

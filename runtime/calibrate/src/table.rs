@@ -4,7 +4,7 @@
 //! `# Size  Bandwidth (MB/s)` (osu_bw), `#bytes #repetitions t[usec] Mbytes/sec` (IMB), `#p0 p1 dist len ave
 //! time (us) rate` (mpptest), `bytes latency (us)`.
 
-/// What a table has beside sizes.
+/// The kind of the times in a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// The time of a message one way, half a round trip.
@@ -20,22 +20,22 @@ pub struct Row {
     pub bytes: u64,
     /// Its time in seconds.
     pub seconds: f64,
-    /// What the last printed digit is worth, in seconds.
+    /// The value of one unit in the last printed digit, in seconds.
     pub resolution: f64,
     /// The line of the file.
     pub line: usize,
 }
 
-/// What a benchmark printed.
+/// The table that a benchmark printed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
-    /// What its times are.
+    /// The kind of its times.
     pub kind: Kind,
     /// Its rows, by size.
     pub rows: Vec<Row>,
 }
 
-/// What is in which column.
+/// The columns of a table and what they hold.
 #[derive(Clone, Copy)]
 struct Columns {
     count: usize,

@@ -5,7 +5,7 @@ use trace::dictionary::{Dictionary, Names};
 use trace::part::{Datatype, Part};
 use trace::template::{Field, Position, Template, Whose};
 
-/// What elements of a sequence are: those with one key are of one place of the program.
+/// The key of elements of a sequence: those with one key are of one place of the program.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Key {
     /// A call of this kind, or several behind each other.

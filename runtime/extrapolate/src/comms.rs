@@ -9,7 +9,7 @@ use trace::part::Seen;
 use trace::template::Position;
 use trace::trace::Instance;
 
-/// What is told of a communicator of a rank.
+/// Facts about a communicator of a rank.
 const FACTS: [&str; 7] = [
     "the rank in it",
     "its size",

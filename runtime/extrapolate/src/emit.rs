@@ -15,13 +15,13 @@ use trace::template::{Field, Peer, Position, Slot, Template, Whose};
 /// number of its own.
 const MOST: i64 = 1 << 24;
 
-/// What all runs have.
+/// The common part of all runs.
 pub struct Whole<'a> {
     /// The rank counts.
     pub family: &'a Family,
     /// The dictionaries.
     pub common: &'a Common,
-    /// What ranks do.
+    /// The plan of what ranks do.
     pub plan: &'a Plan,
     /// Their communicators.
     pub comms: &'a Comms,

@@ -4,7 +4,7 @@
 use fit::exact::{Exact, Term, below, root, terms};
 use smallvec::SmallVec;
 
-/// Where a rank is along each side of a grid.
+/// Coordinates of a rank along each side of a grid.
 pub type Coordinates = SmallVec<[u32; 3]>;
 
 /// A grid of all ranks, row by row: the last coordinate moves first, as in `MPI_Cart_create`.
@@ -73,7 +73,7 @@ pub enum Partition {
     Diagonal { grid: usize },
 }
 
-/// Which grids ranks are thought to be in.
+/// The grids in which ranks are assumed to be.
 ///
 /// Any number of ranks has some balanced grid, and through the sides of such grids that do not grow together
 /// there is a formula for much that has nothing to do with them: 16, 36 and 64 are the squares of 4, 6 and 8,
@@ -103,7 +103,7 @@ pub struct Family {
 }
 
 impl Family {
-    /// Of the counts of traces and one that is wanted.
+    /// Makes the family of the rank counts of traces and of one that is wanted.
     pub fn new(traces: &[u32], wanted: u32, which: Grids) -> Family {
         let counts: Vec<u32> = traces.iter().copied().chain([wanted]).collect();
         let mut grids = grids(&counts);

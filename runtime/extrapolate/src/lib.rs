@@ -42,7 +42,7 @@ pub const FEWEST: usize = 3;
 pub struct Extrapolated {
     /// The bytes of its file.
     pub file: Vec<u8>,
-    /// What should be known of it, in sentences.
+    /// Sentences about the trace that its user should read.
     pub notes: Vec<String>,
 }
 
@@ -140,7 +140,8 @@ fn file(part: Part) -> Vec<u8> {
     builder.finish()
 }
 
-/// Whether there are traces enough, of different counts, that all say or all do not say what was computed.
+/// Checks that there are enough traces, of different rank counts, and that all or none of them have
+/// computation times.
 fn check(traces: &[&Trace]) -> Result<(), String> {
     if let Some(pair) = traces.windows(2).find(|pair| pair[0].ranks == pair[1].ranks) {
         return Err(format!(
@@ -164,7 +165,7 @@ fn check(traces: &[&Trace]) -> Result<(), String> {
     }
 }
 
-/// Whether all traces call the same functions in the same places.
+/// Checks that all traces call the same functions at the same call sites.
 fn agree(common: &Common, traces: &[&Trace], renamed: &[Renamed]) -> Result<(), String> {
     let places = |renamed: &Renamed| {
         renamed
@@ -189,7 +190,7 @@ fn agree(common: &Common, traces: &[&Trace], renamed: &[Renamed]) -> Result<(), 
     Ok(())
 }
 
-/// Whether a trace is what the plan makes of its rank count.
+/// Checks that a trace equals the part that the plan makes for its rank count.
 fn reproduced(trace: &Trace, part: Part) -> Result<(), String> {
     let again = Trace::read(&file(part))?;
     let mut different = Vec::new();

@@ -13,11 +13,11 @@ pub type Index = SmallVec<[i64; 3]>;
 /// Whose number it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct At {
-    /// Which run.
+    /// The index of the run.
     pub run: usize,
     /// The rank in `MPI_COMM_WORLD`.
     pub rank: u32,
-    /// Which time.
+    /// Iterations of the loops around, and the index in an array.
     pub index: Index,
     /// The rank in the call's communicator.
     pub position: Position,
@@ -70,7 +70,7 @@ struct Factors {
 }
 
 impl Factors {
-    /// Of these fractions; `None` if they are too large.
+    /// Brings these fractions to a common denominator; `None` if they are too large.
     fn of<'a>(factors: impl Iterator<Item = &'a Exact> + Clone) -> Option<Factors> {
         let common = |below: i128, factor: &Exact| {
             i128::checked_mul(below, *factor.denom() / gcd(below, *factor.denom()))

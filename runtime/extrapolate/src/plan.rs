@@ -34,7 +34,7 @@ pub struct Place {
     pub passed: Passed,
 }
 
-/// How a place is passed.
+/// The passages of a place: their number and what each does.
 #[derive(Debug)]
 pub enum Passed {
     /// Not at all.
@@ -47,7 +47,7 @@ pub enum Passed {
     Split(usize, BTreeMap<i64, Passed>),
 }
 
-/// What is at a place.
+/// The contents of a place.
 #[derive(Debug)]
 pub enum Content {
     /// A call, with the numbers of its fields.
@@ -59,9 +59,9 @@ pub enum Content {
 /// The numbers of a field.
 #[derive(Debug)]
 pub enum Numbers {
-    /// Of one value.
+    /// Numbers of one value.
     Fixed(Vec<Quantity>),
-    /// Of an array: of each of its runs of elements of one kind.
+    /// Numbers of an array: of each of its runs of elements of one kind.
     Runs(Vec<Elements>),
 }
 
@@ -76,12 +76,12 @@ pub enum Elements {
     Split(usize, BTreeMap<i64, Elements>),
 }
 
-/// What a rank does.
+/// The elements of a rank on a run.
 #[derive(Clone, Debug)]
 pub struct Doing<'a> {
     /// On which run.
     pub run: usize,
-    /// Which rank.
+    /// The rank.
     pub rank: u32,
     /// Turns of the loops around.
     pub index: Index,
@@ -118,7 +118,7 @@ pub struct Planner<'a> {
     pub common: &'a Common,
     /// The templates of each run, in the common dictionaries.
     pub templates: Vec<&'a [(Template, u32)]>,
-    /// What a rank of a run is in its communicator of a number.
+    /// Position of a rank in one of its communicators, by run, rank and the communicator's number.
     pub member: &'a dyn Fn(usize, u32, u32) -> Option<Position>,
 }
 

@@ -5,7 +5,7 @@ use crate::linear::{self, At, Feature, Linear};
 use fit::exact::{Term, Unfit};
 use std::collections::BTreeMap;
 
-/// What a number is.
+/// The meaning of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
     /// A number like others.
@@ -23,7 +23,7 @@ pub struct Row {
     pub value: i64,
 }
 
-/// How a number follows from a rank.
+/// The formula by which a number follows from a rank.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Value {
     /// A sum.
@@ -32,7 +32,7 @@ pub enum Value {
     Power(i64, Linear),
 }
 
-/// How a rank or another number follows.
+/// The rule by which a rank or another number follows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Rule {
     /// It is itself a sum or a power.
@@ -159,7 +159,7 @@ pub fn split<R: Copy>(
 
 struct Fitting<'f> {
     family: &'f Family,
-    /// What factors may be functions of.
+    /// Terms of which factors may be functions.
     terms: &'f [Term],
     why: Unfit,
 }

@@ -21,7 +21,7 @@ pub type Said = Rc<(u32, Box<[i64]>)>;
 pub struct Element {
     /// [`Common::key`].
     pub key: u32,
-    /// What was done, with how often behind each other that was.
+    /// Iterations of the element, and how often each is repeated in a row.
     pub turns: Turns,
 }
 

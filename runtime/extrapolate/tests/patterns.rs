@@ -8,7 +8,7 @@ use trace::builder::Builder;
 use trace::part::{Item, Part};
 use trace::template::{Field, Peer, Position, Template};
 
-/// What a call of a program says: whom it sends to, and how much.
+/// The pattern of a call of a program: the destinations of its messages.
 #[derive(Clone, Copy, Debug)]
 enum Pattern {
     /// The rank so far behind, round all ranks.

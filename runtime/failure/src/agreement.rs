@@ -23,7 +23,7 @@ use objects::slab::Slab;
 use rank::Addr;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What is agreed on.
+/// The subject of an agreement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
     /// The bits that all have set.
@@ -32,13 +32,13 @@ pub enum Subject {
     Survivors,
 }
 
-/// What a rank of this process is in.
+/// An agreement that a rank of this process is in.
 pub(crate) struct Part {
     key: Key,
     subject: Subject,
-    /// Of which side it is ([`Members::side`]).
+    /// The rank's side ([`Members::side`]).
     side: usize,
-    /// Where the flag goes.
+    /// Address of the flag.
     target: Addr,
     request: u32,
     outcome: Option<Outcome>,
@@ -48,7 +48,7 @@ pub(crate) struct Part {
 #[derive(Default)]
 pub struct Agreements {
     parts: Slab<Part>,
-    /// How many each member of this process has come into, by communicator, then by member.
+    /// Number of agreements that each member of this process has entered, by communicator, then by member.
     counts: FxHashMap<(u32, Option<u32>), Vec<u32>>,
     /// Agreements that this process keeps.
     pub(crate) rounds: FxHashMap<Key, Round>,

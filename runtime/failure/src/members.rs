@@ -13,7 +13,7 @@ use std::rc::Rc;
 pub(crate) struct Members {
     /// All who agree, the first side before the other.
     pub(crate) group: Rc<Group>,
-    /// Of an intercommunicator, how many are of the first side.
+    /// Number of members of the first side, for an intercommunicator.
     first: Option<u32>,
 }
 
@@ -46,7 +46,7 @@ impl Members {
         self.first.is_some()
     }
 
-    /// Of which side a member is: 0, or 1 of an intercommunicator's other one.
+    /// Returns the side of a member: 0, or 1 for the other side of an intercommunicator.
     pub(crate) fn side(&self, member: u32) -> usize {
         self.first.is_some_and(|first| member >= first).into()
     }
@@ -81,11 +81,11 @@ impl Members {
     }
 }
 
-/// Who is left of a communicator.
+/// The members of a communicator that are left.
 #[derive(Clone, Debug)]
 pub(crate) struct Survivors {
     group: Rc<Group>,
-    /// Of an intercommunicator's other side.
+    /// The members that are left of the other side, for an intercommunicator.
     other: Option<Rc<Group>>,
 }
 

@@ -12,14 +12,14 @@ use objects::group::Group;
 /// Bytes of what a member says: a flag, and how many failures it has acknowledged.
 const FLAG_BYTES: u64 = 8;
 
-/// What all processes call an agreement: all members agree in the same order.
+/// The identity of an agreement on all processes: all members agree in the same order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Key {
     /// The communicator's context.
     pub(crate) context: u32,
-    /// Which of that communicator.
+    /// The agreement's sequence number on that communicator.
     pub(crate) number: u32,
-    /// Of `MPI_COMM_SELF` and its duplicates, whose.
+    /// The rank that the communicator is of, for `MPI_COMM_SELF` and its duplicates.
     pub(crate) alone: Option<u32>,
 }
 
@@ -46,17 +46,17 @@ pub(crate) struct Entry {
     pub(crate) rank: u32,
     pub(crate) clock: Time,
     pub(crate) flag: i32,
-    /// How many of all that have failed it has acknowledged.
+    /// Number of failures, of all in the run, that the member has acknowledged.
     pub(crate) acknowledged: u32,
-    /// Where it is, and what it is known by there.
+    /// The member's process, and the number by which it has the member's part.
     pub(crate) process: u32,
     pub(crate) part: u32,
 }
 
-/// What came of it, as a member sees it.
+/// The outcome of an agreement, as a member sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Outcome {
-    /// What its side is told; sides as [`Members::side`] has them.
+    /// Flags that the members of each side get; sides as [`Members::side`] has them.
     pub(crate) flags: [i32; 2],
     /// Somebody has failed that not all have acknowledged: its rank.
     pub(crate) failed: Option<u32>,
@@ -71,7 +71,7 @@ pub(crate) struct Leaving {
     pub(crate) at: Time,
 }
 
-/// What came of it.
+/// The outcome of an agreement, on the process that keeps it.
 pub(crate) struct Settled {
     pub(crate) subject: Subject,
     pub(crate) flags: [i32; 2],
@@ -91,7 +91,7 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// What is wrong where members agree on different things.
+    /// The error sentence for members that agree on different things.
     pub(crate) const DIFFER: &str = "other members of the communicator call MPIX_Comm_agree where this one calls MPIX_Comm_shrink, or the other way round; all must call the same ones in the same order";
 
     /// Nobody has come in.

@@ -5,7 +5,7 @@ use crate::plan::{Failure, Plan};
 use engine::{Random, Span, Time};
 use std::path::{Path, PathBuf};
 
-/// What is to fail: `RANKS@TIME,...`, `file:PATH`, or a law of which all ranks or nodes fail.
+/// The failures that are requested: `RANKS@TIME,...`, `file:PATH`, or a law of which all ranks or nodes fail.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Specification {
     /// Nothing.
@@ -13,9 +13,9 @@ pub enum Specification {
     Nothing,
     /// These.
     List(Vec<Ranks>),
-    /// What a file lists: a line `RANKS@TIME` or `RANKS TIME` each.
+    /// Failures that a file lists: a line `RANKS@TIME` or `RANKS TIME` each.
     File(PathBuf),
-    /// What is drawn.
+    /// Failures that are drawn.
     Drawn(Draw),
 }
 
@@ -38,7 +38,7 @@ pub struct Draw {
     seed: u64,
 }
 
-/// How a failure is written.
+/// The format of a failure.
 const FORM: &str = "write RANK@TIME or FIRST-LAST@TIME, such as 3@1.5ms,8-15@2s";
 
 /// Units of a mean time between failures that are no units of virtual time, which is shorter; a year as

@@ -10,16 +10,16 @@ const LONGEST: usize = 64;
 pub enum Node {
     /// A step, with the seconds computed before it all the times that it happens, and how often that is.
     Step {
-        /// What it is.
+        /// The kind of the step.
         what: What,
         /// Seconds in all.
         computed: f64,
-        /// How often.
+        /// Number of times that it happens.
         times: f64,
     },
-    /// What happens so often, one time after the other.
+    /// A sequence that is repeated, one time after the other.
     Loop {
-        /// How often.
+        /// Number of repetitions.
         count: u64,
         /// What.
         body: Vec<Node>,

@@ -13,11 +13,11 @@ pub type Numbers = Vec<f64>;
 pub enum Common {
     /// A step, and the seconds that a rank computes before it.
     Step(Doing, Numbers),
-    /// What happens so often.
+    /// A loop: how many iterations it has, and its body.
     Loop(Numbers, Vec<Common>),
 }
 
-/// What a step is.
+/// The kind of a step.
 #[derive(Clone, Debug)]
 pub enum Doing {
     /// A collective operation and its bytes.
@@ -28,7 +28,7 @@ pub enum Doing {
     Open(Numbers),
 }
 
-/// What runs have in common.
+/// The common part of runs.
 #[derive(Clone, Debug)]
 pub struct Joined {
     /// The ranks of each.

@@ -27,7 +27,7 @@ pub struct Inferred {
     pub machine: String,
     /// A row for each trace.
     pub compared: Vec<Compared>,
-    /// What the model does not say, in sentences.
+    /// Sentences about what the model leaves out.
     pub notes: Vec<String>,
 }
 

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 /// A pattern, with the items and their bytes that make the messages what they are.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Fitting {
-    /// Who sends to whom.
+    /// The pairs of ranks that exchange messages.
     pub pattern: Pattern,
     /// Items, for neighbours those along a side.
     pub count: u64,

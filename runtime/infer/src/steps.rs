@@ -14,7 +14,7 @@ use std::rc::Rc;
 use trace::Trace;
 use workload::{Call, Envelope, How, Replay, Requests, Script};
 
-/// What a step is.
+/// The kind of a step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum What {
     /// A collective operation, with the bytes of a rank's part.
@@ -26,7 +26,7 @@ pub enum What {
 /// A step, and how long a rank computes before it, on average, in seconds.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What it is.
+    /// The kind of the step.
     pub what: What,
     /// Seconds.
     pub computed: f64,
@@ -41,7 +41,7 @@ pub struct Run {
     pub steps: Vec<Step>,
 }
 
-/// What one rank does in a step.
+/// The part of one rank in a step.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 struct Part {
     collective: Option<(Collective, Operation, u64)>,
@@ -69,13 +69,13 @@ pub fn steps(trace: &Trace) -> Result<Run, String> {
     together(trace.ranks, &all)
 }
 
-/// What a rank does, as it does it.
+/// The state of the reader of a rank's calls.
 struct Reading<'k> {
     known: &'k mut FxHashSet<Rc<Part>>,
     parts: Parts,
     open: FxHashSet<u32>,
     part: Part,
-    /// What was computed before the part, and since.
+    /// Seconds that were computed before the part, and since.
     computed: f64,
 }
 
@@ -198,7 +198,7 @@ fn read(trace: &Trace, rank: u32, call: &Call, reading: &mut Reading) -> Result<
     Ok(())
 }
 
-/// Whether a communicator has all ranks in their order.
+/// Checks that a communicator has all ranks in their order.
 fn of_world(trace: &Trace, rank: u32, comm: u32) -> Result<(), String> {
     if comm == Call::WORLD {
         return Ok(());

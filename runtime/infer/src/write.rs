@@ -5,7 +5,8 @@ use aspen::Collective;
 use fit::{Fit, fit};
 use std::fmt::Write;
 
-/// What a recording's computation takes: itself. One core, whatever is computed side by side.
+/// The machine of recordings: a computation takes the time that was recorded. It has one core, whatever is
+/// computed side by side.
 pub const MACHINE: &str = "\
 // The machine of recordings: a second of 'compute' takes a second.
 machine recorded { node [1] host }
@@ -42,7 +43,7 @@ struct Writing<'j> {
     notes: Vec<String>,
 }
 
-/// What a number is.
+/// The kind of a number.
 #[derive(Clone, Copy)]
 enum Kind {
     Times,

@@ -87,7 +87,7 @@ impl Partitioned {
         self.scope_of(end_of(messages, request)?)
     }
 
-    /// Whether the receive of a request goes on, of which a partition has not come.
+    /// Checks that a request's receive, which lacks a partition, can go on.
     ///
     /// # Errors
     /// As `take_broken`, which still has to be asked: the receive is active.

@@ -5,7 +5,7 @@ use engine::record::{Put, Take};
 /// A send and the receive that it was matched with.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Channel {
-    /// Of the communicator.
+    /// The communicator's context.
     pub(crate) context: u32,
     /// The sender's rank in the communicator (of an intercommunicator: in its own group).
     pub(crate) source: u32,

@@ -13,7 +13,7 @@ use message::request::Status;
 use objects::Objects;
 use objects::error::Result;
 
-/// What a request's second word says; the first is the end.
+/// The meaning of a request's second word; the first is the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Token {
     /// All partitions are ready.

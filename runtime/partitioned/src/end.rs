@@ -8,10 +8,10 @@ use rank::Addr;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// What is not there: no request, no partner.
+/// The number of an absent request or partner.
 pub(crate) const NIL: u32 = u32::MAX;
 
-/// What both ends have.
+/// Data that both ends have.
 pub(crate) struct Common {
     pub(crate) channel: Channel,
     /// `MPI_PROC_NULL` on the other side: everything is complete at once.
@@ -30,9 +30,9 @@ pub(crate) struct Sender {
     pub(crate) datatype: Rc<Datatype>,
     /// Bytes of a partition.
     pub(crate) bytes: u64,
-    /// Which are ready.
+    /// `true` for each partition that is ready.
     pub(crate) ready: Vec<bool>,
-    /// How many are not.
+    /// Number of partitions that are not ready.
     pub(crate) left: u32,
 }
 

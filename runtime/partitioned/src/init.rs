@@ -11,10 +11,10 @@ use objects::Objects;
 use objects::error::{ErrorClass, Failure, FailureScope, Result};
 use rustc_hash::FxHashMap;
 
-/// What `MPI_Psend_init` and `MPI_Precv_init` are given.
+/// Arguments of `MPI_Psend_init` and `MPI_Precv_init`.
 #[derive(Clone, Copy, Debug)]
 pub struct Init {
-    /// How many partitions there are.
+    /// Number of partitions.
     pub partitions: i32,
     /// The buffer's address, the elements of each partition and their datatype.
     pub buffer: Buffer,
@@ -101,7 +101,7 @@ impl Partitioned {
         channel
     }
 
-    /// Whether the persistent request of an end may be freed.
+    /// Checks that the persistent request of an end may be freed.
     ///
     /// # Errors
     /// `MPI_ERR_REQUEST` while it is active and not complete: nobody could make its partitions ready or see

@@ -8,9 +8,9 @@ use engine::record::{Put, Take};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) channel: Channel,
-    /// Which operation of the channel.
+    /// Sequence number of the operation on the channel.
     pub(crate) round: u32,
-    /// Which partition of how many.
+    /// Index of the partition, and the number of partitions.
     pub(crate) index: u32,
     pub(crate) parts: u32,
     /// Bytes of each.

@@ -183,7 +183,7 @@ fn packed(sender: &Sender, index: u32) -> Vec<u8> {
     data
 }
 
-/// Whether a partition may be made ready.
+/// Checks that a partition may be made ready.
 fn check(sender: &Sender, partition: i32) -> Result {
     let Some(&ready) = usize::try_from(partition).ok().and_then(|at| sender.ready.get(at)) else {
         let last = i64::from(sender.common.partitions) - 1;

@@ -11,7 +11,7 @@ pub(crate) struct Round {
     times: Vec<Time>,
     /// Whose overhead the receiver has paid.
     paid: Vec<bool>,
-    /// How many have not come.
+    /// Number of partitions that have not come.
     left: usize,
     /// Bytes of each.
     bytes: u64,

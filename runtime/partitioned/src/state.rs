@@ -23,8 +23,8 @@ pub struct Partitioned {
     pub(crate) rounds: FxHashMap<(Channel, u32), Round>,
     /// Receives that have ended with an error and are not completed.
     pub(crate) broken: FxHashMap<u32, Fault>,
-    /// What a shared network carries.
+    /// Partitions that a shared network carries.
     pub(crate) flying: Slab<Part>,
-    /// What it has delivered.
+    /// Partitions that the network has delivered, by their numbers in `flying`, and when.
     pub(crate) landed: Vec<(u32, Time)>,
 }

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-/// Which viewer a timeline is for.
+/// The format of a timeline, for one viewer or several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// Perfetto's protobuf (ui.perfetto.dev).
@@ -114,7 +114,7 @@ impl Format {
     }
 }
 
-/// What is known before the first event.
+/// Data that are known before the first event.
 #[derive(Clone, Debug, Default)]
 pub struct Head {
     /// The ranks that are shown, in order.
@@ -129,7 +129,7 @@ pub struct Head {
     pub end: u64,
 }
 
-/// What is counted.
+/// The quantity that a counter counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Counter {
     /// Ranks that wait in a call.
@@ -148,7 +148,7 @@ impl Counter {
     }
 }
 
-/// What happens, in the order of time. Times are picoseconds.
+/// An event of a timeline. Events come in the order of time; times are picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the fields are those of `record`")]
 pub enum Event {

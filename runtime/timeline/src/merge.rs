@@ -71,7 +71,7 @@ fn messages(function: &str) -> u32 {
     }
 }
 
-/// Where in the head is what records name by other numbers.
+/// Indices in the head for what records name by other numbers.
 pub struct Places {
     /// Functions, by their rows.
     pub functions: Vec<u16>,

@@ -6,15 +6,15 @@ use std::cmp::Ordering;
 /// Something that a rank did. Times are picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// What it is ordered by: when it began.
+    /// Time of its begin, by which records are ordered.
     pub at: u64,
-    /// Who did it.
+    /// The rank that did it.
     pub rank: u32,
-    /// What it was.
+    /// The action.
     pub what: What,
 }
 
-/// What a rank did.
+/// An action of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
     /// It sent a message. Written by the process of the receiver, which alone knows when it was received.
@@ -32,7 +32,7 @@ pub enum What {
         at: u64,
         /// The message.
         id: u64,
-        /// Who sent it.
+        /// The rank that sent it.
         from: u32,
     },
     /// It went into a region of the program, or out of the last one that it went into.
@@ -70,7 +70,7 @@ pub struct Call {
     pub site: u32,
     /// When it returned.
     pub left: u64,
-    /// How long it waited.
+    /// Time that it waited.
     pub wait: u64,
     /// When that was over; behind it are overheads of what it waited for.
     pub waited: u64,

@@ -17,12 +17,12 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What is shown, and where.
+/// The contents of a timeline, and its file.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The file.
     pub path: PathBuf,
-    /// How it is written.
+    /// The format of the file.
     pub format: Format,
     /// The ranks that are shown.
     pub selected: RankList,
@@ -51,19 +51,19 @@ pub struct Timeline {
     regions: (Vec<String>, FxHashMap<String, u32>),
     /// The regions that ranks are in, the last one last, and whether they are shown.
     inside: FxHashMap<u32, Vec<(u32, bool)>>,
-    /// How many messages each own rank has received.
+    /// Number of messages that each own rank has received.
     received: Vec<u32>,
-    /// What the call that is told of next has received.
+    /// Messages received by the call that is reported next.
     messages: Vec<Received>,
-    /// How often counters change.
+    /// Number of changes of counters.
     changes: u64,
     end: u64,
-    /// Where the runs end, once it is over.
+    /// Offsets at which the runs end, once it is over.
     ends: Vec<u64>,
     failed: Option<io::Error>,
 }
 
-/// What a process tells the first one.
+/// The data that a process sends to the first one.
 #[derive(Default, Serialize, Deserialize)]
 struct Part {
     ends: Vec<u64>,
@@ -85,7 +85,7 @@ fn cannot(path: &Path, why: &io::Error) -> String {
 }
 
 impl Timeline {
-    /// Of a process's ranks.
+    /// Makes the timeline of a process's ranks.
     ///
     /// # Errors
     /// A sentence, if a file cannot be made.

@@ -22,7 +22,7 @@ pub struct Writer {
     file: File,
     records: Vec<Record>,
     bytes: Vec<u8>,
-    /// Where the runs that are written end.
+    /// Offsets at which the runs that are written end.
     ends: Vec<u64>,
 }
 
@@ -131,7 +131,7 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// Of the files of processes with the ends of their runs.
+    /// Merges the runs in the files of processes, given with the offsets at which their runs end.
     pub fn new(files: Vec<(File, Vec<u64>)>) -> io::Result<Merged> {
         let runs: usize = files.iter().map(|(_, ends)| ends.len()).sum();
         let room = (READING / runs.max(1)).clamp(LEAST, 1 << 20);

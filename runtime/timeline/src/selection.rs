@@ -4,7 +4,7 @@ use observe::RankList;
 
 /// So many ranks are shown unless others are asked for.
 const RANKS: u32 = 4096;
-/// Of more, blocks of so many neighbours: who exchanges messages with whom is seen among neighbours.
+/// Ranks in each block of neighbours that is shown of more ranks: messages between neighbours remain visible.
 const BLOCK: u32 = 64;
 
 /// The ranks that are shown where nobody has chosen: all up to 4,096; of more, 64 blocks of 64 neighbouring

@@ -49,23 +49,23 @@ struct Host {
     sentinels: [u64; SENTINELS.len()],
     comms: FxHashMap<usize, Comm>,
     keys: Vec<Key>,
-    /// How many communicators of the same groups were seen.
+    /// Number of communicators that were seen, by their group or groups.
     made: FxHashMap<Key, u64>,
     requests: Requests,
-    /// What the statuses of the call are of, if some are not of receives.
+    /// The operations that the call's statuses belong to; empty if all are receives.
     statuses: Vec<StatusOf>,
-    /// Where the call has put a communicator that cannot be used yet.
+    /// Address at which the call has stored a communicator that cannot be used yet; 0 for none.
     unfinished: usize,
 }
 
-/// What a status is of.
+/// The operation that a status belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StatusOf {
     /// A receive: it is as the MPI says.
     Receive,
     /// A receive from `MPI_PROC_NULL`: not every MPI says so of its request (MPI 5.0 section 3.10).
     Nobody,
-    /// What receives nothing: MPI leaves it undefined (section 3.7.3).
+    /// An operation that receives nothing: MPI leaves the status undefined (section 3.7.3).
     Other,
 }
 
@@ -306,7 +306,8 @@ pub fn forget_statuses() {
     with(|host| host.statuses.clear());
 }
 
-/// What the next of the statuses to be read is of: a request, which `receives` or not.
+/// Notes the operation of the next of the statuses to be read: a request, which receives if `receives` is
+/// set.
 pub fn note_status(request: usize, receives: bool) {
     with(|host| {
         let nobody = host.requests.all.get(&request).is_some_and(|started| started.from_nobody);

@@ -12,9 +12,7 @@ const COLUMNS: usize = 110;
 const QUESTIONS: &[&str] = &["What", "Whether", "How", "Of", "Where", "Which", "Who"];
 
 /// Lines of code beyond [`COLUMNS`], which are texts and tables.
-const MAX_LONG_LINES: usize = 961;
-/// Documentation that begins with one of [`QUESTIONS`].
-const MAX_QUESTIONS: usize = 555;
+const MAX_LONG_LINES: usize = 960;
 /// Names that several types of the workspace have.
 const MAX_SHARED_NAMES: usize = 313;
 
@@ -63,6 +61,6 @@ fn comments_and_names_stay_within_their_counts() {
     );
     println!("{shared} of {} names of types are shared", homes.len());
     assert!(long <= MAX_LONG_LINES, "{long} lines beyond {COLUMNS} columns");
-    assert!(questions <= MAX_QUESTIONS, "{questions} descriptions begin with one of {QUESTIONS:?}");
+    assert_eq!(questions, 0, "descriptions that begin with one of {QUESTIONS:?}");
     assert!(shared <= MAX_SHARED_NAMES, "{shared} names of types are shared");
 }

@@ -99,19 +99,10 @@ impl Fence {
     /// Returns `true` if an epoch that members have ended is over for a rank: all of it is in the rank's
     /// memory.
     pub(crate) fn is_over_for(&self, epoch: u32, rank: u32) -> bool {
-        self.applied > epoch || self.is_closed(epoch) && !self.has(epoch, rank)
-    }
-    /// Returns `true` if something of an epoch is on its way to a rank's memory.
-    fn has(&self, epoch: u32, rank: u32) -> bool {
         let has = |all: &BTreeMap<u32, FxHashMap<u32, u32>>| {
             all.get(&epoch).is_some_and(|by_target| by_target.contains_key(&rank))
         };
-        has(&self.expected) || has(&self.touching)
-    }
-    /// Returns `true` if something of the last epoch that members have ended is on its way to a rank's
-    /// memory.
-    pub(crate) fn waits_for(&self, rank: u32) -> bool {
-        self.epoch.checked_sub(1).is_some_and(|epoch| self.has(epoch, rank))
+        self.applied > epoch || self.is_closed(epoch) && !has(&self.expected) && !has(&self.touching)
     }
     /// Returns `true` if an epoch has begun for a rank, so that what comes may touch its memory: the one
     /// before is over for it.

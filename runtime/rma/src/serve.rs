@@ -66,23 +66,16 @@ impl Rma {
     // after a synchronization that is later still, and so sees it in time.
     pub(crate) fn arrive(&mut self, messages: &mut Messages, objects: &Objects, access: Held) {
         match access.turn {
-            Turn::AtOnce if !self.is_behind_fence(messages, &access) => {
+            Turn::AtOnce => {
                 let at = access.arrival;
                 self.perform(messages, objects, access, at);
             }
             Turn::Fence(epoch) if !messages.fabric().is_shared() => self.keep_in_fence(access, epoch),
-            Turn::AtOnce | Turn::Ordered | Turn::Acquires | Turn::Fence(_) => {
+            Turn::Ordered | Turn::Acquires | Turn::Fence(_) => {
                 let target = access.target;
                 self.arrivals.push(messages, target, access.waits());
             }
         }
-    }
-
-    /// Returns `true` if its target has not left the fence that its origin has left, and waits for accesses.
-    // With MPI_MODE_NOCHECK no request for a lock has waited for these.
-    fn is_behind_fence(&self, messages: &Messages, access: &Access) -> bool {
-        messages.fabric().is_shared()
-            && self.fences.get(&access.win).is_some_and(|fence| fence.waits_for(access.target))
     }
 
     /// Nothing comes before the first access at a rank: that is served, and those that follow before `until`.

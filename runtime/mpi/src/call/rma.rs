@@ -58,11 +58,7 @@ impl Mpi {
     /// Completes the mounted rank's accesses to its own globals and stack.
     // They are done before a rank runs, and the end of their epoch need not have blocked it.
     fn reach_own_memory(&self) {
-        let is_behind = {
-            let world = self.world();
-            world.chapters.rma.holds_back(world.messages.me())
-        };
-        if is_behind {
+        if self.rma(|rma, messages, _| rma.holds_back(messages.me())) {
             self.step_back();
         }
     }

@@ -47,7 +47,7 @@ impl World {
                 until = until.min(arrival);
                 landed = true;
             }
-            until = until.min(self.messages.fabric_mut().next_times().1);
+            until = until.min(self.messages.fabric().wire().next_event().unwrap_or(Time::MAX));
         }
         landed
     }

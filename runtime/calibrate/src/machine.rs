@@ -47,6 +47,9 @@ const LEAST_RENDEZVOUS: f64 = 0.5;
 /// The least part of the smallest messages' time that another line may have as the network's latency.
 const MIN_LATENCY_PART: f64 = 0.5;
 
+/// A message whose time gives a machine's time for a byte.
+const LONG_BYTES: u64 = 1 << 30;
+
 /// The shortest decimal within the interval, of 3 to 6 digits: what was measured of a round number is that
 /// number.
 fn rounded(estimate: Estimate) -> f64 {
@@ -59,7 +62,7 @@ fn rounded(estimate: Estimate) -> f64 {
 }
 
 /// A time of a machine; picoseconds are the finest that it has.
-fn span(seconds: f64) -> Span {
+pub fn span(seconds: f64) -> Span {
     Span::from_ps((seconds.max(0.0) * 1e12).round() as u64)
 }
 
@@ -107,12 +110,11 @@ fn delay(fit: &Fit, network: &str, to: u32) -> Result<String, String> {
     if fit.segments.len() < 2 {
         return Ok(String::new());
     }
-    let base = |bytes: u64| {
-        let row = Row { bytes, seconds: 0.0, resolution: 0.0, line: 0 };
-        predict(network, to, &[row]).map(|predicted| predicted[0].seconds)
-    };
-    base(0)?;
-    let pieces = pieces::above(&fit.segments, |bytes| base(bytes).unwrap_or_default());
+    let row = |bytes: u64| Row { bytes, seconds: 0.0, resolution: 0.0, line: 0 };
+    let ends = predict(network, to, &[row(0), row(LONG_BYTES)])?;
+    let latency = ends[0].seconds;
+    let per_byte = (ends[1].seconds - latency) / LONG_BYTES as f64;
+    let pieces = pieces::above(&fit.segments, |bytes| latency + per_byte * bytes as f64);
     if pieces.iter().all(|piece| piece.latency == 0.0 && piece.per_byte == 0.0) {
         return Ok(String::new());
     }
@@ -165,13 +167,16 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
     for (at, by) in jumps.iter().filter(|jump| !is_rendezvous(jump)) {
         notes.push(format!(
             "beyond {at} bytes a message takes {} longer, less than a message to its receiver and back would: this is no eager limit \
-             (the end of inline sends, or another copy) but a cost of the library, which the machine has in delay",
+             (the end of inline sends, or another copy) but a cost of the library, which the machine has in \
+             delay",
             span(*by)
         ));
     }
     if let Some((at, by)) = jump {
         notes.push(format!(
-            "beyond {at} bytes a message takes {} longer: it waits for its receiver (rendezvous). The machine has this as its eager limit, which makes a sender wait, and what a ping-pong takes longer in delay",
+            "beyond {at} bytes a message takes {} longer: it waits for its receiver (rendezvous). The \
+             machine has this as its eager limit, which makes a sender wait, and what a ping-pong takes longer \
+             in delay",
             span(by)
         ));
     }

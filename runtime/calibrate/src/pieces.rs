@@ -1,6 +1,7 @@
 //! Costs by size: what measured lines are above those of a machine with one latency and one bandwidth.
 
 use crate::fit::Segment;
+use crate::machine::span;
 use engine::Span;
 use std::fmt::Write as _;
 
@@ -26,11 +27,11 @@ pub fn above(segments: &[Segment], base: impl Fn(u64) -> f64) -> Vec<SizeCost> {
     let mut pieces: Vec<SizeCost> = Vec::new();
     let mut from = 0;
     for segment in segments {
-        let above = |bytes: u64| {
+        let cost = |bytes: u64| {
             let (measured, machine) = (segment.at(bytes), base(bytes));
             if (measured - machine).abs() < MIN_PART * measured { 0.0 } else { measured - machine }
         };
-        let (first, last) = (above(segment.from), above(segment.until));
+        let (first, last) = (cost(segment.from), cost(segment.until));
         let mut per_byte = (last - first) / (segment.until - segment.from).max(1) as f64;
         if (last - first).abs() < MIN_PART * segment.at(segment.until) {
             per_byte = 0.0;
@@ -42,7 +43,7 @@ pub fn above(segments: &[Segment], base: impl Fn(u64) -> f64) -> Vec<SizeCost> {
         if per_byte >= 0.0 && latency >= 0.0 {
             pieces.push(SizeCost { from, latency, per_byte });
         } else {
-            pieces.extend(short(from, segment, above, per_byte));
+            pieces.extend(short(from, segment, cost, per_byte));
         }
         from = segment.until + 1;
     }
@@ -80,8 +81,8 @@ pub fn text(pieces: &[SizeCost]) -> String {
         if from > 0 {
             let _ = write!(text, "{from}:");
         }
-        let span = Span::from_ps((latency * 1e12).round() as u64);
-        text += &if span == Span::ZERO { "0".to_owned() } else { digits(latency) };
+        let span = span(significant(latency));
+        text += &if span == Span::ZERO { "0".to_owned() } else { span.to_string() };
         if per_byte > 0.0 {
             let _ = write!(text, "@{}GB/s", significant(1e-9 / per_byte));
         }
@@ -89,16 +90,7 @@ pub fn text(pieces: &[SizeCost]) -> String {
     text
 }
 
-/// Returns a time with four digits.
-fn digits(seconds: f64) -> String {
-    match seconds {
-        _ if seconds >= 1e-3 => format!("{}ms", significant(seconds * 1e3)),
-        _ if seconds >= 1e-6 => format!("{}us", significant(seconds * 1e6)),
-        _ if seconds >= 1e-9 => format!("{}ns", significant(seconds * 1e9)),
-        _ => format!("{}ps", (seconds * 1e12).round()),
-    }
-}
-
+/// Rounds to four digits.
 fn significant(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }

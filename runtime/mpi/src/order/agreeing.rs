@@ -16,6 +16,17 @@ pub(crate) struct Lease {
     pub(crate) until: Option<Key>,
 }
 
+/// A process's part in a vote that reports stand (`arbiter.rs`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ballot {
+    /// No vote is requested.
+    None,
+    /// The vote of this number is requested, and not given yet.
+    Requested(u64),
+    /// The vote is given: no thread is let in until the release or a verdict.
+    Given,
+}
+
 /// One process's part in agreements.
 pub(crate) struct Agreeing {
     /// Verdicts followed so far.
@@ -23,10 +34,7 @@ pub(crate) struct Agreeing {
     // verdict unnoticed.
     pub(crate) followed: u64,
     pub(crate) reported: bool,
-    /// The number of the vote that process 0 has requested, until it is given.
-    pub(crate) asked: Option<u64>,
-    /// `true` if it has voted, and lets no thread in until the release or a verdict.
-    pub(crate) is_shut: bool,
+    pub(crate) ballot: Ballot,
     /// Last report of this process, if its threads make it report again.
     pub(crate) last: Option<Report>,
     /// `true` if the next report tells all that was sent before it: no report since the last verdict has.
@@ -51,8 +59,7 @@ impl Agreeing {
         Agreeing {
             followed: 0,
             reported: false,
-            asked: None,
-            is_shut: false,
+            ballot: Ballot::None,
             last: None,
             effects_known: true,
             verdicts: VecDeque::new(),

@@ -15,7 +15,7 @@
 //! made: its process is told, and goes on up to the first decision of the others, whose reports stand until a
 //! chunk reaches them. Held collectives, parked ranks, deadlock and the end are found in this way, too.
 
-use crate::order::agreeing::Lease;
+use crate::order::agreeing::{Ballot, Lease};
 use crate::order::key::Key;
 use crate::progress::Next;
 use crate::remote::arbiter::VoteRequest;
@@ -40,12 +40,12 @@ impl World {
             REPORT => agreeing.arbiter.note(from, Report::take(&mut record, processes)),
             GONE => self.messages.peers_mut().others().streams.has_gone(record.u32()),
             VERDICT => {
-                (agreeing.asked, agreeing.is_shut) = (None, false);
+                agreeing.ballot = Ballot::None;
                 agreeing.verdicts.push_back(Verdict::take(&mut record));
             }
             VOTE_REQUEST => {
-                let round = record.u64();
-                (agreeing.asked, agreeing.is_shut) = ((round != 0).then_some(round), false);
+                let number = record.u64();
+                agreeing.ballot = if number == 0 { Ballot::None } else { Ballot::Requested(number) };
             }
             VOTE => agreeing.arbiter.voted(from, record.u64()),
             _ => self.run.gathered.push_back((from, data)),
@@ -162,7 +162,7 @@ impl World {
     /// be, where there are several.
     fn lets_in(&mut self, waiting: &mut Waiting) -> Option<Duration> {
         let (threads, agreeing) = (&self.order.threads, &self.order.agreeing);
-        if agreeing.is_shut || agreeing.arbiter.votes() {
+        if agreeing.ballot == Ballot::Given || agreeing.arbiter.votes() {
             return None;
         }
         if threads.knocks() {
@@ -262,8 +262,10 @@ impl World {
                 return;
             }
             agreeing.last = Some(report.clone());
-            // It was asked about the one before.
-            agreeing.asked = None;
+            // The vote was requested for the one before.
+            if let Ballot::Requested(_) = agreeing.ballot {
+                agreeing.ballot = Ballot::None;
+            }
         }
         if me == 0 {
             agreeing.arbiter.note(0, report);
@@ -278,13 +280,13 @@ impl World {
     /// in from then on until the release or a verdict.
     fn vote(&mut self) {
         let agreeing = &mut self.order.agreeing;
+        let Ballot::Requested(number) = agreeing.ballot else { return };
         if !agreeing.reported {
             return;
         }
-        let Some(round) = agreeing.asked.take() else { return };
-        agreeing.is_shut = true;
+        agreeing.ballot = Ballot::Given;
         let mut data = vec![VOTE];
-        data.u64(round);
+        data.u64(number);
         self.messages.peers_mut().send_control(0, data);
     }
 
@@ -292,7 +294,7 @@ impl World {
     fn send_vote_requests(&mut self) {
         for (process, request) in self.order.agreeing.arbiter.take_vote_requests() {
             let mut data = vec![VOTE_REQUEST];
-            data.u64(if let VoteRequest::Stands(round) = request { round } else { 0 });
+            data.u64(if let VoteRequest::Stands(number) = request { number } else { 0 });
             self.messages.peers_mut().send_control(process, data);
         }
     }

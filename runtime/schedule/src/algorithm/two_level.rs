@@ -25,7 +25,8 @@ pub(super) fn supported_commutative(shape: &Shape) -> bool {
     supported(shape) && shape.commutative
 }
 
-/// Returns `true` if there are two levels, all nodes are full and blocks equal: then each leader has as much as the others.
+/// Returns `true` if there are two levels, all nodes are full and blocks equal: then each leader has as much
+/// as the others.
 // Else a leader's blocks would be of sizes that only its own node knows.
 pub(super) fn supported_evenly(shape: &Shape) -> bool {
     supported(shape) && !shape.irregular && shape.size.is_multiple_of(shape.node)

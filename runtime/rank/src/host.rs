@@ -2,7 +2,9 @@
 //!
 //! Reading the time stamp counter takes 9 to 22 ns, the thread's CPU clock 234 ns. An interval is taken
 //! from the counter; a long one is checked against CPU time, so that what other processes used
-//! while this one was preempted is not billed to the rank.
+//! while this one was preempted is not billed to the rank. What a preemption leaves behind, switches and caches
+//! that another process has filled, is CPU time of the thread: an interval that was interrupted is taken to last
+//! as long as the last undisturbed one that ended in the same function, if the rest can come from that.
 //!
 //! A call is left at one reading and the next one entered at another. Of calls that are brief, which all take
 //! some ten nanoseconds, one in seventeen of each function is measured; the others are taken to last as long
@@ -20,7 +22,13 @@ pub use excluded::exclude;
 use engine::Span;
 
 /// Intervals longer than this are checked against the thread's CPU time.
-const LONG_NS: u64 = 50_000;
+const LONG_NS: u64 = 25_000;
+
+/// The thread was interrupted within an interval that took so much more than its CPU time.
+const INTERRUPTED_NS: u64 = 15_000;
+
+/// CPU time that an interruption adds to the interval at most.
+const MAX_AFTERMATH_NS: u64 = 150_000;
 
 /// Start of an interval that has not begun: no clock reading reaches it.
 const PAUSED: u64 = u64::MAX / 2;
@@ -37,8 +45,10 @@ const MOST_AHEAD: u64 = 1000;
 /// Bits of a fraction: of the mean of brief calls, and of virtual picoseconds a tick.
 const MEAN_BITS: u32 = 8;
 const SCALE_BITS: u32 = 20;
-/// Functions that are told apart: of more, some share a place.
+/// Functions that are kept apart: of more, some share an entry.
 const PLACES: usize = 256;
+/// The entry of intervals that end otherwise than in a call.
+const NO_FUNCTION: u16 = PLACES as u16 - 1;
 
 /// Mean duration of a function's brief calls.
 #[derive(Clone, Copy, Default, Debug)]
@@ -51,6 +61,8 @@ struct Mean {
     brief: u8,
     /// Ticks that one took on the average, with a reading, times 2^8.
     ticks: u32,
+    /// Ticks of the last interval of a rank that such a call ended, and that was not long.
+    undisturbed: u32,
 }
 
 /// Measures one interval after the other on the simulating thread.
@@ -260,7 +272,7 @@ impl HostClock {
     /// The interval ends; returns its virtual time, preemption not counted.
     #[inline]
     pub fn stop(&mut self) -> Span {
-        self.stop_at(ticks_when_done())
+        self.stop_at(ticks_when_done(), NO_FUNCTION)
     }
 
     /// The interval ends as `function` is entered; returns its virtual time.
@@ -269,7 +281,7 @@ impl HostClock {
         let mean = &self.means[usize::from(function) % PLACES];
         // One that will be measured waits, or its mean would have in it what is left of the rank's work.
         let waits = mean.left == 0 || mean.brief < LIKELY;
-        self.stop_at(if waits { ticks_when_done() } else { ticks() })
+        self.stop_at(if waits { ticks_when_done() } else { ticks() }, function)
     }
 
     /// The call that ended the interval begins only now: the simulator was busy with the interval.
@@ -278,32 +290,45 @@ impl HostClock {
     }
 
     #[inline]
-    fn stop_at(&mut self, now: u64) -> Span {
+    fn stop_at(&mut self, now: u64, function: u16) -> Span {
         self.stopped = now;
         let Some(took) = now.checked_sub(self.started) else {
             self.ahead = if self.started == PAUSED { 0 } else { (self.started - now).min(MOST_AHEAD) };
             return Span::ZERO;
         };
+        let undisturbed = &mut self.means[usize::from(function) % PLACES].undisturbed;
         if took <= self.short {
+            *undisturbed = took.min(u64::from(u32::MAX)) as u32;
             Span::from_ps((took * self.virtual_scale) >> SCALE_BITS)
         } else {
-            self.checked(now, took)
+            let undisturbed = u64::from(*undisturbed);
+            self.checked(now, took, undisturbed)
         }
     }
 
     /// The CPU clock was last read at most `stale` before the interval began, and the thread is
     /// taken to have run in between: what is left of the CPU time used since is the interval's.
     #[cold]
-    fn checked(&mut self, now: u64, took: u64) -> Span {
+    fn checked(&mut self, now: u64, took: u64, undisturbed: u64) -> Span {
         let cpu = kernel_ns(self.cpu);
         let used = cpu.saturating_sub(self.cpu_ns);
         let before = self.ns(self.started.saturating_sub(self.cpu_at));
         (self.cpu_ns, self.cpu_at) = (cpu, now);
         let (excluded, excluded_cpu) = excluded::between(self.started, now);
         let took = self.ns(took.saturating_sub(excluded));
-        let span = Span::from_ns(took.min(used.saturating_sub(before).saturating_sub(excluded_cpu)));
+        let cpu = used.saturating_sub(before).saturating_sub(excluded_cpu);
+        let span = Span::from_ns(undone(took, cpu, self.ns(undisturbed)));
         if self.factor == 1.0 { span } else { Span::from_ps((span.as_ps() as f64 * self.factor) as u64) }
     }
+}
+
+/// Returns the nanoseconds of an interval of which its wall time, its CPU time and the length of the last
+/// undisturbed one of its kind are known: without what an interruption added.
+fn undone(wall: u64, cpu: u64, undisturbed: u64) -> u64 {
+    if wall.saturating_sub(cpu) < INTERRUPTED_NS {
+        return wall.min(cpu);
+    }
+    cpu.min(undisturbed.max(cpu.saturating_sub(MAX_AFTERMATH_NS)))
 }
 
 impl Default for HostClock {
@@ -346,6 +371,18 @@ mod tests {
         spin();
         let of_rank = clock.stop().as_ps() / 1000;
         assert!((4_000_000..20_000_000).contains(&of_rank), "{of_rank} ns");
+    }
+
+    #[test]
+    fn what_an_interruption_leaves_behind_is_charged_as_an_undisturbed_interval() {
+        // Not interrupted: the lesser of wall and CPU time, however long the last one was.
+        assert_eq!(undone(40_000, 39_000, 10_000), 39_000);
+        assert_eq!(undone(39_000, 40_000, 10_000), 39_000);
+        // Interrupted, and what is more than the last one can be the interruption's.
+        assert_eq!(undone(4_050_000, 80_000, 10_000), 10_000);
+        assert_eq!(undone(4_050_000, 8_000, 10_000), 8_000);
+        // A rank computed for long: little of it is the interruption's.
+        assert_eq!(undone(1_004_000_000, 1_000_000_000, 10_000), 1_000_000_000 - MAX_AFTERMATH_NS);
     }
 
     #[test]

@@ -108,6 +108,15 @@ fn programs_that_hang_on_their_order_take_the_time_of_their_recording() {
     }
 }
 
+/// Replays a program in which an acknowledgement and messages leave a rank's interface at one instant.
+#[test]
+fn what_leaves_at_one_instant_has_the_order_of_the_recording() {
+    let machine = "star:l=1us,b=10Gbps,nic=10Gbps,rate=1M,flowmin=64,o=0.3us;64:1us@1GB/s,delay=0.1us\
+                   /star:4,l=100ns,b=40Gbps,mem=4GB/s";
+    let run = Run::program("random_orders.c").ranks(9).arg("1138").arg("4").variable("XSIM_COMPUTE", "none");
+    same(run, machine, "seed 1138");
+}
+
 #[test]
 fn messages_collectives_and_communicators_of_all_kinds_are_replayed() {
     for (seed, machine) in (3..).zip(MACHINES) {

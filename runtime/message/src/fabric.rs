@@ -13,7 +13,9 @@ use objects::slab::Slab;
 pub enum Departure {
     /// The answer to an access of another rank, served by a decision.
     Answer,
-    /// A message of the rank's own call, a step of its collective, or an acknowledgement.
+    /// The acknowledgement of a match: whether the rank has gone on when that is known depends on the host.
+    Acknowledgement,
+    /// A message of the rank's own call, or a step of its collective.
     Own,
 }
 
@@ -27,6 +29,8 @@ pub struct Fabric {
     /// Messages that leave for a shared network, by time of sending. Of several processes the first has them
     /// all.
     outbox: EventQueue<Message>,
+    /// Number of those that stay at their endpoint, which may take less than any latency.
+    staying: u64,
     /// Messages that were given to a shared network so far: those that leave at one time go in this order.
     launched: u64,
     /// Messages that a shared network was given here; it wraps round.
@@ -43,6 +47,7 @@ impl Fabric {
             wire,
             flights: Slab::default(),
             outbox: EventQueue::new(),
+            staying: 0,
             launched: 0,
             injected: 0,
             handshakes: false,
@@ -117,6 +122,7 @@ impl Fabric {
     // Not into the network at once: that takes messages in the order of time, and a rank whose clock is
     // behind may send yet.
     pub fn queue(&mut self, key: EventKey, message: Message) {
+        self.staying += u64::from(message.source == message.destination);
         self.outbox.push(key, message);
     }
     /// Queues a message of another process, which has its flight.
@@ -128,7 +134,7 @@ impl Fabric {
         flight: Flight,
     ) {
         let id = self.flights.insert(flight);
-        self.outbox.push(key, Message { source, destination, bytes, id: u64::from(id), class: 0 });
+        self.queue(key, Message { source, destination, bytes, id: u64::from(id), class: 0 });
     }
     /// Changes what happens when the network has delivered a message.
     #[inline]
@@ -169,6 +175,7 @@ impl Fabric {
     pub fn inject_next(&mut self, until: Time, ahead: Option<usize>) -> Option<(u32, Option<Time>)> {
         self.outbox.peek().filter(|key| key.time <= until)?;
         let (key, message) = self.outbox.pop()?;
+        self.staying -= u64::from(message.source == message.destination);
         self.injected = self.injected.wrapping_add(1);
         let network = self.wire.shared()?;
         if let Some(later) = ahead.and_then(|ahead| self.outbox.upcoming(ahead)) {
@@ -183,9 +190,12 @@ impl Fabric {
         let leaving = self.outbox.peek().map_or(Time::MAX, |key| key.time);
         (leaving, self.wire.next_event().unwrap_or(Time::MAX))
     }
-    /// Returns the next time at which the shared network or what waits for it can act.
-    pub fn next_act(&mut self) -> Time {
+    /// Returns the next time at which the shared network, or what leaves for it, can reach a rank.
+    // What leaves reaches nobody before the least latency has passed: all that is decided until then is
+    // decided before it enters the network, which so sees what ranks send then, too.
+    pub fn next_reach(&mut self) -> Time {
         let (leaving, event) = self.next_times();
-        leaving.min(event)
+        let way = if self.staying == 0 { self.wire.way_back() } else { Span::ZERO };
+        leaving.saturating_add(way).min(event)
     }
 }

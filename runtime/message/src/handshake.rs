@@ -46,7 +46,7 @@ impl Messages {
         let sender = self.requests[transit.request].owner;
         if self.fabric.is_shared() {
             self.launch(
-                Departure::Own,
+                Departure::Acknowledgement,
                 to,
                 sender,
                 (0, met),

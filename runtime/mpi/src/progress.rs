@@ -278,7 +278,7 @@ impl World {
             let (leaving, event) = self.messages.fabric_mut().next_times();
             // Whatever is open before the least of these can be decided; at or after it, something may still
             // come between.
-            let other = lagging.min(leaving).min(event);
+            let other = lagging.min(self.messages.fabric_mut().next_reach());
             if self.decide(other) {
                 continue;
             }

@@ -9,15 +9,22 @@ use network::Delivered;
 /// Messages between asking for what one needs and its turn, where ranks seldom lie in the cache.
 const MESSAGES_AHEAD: usize = 8;
 
+/// Returns the last instant before `time`.
+fn just_before(time: Time) -> Time {
+    Time::from_ps(time.as_ps().saturating_sub(1))
+}
+
 impl World {
     /// The next thing happens in the network, which messages leave for and which has its next event at these
     /// times; no rank acts before `ranks`, nor because of a decision. Answers whether it delivered something.
-    // At a tie a message that leaves goes before one that arrives: both can still add to that instant.
+    // At a tie a message that leaves goes before one that arrives: both can still add to that instant. What
+    // leaves when a rank acts waits for what that rank sends then: the order of an instant does not depend on
+    // how many instants there are for which the network stops.
     pub(crate) fn network_goes_on(&mut self, (leaving, event): (Time, Time), ranks: Time) -> bool {
         if leaving > event {
             return self.advance_network(event);
         }
-        self.inject_until(event.min(ranks.max(leaving)))
+        self.inject_until(event.min(just_before(ranks).max(leaving)))
     }
 
     /// On the process that has the network, when no rank of any process can go on: it does, until it delivers
@@ -44,7 +51,7 @@ impl World {
         while let Some((flight, arrival)) = self.messages.fabric_mut().inject_next(until, ahead) {
             if let Some(arrival) = arrival {
                 self.land(flight, arrival);
-                until = until.min(arrival);
+                until = until.min(just_before(arrival));
                 landed = true;
             }
             until = until.min(self.messages.fabric().wire().next_event().unwrap_or(Time::MAX));

@@ -203,7 +203,7 @@ impl World {
     /// The least time at which a rank of another process acts because of what this one did since all knew of
     /// it, or the shared network does.
     fn soonest_elsewhere(&mut self) -> Time {
-        let network = self.messages.fabric_mut().next_act();
+        let network = self.messages.fabric_mut().next_reach();
         self.messages.peers_mut().others().streams.soonest().min(network)
     }
 
@@ -311,7 +311,7 @@ impl World {
         self.welcome();
         let World { messages, order, .. } = self;
         let agreeing = &mut order.agreeing;
-        let network = messages.fabric_mut().next_act();
+        let network = messages.fabric_mut().next_reach();
         let told = agreeing.arbiter.conclude(network, |handshakes| messages.fabric().lookahead(handshakes));
         for (process, verdict) in told {
             if process == 0 {

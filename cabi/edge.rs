@@ -138,7 +138,7 @@ pub fn begin_quickly(
         // it.
         if function.is(Property::Collective)
             && let Object::Comm(comm) = object
-            && mpi.world().messages.can_fail()
+            && mpi.world().messages.faults().is_some()
             && let Err(failure) = mpi.may_enter(comm.0)
         {
             return Begun::over(left(&c, entered, Err(failure)));

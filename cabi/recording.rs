@@ -207,7 +207,7 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
     let calls = recorders.iter().any(|recorder| recorder.wants_calls());
     let short = recorders.iter().any(|recorder| recorder.wants_waits()).then(|| Short::of(own.clone()));
     if short.is_some() {
-        mpi.world().messages.follow_waits();
+        mpi.world().messages.watching().follow_waits();
         if recorders.iter().any(|recorder| recorder.wants_messages()) {
             let wants =
                 |rank| recorders.iter().any(|recorder| recorder.wants_messages() && recorder.wants(rank));
@@ -216,7 +216,7 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
     }
     let watch = recorders.iter().any(|recorder| recorder.wants_findings()).then(|| Watch::of(own.clone()));
     if watch.is_some() {
-        mpi.world().messages.compare_types();
+        mpi.world().messages.watching().compare_types();
         watch_freed(Some(freed));
     }
     let only_watched = (watch.is_some() && short.is_none() && chains.is_none() && !calls).then(Watched::all);

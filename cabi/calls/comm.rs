@@ -203,7 +203,7 @@ pub fn split_type(
         MPI_UNDEFINED => MPI_UNDEFINED,
         _ if shared => {
             let world = c.mpi.world();
-            world.messages.node_of(world.messages.me()) as i32
+            world.messages.fabric().wire().node_of(world.messages.me()) as i32
         }
         other => {
             if other != crate::constants::MPI_COMM_TYPE_HW_UNGUIDED && !guided.contains(&other) {

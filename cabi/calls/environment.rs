@@ -149,7 +149,7 @@ pub fn is_thread_main(c: &Call, flag: Out<bool>) -> Result {
 /// `MPI_Get_processor_name`: the endpoint of the simulated machine.
 pub fn get_processor_name(c: &Call, name: OutText, resultlen: Out<i32>) -> Result {
     let world = c.mpi.world();
-    let text = format!("node{}", world.messages.node_of(world.messages.me()));
+    let text = format!("node{}", world.messages.fabric().wire().node_of(world.messages.me()));
     resultlen.set(name.set(text.as_bytes(), MPI_MAX_PROCESSOR_NAME as usize) as i32);
     Ok(())
 }

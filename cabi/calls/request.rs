@@ -35,7 +35,7 @@ pub fn wait_end(c: &Call, _: Wait, request: InOut<Handle>, out: StatusPointer) -
             Ok(())
         }
         Err(failure) => {
-            if c.mpi.world().messages.completion(request.get().0).is_err() {
+            if c.mpi.world().completion(request.get().0).is_err() {
                 request.set(Handle(REQUEST_NULL));
             }
             Err(failure)
@@ -223,7 +223,7 @@ fn peek(c: &Call, request: Handle) -> Result<Option<Status>> {
 
 /// Returns `true` if there is anything to complete: neither null nor an inactive persistent request.
 fn is_active(c: &Call, request: Handle) -> Result<bool> {
-    match c.mpi.world().messages.completion(request.0).ok() {
+    match c.mpi.world().completion(request.0).ok() {
         Some(completion) => Ok(!matches!(completion, Completion::Null)),
         None => Err(c.wrong(1, MPI_ERR_REQUEST, format_args!("{:#x} is not a valid request", request.0))),
     }

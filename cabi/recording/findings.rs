@@ -146,7 +146,7 @@ impl Recording {
             && watch.wait_for(world.messages.me(), (function, site), waits.requests(), &mut self.found)
         {
             (opened.watched, opened.waits) = (true, Some(waits));
-            world.messages.await_receives(watch.awaited.drain(..));
+            world.messages.watch_mut().await_receives(watch.awaited.drain(..));
             world.messages.ranks_mut().go_on_measuring();
             return self.tell_found();
         }
@@ -178,7 +178,7 @@ impl Recording {
         let level = self.nesting.level(me, words.as_ptr() as usize, |_, _| {});
         if let Some(watch) = &mut self.watch {
             watch.open((me, level), made, form, words, &mut self.found);
-            alone::mpi().world().messages.await_receives(watch.awaited.drain(..));
+            alone::mpi().world().messages.watch_mut().await_receives(watch.awaited.drain(..));
         }
         if self.only_watched.is_some() {
             alone::mpi().world().messages.ranks_mut().go_on_measuring();
@@ -256,7 +256,8 @@ impl Recording {
                 continue;
             }
             let objects = watch.left_over(rank).into_iter();
-            let messages = world.messages.never_received(rank).map(|(envelope, bytes)| {
+            let pending = &world.messages.ranks()[rank].pending;
+            let messages = world.messages.matcher().unreceived(pending).map(|(envelope, bytes)| {
                 let comm = world.objects.comms.by_context(envelope.context, rank);
                 let source = comm.and_then(|comm| comm.peer(envelope.source as i32, rank, "source").ok());
                 Leftover::Message { source, tag: envelope.tag, bytes }

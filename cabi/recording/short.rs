@@ -80,7 +80,7 @@ impl Short {
         let before = caller.open.is_empty().then_some(caller.left);
         let gathering = rule(function).and_then(|rule| {
             let comm = world.objects.comms.get(words.members(&world.objects)?).ok()?;
-            world.messages.enter_gathering(comm, rule, words.root(), origin.entered)
+            world.messages.watching().enter_gathering(comm, rule, words.root(), origin.entered)
         });
         let covers = match caller.open.is_empty() {
             true => {

@@ -356,7 +356,8 @@ impl Maker {
     #[inline(always)]
     fn unread(world: &World, (function, site): (Function, u32)) -> Maker {
         let is_standard = function == Function::Isend;
-        let sent = if is_standard { world.messages.unmatched_message() } else { (SentMessage::NONE, 0) };
+        let sent =
+            if is_standard { world.messages.watch().unmatched_message() } else { (SentMessage::NONE, 0) };
         Maker { function, site, content: 0, sent }
     }
 }
@@ -471,5 +472,5 @@ fn compare(function: Function, words: &Words, compared: &[Compared]) {
         compared.iter().filter_map(|compared| words.block(compared, is_root, membership.rank == 0)).collect();
     let mut world = alone::mpi().world();
     let World { messages, objects, .. } = &mut *world;
-    messages.compare_members(objects, function as u16, comm, &blocks);
+    messages.watching().compare_members(objects, function as u16, comm, &blocks);
 }

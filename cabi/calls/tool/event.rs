@@ -235,7 +235,7 @@ pub fn handle_alloc(c: &Call, index: i32, _: Addr, _: Handle, registration: Out<
         return fails(MPI_T_ERR_INVALID);
     }
     if ROWS[row].event == Event::Sent {
-        c.mpi.world().messages.count_sends();
+        c.mpi.world().messages.watching().count_sends();
     }
     let owner = c.me();
     let made = registered(|all| all.insert(Registered { owner, row, callbacks: Vec::new() }));

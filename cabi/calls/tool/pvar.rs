@@ -312,7 +312,7 @@ pub fn handle_alloc(
         }
     }
     if ROWS[row].counted {
-        c.mpi.world().messages.count_sends();
+        c.mpi.world().messages.watching().count_sends();
     }
     let made =
         open(|open| open.handles.insert(Held { session: session.0, row, comm, total: 0, since: None }));

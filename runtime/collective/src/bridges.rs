@@ -45,7 +45,7 @@ impl Bridges {
             return 0;
         }
         let context = objects.comms.reserve_context();
-        if messages.is_local(key.1) {
+        if messages.ranks().is_local(key.1) {
             self.proposals.insert(key, context);
             return context;
         }

@@ -88,7 +88,7 @@ impl Collectives {
         index: u32,
         (rank, member): (u32, u32),
     ) -> bool {
-        if !messages.is_local(rank) {
+        if !messages.ranks().is_local(rank) {
             return self
                 .instance(index)
                 .ident
@@ -145,7 +145,7 @@ impl Collectives {
         match request {
             Some(request) => messages.finish_request(request, fault.known),
             None => {
-                messages.advance(rank, fault.known);
+                messages.ranks_mut().advance(rank, fault.known);
                 messages.ranks_mut()[rank].waiting = 0;
                 messages.ready_mut().wake(rank);
             }
@@ -169,7 +169,7 @@ impl Collectives {
         if agent.is_some_and(|agent| agent.stage == Stage::Done || agent.stage == Stage::Finished) {
             self.leave_instance(objects, index);
         }
-        Err(messages.tell_failure(fault).after_entry())
+        Err(messages.failures().tell_failure(fault).after_entry())
     }
 }
 

@@ -52,13 +52,12 @@ impl Collectives {
         let index = self.join(messages, objects, member, &entry)?;
         let blocking = entry.blocking;
         let request = (!blocking).then(|| {
-            messages.make_request(
-                me,
-                message::request::Body::Chapter { chapter: crate::CHAPTER, token: [index, member] },
-            )
+            messages
+                .requests_mut()
+                .make(me, message::request::Body::Chapter { chapter: crate::CHAPTER, token: [index, member] })
         });
         let instance = &mut self.instances[index];
-        messages.note_collective(instance.taken);
+        messages.watch_mut().note_collective(me, instance.taken);
         if entry.root_known && !instance.root_known {
             // Those who do not know the root (MPI_PROC_NULL) know nothing else of the call either.
             instance.root_known = true;

@@ -73,13 +73,13 @@ impl Collectives {
             agent.stage = Stage::Done;
             if agent.gone {
                 leaves = !self.broken.contains_key(&(index, member));
-            } else if messages.can_fail()
+            } else if messages.faults().is_some()
                 && !agent.refused
                 && member_of(objects, &self.instances[index].place, agent.rank).is_some()
             {
                 // Others may have failed by then, and it know of that.
                 agent.stage = Stage::Finished;
-                messages.alarm(agent.rank, agent.clock);
+                messages.failures().alarm(agent.rank, agent.clock);
             } else if !agent.refused {
                 agent_done(messages, &mut agent);
             }
@@ -171,7 +171,7 @@ impl Collectives {
         if self.instances[index].shape.kind == Kind::Agree {
             messages.ranks_mut().profile_mut().internal(1, from.bytes.into());
         }
-        if !messages.is_local(target) {
+        if !messages.ranks().is_local(target) {
             self.agent_send_away(messages, index, agent, to, target, from);
             return;
         }
@@ -187,7 +187,13 @@ impl Collectives {
                 chapter: crate::CHAPTER,
                 words: [index, to, agent.member.rank, agent.round],
             };
-            messages.launch(Departure::Own, agent.rank, target, (from.bytes, agent.clock), flight);
+            messages.departures().launch(
+                Departure::Own,
+                agent.rank,
+                target,
+                (from.bytes, agent.clock),
+                flight,
+            );
             Time::MAX
         } else {
             agent.clock + messages.fabric().latency(agent.rank, target, from.bytes)

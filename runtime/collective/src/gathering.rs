@@ -54,7 +54,7 @@ impl Collectives {
     pub(crate) fn gathers(&self, messages: &Messages, blocking: bool) -> bool {
         self.batch
             && !messages.fabric().is_shared()
-            && !messages.can_fail()
+            && messages.faults().is_none()
             && (blocking || messages.fabric().wire().overheads.gap == Span::ZERO)
     }
 
@@ -291,7 +291,7 @@ impl Collectives {
         instance.arrived += 1;
         *call += 1;
         state.waiting = 1;
-        messages.note_collective(latest.taken);
+        messages.watch_mut().note_collective(me, latest.taken);
         Some(Ticket::new(index, member))
     }
 
@@ -310,10 +310,11 @@ impl Collectives {
         let me = messages.me();
         let clock = messages.ranks()[me].clock;
         let waits = self.instance(index).describe().0.blocking;
-        let request = (!waits)
-            .then(|| messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [index, member] }));
+        let request = (!waits).then(|| {
+            messages.requests_mut().make(me, Body::Chapter { chapter: CHAPTER, token: [index, member] })
+        });
         let instance = self.instance_mut(index);
-        messages.note_collective(instance.taken);
+        messages.watch_mut().note_collective(me, instance.taken);
         let gathering = instance.gathering.as_mut().expect("made or found above");
         let first = instance.arrived == 0;
         gathering.join(member, clock, first);

@@ -71,7 +71,7 @@ impl Collectives {
         let gap = messages.fabric().wire().overheads.gap != Span::ZERO;
         self.batch
             && !messages.fabric().is_shared()
-            && !messages.can_fail()
+            && messages.faults().is_none()
             && instance.agents.iter().all(|agent| {
                 // Who has no steps is through already, or gone.
                 let Some(agent) = agent.as_ref().filter(|agent| agent.stage == Stage::Held) else {
@@ -253,7 +253,9 @@ pub(crate) fn release_member(
     let burden = plane
         .burden()
         .map(|burden| (Span::from_ps(burden.waited(place)), burden.free(place).map(Time::from_ps)));
-    messages.release(rank, clock, burden);
+    if messages.ranks_mut().release(rank, clock, burden) {
+        messages.ready_mut().wake(rank);
+    }
 }
 
 /// All ranks of the world go through a collective of `MPI_COMM_WORLD` now, in time alone: nothing is sent,

@@ -80,7 +80,7 @@ pub(crate) fn open(collectives: &Collectives, messages: &Messages, objects: &Obj
 fn open_of(instance: &Instance, messages: &Messages, objects: &Objects) -> Open {
     let (_, arrived, size) = instance.describe();
     let world_rank = |member| member_rank(objects, &instance.place, member, u32::MAX);
-    let missing = instance.missing().filter(|&member| messages.is_local(world_rank(member)));
+    let missing = instance.missing().filter(|&member| messages.ranks().is_local(world_rank(member)));
     let missing = missing.take(MISSING + 1).collect();
     let comm = objects.comms.describe(Comms::handle(instance.comm()));
     let remote = messages.peers().remote().expect("it has members on other processes");

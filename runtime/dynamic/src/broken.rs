@@ -8,6 +8,7 @@ use crate::state::Dynamic;
 use engine::Time;
 use message::Messages;
 use message::faults::Fault;
+use message::faults::ending::break_request;
 use message::node::NIL;
 use objects::error::{ErrorClass, Result};
 use objects::group::Group;
@@ -30,8 +31,8 @@ pub(crate) struct Parties {
 
 /// Why a side does not meet anybody any more, as is known at a time.
 pub(crate) fn fault_of(messages: &Messages, group: &Group, owner: Option<u32>, at: Time) -> Option<Fault> {
-    messages.faults()?;
-    let of = |group: &Group| messages.fault_of_group(group, at);
+    let faults = messages.faults()?;
+    let of = |group: &Group| faults.fault_of_group(group, at);
     of(group).or_else(|| of(&Group::of_one(owner?)))
 }
 
@@ -58,7 +59,7 @@ impl Dynamic {
             let Some(fault) = revoked.or_else(|| fault_of(messages, &members.group, *owner, now)) else {
                 continue;
             };
-            if messages.break_request(request, now) {
+            if break_request(messages, request, now) {
                 self.operations[index].request = NIL;
                 self.broken.insert(index, Fault { known: now, ..fault });
             }
@@ -74,6 +75,6 @@ impl Dynamic {
         if self.broken.is_empty() {
             return Ok(());
         }
-        self.broken.remove(&index).map_or(Ok(()), |fault| Err(messages.tell_failure(fault)))
+        self.broken.remove(&index).map_or(Ok(()), |fault| Err(messages.failures().tell_failure(fault)))
     }
 }

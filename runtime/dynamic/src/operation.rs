@@ -172,7 +172,8 @@ impl Dynamic {
         messages.flush_batch();
         let rank = messages.me();
         let index = self.operations.insert(Operation { rank, request: 0, answer: None, waits, parties });
-        let request = messages.make_request(rank, Body::Chapter { chapter: CHAPTER, token: [index, 0] });
+        let request =
+            messages.requests_mut().make(rank, Body::Chapter { chapter: CHAPTER, token: [index, 0] });
         self.operations[index].request = request;
         self.ask(messages, place, action, index);
         handle::of_cold(request)
@@ -183,7 +184,7 @@ impl Dynamic {
         // What is answered is no message of the place's rank, which pays nothing for it and may not even run.
         messages.fabric_mut().expect_handshakes();
         messages.flush_batch();
-        let leaves = messages.inject(origin);
+        let leaves = messages.departures().inject(origin);
         let asked = self.asked.entry(origin).or_default();
         *asked += 1;
         let ask = Ask { place, origin, arrival: Time::MAX, sequence: *asked, action, operation };

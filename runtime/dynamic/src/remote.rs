@@ -198,7 +198,7 @@ impl Dynamic {
     pub(crate) fn tell_ask(messages: &mut Messages, ask: &Ask, way: Way) {
         let mut body = Vec::new();
         put_ask(ask, &mut body);
-        messages.send_on_way(
+        messages.departures().send_on_way(
             Departure::Own,
             (ask.origin, ask.place),
             Kind::Chapter(CHAPTER, Told::Ask as u8),
@@ -220,7 +220,7 @@ impl Dynamic {
         body.u64(0);
         body.u32(operation);
         put_answer(answer, &mut body);
-        messages.send_on_way(
+        messages.departures().send_on_way(
             Departure::Answer,
             (from, to),
             Kind::Chapter(CHAPTER, Told::Answer as u8),

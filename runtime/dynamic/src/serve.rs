@@ -35,13 +35,13 @@ impl Dynamic {
     pub(crate) fn send(&mut self, messages: &mut Messages, mut ask: Ask, leaves: Time) {
         let (origin, place, bytes) = (ask.origin, ask.place, ask.action.bytes());
         messages.ranks_mut().profile_mut().message(bytes);
-        let way = match messages.way(origin, place, bytes, leaves) {
+        let way = match messages.fabric().way(origin, place, bytes, leaves) {
             // What the place's own rank asks is no earlier than what another could: who is served together
             // must be known by then.
             Way::Arrives(at) => Way::Arrives(at.max(leaves + messages.fabric().lookahead(true))),
             way => way,
         };
-        if !messages.is_local(place) {
+        if !messages.ranks().is_local(place) {
             return Dynamic::tell_ask(messages, &ask, way);
         }
         match way {
@@ -51,7 +51,7 @@ impl Dynamic {
             }
             Way::Leaves(at, bytes) => {
                 let index = self.asks.insert(ask);
-                messages.launch(
+                messages.departures().launch(
                     Departure::Own,
                     origin,
                     place,
@@ -189,15 +189,15 @@ impl Dynamic {
         }
         let bytes = answer.as_ref().map_or(0, Reply::bytes);
         messages.ranks_mut().profile_mut().message(bytes);
-        let way = messages.way(place, origin, bytes, at);
-        if !messages.is_local(origin) {
+        let way = messages.fabric().way(place, origin, bytes, at);
+        if !messages.ranks().is_local(origin) {
             return Dynamic::tell_answer(messages, (place, origin), operation, &answer, way);
         }
         match way {
             Way::Arrives(at) => self.answered(messages, operation, answer, at),
             Way::Leaves(at, bytes) => {
                 let index = self.answers.insert((operation, answer));
-                messages.launch(
+                messages.departures().launch(
                     Departure::Answer,
                     place,
                     origin,

@@ -132,7 +132,7 @@ impl Dynamic {
         // From the last to the first: they run in the order of their numbers.
         for rank in (first..last).rev() {
             messages.ranks_mut()[rank].clock = birth.at;
-            messages.born(rank, birth.at);
+            messages.failures().born(rank, birth.at);
             messages.ready_mut().wake(rank);
         }
     }

@@ -104,7 +104,8 @@ impl Agreements {
             request: 0,
             outcome: None,
         });
-        let request = messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [part, member] });
+        let request =
+            messages.requests_mut().make(me, Body::Chapter { chapter: CHAPTER, token: [part, member] });
         self.parts[part].request = request;
         let acknowledged = messages.faults().map_or(0, |faults| faults.acknowledged(me, context));
         let process = messages.peers().own_number();

@@ -9,6 +9,7 @@ use crate::state::Files;
 use engine::Time;
 use message::Messages;
 use message::faults::Fault;
+use message::faults::ending::break_request;
 use message::node::NIL;
 use objects::Objects;
 use objects::error::Result;
@@ -30,8 +31,9 @@ impl Files {
             of_rank.map(|(index, operation)| (index, operation.file, operation.request)).collect();
         for (index, file, request) in waiting.into_iter().filter(|(.., request)| *request != NIL) {
             let Some(comm) = comm_index(objects, file) else { continue };
-            let Some(fault) = messages.fault_of_members(objects, comm, now) else { continue };
-            if !messages.break_request(request, now) {
+            let fault = messages.faults().and_then(|faults| faults.fault_of_members(objects, comm, now));
+            let Some(fault) = fault else { continue };
+            if !break_request(messages, request, now) {
                 continue;
             }
             let operation = &mut self.operations[index];
@@ -55,7 +57,7 @@ impl Files {
         if self.broken.is_empty() {
             return Ok(());
         }
-        self.broken.remove(&index).map_or(Ok(()), |fault| Err(messages.tell_failure(fault)))
+        self.broken.remove(&index).map_or(Ok(()), |fault| Err(messages.failures().tell_failure(fault)))
     }
 
     /// The mounted rank gives a file back without the others: what they still do there has its home.

@@ -38,7 +38,7 @@ fn is_interleaved(spans: &[(u64, u64)]) -> bool {
 fn first_on_nodes(messages: &Messages, comm: &Comm) -> Vec<u32> {
     let mut ranks: BTreeMap<u32, u32> = BTreeMap::new();
     for rank in comm.group.iter() {
-        ranks.entry(messages.node_of(rank)).or_insert(rank);
+        ranks.entry(messages.fabric().wire().node_of(rank)).or_insert(rank);
     }
     ranks.into_values().collect()
 }

@@ -145,7 +145,11 @@ impl Files {
             return Ok(Started::Waits(handle::of_cold(request)));
         };
         // The servers are asked beside the network, which costs the rank nothing.
-        let leaves = if matches!(first, Action::Serve(_)) { messages.clock(me) } else { messages.inject(me) };
+        let leaves = if matches!(first, Action::Serve(_)) {
+            messages.clock(me)
+        } else {
+            messages.departures().inject(me)
+        };
         self.ask(messages, objects, (file, me), first, index, leaves);
         Ok(Started::Waits(handle::of_cold(request)))
     }
@@ -216,7 +220,7 @@ impl Files {
             exchange: None,
         });
         self.operations[index].request =
-            messages.make_request(rank, Body::Chapter { chapter: CHAPTER, token: [index, 0] });
+            messages.requests_mut().make(rank, Body::Chapter { chapter: CHAPTER, token: [index, 0] });
         index
     }
 

@@ -41,7 +41,7 @@ impl Files {
         let index = self.make_operation(messages, file);
         self.operations[index].together = true;
         let action = self.part_in(file, me, meet);
-        let leaves = messages.inject(me);
+        let leaves = messages.departures().inject(me);
         self.ask(messages, objects, (file, me), action, index, leaves);
         Ok(Err(handle::of_cold(self.operations[index].request)))
     }
@@ -56,7 +56,7 @@ impl Files {
         }
         let me = messages.me();
         let action = self.part_in(file, me, Meet::Refused);
-        let leaves = messages.inject(me);
+        let leaves = messages.departures().inject(me);
         // Nobody waits for the answer.
         self.ask(messages, objects, (file, me), action, u32::MAX, leaves);
     }

@@ -60,7 +60,7 @@ impl Files {
         }
         let me = messages.me();
         let index = self.make_operation(messages, file);
-        let leaves = messages.inject(me);
+        let leaves = messages.departures().inject(me);
         self.ask(messages, objects, (file, me), Action::Advance(etypes), index, leaves);
         Err(handle::of_cold(self.operations[index].request))
     }

@@ -34,7 +34,7 @@ impl Files {
         (buffer, count, datatype): Buffer,
     ) -> Option<u32> {
         if messages.fabric().is_shared()
-            || messages.can_fail()
+            || messages.faults().is_some()
             || messages.fabric().wire().storage.is_some()
             || messages.ranks().local() == 1
         {
@@ -69,12 +69,12 @@ impl Files {
             done: Time::ZERO,
             data,
         });
-        let leaves = messages.inject(me);
+        let leaves = messages.departures().inject(me);
         let sequence = self.number(messages, me);
         messages.ranks_mut().profile_mut().internal_message(WORD);
         let arrival = Files::arrival(messages, (me, home), WORD, leaves);
         let number = index | WRITE;
-        if messages.is_local(home) {
+        if messages.ranks().is_local(home) {
             self.arrivals.push(messages, home, Arrival { time: arrival, origin: me, sequence, what: number });
         } else {
             let access = Access {

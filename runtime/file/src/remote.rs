@@ -187,7 +187,7 @@ impl Files {
         body.u64(0);
         body.u32(objects.files.comm(&objects.comms, access.file).map_or(u32::MAX, |comm| comm.context));
         put_access(access, &mut body);
-        messages.send_on_way(
+        messages.departures().send_on_way(
             Departure::Own,
             (access.origin, to),
             Kind::Chapter(CHAPTER, told as u8),
@@ -210,7 +210,7 @@ impl Files {
         body.u64(0);
         body.u32(operation);
         put_answer(answer, &mut body);
-        messages.send_on_way(
+        messages.departures().send_on_way(
             Departure::Answer,
             (from, to),
             Kind::Chapter(CHAPTER, Told::Answer as u8),

@@ -42,11 +42,11 @@ impl Files {
             return self.ask_servers(messages, objects, access, leaves);
         }
         access.action.count(messages, bytes);
-        let way = match messages.way(origin, home, bytes, leaves) {
+        let way = match messages.fabric().way(origin, home, bytes, leaves) {
             Way::Arrives(_) => Way::Arrives(Files::arrival(messages, (origin, home), bytes, leaves)),
             way => way,
         };
-        if !messages.is_local(home) {
+        if !messages.ranks().is_local(home) {
             return self.tell_access(messages, objects, &access, way);
         }
         match way {
@@ -56,7 +56,7 @@ impl Files {
             }
             Way::Leaves(at, bytes) => {
                 let index = self.accesses.insert(access);
-                messages.launch(
+                messages.departures().launch(
                     Departure::Own,
                     origin,
                     home,
@@ -193,7 +193,7 @@ impl Files {
         if bytes != 0 {
             access.action.count(messages, bytes);
         }
-        let way = messages.way(home, to, bytes, at);
+        let way = messages.fabric().way(home, to, bytes, at);
         self.give(messages, objects, home, access, answer, way);
     }
 
@@ -208,14 +208,14 @@ impl Files {
         way: Way,
     ) {
         let &Access { origin, operation, .. } = access;
-        if !messages.is_local(origin) {
+        if !messages.ranks().is_local(origin) {
             return self.tell_answer(messages, (home, origin), operation, &answer, way);
         }
         match way {
             Way::Arrives(at) => self.answered(messages, objects, operation, answer, at),
             Way::Leaves(at, bytes) => {
                 let index = self.answers.insert((operation, answer));
-                messages.launch(
+                messages.departures().launch(
                     Departure::Answer,
                     home,
                     origin,

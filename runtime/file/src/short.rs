@@ -65,7 +65,8 @@ impl Files {
     pub fn end_short(&mut self, messages: &mut Messages, objects: &Objects, index: u32) -> Result<Status> {
         self.write_batch(objects);
         let write = self.writes.remove(index).expect("its rank has waited for it");
-        messages.advance(messages.me(), write.done);
+        let me = messages.me();
+        messages.ranks_mut().advance(me, write.done);
         let failed = if self.batch.failed.is_empty() { None } else { self.batch.failed.remove(&index) };
         failed.map_or_else(|| Ok(crate::asked::status(write.data.len() as u64)), Err)
     }

@@ -60,7 +60,7 @@ impl Files {
             unreachable!("asked of a machine that has them")
         };
         access.arrival = leaves + latency;
-        if messages.is_local(PLACE) {
+        if messages.ranks().is_local(PLACE) {
             self.wait_at(messages, PLACE, access);
         } else {
             self.tell_access(messages, objects, &access, Way::Arrives(access.arrival));

@@ -343,6 +343,11 @@ impl Matcher {
         self.unexpected.iter(at.unexpected)
     }
 
+    /// Returns the envelopes of the unexpected messages with their bytes, in the order in which they came.
+    pub fn unreceived(&self, at: &Pending) -> impl Iterator<Item = (Envelope, u64)> + '_ {
+        self.messages(at).map(|message| (Envelope::of(&self.nodes[message]), self.nodes[message].bytes))
+    }
+
     /// Returns the posted receives in the order of posting.
     pub fn receives(&self, at: &Pending) -> impl Iterator<Item = u32> + '_ {
         self.posted.iter(at.posted)
@@ -426,6 +431,18 @@ impl Matcher {
         self.nodes.free(index);
     }
 
+    /// Drops a message that was received: its node is free, or all that is left is the sender's request.
+    // With a request of its sender left, the node is that, until the sender asks.
+    #[inline(always)]
+    pub fn drop_message(&mut self, message: u32) {
+        let node = &mut self.nodes[message];
+        if node.has(flag::OWNED) {
+            node.state = State::Sent;
+        } else {
+            self.nodes.free(message);
+        }
+    }
+
     /// Returns the node, if the index was ever given out.
     #[inline]
     pub fn get(&self, index: u32) -> Option<&Node> {
@@ -436,6 +453,16 @@ impl Matcher {
     #[inline]
     pub fn get_mut(&mut self, index: u32) -> Option<&mut Node> {
         self.nodes.get_mut(index)
+    }
+
+    /// Returns the node, if a request handle may name it.
+    #[inline]
+    pub fn get_request(&self, index: u32) -> Option<&Node> {
+        self.nodes.get(index).filter(|node| match node.state {
+            State::Free => false,
+            State::Unexpected | State::Extracted => node.has(flag::OWNED),
+            _ => true,
+        })
     }
 
     /// Returns the number of indices that were ever given out.

@@ -164,6 +164,13 @@ impl Node {
             self.bytes = bytes;
         }
     }
+    /// Returns the bytes that completing this send would copy out; none if its message was received or is no
+    /// such message.
+    #[inline]
+    pub fn unread(&self) -> u64 {
+        let refers = self.flags & (flag::OWNED | flag::REFERS) == flag::OWNED | flag::REFERS;
+        if self.state == State::Unexpected && refers { self.bytes } else { 0 }
+    }
     /// Returns `true` if `flag` is set.
     #[inline]
     pub fn has(&self, flag: u16) -> bool {

@@ -8,18 +8,19 @@
 
 mod operations;
 
+use operations::MOST;
 pub use operations::{Batch, Batching};
-use operations::{MOST, Operation, Pair};
+pub(crate) use operations::{Operation, Pair};
 
 use crate::envelope::Envelope;
-use crate::messages::Messages;
+use crate::fabric::Fabric;
+use crate::meeting::stay_unexpected;
+use crate::moving::Payloads;
 use crate::node::{NIL, flag};
 use crate::queue::Way;
-use crate::reference::REFERRED;
-use crate::transit::Transit;
-use crate::view::BufferView;
-use crate::{handle, handle::REQUEST_SENT};
-use rank::{Addr, memory};
+use crate::ranks::Ranks;
+use matcher::Matcher;
+use rank::memory;
 use smallvec::SmallVec;
 
 /// Bytes of a payload that are asked for ahead; beyond, the processor has seen the pattern itself.
@@ -27,207 +28,174 @@ const AHEAD: u64 = 2048;
 /// Operations after which what was asked for with one is there.
 const LATER: usize = 4;
 
-impl Messages {
-    /// Adds a send to the batch: answers its request's handle.
-    ///
-    /// With `NOTED` somebody wants to know of it. Without `stays` the buffer may change after the call, so
-    /// that the payload must fit in a node.
-    // The node is made at once, so that the program may end up with its handle; what it meets is found later.
-    // On a shared network it is nobody's request: when its payload is moved says nothing of when it has left.
+impl Batch {
+    /// Adds an operation of the mounted rank. Returns `true` if the batch is full.
+    // Full: the row goes on after it is done, with its waits for memory overlapping less.
     #[inline(always)]
-    pub fn batch_send<const NOTED: bool>(
-        &mut self,
-        to: u32,
-        message: Envelope,
-        (buffer, bytes): (Addr, u64),
-        transit: Transit,
-        stays: bool,
-    ) -> usize {
-        self.ranks.prefetch(to);
-        let owned = stays && bytes >= REFERRED && transit.flags == 0;
-        let payload = self.payloads.load(&BufferView { buffer, layout: None, bytes }, 0);
-        let flags = if owned { flag::OWNED } else { transit.flags };
-        let node = self.message_node(&message, payload, bytes, &Transit { flags, ..transit });
-        if NOTED {
-            self.watch.note_departure(node);
-            self.watch.forget_sent_type();
+    pub(crate) fn add(&mut self, ranks: &mut Ranks, matcher: &Matcher, operation: Operation) -> bool {
+        self.operations[self.count] = operation;
+        self.count += 1;
+        ranks.mark_brief();
+        if ranks.exceed_cache() {
+            self.prefetch_queue(ranks, matcher, operation);
         }
-        self.add_to_batch(Operation { node, to });
-        if owned { handle::of_node(node) } else { REQUEST_SENT }
+        let full = self.count == MOST;
+        if full {
+            ranks.end_interval();
+        }
+        full
     }
 
-    /// Holds a receive with a named source.
-    #[inline(always)]
-    pub fn batch_receive(&mut self, node: u32) {
-        self.add_to_batch(Operation { node, to: NIL });
-    }
-
-    #[inline(always)]
-    fn add_to_batch(&mut self, operation: Operation) {
-        self.batch.operations[self.batch.count] = operation;
-        self.batch.count += 1;
-        self.ranks.mark_brief();
-        if self.ranks.exceed_cache() {
-            self.approach_queue(operation);
-        }
-        // Full: the row goes on after that, with its waits for memory overlapping less.
-        if self.batch.count == MOST {
-            self.ranks.end_interval();
-            self.flush_batch();
-        }
-    }
-
-    /// Asks for a receive's queue, where little is in the cache: the buffer of a receive will be, and the
-    /// state that was asked for some calls ago tells by now where its queue is.
+    /// Prefetches a receive's queue, where little is in the cache: the buffer of a receive, and the queue of
+    /// a rank whose state was prefetched some calls ago.
     // A prefetch that is too early is lost again, one too late is no help: four calls are about a memory
     // latency.
     #[inline(always)]
-    fn approach_queue(&self, latest: Operation) {
+    fn prefetch_queue(&self, ranks: &Ranks, matcher: &Matcher, latest: Operation) {
         if latest.to == NIL {
-            memory::prefetch_range(self.matcher[latest.node].buffer, 1);
-        } else if let Some(before) = self.batch.count.checked_sub(LATER)
-            && self.batch.operations[before].to != NIL
+            memory::prefetch_range(matcher[latest.node].buffer, 1);
+        } else if let Some(before) = self.count.checked_sub(LATER)
+            && self.operations[before].to != NIL
         {
-            let to = self.batch.operations[before].to;
-            self.matcher.prefetch_receives(&self.ranks[to].pending);
+            let to = self.operations[before].to;
+            matcher.prefetch_receives(&ranks[to].pending);
         }
     }
 
-    /// Returns `true` if the mounted rank has finished what it started.
+    /// Matches all operations of rank `me`, in their order. Returns how many there were and how many of them
+    /// were sends; those that have met are [`Batch::pairs`].
+    // All searches decide who meets whom exactly as one by one would: each leaves its queue before the next
+    // searches. Only addresses are computed ahead of time, never an outcome.
     #[inline(always)]
-    pub fn has_no_batch(&self) -> bool {
-        self.batch.is_empty()
-    }
-
-    /// Does what is in the batch. Its rank must be mounted.
-    #[inline(always)]
-    pub fn flush_batch(&mut self) {
-        if !self.batch.is_empty() {
-            self.do_batch();
-        }
-    }
-
-    // In order: first all searches, which decide who meets whom exactly as one by one would (each leaves its
-    // queue before the next searches), then all payloads. Only addresses are computed ahead of time, never an
-    // outcome.
-    #[inline(never)]
-    fn do_batch(&mut self) {
-        let (me, count) = (self.ranks.me(), std::mem::take(&mut self.batch.count).min(MOST));
+    pub(crate) fn match_all(
+        &mut self,
+        ranks: &mut Ranks,
+        matcher: &mut Matcher,
+        (payloads, fabric): (&mut Payloads, &mut Fabric),
+    ) -> MatchedBatch {
+        let (me, count) = (ranks.me(), std::mem::take(&mut self.count).min(MOST));
         if count > 1 {
-            self.ranks.mark_varying();
-            let own = &self.ranks[me].pending;
-            self.matcher.prefetch_messages(own);
-            let mut indexed = self.matcher.has_indexed_messages(own);
-            for operation in &self.batch.operations[..count] {
+            ranks.mark_varying();
+            let own = &ranks[me].pending;
+            matcher.prefetch_messages(own);
+            let mut indexed = matcher.has_indexed_messages(own);
+            for operation in &self.operations[..count] {
                 if operation.to != NIL {
-                    let other = &self.ranks[operation.to].pending;
-                    self.matcher.prefetch_receives(other);
-                    indexed |= self.matcher.has_indexed_receives(other);
+                    let other = &ranks[operation.to].pending;
+                    matcher.prefetch_receives(other);
+                    indexed |= matcher.has_indexed_receives(other);
                 }
             }
             if indexed {
-                self.approach_indexed(me, count);
+                self.prefetch_indexed(ranks, matcher, count);
             }
-            if self.ranks.exceed_cache() {
-                self.approach_nodes(me, count);
+            if ranks.exceed_cache() {
+                self.prefetch_nodes(ranks, matcher, count);
             }
         }
         let (mut met, mut sent) = (0, 0);
         for at in 0..count {
-            let Operation { node, to } = self.batch.operations[at];
+            let Operation { node, to } = self.operations[at];
             let pair = if to == NIL {
-                let state = &mut self.ranks[me];
-                let message = self.matcher.post(me, &mut state.pending, node, false, state.clock);
+                let state = &mut ranks[me];
+                let message = matcher.post(me, &mut state.pending, node, false, state.clock);
                 message.map(|message| Pair { to: me, receive: node, message })
             } else {
                 sent += 1;
-                self.match_message(to, node).map(|receive| Pair { to, receive, message: node })
+                let receive = matcher.arrive(to, &mut ranks[to].pending, node);
+                if receive.is_none() && matcher[node].has(flag::REFERS | flag::UNDER_WAY) {
+                    stay_unexpected((payloads, fabric), matcher, to, node);
+                }
+                receive.map(|receive| Pair { to, receive, message: node })
             };
             if let Some(pair) = pair {
-                if self.ranks.exceed_cache() && self.matcher[pair.message].has(flag::INLINE) {
-                    memory::prefetch_range(self.matcher[pair.receive].buffer, 1);
+                if ranks.exceed_cache() && matcher[pair.message].has(flag::INLINE) {
+                    memory::prefetch_range(matcher[pair.receive].buffer, 1);
                 }
                 if met == 0 && count > 1 {
-                    self.approach_payload(pair);
+                    pair.prefetch_payload(matcher);
                 }
-                self.batch.pairs[met] = pair;
+                self.pairs[met] = pair;
                 met += 1;
             }
         }
-        for at in 0..met {
-            if at + 1 < met {
-                self.approach_payload(self.batch.pairs[at + 1]);
-            }
-            let Pair { to, receive, message } = self.batch.pairs[at];
-            self.take(to, receive, message);
-        }
-        if count == MOST {
-            self.matcher.reorder_free();
-        }
-        if self.ranks[me].counts_burst(sent) {
-            let last: [u32; MOST] = std::array::from_fn(|at| self.batch.operations[at].to);
-            self.end_burst(&last[..count]);
-        }
+        MatchedBatch { count, met, sent }
     }
 
-    /// Prefetches the matcher nodes that the first `count` operations of the batch will search. `me` is the
-    /// rank of the receives.
+    /// Prefetches the matcher nodes that the first `count` operations will search.
     #[inline]
-    fn approach_nodes(&self, me: u32, count: usize) {
-        for &Operation { node, to } in &self.batch.operations[..count] {
-            self.approach_node(me, to, self.matcher[node].key);
+    fn prefetch_nodes(&self, ranks: &Ranks, matcher: &Matcher, count: usize) {
+        for &Operation { node, to } in &self.operations[..count] {
+            ranks.prefetch_other(matcher, to, matcher[node].key);
         }
     }
 
-    /// Asks for what a message for `to` with this fingerprint, or a receive of `me`, will meet, or lie
-    /// behind, where the rank's state is known.
-    #[inline(always)]
-    pub(crate) fn approach_node(&self, me: u32, to: u32, key: u32) {
-        if to == NIL {
-            return self.matcher.prefetch_for_receive(&self.ranks[me].pending, key);
-        }
-        self.matcher.prefetch_for_message(&self.ranks[to].pending, key);
-    }
-
-    /// Thousands of outstanding messages are in no cache near: what leads to those that will meet is asked
-    /// for, a step for all at once.
+    /// Prefetches what leads to the nodes that will meet, a step for all at once.
+    // Thousands of outstanding messages are in no cache near.
     #[inline(never)]
-    fn approach_indexed(&self, me: u32, count: usize) {
+    fn prefetch_indexed(&self, ranks: &Ranks, matcher: &Matcher, count: usize) {
         let mut ways: SmallVec<[Way; MOST]> = SmallVec::new();
-        for &Operation { node, to } in &self.batch.operations[..count] {
-            let wanted = Envelope::of(&self.matcher[node]);
+        for &Operation { node, to } in &self.operations[..count] {
+            let wanted = Envelope::of(&matcher[node]);
             ways.extend(match to {
-                NIL => self.matcher.path_to_message(&self.ranks[me].pending, &wanted),
-                to => self.matcher.path_to_receive(&self.ranks[to].pending, &wanted),
+                NIL => matcher.path_to_message(&ranks[ranks.me()].pending, &wanted),
+                to => matcher.path_to_receive(&ranks[to].pending, &wanted),
             });
         }
         ways.iter_mut().for_each(Way::to_chain);
         ways.iter_mut().for_each(Way::to_entry);
-        ways.iter().for_each(|way| self.matcher.prefetch_path(way));
+        ways.iter().for_each(|way| matcher.prefetch_path(way));
     }
 
+    /// Returns the receivers of the first `count` operations; [`NIL`] for a receive.
+    pub(crate) fn receivers(&self) -> [u32; MOST] {
+        std::array::from_fn(|at| self.operations[at].to)
+    }
+}
+
+/// Numbers of a batch whose operations have been matched.
+pub(crate) struct MatchedBatch {
+    /// Operations.
+    pub count: usize,
+    /// Pairs of a receive and its message.
+    pub met: usize,
+    /// Sends.
+    pub sent: u16,
+}
+
+impl MatchedBatch {
+    /// Returns `true` if the batch was full.
+    pub fn was_full(&self) -> bool {
+        self.count == MOST
+    }
+}
+
+impl Ranks {
+    /// Prefetches the node that a message for `to` with this fingerprint will meet or lie behind; with
+    /// [`NIL`] the one that a receive of the mounted rank will.
     #[inline(always)]
-    fn approach_payload(&self, pair: Pair) {
-        if self.matcher[pair.message].has(flag::REFERS) {
-            self.approach_referred(pair);
+    pub(crate) fn prefetch_other(&self, matcher: &Matcher, to: u32, key: u32) {
+        if to == NIL {
+            return matcher.prefetch_for_receive(&self[self.me()].pending, key);
+        }
+        matcher.prefetch_for_message(&self[to].pending, key);
+    }
+}
+
+impl Pair {
+    /// Prefetches the message's payload and where it goes.
+    #[inline(always)]
+    pub(crate) fn prefetch_payload(self, matcher: &Matcher) {
+        if matcher[self.message].has(flag::REFERS) {
+            self.prefetch_referred(matcher);
         }
     }
 
     #[inline(never)]
-    fn approach_referred(&self, pair: Pair) {
-        let (message, receive) = (&self.matcher[pair.message], &self.matcher[pair.receive]);
+    fn prefetch_referred(self, matcher: &Matcher) {
+        let (message, receive) = (&matcher[self.message], &matcher[self.receive]);
         let bytes = message.bytes.min(receive.bytes).min(AHEAD) as usize;
         memory::prefetch_range(message.buffer, bytes);
         memory::prefetch_range(receive.buffer, bytes);
-    }
-
-    /// Returns the receive of `to` that a message meets; else the message is unexpected.
-    #[inline(always)]
-    fn match_message(&mut self, to: u32, message: u32) -> Option<u32> {
-        let receive = self.matcher.arrive(to, &mut self.ranks[to].pending, message);
-        if receive.is_none() && self.matcher[message].has(flag::REFERS | flag::UNDER_WAY) {
-            self.stay_unexpected(to, message);
-        }
-        receive
     }
 }

@@ -5,7 +5,7 @@ mod attached;
 pub use attached::{Attached, Use};
 
 use crate::error::{ErrorClass, Failure, Result};
-use crate::messages::Messages;
+use crate::request::Requests;
 use objects::Objects;
 
 /// `MPI_BSEND_OVERHEAD`.
@@ -13,7 +13,7 @@ use objects::Objects;
 // room.
 pub const BSEND_OVERHEAD: u64 = 512;
 
-impl Messages {
+impl Requests {
     /// Checks that the buffer which `me` attached for `comm`, or else for the session that it comes from, or
     /// else for all communicators, has room for a message of `bytes`.
     ///
@@ -22,17 +22,9 @@ impl Messages {
     // Checked and not kept: MPI lets an implementation fail here only if the program's own sum does not fit
     // one message.
     pub fn claim_buffer(&self, objects: &Objects, me: u32, comm: usize, bytes: u64) -> Result {
-        let session = || {
-            objects
-                .sessions
-                .of_comm(me, comm)
-                .and_then(|session| self.requests.buffer(me, Use::Session(session)))
-        };
-        let buffer = self
-            .requests
-            .buffer(me, Use::Comm(comm))
-            .or_else(session)
-            .or_else(|| self.requests.buffer(me, Use::All));
+        let session =
+            || objects.sessions.of_comm(me, comm).and_then(|session| self.buffer(me, Use::Session(session)));
+        let buffer = self.buffer(me, Use::Comm(comm)).or_else(session).or_else(|| self.buffer(me, Use::All));
         let need = bytes.saturating_add(BSEND_OVERHEAD);
         match buffer {
             Some(buffer) if buffer.size >= need => Ok(()),

@@ -57,7 +57,7 @@ pub trait Chapter {
     /// Moves the mounted rank's clock to where a request that it completes leaves it; it was done at `done`.
     /// What costs the rank time beyond that is charged here, because parts of it may lie before `done`.
     fn reach(&mut self, messages: &mut Messages, _: Token, done: Time) {
-        messages.advance(messages.ranks.me(), done);
+        messages.ranks.advance(messages.ranks.me(), done);
     }
 
     /// The mounted rank completes a request, which is gone already: its status.
@@ -96,9 +96,10 @@ pub trait Chapter {
     /// A communicator is no more; another may get its index.
     fn forget_comm(&mut self, _: u32) {}
 
-    /// The first thing of `rank` that must wait until nothing can come before it: when that is, and because
-    /// of which rank (world numbers). Whoever adds one marks the rank dirty ([`Messages::mark_dirty`]). Asked
-    /// whenever something happened to the rank: O(1).
+    /// Returns the first thing of `rank` that must wait until nothing can come before it: when that is, and
+    /// because of which rank (world numbers). A chapter that adds one marks the rank dirty
+    /// ([`Matcher::mark_dirty`](matcher::Matcher::mark_dirty)). Called whenever something happened to the
+    /// rank: O(1).
     #[inline]
     fn first_open(&self, _: u32) -> Option<(Time, u32)> {
         None

@@ -16,15 +16,15 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 pub struct DeferredMatch {
     /// The time at which the receive was posted.
-    pub(crate) posted_at: Time,
+    pub posted_at: Time,
     /// Payload bytes.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// As the message came.
     pub transit: Transit,
 }
 
 /// Owner, time of the match, source and receive.
-type Key = (u32, Time, u32, u32);
+pub type Key = (u32, Time, u32, u32);
 
 /// The deferred matches of a process.
 // By owner and time: who decides asks for the first of a rank. Programs that cancel are few, and few of their
@@ -55,7 +55,7 @@ impl DeferredMatches {
         self.all.insert(key, deferred);
     }
     /// Takes a match out.
-    pub(crate) fn remove(&mut self, key: Key) -> Option<DeferredMatch> {
+    pub fn remove(&mut self, key: Key) -> Option<DeferredMatch> {
         self.all.remove(&key)
     }
     /// Returns the first match of `rank`: its time, source and receive.
@@ -70,7 +70,7 @@ impl DeferredMatches {
         self.all.range((rank, Time::ZERO, 0, 0)..=(rank, Time::MAX, u32::MAX, u32::MAX)).map(|(key, _)| key)
     }
     /// Returns the matches that their owners' clocks have passed.
-    pub(crate) fn passed(&self, clock: impl Fn(u32) -> Time) -> Vec<Key> {
+    pub fn passed(&self, clock: impl Fn(u32) -> Time) -> Vec<Key> {
         self.all.keys().filter(|(rank, met, ..)| *met <= clock(*rank)).copied().collect()
     }
     /// Takes the match of a receive out, which its rank gives back before the message arrives. Returns none

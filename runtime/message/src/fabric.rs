@@ -1,8 +1,11 @@
 //! The simulated network: when a message arrives, and what a shared network carries.
 
 use crate::flight::Flight;
+use crate::node::{Node, flag};
+use crate::remote::shared::Way;
 use crate::transit::Transit;
 use crate::wire::Wire;
+use engine::record::Take;
 use engine::{EventKey, EventQueue, Span, Time};
 use network::{Endpoint, Message};
 use objects::slab::Slab;
@@ -37,6 +40,8 @@ pub struct Fabric {
     injected: u32,
     /// `true` if a sender has waited for its match.
     handshakes: bool,
+    /// From a failure until all know.
+    detection: Span,
 }
 
 impl Fabric {
@@ -51,6 +56,7 @@ impl Fabric {
             launched: 0,
             injected: 0,
             handshakes: false,
+            detection: Span::ZERO,
         }
     }
 
@@ -73,6 +79,40 @@ impl Fabric {
     #[inline(always)]
     pub fn latency(&self, from: u32, to: u32, bytes: u64) -> Span {
         self.wire.latency(from, to, bytes)
+    }
+
+    /// Returns `true` if messages leave on the plain path: each costs nothing but the time that it is under
+    /// way, and no recorder subscribed to it.
+    #[inline(always)]
+    pub fn sends_plainly(&self) -> bool {
+        self.wire.plain
+    }
+    /// Sends no message on the plain path from now on.
+    pub(crate) fn leave_plain_sends(&mut self) {
+        self.wire.plain = false;
+    }
+    /// Returns `true` if nothing depends on when a receive is posted: what waits for that are synchronous
+    /// senders, and those of messages above an eager limit.
+    #[inline(always)]
+    pub fn posting_is_unseen(&self) -> bool {
+        self.wire.plain && !self.handshakes
+    }
+    /// Returns how a message of `bytes` that leaves at `leaves` travels.
+    pub fn way(&self, from: u32, to: u32, bytes: u64, leaves: Time) -> Way {
+        match self.by_time {
+            true => Way::Leaves(leaves, bytes),
+            false => Way::Arrives(leaves + self.wire.latency(from, to, bytes)),
+        }
+    }
+
+    /// Sets the time from a failure until all know.
+    pub fn set_detection(&mut self, detection: Span) {
+        self.detection = detection;
+    }
+    /// Returns the time from a failure until all know.
+    // No rank hears of a failure before a message of that time could have come.
+    pub(crate) fn detection(&self) -> Span {
+        self.detection.max(self.lookahead(false))
     }
 
     /// Returns `true` if a sender has waited for its match.
@@ -126,7 +166,7 @@ impl Fabric {
         self.outbox.push(key, message);
     }
     /// Queues a message of another process, which has its flight.
-    pub fn queue_of_process(
+    fn queue_of_process(
         &mut self,
         key: EventKey,
         (source, destination): (Endpoint, Endpoint),
@@ -136,10 +176,25 @@ impl Fabric {
         let id = self.flights.insert(flight);
         self.queue(key, Message { source, destination, bytes, id: u64::from(id), class: 0 });
     }
+    /// Takes a message that leaves for the shared network from another process.
+    pub fn launched_arrived(&mut self, process: u32, mut record: Take) {
+        let key =
+            EventKey { time: Time::from_ps(record.u64()), source: record.u32(), sequence: record.u64() };
+        let ends = (Endpoint(record.u32()), Endpoint(record.u32()));
+        let bytes = record.u64();
+        self.queue_of_process(key, ends, bytes, Flight::Elsewhere { process, flight: record.u32() });
+    }
     /// Changes what happens when the network has delivered a message.
     #[inline]
     pub fn redirect(&mut self, number: u32, flight: Flight) {
         self.flights[number] = flight;
+    }
+    /// Notes where a shared network's delivery finds a message that no receive has taken.
+    #[inline(always)]
+    pub fn note_unexpected(&mut self, node: &Node, to: u32, message: u32) {
+        if node.has(flag::UNDER_WAY) {
+            self.redirect(node.layout, Flight::Unexpected { to, message });
+        }
     }
     /// Takes the flight of a message that the network has delivered.
     pub fn land(&mut self, number: u32) -> Option<Flight> {

@@ -6,9 +6,9 @@
 //! decision that is made when nothing can come before it (`mpi/alarms.rs`): then what the rank waits for and
 //! cannot get ends with an error.
 
-mod away;
+pub mod ending;
+pub mod failures;
 mod p2p;
-mod telling;
 mod under_way;
 
 use engine::{Span, Time};
@@ -118,6 +118,12 @@ impl Faults {
     /// From when on it is known that this failed.
     pub fn known(&self, failed: &Failed) -> Time {
         failed.at + self.delay
+    }
+
+    /// Stops a rank of this process that may be spawned at a time, if it has begun by then, or when it
+    /// begins.
+    pub fn doom_later(&mut self, rank: u32, at: Time) {
+        self.doomed.insert(rank, at);
     }
 
     /// Returns when a rank stops that has not yet.

@@ -2,23 +2,39 @@
 //!
 //! Which meets which is [`matcher`]'s to say. Here payloads move, times follow, and ranks are woken.
 
-use crate::envelope::{Envelope, Pattern};
+use crate::batch::{Operation, Pair};
+use crate::completing::CompletionEffect;
+use crate::deferred::DeferredMatch;
+use crate::envelope::Envelope;
+use crate::fabric::{Departure, Fabric};
+use crate::faults::Fault;
 use crate::flight::Flight;
 use crate::messages::Messages;
-use crate::moving::Payload;
+use crate::moving::{Payload, Payloads};
 use crate::node::{NIL, Node, State, flag};
+use crate::request::{Body, Request};
 use crate::transit::Transit;
+use crate::waits::Met;
 use engine::Time;
+use matcher::Matcher;
 
 impl Messages {
     /// Delivers a message to rank `to`: to its posted receive, or the unexpected queue. Its payload is still
     /// where its sender has it.
     // A message is a node even where its receive is posted already. To make and free one costs a few stores,
-    // and two paths to a receive cost two places in which times, flags and truncation have to agree.
-    #[inline(always)]
-    pub fn deliver(&mut self, to: u32, envelope: &Envelope, payload: Payload, bytes: u64, transit: &Transit) {
+    // and two paths to a receive cost two places in which times, flags and truncation have to agree. Out of
+    // line, because a copy of many bytes costs more than the call.
+    #[inline(never)]
+    pub(crate) fn deliver(
+        &mut self,
+        to: u32,
+        envelope: Envelope,
+        payload: Payload,
+        bytes: u64,
+        transit: Transit,
+    ) {
         let awaited = self.ranks[to].pending.has_posted();
-        self.deliver_to(to, envelope, payload, bytes, transit, awaited);
+        self.deliver_to(to, &envelope, payload, bytes, &transit, awaited);
     }
 
     /// [`Messages::deliver`], where one of the posted receives may have been `awaited` for it.
@@ -32,37 +48,15 @@ impl Messages {
         transit: &Transit,
         awaited: bool,
     ) {
-        let message = self.message_node(envelope, payload, bytes, transit);
+        let message = self.matcher.alloc(transit.node(envelope, payload, bytes));
         self.watch.note_departure(message);
         if awaited && self.meets_posted(to, message) {
             return;
         }
         if !matches!(payload, Payload::Inline(_) | Payload::None) || transit.flags != 0 {
-            self.stay_unexpected(to, message);
+            stay_unexpected((&mut self.payloads, &mut self.fabric), &mut self.matcher, to, message);
         }
         self.matcher.append_message(to, &mut self.ranks[to].pending, message);
-    }
-
-    /// Makes a message's node, which is in no queue yet.
-    #[inline(always)]
-    pub fn message_node(
-        &mut self,
-        envelope: &Envelope,
-        payload: Payload,
-        bytes: u64,
-        transit: &Transit,
-    ) -> u32 {
-        let (flags, buffer, mut data) = payload.parts();
-        if transit.request != NIL {
-            data[1] = u64::from(transit.request);
-        }
-        self.matcher.alloc(Node {
-            buffer,
-            flags: transit.flags | flags,
-            layout: transit.flight,
-            data,
-            ..Node::of(envelope, transit.arrival, bytes, State::Unexpected)
-        })
     }
 
     /// Returns `true` if a posted receive of `to` takes the message, which is in no queue.
@@ -76,23 +70,6 @@ impl Messages {
         receive.is_some()
     }
 
-    /// Secures a message that no receive has taken: its payload, and its way through a shared network.
-    #[inline(never)]
-    pub(crate) fn stay_unexpected(&mut self, to: u32, message: u32) {
-        self.settle_reference(message);
-        self.note_under_way(to, message);
-    }
-
-    /// Notes where a shared network's delivery finds a message that no receive has taken.
-    #[inline(always)]
-    pub fn note_under_way(&mut self, to: u32, message: u32) {
-        let node = &self.matcher[message];
-        if node.has(flag::UNDER_WAY) {
-            let flight = node.layout;
-            self.fabric.redirect(flight, Flight::Unexpected { to, message });
-        }
-    }
-
     /// Completes a receive and its message, which are together: settles times, wakes who waits.
     // On a shared network the payload is moved at the match, long before the arrival. No one may look at a
     // receive's buffer before it is complete (MPI 5.0 section 3.7.2), so nothing has to be kept for its
@@ -100,7 +77,7 @@ impl Messages {
     #[inline]
     pub fn meet(&mut self, to: u32, index: u32, posted_at: Time, bytes: u64, transit: Transit) {
         if transit.flags == 0 {
-            self.complete(to, index, transit.arrival);
+            self.completing().complete(to, index, transit.arrival);
         } else if transit.flags & flag::UNDER_WAY != 0 {
             self.matcher[index].state = State::InFlight;
             self.fabric
@@ -113,50 +90,91 @@ impl Messages {
                 posted_at > transit.arrival,
                 transit.flags & flag::RENDEZVOUS != 0,
             );
-            let is_deferred = self.is_deferred(to, index, transit.arrival.max(posted_at));
+            // Where ranks fail all are deferred: the receiver may fail before.
+            let met = transit.arrival.max(posted_at);
+            let (node, clock) = (&self.matcher[index], self.ranks[to].clock);
+            let defers = self.faults.is_some() || self.requests.may_take_back(&self.fabric, node, met, clock);
             // The sender's clock depends on this match once it is notified. Then the receive cannot give its
             // message back when it is cancelled, unless the match is still deferred.
             self.matcher[index].flags |= flag::TOLD;
-            let arrival = if is_deferred {
-                self.defer_match(to, index, posted_at, bytes, transit)
+            let arrival = if defers {
+                self.matcher.mark_dirty(to, &mut self.ranks[to].pending);
+                let (node, deferred) = (&self.matcher[index], DeferredMatch { posted_at, bytes, transit });
+                self.requests.defer_match(&self.fabric, to, (index, node), deferred)
             } else {
                 self.handshake(to, posted_at, bytes, transit)
             };
-            self.complete(to, index, arrival);
+            self.completing().complete(to, index, arrival);
         }
     }
 
-    /// Completes a receive of `to`, whose message arrives at `arrival`.
-    #[inline(always)]
-    pub fn complete(&mut self, to: u32, index: u32, arrival: Time) {
-        let node = &mut self.matcher[index];
-        // Its owner is blocked, and all that it needs is when. The node is free before its rank runs again.
-        // The handles that the program has name it in a way that only the wait knows which the rank is
-        // blocked in (`handle::of_ignored`).
-        if node.flags & (flag::WAITED | flag::STATUS_IGNORED | flag::INLINE | flag::POOLED | flag::TRUNCATED)
-            == flag::WAITED | flag::STATUS_IGNORED
-        {
-            self.matcher.free(index);
-            let state = &mut self.ranks[to];
-            state.arrived = state.arrived.max(arrival);
-            return self.count_down(to);
+    /// Completes the handshake of a synchronous or rendezvous message at its match. Returns the payload's
+    /// arrival.
+    ///
+    /// A synchronous send completes at the match plus the latency of an empty message back. Above the eager
+    /// limit the payload leaves when that empty message (clear to send) is back.
+    pub fn handshake(&mut self, to: u32, posted_at: Time, bytes: u64, transit: Transit) -> Time {
+        let met = transit.arrival.max(posted_at);
+        let sender = self.requests[transit.request].owner;
+        if self.fabric.is_shared() {
+            self.departures().launch(
+                Departure::Acknowledgement,
+                to,
+                sender,
+                (0, met),
+                Flight::Acknowledgement { request: transit.request },
+            );
+            return transit.arrival;
         }
-        node.arrival = arrival;
-        node.state = State::Matched;
-        if node.flags & (flag::WAITED | flag::ORPHAN) != 0 {
-            if node.has(flag::ORPHAN) {
-                // The main loop completes it, with its rank mounted: its payload may be for memory that only
-                // this rank reaches.
-                self.requests.add_orphan(to, index);
-            } else {
-                if node.has(flag::STATUS_IGNORED) {
-                    self.requests.add_unsettled(index, to);
+        let arrival = self.fabric.payload_arrival(&self.requests, to, met, bytes, transit);
+        self.finish_request(transit.request, met + self.fabric.latency(to, sender, 0));
+        arrival
+    }
+
+    /// Completes a table request at `at`, and wakes its owner if it waits for it.
+    pub fn finish_request(&mut self, index: u32, at: Time) {
+        match self.completing().finish_request(index, at) {
+            CompletionEffect::None => {}
+            CompletionEffect::Gone => {
+                if let Some(faults) = &mut self.faults {
+                    faults.forget_send(index);
                 }
-                self.count_down(to);
+            }
+            CompletionEffect::Away { process, request, receive } => {
+                if self.faults.is_some() && process == self.peers.own_number() {
+                    return self.finish_send(request, at, receive);
+                }
+                self.peers.send_matched(process, request, at, receive);
             }
         }
-        if self.ranks[to].pending.is_polling() {
-            self.mark_dirty(to);
+    }
+
+    /// Completes a send at `at`, by its request or, where ranks can fail, its ticket.
+    pub fn finish_send(&mut self, request: u32, at: Time, met: Met) {
+        let request = self.faults.as_mut().map_or(Some(request), |faults| faults.redeem(request));
+        let Some(request) = request else { return };
+        self.watch.note_met(request, met);
+        self.finish_request(request, at);
+    }
+
+    /// Ends a send that waits for its match and will not have one.
+    pub fn fail_send(&mut self, request: u32, fault: Fault) {
+        if let Some(Request { body: Body::Away { process, request: ticket }, .. }) =
+            self.requests.get(request)
+        {
+            let (process, ticket) = (*process, *ticket);
+            self.requests.remove(request);
+            if process != self.peers.own_number() {
+                return self.peers.send_vain(process, ticket, fault);
+            }
+            let request = self.faults.as_mut().and_then(|faults| faults.redeem(ticket));
+            return request.into_iter().for_each(|request| self.fail_send(request, fault));
+        }
+        let context = self.faults.as_mut().and_then(|faults| faults.void_send(request));
+        self.finish_request(request, fault.known);
+        // One that no rank will ask for is gone now.
+        if let (Some(faults), Some(_)) = (&mut self.faults, self.requests.get(request)) {
+            faults.keep_failed_send(request, context, fault);
         }
     }
 
@@ -189,8 +207,8 @@ impl Messages {
                 self.payloads.put(Payload::At(buffer), target, bytes);
                 self.ranks.mark_varying();
             }
-            self.drop_message(message);
-            return self.complete(to, receive, arrival);
+            self.matcher.drop_message(message);
+            return self.completing().complete(to, receive, arrival);
         }
         self.take_any(to, receive, message);
     }
@@ -211,8 +229,45 @@ impl Messages {
             request: if waits { data[1] as u32 } else { NIL },
             flight: if flags & flag::UNDER_WAY != 0 { layout } else { NIL },
         };
-        self.drop_message(message);
+        self.matcher.drop_message(message);
         self.meet(to, receive, posted_at, bytes, transit);
+    }
+
+    /// Adds a send or a receive of the mounted rank to the batch.
+    #[inline(always)]
+    pub(crate) fn add_to_batch(&mut self, operation: Operation) {
+        if self.batch.add(&mut self.ranks, &self.matcher, operation) {
+            self.flush_batch();
+        }
+    }
+
+    /// Does what is in the batch. Its rank must be mounted.
+    #[inline(always)]
+    pub fn flush_batch(&mut self) {
+        if !self.batch.is_empty() {
+            self.do_batch();
+        }
+    }
+
+    // First all searches, then all payloads.
+    #[inline(never)]
+    fn do_batch(&mut self) {
+        let matched =
+            self.batch.match_all(&mut self.ranks, &mut self.matcher, (&mut self.payloads, &mut self.fabric));
+        for at in 0..matched.met {
+            if at + 1 < matched.met {
+                self.batch.pairs[at + 1].prefetch_payload(&self.matcher);
+            }
+            let Pair { to, receive, message } = self.batch.pairs[at];
+            self.take(to, receive, message);
+        }
+        if matched.was_full() {
+            self.matcher.reorder_free();
+        }
+        if self.ranks.mounted().counts_burst(matched.sent) {
+            let receivers = self.batch.receivers();
+            self.ranks.end_burst(&self.matcher, &receivers[..matched.count]);
+        }
     }
 
     /// Posts a receive of `rank`, which takes its message if that is there. `blocking` is whether the rank
@@ -224,41 +279,17 @@ impl Messages {
             self.take(rank, receive, message);
         }
     }
+}
 
-    /// Matches the receives of `rank` for any source, which are all that it has posted and alike, with the
-    /// messages that arrive before `until`, none before `floor`. Returns when the last one met its message,
-    /// or `floor`. Ends when the rank is woken. O(log messages) each.
-    pub fn take_alike(&mut self, rank: u32, until: Time, mut floor: Time) -> Time {
-        let (runnable, mut taken) = (self.ready.len(), 0);
-        let Some(pattern) = self.matcher.first_pattern(&self.ranks[rank].pending) else { return floor };
-        while self.ready.len() == runnable
-            && let Some((receive, message)) =
-                self.matcher.take_alike(&mut self.ranks[rank].pending, &pattern, until)
-        {
-            taken += 1;
-            let node = &mut self.matcher[message];
-            floor = floor.max(node.arrival);
-            node.arrival = floor;
-            self.take(rank, receive, message);
-        }
-        self.matcher.close_wildcards(rank, &mut self.ranks[rank].pending, &pattern, taken);
-        self.matcher.reorder_free();
-        floor
-    }
-
-    /// Matches named receives of `rank` again after a receive for any source was decided or cancelled at
-    /// `time`.
-    // In the order of posting, so that the first of two alike has the message.
-    pub fn rematch(&mut self, rank: u32, time: Time) {
-        for receive in self.matcher.to_rematch(&self.ranks[rank].pending) {
-            if let Some(message) = self.matcher.rematch(&mut self.ranks[rank].pending, receive, time) {
-                self.take(rank, receive, message);
-            }
-        }
-    }
-
-    /// Returns `true` if an open receive of `rank` for any source could take a message of `pattern`.
-    pub fn wildcard_overlaps(&self, rank: u32, pattern: &Pattern) -> bool {
-        self.matcher.wildcard_overlaps(rank, &self.ranks[rank].pending, pattern)
-    }
+/// Secures a message that no receive has taken: its payload, and its way through a shared network.
+#[inline(never)]
+pub(crate) fn stay_unexpected(
+    (payloads, fabric): (&mut Payloads, &mut Fabric),
+    matcher: &mut Matcher,
+    to: u32,
+    message: u32,
+) {
+    let node = &mut matcher[message];
+    payloads.settle(node);
+    fabric.note_unexpected(node, to, message);
 }

@@ -1,24 +1,22 @@
 //! Ranks and what passes between them: the state that sends, receives and waits work on.
 
 use crate::batch::Batch;
-use crate::deferred::DeferredMatches;
-use crate::envelope::Envelope;
+use crate::completing::Completing;
+use crate::departures::Departures;
 use crate::fabric::Fabric;
 use crate::faults::Faults;
+use crate::faults::failures::FailureNotices;
 use crate::moving::Payloads;
-use crate::node::NIL;
 use crate::peers::Peers;
 use crate::ranks::{Processor, Ranks};
 use crate::ready::Ready;
 use crate::remote::Remote;
-use crate::request::{Body, Requests};
+use crate::request::Requests;
+use crate::subscriptions::Watching;
 use crate::watch::Watch;
 use crate::wire::Wire;
-use engine::{Span, Time};
+use engine::Time;
 use matcher::{Matcher, Pending};
-
-/// Unread messages at a receiver up to which its senders need not step back.
-const MAX_UNREAD: usize = 2048;
 
 /// Costs of communication and computation on the simulated machine.
 pub struct Costs {
@@ -44,22 +42,12 @@ pub struct Messages {
     pub(crate) peers: Peers,
     /// Subscriptions of recorders.
     pub(crate) watch: Watch,
-    /// Matches of which the senders are not notified.
-    pub(crate) deferred: DeferredMatches,
     /// The sends and receives that the mounted rank started in a row and that are not done.
     pub(crate) batch: Batch,
     /// The ranks that can run.
     pub(crate) ready: Ready,
-    /// `true` if receives may take the plain path: nobody wants to know their types, and no rank can fail.
-    // One question for both, so that neither costs a plain receive anything.
-    pub(crate) plain_receives: bool,
-    /// `true` if receives that a rank is blocked for may be completed without it looking at them again
-    /// ([`Messages::await_all`]).
-    pub(crate) unseen: bool,
     /// Failed ranks and revoked communicators; `None` if the run can have neither.
     pub(crate) faults: Option<Box<Faults>>,
-    /// From a failure until all know.
-    pub(crate) detection: Span,
 }
 
 impl Messages {
@@ -81,16 +69,12 @@ impl Messages {
             ranks,
             matcher: Matcher::new(!wire.is_shared()),
             payloads: Payloads::default(),
-            requests: Requests::default(),
+            requests: Requests::new(unseen),
             fabric: Fabric::new(wire),
             peers: Peers::new(remote),
             watch: Watch::new(check),
-            deferred: DeferredMatches::default(),
             batch: Batch::default(),
-            plain_receives: true,
-            unseen,
             faults: None,
-            detection: Span::ZERO,
         }
     }
 
@@ -150,16 +134,6 @@ impl Messages {
     pub fn watch_mut(&mut self) -> &mut Watch {
         &mut self.watch
     }
-    /// Returns the matches of which the senders are not notified.
-    #[inline(always)]
-    pub fn deferred(&self) -> &DeferredMatches {
-        &self.deferred
-    }
-    /// Returns the matches of which the senders are not notified, to change.
-    #[inline(always)]
-    pub fn deferred_mut(&mut self) -> &mut DeferredMatches {
-        &mut self.deferred
-    }
 
     /// Returns the requests.
     #[inline(always)]
@@ -201,19 +175,47 @@ impl Messages {
     pub fn faults_mut(&mut self) -> Option<&mut Faults> {
         self.faults.as_deref_mut()
     }
-    /// Returns `true` if ranks can fail or communicators be revoked.
+    /// Returns what a message needs to leave its rank.
     #[inline(always)]
-    pub fn can_fail(&self) -> bool {
-        self.faults.is_some()
+    pub fn departures(&mut self) -> Departures<'_> {
+        Departures { ranks: &mut self.ranks, fabric: &mut self.fabric, peers: &mut self.peers }
     }
-    /// Sets the time from a failure until all know.
-    pub fn set_detection(&mut self, detection: Span) {
-        self.detection = detection;
+    /// Returns what a request needs to complete.
+    #[inline(always)]
+    pub fn completing(&mut self) -> Completing<'_> {
+        Completing {
+            ranks: &mut self.ranks,
+            ready: &mut self.ready,
+            matcher: &mut self.matcher,
+            requests: &mut self.requests,
+            fabric: &self.fabric,
+            watch: &mut self.watch,
+        }
     }
-    /// Completes no receive any more without its rank looking at it again.
-    // A handle of what is gone could come to name what another thread receives.
-    pub fn complete_in_sight(&mut self) {
-        self.unseen = false;
+    /// Returns what has failed and is revoked, with the ranks that get to know of it.
+    pub fn failures(&mut self) -> FailureNotices<'_> {
+        FailureNotices {
+            faults: self.faults.as_deref_mut(),
+            ranks: &mut self.ranks,
+            matcher: &mut self.matcher,
+        }
+    }
+    /// Returns what recorders subscribed to, with what it reports on.
+    pub fn watching(&mut self) -> Watching<'_> {
+        Watching {
+            ranks: &self.ranks,
+            ready: &mut self.ready,
+            requests: &mut self.requests,
+            fabric: &mut self.fabric,
+            peers: &mut self.peers,
+            watch: &mut self.watch,
+        }
+    }
+
+    /// Returns `true` if the mounted rank has finished what it started.
+    #[inline(always)]
+    pub fn has_no_batch(&self) -> bool {
+        self.batch.is_empty()
     }
 
     /// Returns the mounted rank (world number).
@@ -226,97 +228,22 @@ impl Messages {
     pub fn clock(&self, rank: u32) -> Time {
         self.ranks.clock(rank)
     }
-    /// Moves a rank's clock to `time` if that is later; the difference counts as waiting.
-    #[inline(always)]
-    pub fn advance(&mut self, rank: u32, time: Time) {
-        self.ranks.advance(rank, time);
-    }
-    /// Returns `true` if a world rank is one of this process's.
-    #[inline]
-    pub fn is_local(&self, rank: u32) -> bool {
-        self.ranks.is_local(rank)
-    }
-    /// Notes that something happened to a rank with open decisions.
-    #[inline]
-    pub fn mark_dirty(&mut self, rank: u32) {
-        self.matcher.mark_dirty(rank, &mut self.ranks[rank].pending);
-    }
-    /// Releases a blocked member of a collective at `clock`. Of that `waited` is waiting, all if not given;
-    /// then its NIC is free at the second time.
-    #[inline]
-    pub fn release(&mut self, rank: u32, clock: Time, burden: Option<(Span, Option<Time>)>) {
-        if self.ranks.release(rank, clock, burden) {
-            self.ready.wake(rank);
+    /// Reckons with failures and revocations from now on.
+    // Sends leave the plain path at its first question, which so needs no question about failures.
+    pub fn have_faults(&mut self) -> &mut Faults {
+        if self.faults.is_none() {
+            self.flush_batch();
+            self.fabric.leave_plain_sends();
+            self.requests.leave_plain_receives();
+            self.requests.complete_in_sight();
+            self.faults = Some(Box::new(Faults::new(self.fabric.detection())));
+            let mut failures = FailureNotices {
+                faults: self.faults.as_deref_mut(),
+                ranks: &mut self.ranks,
+                matcher: &mut self.matcher,
+            };
+            failures.list_all((&mut self.requests, &self.peers));
         }
-    }
-    /// Returns the node of the simulated machine that a rank is on.
-    pub fn node_of(&self, rank: u32) -> u32 {
-        rank / self.fabric.wire().node
-    }
-    /// Returns the messages of a rank of this process that it has not received, with their bytes.
-    pub fn never_received(&self, rank: u32) -> impl Iterator<Item = (Envelope, u64)> + '_ {
-        let messages = self.matcher.messages(&self.ranks[rank].pending).map(|message| &self.matcher[message]);
-        messages.map(|node| (Envelope::of(node), node.bytes))
-    }
-    /// Returns the number of messages sent and their bytes.
-    pub fn traffic(&self) -> (u64, u128) {
-        (self.ranks.profile().messages(), self.ranks.profile().bytes())
-    }
-    /// Returns `true` if nothing depends on when a receive is posted: what waits for that are synchronous
-    /// senders, and those of messages above an eager limit.
-    #[inline(always)]
-    pub fn posting_is_unseen(&self) -> bool {
-        self.fabric.wire().plain && !self.fabric.has_handshakes()
-    }
-
-    /// Counts one completion less that a blocked rank waits for, and wakes it after the last.
-    // Each completion that was marked as waited for comes here once, so that the number ends at exactly 0 and
-    // a rank is never woken twice.
-    #[inline(always)]
-    pub(crate) fn count_down(&mut self, rank: u32) {
-        let state = &mut self.ranks[rank];
-        state.waiting -= 1;
-        if state.waiting == 0 {
-            self.ready.wake(rank);
-        }
-    }
-
-    /// Returns `true` if a rank of this process is blocked by nothing: it runs, can run, lags or has ended.
-    #[inline]
-    pub fn is_runnable(&self, rank: u32) -> bool {
-        let state = &self.ranks[rank];
-        state.waiting == 0 && !state.pending.is_polling()
-    }
-
-    /// Makes a table request.
-    // Where a rank ever waits for a match the lookahead is shorter (`Fabric::lookahead`), for the rest of the
-    // run.
-    pub fn make_request(&mut self, owner: u32, body: Body) -> u32 {
-        if matches!(body, Body::Synchronous | Body::Away { .. }) {
-            self.fabric.expect_handshakes();
-        }
-        self.requests.make(owner, body)
-    }
-
-    /// Counts messages that the mounted rank sends, the last ones to these. After many in a row it has to let
-    /// its receivers run.
-    #[inline(always)]
-    pub fn count_burst(&mut self, last: &[u32], messages: u16) {
-        if self.ranks.mounted().counts_burst(messages) {
-            self.end_burst(last);
-        }
-    }
-
-    /// Ends a long burst of the mounted rank, the last messages of which went to these. A receiver that reads
-    /// what it gets lets no rank step back.
-    // Looked at only once the burst is long: the receiver's queue may have left the cache.
-    #[inline(never)]
-    pub fn end_burst(&mut self, last: &[u32]) {
-        let reads = |to: u32| to != NIL && self.matcher.message_count(&self.ranks[to].pending) < MAX_UNREAD;
-        if last.iter().any(|&to| reads(to)) {
-            self.ranks.mounted().burst = 0;
-        } else {
-            self.ranks.set_far_ahead(true);
-        }
+        self.faults.get_or_insert_default()
     }
 }

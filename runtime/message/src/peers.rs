@@ -1,11 +1,13 @@
 //! The other native processes: what this one sends to them.
 
+use crate::faults::Fault;
 use crate::remote::Remote;
 use crate::remote::stream::Kind;
 use crate::waits::Met;
-use engine::record::Put;
+use engine::record::{Put, Take};
 use engine::{EventKey, Time};
 use network::Message;
+use objects::error::ErrorClass;
 use objects::slab::Slab;
 
 /// A record that lacks nothing but its arrival.
@@ -149,5 +151,42 @@ impl Peers {
         out.u64(at.as_ps());
         met.put(out);
         streams.end();
+    }
+
+    /// Returns what [`Peers::send_matched`] has sent: the request, the time and the receive.
+    pub fn take_matched(record: &mut Take) -> (u32, Time, Met) {
+        (record.u32(), Time::from_ps(record.u64()), Met::take(record))
+    }
+
+    /// Notifies another process that a send of its rank, by its ticket, will not be matched.
+    pub(crate) fn send_vain(&mut self, process: u32, ticket: u32, fault: Fault) {
+        let streams = &mut self.others().streams;
+        let out = streams.begin(process, Kind::Vain, fault.known, 16);
+        out.u32(ticket);
+        out.u32(fault.rank);
+        out.u64(fault.known.as_ps());
+        streams.end();
+    }
+
+    /// Returns what [`Peers::send_vain`] has sent: the ticket and why its send will not be matched.
+    pub fn take_vain(record: &mut Take) -> (u32, Fault) {
+        let (ticket, rank, known) = (record.u32(), record.u32(), Time::from_ps(record.u64()));
+        (ticket, Fault { class: ErrorClass::PROC_FAILED, known, rank })
+    }
+
+    /// Notifies a rank of another process at a time that a communicator is revoked.
+    pub fn send_revoked(&mut self, rank: u32, context: u32, at: Time) {
+        let remote = self.others();
+        let process = remote.blocks.process(rank);
+        let out = remote.streams.begin(process, Kind::Revoked, at, 16);
+        out.u32(rank);
+        out.u32(context);
+        out.u64(at.as_ps());
+        remote.streams.end();
+    }
+
+    /// Returns what [`Peers::send_revoked`] has sent: the rank, the context and the time.
+    pub fn take_revoked(record: &mut Take) -> (u32, u32, Time) {
+        (record.u32(), record.u32(), Time::from_ps(record.u64()))
     }
 }

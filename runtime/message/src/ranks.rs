@@ -3,10 +3,13 @@
 mod charging;
 pub mod effort;
 
+use crate::ready::Ready;
 use crate::remote::block::Block;
+use crate::wire::Wire;
 use effort::{Compute, Effort};
 use engine::{EndOfTime, Span, Time};
-use matcher::Pending;
+use matcher::node::NIL;
+use matcher::{Matcher, Pending};
 use observe::Profile;
 use std::ops::{Index, IndexMut, Range};
 
@@ -98,7 +101,15 @@ impl Process {
         self.burst = self.burst.saturating_add(messages);
         self.burst > MAX_BURST
     }
+    /// Returns `true` if it is blocked by nothing: it runs, can run, lags or has ended.
+    #[inline]
+    pub fn is_runnable(&self) -> bool {
+        self.waiting == 0 && !self.pending.is_polling()
+    }
 }
+
+/// Unread messages at a receiver up to which its senders need not step back.
+const MAX_UNREAD: usize = 2048;
 
 /// The cost of computation in a run.
 pub struct Processor {
@@ -287,6 +298,27 @@ impl Ranks {
         blocked
     }
 
+    /// Counts one completion less that a blocked rank waits for, and wakes it after the last.
+    // Each completion that was marked as waited for comes here once, so that the number ends at exactly 0 and
+    // a rank is never woken twice.
+    #[inline(always)]
+    pub(crate) fn count_down(&mut self, ready: &mut Ready, rank: u32) {
+        let state = &mut self.states[rank as usize];
+        state.waiting -= 1;
+        if state.waiting == 0 {
+            ready.wake(rank);
+        }
+    }
+
+    /// Charges the sender's overhead and gap for a message of a rank. Returns when it leaves.
+    pub fn inject(&mut self, wire: &Wire, rank: u32) -> Time {
+        let state = &mut self[rank];
+        if wire.has_overheads {
+            state.clock = wire.overheads.leave(&mut state.nic_free, state.clock);
+        }
+        state.clock
+    }
+
     /// Returns the name of an MPI function.
     pub fn function_name(&self, function: u16) -> &'static str {
         self.names.get(usize::from(function)).copied().unwrap_or("no MPI function yet")
@@ -326,6 +358,24 @@ impl Ranks {
     /// Notes whether a rank has sent so many messages in a row that it may have to let its receivers run.
     pub fn set_far_ahead(&mut self, far_ahead: bool) {
         self.far_ahead = far_ahead;
+    }
+
+    /// Ends a long burst of the mounted rank, the last messages of which went to these. A receiver that reads
+    /// what it gets lets no rank step back.
+    // Looked at only once the burst is long: the receiver's queue may have left the cache.
+    #[inline(never)]
+    pub fn end_burst(&mut self, matcher: &Matcher, last: &[u32]) {
+        let reads = |to: u32| to != NIL && matcher.message_count(&self[to].pending) < MAX_UNREAD;
+        if last.iter().any(|&to| reads(to)) {
+            self.mounted().burst = 0;
+        } else {
+            self.far_ahead = true;
+        }
+    }
+
+    /// Returns the number of messages sent and their bytes.
+    pub fn traffic(&self) -> (u64, u128) {
+        (self.profile.messages(), self.profile.bytes())
     }
 
     /// Prefetches what a message to `rank` touches first.

@@ -12,6 +12,7 @@ pub use kinds::{
 };
 
 use crate::buffered::{self, Attached};
+use crate::deferred::DeferredMatches;
 use crate::error::{ErrorClass, Failure};
 use crate::handle::{self, RequestRef};
 use objects::slab::Slab;
@@ -53,24 +54,57 @@ pub struct Requests {
     unsettled: FxHashMap<u32, u32>,
     /// Buffers that ranks attached.
     buffers: FxHashMap<(u32, buffered::Use), Attached>,
+    /// Matches of which the senders are not notified.
+    deferred: DeferredMatches,
     /// Handles of their own that complete sends have been given ([`handle::of_sent`]).
     distinct: u32,
+    /// `true` if receives may take the plain path: no recorder subscribed to their types, and no rank can
+    /// fail.
+    // One question for both, so that neither costs a plain receive anything.
+    plain_receives: bool,
+    /// `true` if receives that a rank is blocked for may be completed without it looking at them again
+    /// ([`Messages::await_all`](crate::Messages::await_all)).
+    unseen: bool,
 }
 
-impl Default for Requests {
-    fn default() -> Requests {
+impl Requests {
+    /// Returns a table without requests. With `unseen`, receives that a rank is blocked for may be completed
+    /// without it looking at them again.
+    pub fn new(unseen: bool) -> Requests {
         Requests {
             table: Slab::default(),
             latest: Status::EMPTY,
             orphans: Vec::new(),
             unsettled: FxHashMap::default(),
             buffers: FxHashMap::default(),
+            deferred: DeferredMatches::default(),
             distinct: 0,
+            plain_receives: true,
+            unseen,
         }
     }
-}
 
-impl Requests {
+    /// Returns `true` if receives may take the plain path.
+    #[inline(always)]
+    pub fn receives_plainly(&self) -> bool {
+        self.plain_receives
+    }
+    /// Posts no receive on the plain path from now on.
+    pub(crate) fn leave_plain_receives(&mut self) {
+        self.plain_receives = false;
+    }
+    /// Returns `true` if receives that a rank is blocked for may be completed without it looking at them
+    /// again.
+    #[inline(always)]
+    pub fn are_unseen(&self) -> bool {
+        self.unseen
+    }
+    /// Completes no receive any more without its rank looking at it again.
+    // A handle of what is gone could come to name what another thread receives.
+    pub fn complete_in_sight(&mut self) {
+        self.unseen = false;
+    }
+
     /// Returns a table request.
     #[inline]
     pub fn get(&self, index: u32) -> Option<&Request> {
@@ -90,7 +124,7 @@ impl Requests {
         self.table.iter()
     }
     /// Makes a table request.
-    pub(crate) fn make(&mut self, owner: u32, body: Body) -> u32 {
+    pub fn make(&mut self, owner: u32, body: Body) -> u32 {
         self.table.insert(Request { owner, done: None, waited: false, orphan: false, body })
     }
     /// Frees all requests of a rank that will not ask for them any more.
@@ -116,6 +150,17 @@ impl Requests {
     #[inline(always)]
     pub fn set_latest(&mut self, status: Status) {
         self.latest = status;
+    }
+
+    /// Returns the matches of which the senders are not notified.
+    #[inline(always)]
+    pub fn deferred(&self) -> &DeferredMatches {
+        &self.deferred
+    }
+    /// Returns the matches of which the senders are not notified, to change.
+    #[inline(always)]
+    pub fn deferred_mut(&mut self) -> &mut DeferredMatches {
+        &mut self.deferred
     }
 
     /// Returns another handle of a send that was complete when it was made.

@@ -1,6 +1,8 @@
 //! The way of a message from sender to receiver.
 
-use crate::node::NIL;
+use crate::envelope::Envelope;
+use crate::moving::Payload;
+use crate::node::{NIL, Node, State};
 use engine::Time;
 
 /// The way of a message, beyond its envelope and payload.
@@ -22,5 +24,21 @@ impl Transit {
     #[inline(always)]
     pub fn at(arrival: Time) -> Transit {
         Transit { arrival, flags: 0, request: NIL, flight: NIL }
+    }
+
+    /// Returns the node of a message that travels so.
+    #[inline(always)]
+    pub fn node(&self, envelope: &Envelope, payload: Payload, bytes: u64) -> Node {
+        let (flags, buffer, mut data) = payload.parts();
+        if self.request != NIL {
+            data[1] = u64::from(self.request);
+        }
+        Node {
+            buffer,
+            flags: self.flags | flags,
+            layout: self.flight,
+            data,
+            ..Node::of(envelope, self.arrival, bytes, State::Unexpected)
+        }
     }
 }

@@ -82,6 +82,10 @@ impl Wire {
     pub fn is_straight(&self) -> bool {
         self.straight
     }
+    /// Returns the node of the simulated machine that a rank is on.
+    pub fn node_of(&self, rank: u32) -> u32 {
+        rank / self.node
+    }
     /// Returns where a rank is attached.
     #[inline]
     pub fn endpoint(&self, rank: u32) -> Endpoint {

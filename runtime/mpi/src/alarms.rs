@@ -9,7 +9,7 @@ use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
 use crate::world::{Phase, World};
 use engine::Time;
-use message::faults::Failed;
+use message::faults::{Failed, ending};
 
 impl World {
     /// A rank looks at what it has to at `at`: it stops, or gets to know of others.
@@ -23,9 +23,13 @@ impl World {
         if self.messages.ranks()[rank].phase == Phase::Ended {
             return;
         }
+        let World { messages, objects, .. } = self;
+        if ending::fail_receives(messages, objects, rank, at) {
+            self.rematch(rank, at);
+        }
         let World { messages, chapters, objects, .. } = self;
-        messages.fail_receives(objects, rank, at);
-        messages.fail_sends(rank, at);
+        ending::take_from_receives(messages, rank, at);
+        ending::fail_sends(messages, rank, at);
         chapters.collectives.break_off(messages, objects, rank, at);
         chapters.partitioned.break_off(messages, objects, rank, at);
         chapters.rma.break_off(messages, objects, rank, at);
@@ -37,7 +41,7 @@ impl World {
     /// A rank that polls without anything else asks again: what it asks may fail now.
     fn answer_parked(&mut self, rank: u32, at: Time) {
         if self.order.polls.get(&rank).is_some_and(crate::order::question::Poll::is_parked) {
-            self.messages.advance(rank, at);
+            self.messages.ranks_mut().advance(rank, at);
             self.answer(rank);
         }
     }
@@ -55,7 +59,7 @@ impl World {
             faults.forget(rank);
         }
         self.note_failed(failed);
-        self.messages.bury(rank, at);
+        ending::bury(&mut self.messages, rank, at);
         self.tell_failed(failed);
         let World { messages, chapters, objects, .. } = self;
         chapters.failures.failed(messages, objects, rank);
@@ -70,7 +74,7 @@ impl World {
         let known = faults.known(&failed);
         for other in messages.ranks().own_started() {
             if messages.ranks()[other].phase != Phase::Ended {
-                messages.alarm(other, known);
+                messages.failures().alarm(other, known);
             }
         }
     }
@@ -124,7 +128,7 @@ impl World {
         // Who ends because another has aborted the run has not failed.
         let clock = self.messages.clock(rank);
         if self.run.abort.as_ref().is_none_or(|abort| abort.at > clock) {
-            self.messages.doom(rank, clock);
+            self.messages.failures().doom(rank, clock);
         }
         true
     }

@@ -39,7 +39,7 @@ impl Mpi {
             let mut world = mpi.world();
             world.order.threads.door = door;
             // A handle of what is gone could come to name what another thread receives.
-            world.messages.complete_in_sight();
+            world.messages.requests_mut().complete_in_sight();
             if let Some(remote) = world.messages.peers_mut().remote_mut() {
                 // The rank may compute for long after a send: what it sent must not wait for its next call.
                 remote.streams.send_at_once();

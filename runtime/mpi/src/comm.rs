@@ -23,10 +23,11 @@ impl crate::world::World {
     /// Forgets the communicators that all members of this process have freed and nothing under way needs.
     pub(crate) fn forget_freed(&mut self) {
         let crate::world::World { objects, messages, chapters, .. } = self;
-        for index in objects
-            .comms
-            .remove_freed(|index, comm| chapters.need_comm(index) || messages.needs_context(comm.context))
-        {
+        let faults = messages.faults();
+        for index in objects.comms.remove_freed(|index, comm| {
+            chapters.need_comm(index)
+                || faults.is_some_and(|faults| faults.needs_context(messages.matcher(), comm.context))
+        }) {
             chapters.forget_comm(index);
         }
     }

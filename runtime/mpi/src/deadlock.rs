@@ -325,7 +325,7 @@ fn wait_of(world: &World, rank: u32, waited: &[u32]) -> Wait {
             None => threads_wait(world, rank),
         };
     }
-    if let Some((to, tag)) = world.messages.unmatched_send(rank) {
+    if let Some((to, tag)) = world.unmatched_send(rank) {
         return Wait { peer: Some(Peer::Destination(to)), ..Wait::new(function, format!("tag={tag}")) };
     }
     let state = &world.messages.ranks()[rank];
@@ -377,7 +377,7 @@ fn answer_wait(world: &World, function: u16, rank: u32, question: &Question) -> 
 
 /// The first of these requests that is not complete.
 fn requests_wait(world: &World, function: u16, rank: u32, handles: &[usize]) -> Wait {
-    let is_open = |handle: &usize| world.messages.completion(*handle) == Ok(Completion::Unknown);
+    let is_open = |handle: &usize| world.completion(*handle) == Ok(Completion::Unknown);
     let open: Vec<usize> = handles
         .iter()
         .copied()

@@ -47,7 +47,7 @@ impl World {
             source,
             what: What::Chapter(id.0),
         });
-        let held = self.messages.deferred().first(rank).map(|(time, source, receive)| Decision {
+        let held = self.messages.requests().deferred().first(rank).map(|(time, source, receive)| Decision {
             time,
             rank,
             source,
@@ -95,8 +95,8 @@ impl World {
         if !messages.matcher().all_alike(rank, &messages.ranks()[rank].pending)
             || messages.ranks()[rank].pending.is_polling()
             || messages.fabric().has_handshakes()
-            || messages.can_fail()
-            || messages.deferred().first(rank).is_some()
+            || messages.faults().is_some()
+            || messages.requests().deferred().first(rank).is_some()
             || self.chapters.first_open(rank).is_some()
         {
             return;
@@ -106,15 +106,16 @@ impl World {
         self.order.decisions.queue.void(rank);
         let other = self.order.decisions.queue.first();
         let until = other.map_or(until, |other| until.min(other.time.saturating_add(lookahead)));
-        let floor = &mut self.order.decisions.floors[(rank - self.messages.ranks().first()) as usize];
-        *floor = self.messages.take_alike(rank, until, *floor);
+        let place = (rank - self.messages.ranks().first()) as usize;
+        let floor = self.order.decisions.floors[place];
+        self.order.decisions.floors[place] = self.take_alike(rank, until, floor);
     }
 
     /// Makes open decisions that were safe to decide before; false if there are none.
     // A rank that waits in a held collective goes on at its own clock, which may be before its decisions:
     // that no message comes before these does not make them the next thing that happens to it.
     pub(crate) fn decide_safe(&mut self) -> bool {
-        let mut decided = self.messages.notify_passed();
+        let mut decided = self.notify_passed();
         // For good: what was sent is known to all, and answered, when they agree again.
         let safe = self.messages.matcher().safe().min(self.first_answer());
         self.messages.matcher_mut().set_safe(safe);
@@ -184,8 +185,9 @@ impl World {
     #[inline]
     fn may_come_first(&self, decision: &Decision, is_first: bool) -> bool {
         let rank = decision.rank;
-        let can_run = (!is_first || self.messages.ready().has_lagging()) && self.messages.is_runnable(rank);
-        (can_run || self.messages.unmatched_send(rank).is_some() || self.chapters.rma.holds_back(rank))
+        let can_run =
+            (!is_first || self.messages.ready().has_lagging()) && self.messages.ranks()[rank].is_runnable();
+        (can_run || self.unmatched_send(rank).is_some() || self.chapters.rma.holds_back(rank))
             && self.messages.ranks()[rank].phase != Phase::Ended
             && decision.time >= self.messages.clock(rank)
     }
@@ -214,7 +216,7 @@ impl World {
     // With nothing else in the process that could act, the least decision must be made wherever it is, or
     // nothing would ever go on.
     pub(crate) fn decide(&mut self, other: Time) -> bool {
-        if self.messages.notify_passed() {
+        if self.notify_passed() {
             return true;
         }
         self.refresh();
@@ -261,7 +263,7 @@ impl World {
                 }
             }
             What::Told(receive) => {
-                self.messages.notify_deferred(decision.rank, decision.time, decision.source, receive)
+                self.notify_deferred(decision.rank, decision.time, decision.source, receive)
             }
             What::Alarm => self.ring(decision.rank, decision.time),
             What::Chapter(id) => {
@@ -285,7 +287,7 @@ impl World {
             self.renew(decision.rank);
         } else {
             self.order.decisions.queue.void(decision.rank);
-            self.messages.mark_dirty(decision.rank);
+            self.mark_dirty(decision.rank);
         }
     }
 }

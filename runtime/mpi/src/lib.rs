@@ -3,6 +3,7 @@
 
 mod alarms;
 pub mod alone;
+mod between;
 pub mod call;
 pub mod chapters;
 pub mod comm;
@@ -30,8 +31,8 @@ pub use ::rma;
 pub use ::schedule;
 pub use call::file as files;
 pub use message::{
-    batch, buffered, envelope, flight, handle, meeting, messages, node, p2p, packing, queue, ranks, ready,
-    reference, regions, request, transit, types, view, volley, waits, wire,
+    batch, buffered, departures, envelope, flight, handle, meeting, messages, node, p2p, packing, queue,
+    ranks, ready, reference, regions, request, transit, types, view, volley, waits, wire,
 };
 pub use objects::file as file_object;
 pub use objects::{

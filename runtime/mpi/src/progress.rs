@@ -272,8 +272,12 @@ impl World {
             if self.chapters.start_held(&mut self.messages, &self.objects, false) {
                 continue;
             }
-            let lagging =
-                self.messages.ready_mut().least_lagging().into_iter().chain(self.messages.least_unmatched());
+            let lagging = self
+                .messages
+                .ready_mut()
+                .least_lagging()
+                .into_iter()
+                .chain(self.messages.watch().least_unmatched());
             let lagging = lagging.min().unwrap_or(Time::MAX);
             let (leaving, event) = self.messages.fabric_mut().next_times();
             // Whatever is open before the least of these can be decided; at or after it, something may still
@@ -327,9 +331,10 @@ impl World {
             && self.order.polls.values().all(|poll| poll.question().is_some_and(Question::waits_for_others));
         if is_certain {
             let waits = crate::deadlock::waits(self);
-            self.messages.report_senders(&waits);
+            self.messages.watching().report_senders(&waits);
         } else {
-            self.messages.release_sender();
+            let released = self.messages.watch_mut().release_sender();
+            released.into_iter().for_each(|rank| self.messages.ready_mut().wake(rank));
         }
     }
 

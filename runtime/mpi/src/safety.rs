@@ -89,7 +89,7 @@ impl World {
             return false;
         };
         self.decide_receive(&decision);
-        self.messages.mark_dirty(decision.rank);
+        self.mark_dirty(decision.rank);
         true
     }
 
@@ -110,10 +110,10 @@ impl World {
         self.have_owners();
         let floor = &mut self.order.decisions.floors[(rank - self.messages.ranks().first()) as usize];
         *floor = time.max(*floor);
-        self.messages.rematch(rank, time);
-        self.messages.look_behind(rank, time);
+        self.rematch(rank, time);
+        self.messages.failures().look_behind(rank, time);
         if self.messages.ranks()[rank].pending.is_polling() {
-            self.messages.advance(rank, time);
+            self.messages.ranks_mut().advance(rank, time);
         }
     }
 

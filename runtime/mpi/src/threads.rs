@@ -78,7 +78,7 @@ impl World {
         let state = &mut self.messages.ranks_mut()[me];
         if state.pending.is_polling() {
             state.pending.set_polling(false);
-            self.messages.mark_dirty(me);
+            self.mark_dirty(me);
             return match self.order.polls.remove(&me) {
                 Some(Poll::Once(asked)) => Need::Answer(asked),
                 // Its thread polls, and "no" is an answer: it may do something else then, and so may others.
@@ -92,7 +92,7 @@ impl World {
             return Need::Wake(false);
         }
         state.waiting = 0;
-        let requests = self.messages.take_awaited(me);
+        let requests = self.messages.completing().take_awaited(me);
         if !requests.is_empty() {
             return Need::Requests(requests);
         }
@@ -131,7 +131,7 @@ impl World {
         let state = &mut self.messages.ranks_mut()[me];
         state.pending.set_polling(true);
         state.waiting = self.order.threads.blocked.iter().any(|blocked| blocked.member().is_some()).into();
-        self.messages.mark_dirty(me);
+        self.mark_dirty(me);
     }
 
     /// The rank goes on, `woken` or because somebody is to be let in.
@@ -143,7 +143,7 @@ impl World {
         state.waiting = 0;
         // Woken for a member and for an answer, it is woken twice; nobody else is here.
         while self.messages.ready_mut().next_rank().is_some() {}
-        self.messages.mark_dirty(me);
+        self.mark_dirty(me);
         if woken {
             for blocked in &mut self.order.threads.blocked {
                 if let Need::Wake(wakes) = &mut blocked.need {

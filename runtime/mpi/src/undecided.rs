@@ -57,14 +57,14 @@ impl World {
     // arrives later does not change them. Where ranks fail no answer is final before its time.
     pub(crate) fn open_once(&self, rank: u32, question: &Question) -> Open {
         match self.open_at_once(rank, question) {
-            Open::Final if self.messages.can_fail() => Open::At(self.messages.clock(rank)),
+            Open::Final if self.messages.faults().is_some() => Open::At(self.messages.clock(rank)),
             open => open,
         }
     }
 
     fn open_at_once(&self, rank: u32, question: &Question) -> Open {
         let clock = self.messages.clock(rank);
-        let known = |handle: usize| self.messages.completion(handle).unwrap_or(Completion::Null);
+        let known = |handle: usize| self.completion(handle).unwrap_or(Completion::Null);
         let foreknown = || if self.sees_turns(rank) { Open::At(clock) } else { Open::Final };
         match question {
             Question::TestAll(requests) => {
@@ -130,19 +130,20 @@ impl World {
                 Open::At(latest)
             }
             Question::Iprobe(pattern) => match (pattern.source, self.head(rank, pattern)) {
-                (Some(_), Some(_)) if self.messages.wildcard_overlaps(rank, pattern) => Open::At(clock),
+                (Some(_), Some(_)) if self.wildcard_overlaps(rank, pattern) => Open::At(clock),
                 (Some(_), Some((_, time))) if time > clock => foreknown(),
                 (Some(_), Some(_)) => Open::Final,
                 _ => Open::At(clock),
             },
-            Question::Probe(pattern) if self.messages.can_fail() => {
+            Question::Probe(pattern) if self.messages.faults().is_some() => {
                 let head = self.head(rank, pattern).map(|(_, time)| time);
-                let fault =
-                    self.messages.fault_of_probe(&self.objects, rank, pattern, head).map(|fault| fault.known);
-                fault.or(head).map_or(Open::Never, |time| Open::At(time.max(clock)))
+                let faults = self.messages.faults();
+                let fault = faults
+                    .and_then(|faults| faults.fault_of_probe(&self.objects, (rank, clock), pattern, head));
+                fault.map(|fault| fault.known).or(head).map_or(Open::Never, |time| Open::At(time.max(clock)))
             }
             Question::Probe(pattern) => match (pattern.source, self.head(rank, pattern)) {
-                (Some(_), Some(_)) if !self.messages.wildcard_overlaps(rank, pattern) => Open::Final,
+                (Some(_), Some(_)) if !self.wildcard_overlaps(rank, pattern) => Open::Final,
                 (_, Some((_, time))) => Open::At(time),
                 (_, None) => Open::Never,
             },
@@ -159,7 +160,7 @@ impl World {
     /// Returns when a rank that waits for the first of several can go on.
     pub(crate) fn open_first(&self, rank: u32, first: First) -> Open {
         let clock = self.messages.clock(rank);
-        if self.messages.can_fail() {
+        if self.messages.faults().is_some() {
             first.open_in_order(clock)
         } else {
             first.open(clock, self.sees_turns(rank))
@@ -201,7 +202,7 @@ impl World {
             Poll::Parked(cycle) => self.unpark(rank, cycle),
             Poll::Threads => self.answer_threads(rank),
         }
-        self.messages.mark_dirty(rank);
+        self.mark_dirty(rank);
         self.messages.ranks_mut()[rank].pending.set_polling(false);
         self.messages.ready_mut().wake(rank);
     }
@@ -218,9 +219,9 @@ impl World {
         } else {
             // Nothing had to wait for a receive that had its message: what arrived before may still be
             // decided as of then.
-            self.messages.rematch(rank, clock);
+            self.rematch(rank, clock);
         }
-        self.messages.mark_dirty(rank);
+        self.mark_dirty(rank);
     }
 
     /// Takes the message from a receive of the mounted rank that has it already though it arrives only after
@@ -240,6 +241,7 @@ impl World {
             if state == State::InFlight { self.messages.fabric().transit_of(receive) } else { None };
         let held = self
             .messages
+            .requests_mut()
             .deferred_mut()
             .take_back(rank, receive, clock)
             .map(|held| held.transit)
@@ -257,14 +259,15 @@ impl World {
             }
             payload => payload,
         };
-        let message =
-            self.messages.message_node(&Envelope::new(context, source, tag), payload, bytes, &transit);
-        self.messages.note_under_way(rank, message);
+        let mut node = transit.node(&Envelope::new(context, source, tag), payload, bytes);
+        let message = self.messages.matcher_mut().alloc(node);
+        self.messages.fabric_mut().note_unexpected(&node, rank, message);
         self.messages.watch_mut().note_taken(message, receive);
         self.messages.watch_mut().forget_type_of(message);
         self.messages.matcher_mut()[receive].flags &= !(flag::INLINE | flag::POOLED);
-        self.messages.settle_reference(message);
+        self.messages.payloads_mut().settle(&mut node);
         let (matcher, pending) = self.messages.matching(rank);
+        matcher[message] = node;
         matcher.put_back(pending, message);
         true
     }

@@ -138,7 +138,7 @@ impl Mpi {
             ),
         };
         world.messages.payloads_mut().set_carried(setup.payloads);
-        world.messages.deferred_mut().set_cancels(setup.cancels);
+        world.messages.requests_mut().deferred_mut().set_cancels(setup.cancels);
         if let Some(delay) = setup.tolerance {
             world.tolerate(delay);
         }

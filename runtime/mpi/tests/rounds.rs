@@ -98,7 +98,7 @@ impl Alone<'_> {
         let world = self.mpi.world();
         let clock = world.messages.clock(0);
         let known = (from..many).chain(0..from).filter_map(|place| {
-            match world.messages.completion(self.handles[place]).ok() {
+            match world.completion(self.handles[place]).ok() {
                 Some(Completion::At(time)) => Some((place, time.max(clock))),
                 Some(_) => None,
                 None => panic!("place {place} has a handle that is none"),

@@ -7,6 +7,7 @@ use engine::Time;
 use message::Messages;
 use message::envelope::Pattern;
 use message::faults::Fault;
+use message::faults::ending::break_request;
 use objects::Objects;
 use objects::error::{ErrorClass, FailureScope, Result};
 
@@ -14,7 +15,7 @@ impl Partitioned {
     /// Why a receive of `rank` gets nothing any more but what is under way.
     fn fault_of(&self, messages: &Messages, objects: &Objects, rank: u32, number: u32) -> Option<Fault> {
         let channel = self.ends.get(number)?.common().channel;
-        messages.fault_of(
+        messages.faults()?.fault_of(
             objects,
             rank,
             &Pattern { context: channel.context, source: Some(channel.source), tag: None },
@@ -26,7 +27,7 @@ impl Partitioned {
     pub(crate) fn look_at_started(&self, messages: &mut Messages, objects: &Objects, number: u32) {
         let (me, clock) = (messages.me(), messages.clock(messages.me()));
         if let Some(fault) = self.fault_of(messages, objects, me, number) {
-            messages.alarm(me, fault.known.max(clock));
+            messages.failures().alarm(me, fault.known.max(clock));
         }
     }
 
@@ -59,11 +60,11 @@ impl Partitioned {
                 continue;
             }
             if started > now {
-                messages.alarm(rank, started);
+                messages.failures().alarm(rank, started);
                 continue;
             }
             self.broken.insert(number, Fault { known: now, ..fault });
-            messages.break_request(request, now);
+            break_request(messages, request, now);
         }
     }
 
@@ -74,7 +75,7 @@ impl Partitioned {
     pub(crate) fn take_broken(&mut self, messages: &mut Messages, number: u32) -> Result {
         let Some(fault) = self.broken.remove(&number) else { return Ok(()) };
         self.end_round(messages, number);
-        Err(messages.tell_failure(fault).within(self.scope_of(number)))
+        Err(messages.failures().tell_failure(fault).within(self.scope_of(number)))
     }
 
     /// Returns the communicator of an end, whose error handler gets its failures.
@@ -93,7 +94,7 @@ impl Partitioned {
     /// As `take_broken`, which still has to be asked: the receive is active.
     pub fn goes_on(&self, messages: &mut Messages, request: usize) -> Result {
         match end_of(messages, request).and_then(|number| self.broken.get(&number)) {
-            Some(&fault) => Err(messages.tell_failure(fault)),
+            Some(&fault) => Err(messages.failures().tell_failure(fault)),
             None => Ok(()),
         }
     }

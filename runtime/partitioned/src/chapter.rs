@@ -66,10 +66,10 @@ impl Chapter for Partitioned {
                 None
             }
             Token::Look(partition) if messages.fabric().wire().has_overheads => Some(partition),
-            _ => return messages.advance(me, done),
+            _ => return messages.ranks_mut().advance(me, done),
         };
         let clock = self.clock_after(number, look, overhead, messages.clock(me));
-        messages.advance(me, clock);
+        messages.ranks_mut().advance(me, clock);
     }
     fn finish(&mut self, messages: &mut Messages, _: &Objects, [number, word]: Words) -> Result<Status> {
         match Token::of(word) {

@@ -137,7 +137,8 @@ impl Partitioned {
         let there =
             self.rounds.get(&(common.channel, common.round)).and_then(|round| round.there(first, length));
         let token = [number, Token::Look(partition).word()];
-        let look = messages.make_request(messages.me(), Body::Chapter { chapter: CHAPTER, token });
+        let me = messages.me();
+        let look = messages.requests_mut().make(me, Body::Chapter { chapter: CHAPTER, token });
         messages.requests_mut()[look].done = there;
         let End::Receive(receiver) = &mut self.ends[number] else { unreachable!("asked above") };
         receiver.looks.insert(partition, look);

@@ -38,8 +38,9 @@ impl Partitioned {
             End::Send(_) => Token::Send,
             End::Receive(_) => Token::Receive,
         };
-        let request =
-            messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [number, token.word()] });
+        let request = messages
+            .requests_mut()
+            .make(me, Body::Chapter { chapter: CHAPTER, token: [number, token.word()] });
         let end = &mut self.ends[number];
         end.common_mut().request = request;
         let nobody = end.common().nobody;
@@ -60,7 +61,7 @@ impl Partitioned {
             End::Receive(receiver) => {
                 receiver.started = messages.clock(me);
                 self.started(messages, number);
-                if messages.can_fail() {
+                if messages.faults().is_some() {
                     self.look_at_started(messages, objects, number);
                 }
             }
@@ -128,9 +129,10 @@ impl Partitioned {
     fn send(&mut self, messages: &mut Messages, number: u32, index: u32) {
         let End::Send(sender) = &self.ends[number] else { return };
         let (me, to, bytes) = (messages.me(), sender.common.channel.to, sender.bytes);
-        let leaves = messages.inject(me);
+        let leaves = messages.departures().inject(me);
         messages.ranks_mut().profile_mut().message(bytes);
-        messages.note_sending(to, bytes);
+        let at = (me, messages.clock(me));
+        messages.watch_mut().note_sending(at, to, bytes);
         let parts = sender.common.partitions.max(1);
         let data = packed(sender, index);
         let mut part = Part {
@@ -142,9 +144,9 @@ impl Partitioned {
             arrival: Time::MAX,
             data,
         };
-        let way = messages.way(me, to, bytes, leaves);
-        if !messages.is_local(to) {
-            return messages.send_on_way(
+        let way = messages.fabric().way(me, to, bytes, leaves);
+        if !messages.ranks().is_local(to) {
+            return messages.departures().send_on_way(
                 Departure::Own,
                 (me, to),
                 Kind::Chapter(CHAPTER, 0),
@@ -159,7 +161,7 @@ impl Partitioned {
             }
             Way::Leaves(at, bytes) => {
                 let flying = self.flying.insert(part);
-                messages.launch(
+                messages.departures().launch(
                     Departure::Own,
                     me,
                     to,

@@ -12,6 +12,7 @@ use crate::wait::Token;
 use engine::Time;
 use message::Messages;
 use message::faults::Fault;
+use message::faults::ending::break_request;
 use objects::Objects;
 use objects::error::{FailureScope, Result};
 
@@ -34,11 +35,12 @@ impl Rma {
             waits.chain(replies).chain(exposures).filter(|(.., request)| *request != NIL).collect();
         all.sort_unstable();
         for (win, [index, kind], request) in all {
-            let Some(fault) = messages.fault_of_members(objects, comm_index(objects.wins.at(win)), now)
-            else {
+            let comm = comm_index(objects.wins.at(win));
+            let fault = messages.faults().and_then(|faults| faults.fault_of_members(objects, comm, now));
+            let Some(fault) = fault else {
                 continue;
             };
-            if !messages.break_request(request, now) {
+            if !break_request(messages, request, now) {
                 continue;
             }
             match Token::of(kind) {
@@ -57,7 +59,7 @@ impl Rma {
         }
         match self.broken.remove(&(messages.me(), index, kind)) {
             Some((win, fault)) => {
-                Err(messages.tell_failure(fault).after_entry().within(FailureScope::Win(win)))
+                Err(messages.failures().tell_failure(fault).after_entry().within(FailureScope::Win(win)))
             }
             None => Ok(()),
         }

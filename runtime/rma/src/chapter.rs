@@ -74,7 +74,7 @@ impl Chapter for Rma {
             }
             Token::Exposure => {
                 if let Some(exposure) = self.exposures.remove(&(index, me)) {
-                    messages.note_cause(exposure.latest.cause(Side::Origin));
+                    messages.watch_mut().note_cause(me, exposure.latest.cause(Side::Origin));
                 }
             }
             Token::Sync => drop(self.syncs.remove(&(index, me))),

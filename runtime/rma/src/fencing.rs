@@ -219,7 +219,7 @@ impl Rma {
         if over && origin.is_none() {
             // Most ranks of a fence that is a barrier alone.
             if let Some(exit) = fence.exit(fence.epoch - 1, me) {
-                messages.advance(me, exit);
+                messages.ranks_mut().advance(me, exit);
             }
             return Ok(None);
         }

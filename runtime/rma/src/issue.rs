@@ -151,7 +151,9 @@ impl Rma {
     /// Checks that an access to a dynamic window touches attached memory alone. The memory of a target in
     /// another process is not checked. Fails with `MPI_ERR_RMA_RANGE`.
     fn is_attached(&self, messages: &Messages, pair: Pair, place: &Place) -> Result {
-        let Some((first, last)) = place.span().filter(|_| messages.is_local(pair.to)) else { return Ok(()) };
+        let Some((first, last)) = place.span().filter(|_| messages.ranks().is_local(pair.to)) else {
+            return Ok(());
+        };
         let list = self.attached.get(&(pair.win, pair.to)).map_or(&[][..], |list| list);
         if place.is_within(list) {
             return Ok(());
@@ -245,7 +247,7 @@ impl Rma {
             back.reply = self.replies.insert(reply);
             if wants_request {
                 let token = [back.reply, Token::Reply as u32];
-                let index = messages.make_request(pair.me, Body::Chapter { chapter: CHAPTER, token });
+                let index = messages.requests_mut().make(pair.me, Body::Chapter { chapter: CHAPTER, token });
                 self.replies[back.reply].request = index;
                 request = handle::of_cold(index);
             }
@@ -284,7 +286,7 @@ impl Rma {
     /// rank's it is.
     #[inline(always)]
     pub(crate) fn leave(&mut self, messages: &mut Messages, me: u32, bytes: u64) -> (Time, u32) {
-        let leaves = messages.inject(me);
+        let leaves = messages.departures().inject(me);
         messages.ranks_mut().profile_mut().message(bytes);
         if self.issued.is_empty() {
             self.issued = vec![0; messages.ranks().local() as usize];
@@ -309,7 +311,7 @@ impl Rma {
         if messages.fabric().is_shared() {
             let index = self.accesses.insert(access);
             self.take_off(messages, objects, index);
-            messages.launch(
+            messages.departures().launch(
                 Departure::Own,
                 me,
                 to,
@@ -324,7 +326,7 @@ impl Rma {
         let arrival = state.latest.max(leaves + messages.fabric().latency(me, to, bytes));
         state.latest = arrival;
         access.arrival = arrival;
-        if messages.is_local(to) {
+        if messages.ranks().is_local(to) {
             self.arrive(messages, objects, access);
         } else {
             self.tell_access(messages, objects, &access);

@@ -154,7 +154,7 @@ impl Rma {
             let foreseen = hold == Hold::Exclusive
                 && !messages.fabric().is_shared()
                 && messages.fabric().lookahead(true) != Span::ZERO;
-            let known = foreseen && state.outstanding == 0 && messages.is_local(pair.to);
+            let known = foreseen && state.outstanding == 0 && messages.ranks().is_local(pair.to);
             if used && !known {
                 back.channel = channel;
                 state.outstanding += 1;
@@ -391,7 +391,9 @@ impl Rma {
         let me = messages.me();
         let place = (index, me);
         let request = *self.syncs.entry(place).or_insert_with(|| {
-            messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [index, Token::Sync as u32] })
+            messages
+                .requests_mut()
+                .make(me, Body::Chapter { chapter: CHAPTER, token: [index, Token::Sync as u32] })
         });
         Ok(handle::of_cold(request))
     }

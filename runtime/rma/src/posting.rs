@@ -66,7 +66,8 @@ impl Rma {
             ));
         }
         let request = messages
-            .make_request(me, Body::Chapter { chapter: CHAPTER, token: [index, Token::Exposure as u32] });
+            .requests_mut()
+            .make(me, Body::Chapter { chapter: CHAPTER, token: [index, Token::Exposure as u32] });
         let size = ranks.len() as u32;
         self.exposures.insert((index, me), Exposure { left: size, size, latest: Came::default(), request });
         if size == 0 {
@@ -84,18 +85,18 @@ impl Rma {
     /// An empty message tells a rank of a group that the mounted one has exposed its memory.
     fn send_post(&mut self, messages: &mut Messages, objects: &Objects, win: u32, to: u32) {
         let me = messages.me();
-        let leaves = messages.inject(me);
+        let leaves = messages.departures().inject(me);
         let after = Act { at: leaves, by: me };
         messages.ranks_mut().profile_mut().internal_message(0);
-        let way = messages.way(me, to, 0, leaves);
-        if !messages.is_local(to) {
+        let way = messages.fabric().way(me, to, 0, leaves);
+        if !messages.ranks().is_local(to) {
             return Rma::tell_post(messages, objects, win, to, after, way);
         }
         match way {
             Way::Arrives(at) => self.post_arrived(messages, win, to, Came { at, after }),
             Way::Leaves(at, bytes) => {
                 let index = self.posting.insert((win, to, after));
-                messages.launch(
+                messages.departures().launch(
                     Departure::Own,
                     me,
                     to,

@@ -45,7 +45,7 @@ impl Rma {
         // Who may not have the target's lock yet does not know when its accesses are answered: they wait
         // there with its request.
         let (hold, is_local, fetches) =
-            (self.channels[channel].hold, messages.is_local(pair.to), action == Action::Get);
+            (self.channels[channel].hold, messages.ranks().is_local(pair.to), action == Action::Get);
         if !matches!(
             (hold, is_local, fetches),
             (Hold::Shared | Hold::Unchecked, true, _)

@@ -168,7 +168,7 @@ impl Rma {
         body.u32(back.reply);
         after.put(&mut body);
         body.extend_from_slice(data);
-        messages.send_on_way(Departure::Answer, (from, to), Told::Answer.kind(), way, body);
+        messages.departures().send_on_way(Departure::Answer, (from, to), Told::Answer.kind(), way, body);
     }
 
     /// An epoch between fences is over for all members of this process.
@@ -218,7 +218,7 @@ impl Rma {
         body.u64(0);
         [context(objects, win), to].into_iter().for_each(|word| body.u32(word));
         after.put(&mut body);
-        messages.send_on_way(Departure::Own, (after.by, to), Told::Post.kind(), way, body);
+        messages.departures().send_on_way(Departure::Own, (after.by, to), Told::Post.kind(), way, body);
     }
 
     /// Returns `true` if a record is of a window that has been given back, and not of one that this process

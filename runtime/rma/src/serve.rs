@@ -202,7 +202,7 @@ impl Rma {
         match access.turn {
             Turn::Fence(epoch) => self.touched_in_fence(messages, &mut access, epoch, at),
             _ if access.back.is_asked() => {
-                if access.turn == Turn::Acquires && messages.is_local(access.origin) {
+                if access.turn == Turn::Acquires && messages.ranks().is_local(access.origin) {
                     self.channels[access.back.channel].hold = Hold::Shared;
                 }
                 self.answer(messages, &mut access, at);
@@ -226,12 +226,12 @@ impl Rma {
     /// An answer leaves at `at`.
     pub(crate) fn answer(&mut self, messages: &mut Messages, access: &mut Access, at: Time) {
         let (from, to, bytes) = (access.target, access.origin, access.data.len() as u64);
-        let way = messages.way(from, to, bytes, at);
+        let way = messages.fabric().way(from, to, bytes, at);
         match way {
-            Way::Leaves(at, bytes) if messages.is_local(to) => {
+            Way::Leaves(at, bytes) if messages.ranks().is_local(to) => {
                 let index =
                     self.answers.insert((access.back, std::mem::take(&mut access.data), access.after));
-                messages.launch(
+                messages.departures().launch(
                     Departure::Answer,
                     from,
                     to,
@@ -246,7 +246,7 @@ impl Rma {
     /// An answer goes to its origin, whose process knows at once or is told when it has come.
     pub(crate) fn give(&mut self, messages: &mut Messages, access: &mut Access, way: Way) {
         match way {
-            Way::Arrives(at) if messages.is_local(access.origin) => {
+            Way::Arrives(at) if messages.ranks().is_local(access.origin) => {
                 self.answered(messages, access.back, &mut access.data, Came { at, after: access.after });
             }
             way => Rma::tell_answer(
@@ -360,7 +360,7 @@ impl Rma {
         let &Access { win, origin, target, turn, .. } = &*self.accesses[index];
         self.flying.entry((win, origin, target)).or_default().queue.push_back((index, false));
         if let Turn::Fence(epoch) = turn {
-            match messages.is_local(target) {
+            match messages.ranks().is_local(target) {
                 true => self.fences.entry(win).or_default().expect(epoch, target),
                 false => self.tell_coming(messages, objects, (win, target), epoch),
             }
@@ -406,7 +406,7 @@ impl Rma {
             self.flying.remove(&key);
         }
         for access in down {
-            match messages.is_local(target) {
+            match messages.ranks().is_local(target) {
                 true => self.arrive(messages, objects, access),
                 // Its window is gone, and so is the target's.
                 false if access.void => self.end(access),

@@ -37,14 +37,14 @@ impl Rma {
     // Where ranks fail that is over at its time and not before: the rank may be told of a failure by then.
     pub(crate) fn wait_for(&mut self, messages: &mut Messages, wait: u32) -> Option<usize> {
         let Wait { count, latest, .. } = self.waits[wait];
-        if count == 0 && !messages.can_fail() {
+        if count == 0 && messages.faults().is_none() {
             self.finish_wait(messages, wait);
             return None;
         }
-        let request = messages.make_request(
-            messages.me(),
-            Body::Chapter { chapter: CHAPTER, token: [wait, Token::Wait as u32] },
-        );
+        let me = messages.me();
+        let request = messages
+            .requests_mut()
+            .make(me, Body::Chapter { chapter: CHAPTER, token: [wait, Token::Wait as u32] });
         self.waits[wait].request = request;
         if count == 0 {
             messages.finish_request(request, latest.at);
@@ -68,9 +68,10 @@ impl Rma {
     // The clock, then the data, then the end of the epoch: an epoch that is over has nothing left to deliver.
     pub(crate) fn finish_wait(&mut self, messages: &mut Messages, wait: u32) {
         let Some(Wait { win, rank, purpose, latest, .. }) = self.waits.remove(wait) else { return };
-        messages.advance(rank, latest.at);
+        messages.ranks_mut().advance(rank, latest.at);
         if let Some(side) = side(purpose, latest, rank) {
-            messages.note_cause(latest.cause(side));
+            let me = messages.me();
+            messages.watch_mut().note_cause(me, latest.cause(side));
         }
         self.deliver_replies(win, rank);
         match purpose {

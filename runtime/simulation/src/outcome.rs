@@ -10,7 +10,7 @@ use observe::{CallProfile, CriticalPath, EarlyEnd, EndCause, Host, Job, Part, Re
 
 /// Returns what this process counted; `names` are those of the MPI functions.
 pub fn part(world: &World, names: &[&'static str], meter: &HostMeter, switches: u64) -> Part {
-    let (messages, bytes) = world.messages.traffic();
+    let (messages, bytes) = world.messages.ranks().traffic();
     let (internal_messages, internal_bytes) = world.messages.ranks().profile().internal_traffic();
     Part {
         latest_ps: world.latest().as_ps(),

@@ -73,7 +73,7 @@ impl Progress {
             return;
         }
         let (done, time) = (u64::from(world.ended()), world.messages.clock(world.messages.me()));
-        let (messages, _) = world.messages.traffic();
+        let (messages, _) = world.messages.ranks().traffic();
         let rate = messages.saturating_sub(self.last.1) as f64 / (now - self.last.0).max(1e-3);
         self.last = (now, messages);
         self.latest_ps = self.latest_ps.max(time.as_ps());

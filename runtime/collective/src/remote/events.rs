@@ -93,7 +93,7 @@ impl Collectives {
         member: u32,
     ) {
         let instance = self.instance(index);
-        if let Some(ident) = instance.ident.filter(|_| messages.can_fail()) {
+        if let Some(ident) = instance.ident.filter(|_| messages.faults().is_some()) {
             self.spread.departed.enters(messages.me(), ident);
         }
         let instance = self.instance(index);
@@ -123,7 +123,7 @@ impl Collectives {
         target: u32,
         from: Slice,
     ) {
-        let way = messages.way(agent.rank, target, from.bytes, agent.clock);
+        let way = messages.fabric().way(agent.rank, target, from.bytes, agent.clock);
         let instance = self.instance(index);
         let ident = instance.ident.expect("a member is elsewhere");
         let signature = instance.describe().0;
@@ -160,7 +160,13 @@ impl Collectives {
             Way::Leaves(..) => {
                 let mut body = Vec::new();
                 write(&mut body, Time::MAX);
-                messages.send_on_way(Departure::Own, (agent.rank, target), Told::Step.kind(), way, body);
+                messages.departures().send_on_way(
+                    Departure::Own,
+                    (agent.rank, target),
+                    Told::Step.kind(),
+                    way,
+                    body,
+                );
             }
         }
     }

@@ -38,17 +38,25 @@ impl Batching {
 
 /// A message for `to`, or with [`NIL`] a receive of the mounted rank, by its node.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Operation {
-    pub(super) node: u32,
-    pub(super) to: u32,
+pub(crate) struct Operation {
+    pub(crate) node: u32,
+    pub(crate) to: u32,
+}
+
+impl Operation {
+    /// Returns a receive of the mounted rank.
+    #[inline(always)]
+    pub(crate) fn receive(node: u32) -> Operation {
+        Operation { node, to: NIL }
+    }
 }
 
 /// A receive of `to` and its message, which are out of their queues.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Pair {
-    pub(super) to: u32,
-    pub(super) receive: u32,
-    pub(super) message: u32,
+pub(crate) struct Pair {
+    pub(crate) to: u32,
+    pub(crate) receive: u32,
+    pub(crate) message: u32,
 }
 
 /// Operations that the mounted rank has started and that are not done, in the order of its calls.
@@ -57,7 +65,7 @@ pub struct Batch {
     pub(super) operations: [Operation; MOST],
     pub(super) count: usize,
     /// Pairs of a receive and its message that match while the operations are done.
-    pub(super) pairs: [Pair; MOST],
+    pub(crate) pairs: [Pair; MOST],
 }
 
 impl Batch {

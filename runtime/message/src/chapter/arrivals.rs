@@ -173,7 +173,8 @@ impl<T> Arrivals<T> {
             None => self.open(rank),
         };
         self.queues[place as usize].push(arrival);
-        messages.mark_dirty(rank);
+        let (matcher, pending) = messages.matching(rank);
+        matcher.mark_dirty(rank, pending);
     }
 
     /// The place of a queue for a rank that has none.
@@ -211,7 +212,7 @@ impl<T> Arrivals<T> {
     // What a rank does to itself takes less than a lookahead: what it does next may come before what waits.
     #[inline]
     pub fn take_next(&mut self, messages: &Messages, rank: u32, until: Time) -> Option<Arrival<T>> {
-        let goes_on = messages.is_runnable(rank) && messages.ranks()[rank].phase != Phase::Ended;
+        let goes_on = messages.ranks()[rank].is_runnable() && messages.ranks()[rank].phase != Phase::Ended;
         let until = if goes_on { until.min(messages.clock(rank)) } else { until };
         self.take_if(rank, |first| first.time < until)
     }

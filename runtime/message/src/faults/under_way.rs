@@ -12,10 +12,9 @@
 //! request that stands for the send's own.
 
 use super::Faults;
-use crate::Messages;
-use crate::node::{NIL, State, flag};
-use crate::request::Body;
+use crate::node::NIL;
 use engine::Time;
+use matcher::Matcher;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -53,6 +52,27 @@ impl UnderWay {
         of_rank.map(|(&request, sending)| (request, sending.context, sending.begun)).collect()
     }
 
+    /// Lists a receive of a rank, or a message that it has taken out of the queues.
+    pub(super) fn list_receive(&mut self, rank: u32, receive: u32, posted: Time) {
+        self.receives.entry(rank).or_default().insert(receive, posted);
+    }
+
+    /// Takes a receive of a rank off the list.
+    pub(super) fn unlist_receive(&mut self, rank: u32, receive: u32) {
+        if let Some(listed) = self.receives.get_mut(&rank) {
+            listed.remove(&receive);
+        }
+    }
+
+    /// Lists a send that waits for its match. Returns its ticket.
+    pub(super) fn list_send(&mut self, request: u32, rank: u32, context: u32, begun: Time) -> u32 {
+        let ticket = self.issued;
+        self.issued += 1;
+        self.sends.insert(request, Sending { rank, context, begun, ticket });
+        self.tickets.insert(ticket, request);
+        ticket
+    }
+
     /// Lists a send that was never made.
     pub(super) fn list_vain(&mut self, request: u32, rank: u32, context: u32, begun: Time) {
         self.sends.insert(request, Sending { rank, context, begun, ticket: NIL });
@@ -78,8 +98,28 @@ impl Faults {
     }
 
     /// Takes the request back that a ticket stands for, unless it is void.
-    pub(crate) fn redeem(&mut self, ticket: u32) -> Option<u32> {
+    pub fn redeem(&mut self, ticket: u32) -> Option<u32> {
         self.under_way.tickets.remove(&ticket)
+    }
+
+    /// Lists a send that was never made.
+    pub(crate) fn list_vain(&mut self, request: u32, rank: u32, context: u32, begun: Time) {
+        self.under_way.list_vain(request, rank, context, begun);
+    }
+
+    /// Makes the ticket of a send void that fails. Returns its context, if it is listed.
+    pub(crate) fn void_send(&mut self, request: u32) -> Option<u32> {
+        let context = self.under_way.context_of_send(request);
+        self.void_ticket(request);
+        context
+    }
+
+    /// Returns `true` if receives or sends of a context are under way, which may still end because of its
+    /// communicator. O(all of them).
+    pub fn needs_context(&self, matcher: &Matcher, context: u32) -> bool {
+        let mut receives = self.under_way.receives.values().flat_map(BTreeMap::keys);
+        self.under_way.sends.values().any(|sending| sending.context == context)
+            || receives.any(|&receive| matcher[receive].context == context)
     }
 
     /// Makes the ticket of a send void, which is over.
@@ -94,85 +134,5 @@ impl Faults {
         self.void_ticket(request);
         self.under_way.sends.remove(&request);
         self.sends.remove(&request);
-    }
-}
-
-impl Messages {
-    /// A receive of a rank is under way since `posted`, or a message that it has taken out of the queues.
-    pub(crate) fn list_receive(&mut self, rank: u32, receive: u32, posted: Time) {
-        let Some(faults) = &mut self.faults else { return };
-        faults.under_way.receives.entry(rank).or_default().insert(receive, posted);
-        let node = &mut self.matcher[receive];
-        if node.state != State::Extracted {
-            node.flags |= flag::LISTED | flag::MOUNTED_ONLY;
-        }
-    }
-
-    /// A message has been taken out of the queues of the mounted rank, which may fail before it receives it.
-    #[cold]
-    pub fn list_extracted(&mut self, message: u32) {
-        self.list_receive(self.ranks.me(), message, self.clock(self.ranks.me()));
-    }
-
-    /// A receive of the mounted rank is over, or a message that had been taken out of the queues received.
-    pub(crate) fn unlist_receive(&mut self, receive: u32) {
-        let me = self.ranks.me();
-        if let Some(listed) = self.faults.as_mut().and_then(|faults| faults.under_way.receives.get_mut(&me)) {
-            listed.remove(&receive);
-        }
-    }
-
-    /// A send of the mounted rank with this request waits for its match: what its message carries.
-    pub(crate) fn list_send(&mut self, request: u32, context: u32, to: u32) -> u32 {
-        let (rank, begun, process) = (self.ranks.me(), self.clock(self.ranks.me()), self.peers.own_number());
-        let Some(faults) = &mut self.faults else { return request };
-        let ticket = faults.under_way.issued;
-        faults.under_way.issued += 1;
-        faults.under_way.sends.insert(request, Sending { rank, context, begun, ticket });
-        faults.under_way.tickets.insert(ticket, request);
-        // It is told already, and has not looked since.
-        if faults.is_revoked(rank, context) {
-            self.alarm(rank, begun);
-        }
-        if self.is_local(to) {
-            self.make_request(rank, Body::Away { process, request: ticket })
-        } else {
-            request
-        }
-    }
-
-    /// Returns `true` if receives or sends of a context are under way, which may still end because of its
-    /// communicator. O(all of them).
-    pub fn needs_context(&self, context: u32) -> bool {
-        let Some(faults) = &self.faults else { return false };
-        let mut receives = faults.under_way.receives.values().flat_map(BTreeMap::keys);
-        faults.under_way.sends.values().any(|sending| sending.context == context)
-            || receives.any(|&receive| self.matcher[receive].context == context)
-    }
-
-    /// Lists what is under way when failures and revocations are reckoned with from now on.
-    // In the middle of a run, of one process alone.
-    pub(super) fn list_all(&mut self) {
-        for rank in self.ranks.own_started() {
-            let posted: Vec<u32> = self.matcher.receives(&self.ranks[rank].pending).collect();
-            for receive in posted {
-                // One that is completed unseen is no more when its rank goes on.
-                let node = &self.matcher[receive];
-                if !node.has(flag::STATUS_IGNORED) {
-                    self.list_receive(rank, receive, node.arrival);
-                }
-            }
-            let lying: Vec<u32> = self.matcher.messages(&self.ranks[rank].pending).collect();
-            for message in lying {
-                let node = self.matcher[message];
-                if node.has(flag::SYNCHRONOUS | flag::RENDEZVOUS) {
-                    let request = node.data[1] as u32;
-                    let before = self.ranks.me();
-                    self.ranks.mount(self.requests[request].owner);
-                    self.matcher[message].data[1] = self.list_send(request, node.context, rank).into();
-                    self.ranks.mount(before);
-                }
-            }
-        }
     }
 }

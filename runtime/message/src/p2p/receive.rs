@@ -1,13 +1,15 @@
 //! Receives: posting, what their message does to their buffer, and the calls that do both.
 
-use crate::batch::Batching;
+use crate::batch::{Batching, Operation};
 use crate::envelope::Pattern;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self};
 use crate::messages::Messages;
+use crate::moving::Payloads;
 use crate::node::{NIL, Node, State, flag};
 use crate::p2p::pattern;
 use crate::p2p::{Buffer, Peer};
+use crate::plain::{Stretch, plain_receive, plain_wild_receive};
 use crate::request::{ANY_TAG, PROC_NULL, Status};
 use crate::view::BufferView;
 use engine::Time;
@@ -15,69 +17,43 @@ use objects::Objects;
 use objects::error::FailureScope;
 use rank::Addr;
 impl Messages {
-    /// A posted receive's node, not yet in any queue.
-    // `arrival` is the time of posting until the match: a synchronous sender completes at the later of the
-    // two.
+    /// Begins a plain receive that the mounted rank waits for. Returns the node of a message to come; [`NIL`]
+    /// if it has come, and its status is [`Requests::latest`](crate::request::Requests::latest). `None`, with
+    /// nothing done, if it is not plain.
+    // If the message has come, no receive is ever made: it goes from its node to the buffer. With a receive
+    // for any source open, the message may be that one's: the general way finds out.
     #[inline(always)]
-    fn receive_node_for(&mut self, pattern: &Pattern, view: BufferView) -> Node {
-        let mut flags = 0;
-        let mut layout = NIL;
-        if pattern.source.is_none() {
-            flags |= flag::WILD;
+    pub fn receive_plain(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Option<u32> {
+        let (Stretch { buffer, bytes: room }, envelope) =
+            plain_receive(objects, buffer, from, self.payloads.are_carried())?;
+        let me = self.ranks.me();
+        if self.ranks[me].pending.wildcards() != 0 || !self.requests.receives_plainly() {
+            return None;
         }
-        if pattern.tag.is_none() {
-            flags |= flag::ANY_TAG;
-        }
-        if let Some(shape) = view.layout {
-            flags |= flag::LAYOUT;
-            layout = self.payloads.keep_layout(shape);
-        } else if self.payloads.are_carried()
-            && !rank::is_addressable_unmounted(view.buffer, view.bytes as usize)
-        {
-            flags |= flag::MOUNTED_ONLY;
-        }
-        Node {
-            context: pattern.context,
-            tag: pattern.tag.unwrap_or(ANY_TAG),
-            source: pattern.source.unwrap_or(u32::MAX),
-            key: crate::queue::key(pattern),
-            arrival: self.ranks[self.ranks.me()].clock,
-            bytes: view.bytes,
-            buffer: view.buffer,
-            layout,
-            flags,
-            state: State::Posted,
-            data: [0; 2],
-        }
-    }
-
-    /// Begins a receive that the mounted rank waits for: answers the node of a message to come; [`NIL`] if it
-    /// has come, and its status is [`Requests::latest`](crate::request::Requests::latest).
-    #[inline(always)]
-    pub fn begin_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Result<u32> {
-        match self.receive_plain(objects, buffer, from) {
-            Some(expected) => Ok(expected),
-            None => self.begin_any_receive(objects, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
-        }
-    }
-
-    /// [`Messages::begin_receive`] of anything.
-    // The arguments one by one, as of `start_any_send`.
-    #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
-    pub fn begin_any_receive(
-        &mut self,
-        objects: &Objects,
-        buffer: Addr,
-        count: i64,
-        datatype: usize,
-        source: i32,
-        tag: i32,
-        comm: usize,
-    ) -> Result<u32> {
-        let index =
-            self.start_any_receive(objects, Batching::Never, buffer, count, datatype, source, tag, comm)?;
-        Ok(self.complete_or_wait(index)?.unwrap_or(NIL))
+        let Some((index, place)) = self.matcher.find_exact(&self.ranks[me].pending, &envelope) else {
+            // Nothing has come, and what comes next is what the rank waits for.
+            let state = self.ranks.mounted();
+            let stretch = Stretch { buffer, bytes: room };
+            let node = self.payloads.plain_receive(&envelope, stretch, flag::WAITED, state.clock);
+            let index = self.matcher.alloc(node);
+            state.waiting = 1;
+            self.matcher.append_receive(&mut state.pending, index);
+            return Some(index);
+        };
+        let (arrival, bytes) = self.payloads.receive_at_once(
+            (&mut self.matcher, &mut self.ranks.mounted().pending),
+            (index, place),
+            (buffer, room),
+        )?;
+        self.requests.set_latest(Status {
+            source: envelope.source as i32,
+            tag: envelope.tag,
+            error: 0,
+            bytes,
+            cancelled: false,
+        });
+        self.completing().received(arrival, index, (bytes, envelope.tag));
+        Some(NIL)
     }
 
     /// Ends a receive, whose status is then [`Requests::latest`](crate::request::Requests::latest), or marks
@@ -86,8 +62,8 @@ impl Messages {
     pub fn complete_or_wait(&mut self, index: u32) -> Result<Option<u32>> {
         // The rank waits for nothing else, so that setting `waiting` needs no counting.
         if self.matcher[index].state == State::Matched {
-            if self.faults.is_some() {
-                self.end_pending(index);
+            if let Some(faults) = &mut self.faults {
+                faults.end_pending(index);
             }
             let status = self.finish_receive(index)?;
             self.requests.set_latest(status);
@@ -107,11 +83,64 @@ impl Messages {
         from: Peer,
         batching: Batching,
     ) -> Result<u32> {
-        match self.start_plain_receive(objects, buffer, from, batching) {
+        match self.start_plain_receive::<false>(objects, buffer, from, batching) {
             Some(index) => Ok(index),
             None => self
                 .start_any_receive(objects, batching, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
         }
+    }
+
+    /// [`Messages::start_plain_receive`] while a recorder subscribed to its type, and no rank can fail.
+    // As `send_noted`.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    pub fn start_noted_receive(
+        &mut self,
+        objects: &Objects,
+        batching: Batching,
+        buffer: Addr,
+        count: i64,
+        datatype: usize,
+        source: i32,
+        tag: i32,
+        comm: usize,
+    ) -> Option<u32> {
+        if !self.watch.is_noted() || self.faults.is_some() {
+            return None;
+        }
+        self.ranks.end_interval();
+        let (buffer, from) = ((buffer, count, datatype), (source, tag, comm));
+        self.start_plain_receive::<true>(objects, buffer, from, batching)
+    }
+
+    /// Posts a plain receive, or adds it to the batch. Returns its node; `None`, with nothing done, if it is
+    /// not plain.
+    ///
+    /// With `NOTED` a recorder subscribed to its type ([`Messages::start_noted_receive`]).
+    #[inline(always)]
+    pub fn start_plain_receive<const NOTED: bool>(
+        &mut self,
+        objects: &Objects,
+        buffer: Buffer,
+        from: Peer,
+        batching: Batching,
+    ) -> Option<u32> {
+        if !NOTED && !self.requests.receives_plainly() {
+            return None;
+        }
+        let (stretch, envelope) = plain_receive(objects, buffer, from, NOTED || self.payloads.are_carried())?;
+        let posted = self.ranks.mounted().clock;
+        let index = self.matcher.alloc(self.payloads.plain_receive(&envelope, stretch, 0, posted));
+        if NOTED {
+            self.watch.note_received_type(&self.ranks, objects, index, buffer);
+        }
+        if batching == Batching::UntilComplete {
+            self.add_to_batch(Operation::receive(index));
+        } else {
+            self.flush_batch();
+            self.post(self.ranks.me(), index, batching == Batching::Never);
+        }
+        Some(index)
     }
 
     /// [`Messages::start_receive`] of anything.
@@ -133,13 +162,21 @@ impl Messages {
         self.ranks.end_interval();
         if self.watch.is_noted()
             && let Some(index) =
-                self.start_noted_receive(objects, (buffer, count, datatype), (source, tag, comm), batching)
+                self.start_noted_receive(objects, batching, buffer, count, datatype, source, tag, comm)
         {
             return Ok(index);
         }
-        if let Some(index) =
-            self.start_wild_receive(objects, (buffer, count, datatype), (source, tag, comm), batching)
+        let (from, carried) = ((source, tag, comm), self.payloads.are_carried());
+        if self.requests.receives_plainly()
+            && let Some((stretch, envelope)) =
+                plain_wild_receive(objects, (buffer, count, datatype), from, carried)
         {
+            // At once: whether it can take a message now depends on what is safe now.
+            let (me, posted) = (self.ranks.me(), self.ranks.clock(self.ranks.me()));
+            let node = self.payloads.plain_receive(&envelope, stretch, flag::WILD, posted);
+            let index = self.matcher.alloc(node);
+            self.flush_batch();
+            self.post(me, index, batching == Batching::Never);
             return Ok(index);
         }
         let Some(pattern) = pattern(objects, (source, tag, comm))? else {
@@ -149,11 +186,11 @@ impl Messages {
             node.arrival = Time::ZERO;
             return Ok(self.matcher.alloc(node));
         };
-        let view = self.payload(objects, (buffer, count, datatype))?;
-        if self.faults.is_some() {
-            self.may_communicate(pattern.context)?;
+        let view = self.payloads.view(self.ranks.me(), objects, (buffer, count, datatype))?;
+        if let Some(faults) = &self.faults {
+            faults.may_communicate(self.ranks.me(), pattern.context)?;
         }
-        let node = self.receive_node_for(&pattern, view);
+        let node = self.payloads.receive_node(&pattern, view, self.ranks.clock(self.ranks.me()));
         let index = self.matcher.alloc(node);
         if self.watch.is_noted() {
             self.watch.note_received_type(&self.ranks, objects, index, (buffer, count, datatype));
@@ -161,16 +198,17 @@ impl Messages {
         // One for any source is posted at once: whether it can take a message now depends on what is safe
         // now.
         if batching == Batching::UntilComplete && pattern.source.is_some() && self.faults.is_none() {
-            self.batch_receive(index);
+            self.add_to_batch(Operation::receive(index));
             return Ok(index);
         }
         self.flush_batch();
         if self.faults.is_some() {
-            self.list_receive(self.ranks.me(), index, self.clock(self.ranks.me()));
+            let (me, clock) = (self.ranks.me(), self.ranks.clock(self.ranks.me()));
+            self.failures().list_receive(me, index, clock);
         }
         self.post(self.ranks.me(), index, batching == Batching::Never);
         if self.faults.is_some() {
-            self.look_at_posted(objects, index);
+            self.failures().look_at_posted(objects, index);
         }
         Ok(index)
     }
@@ -202,33 +240,24 @@ impl Messages {
                 ),
             ));
         };
-        let view = self.payload(objects, buffer)?;
+        let view = self.payloads.view(self.ranks.me(), objects, buffer)?;
         let from = self.matcher[index];
         let pattern = Pattern { context: from.context, source: Some(from.source), tag: Some(from.tag) };
-        let node = self.receive_node_for(&pattern, view);
+        let node = self.payloads.receive_node(&pattern, view, self.ranks.clock(self.ranks.me()));
         let receive = self.matcher.alloc(node);
         if self.watch.is_noted() {
             self.watch.note_received_type(&self.ranks, objects, receive, buffer);
         }
         if self.faults.is_some() {
-            self.unlist_receive(index);
-            self.list_receive(self.ranks.me(), receive, self.clock(self.ranks.me()));
+            let (me, clock) = (self.ranks.me(), self.ranks.clock(self.ranks.me()));
+            self.failures().unlist_receive(index);
+            self.failures().list_receive(me, receive, clock);
         }
         self.take(self.ranks.me(), receive, index);
         if self.faults.is_some() {
-            self.look_at_posted(objects, receive);
+            self.failures().look_at_posted(objects, receive);
         }
         Ok(receive)
-    }
-
-    /// Moves the mounted rank's clock to the arrival of the message in `node` and charges its overhead. `told`
-    /// is what recorders learn of it: bytes and tag.
-    // The receive overhead comes after the arrival and the waiting: it is the receiver's processor that works
-    // then (LogGP's `o`).
-    #[inline(always)]
-    pub(crate) fn received(&mut self, arrival: Time, node: u32, told: (u64, i32)) {
-        self.watch.note_arrival_of(self.ranks.me(), node, arrival, told);
-        self.ranks.receive(arrival, self.fabric.wire().receive_overhead());
     }
 
     /// A complete receive of the mounted rank, or its send that is its message: moves the payload, frees the
@@ -236,38 +265,10 @@ impl Messages {
     // Always, so that the status need not pass through memory (see `Nodes::alloc`).
     #[inline(always)]
     pub fn finish_receive(&mut self, index: u32) -> Result<Status> {
-        match self.finish_plain_receive(index) {
+        match self.completing().finish_plain_receive(index) {
             Some(status) => Ok(status),
             None => self.finish_receive_slow(index),
         }
-    }
-
-    /// Completes a request of the mounted rank that is a node and takes nothing but its status: a receive
-    /// whose payload is in place, a send whose message was received. `None` if there is more to do.
-    // `Matched` first: only what is not costs the second look.
-    #[inline(always)]
-    pub fn finish_plain_receive(&mut self, index: u32) -> Option<Status> {
-        let node = &self.matcher[index];
-        let source = node.source;
-        if node.state != State::Matched {
-            if node.state == State::Sent {
-                self.matcher.free(index);
-                return Some(Status::EMPTY);
-            }
-            return None;
-        }
-        if source == PROC_NULL as u32
-            || node.flags & (flag::INLINE | flag::POOLED | flag::LAYOUT | flag::TRUNCATED | flag::LISTED) != 0
-        {
-            return None;
-        }
-        let (arrival, status) = (
-            node.arrival,
-            Status { source: source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false },
-        );
-        self.matcher.free(index);
-        self.received(arrival, index, (status.bytes, status.tag));
-        Some(status)
     }
 
     /// [`Messages::finish_receive`] where more is to do than to take the status.
@@ -277,7 +278,7 @@ impl Messages {
     pub fn finish_receive_slow(&mut self, index: u32) -> Result<Status> {
         let node = self.matcher[index];
         if node.has(flag::OWNED) {
-            self.disown(index);
+            self.payloads.disown(&mut self.matcher[index]);
             return Ok(Status::EMPTY);
         }
         if self.faults.is_some()
@@ -293,7 +294,7 @@ impl Messages {
             self.payloads.drop_layout(node.layout);
         }
         if node.has(flag::LISTED) {
-            self.unlist_receive(index);
+            self.failures().unlist_receive(index);
         }
         self.matcher.free(index);
         if node.state == State::Cancelled {
@@ -302,9 +303,9 @@ impl Messages {
         if node.source == PROC_NULL as u32 {
             return Ok(Status::PROC_NULL);
         }
-        self.received(node.arrival, index, (node.bytes, node.tag));
+        self.completing().received(node.arrival, index, (node.bytes, node.tag));
         if node.has(flag::TRUNCATED) {
-            return Err(self.truncated(&node));
+            return Err(truncated(&node));
         }
         Ok(Status {
             source: node.source as i32,
@@ -315,15 +316,74 @@ impl Messages {
         })
     }
 
+    /// Ends a receive of the mounted rank that has failed, if this is one. One for any source goes on, as its
+    /// request does (MPI's fault tolerance, section 17.2 of the proposal).
     #[cold]
-    fn truncated(&self, node: &Node) -> Box<Failure> {
-        Failure::new(
-            ErrorClass::TRUNCATE,
-            format!(
-                "the message from rank {} with tag {} has {} bytes, the receive buffer only {}: receive with a larger count",
-                node.source as i32, node.tag, node.data[1], node.bytes
-            ),
-        )
-        .within(FailureScope::Context(node.context))
+    fn finish_failed(&mut self, receive: u32) -> Option<Box<Failure>> {
+        let me = self.ranks.me();
+        let fault = self.faults.as_mut()?.take_failed_receive(me, receive)?;
+        let node = self.matcher[receive];
+        self.ranks.advance(me, node.arrival);
+        if fault.class == ErrorClass::PROC_FAILED_PENDING {
+            self.failures().resume(receive);
+            self.post(me, receive, false);
+        } else {
+            if node.has(flag::LAYOUT) {
+                self.payloads.drop_layout(node.layout);
+            }
+            self.failures().unlist_receive(receive);
+            self.matcher.free(receive);
+        }
+        // The program never sees the error of a request that it has freed, whenever that is found.
+        Some(if node.has(flag::ORPHAN) { fault.failure() } else { self.failures().tell_failure(fault) })
     }
+}
+
+impl Payloads {
+    /// Returns the node of a receive that is posted at `posted`.
+    // `arrival` is the time of posting until the match: a synchronous sender completes at the later of the
+    // two.
+    #[inline(always)]
+    fn receive_node(&mut self, pattern: &Pattern, view: BufferView, posted: Time) -> Node {
+        let mut flags = 0;
+        let mut layout = NIL;
+        if pattern.source.is_none() {
+            flags |= flag::WILD;
+        }
+        if pattern.tag.is_none() {
+            flags |= flag::ANY_TAG;
+        }
+        if let Some(shape) = view.layout {
+            flags |= flag::LAYOUT;
+            layout = self.keep_layout(shape);
+        } else if self.are_carried() && !rank::is_addressable_unmounted(view.buffer, view.bytes as usize) {
+            flags |= flag::MOUNTED_ONLY;
+        }
+        Node {
+            context: pattern.context,
+            tag: pattern.tag.unwrap_or(ANY_TAG),
+            source: pattern.source.unwrap_or(u32::MAX),
+            key: crate::queue::key(pattern),
+            arrival: posted,
+            bytes: view.bytes,
+            buffer: view.buffer,
+            layout,
+            flags,
+            state: State::Posted,
+            data: [0; 2],
+        }
+    }
+}
+
+/// Returns the error of a receive whose message is too long.
+#[cold]
+fn truncated(node: &Node) -> Box<Failure> {
+    Failure::new(
+        ErrorClass::TRUNCATE,
+        format!(
+            "the message from rank {} with tag {} has {} bytes, the receive buffer only {}: receive with a larger count",
+            node.source as i32, node.tag, node.data[1], node.bytes
+        ),
+    )
+    .within(FailureScope::Context(node.context))
 }

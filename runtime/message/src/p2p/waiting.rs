@@ -1,54 +1,36 @@
 //! Completion of a request, as far as it is known, and waiting for it (MPI 5.0 section 3.7).
 
+use crate::completing::Completing;
 use crate::error::Result;
 use crate::handle::{self, RequestRef};
-use crate::messages::Messages;
-use crate::node::{Node, State, flag};
-use crate::request::{Awaited, Body, Completion, Request, RequestArray, invalid, stands_twice};
+use crate::node::{State, flag};
+use crate::request::{Awaited, Body, Completion, Request, RequestArray, Requests, invalid, stands_twice};
 use engine::Time;
+use matcher::Matcher;
 
 /// Requests of a call beyond which what it will look at is asked for ahead, and how far.
 const MANY: u32 = 64;
 const AHEAD: u32 = 8;
 
-/// Returns `true` if a request handle may name this node.
-#[inline]
-fn is_request(node: &Node) -> bool {
-    match node.state {
-        State::Free => false,
-        State::Unexpected | State::Extracted => node.has(flag::OWNED),
-        _ => true,
-    }
-}
-
-impl Messages {
-    /// Returns the receive node behind a handle.
-    #[inline]
-    pub fn receive_node(&self, index: u32, handle: usize) -> Result<&Node> {
-        match self.matcher.get(index) {
-            Some(node) if is_request(node) => Ok(node),
-            _ => Err(invalid(handle)),
-        }
-    }
-
+impl Requests {
     /// Returns what is known of the completion of `handle`.
     // A send that is complete is so since time zero: whatever clock asks has passed it.
     #[inline]
-    pub fn completion(&self, handle: usize) -> Result<Completion> {
+    pub fn completion(&self, matcher: &Matcher, handle: usize) -> Result<Completion> {
         match handle::request(handle) {
             RequestRef::Nothing => Ok(Completion::Null),
             RequestRef::Sent => Ok(Completion::At(Time::ZERO)),
             RequestRef::Node(index) => {
-                let node = self.receive_node(index, handle)?;
+                let node = matcher.get_request(index).ok_or_else(|| invalid(handle))?;
                 Ok(match node.state {
                     State::Matched | State::Cancelled => Completion::At(node.arrival),
                     State::Unexpected | State::Extracted | State::Sent => Completion::At(Time::ZERO),
                     _ => Completion::Unknown,
                 })
             }
-            RequestRef::Cold(index) => match self.requests.get(index) {
+            RequestRef::Cold(index) => match self.get(index) {
                 Some(Request { body: Body::Persistent { active, .. }, .. }) => match active {
-                    Some(active) => self.completion(*active),
+                    Some(active) => self.completion(matcher, *active),
                     None => Ok(Completion::Null),
                 },
                 Some(request) if !request.orphan => {
@@ -59,14 +41,16 @@ impl Messages {
             RequestRef::Ignored(_) | RequestRef::Invalid => Err(invalid(handle)),
         }
     }
+}
 
+impl Completing<'_> {
     /// Returns `true` if the mounted rank has to wait for a request, which then is marked so.
     ///
     /// # Errors
     /// `MPI_ERR_REQUEST`.
     #[inline(always)]
     pub fn await_one(&mut self, handle: usize) -> Result<bool> {
-        let waits = self.completion(handle)? == Completion::Unknown;
+        let waits = self.requests.completion(self.matcher, handle)? == Completion::Unknown;
         if waits {
             let me = self.ranks.me();
             self.ranks[me].waiting = 0;
@@ -96,7 +80,7 @@ impl Messages {
     // the order of the array.
     pub fn await_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
         let me = self.ranks.me();
-        let ignored = !wanted && self.unseen;
+        let ignored = !wanted && self.requests.are_unseen();
         let mut awaited = Awaited { waits: false, unread: 0, all_ignored: ignored };
         self.ranks[me].waiting = 0;
         let mut receives = 0;
@@ -137,7 +121,7 @@ impl Messages {
                     continue;
                 }
                 if state == State::Unexpected && node.has(flag::OWNED) {
-                    awaited.unread += self.unread(at);
+                    awaited.unread += self.matcher[at].unread();
                     awaited.all_ignored = false;
                     continue;
                 }
@@ -146,7 +130,7 @@ impl Messages {
                 continue;
             }
             awaited.all_ignored &= handle == handle::REQUEST_NULL;
-            let failure = match self.completion(handle) {
+            let failure = match self.requests.completion(self.matcher, handle) {
                 Ok(Completion::Unknown) if self.is_awaited(handle) => stands_twice(handle),
                 Ok(Completion::Unknown) => {
                     self.await_request(me, handle);
@@ -182,7 +166,7 @@ impl Messages {
         }
     }
 
-    /// Takes back what [`Messages::await_request`] did.
+    /// Takes back what [`Completing::await_request`] did.
     fn forget_request(&mut self, handle: usize) {
         match handle::request(self.requests.active_part(handle)) {
             RequestRef::Node(index) => self.matcher[index].flags &= !(flag::WAITED | flag::STATUS_IGNORED),

@@ -174,7 +174,7 @@ impl Watch {
     }
 
     /// Lets a rank wait for the receive of a message to `to`. Returns `false` if a receive has met it.
-    pub(crate) fn wait_for_receive(&mut self, message: SentMessage, to: u32, rank: (u32, Time)) -> bool {
+    pub fn wait_for_receive(&mut self, message: SentMessage, to: u32, rank: (u32, Time)) -> bool {
         let Some(Types { sends, nodes, .. }) = self.types.as_deref_mut() else { return false };
         let waits = message.is_there(|node| nodes.get(node as usize).map(|sent| sent.number));
         if waits {

@@ -108,7 +108,7 @@ impl World {
         let (me, clock) = (self.messages.me(), self.messages.clock(self.messages.me()));
         if self.run.tolerant {
             self.run.limit = self.run.limit.min(clock);
-            return self.messages.doom(me, clock);
+            return self.messages.failures().doom(me, clock);
         }
         self.fail(Failure { at: clock, rank: me });
     }
@@ -164,15 +164,15 @@ impl World {
 
     /// From now on the others go on when a rank fails, and get to know so much later.
     pub(crate) fn tolerate(&mut self, delay: Span) {
-        self.messages.set_detection(delay);
+        self.messages.fabric_mut().set_detection(delay);
         self.messages.have_faults();
         let messages = &mut self.messages;
         let started = messages.ranks().own_started();
         let own = messages.ranks().own();
         for rank in self.run.plan.ranks().into_iter().filter(|rank| own.contains(rank)) {
             match self.run.plan.of(rank) {
-                Some(at) if started.contains(&rank) => messages.doom(rank, at),
-                Some(at) => messages.doom_later(rank, at),
+                Some(at) if started.contains(&rank) => messages.failures().doom(rank, at),
+                Some(at) => messages.faults_mut().into_iter().for_each(|faults| faults.doom_later(rank, at)),
                 None => {}
             }
         }

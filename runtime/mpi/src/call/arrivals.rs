@@ -5,6 +5,8 @@ use crate::remote::record::Take;
 use crate::remote::stream::{Arrived, Kind, next_record};
 use crate::world::World;
 use engine::Time;
+use message::peers::Peers;
+use message::remote::message::message_arrived;
 
 /// Chunks of records that are looked at before the ranks that they wake run.
 // A megabyte: enough to wake many ranks, and little enough that what they need of it is still in the cache.
@@ -15,7 +17,7 @@ impl World {
     /// what has arrived.
     #[cold]
     pub(crate) fn look_after_streams(&mut self, all: bool) {
-        if self.messages.is_flooded() {
+        if self.is_flooded() {
             if let Err(why) = self.messages.peers_mut().others().streams.flush(all) {
                 self.messages.peers_mut().fail(&why);
             }
@@ -62,17 +64,25 @@ impl World {
         let mut data = Take(data);
         while let Some((kind, mut record)) = next_record(&mut data) {
             match kind {
-                Kind::Message => self.messages.message_arrived(from, record),
-                Kind::Matched => self.messages.matched_arrived(record),
+                Kind::Message => message_arrived(&mut self.messages, from, record),
+                Kind::Matched => {
+                    let (request, at, receive) = Peers::take_matched(&mut record);
+                    self.messages.finish_send(request, at, receive);
+                }
                 Kind::Abort => self.abort_arrived(record),
-                Kind::Entries => self.messages.entries_arrived(record),
+                Kind::Entries => self.messages.watching().entries_arrived(record),
                 Kind::Failed => self.failure_arrived(record),
                 Kind::Revoked => {
-                    let at = self.messages.revoked_arrived(record);
+                    let (rank, context, at) = Peers::take_revoked(&mut record);
+                    self.messages.failures().revoke(rank, context, at);
                     self.run.limit = self.run.limit.min(at);
                 }
-                Kind::Vain => self.messages.vain_arrived(record),
-                Kind::Launched => self.messages.launched_arrived(from, record),
+                Kind::Vain => {
+                    let (ticket, fault) = Peers::take_vain(&mut record);
+                    let request = self.messages.faults_mut().and_then(|faults| faults.redeem(ticket));
+                    request.into_iter().for_each(|request| self.messages.fail_send(request, fault));
+                }
+                Kind::Launched => self.messages.fabric_mut().launched_arrived(from, record),
                 Kind::Landed => {
                     let flight = record.u32();
                     self.land(flight, Time::from_ps(record.u64()));

@@ -11,7 +11,7 @@ impl World {
     // Once for every MPI call: what it must ask is in one line of the rank and one of the world.
     #[inline(always)]
     pub fn enter_call(&mut self, function: u16, course: Course) -> (Time, bool) {
-        let posts = course == Course::Posts && self.messages.posting_is_unseen();
+        let posts = course == Course::Posts && self.messages.fabric().posting_is_unseen();
         self.messages.ranks_mut().charge_entry(function, |host| posts && host.knows(function));
         if course == Course::Ends {
             self.messages.flush_batch();

@@ -142,7 +142,7 @@ impl Mpi {
         let part =
             self.enter(|entrance| entrance.join_agreement(comm, bytes, (contribution, resolve), mode))?;
         // A root may have waited for another one since it has looked who has failed.
-        if self.world().messages.can_fail() {
+        if self.world().messages.faults().is_some() {
             self.look_around();
         }
         let handle = if part.request.is_none() { self.await_result(&part)? } else { 0 };
@@ -199,7 +199,7 @@ impl Mpi {
         resolve: Resolve,
     ) -> Result<usize> {
         let part = self.enter(|entrance| entrance.join_group(group, key, bytes, (contribution, resolve)))?;
-        if self.world().messages.can_fail() {
+        if self.world().messages.faults().is_some() {
             self.look_around();
         }
         self.await_result(&part)

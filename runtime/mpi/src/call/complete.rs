@@ -20,16 +20,16 @@ impl World {
     // Letting others run is worth it only if nothing is waited for anyway: else they run meanwhile.
     #[inline]
     pub fn begin_wait_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
-        if self.messages.can_fail() {
+        if self.messages.faults().is_some() {
             return Ok(Awaited {
                 waits: self.begin_wait_all_in_order(requests)?,
                 all_ignored: false,
                 unread: 0,
             });
         }
-        let mut awaited = self.messages.await_all(requests, wanted)?;
-        if !awaited.waits && self.messages.should_linger(awaited.unread) {
-            self.messages.step_back();
+        let mut awaited = self.messages.completing().await_all(requests, wanted)?;
+        if !awaited.waits && self.messages.ready().should_linger(awaited.unread) {
+            self.step_back();
             awaited.waits = true;
         }
         Ok(awaited)
@@ -40,7 +40,7 @@ impl World {
     pub fn settle_all_ignored(&mut self) -> bool {
         let settled = self.messages.requests().all_settled();
         if settled {
-            self.messages.settle_arrived();
+            self.messages.completing().settle_arrived();
         }
         settled
     }
@@ -69,7 +69,7 @@ impl World {
                 self.finish_in_table(index)
             }
             RequestRef::Ignored(_) | RequestRef::Invalid => {
-                self.messages.completion(handle).map(|_| Finished::ended(Status::EMPTY))
+                self.completion(handle).map(|_| Finished::ended(Status::EMPTY))
             }
         }
     }
@@ -83,8 +83,9 @@ impl World {
             unreachable!("it is known to be complete")
         };
         let done = done.unwrap_or_default();
-        if let Some(failure) = self.messages.take_send_fault(index) {
-            self.messages.advance(me, done);
+        if let Some(failure) = self.messages.faults_mut().and_then(|faults| faults.take_send_fault(me, index))
+        {
+            self.messages.ranks_mut().advance(me, done);
             return Err(failure);
         }
         match body {
@@ -94,14 +95,14 @@ impl World {
                 return Ok(Finished::ended(chapter.finish(&mut self.messages, &self.objects, token)?));
             }
             Body::Generalized(callbacks) => {
-                self.messages.advance(me, done);
+                self.messages.ranks_mut().advance(me, done);
                 return Ok(Finished { callbacks: Some(callbacks), ..Finished::ended(Status::EMPTY) });
             }
             Body::Synchronous | Body::Persistent { .. } | Body::Away { .. } => {}
         }
         let me = self.messages.me();
         self.messages.watch_mut().note_match_of(me, index, done);
-        self.messages.advance(me, done);
+        self.messages.ranks_mut().advance(me, done);
         Ok(Finished::ended(Status::EMPTY))
     }
 }
@@ -153,15 +154,15 @@ impl Mpi {
     pub fn begin_wait(&self, handle: usize) -> Result<bool> {
         self.wait_for_receives();
         let mut world = self.world();
-        if world.messages.can_fail() {
+        if world.messages.faults().is_some() {
             return world.begin_wait_in_order(handle);
         }
-        let waits = world.messages.await_one(handle)?;
+        let waits = world.messages.completing().await_one(handle)?;
         if !waits
             && let RequestRef::Node(index) = handle::request(handle)
-            && world.messages.should_linger(world.messages.unread(index))
+            && world.messages.ready().should_linger(world.messages.matcher()[index].unread())
         {
-            world.messages.step_back();
+            world.step_back();
             return Ok(true);
         }
         Ok(waits)
@@ -172,7 +173,7 @@ impl Mpi {
     pub fn end_wait(&self, handle: usize) -> Result<(Status, usize)> {
         if let RequestRef::Node(index) = handle::request(handle) {
             let mut world = self.world();
-            if let Some(status) = world.messages.finish_plain_receive(index) {
+            if let Some(status) = world.messages.completing().finish_plain_receive(index) {
                 world.messages.ranks_mut().mark_brief();
                 return Ok((status, REQUEST_NULL));
             }
@@ -194,11 +195,12 @@ impl Mpi {
     #[inline(never)]
     fn wait_for_each_receive(&self) {
         let mut guard = self.world();
-        let awaited = guard.messages.take_awaited_receives();
+        guard.messages.flush_batch();
+        let awaited = guard.messages.watch_mut().take_awaited_receives();
         let me = (guard.messages.me(), guard.messages.clock(guard.messages.me()));
         drop(guard);
         for (message, to) in awaited {
-            let waits = self.world().messages.waits_for_receive_of(message, to, me);
+            let waits = self.world().messages.watch_mut().wait_for_receive(message, to, me);
             if waits {
                 self.block();
             }
@@ -236,7 +238,7 @@ impl Mpi {
     pub fn finish_all(&self, requests: RequestArray, mut statuses: impl FnMut(u32, &Status)) -> Result {
         let mut failed: Option<Box<Failure>> = None;
         let mut world = self.world();
-        world.messages.settle_ignored(requests);
+        world.messages.completing().settle_ignored(requests);
         // All nodes are asked for before the first is looked at; among few ranks they are in the cache.
         if world.messages.ranks().exceed_cache() {
             for handle in requests.iter() {
@@ -247,13 +249,13 @@ impl Mpi {
         }
         for index in 0..requests.count {
             let handle = requests.get(index);
-            if let Some(status) = world.messages.finish_plain(handle) {
+            if let Some(status) = world.messages.completing().finish_plain(handle) {
                 requests.set(index, REQUEST_NULL);
                 statuses(index, &status);
                 continue;
             }
             drop(world);
-            let truncated = self.world().messages.truncated_status(handle);
+            let truncated = self.world().truncated_status(handle);
             match self.finish_one(handle) {
                 Ok((status, next)) => {
                     requests.set(index, next);

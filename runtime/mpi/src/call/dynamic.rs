@@ -25,7 +25,7 @@ impl Mpi {
 
     /// Waits for an answer.
     fn reply(&self, request: usize) -> Result<Reply> {
-        if self.world().messages.can_fail() {
+        if self.world().messages.faults().is_some() {
             self.look_around();
         }
         self.wait(request)?;

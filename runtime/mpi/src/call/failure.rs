@@ -10,6 +10,7 @@ use crate::request::Status;
 use crate::world::{Mpi, World};
 use failure::Subject;
 use message::faults::Faults;
+use message::faults::ending::resume_pending;
 use rank::Addr;
 use std::rc::Rc;
 
@@ -52,7 +53,9 @@ impl Mpi {
         let World { objects, messages, .. } = &*self.world();
         let Ok(index) = objects.comms.index(comm) else { return Ok(()) };
         let me = messages.me();
-        if let Some(fault) = messages.fault_of_collective(objects, me, index) {
+        if let Some(fault) =
+            messages.faults().and_then(|faults| faults.fault_of_collective(objects, me, index))
+        {
             return Err(fault.failure().after_entry());
         }
         Ok(())
@@ -77,12 +80,12 @@ impl Mpi {
     pub(crate) fn look_around(&self) {
         let mut world = self.world();
         let (me, clock) = (world.messages.me(), world.messages.clock(world.messages.me()));
-        world.messages.alarm(me, clock);
+        world.messages.failures().alarm(me, clock);
     }
 
     /// Waits until nothing can come before the mounted rank's clock: it asks what has happened.
     fn await_now(&self) {
-        if self.world().messages.can_fail() {
+        if self.world().messages.faults().is_some() {
             self.ask(Question::Instant);
             self.learn();
         }
@@ -149,9 +152,12 @@ impl Mpi {
                 .max(messages.fabric().lookahead(false));
             told[relative] = told[relative & (relative - 1)] + way;
             messages.ranks_mut().profile_mut().message(0);
-            messages.revoke(all[child], context, told[relative]);
+            match messages.ranks().is_local(all[child]) {
+                true => messages.failures().revoke(all[child], context, told[relative]),
+                false => messages.peers_mut().send_revoked(all[child], context, told[relative]),
+            }
         }
-        messages.revoke(me, context, clock);
+        messages.failures().revoke(me, context, clock);
         world.run.limit = world.run.limit.min(clock);
         world.ring(me, clock);
         Ok(())
@@ -216,7 +222,7 @@ impl Mpi {
             faults.acknowledge(me, context, place + 1);
         }
         let acknowledged = faults.acknowledged(me, context);
-        world.messages.resume_pending(context);
+        resume_pending(&mut world.messages, context);
         Ok(failed.iter().filter(|(place, _)| *place < acknowledged).count() as u32)
     }
 
@@ -268,7 +274,7 @@ impl Mpi {
     // So its rank may run ahead of what others are told meanwhile, as it does when it computes: no decision
     // is needed of each member.
     fn await_agreement(&self, request: usize) -> Result {
-        let waits = self.world().messages.await_one(request)?;
+        let waits = self.world().messages.completing().await_one(request)?;
         if waits {
             self.block();
         }
@@ -301,7 +307,7 @@ impl Mpi {
                 let mut world = self.world();
                 world.messages.flush_batch();
                 let me = world.messages.me();
-                world.messages.mark_dirty(me);
+                world.mark_dirty(me);
             }
             self.block();
         }

@@ -27,7 +27,10 @@ impl Mpi {
             let _ = world.objects.types.share_again(me, datatype);
         }
         handle::of_cold(
-            world.messages.make_request(me, Body::Persistent { template: Box::new(template), active: None }),
+            world
+                .messages
+                .requests_mut()
+                .make(me, Body::Persistent { template: Box::new(template), active: None }),
         )
     }
 

@@ -9,17 +9,18 @@ use crate::call::send::MANY;
 use crate::handle;
 use crate::p2p::{Buffer, Peer, SendMode};
 use crate::world::World;
+use message::departures::let_others_run;
 use rma::Asked;
 
 impl World {
     /// `MPI_Send` of a plain message, if its sender need not let others run.
     #[inline(always)]
     pub fn send_quickly(&mut self, buffer: Buffer, to: Peer) -> Option<()> {
-        if !(0..MANY).contains(&buffer.1) || self.messages.lets_others_run() {
+        if !(0..MANY).contains(&buffer.1) || let_others_run(self.messages.ranks(), self.messages.peers()) {
             return None;
         }
         // A sender that waits for a receive blocks.
-        if !self.messages.sends_plainly() && self.messages.checks_sends() {
+        if !self.messages.fabric().sends_plainly() && self.checks_sends() {
             return None;
         }
         let batching = Batching::of_send(self.messages.ranks().is_same_call_again());
@@ -37,11 +38,18 @@ impl World {
 
     #[inline(always)]
     fn start_quickly(&mut self, buffer: Buffer, to: Peer, batching: Batching) -> Option<usize> {
-        if self.messages.sends_plainly() {
-            return self.messages.send_plain(&self.objects, SendMode::Standard, buffer, to, batching);
+        if self.messages.fabric().sends_plainly() {
+            return self.messages.send_plain::<false>(
+                &self.objects,
+                SendMode::Standard,
+                buffer,
+                to,
+                batching,
+            );
         }
-        self.messages.send_noted_quickly(
+        self.messages.send_noted(
             &self.objects,
+            SendMode::Standard,
             batching,
             buffer.0,
             buffer.1,
@@ -64,11 +72,12 @@ impl World {
         if buffer.1 < 0 {
             return None;
         }
-        let node = if self.messages.receives_plainly() {
-            self.messages.start_plain_receive(&self.objects, buffer, from, Batching::UntilComplete)
+        let node = if self.messages.requests().receives_plainly() {
+            self.messages.start_plain_receive::<false>(&self.objects, buffer, from, Batching::UntilComplete)
         } else {
-            self.messages.start_noted_receive_quickly(
+            self.messages.start_noted_receive(
                 &self.objects,
+                Batching::UntilComplete,
                 buffer.0,
                 buffer.1,
                 buffer.2,

@@ -13,13 +13,15 @@ impl World {
     /// rank is woken: answers its node then.
     #[inline(always)]
     fn complete_or_wait(&mut self, index: u32) -> Result<Option<u32>> {
-        if !self.messages.can_fail() {
+        if self.messages.faults().is_none() {
             return self.messages.complete_or_wait(index);
         }
         if self.begin_wait_in_order(handle::of_node(index))? {
             return Ok(Some(index));
         }
-        self.messages.end_pending(index);
+        if let Some(faults) = self.messages.faults_mut() {
+            faults.end_pending(index);
+        }
         let status = self.messages.finish_receive(index)?;
         self.messages.requests_mut().set_latest(status);
         Ok(None)
@@ -47,32 +49,26 @@ impl Mpi {
         (buffer, count, datatype): Buffer,
         (source, tag, comm): Peer,
     ) -> Result<Option<u32>> {
-        let expected = {
-            let world = &mut *self.world();
-            if world.messages.can_fail() {
-                let index = world.messages.start_any_receive(
-                    &world.objects,
-                    Batching::Never,
-                    buffer,
-                    count,
-                    datatype,
-                    source,
-                    tag,
-                    comm,
-                )?;
-                return world.complete_or_wait(index);
-            }
-            world.messages.begin_any_receive(&world.objects, buffer, count, datatype, source, tag, comm)
-        }?;
-        Ok((expected != NIL).then_some(expected))
+        let world = &mut *self.world();
+        let index = world.messages.start_any_receive(
+            &world.objects,
+            Batching::Never,
+            buffer,
+            count,
+            datatype,
+            source,
+            tag,
+            comm,
+        )?;
+        world.complete_or_wait(index)
     }
 
     /// The second half of `MPI_Recv`, once its message has come: its status is [`Mpi::latest_status`].
     #[inline(always)]
     pub fn end_receive(&self, expected: u32) -> Result {
         let mut world = self.world();
-        if world.messages.can_fail() {
-            world.messages.end_pending(expected);
+        if let Some(faults) = world.messages.faults_mut() {
+            faults.end_pending(expected);
         }
         let status = world.messages.finish_receive(expected)?;
         world.messages.requests_mut().set_latest(status);

@@ -11,7 +11,7 @@ impl Mpi {
     pub fn generalized(&self, callbacks: Generalized) -> usize {
         let mut world = self.world();
         let me = world.messages.me();
-        handle::of_cold(world.messages.make_request(me, Body::Generalized(Box::new(callbacks))))
+        handle::of_cold(world.messages.requests_mut().make(me, Body::Generalized(Box::new(callbacks))))
     }
 
     /// A handle of its own for a send that was complete when it was made, for who tells requests apart
@@ -48,8 +48,8 @@ impl Mpi {
             RequestRef::Nothing | RequestRef::Ignored(_) | RequestRef::Invalid => Err(invalid(request)),
             RequestRef::Sent => Ok(()),
             RequestRef::Node(index) => {
-                world.messages.receive_node(index, request)?;
-                let node = &world.messages.matcher()[index];
+                let node = world.messages.matcher().get_request(index);
+                let node = node.ok_or_else(|| invalid(request))?;
                 if node.has(flag::OWNED) {
                     return world.reap(|world| world.messages.finish_receive(index)).map(|_| ());
                 }
@@ -115,7 +115,8 @@ impl Mpi {
         world.deliver_early(part);
         Ok(Some(match handle::request(part) {
             RequestRef::Node(index) => {
-                let node = world.messages.receive_node(index, part)?;
+                let node = world.messages.matcher().get_request(index);
+                let node = node.ok_or_else(|| invalid(part))?;
                 if node.has(flag::OWNED) {
                     return Ok(Some(Status::EMPTY));
                 }

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::handle::REQUEST_SENT;
 use crate::p2p::{Buffer, Peer, SendMode};
 use crate::world::Mpi;
+use message::departures::let_others_run;
 use message::ranks::MAX_BURST;
 
 /// Elements from which on a message may be a long one.
@@ -31,7 +32,7 @@ impl Mpi {
             to,
             Batching::of_send(world.messages.ranks().is_same_call_again()),
         )?;
-        if request == REQUEST_SENT && !world.messages.lets_others_run() {
+        if request == REQUEST_SENT && !let_others_run(world.messages.ranks(), world.messages.peers()) {
             return Ok(());
         }
         drop(guard);
@@ -42,7 +43,7 @@ impl Mpi {
     // Where threads are, another one may receive it.
     #[inline]
     pub(crate) fn checks_sends(&self) -> bool {
-        self.world().messages.checks_sends() && !self.is_alone()
+        self.world().checks_sends() && !self.is_alone()
     }
 
     /// A standard send whose sender goes on once a receive has met its message (`-xsim-check`). Its clock
@@ -54,7 +55,12 @@ impl Mpi {
         // Copied at once: a sender whose message stays where it is lags behind its receivers.
         let request =
             world.messages.start_send(&world.objects, SendMode::Standard, buffer, to, Batching::Never)?;
-        let waits = request == REQUEST_SENT && world.messages.waits_for_receive();
+        let waits = request == REQUEST_SENT && {
+            let messages = &mut world.messages;
+            messages.flush_batch();
+            let at = (messages.me(), messages.clock(messages.me()));
+            messages.watch_mut().waits_for_receive(at)
+        };
         drop(guard);
         if waits {
             self.block();
@@ -114,7 +120,7 @@ impl Mpi {
             }
             world.messages.ranks_mut()[me].burst = 0;
         }
-        world.messages.step_back();
+        world.step_back();
         Ok(Some(REQUEST_SENT))
     }
 
@@ -127,7 +133,7 @@ impl Mpi {
             return;
         }
         world.messages.ranks_mut().upcoming_entry();
-        world.messages.step_back();
+        world.step_back();
         drop(world);
         self.block();
         self.world().messages.ranks_mut().go_on_measuring();
@@ -149,7 +155,7 @@ impl Mpi {
     /// Lets others run, because too much waits for other processes or for the rank's receivers.
     #[cold]
     pub(crate) fn step_back(&self) {
-        self.world().messages.step_back();
+        self.world().step_back();
         self.block();
     }
 }

@@ -85,7 +85,11 @@ pub(super) fn world_rank(world: &World, rank: u32, context: u32, peer: u32) -> u
 /// else by their communicator, else by their source. Returns `None` if there are none.
 pub(super) fn instead(world: &World, rank: u32, pattern: &Pattern) -> Option<String> {
     let messages = &world.messages;
-    let lying: Vec<Envelope> = messages.never_received(rank).map(|(envelope, _)| envelope).collect();
+    let lying: Vec<Envelope> = messages
+        .matcher()
+        .unreceived(&messages.ranks()[rank].pending)
+        .map(|(envelope, _)| envelope)
+        .collect();
     let source = |envelope: &Envelope| world_rank(world, rank, envelope.context, envelope.source);
     let has_tag = |envelope: &&Envelope| pattern.tag.is_none_or(|tag| tag == envelope.tag);
     let has_source = |envelope: &&Envelope| pattern.source.is_none_or(|wanted| wanted == envelope.source);

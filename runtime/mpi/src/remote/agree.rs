@@ -75,7 +75,7 @@ impl World {
             if self.decide_safe() {
                 return None;
             }
-            if self.messages.is_flooded()
+            if self.is_flooded()
                 && !self.messages.peers().are_crowded()
                 && let Some(rank) = self.messages.ready_mut().next_lagging()
             {
@@ -396,7 +396,7 @@ impl World {
                 self.decide_first_before(Key::LAST);
             }
             Verdict::Network(until) => self.network_goes_on_until(until),
-            Verdict::Release(rank) if self.messages.is_local(rank) => self.send_poller_on(rank),
+            Verdict::Release(rank) if self.messages.ranks().is_local(rank) => self.send_poller_on(rank),
             Verdict::Release(_) | Verdict::Forget => self.forget_safe(),
             Verdict::Held => {
                 self.order.agreeing.held += 1;

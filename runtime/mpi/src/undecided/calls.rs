@@ -80,7 +80,7 @@ impl World {
     /// `MPI_ERR_REQUEST`.
     #[cold]
     pub(crate) fn begin_wait_in_order(&mut self, handle: usize) -> Result<bool> {
-        self.messages.completion(handle)?;
+        self.completion(handle)?;
         // Of what is blocked for there is a copy.
         let one = RequestArray { at: Addr(std::ptr::from_ref(&handle) as usize), count: 1, wide: true };
         Ok(!self.is_answered(&Question::WaitAll(one)))
@@ -94,7 +94,7 @@ impl World {
     pub(crate) fn begin_wait_all_in_order(&mut self, requests: RequestArray) -> Result<bool> {
         let mut open = Vec::new();
         for (_, handle) in requests.active() {
-            if self.messages.completion(handle)? == Completion::Unknown {
+            if self.completion(handle)? == Completion::Unknown {
                 open.push(handle);
             }
         }
@@ -176,7 +176,7 @@ impl Mpi {
         let clock = world.messages.clock(me);
         let (mut active, mut least) = (false, Time::MAX);
         for (_, handle) in requests.active() {
-            match world.messages.completion(handle)? {
+            match world.completion(handle)? {
                 Completion::At(time) => (active, least) = (true, least.min(time)),
                 Completion::Unknown => active = true,
                 Completion::Null => {}
@@ -189,7 +189,7 @@ impl Mpi {
             return Ok(Found::Some);
         }
         if least != Time::MAX && wait {
-            world.messages.advance(me, least);
+            world.messages.ranks_mut().advance(me, least);
             return Ok(Found::Some);
         }
         world.messages.ranks_mut().fail_poll();
@@ -208,7 +208,7 @@ impl Mpi {
         let clock = world.messages.clock(me);
         let (mut active, mut least) = (false, None);
         for (index, handle) in round.active() {
-            match world.messages.completion(handle)? {
+            match world.completion(handle)? {
                 Completion::At(time) if time <= clock => return Ok((Found::Some, Some(index))),
                 Completion::At(time) => {
                     active = true;
@@ -223,7 +223,7 @@ impl Mpi {
         Ok(match least {
             _ if !active => (Found::NoneActive, None),
             Some((time, index)) if wait => {
-                world.messages.advance(me, time);
+                world.messages.ranks_mut().advance(me, time);
                 (Found::Some, Some(index))
             }
             _ => {
@@ -331,10 +331,10 @@ impl Mpi {
         };
         let mut failed = None;
         for (index, handle) in requests.active() {
-            if !matches!(self.world().messages.completion(handle)?, Completion::At(time) if time <= clock) {
+            if !matches!(self.world().completion(handle)?, Completion::At(time) if time <= clock) {
                 continue;
             }
-            let truncated = self.world().messages.truncated_status(handle);
+            let truncated = self.world().truncated_status(handle);
             match self.finish_one(handle) {
                 Ok((status, next)) => {
                     requests.set(index, next);
@@ -401,7 +401,7 @@ impl Mpi {
         let me = world.messages.me();
         let mut latest = Time::ZERO;
         for handle in requests.iter() {
-            match world.messages.completion(handle)? {
+            match world.completion(handle)? {
                 Completion::At(time) => latest = latest.max(time),
                 Completion::Unknown => latest = Time::MAX,
                 Completion::Null => {}
@@ -455,7 +455,7 @@ impl Mpi {
     pub fn cancel(&self, handle: usize) -> Result {
         let part = {
             let world = self.world();
-            if world.messages.completion(handle)? == Completion::Null {
+            if world.completion(handle)? == Completion::Null {
                 return Err(crate::error::Failure::new(
                     crate::error::ErrorClass::REQUEST,
                     "the request is null or inactive: there is nothing to cancel",

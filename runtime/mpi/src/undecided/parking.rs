@@ -92,7 +92,7 @@ fn patience(released: u32) -> u32 {
 impl World {
     /// Returns when the first of these requests is complete.
     pub(super) fn first_of(&self, requests: &RequestArray) -> First {
-        let known = |handle| self.messages.completion(handle).unwrap_or(Completion::Null);
+        let known = |handle| self.completion(handle).unwrap_or(Completion::Null);
         requests.active().fold(First::NONE, |first, (_, handle)| first.or(First::of(known(handle))))
     }
 
@@ -102,7 +102,7 @@ impl World {
             Question::TestAll(requests) => {
                 let mut latest = self.messages.clock(rank);
                 for handle in requests.iter() {
-                    match self.messages.completion(handle) {
+                    match self.completion(handle) {
                         Ok(Completion::At(time)) => latest = latest.max(time),
                         Ok(Completion::Unknown) => return First::UNKNOWN,
                         Ok(Completion::Null) | Err(_) => {}
@@ -115,7 +115,7 @@ impl World {
             Question::Iprobe(pattern) => match self.head(rank, pattern) {
                 None => First::UNKNOWN,
                 Some((_, time)) => {
-                    let unknown = pattern.source.is_none() || self.messages.wildcard_overlaps(rank, pattern);
+                    let unknown = pattern.source.is_none() || self.wildcard_overlaps(rank, pattern);
                     First { unknown, ..First::at(time) }
                 }
             },
@@ -142,7 +142,7 @@ impl World {
     pub(super) fn unpark(&mut self, rank: u32, cycle: &[Asked]) {
         let First { time, .. } = self.first_success(rank, cycle);
         if time != Time::MAX {
-            self.messages.advance(rank, time);
+            self.messages.ranks_mut().advance(rank, time);
             self.order.histories.remove(&rank);
         }
     }
@@ -229,7 +229,7 @@ impl World {
         let messages = &self.messages;
         let Some(faults) = messages.faults() else { return false };
         faults.first_alarm(rank).is_some_and(|at| at <= until)
-            || messages.deferred().first(rank).is_some_and(|(met, ..)| met <= until)
+            || messages.requests().deferred().first(rank).is_some_and(|(met, ..)| met <= until)
     }
 
     /// Returns `true` if something of a chapter waits for its decision at a rank, until `until` or then: an

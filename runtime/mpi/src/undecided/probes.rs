@@ -94,8 +94,8 @@ impl Mpi {
         matcher.remove_message(pending, index);
         matcher.mark_dirty(me, pending);
         matcher[index].state = State::Extracted;
-        if world.messages.can_fail() {
-            world.messages.list_extracted(index);
+        if world.messages.faults().is_some() {
+            world.messages.failures().list_extracted(index);
         }
         handle::encode(index)
     }
@@ -103,16 +103,18 @@ impl Mpi {
     /// [`Mpi::look`], or why no such message will come, if that is known by now or the rank has waited for
     /// it.
     fn look_or_fail(&self, pattern: &Pattern, wait: bool) -> Result<Option<(u32, Status)>> {
-        if self.world().messages.can_fail() {
+        if self.world().messages.faults().is_some() {
             let world = &mut *self.world();
             let me = world.messages.me();
             let head = world.head(me, pattern).map(|(_, time)| time);
             let World { messages, objects, .. } = world;
-            if let Some(fault) = messages.fault_of_probe(objects, me, pattern, head)
+            if let Some(fault) = messages
+                .faults()
+                .and_then(|faults| faults.fault_of_probe(objects, (me, messages.clock(me)), pattern, head))
                 && (wait || fault.known <= messages.clock(me))
             {
-                messages.advance(me, fault.known);
-                return Err(messages.tell_failure(fault.without_request()));
+                messages.ranks_mut().advance(me, fault.known);
+                return Err(messages.failures().tell_failure(fault.without_request()));
             }
         }
         Ok(self.look(pattern, wait))
@@ -126,7 +128,7 @@ impl Mpi {
         let clock = world.messages.clock(me);
         match world.head(me, pattern) {
             Some((index, arrival)) if wait || arrival <= clock => {
-                world.messages.advance(me, arrival);
+                world.messages.ranks_mut().advance(me, arrival);
                 let node = &world.messages.matcher()[index];
                 Some((
                     index,

@@ -11,7 +11,7 @@ impl World {
         let open = match &blocked.need {
             Need::Requests(handles) => {
                 let complete =
-                    handles.iter().all(|&handle| self.messages.completion(handle) != Ok(Completion::Unknown));
+                    handles.iter().all(|&handle| self.completion(handle) != Ok(Completion::Unknown));
                 if complete { Open::Final } else { Open::Never }
             }
             // A poll that was decided is answered as of now: asked anew at each instant to which others move

@@ -131,11 +131,11 @@ impl<W: Workload> Machines<'_, W> {
         let mut world = self.mpi.world();
         let mut latest = Time::ZERO;
         for handle in requests.iter() {
-            if let Completion::At(time) = world.messages.completion(handle)? {
+            if let Completion::At(time) = world.completion(handle)? {
                 latest = latest.max(time);
             }
         }
-        world.messages.advance(rank, latest);
+        world.messages.ranks_mut().advance(rank, latest);
         Ok(())
     }
 

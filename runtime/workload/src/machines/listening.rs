@@ -55,7 +55,7 @@ impl Listening {
     /// of the ranks for which a recorder wants them.
     pub(super) fn new(world: &mut World, recorders: Vec<Box<dyn Recorder>>) -> Listening {
         let (first, local) = (world.messages.ranks().first(), world.messages.ranks().local());
-        world.messages.follow_waits();
+        world.messages.watching().follow_waits();
         if recorders.iter().any(|recorder| recorder.wants_messages()) {
             let wants =
                 |rank| recorders.iter().any(|recorder| recorder.wants_messages() && recorder.wants(rank));
@@ -94,7 +94,12 @@ impl Listening {
         let bytes = sent(call, comm.map(|comm| comm.rank(me)));
         let gathering = match (call, comm) {
             (Call::Collective(collective), Some(comm)) => rule(collective.kind).and_then(|rule| {
-                world.messages.enter_gathering(comm, rule, collective.root.unwrap_or(-1), made.entered)
+                world.messages.watching().enter_gathering(
+                    comm,
+                    rule,
+                    collective.root.unwrap_or(-1),
+                    made.entered,
+                )
             }),
             _ => None,
         };

@@ -11,6 +11,7 @@ use engine::{Span, Time};
 use mpi::World;
 use mpi::batch::Batching;
 use mpi::call::failure::Stop;
+use mpi::departures::let_others_run;
 use mpi::error::Result;
 use mpi::handle::{self, REQUEST_SENT};
 use mpi::node::NIL;
@@ -119,7 +120,8 @@ impl<W: Workload> Machines<'_, W> {
                 }
                 match start(world, &mut self.lists, (&mut machine.list, made), message)? {
                     Started::Done => {}
-                    Started::Sent(REQUEST_SENT) if !world.messages.lets_others_run() => {}
+                    Started::Sent(REQUEST_SENT)
+                        if !let_others_run(world.messages.ranks(), world.messages.peers()) => {}
                     halted => return Ok(Row::Halts(function, entered, halted)),
                 }
                 world.messages.ranks_mut().leave_call(function, entered);
@@ -172,7 +174,7 @@ impl<W: Workload> Machines<'_, W> {
             Started::Sent(request) => self.mpi.begin_pause(request)?.map(|waited| (Blocked::Send, waited)),
             Started::Awaits(node) => Some((Blocked::Receive, node as usize)),
             Started::StepsBack => {
-                self.mpi.world().messages.step_back();
+                self.mpi.world().step_back();
                 Some((Blocked::Send, REQUEST_SENT))
             }
         })
@@ -247,9 +249,16 @@ pub(super) fn start(
             open_of(lists, list).put(number, request);
             if messages.peers().are_crowded() { Started::StepsBack } else { Started::Done }
         }
-        What::Recv => match messages.begin_receive(objects, buffer, peer)? {
-            NIL => Started::Done,
-            node => Started::Awaits(node),
+        What::Recv => match messages.receive_plain(objects, buffer, peer) {
+            Some(NIL) => Started::Done,
+            Some(node) => Started::Awaits(node),
+            None => {
+                let (never, (source, tag, comm)) = (Batching::Never, peer);
+                let (at, count, datatype) = buffer;
+                let node =
+                    messages.start_any_receive(objects, never, at, count, datatype, source, tag, comm)?;
+                messages.complete_or_wait(node)?.map_or(Started::Done, Started::Awaits)
+            }
         },
         What::Irecv(number) => {
             let node = messages.start_receive(objects, buffer, peer, Batching::UntilComplete)?;

@@ -9,8 +9,10 @@ use engine::{Span, Time};
 use mpi::World;
 use mpi::call::failure::Stop;
 use mpi::comm::Consecutive;
+use mpi::departures::let_others_run;
 use mpi::envelope::Envelope;
 use mpi::handle::{self, REQUEST_SENT};
+use mpi::volley;
 
 /// Why a series ended.
 pub(super) enum Ran {
@@ -36,9 +38,11 @@ pub(super) fn run<W: Workload>(
 ) -> Ran {
     let messages = &world.messages;
     let is_plain = match series.starts {
-        Starts::Sends => messages.sends_plainly() && !messages.lets_others_run(),
-        Starts::Isends => messages.sends_plainly() && !messages.peers().are_crowded(),
-        Starts::Irecvs => messages.receives_plainly(),
+        Starts::Sends => {
+            messages.fabric().sends_plainly() && !let_others_run(messages.ranks(), messages.peers())
+        }
+        Starts::Isends => messages.fabric().sends_plainly() && !messages.peers().are_crowded(),
+        Starts::Irecvs => messages.requests().receives_plainly(),
     };
     let Some(comm) = world.objects.comms.consecutive(handle_of(made, series.comm)).filter(|_| is_plain)
     else {
@@ -72,14 +76,19 @@ pub(super) fn run<W: Workload>(
         calls += 1;
         let messages = &mut world.messages;
         let request = if series.starts == Starts::Irecvs {
-            handle::of_node(messages.hold_receive(Envelope::new(comm.context, peer, tag), bytes))
+            handle::of_node(volley::batch_receive(messages, Envelope::new(comm.context, peer, tag), bytes))
         } else {
-            messages.hold_send(comm.first + peer, &Envelope::new(comm.context, comm.me, tag), bytes);
+            volley::batch_send(
+                messages,
+                comm.first + peer,
+                &Envelope::new(comm.context, comm.me, tag),
+                bytes,
+            );
             REQUEST_SENT
         };
         match &mut open {
             Some(open) => open.put(number, request),
-            None if messages.lets_others_run() => {
+            None if let_others_run(messages.ranks(), messages.peers()) => {
                 // Its end is told by who sees to the others.
                 calls -= 1;
                 break Ran::Halts(entered);

@@ -11,7 +11,7 @@ use mpi::comm::Consecutive;
 use mpi::envelope::Envelope;
 use mpi::error::Result;
 use mpi::handle::{self, REQUEST_NULL};
-use mpi::volley::MOST;
+use mpi::volley::{self, MOST};
 
 /// The value instead of a number of requests for a batched exchange without requests: it ends with an
 /// `MPI_Recv`.
@@ -57,7 +57,7 @@ pub(super) fn fire<W: Workload>(
             .objects
             .comms
             .consecutive(handle_of(made, number))
-            .filter(|_| world.messages.fires_volleys())?;
+            .filter(|_| volley::is_possible(&world.messages))?;
         comm = Some(known);
         Some([partners(world, &known, Starts::Sends), partners(world, &known, Starts::Irecvs)])
     };
@@ -69,23 +69,24 @@ pub(super) fn fire<W: Workload>(
     let (rank, clock) = (world.messages.me(), world.messages.clock(world.messages.me()));
     let others = &others[..volley.starts.len()];
     if volley.sends > 1 {
-        receivers(&volley.rows, others).for_each(|others| world.messages.approach_ranks(comm.first, others));
+        receivers(&volley.rows, others)
+            .for_each(|others| volley::prefetch_ranks(&world.messages, comm.first, others));
     }
     let caller = Caller { rank, clock, knows: Known::Made(&world.objects.comms, made), first: 0 };
     workload.fire(&caller, cursor, computed);
-    world.messages.begin_volley();
+    volley::begin(&mut world.messages);
     if volley.sends > 1 {
         receivers(&volley.rows, others)
-            .for_each(|others| world.messages.approach_receives(comm.first, others));
+            .for_each(|others| volley::prefetch_receives(&world.messages, comm.first, others));
         if world.messages.ranks().exceed_cache() {
             approach(world, &volley, comm, others);
         }
     }
     let entered = make_calls(world, &volley, comm, others, computed);
-    let (waits, is_far) = world.messages.end_volley(volley.sends);
+    let (waits, is_far) = volley::end(&mut world.messages, volley.sends);
     if is_far && let Some(others) = receivers(&volley.rows, others).last() {
         let last: Vec<u32> = others.iter().map(|other| comm.first + other).collect();
-        world.messages.end_burst(&last);
+        volley::end_burst(&mut world.messages, &last);
     }
     if !waits && world.settle_all_ignored() {
         world.messages.ranks_mut().leave_call(volley.function, entered);
@@ -120,9 +121,15 @@ fn make_calls(
                 clock = world.messages.clock(rank);
             }
             if what == Starts::Irecvs {
-                world.messages.volley_receive(&Envelope::new(context, other, tag), bytes, number);
+                volley::receive(&mut world.messages, &Envelope::new(context, other, tag), bytes, number);
             } else {
-                world.messages.volley_send(first + other, &Envelope::new(context, me, tag), bytes, clock);
+                volley::send(
+                    &mut world.messages,
+                    first + other,
+                    &Envelope::new(context, me, tag),
+                    bytes,
+                    clock,
+                );
             }
         }
         // The last call is counted as it ends, with the time that it took.
@@ -151,11 +158,13 @@ fn approach(
         for (start, &other) in messages.by_ref().take(count as usize) {
             match what {
                 Starts::Irecvs => {
-                    world.messages.approach_other(None, &Envelope::new(context, other, start.tag))
+                    volley::prefetch_other(&world.messages, None, &Envelope::new(context, other, start.tag))
                 }
-                _ => {
-                    world.messages.approach_other(Some(first + other), &Envelope::new(context, me, start.tag))
-                }
+                _ => volley::prefetch_other(
+                    &world.messages,
+                    Some(first + other),
+                    &Envelope::new(context, me, start.tag),
+                ),
             }
         }
     }
@@ -193,8 +202,8 @@ impl<W: Workload> Machines<'_, W> {
         let Machine { word, .. } = self.machines[rank as usize];
         let unsettled = {
             let mut world = self.mpi.world();
-            world.messages.settle_arrived();
-            world.messages.unsettled_of_volley()
+            world.messages.completing().settle_arrived();
+            volley::unsettled(&mut world.messages)
         };
         if word == RECEIVES {
             for (_, node) in unsettled {

@@ -68,7 +68,7 @@ pub(super) fn shared(
     contributions: Contributions,
 ) -> Result<Outcome> {
     let owner = contributions[0].1;
-    if let Some((_, far, _)) = contributions.iter().find(|(_, rank, _)| !messages.is_local(*rank)) {
+    if let Some((_, far, _)) = contributions.iter().find(|(_, rank, _)| !messages.ranks().is_local(*rank)) {
         return Err(Failure::new(
             ErrorClass::RMA_SHARED,
             format!(

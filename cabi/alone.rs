@@ -115,7 +115,7 @@ fn try_begin() -> Result<Mpi, String> {
     let remote = (places > 1).then(|| Remote::new(transport, places));
     let (setup, machine) = run::setup(&options, remote)?;
     let environment = run::environment(&options, "MPI_THREAD_MULTIPLE");
-    let mpi = Mpi::alone(Setup { environment, ..setup }, over, Some(&threads::Threads));
+    let mpi = Mpi::alone(Setup { environment, ..setup }, over, Some(&threads::RankThreads));
     let (processes, me) = mpi.processes();
     if processes > 1
         && !is_late

@@ -39,8 +39,8 @@ use crate::constants::MPI_SUCCESS;
 use crate::function::{Function, NAMES};
 use crate::interpose::heap::watch_freed;
 use crate::threads;
-use arguments::Words;
-use calls::{Caller, Covered};
+use arguments::ArgumentRegisters;
+use calls::{Caller, SavedStatuses};
 use chains::Chains;
 use engine::Time;
 use facts::Facts;
@@ -53,7 +53,7 @@ use mpi::world::{Phase, World};
 use nesting::{LEFT, LeftCodes, Nesting};
 pub use nesting::{enter_callback, leave_callback};
 use objects::Known;
-use observe::recorder::{Argument, Finding, Left, Region};
+use observe::recorder::{Argument, CallReturn, Finding, Region};
 use observe::{CallProfile, CriticalPath, LongIntervals, Recorder, Symbols};
 use open::Open;
 pub use parameter::Form;
@@ -67,7 +67,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering::Relaxed};
-use touched::{Memory, Single, Watched};
+use touched::{Memory, SingleBuffer, Watched};
 use watch::Watch;
 
 /// Nobody listens.
@@ -104,7 +104,7 @@ pub fn unheard<T>(call: impl FnOnce() -> T) -> T {
     call()
 }
 
-struct Recording {
+struct CallRecording {
     recorders: Vec<Box<dyn Recorder>>,
     /// By rank, from `first` on; of a rank that nobody has listened to yet there is nothing.
     callers: Vec<Option<Box<Caller>>>,
@@ -126,7 +126,7 @@ struct Recording {
     /// Room for statuses that programs ignore.
     statuses: Statuses,
     /// The statuses of calls within which others are made.
-    covered: Vec<Covered>,
+    covered: Vec<SavedStatuses>,
     /// If a recorder wants them.
     sites: Option<Sites>,
     /// If a recorder wants to know through which functions calls come.
@@ -158,7 +158,7 @@ pub fn long_intervals(mpi: &Mpi) -> Vec<LongIntervals> {
         .long(&NAMES, |address| symbols.name(&module::place(rank::original(address))))
 }
 
-struct Place(UnsafeCell<Option<Recording>>);
+struct Place(UnsafeCell<Option<CallRecording>>);
 
 // SAFETY: like `state::MPI`: MPI calls of a process are made by one thread at a time, which with one rank a
 // process `alone` sees to; the functions that any thread may call are not recorded.
@@ -167,7 +167,7 @@ unsafe impl Sync for Place {}
 static RECORDING: Place = Place(UnsafeCell::new(None));
 
 /// Returns what is recorded, for a short while: nothing that is called meanwhile calls MPI or switches ranks.
-fn with<T>(what: impl FnOnce(&mut Recording) -> T) -> Option<T> {
+fn with<T>(what: impl FnOnce(&mut CallRecording) -> T) -> Option<T> {
     INSIDE.store(true, Relaxed);
     // SAFETY: see `Place`; `what` runs to its end before anybody else can come here.
     let done = unsafe { &mut *RECORDING.0.get() }.as_mut().map(what);
@@ -221,7 +221,7 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
     }
     let only_watched = (watch.is_some() && short.is_none() && chains.is_none() && !calls).then(Watched::all);
     let callers = own.clone().map(|_| None).collect();
-    let recording = Recording {
+    let recording = CallRecording {
         recorders,
         callers,
         first: own.start,
@@ -304,7 +304,7 @@ pub struct Opened {
 /// A call of one buffer that makes a request.
 #[derive(Clone, Copy)]
 struct Makes {
-    single: &'static Single,
+    single: &'static SingleBuffer,
     function: Function,
     site: u32,
     memory: Memory,
@@ -402,7 +402,7 @@ pub fn listen(rank: u32, on: bool) {
 /// A rank goes into a region of the program or leaves one; whether that fits what it said before, as far as
 /// anybody listens.
 pub fn region(rank: u32, at: Time, region: Region) -> bool {
-    let told = |recording: &mut Recording| {
+    let told = |recording: &mut CallRecording| {
         // All are told, whatever the first says.
         let fits = recording.recorders.iter_mut().map(|recorder| recorder.region(rank, at, region));
         fits.filter(|fits| !fits).count() == 0
@@ -417,7 +417,7 @@ pub fn region(rank: u32, at: Time, region: Region) -> bool {
 pub fn end() -> Result<(), String> {
     MODE.store(OFF, Relaxed);
     watch_freed(None);
-    with(Recording::end).unwrap_or(Ok(()))
+    with(CallRecording::end).unwrap_or(Ok(()))
 }
 
 /// Returns what the first process is to know of each recorder of this one, after [`end`].
@@ -467,7 +467,7 @@ fn tell_gathered(recorders: &mut [Box<dyn Recorder>], world: &mut World) {
     }
 }
 
-impl Recording {
+impl CallRecording {
     #[inline(always)]
     fn open(
         &mut self,
@@ -520,7 +520,7 @@ impl Recording {
         let mut before = None;
         if let Some(short) = &mut self.short {
             drop(world);
-            let read = Words::of(function, form, words);
+            let read = ArgumentRegisters::of(function, form, words);
             let bytes = read.sent_bytes();
             world = alone::mpi().world();
             before = short.open(&mut world, function, &read, origin, bytes);
@@ -625,7 +625,7 @@ impl Recording {
                 let call = open.call(rank);
                 if open.function == Function::Finalize && world.messages.ranks()[rank].phase != Phase::Active
                 {
-                    let left = Left {
+                    let left = CallReturn {
                         at: world.messages.clock(rank),
                         code: MPI_SUCCESS,
                         name: call::code_name(MPI_SUCCESS),

@@ -109,7 +109,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return several::repeat(program, count, report);
     }
     if let Some(machines) = machines {
-        let measures = matches!(options.compute, simulation::options::Compute::Measured);
+        let measures = matches!(options.compute, simulation::options::ComputeOption::Measured);
         return several::compare(program, &machines, report, measures);
     }
     if matches.get_flag("pop") {

@@ -33,10 +33,10 @@ pub fn args() -> [Arg; 2] {
 /// The requested changes of computation and sizes.
 pub struct Asked {
     computation: Vec<Rule>,
-    sizes: Option<Formula>,
+    sizes: Option<ScalingFormula>,
 }
 
-struct Formula {
+struct ScalingFormula {
     text: String,
     sources: Sources,
     parsed: Expr,
@@ -57,7 +57,7 @@ pub fn read(matches: &ArgMatches) -> Result<Asked, Failure> {
         let mut sources = Sources::default();
         let id = sources.add("--sizes", text.clone());
         let parsed = parse_formula(&sources, id).map_err(|error| Failure::with(USAGE, error.to_string()))?;
-        Ok(Formula { text: text.clone(), sources, parsed })
+        Ok(ScalingFormula { text: text.clone(), sources, parsed })
     };
     let sizes = matches.get_one::<String>("sizes").map(formula).transpose()?;
     Ok(Asked { computation, sizes })
@@ -109,7 +109,7 @@ impl Asked {
     }
 }
 
-impl Formula {
+impl ScalingFormula {
     fn at(&self, bytes: u64, ranks: f64) -> Result<u64, String> {
         let told = |why: &str| format!("--sizes {}: {why}", self.text);
         let size = value(&self.sources, &self.parsed, &[("bytes", bytes as f64), ("ranks", ranks)])

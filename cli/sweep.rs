@@ -5,9 +5,9 @@ mod runs;
 use crate::failure::{Failure, USAGE};
 use crate::output::note;
 use crate::{options, replay, rest, run};
-use ::sweep::{Points, Scaling, Table, Variable};
+use ::sweep::{Points, ScalingMode, Table, Variable};
 use clap::{Arg, ArgMatches, Command};
-use runs::{Base, Kind};
+use runs::{Kind, RunSettings};
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::PathBuf;
@@ -54,11 +54,11 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let words = texts(rest(matches, "WORDS"))?;
     let limit = matches.get_one::<String>("limit").map(|text| limit(text)).transpose().map_err(usage)?;
     let directory = matches.get_one::<PathBuf>("output").expect("clap asks for it").clone();
-    let base = Base { kind: kind(&words), words, limit, directory };
+    let base = RunSettings { kind: kind(&words), words, limit, directory };
     check(&base, &variables)?;
     let scaling = matches
         .get_one::<String>("scaling")
-        .map(|how| if how == "weak" { Scaling::Weak } else { Scaling::Strong });
+        .map(|how| if how == "weak" { ScalingMode::Weak } else { ScalingMode::Strong });
     // What is wrong with the question is told before anything runs.
     Table::new(variables.clone(), Vec::new(), scaling).map_err(usage)?;
     base.open().map_err(usage)?;
@@ -120,7 +120,7 @@ fn kind(words: &[String]) -> Kind {
 }
 
 /// Returns what is varied has a place in the command, and one only.
-fn check(base: &Base, variables: &[Variable]) -> Result<(), Failure> {
+fn check(base: &RunSettings, variables: &[Variable]) -> Result<(), Failure> {
     let command = if base.kind == Kind::Trace { replay::command() } else { run::command() };
     let given = command
         .clone()

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Run, command, compile, scratch};
-use observe::critical_path::{Cost, CriticalPath, Delay, Kinds};
+use observe::critical_path::{Cost, CriticalPath, Delay, PathBreakdown};
 use observe::{Report, WaitState};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,7 +48,7 @@ fn case(name: &str, ranks: u32) -> Run {
 }
 
 /// Microseconds of computation, in MPI, of messages under way and of other waiting.
-fn us(of: &Kinds) -> [u64; 4] {
+fn us(of: &PathBreakdown) -> [u64; 4] {
     [of.compute_ps, of.mpi_ps, of.transfer_ps, of.wait_ps].map(|ps| ps / US)
 }
 

@@ -7,7 +7,9 @@ use crate::callback;
 use crate::constants::{MPI_ANY_SOURCE, MPI_PROC_NULL};
 use crate::fortran::callbacks;
 pub use mpi::attribute::Value;
-use mpi::attribute::{Attribute, DUP_FN, KEYVAL_INVALID, Keyval, NULL_FN, Object, Place, Predefined};
+use mpi::attribute::{
+    Attribute, DUP_FN, KEYVAL_INVALID, Keyval, NULL_FN, Object, Place, PredefinedAttribute,
+};
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::handle::COMM_SELF;
 use rank::Addr;
@@ -256,7 +258,7 @@ pub fn set_comm_attr(c: &Call, handle: Handle, keyval: i32, value: Value) -> Res
 /// `MPI_Comm_get_attr`; the predefined attributes are as if set in Fortran.
 pub fn get_comm_attr(c: &Call, handle: Handle, keyval: i32, value: OutAttribute, flag: Out<bool>) -> Result {
     comm(c, handle)?;
-    let Some(predefined) = Predefined::from_key(keyval) else {
+    let Some(predefined) = PredefinedAttribute::from_key(keyval) else {
         return get(c, Object::Comm, handle, keyval, value, flag);
     };
     let found = predefined_value(c, predefined);
@@ -292,16 +294,16 @@ pub fn delete_type_attr(c: &Call, handle: Handle, keyval: i32) -> Result {
 }
 
 /// Returns what a predefined attribute of a communicator says; none for those of windows.
-fn predefined_value(c: &Call, predefined: Predefined) -> Option<i32> {
+fn predefined_value(c: &Call, predefined: PredefinedAttribute) -> Option<i32> {
     let world = c.mpi.world();
     match predefined {
-        Predefined::TagUb => Some(i32::MAX),
-        Predefined::Io => Some(MPI_ANY_SOURCE),
-        Predefined::Host => Some(MPI_PROC_NULL),
-        Predefined::WtimeIsGlobal => Some(1),
-        Predefined::Appnum => Some(world.objects.comms.command() as i32),
-        Predefined::LastUsedCode => Some(world.objects.codes.last_used(world.messages.me())),
-        Predefined::UniverseSize => Some(world.messages.ranks().size() as i32),
+        PredefinedAttribute::TagUb => Some(i32::MAX),
+        PredefinedAttribute::Io => Some(MPI_ANY_SOURCE),
+        PredefinedAttribute::Host => Some(MPI_PROC_NULL),
+        PredefinedAttribute::WtimeIsGlobal => Some(1),
+        PredefinedAttribute::Appnum => Some(world.objects.comms.command() as i32),
+        PredefinedAttribute::LastUsedCode => Some(world.objects.codes.last_used(world.messages.me())),
+        PredefinedAttribute::UniverseSize => Some(world.messages.ranks().size() as i32),
         _ => None,
     }
 }

@@ -10,20 +10,21 @@ use mpi::request::ROOT;
 use rank::Addr;
 
 /// Counts and displacements of a v form, copied.
-struct Lists {
+struct CopiedCounts {
     counts: Vec<i64>,
     displacements: Vec<i64>,
 }
 
-impl Lists {
-    fn read(blocks: usize, counts: Counts, displacements: Counts) -> Result<Lists> {
+impl CopiedCounts {
+    fn read(blocks: usize, counts: Counts, displacements: Counts) -> Result<CopiedCounts> {
         if blocks > 0 && (counts.is_null() || displacements.is_null()) {
             return Err(Failure::new(
                 ErrorClass::ARG,
                 format!("the arrays of counts and displacements are null, but {blocks} blocks are asked for"),
             ));
         }
-        let lists = Lists { counts: counts.to_vec(blocks), displacements: displacements.to_vec(blocks) };
+        let lists =
+            CopiedCounts { counts: counts.to_vec(blocks), displacements: displacements.to_vec(blocks) };
         check(&lists.counts)?;
         Ok(lists)
     }
@@ -177,7 +178,7 @@ collectives! {
 
     gatherv gatherv_end igatherv gatherv_init "Gatherv"
         (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, root: i32, comm: Handle) to recvbuf |mpi, mode, comm|
-        keep lists = Lists::read(if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, recvcounts, displs)?; {
+        keep lists = CopiedCounts::read(if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, recvcounts, displs)?; {
         mpi.gather(side(sendbuf, sendcount, sendtype), lists.vector(recvbuf, recvtype), root, comm.0, mode)
     }
 
@@ -188,7 +189,7 @@ collectives! {
 
     scatterv scatterv_end iscatterv scatterv_init "Scatterv"
         (sendbuf: Addr, sendcounts: Counts, displs: Counts, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) to recvbuf |mpi, mode, comm|
-        keep lists = Lists::read(if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, sendcounts, displs)?; {
+        keep lists = CopiedCounts::read(if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, sendcounts, displs)?; {
         mpi.scatter(lists.vector(sendbuf, sendtype), side(recvbuf, recvcount, recvtype), root, comm.0, mode)
     }
 
@@ -199,7 +200,7 @@ collectives! {
 
     allgatherv allgatherv_end iallgatherv allgatherv_init "Allgatherv"
         (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) in halves allgatherv_half |mpi, mode, comm|
-        keep lists = Lists::read(peers(mpi, comm)?, recvcounts, displs)?; {
+        keep lists = CopiedCounts::read(peers(mpi, comm)?, recvcounts, displs)?; {
         mpi.allgather(side(sendbuf, sendcount, sendtype), lists.vector(recvbuf, recvtype), comm.0, mode)
     }
 
@@ -211,8 +212,8 @@ collectives! {
     alltoallv alltoallv_end ialltoallv alltoallv_init "Alltoallv"
         (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) in halves alltoallv_half |mpi, mode, comm|
         keep blocks = peers(mpi, comm)?;
-        keep receive = Lists::read(blocks, recvcounts, rdispls)?;
-        keep send = Lists::read(if gives(sendbuf, mode) { blocks } else { 0 }, sendcounts, sdispls)?; {
+        keep receive = CopiedCounts::read(blocks, recvcounts, rdispls)?;
+        keep send = CopiedCounts::read(if gives(sendbuf, mode) { blocks } else { 0 }, sendcounts, sdispls)?; {
         if sendbuf == IN_PLACE {
             mpi.alltoall(Side::InPlace, receive.vector(recvbuf, recvtype), comm.0, mode)
         } else {
@@ -224,9 +225,9 @@ collectives! {
         (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) in halves alltoallw_half |mpi, mode, comm|
         keep blocks = peers(mpi, comm)?;
         keep given = if gives(sendbuf, mode) { blocks } else { 0 };
-        keep receive = Lists::read(blocks, recvcounts, rdispls)?;
+        keep receive = CopiedCounts::read(blocks, recvcounts, rdispls)?;
         keep recvtypes = handles(recvtypes, blocks);
-        keep send = Lists::read(given, sendcounts, sdispls)?;
+        keep send = CopiedCounts::read(given, sendcounts, sdispls)?;
         keep sendtypes = handles(sendtypes, given); {
         if sendbuf == IN_PLACE {
             mpi.alltoall(Side::InPlace, receive.typed(recvbuf, &recvtypes), comm.0, mode)
@@ -269,7 +270,7 @@ collectives! {
 
     neighbor_allgatherv neighbor_allgatherv_end ineighbor_allgatherv neighbor_allgatherv_init "Neighbor_allgatherv"
         (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) in halves neighbor_allgatherv_half |mpi, mode, comm|
-        keep lists = Lists::read(mpi.neighbor_counts(comm.0)?.0, recvcounts, displs)?; {
+        keep lists = CopiedCounts::read(mpi.neighbor_counts(comm.0)?.0, recvcounts, displs)?; {
         mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), lists.vector(recvbuf, recvtype), false, comm.0, mode)
     }
 
@@ -281,16 +282,16 @@ collectives! {
     neighbor_alltoallv neighbor_alltoallv_end ineighbor_alltoallv neighbor_alltoallv_init "Neighbor_alltoallv"
         (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) in halves neighbor_alltoallv_half |mpi, mode, comm|
         keep peers = mpi.neighbor_counts(comm.0)?;
-        keep send = Lists::read(if gives(sendbuf, mode) { peers.1 } else { 0 }, sendcounts, sdispls)?;
-        keep receive = Lists::read(peers.0, recvcounts, rdispls)?; {
+        keep send = CopiedCounts::read(if gives(sendbuf, mode) { peers.1 } else { 0 }, sendcounts, sdispls)?;
+        keep receive = CopiedCounts::read(peers.0, recvcounts, rdispls)?; {
         mpi.neighbor(send.vector(sendbuf, sendtype), receive.vector(recvbuf, recvtype), true, comm.0, mode)
     }
 
     neighbor_alltoallw neighbor_alltoallw_end ineighbor_alltoallw neighbor_alltoallw_init "Neighbor_alltoallw"
         (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) in halves neighbor_alltoallw_half |mpi, mode, comm|
         keep peers = mpi.neighbor_counts(comm.0)?;
-        keep send = Lists::read(if gives(sendbuf, mode) { peers.1 } else { 0 }, sendcounts, sdispls)?;
-        keep receive = Lists::read(peers.0, recvcounts, rdispls)?;
+        keep send = CopiedCounts::read(if gives(sendbuf, mode) { peers.1 } else { 0 }, sendcounts, sdispls)?;
+        keep receive = CopiedCounts::read(peers.0, recvcounts, rdispls)?;
         keep sendtypes = handles(sendtypes, send.counts.len());
         keep recvtypes = handles(recvtypes, peers.0); {
         mpi.neighbor(send.typed(sendbuf, &sendtypes), receive.typed(recvbuf, &recvtypes), true, comm.0, mode)

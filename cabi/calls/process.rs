@@ -124,14 +124,14 @@ fn texts(list: Texts) -> Vec<Box<[u8]>> {
 }
 
 /// One command of a spawn, as the root gives it.
-struct Wanted {
+struct SpawnCommand {
     command: Text,
     argv: Texts,
     maxprocs: i32,
     info: Handle,
 }
 
-impl Wanted {
+impl SpawnCommand {
     fn command(&self, c: &Call) -> Result<Command> {
         let hints = hints(c, self.info)?;
         let command = self.command.text();
@@ -168,7 +168,7 @@ impl Wanted {
 /// All of `wanted`, which the root alone gives, and what became of each process in `errcodes`.
 fn spawn_all(
     c: &Call,
-    wanted: impl Fn() -> Result<Vec<Wanted>>,
+    wanted: impl Fn() -> Result<Vec<SpawnCommand>>,
     (root, comm): (i32, Handle),
     intercomm: Out<Handle>,
     errcodes: Ints,
@@ -178,7 +178,7 @@ fn spawn_all(
         let world = c.mpi.world();
         world.objects.comms.get(comm.0)?.rank(world.messages.me()) as i32 == root
     };
-    let most = |wanted: &[Wanted]| wanted.iter().map(|one| one.maxprocs.max(0)).collect::<Vec<_>>();
+    let most = |wanted: &[SpawnCommand]| wanted.iter().map(|one| one.maxprocs.max(0)).collect::<Vec<_>>();
     let made = c.mpi.comm_spawn(comm.0, root, || wanted()?.iter().map(|one| one.command(c)).collect());
     let (made, counts) = match made {
         Ok(made) => made,
@@ -230,7 +230,7 @@ pub fn spawn(
 ) -> Result {
     spawn_all(
         c,
-        || Ok(vec![Wanted { command, argv, maxprocs, info }]),
+        || Ok(vec![SpawnCommand { command, argv, maxprocs, info }]),
         (root, comm),
         intercomm,
         array_of_errcodes,
@@ -253,7 +253,7 @@ pub fn spawn_multiple(
 ) -> Result {
     let argv =
         |i| if array_of_argv.is_null() { Texts(Addr::NULL) } else { Texts(Texts(array_of_argv).get(i).0) };
-    let wanted = |i| Wanted {
+    let wanted = |i| SpawnCommand {
         command: array_of_commands.get(i),
         argv: argv(i),
         maxprocs: array_of_maxprocs.get(i),

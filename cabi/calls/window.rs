@@ -5,7 +5,7 @@ use super::info::hints;
 use crate::args::{Handle, InOut, Out, OutAttribute, OutCount, OutText, Text};
 use crate::call::{self, Call};
 use crate::constants::{MPI_ERR_NO_MEM, MPI_MAX_OBJECT_NAME, MPI_WIN_UNIFIED};
-use mpi::attribute::{Object, Predefined, Value};
+use mpi::attribute::{Object, PredefinedAttribute, Value};
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::group::Group;
 use mpi::info::Info;
@@ -241,7 +241,7 @@ pub fn set_attr(c: &Call, win: Handle, keyval: i32, value: Value) -> Result {
 /// `MPI_Win_get_attr`.
 pub fn get_attr(c: &Call, win: Handle, keyval: i32, value: OutAttribute, flag: Out<bool>) -> Result {
     valid(c, win)?;
-    let Some(predefined) = Predefined::from_key(keyval) else {
+    let Some(predefined) = PredefinedAttribute::from_key(keyval) else {
         return super::attribute::get(c, Object::Win, win, keyval, value, flag);
     };
     let found = predefined_value(c, win, predefined)?;
@@ -253,17 +253,19 @@ pub fn get_attr(c: &Call, win: Handle, keyval: i32, value: OutAttribute, flag: O
 }
 
 /// Returns what a predefined attribute of a window says.
-fn predefined_value(c: &Call, win: Handle, predefined: Predefined) -> Result<Option<Value>> {
+fn predefined_value(c: &Call, win: Handle, predefined: PredefinedAttribute) -> Result<Option<Value>> {
     let world = c.mpi.world();
     let window = world.objects.wins.get(&world.objects.comms, win.0)?;
     let member = world.objects.comms.get(window.comm)?.rank(world.messages.me());
     let (part, unit) = (window.exposed[member as usize], window.units.get(member));
     Ok(match predefined {
-        Predefined::WinBase => Some(Value::Pointer(part.base)),
-        Predefined::WinSize => Some(super::attribute::lasting(part.size as i64)),
-        Predefined::WinDispUnit => Some(super::attribute::lasting(unit)),
-        Predefined::WinCreateFlavor => Some(super::attribute::lasting(i64::from(window.flavor as i32))),
-        Predefined::WinModel => Some(super::attribute::lasting(MPI_WIN_UNIFIED.into())),
+        PredefinedAttribute::WinBase => Some(Value::Pointer(part.base)),
+        PredefinedAttribute::WinSize => Some(super::attribute::lasting(part.size as i64)),
+        PredefinedAttribute::WinDispUnit => Some(super::attribute::lasting(unit)),
+        PredefinedAttribute::WinCreateFlavor => {
+            Some(super::attribute::lasting(i64::from(window.flavor as i32)))
+        }
+        PredefinedAttribute::WinModel => Some(super::attribute::lasting(MPI_WIN_UNIFIED.into())),
         _ => None,
     })
 }

@@ -156,19 +156,19 @@ pub enum Layout {
 }
 
 /// A buffer of a nonblocking call, which must stay where it is.
-pub struct Section {
+pub struct PinnedBuffer {
     base: Addr,
     strided: Option<Shape>,
     made: Vec<usize>,
 }
 
-impl Section {
+impl PinnedBuffer {
     /// From the descriptor.
-    pub fn new(descriptor: Addr) -> Section {
+    pub fn new(descriptor: Addr) -> PinnedBuffer {
         let base = base(descriptor);
         let rank: u8 = load(descriptor.offset(RANK));
         let strided = (rank > 0 && base.0 >= 16).then(|| Shape::read(descriptor)).filter(|s| !s.contiguous());
-        Section { base, strided, made: Vec::new() }
+        PinnedBuffer { base, strided, made: Vec::new() }
     }
 
     /// Returns where it begins.
@@ -263,7 +263,7 @@ impl Section {
     }
 }
 
-impl Drop for Section {
+impl Drop for PinnedBuffer {
     fn drop(&mut self) {
         self.finish();
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use rank::next::Next;
+use rank::next::NextSymbol;
 use rank::stdio::{self, File};
 use rank::{descriptors, own_streams};
 
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn read(descriptor: c_int, bytes: *mut c_void, len: usize)
 /// is loaded, and would otherwise gather the lines of several ranks in one buffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isatty(descriptor: c_int) -> c_int {
-    static REAL: Next = Next::new(c"isatty");
+    static REAL: NextSymbol = NextSymbol::new(c"isatty");
     if (descriptor == 1 || descriptor == 2) && !rank::lifecycle::start::has_begun() {
         return 1;
     }
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn isatty(descriptor: c_int) -> c_int {
 /// Flushing a standard stream passes the rank's output on to its lines.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fflush(file: *mut File) -> c_int {
-    static REAL: Next = Next::new(c"fflush");
+    static REAL: NextSymbol = NextSymbol::new(c"fflush");
     if stdio::flush(file) {
         return 0;
     }
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn fflush(file: *mut File) -> c_int {
 /// Closes a standard stream for the calling rank alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fclose(file: *mut File) -> c_int {
-    static REAL: Next = Next::new(c"fclose");
+    static REAL: NextSymbol = NextSymbol::new(c"fclose");
     if stdio::is_kept(file) && stdio::close(file) {
         return 0;
     }
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn fclose(file: *mut File) -> c_int {
 /// The standard streams' descriptors are 0, 1 and 2, whatever stands behind them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fileno(file: *mut File) -> c_int {
-    static REAL: Next = Next::new(c"fileno");
+    static REAL: NextSymbol = NextSymbol::new(c"fileno");
     if let Some(descriptor) = stdio::descriptor(file) {
         return descriptor;
     }
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn fileno(file: *mut File) -> c_int {
 /// The buffers of the standard streams are the simulator's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn setvbuf(file: *mut File, buffer: *mut c_char, mode: c_int, len: usize) -> c_int {
-    static REAL: Next = Next::new(c"setvbuf");
+    static REAL: NextSymbol = NextSymbol::new(c"setvbuf");
     if stdio::is_kept(file) {
         return 0;
     }
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn setlinebuf(file: *mut File) {
 /// Reopening a standard stream redirects the calling rank only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn freopen(path: *const c_char, mode: *const c_char, file: *mut File) -> *mut File {
-    static REAL: Next = Next::new(c"freopen");
+    static REAL: NextSymbol = NextSymbol::new(c"freopen");
     if !stdio::is_kept(file) {
         // SAFETY: the C library's function of this name and type.
         return unsafe {
@@ -240,7 +240,7 @@ pub unsafe extern "C" fn close(descriptor: c_int) -> c_int {
 /// of the other buffers for all ranks. Returns what they were.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _ZNSt8ios_base15sync_with_stdioEb(wanted: bool) -> bool {
-    static REAL: Next = Next::new(c"_ZNSt8ios_base15sync_with_stdioEb");
+    static REAL: NextSymbol = NextSymbol::new(c"_ZNSt8ios_base15sync_with_stdioEb");
     if rank::current().is_some() && rank::are_streams_private() {
         return true;
     }

@@ -1,7 +1,7 @@
 //! From the words that an entry point got to values with names: what each word is, the table says.
 
 use super::host;
-use super::objects::{self, Objects, Pending};
+use super::objects::{self, Pending, TracedObjects};
 use super::parameter::{Direction, Form, Kind, Length, Parameter};
 use super::plan::Plan;
 use crate::constants::{MPI_IN_PLACE, MPI_ROOT};
@@ -12,7 +12,7 @@ use rank::memory::{self, load, store};
 use smallvec::SmallVec;
 
 /// The arguments of an entry point's call. They are read when the call begins and when it has returned.
-pub struct Words {
+pub struct ArgumentRegisters {
     pub(super) plan: &'static Plan,
     form: Form,
     /// Address of the entry point's arguments on the rank's stack.
@@ -22,15 +22,15 @@ pub struct Words {
 /// The handles that a call may replace: of each such parameter in turn.
 pub type Handles = SmallVec<[usize; 4]>;
 
-impl Words {
+impl ArgumentRegisters {
     /// The words of an entry point.
-    pub fn of(function: Function, form: Form, given: &[u64]) -> Words {
-        Words::at(function, form, given.as_ptr() as usize)
+    pub fn of(function: Function, form: Form, given: &[u64]) -> ArgumentRegisters {
+        ArgumentRegisters::at(function, form, given.as_ptr() as usize)
     }
 
     /// Words that are there on the rank's stack.
-    pub fn at(function: Function, form: Form, frame: usize) -> Words {
-        Words { plan: Plan::of(function, form.large), form, frame }
+    pub fn at(function: Function, form: Form, frame: usize) -> ArgumentRegisters {
+        ArgumentRegisters { plan: Plan::of(function, form.large), form, frame }
     }
 
     /// If the program ignores the statuses that the call fills in: which word is to name memory for them, and
@@ -278,7 +278,7 @@ impl Words {
         host::status(Addr(self.word(index) as usize), k)
     }
 
-    fn value(&self, index: usize, objects: &mut Objects) -> Value {
+    fn value(&self, index: usize, objects: &mut TracedObjects) -> Value {
         let p = &self.parameter(index);
         match p.kind {
             _ if !self.is_said(index) => return Value::Unknown,
@@ -314,7 +314,7 @@ impl Words {
             && self.plan.window.is_some_and(|window| host::is_dynamic(self.object_handle(window)))
     }
 
-    fn element(&self, index: usize, k: usize, objects: &mut Objects) -> Value {
+    fn element(&self, index: usize, k: usize, objects: &mut TracedObjects) -> Value {
         match self.parameter(index).kind {
             Kind::Count if self.is_address(index) => Value::Address(self.number(index, k) as u64),
             Kind::Count => Value::Count(self.number(index, k)),
@@ -335,7 +335,7 @@ impl Words {
 
     /// Adds the arguments as they were on entry; handles that the call may have replaced since are those of
     /// `before`.
-    pub fn arguments(&self, before: &Handles, objects: &mut Objects, arguments: &mut Vec<Argument>) {
+    pub fn arguments(&self, before: &Handles, objects: &mut TracedObjects, arguments: &mut Vec<Argument>) {
         let mut before = before.iter();
         for &index in &self.plan.told {
             let p = self.parameter(index);
@@ -365,7 +365,7 @@ impl Words {
         index: usize,
         class: Class,
         before: &mut impl Iterator<Item = &'a usize>,
-        objects: &mut Objects,
+        objects: &mut TracedObjects,
     ) -> Value {
         let count = self.handles(index);
         let mut handles = before.take(count).map(|&handle| objects.of_class(class, handle));
@@ -407,7 +407,7 @@ impl Words {
     }
 
     /// Handles that the call has replaced are those of no object any more.
-    pub fn forget_replaced(&self, before: &Handles, objects: &mut Objects) {
+    pub fn forget_replaced(&self, before: &Handles, objects: &mut TracedObjects) {
         let mut before = before.iter();
         for &(index, class) in &self.plan.replaced {
             for (k, &handle) in (0..self.handles(index)).zip(before.by_ref()) {
@@ -419,7 +419,13 @@ impl Words {
     }
 
     /// Puts the results of a call that has `found` something among the arguments.
-    pub fn results(&self, arguments: &mut [Argument], found: bool, before: &Handles, objects: &mut Objects) {
+    pub fn results(
+        &self,
+        arguments: &mut [Argument],
+        found: bool,
+        before: &Handles,
+        objects: &mut TracedObjects,
+    ) {
         self.forget_replaced(before, objects);
         for &(place, index) in &self.plan.results {
             if self.word(index) != 0 && (found || self.plan.flag == Some(index)) {
@@ -431,7 +437,7 @@ impl Words {
 
     /// A new request, or a message, becomes one of its own, whose handle this is; what it is for is kept if
     /// that is wanted.
-    pub(super) fn distinguish(&self, index: usize, objects: &mut Objects) -> Option<usize> {
+    pub(super) fn distinguish(&self, index: usize, objects: &mut TracedObjects) -> Option<usize> {
         let Kind::Handle(class @ (Class::Request | Class::Message)) = self.parameter(index).kind else {
             return None;
         };
@@ -458,8 +464,8 @@ impl Words {
     }
 
     /// Tells what the receives that the call completes have learned, by its statuses. To be asked before
-    /// [`Words::results`], which forgets their requests.
-    pub fn received(&self, before: &Handles, objects: &Objects) -> Vec<Matched> {
+    /// [`ArgumentRegisters::results`], which forgets their requests.
+    pub fn received(&self, before: &Handles, objects: &TracedObjects) -> Vec<Matched> {
         let Some(status) = self.plan.statuses else { return Vec::new() };
         let completes = self.plan.replaced.first().is_some_and(|&(_, class)| class == Class::Request);
         let matched = |k: usize| {
@@ -495,7 +501,7 @@ impl Words {
     }
 
     /// The receive that a call itself is.
-    fn received_here(&self, before: &Handles, objects: &Objects) -> Option<Pending> {
+    fn received_here(&self, before: &Handles, objects: &TracedObjects) -> Option<Pending> {
         if !self.plan.receives {
             return None;
         }

@@ -1,29 +1,29 @@
 //! Calls that recorders are told of with their arguments, or in words: from the begin of each to its end.
 
-use super::arguments::{Handles, Words};
+use super::arguments::{ArgumentRegisters, Handles};
 use super::facts::Facts;
 use super::level::Level;
 use super::nesting::{LEFT, LeftCodes};
-use super::objects::Objects;
+use super::objects::TracedObjects;
 use super::open::Open;
 use super::parameter::Form;
-use super::parked::{Parked, UnderWay};
+use super::parked::{OpenCalls, Parked};
 use super::short::Origin;
-use super::{Recording, tell_computed};
+use super::{CallRecording, tell_computed};
 use crate::call;
 use crate::constants::{MPI_ERR_IN_STATUS, MPI_SUCCESS};
 use crate::function::Function;
 use engine::Time;
-use observe::recorder::{Argument, Left};
+use observe::recorder::{Argument, CallReturn};
 
 /// So many arrays of arguments are kept for calls to come.
 const SPARE: usize = 16;
 
 /// The recorded state of a rank.
 pub struct Caller {
-    /// Calls that have not returned, but for one that [`Recording::last`] has.
-    pub under_way: UnderWay,
-    objects: Objects,
+    /// Calls that have not returned, but for one that [`CallRecording::last`] has.
+    pub under_way: OpenCalls,
+    objects: TracedObjects,
     /// When its last call returned.
     left: Time,
 }
@@ -31,19 +31,19 @@ pub struct Caller {
 impl Caller {
     /// One that has not called.
     fn new(matches: bool) -> Caller {
-        Caller { under_way: UnderWay::None, objects: Objects::new(matches), left: Time::ZERO }
+        Caller { under_way: OpenCalls::None, objects: TracedObjects::new(matches), left: Time::ZERO }
     }
 }
 
 /// Statuses of a call that are elsewhere while a call within it may need their room.
-pub struct Covered {
+pub struct SavedStatuses {
     /// The rank, and the level of the inner call.
     by: (u32, Level),
     there: (usize, usize),
     statuses: Box<[u64]>,
 }
 
-impl Recording {
+impl CallRecording {
     /// The mounted rank begins a call of a function.
     pub fn open_call(
         &mut self,
@@ -61,7 +61,7 @@ impl Recording {
         }
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
         caller.objects.maker = (function, site);
-        let call = Words::of(function, form, words);
+        let call = ArgumentRegisters::of(function, form, words);
         if let Some((place, room)) = call.ignored_statuses() {
             words[place] = self.statuses.room(room) as u64;
         }
@@ -101,7 +101,7 @@ impl Recording {
         if !level.is_outermost()
             && let Some(there) = outer.words.statuses().filter(|&there| self.statuses.are_here(there))
         {
-            self.covered.push(Covered { by: (me, level), there, statuses: self.statuses.take(there) });
+            self.covered.push(SavedStatuses { by: (me, level), there, statuses: self.statuses.take(there) });
         }
         false
     }
@@ -117,7 +117,7 @@ impl Recording {
                 open.words.unknown_arguments(&mut open.arguments);
             }
             let code = codes.iter().find(|(level, _)| *level == open.level).map_or(LEFT, |&(_, code)| code);
-            let left = Left { at, code, name: call::code_name(code) };
+            let left = CallReturn { at, code, name: call::code_name(code) };
             self.recorders.iter_mut().for_each(|recorder| recorder.call(&open.call(me), &left));
             caller.left = at;
         }
@@ -160,7 +160,7 @@ impl Recording {
             && self.recognized
             && let Some(parked) = Parked::of(&open, &mut self.told, &self.words)
         {
-            caller.under_way = UnderWay::One(parked);
+            caller.under_way = OpenCalls::One(parked);
             return self.keep_room(open.arguments);
         }
         open.arguments.shrink_to_fit();
@@ -185,7 +185,7 @@ impl Recording {
         caller.left = at;
         // Callbacks may have called meanwhile.
         caller.objects.maker = (open.function, open.site);
-        let left = Left { at, code, name: call::code_name(code) };
+        let left = CallReturn { at, code, name: call::code_name(code) };
         self.tell(me, &mut open, &left);
         if let Some(there) = open.words.statuses().filter(|&there| self.statuses.are_here(there)) {
             self.statuses.clear(there);
@@ -213,13 +213,13 @@ impl Recording {
     #[cold]
     fn uncover(&mut self, me: u32, level: Level) {
         if let Some(place) = self.covered.iter().position(|covered| covered.by == (me, level)) {
-            let Covered { there, statuses, .. } = self.covered.swap_remove(place);
+            let SavedStatuses { there, statuses, .. } = self.covered.swap_remove(place);
             self.statuses.put_back(there, &statuses);
         }
     }
 
     /// Tells recorders of a call that has returned, in words as far as all know it by these.
-    fn tell(&mut self, me: u32, open: &mut Open, left: &Left) {
+    fn tell(&mut self, me: u32, open: &mut Open, left: &CallReturn) {
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
         let code = left.code;
         // Which recorders know the call, a bit for each: there are few.

@@ -7,9 +7,9 @@
 //! differs in buffers and addresses alone, and in ranks that are as far from the caller; calls that differ in
 //! words may still be equal.
 
-use super::arguments::{Handles, Words};
+use super::arguments::{ArgumentRegisters, Handles};
 use super::host;
-use super::objects::{self, Objects, Position};
+use super::objects::{self, Position, TracedObjects};
 use super::parameter::{Direction, Kind, Length, Parameter};
 use crate::constants::MPI_IN_PLACE;
 use engine::Time;
@@ -127,14 +127,20 @@ pub struct Facts {
 impl Facts {
     /// Puts what is known on entry into `words`, behind `head`.
     #[inline]
-    pub fn tell(&self, head: u64, call: &Words, objects: &mut Objects, words: &mut Vec<u64>) {
+    pub fn tell(
+        &self,
+        head: u64,
+        call: &ArgumentRegisters,
+        objects: &mut TracedObjects,
+        words: &mut Vec<u64>,
+    ) {
         words.clear();
         words.push(head);
         call.facts_on_entry(call.requests(), self, objects, words);
     }
 
     /// Returns what is known of a call beside its words.
-    pub fn of(call: &Words, objects: &mut Objects) -> Facts {
+    pub fn of(call: &ArgumentRegisters, objects: &mut TracedObjects) -> Facts {
         let comm = call.comm();
         let position = comm.and_then(host::position).unwrap_or_else(host::world);
         let comm = comm
@@ -164,8 +170,8 @@ impl Facts {
     pub fn brief<'w>(
         &self,
         (rank, entered): (u32, Time),
-        call: &Words,
-        objects: &mut Objects,
+        call: &ArgumentRegisters,
+        objects: &mut TracedObjects,
         words: &'w mut Vec<u64>,
     ) -> Brief<'w> {
         call.facts_of_results(self.position, objects, words);
@@ -187,7 +193,7 @@ const MADE: u64 = 1 << 63;
 
 /// An object of the standard by its handle, another by what a trace calls it.
 #[inline]
-fn object(class: Class, handle: usize, objects: &mut Objects) -> u64 {
+fn object(class: Class, handle: usize, objects: &mut TracedObjects) -> u64 {
     if handle < objects::PREDEFINED {
         return handle as u64;
     }
@@ -198,13 +204,13 @@ fn object(class: Class, handle: usize, objects: &mut Objects) -> u64 {
     }
 }
 
-impl Words {
+impl ArgumentRegisters {
     // A word for each step; then the requests, and behind them what datatypes of the program are.
     fn facts_on_entry(
         &self,
         before: impl Iterator<Item = usize>,
         of: &Facts,
-        objects: &mut Objects,
+        objects: &mut TracedObjects,
         facts: &mut Vec<u64>,
     ) {
         let Some(steps) = &self.plan.facts else { return };
@@ -270,7 +276,7 @@ impl Words {
 
     /// The requests that were told on entry and that the call has replaced since are none any more, where
     /// they have a slot and nothing else.
-    pub fn forget_told(&self, facts: &[u64], objects: &mut Objects) {
+    pub fn forget_told(&self, facts: &[u64], objects: &mut TracedObjects) {
         let told = self.requests_told(facts);
         if told.is_empty() {
             return;
@@ -283,7 +289,7 @@ impl Words {
     }
 
     /// The requests that were told on entry, whose handles the call may have replaced since.
-    pub fn requests_on_entry(&self, facts: &[u64], objects: &Objects) -> Handles {
+    pub fn requests_on_entry(&self, facts: &[u64], objects: &TracedObjects) -> Handles {
         let handle = |&told: &u64| match told & MADE {
             0 => told as usize,
             _ => objects.request((told ^ MADE) as u32).unwrap_or_default(),
@@ -291,7 +297,7 @@ impl Words {
         self.requests_told(facts).iter().map(handle).collect()
     }
 
-    fn facts_of_results(&self, position: Position, objects: &mut Objects, facts: &mut Vec<u64>) {
+    fn facts_of_results(&self, position: Position, objects: &mut TracedObjects, facts: &mut Vec<u64>) {
         let Some(steps) = &self.plan.facts else { return };
         let found = self.has_found();
         facts.push(u64::from(found));

@@ -4,7 +4,7 @@ use super::parameter::Form;
 use super::sites::Frame;
 use super::touched::Watched;
 use super::watch::{Maker, Plain};
-use super::{Makes, Opened, Recording, with};
+use super::{CallRecording, Makes, Opened, with};
 use crate::alone;
 use crate::constants::MPI_SUCCESS;
 use crate::function::Function;
@@ -77,7 +77,7 @@ fn request_of(world: &mut World, at: u64) -> usize {
     request
 }
 
-impl Recording {
+impl CallRecording {
     #[inline(always)]
     fn begin_quickly(
         &mut self,
@@ -99,7 +99,7 @@ impl Recording {
         Some(Found { maker: (function, site), memory, request: single.request })
     }
 
-    /// [`Recording::open`] while nobody wants to know more of calls than findings.
+    /// [`CallRecording::open`] while nobody wants to know more of calls than findings.
     // Most calls are messages, with one buffer: they are told by a few of their words, with one look at the
     // world, and what a program does with a message is to cost twice as much and not more (benches/peer/run
     // --check).

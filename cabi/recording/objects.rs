@@ -26,7 +26,7 @@ pub struct Pending {
 }
 
 /// The objects that a rank has seen and not freed.
-pub struct Objects {
+pub struct TracedObjects {
     /// All but requests that are kept in `requests`.
     others: Option<Rc<Others>>,
     /// Requests, unless a recorder records the results of receives. They have no other number then.
@@ -187,10 +187,10 @@ pub fn name(handle: usize) -> Option<&'static str> {
     if handle < PREDEFINED { NAMES[handle] } else { None }
 }
 
-impl Objects {
+impl TracedObjects {
     /// Makes the objects of a rank that has seen nothing. With `matches`, facts about its requests are kept.
-    pub fn new(matches: bool) -> Objects {
-        Objects {
+    pub fn new(matches: bool) -> TracedObjects {
+        TracedObjects {
             others: None,
             requests: Slots::default(),
             pending: matches.then(Box::default),

@@ -1,6 +1,6 @@
 //! A call that has not returned: what recorders are told of it when it does.
 
-use super::arguments::{Handles, Words};
+use super::arguments::{ArgumentRegisters, Handles};
 use super::facts::Facts;
 use super::level::Level;
 use crate::function::Function;
@@ -12,7 +12,7 @@ pub struct Open {
     pub function: Function,
     /// Within how many callbacks it is made, and by which thread.
     pub level: Level,
-    pub words: Words,
+    pub words: ArgumentRegisters,
     pub entered: Time,
     /// The number of the place that called it; 0 is none.
     pub site: u32,

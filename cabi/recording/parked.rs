@@ -3,10 +3,10 @@
 //! A million ranks may be blocked in one collective or with a dozen requests each. So what ranks say alike is
 //! kept once, and what stands on the rank's own stack is read again when it is back.
 
-use super::arguments::{Handles, Words};
+use super::arguments::{ArgumentRegisters, Handles};
 use super::facts::Facts;
 use super::level::Level;
-use super::objects::Objects;
+use super::objects::TracedObjects;
 use super::open::Open;
 use super::parameter::Form;
 use crate::function::Function;
@@ -15,7 +15,7 @@ use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
 /// The calls of a rank that have not returned, but for one that nobody has called after.
-pub enum UnderWay {
+pub enum OpenCalls {
     None,
     /// One that is blocked.
     One(Parked),
@@ -75,7 +75,7 @@ impl Parked {
     /// The call without what it said.
     fn unread(&self) -> Open {
         let Parked { frame, entered, site, function, form, .. } = *self;
-        let words = Words::at(function, form, frame);
+        let words = ArgumentRegisters::at(function, form, frame);
         let level = Level::OUTERMOST;
         Open {
             function,
@@ -91,7 +91,7 @@ impl Parked {
 
     /// The call as it was, of the mounted rank, with what it said on entry in `words` if it was told in
     /// words.
-    fn open(&self, told: &Told, objects: &mut Objects, words: &mut Vec<u64>) -> Open {
+    fn open(&self, told: &Told, objects: &mut TracedObjects, words: &mut Vec<u64>) -> Open {
         let mut open = self.unread();
         if self.told == NOTHING {
             open.words.arguments(&open.handles, objects, &mut open.arguments);
@@ -104,18 +104,18 @@ impl Parked {
     }
 }
 
-impl UnderWay {
+impl OpenCalls {
     /// Returns `true` if there is no call.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        matches!(self, UnderWay::None)
+        matches!(self, OpenCalls::None)
     }
 
     /// One more, within the others.
     pub fn push(&mut self, open: Open) {
         match self {
-            UnderWay::Some(all) => all.push(open),
-            _ => *self = UnderWay::Some(vec![open]),
+            OpenCalls::Some(all) => all.push(open),
+            _ => *self = OpenCalls::Some(vec![open]),
         }
     }
 
@@ -126,22 +126,22 @@ impl UnderWay {
         level: Level,
         words: &[u64],
         told: &Told,
-        objects: &mut Objects,
+        objects: &mut TracedObjects,
         room: &mut Vec<u64>,
     ) -> Option<Open> {
-        match std::mem::replace(self, UnderWay::None) {
-            UnderWay::None => None,
-            UnderWay::One(mut parked) => {
+        match std::mem::replace(self, OpenCalls::None) {
+            OpenCalls::None => None,
+            OpenCalls::One(mut parked) => {
                 parked.frame = words.as_ptr() as usize;
                 Some(parked.open(told, objects, room))
             }
-            UnderWay::Some(mut all) => {
+            OpenCalls::Some(mut all) => {
                 let last = all.iter().rposition(|open| open.level == level).map(|at| all.remove(at));
                 if let Some(facts) = last.as_ref().and_then(|last| last.brief.as_ref()) {
                     facts.put_back(room);
                 }
                 if !all.is_empty() {
-                    *self = UnderWay::Some(all);
+                    *self = OpenCalls::Some(all);
                 }
                 last
             }
@@ -149,9 +149,14 @@ impl UnderWay {
     }
 
     /// The innermost, within which the rank makes a call: all is read again that is to be.
-    pub fn unpark(&mut self, told: &Told, objects: &mut Objects, room: &mut Vec<u64>) -> Option<&mut Open> {
-        if matches!(self, UnderWay::One(_))
-            && let UnderWay::One(parked) = std::mem::replace(self, UnderWay::None)
+    pub fn unpark(
+        &mut self,
+        told: &Told,
+        objects: &mut TracedObjects,
+        room: &mut Vec<u64>,
+    ) -> Option<&mut Open> {
+        if matches!(self, OpenCalls::One(_))
+            && let OpenCalls::One(parked) = std::mem::replace(self, OpenCalls::None)
         {
             let mut open = parked.open(told, objects, room);
             if let Some(facts) = &mut open.brief {
@@ -159,29 +164,29 @@ impl UnderWay {
             }
             self.push(open);
         }
-        if let UnderWay::Some(all) = self { all.last_mut() } else { None }
+        if let OpenCalls::Some(all) = self { all.last_mut() } else { None }
     }
 
     /// Returns `true` if there are calls that are left where a call is made at this level.
     pub fn leaves(&self, level: Level) -> bool {
         match self {
-            UnderWay::None => false,
-            UnderWay::One(_) => Level::OUTERMOST.is_left_by(level),
-            UnderWay::Some(all) => all.iter().any(|open| open.level.is_left_by(level)),
+            OpenCalls::None => false,
+            OpenCalls::One(_) => Level::OUTERMOST.is_left_by(level),
+            OpenCalls::Some(all) => all.iter().any(|open| open.level.is_left_by(level)),
         }
     }
 
     /// Takes the innermost of the calls that are left where a call is made at this level.
     pub fn leave(&mut self, level: Level) -> Option<Open> {
         match self {
-            UnderWay::One(_) if Level::OUTERMOST.is_left_by(level) => {
-                let UnderWay::One(parked) = std::mem::replace(self, UnderWay::None) else { return None };
+            OpenCalls::One(_) if Level::OUTERMOST.is_left_by(level) => {
+                let OpenCalls::One(parked) = std::mem::replace(self, OpenCalls::None) else { return None };
                 Some(parked.unread())
             }
-            UnderWay::Some(all) => {
+            OpenCalls::Some(all) => {
                 let left = all.iter().rposition(|open| open.level.is_left_by(level)).map(|at| all.remove(at));
                 if all.is_empty() {
-                    *self = UnderWay::None;
+                    *self = OpenCalls::None;
                 }
                 left
             }
@@ -192,9 +197,9 @@ impl UnderWay {
     /// All calls, from the outermost; of one that was parked its arguments are not known any more.
     pub fn calls(self) -> Vec<Open> {
         match self {
-            UnderWay::None => Vec::new(),
-            UnderWay::One(parked) => vec![parked.unread()],
-            UnderWay::Some(all) => all,
+            OpenCalls::None => Vec::new(),
+            OpenCalls::One(parked) => vec![parked.unread()],
+            OpenCalls::Some(all) => all,
         }
     }
 }

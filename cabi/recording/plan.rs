@@ -3,7 +3,7 @@
 
 use super::facts::Steps;
 use super::parameter::{Direction, Kind, Length, PARAMETERS, Parameter};
-use super::sent::Sent;
+use super::sent::SentParameters;
 use crate::function::{Function, NAMES};
 use observe::recorder::Class;
 use std::sync::LazyLock;
@@ -52,7 +52,7 @@ pub struct Plan {
     /// The steps that encode calls in words, if calls can be encoded.
     pub facts: Option<Steps>,
     /// The parameters that determine what is sent, for profiles.
-    pub sent: Option<Sent>,
+    pub sent: Option<SentParameters>,
 }
 
 impl Plan {
@@ -114,7 +114,7 @@ impl Plan {
             told,
             words,
             receives: parameters.iter().any(|p| p.kind == Kind::Buffer && p.direction != Direction::In),
-            sent: comm.and_then(|_| Sent::of(function, parameters)),
+            sent: comm.and_then(|_| SentParameters::of(function, parameters)),
         }
     }
 }

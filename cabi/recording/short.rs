@@ -1,7 +1,7 @@
 //! Calls as profiles are told of them: no values, only which call it was, when, and what it waited for
 //! (`Recorder::returned`).
 
-use super::arguments::Words;
+use super::arguments::ArgumentRegisters;
 use super::host;
 use super::level::Level;
 use super::parameter::Length;
@@ -14,7 +14,7 @@ use mpi::waits::{Covered, FoundOut};
 use mpi::world::{Phase, World};
 use observe::Recorder;
 use observe::contribution::Giver;
-use observe::waiting::{Gathering, Returned, Rule};
+use observe::waiting::{CollectiveEntry, Returned, Rule};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -39,7 +39,7 @@ struct Open {
     /// Time that the rank had waited before the call.
     waited: Span,
     bytes: u64,
-    gathering: Option<Gathering>,
+    gathering: Option<CollectiveEntry>,
     /// The findings about the call that it is made within.
     covers: Option<Box<Covered>>,
 }
@@ -71,7 +71,7 @@ impl Short {
         &mut self,
         world: &mut World,
         function: Function,
-        words: &Words,
+        words: &ArgumentRegisters,
         origin: Origin,
         bytes: u64,
     ) -> Option<Time> {
@@ -213,7 +213,7 @@ fn rule(function: Function) -> Option<Rule> {
     }
 }
 
-impl Words {
+impl ArgumentRegisters {
     /// The communicator of those who wait for each other: that of the call, or of its window.
     fn members(&self, objects: &Objects) -> Option<usize> {
         self.comm().or_else(|| {
@@ -228,7 +228,7 @@ impl Words {
 
     /// Returns the bytes that counts and datatypes say the call sends; 0 where they are wrong. The world must
     /// not be borrowed.
-    // Arrays are as long as the one table of lengths says (`Words::count`), which looks at the communicator.
+    // Arrays are as long as the one table of lengths says (`ArgumentRegisters::count`), which looks at the communicator.
     pub(super) fn sent_bytes(&self) -> u64 {
         let Some(sent) = self.plan.sent else { return 0 };
         let is_in_place = sent.buffer.is_some_and(|buffer| self.buffer_at(buffer) == MPI_IN_PLACE);

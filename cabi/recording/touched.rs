@@ -1,6 +1,6 @@
 //! The memory that a call touches: which of its parameters say where, how much and how.
 
-use super::arguments::Words;
+use super::arguments::ArgumentRegisters;
 use super::host;
 use super::parameter::{Direction, Kind, Length, PARAMETERS, Parameter};
 use crate::constants::{MPI_IN_PLACE, MPI_PROC_NULL};
@@ -22,7 +22,7 @@ enum Times {
 
 /// The ranks at which a buffer counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Where {
+enum BufferSignificance {
     Everywhere,
     Root,
     /// The root sends from it, the others receive into it.
@@ -39,7 +39,7 @@ pub struct Touched {
     peer: Option<usize>,
     touch: Touch,
     times: Times,
-    counts: Where,
+    counts: BufferSignificance,
 }
 
 /// The watched part of a function's calls.
@@ -56,13 +56,13 @@ pub struct Watched {
     pub any: bool,
     /// The place of all of it, for calls of C in the plain variant that touch one buffer and make no more
     /// than a request.
-    pub single: Option<Single>,
+    pub single: Option<SingleBuffer>,
 }
 
 /// The part of a call with one buffer that is watched, by its words: of messages, which are most of what a
 /// program calls.
 #[derive(Clone, Copy, Debug)]
-pub struct Single {
+pub struct SingleBuffer {
     buffer: usize,
     count: usize,
     datatype: usize,
@@ -72,10 +72,18 @@ pub struct Single {
     pub request: Option<usize>,
 }
 
-impl Single {
-    fn of(watched: &[Touched], parameters: &[Parameter]) -> Option<Single> {
+impl SingleBuffer {
+    fn of(watched: &[Touched], parameters: &[Parameter]) -> Option<SingleBuffer> {
         let &[
-            Touched { buffer, count, datatype, peer, touch, times: Times::Once, counts: Where::Everywhere },
+            Touched {
+                buffer,
+                count,
+                datatype,
+                peer,
+                touch,
+                times: Times::Once,
+                counts: BufferSignificance::Everywhere,
+            },
         ] = watched
         else {
             return None;
@@ -92,7 +100,7 @@ impl Single {
         {
             return None;
         }
-        Some(Single { buffer, count, datatype, peer, touch, request })
+        Some(SingleBuffer { buffer, count, datatype, peer, touch, request })
     }
 
     /// The memory that a call with these words touches.
@@ -233,7 +241,7 @@ impl Watched {
             || parameters.iter().any(changes)
             || tells_status(function);
         let is_message = !is_persistent && compared.is_empty() && apart.is_none();
-        let single = Single::of(&touched, parameters).filter(|_| is_message);
+        let single = SingleBuffer::of(&touched, parameters).filter(|_| is_message);
         Watched { touched, compared, apart, is_persistent, any, single }
     }
 }
@@ -276,14 +284,14 @@ impl Touched {
         }
         let touch = if parameters[buffer].direction == Direction::In { Touch::Reads } else { Touch::Writes };
         let (times, counts) = match (operation, touch) {
-            ("gather", Touch::Writes) | ("scatter", Touch::Reads) => (Times::Peers, Where::Root),
+            ("gather", Touch::Writes) | ("scatter", Touch::Reads) => (Times::Peers, BufferSignificance::Root),
             ("gatherv", Touch::Writes) | ("scatterv", Touch::Reads) => return None,
             ("allgather", Touch::Writes) | ("alltoall", _) | ("reduce_scatter_block", Touch::Reads) => {
-                (Times::Peers, Where::Everywhere)
+                (Times::Peers, BufferSignificance::Everywhere)
             }
-            ("reduce", Touch::Writes) => (Times::Once, Where::Root),
-            ("bcast", _) => (Times::Once, Where::RootReads),
-            _ => (Times::Once, Where::Everywhere),
+            ("reduce", Touch::Writes) => (Times::Once, BufferSignificance::Root),
+            ("bcast", _) => (Times::Once, BufferSignificance::RootReads),
+            _ => (Times::Once, BufferSignificance::Everywhere),
         };
         let of_message = |p: &Parameter| p.kind == Kind::Rank && p.name != "root";
         let peer = (buffer..parameters.len())
@@ -292,20 +300,20 @@ impl Touched {
     }
 }
 
-impl Words {
+impl ArgumentRegisters {
     /// The memory that the call touches in this buffer; `None` of none.
     pub(super) fn region(&self, touched: &Touched) -> Option<Region> {
         let &Touched { buffer, count, datatype, peer, mut touch, times, counts } = touched;
         let at = self.buffer_at(buffer);
         let mut elements = elements(at, self.scalar(count), peer.map(|peer| self.scalar(peer)))?;
-        if (times, counts) != (Times::Once, Where::Everywhere) {
+        if (times, counts) != (Times::Once, BufferSignificance::Everywhere) {
             let comm = self.comm()?;
             let membership = host::membership(comm).filter(|membership| !membership.is_inter)?;
-            let is_root = counts != Where::Everywhere
+            let is_root = counts != BufferSignificance::Everywhere
                 && self.plan.root.is_some_and(|root| self.scalar(root) == i64::from(membership.rank));
             match counts {
-                Where::Root if !is_root => return None,
-                Where::RootReads => touch = if is_root { Touch::Reads } else { Touch::Writes },
+                BufferSignificance::Root if !is_root => return None,
+                BufferSignificance::RootReads => touch = if is_root { Touch::Reads } else { Touch::Writes },
                 _ => {}
             }
             if times == Times::Peers {
@@ -316,7 +324,7 @@ impl Words {
     }
 }
 
-impl Words {
+impl ArgumentRegisters {
     /// Returns `true` if the call has one address for both of these buffers, and anything in them.
     // What MPICH refuses, too: which bytes blocks with counts of their own have would take O(ranks) for each
     // call.
@@ -340,7 +348,7 @@ impl Words {
     }
 }
 
-impl Words {
+impl ArgumentRegisters {
     /// Returns what the calling rank has of a block that members compare; `None` if it has none.
     pub(super) fn block(&self, compared: &Compared, is_root: bool, is_first: bool) -> Option<Block> {
         let says = !compared.at_root || is_root;

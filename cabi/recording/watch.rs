@@ -4,12 +4,12 @@
 //! A call is asked for no more than that: its numbers are not read unless a buffer or a block of a collective
 //! follows from them.
 
-use super::arguments::{Handles, Words};
+use super::arguments::{ArgumentRegisters, Handles};
 use super::host;
 use super::level::Level;
-use super::objects::Objects;
+use super::objects::TracedObjects;
 use super::parameter::Form;
-use super::touched::{Compared, Memory, Single, Watched};
+use super::touched::{Compared, Memory, SingleBuffer, Watched};
 use crate::alone;
 use crate::constants::{MPI_REQUEST_NULL, MPI_SUCCESS};
 use crate::function::Function;
@@ -34,7 +34,7 @@ struct Open {
 }
 
 struct Arguments {
-    words: Words,
+    words: ArgumentRegisters,
     handles: Handles,
 }
 
@@ -42,7 +42,7 @@ struct Arguments {
 struct Caller {
     open: Vec<Open>,
     /// But for requests.
-    objects: Option<Box<Objects>>,
+    objects: Option<Box<TracedObjects>>,
     pending: Pending<Maker>,
 }
 
@@ -97,7 +97,7 @@ impl Watch {
         caller.open.retain(|open| !open.level.is_left_by(level));
         let watched = Watched::of(function);
         let me = Party { rank, function: function.name(), site, process: None };
-        let words = Words::of(function, form, words);
+        let words = ArgumentRegisters::of(function, form, words);
         let regions: Regions = watched.touched.iter().filter_map(|touched| words.region(touched)).collect();
         if !watched.compared.is_empty() {
             compare(function, &words, &watched.compared);
@@ -146,7 +146,7 @@ impl Watch {
         &mut self,
         rank: u32,
         maker: (Function, u32),
-        (single, objects, words): (&Single, &mpi::Objects, &[u64]),
+        (single, objects, words): (&SingleBuffer, &mpi::Objects, &[u64]),
         found: &mut Vec<Finding>,
     ) -> Memory {
         let memory = single.memory(objects, words);
@@ -169,7 +169,7 @@ impl Watch {
         rank: u32,
         maker: Maker,
         request: usize,
-        (memory, single, objects, words): (Memory, &Single, &mpi::Objects, &[u64]),
+        (memory, single, objects, words): (Memory, &SingleBuffer, &mpi::Objects, &[u64]),
     ) {
         let pending = &mut self.callers[(rank - self.first) as usize].pending;
         match memory {
@@ -188,7 +188,7 @@ impl Watch {
     pub fn plainly(
         &mut self,
         rank: u32,
-        single: &Single,
+        single: &SingleBuffer,
         objects: &mpi::Objects,
         words: &[u64],
     ) -> Option<Plain> {
@@ -315,7 +315,7 @@ impl Watch {
                 }
                 continue;
             }
-            let objects = caller.objects.get_or_insert_with(|| Box::new(Objects::new(false)));
+            let objects = caller.objects.get_or_insert_with(|| Box::new(TracedObjects::new(false)));
             objects.maker = maker;
             for k in 0..words.handles(index) {
                 objects.object(class, words.handle(index, k));
@@ -447,7 +447,7 @@ fn completes_any(function: Function) -> bool {
 }
 
 /// Returns `true` if the call has completed its `k`th request, which keeps its handle if it is persistent.
-fn completes(function: Function, words: &Words, k: usize) -> bool {
+fn completes(function: Function, words: &ArgumentRegisters, k: usize) -> bool {
     if !words.has_found() {
         return false;
     }
@@ -463,7 +463,7 @@ fn completes(function: Function, words: &Words, k: usize) -> bool {
 }
 
 /// Hands over what the mounted rank has of the blocks of a collective call.
-fn compare(function: Function, words: &Words, compared: &[Compared]) {
+fn compare(function: Function, words: &ArgumentRegisters, compared: &[Compared]) {
     let Some(comm) = words.comm() else { return };
     let Some(membership) = host::membership(comm).filter(|membership| !membership.is_inter) else { return };
     let is_root = words.plan.root.is_some_and(|root| words.scalar(root) == i64::from(membership.rank));

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, USAGE};
 use crate::scaling::Asked;
-use crate::workload::{Processes, Ran, drive, tell};
+use crate::workload::{FinishedRun, Processes, drive, tell};
 use ::trace::Trace;
 use ::workload::{How, Job, Jobs, Replay};
 use engine::{Span, Time};
@@ -80,15 +80,17 @@ pub fn run(
         .map_err(|why| Failure::with(USAGE, why))?;
     let name = given.iter().map(Given::name).collect::<Vec<_>>().join(" + ");
     let meter = HostMeter::start();
-    let once =
-        |processes, only: Option<usize>, jobs: &mut Jobs| -> Result<(Ran, Option<Vec<Span>>), Failure> {
-            jobs.restart(only);
-            let (setup, machine) = setup(&options, &shares, jobs.names())?;
-            let setup = Setup { worlds: jobs.worlds(), ..setup };
-            let ran = drive(&options, processes, setup, meter.clone(), (name.clone(), machine), &mut *jobs)?;
-            let took = jobs.took(&ran.mpi);
-            Ok((ran, took))
-        };
+    let once = |processes,
+                only: Option<usize>,
+                jobs: &mut Jobs|
+     -> Result<(FinishedRun, Option<Vec<Span>>), Failure> {
+        jobs.restart(only);
+        let (setup, machine) = setup(&options, &shares, jobs.names())?;
+        let setup = Setup { worlds: jobs.worlds(), ..setup };
+        let ran = drive(&options, processes, setup, meter.clone(), (name.clone(), machine), &mut *jobs)?;
+        let took = jobs.took(&ran.mpi);
+        Ok((ran, took))
+    };
     let mut apart = vec![None; given.len()];
     for (job, apart) in apart.iter_mut().enumerate().filter(|_| alone) {
         let (ran, took) = once(processes, Some(job), &mut jobs)?;

@@ -24,7 +24,7 @@ pub enum Kind {
 }
 
 /// The common part of all runs.
-pub struct Base {
+pub struct RunSettings {
     /// The kind of what is run.
     pub kind: Kind,
     /// Options, program and arguments, with `{NAME}` where a value goes.
@@ -35,7 +35,7 @@ pub struct Base {
     pub directory: PathBuf,
 }
 
-impl Base {
+impl RunSettings {
     /// Returns `true` if a word asks for the variable's values.
     pub fn has_place(&self, name: &str) -> bool {
         let place = format!("{{{name}}}");

@@ -2,7 +2,7 @@
 
 /// The paper's topologies, each in its generic version.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Topology {
+pub enum PublishedTopology {
     /// Every endpoint on one hub.
     Star,
     /// A cycle with links both ways.
@@ -19,10 +19,10 @@ pub enum Topology {
     Tree,
 }
 
-use Topology::{Mesh, OneWayRing, Ring, Star, Torus, Tree, Twisted};
+use PublishedTopology::{Mesh, OneWayRing, Ring, Star, Torus, Tree, Twisted};
 
 /// All of them, in the order of the figures' legends.
-pub const ALL: [Topology; 7] = [Star, Ring, OneWayRing, Mesh, Torus, Twisted, Tree];
+pub const ALL: [PublishedTopology; 7] = [Star, Ring, OneWayRing, Mesh, Torus, Twisted, Tree];
 
 /// A network of one topology: links that may be one way, endpoints first, routers behind them.
 pub struct Graph {
@@ -41,7 +41,7 @@ pub fn sides(n: usize) -> (usize, usize) {
     (rows, n / rows)
 }
 
-impl Topology {
+impl PublishedTopology {
     /// As the figures call it.
     pub fn name(self) -> &'static str {
         match self {

@@ -168,9 +168,9 @@ fn halves(row: &Row, large: bool, wide_handles: bool) -> String {
     let (how, quick) = quickly(row, large, wide_handles);
     let name = shared_name(row, large, wide_handles);
     format!(
-        "#[inline(never)]\npub fn begin_{name}({}) -> edge::Begun {{\n\
+        "#[inline(never)]\npub fn begin_{name}({}) -> edge::CallStart {{\n\
          \x20   edge::begin{how}(Function::{function}, {object}, {quick}|c| {{\n{}    }})\n}}\n\
-         #[inline(never)]\npub fn end_{name}(begun: edge::Begun, {}) -> i32 {{\n\
+         #[inline(never)]\npub fn end_{name}(begun: edge::CallStart, {}) -> i32 {{\n\
          \x20   edge::end(Function::{function}, {object}, begun, |c, waited| {{\n\
          \x20       calls::{path}_end(c, waited{})\n    }})\n}}\n",
         typed(&shown(row, large), large),

@@ -225,7 +225,7 @@ fn convert(parts: &mut Parts, row: &Row, p: &Parameter, large: bool, buffers: Bu
             let count = p.length.as_ref().map_or("None".to_string(), |l| format!("Some({l})"));
             writeln!(
                 out,
-                "    let {name}_texts = fortran::text::Texts::new({name}, {name}_length, {count});"
+                "    let {name}_texts = fortran::text::FortranStrings::new({name}, {name}_length, {count});"
             )
             .unwrap();
             writeln!(out, "    let {name} = {name}_texts.at();").unwrap();
@@ -329,7 +329,7 @@ fn descriptor(out: &mut String, between: &mut String, after: &mut String, row: &
         writeln!(after, "    {name}_copy.finish();").unwrap();
         return;
     }
-    writeln!(out, "    let mut {name}_section = fortran::descriptor::Section::new({name});").unwrap();
+    writeln!(out, "    let mut {name}_section = fortran::descriptor::PinnedBuffer::new({name});").unwrap();
     writeln!(out, "    let {name} = {name}_section.at();").unwrap();
     if row.name.ends_with("_end") || matches!(row.name.as_str(), "Get_address" | "Free_mem") {
         return;

@@ -106,7 +106,7 @@ fn places(row: &Row) -> Vec<i64> {
 
 /// A function of the program that is told of an event, and what it is told with.
 #[derive(Clone, Copy)]
-pub(super) struct Callback {
+pub(super) struct EventCallback {
     pub function: usize,
     pub user_data: usize,
     /// `MPI_T_CB_REQUIRE_*` that it was registered for.
@@ -118,7 +118,7 @@ struct Registered {
     owner: u32,
     row: usize,
     /// One for each level of safety.
-    callbacks: Vec<Callback>,
+    callbacks: Vec<EventCallback>,
 }
 
 static REGISTERED: Mutex<Option<Slab<Registered>>> = Mutex::new(None);
@@ -142,7 +142,7 @@ pub(super) static CURRENT: Mutex<Option<Instance>> = Mutex::new(None);
 pub(super) const INSTANCE: usize = 1;
 
 /// Returns who is told of an event of a rank: registrations (handles) and their functions.
-pub(super) fn told(rank: u32, event: Event) -> Vec<(usize, Callback)> {
+pub(super) fn told(rank: u32, event: Event) -> Vec<(usize, EventCallback)> {
     registered(|all| {
         let of_rank = all.iter().filter(|(_, one)| one.owner == rank && ROWS[one.row].event == event);
         // The one that asks for least: where events are raised everything is allowed.
@@ -269,7 +269,7 @@ pub fn register_callback(
         let Some(one) = all.get_mut(index) else { return };
         one.callbacks.retain(|callback| callback.safety != safety);
         if function != 0 {
-            one.callbacks.push(Callback { function, user_data: user_data.0, safety });
+            one.callbacks.push(EventCallback { function, user_data: user_data.0, safety });
         }
     });
     listen();

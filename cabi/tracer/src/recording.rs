@@ -31,8 +31,8 @@ mod sent;
 
 use crate::constants::MPI_PROC_NULL;
 use crate::function::Function;
-use arguments::{Handles, Words};
-use objects::Objects;
+use arguments::{ArgumentRegisters, Handles};
+use objects::TracedObjects;
 use observe::recorder::Class;
 use parameter::{Direction, Kind, Length};
 use plan::Plan;
@@ -66,7 +66,7 @@ fn is_address(kind: Kind) -> bool {
     matches!(kind, Kind::Buffer | Kind::Address | Kind::Text | Kind::Status | Kind::Main)
 }
 
-impl Words {
+impl ArgumentRegisters {
     /// Returns `true` if the call tells recorders all in words.
     pub fn has_facts(&self) -> bool {
         self.plan.facts.is_some()
@@ -97,7 +97,7 @@ impl Words {
 
     /// Notes which of the call's statuses are of operations that receive nothing: MPI leaves these undefined
     /// (MPI 5.0 section 3.7.3).
-    pub fn note_statuses(&self, before: &Handles, objects: &Objects) {
+    pub fn note_statuses(&self, before: &Handles, objects: &TracedObjects) {
         host::forget_statuses();
         let (Some(status), Some(requests)) = (self.plan.statuses, self.plan.requests) else { return };
         let is_replaced = self.parameter(requests).direction == Direction::InOut;

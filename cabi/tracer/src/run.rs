@@ -1,18 +1,18 @@
 //! The recording of this process's calls, from `MPI_Init` to `MPI_Finalize`.
 
 use crate::function::Function;
-use crate::recording::arguments::Words;
+use crate::recording::arguments::ArgumentRegisters;
 use crate::recording::facts::Facts;
 use crate::recording::host;
 use crate::recording::level::Level;
 use crate::recording::module;
-use crate::recording::objects::Objects;
+use crate::recording::objects::TracedObjects;
 use crate::recording::open::Open;
 use crate::recording::parameter::Form;
 use crate::recording::translate;
 use engine::{Span, Time};
 use observe::Recorder;
-use observe::recorder::Left;
+use observe::recorder::CallReturn;
 use rustc_hash::FxHashMap;
 use std::ffi::{c_char, c_int};
 use std::ops::Range;
@@ -63,7 +63,7 @@ pub struct Run {
     rank: u32,
     size: u32,
     recording: Recording,
-    objects: Objects,
+    objects: TracedObjects,
     open: Vec<Open>,
     /// Statuses that the program ignores, of each open call.
     statuses: Vec<Vec<u64>>,
@@ -167,7 +167,7 @@ impl Run {
             rank,
             size,
             recording,
-            objects: Objects::new(true),
+            objects: TracedObjects::new(true),
             open: Vec::new(),
             statuses: Vec::new(),
             words: Vec::new(),
@@ -200,7 +200,7 @@ impl Run {
         let site = self.site(site);
         self.objects.maker = (function, site);
         let given = words;
-        let words = Words::of(function, Form::c(large), given);
+        let words = ArgumentRegisters::of(function, Form::c(large), given);
         let mut statuses = Vec::new();
         if let Some((place, room)) = words.ignored_statuses() {
             statuses.resize(room, 0u64);
@@ -258,7 +258,7 @@ impl Run {
         self.left = at;
         self.objects.maker = (open.function, open.site);
         let code = if code == SUCCESS { SUCCESS } else { host::error_class(code) };
-        let left = Left { at, code, name: None };
+        let left = CallReturn { at, code, name: None };
         let has_results = code == SUCCESS || code == IN_STATUS;
         if has_results {
             open.words.begin_requests();

@@ -6,9 +6,9 @@
 use crate::error::{AspenError, suggestion};
 use crate::evaluate::arity;
 use crate::model::{Application, Machine};
-use crate::names::{Meaning, Names, ScopeId, each_name};
-use crate::source::{Sources, Span};
-use crate::tree::{Condition, Domain, Expr, ExprKind, Global, Item, Name, Statement, StatementKind};
+use crate::names::{NameResolution, Names, ScopeId, each_name};
+use crate::source::{SourceSpan, Sources};
+use crate::tree::{Condition, Domain, Expr, ExprKind, Global, Item, KernelStatement, Name, StatementKind};
 use std::collections::BTreeSet;
 
 /// Functions that draw a number.
@@ -264,13 +264,13 @@ fn kernel_findings(
 
 /// Marks a parameter and all that its formula needs.
 fn mark_used(names: &Names, scope: ScopeId, name: &str, used: &mut BTreeSet<usize>) {
-    let Some(Meaning::Parameter(first)) = names.find(scope, name) else { return };
+    let Some(NameResolution::Parameter(first)) = names.find(scope, name) else { return };
     let mut ahead = vec![first];
     while let Some(parameter) = ahead.pop() {
         if used.insert(parameter) {
             let parameter = &names.parameters[parameter];
             each_name(&parameter.value, &mut |name, _| {
-                if let Some(Meaning::Parameter(next)) = names.find(parameter.value_scope, name) {
+                if let Some(NameResolution::Parameter(next)) = names.find(parameter.value_scope, name) {
                     ahead.push(next);
                 }
             });
@@ -319,7 +319,7 @@ fn formula_findings(
     found
 }
 
-fn each_function(formula: &Expr, see: &mut impl FnMut(&str, usize, Span)) {
+fn each_function(formula: &Expr, see: &mut impl FnMut(&str, usize, SourceSpan)) {
     match &formula.kind {
         ExprKind::Call(name, values) => {
             see(name, values.len(), formula.span);
@@ -340,7 +340,7 @@ fn each_function(formula: &Expr, see: &mut impl FnMut(&str, usize, Span)) {
 
 /// Kernels that call themselves whatever happens.
 fn endless(model: &Application, contents: &[Contents<'_>], reached: &[bool]) -> Vec<AspenError> {
-    let callees = |kernel: usize| -> Vec<(usize, Span)> {
+    let callees = |kernel: usize| -> Vec<(usize, SourceSpan)> {
         let calls = contents[kernel].calls.iter().filter(|call| call.always);
         calls
             .filter_map(|call| {
@@ -351,7 +351,7 @@ fn endless(model: &Application, contents: &[Contents<'_>], reached: &[bool]) -> 
     let mut state = vec![0u8; contents.len()];
     let mut found = Vec::new();
     for first in (0..contents.len()).filter(|&kernel| reached[kernel]) {
-        let mut path: Vec<(usize, Vec<(usize, Span)>)> = Vec::new();
+        let mut path: Vec<(usize, Vec<(usize, SourceSpan)>)> = Vec::new();
         if state[first] == 0 {
             state[first] = 1;
             path.push((first, callees(first)));
@@ -383,13 +383,18 @@ fn endless(model: &Application, contents: &[Contents<'_>], reached: &[bool]) -> 
     found
 }
 
-fn contents(body: &[Statement]) -> Contents<'_> {
+fn contents(body: &[KernelStatement]) -> Contents<'_> {
     let mut contents = Contents::default();
     collect(body, &mut Vec::new(), true, &mut contents);
     contents
 }
 
-fn collect<'a>(body: &'a [Statement], counters: &mut Vec<String>, always: bool, into: &mut Contents<'a>) {
+fn collect<'a>(
+    body: &'a [KernelStatement],
+    counters: &mut Vec<String>,
+    always: bool,
+    into: &mut Contents<'a>,
+) {
     for statement in body {
         match &statement.kind {
             StatementKind::Execute(execute) => {

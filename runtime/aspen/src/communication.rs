@@ -6,8 +6,8 @@
 use crate::error::{AspenError, suggestion};
 use crate::exchange::Exchange;
 use crate::grid::Grid;
-use crate::random::Random;
-use crate::source::Span;
+use crate::random::SplitMix64;
+use crate::source::SourceSpan;
 use crate::tree::Use;
 use crate::usage::Usage;
 use std::fmt;
@@ -472,10 +472,10 @@ impl Step {
 
 /// To whom a rank sends in a random step.
 fn drawn(draw: u64, rank: u64, ranks: u64) -> u64 {
-    Random::new(draw.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ rank).below(ranks)
+    SplitMix64::new(draw.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ rank).below(ranks)
 }
 
-fn whole(value: f64, span: Span) -> Result<u64, AspenError> {
+fn whole(value: f64, span: SourceSpan) -> Result<u64, AspenError> {
     if value.ceil() <= i64::MAX as f64 {
         return Ok(value.ceil() as u64);
     }

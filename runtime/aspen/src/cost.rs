@@ -4,9 +4,9 @@ use crate::error::{AspenError, suggestion};
 use crate::evaluate::{Value, Values};
 use crate::hardware::Hardware;
 use crate::model::{Application, Machine};
-use crate::names::{Meaning, Names};
+use crate::names::{NameResolution, Names};
 use crate::number::Number;
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::tree::{Expr, ExprKind};
 use crate::usage::Usage;
 use crate::walk::{Structure, Traversal, Visitor, Walk};
@@ -242,12 +242,12 @@ fn set<N: Number>(
     name: &str,
     value: &N,
 ) -> Result<(), AspenError> {
-    if let Some(Meaning::Parameter(parameter)) = names.find(0, name) {
+    if let Some(NameResolution::Parameter(parameter)) = names.find(0, name) {
         values.set(parameter, value.clone());
         return Ok(());
     }
     if let (Some(names), Some(values)) = (machine_names, machine_values)
-        && let Some(Meaning::Parameter(parameter)) = names.find(0, name)
+        && let Some(NameResolution::Parameter(parameter)) = names.find(0, name)
     {
         values.set(parameter, value.clone());
         return Ok(());
@@ -300,7 +300,7 @@ struct Costs<'h, 'm, N> {
     hardware: Option<&'h Hardware<'m, N>>,
     kinds: Vec<Kind>,
     /// By the place of the use.
-    kind_of: HashMap<Span, usize>,
+    kind_of: HashMap<SourceSpan, usize>,
     open: Vec<Open<N>>,
     /// Note about communication that the machine leaves to a network.
     comm: Option<String>,
@@ -366,7 +366,7 @@ impl<N: Number> Visitor<N> for Costs<'_, '_, N> {
         _: &str,
         parallelism: &N,
         usages: &[Usage<'_, N>],
-        _: Span,
+        _: SourceSpan,
     ) -> Result<(), AspenError> {
         let (seconds, joules) = match self.hardware {
             Some(hardware) => self.together(hardware, parallelism, usages)?,

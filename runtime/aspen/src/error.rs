@@ -1,13 +1,13 @@
 //! Why a model cannot be read or evaluated.
 
-use crate::source::{Place, Sources, Span};
+use crate::source::{Place, SourceSpan, Sources};
 use std::fmt;
 
 /// A sentence for the user; where it is about a place in a file, also that place, shown by a caret.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AspenError {
     sentence: String,
-    span: Option<Span>,
+    span: Option<SourceSpan>,
     shown: Option<Shown>,
 }
 
@@ -28,7 +28,7 @@ impl AspenError {
     }
 
     /// An error about `span`.
-    pub fn at(span: Span, sentence: impl Into<String>) -> AspenError {
+    pub fn at(span: SourceSpan, sentence: impl Into<String>) -> AspenError {
         AspenError { sentence: sentence.into(), span: Some(span), shown: None }
     }
 
@@ -52,7 +52,7 @@ impl AspenError {
     }
 
     /// Returns what it is about.
-    pub fn span(&self) -> Option<Span> {
+    pub fn span(&self) -> Option<SourceSpan> {
         self.span
     }
 

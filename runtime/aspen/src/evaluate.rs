@@ -1,9 +1,9 @@
 //! The value of a formula.
 
 use crate::error::{AspenError, suggestion};
-use crate::names::{Meaning, Names, ScopeId};
+use crate::names::{NameResolution, Names, ScopeId};
 use crate::number::{Function, Number};
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::tree::{Condition, Domain, Expr, ExprKind, Operator};
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -83,7 +83,7 @@ impl<'n, N: Number> Values<'n, N> {
             } else if matches!(self.cached.borrow()[parameter], Cached::Not) {
                 ahead.push((parameter, true));
                 crate::names::each_name(&of.value, &mut |name, _| {
-                    if let Some(Meaning::Parameter(need)) = self.names.find(of.value_scope, name) {
+                    if let Some(NameResolution::Parameter(need)) = self.names.find(of.value_scope, name) {
                         ahead.push((need, false));
                     }
                 });
@@ -98,14 +98,14 @@ impl<'n, N: Number> Values<'n, N> {
         scope: ScopeId,
         locals: &[Local<N>],
         name: &str,
-        span: Span,
+        span: SourceSpan,
     ) -> Result<Value<N>, AspenError> {
         if let Some(local) = locals.iter().rev().find(|local| local.scope == scope && *local.name == *name) {
             return Ok(local.value.clone());
         }
         match self.names.find(scope, name) {
-            Some(Meaning::Parameter(parameter)) => self.parameter(parameter),
-            Some(Meaning::Enumerator(number)) => Ok(Value::Number(N::new(number as f64))),
+            Some(NameResolution::Parameter(parameter)) => self.parameter(parameter),
+            Some(NameResolution::Enumerator(number)) => Ok(Value::Number(N::new(number as f64))),
             None => {
                 let also = locals.iter().filter(|local| local.scope == scope).map(|local| &*local.name);
                 Err(self.names.unknown(scope, name, span, also))
@@ -221,7 +221,7 @@ impl<'n, N: Number> Values<'n, N> {
     }
 }
 
-fn finite<N: Number>(value: &N, span: Span, why: impl FnOnce() -> String) -> Result<(), AspenError> {
+fn finite<N: Number>(value: &N, span: SourceSpan, why: impl FnOnce() -> String) -> Result<(), AspenError> {
     match value.known() {
         Some(value) if !value.is_finite() => Err(AspenError::at(span, why())),
         None if value.is_too_large() => {
@@ -287,7 +287,7 @@ fn element<N: Number>(
 
 /// `lookup(values, places, x)`: the value at `x` on straight lines between the places, and on the first and
 /// last of these lines beyond them.
-fn lookup<N: Number>(arguments: &[Value<N>], span: Span) -> Result<N, AspenError> {
+fn lookup<N: Number>(arguments: &[Value<N>], span: SourceSpan) -> Result<N, AspenError> {
     let [Value::Array(values), Value::Array(places), Value::Number(x)] = arguments else {
         return Err(AspenError::at(
             span,

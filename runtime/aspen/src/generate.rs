@@ -5,7 +5,7 @@ use crate::cost::Request;
 use crate::error::AspenError;
 use crate::formula::Plain;
 use crate::model::Application;
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::usage::Usage;
 use crate::walk::{Structure, Visitor};
 use std::collections::BTreeSet;
@@ -108,7 +108,7 @@ impl Writer {
         self.line("}")
     }
 
-    fn step(&mut self, step: &Step, span: Span) -> Result<(), AspenError> {
+    fn step(&mut self, step: &Step, span: SourceSpan) -> Result<(), AspenError> {
         if step.times != 1 {
             self.open_loop(step.times)?;
         }
@@ -232,7 +232,7 @@ impl Writer {
 }
 
 /// A count of MPI's.
-fn int(bytes: u64, span: Span) -> Result<i32, AspenError> {
+fn int(bytes: u64, span: SourceSpan) -> Result<i32, AspenError> {
     i32::try_from(bytes).map_err(|_| {
         AspenError::at(span, format!("{bytes} bytes are more than the count of an MPI call in C holds"))
     })
@@ -278,7 +278,7 @@ impl Visitor<f64> for Writer {
         label: &str,
         parallelism: &f64,
         usages: &[Usage<'_, f64>],
-        _: Span,
+        _: SourceSpan,
     ) -> Result<(), AspenError> {
         let mut amounts = Vec::new();
         for usage in usages {

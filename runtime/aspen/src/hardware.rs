@@ -8,7 +8,7 @@ use crate::error::{AspenError, suggestion};
 use crate::evaluate::{Local, Value, Values};
 use crate::model::Machine;
 use crate::number::Number;
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::tree::{Expr, Item, Resource};
 use crate::usage::Usage;
 use std::cell::RefCell;
@@ -308,7 +308,7 @@ impl<'m, N: Number> Hardware<'m, N> {
         Ok(seconds)
     }
 
-    fn seconds(&self, locals: &[Local<N>], cost: &Expr, used: Span) -> Result<N, AspenError> {
+    fn seconds(&self, locals: &[Local<N>], cost: &Expr, used: SourceSpan) -> Result<N, AspenError> {
         let seconds = self.values.number(0, locals, cost)?;
         match seconds.known() {
             Some(known) if known < 0.0 => Err(AspenError::at(

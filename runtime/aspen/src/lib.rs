@@ -46,7 +46,7 @@ pub use number::{Function, Number};
 pub use outline::{constant, value};
 pub use parse::{parse, parse_formula};
 pub use plan::{Part, Plan, Sockets};
-pub use source::{FileId, Place, Source, Sources, Span};
+pub use source::{FileId, Place, Source, SourceSpan, Sources};
 pub use steps::{Communication, Traffic};
 pub use usage::Usage;
 pub use walk::{Structure, Traversal, Visitor};

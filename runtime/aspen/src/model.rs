@@ -1,9 +1,9 @@
 //! Files put together: imports and includes followed, names bound.
 
 use crate::error::{AspenError, suggestion};
-use crate::names::{Meaning, Names, ScopeId};
+use crate::names::{NameResolution, Names, ScopeId};
 use crate::parse::parse;
-use crate::source::{FileId, Sources, Span};
+use crate::source::{FileId, SourceSpan, Sources};
 use crate::tree::{Component, Data, File, Global, Import, Item, Kernel, MachineFile, Name};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -154,7 +154,7 @@ impl Loader<'_> {
     fn application(
         &mut self,
         into: &mut Application,
-        tree: crate::tree::Application,
+        tree: crate::tree::ApplicationFile,
         prefix: String,
     ) -> Result<ScopeId, AspenError> {
         let scope = into.names.add_scope(prefix.clone());
@@ -243,7 +243,7 @@ impl Loader<'_> {
         }
         for (name, value) in &import.with {
             match into.names.find(child, &name.text) {
-                Some(Meaning::Parameter(parameter)) => {
+                Some(NameResolution::Parameter(parameter)) => {
                     into.names.parameters[parameter].value = value.clone();
                     into.names.parameters[parameter].value_scope = scope;
                 }
@@ -416,7 +416,7 @@ impl Machine {
     }
 
     /// A component that is a part of itself, by way of others if not at once.
-    fn component_circle(&self) -> Option<(&str, Span)> {
+    fn component_circle(&self) -> Option<(&str, SourceSpan)> {
         // 0: not seen, 1: on the way, 2: done.
         let mut state = vec![0u8; self.components.len()];
         for first in 0..self.components.len() {

@@ -1,7 +1,7 @@
 //! What names stand for: parameters, enumerators, and in which model they are.
 
 use crate::error::{AspenError, suggestion};
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::tree::{Domain, Expr, ExprKind, Global, Name};
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub(crate) struct Parameter {
 
 /// Meaning of a name.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Meaning {
+pub(crate) enum NameResolution {
     Parameter(usize),
     Enumerator(usize),
 }
@@ -33,7 +33,7 @@ pub(crate) enum Meaning {
 pub(crate) struct Scope {
     /// `model3.model2.`, or nothing.
     pub prefix: String,
-    pub values: HashMap<String, Meaning>,
+    pub values: HashMap<String, NameResolution>,
     pub enums: HashMap<String, Vec<String>>,
     /// Imported models.
     pub imports: HashMap<String, ScopeId>,
@@ -67,11 +67,11 @@ impl Names {
                     domain: param.domain.clone(),
                     scope,
                 });
-                self.bind(scope, &param.name, Meaning::Parameter(self.parameters.len() - 1), warn);
+                self.bind(scope, &param.name, NameResolution::Parameter(self.parameters.len() - 1), warn);
             }
             Global::Enum(name, values) => {
                 for (number, value) in values.iter().enumerate() {
-                    self.bind(scope, value, Meaning::Enumerator(number), warn);
+                    self.bind(scope, value, NameResolution::Enumerator(number), warn);
                 }
                 let texts = values.iter().map(|value| value.text.clone()).collect();
                 self.scopes[scope].enums.insert(name.text.clone(), texts);
@@ -80,7 +80,7 @@ impl Names {
         }
     }
 
-    fn bind(&mut self, scope: ScopeId, name: &Name, meaning: Meaning, warn: &mut Vec<AspenError>) {
+    fn bind(&mut self, scope: ScopeId, name: &Name, meaning: NameResolution, warn: &mut Vec<AspenError>) {
         if self.scopes[scope].values.insert(name.text.clone(), meaning).is_some() {
             warn.push(AspenError::at(
                 name.span,
@@ -90,7 +90,7 @@ impl Names {
     }
 
     /// Returns what a name stands for in `scope`, dots leading into imported models.
-    pub(crate) fn find(&self, scope: ScopeId, name: &str) -> Option<Meaning> {
+    pub(crate) fn find(&self, scope: ScopeId, name: &str) -> Option<NameResolution> {
         let (scope, last) = self.enter(scope, name)?;
         self.scopes[scope].values.get(last).copied()
     }
@@ -110,7 +110,7 @@ impl Names {
         &'a self,
         scope: ScopeId,
         name: &str,
-        span: Span,
+        span: SourceSpan,
         also: impl Iterator<Item = &'a str>,
     ) -> AspenError {
         if let Some((model, _)) = name.rsplit_once('.')
@@ -183,7 +183,7 @@ impl Names {
         let parameter = &self.parameters[parameter];
         let mut needs = Vec::new();
         each_name(&parameter.value, &mut |name, _| {
-            if let Some(Meaning::Parameter(other)) = self.find(parameter.value_scope, name) {
+            if let Some(NameResolution::Parameter(other)) = self.find(parameter.value_scope, name) {
                 needs.push(other);
             }
         });
@@ -200,7 +200,7 @@ enum Seen {
 }
 
 /// Shows each name in a formula.
-pub(crate) fn each_name(formula: &Expr, see: &mut impl FnMut(&str, Span)) {
+pub(crate) fn each_name(formula: &Expr, see: &mut impl FnMut(&str, SourceSpan)) {
     match &formula.kind {
         ExprKind::Number(_) | ExprKind::Unit(_) => {}
         ExprKind::Name(name) => see(name, formula.span),

@@ -5,7 +5,7 @@ use crate::error::AspenError;
 use crate::evaluate::{Local, Value, Values};
 use crate::formula::Plain;
 use crate::model::{Application, Machine};
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::tree::{Expr, Global, Item};
 use crate::usage::Usage;
 use crate::walk::{Structure, Visitor};
@@ -163,7 +163,7 @@ impl Visitor<f64> for Tree {
         label: &str,
         parallelism: &f64,
         usages: &[Usage<'_, f64>],
-        _: Span,
+        _: SourceSpan,
     ) -> Result<(), AspenError> {
         let head = if *parallelism == 1.0 {
             "execute".to_owned()

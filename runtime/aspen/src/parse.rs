@@ -9,7 +9,7 @@ mod expression;
 mod machine;
 
 use crate::error::AspenError;
-use crate::source::{FileId, Sources, Span};
+use crate::source::{FileId, SourceSpan, Sources};
 use crate::token::{self, Kind, Token};
 use crate::tree::{File, Global, Name};
 use std::cell::{Cell, RefCell};
@@ -26,7 +26,7 @@ const MOST_OPERATORS: usize = 500;
 
 /// State of the parser, and its farthest failure.
 #[derive(Debug)]
-struct Progress {
+struct ParserState {
     file: FileId,
     /// Tokens left at the farthest failure.
     left: Cell<usize>,
@@ -43,10 +43,10 @@ struct Progress {
     excess: RefCell<Option<String>>,
 }
 
-type Input<'a> = Stateful<TokenSlice<'a, Token<'a>>, &'a Progress>;
+type Input<'a> = Stateful<TokenSlice<'a, Token<'a>>, &'a ParserState>;
 type Parsed<T> = Result<T, EmptyError>;
 
-impl Progress {
+impl ParserState {
     fn failed(&self, left: usize, expected: &'static str) {
         if left < self.left.get() {
             self.left.set(left);
@@ -64,8 +64,8 @@ impl Progress {
         self.excess.borrow_mut().get_or_insert(why);
     }
 
-    fn span(&self, token: &Token<'_>) -> Span {
-        Span { file: self.file, start: token.start, end: token.end() }
+    fn span(&self, token: &Token<'_>) -> SourceSpan {
+        SourceSpan { file: self.file, start: token.start, end: token.end() }
     }
 }
 
@@ -83,18 +83,18 @@ fn one<'a>(
 }
 
 /// A word of the language.
-fn keyword<'a>(word: &'static str) -> impl Parser<Input<'a>, Span, EmptyError> {
+fn keyword<'a>(word: &'static str) -> impl Parser<Input<'a>, SourceSpan, EmptyError> {
     spanned(one(word, move |token| token.kind == Kind::Word && token.text == word))
 }
 
 /// A sign.
-fn sign<'a>(sign: &'static str) -> impl Parser<Input<'a>, Span, EmptyError> {
+fn sign<'a>(sign: &'static str) -> impl Parser<Input<'a>, SourceSpan, EmptyError> {
     spanned(one(sign, move |token| token.kind == Kind::Sign && token.text == sign))
 }
 
 fn spanned<'a>(
     mut parser: impl Parser<Input<'a>, &'a Token<'a>, EmptyError>,
-) -> impl Parser<Input<'a>, Span, EmptyError> {
+) -> impl Parser<Input<'a>, SourceSpan, EmptyError> {
     move |input: &mut Input<'a>| {
         let token = parser.parse_next(input)?;
         Ok(input.state.span(token))
@@ -193,7 +193,7 @@ pub fn parse_formula(sources: &Sources, id: FileId) -> Result<crate::tree::Expr,
 
 fn parsed<T>(text: &str, id: FileId, grammar: impl Fn(&mut Input<'_>) -> Parsed<T>) -> Result<T, AspenError> {
     let tokens = token::tokens(text, id)?.tokens;
-    let progress = Progress {
+    let progress = ParserState {
         file: id,
         left: Cell::new(usize::MAX),
         expected: RefCell::default(),
@@ -211,9 +211,10 @@ fn parsed<T>(text: &str, id: FileId, grammar: impl Fn(&mut Input<'_>) -> Parsed<
 }
 
 /// "expected ..., found ...".
-fn explain(progress: &Progress, found: Option<&Token<'_>>, text: &str) -> AspenError {
+fn explain(progress: &ParserState, found: Option<&Token<'_>>, text: &str) -> AspenError {
     let end = text.trim_end().len() as u32;
-    let span = found.map_or(Span { file: progress.file, start: end, end }, |token| progress.span(token));
+    let span =
+        found.map_or(SourceSpan { file: progress.file, start: end, end }, |token| progress.span(token));
     if let Some(why) = progress.excess.take() {
         return AspenError::at(span, why);
     }

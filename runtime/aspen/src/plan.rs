@@ -5,7 +5,7 @@ use crate::cost::Request;
 use crate::error::AspenError;
 use crate::hardware::Hardware;
 use crate::model::{Application, Machine};
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::usage::Usage;
 use crate::walk::{Structure, Visitor, Walk};
 use std::collections::BTreeSet;
@@ -69,7 +69,7 @@ impl Application {
                     all.extend(hardware.map(|hardware| hardware.beside(socket)).transpose()?);
                 }
                 let kernels = others.iter().copied().zip(&all).collect();
-                let mut planner = Planner {
+                let mut planner = PlanBuilder {
                     on: vec![hardware],
                     kernels,
                     open: vec![(1, Vec::new())],
@@ -98,7 +98,7 @@ impl Application {
     }
 }
 
-struct Planner<'h, 'm> {
+struct PlanBuilder<'h, 'm> {
     /// On what the parts compute that are being gone through, innermost last: the model's own socket is the
     /// first.
     on: Vec<Option<&'h Hardware<'m, f64>>>,
@@ -109,7 +109,7 @@ struct Planner<'h, 'm> {
     notes: BTreeSet<String>,
 }
 
-impl Planner<'_, '_> {
+impl PlanBuilder<'_, '_> {
     fn add(&mut self, part: Part) {
         if let Some((_, parts)) = self.open.last_mut() {
             parts.push(part);
@@ -117,7 +117,7 @@ impl Planner<'_, '_> {
     }
 }
 
-impl Visitor<f64> for Planner<'_, '_> {
+impl Visitor<f64> for PlanBuilder<'_, '_> {
     fn enter(&mut self, structure: &Structure<'_, f64>) -> Result<(), AspenError> {
         let times = match structure {
             // As a program has it, which goes through a fraction of a loop's body no less than once more.
@@ -160,7 +160,7 @@ impl Visitor<f64> for Planner<'_, '_> {
         _: &str,
         parallelism: &f64,
         usages: &[Usage<'_, f64>],
-        _: Span,
+        _: SourceSpan,
     ) -> Result<(), AspenError> {
         let (mut computes, mut steps) = (Vec::new(), Vec::new());
         for usage in usages {

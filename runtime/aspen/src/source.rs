@@ -11,7 +11,7 @@ pub type FileId = u32;
 
 /// Bytes `start..end` of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Span {
+pub struct SourceSpan {
     /// The file.
     pub file: FileId,
     /// Its first byte.
@@ -20,10 +20,10 @@ pub struct Span {
     pub end: u32,
 }
 
-impl Span {
+impl SourceSpan {
     /// From the first byte of `self` to the last of `other`, which is in the same file.
-    pub fn to(self, other: Span) -> Span {
-        Span { end: other.end.max(self.end), ..self }
+    pub fn to(self, other: SourceSpan) -> SourceSpan {
+        SourceSpan { end: other.end.max(self.end), ..self }
     }
 }
 
@@ -98,19 +98,19 @@ impl Sources {
     }
 
     /// Returns what a span covers.
-    pub fn text(&self, span: Span) -> &str {
+    pub fn text(&self, span: SourceSpan) -> &str {
         &self.file(span.file).text[span.start as usize..span.end as usize]
     }
 
     /// Line and column of a span's first character. O(length of the file).
-    pub fn place(&self, span: Span) -> Place {
+    pub fn place(&self, span: SourceSpan) -> Place {
         let before = &self.file(span.file).text[..span.start as usize];
         let line = before.rfind('\n').map_or(0, |at| at + 1);
         Place { line: before.matches('\n').count() + 1, column: before[line..].chars().count() + 1 }
     }
 
     /// The line in which a span begins, without its end.
-    pub fn line(&self, span: Span) -> &str {
+    pub fn line(&self, span: SourceSpan) -> &str {
         let text = &self.file(span.file).text;
         let start = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
         text[start..].lines().next().unwrap_or_default()

@@ -4,7 +4,7 @@ use crate::communication::Step;
 use crate::cost::Request;
 use crate::error::AspenError;
 use crate::model::Application;
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::usage::Usage;
 use crate::walk::{Structure, Visitor};
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ pub struct Communication {
     /// The kernel in which it is.
     pub kernel: String,
     /// The place of its resource.
-    pub span: Span,
+    pub span: SourceSpan,
 }
 
 /// Messages of a step, of all ranks.
@@ -77,7 +77,7 @@ impl Step {
 
 struct Steps {
     found: Vec<Communication>,
-    at: HashMap<(Span, Step), usize>,
+    at: HashMap<(SourceSpan, Step), usize>,
     weights: Vec<f64>,
     kernels: Vec<String>,
     is_kernel: Vec<bool>,
@@ -111,7 +111,7 @@ impl Visitor<f64> for Steps {
         _: &str,
         parallelism: &f64,
         usages: &[Usage<'_, f64>],
-        _: Span,
+        _: SourceSpan,
     ) -> Result<(), AspenError> {
         for usage in usages {
             let Some(step) = Step::of(usage, *parallelism)? else { continue };

@@ -1,7 +1,7 @@
 //! Words, numbers and signs of a file, and its comments.
 
 use crate::error::AspenError;
-use crate::source::{FileId, Span};
+use crate::source::{FileId, SourceSpan};
 use winnow::ascii::{digit0, digit1};
 use winnow::combinator::{alt, not, opt, preceded, repeat};
 use winnow::error::EmptyError;
@@ -209,7 +209,7 @@ pub fn tokens(text_of_file: &str, file: FileId) -> Result<Tokens<'_>, AspenError
 fn meaningless(text: &str, start: u32, file: FileId) -> AspenError {
     let rest = &text[start as usize..];
     let character = rest.chars().next().unwrap_or_default();
-    let span = |length: usize| Span { file, start, end: start + length as u32 };
+    let span = |length: usize| SourceSpan { file, start, end: start + length as u32 };
     match character {
         '"' => {
             let line = rest.lines().next().unwrap_or_default();
@@ -229,7 +229,7 @@ fn meaningless(text: &str, start: u32, file: FileId) -> AspenError {
 
 fn run_together(number: Token<'_>, input: &mut Text<'_>, file: FileId) -> AspenError {
     let unit_or_word = word.parse_next(input).unwrap_or_default();
-    let span = Span { file, start: number.start, end: input.current_token_start() as u32 };
+    let span = SourceSpan { file, start: number.start, end: input.current_token_start() as u32 };
     let _: Result<char, EmptyError> = any.parse_next(input);
     AspenError::at(
         span,

@@ -1,6 +1,6 @@
 //! A file as a tree, each part with its place.
 
-use crate::source::Span;
+use crate::source::SourceSpan;
 
 /// A name; one of an imported model has dots.
 #[derive(Clone, PartialEq, Debug)]
@@ -8,7 +8,7 @@ pub struct Name {
     /// As written, without spaces.
     pub text: String,
     /// Where.
-    pub span: Span,
+    pub span: SourceSpan,
 }
 
 /// A formula.
@@ -17,7 +17,7 @@ pub struct Expr {
     /// Kind of the formula, with its operands.
     pub kind: ExprKind,
     /// Where, parentheses left out.
-    pub span: Span,
+    pub span: SourceSpan,
 }
 
 /// Kind of a formula.
@@ -145,7 +145,7 @@ pub struct Import {
 
 /// A model of an application.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Application {
+pub struct ApplicationFile {
     /// Name of the model.
     pub name: Name,
     /// Parameters, data and imports.
@@ -164,7 +164,7 @@ pub struct Kernel {
     /// Its own parameters and data.
     pub locals: Vec<Global>,
     /// Steps of the kernel, in order.
-    pub body: Vec<Statement>,
+    pub body: Vec<KernelStatement>,
 }
 
 /// `param x` or `data x`.
@@ -178,11 +178,11 @@ pub struct Argument {
 
 /// A step of a kernel.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Statement {
+pub struct KernelStatement {
     /// Kind of the step, with its operands.
     pub kind: StatementKind,
     /// Its first word.
-    pub span: Span,
+    pub span: SourceSpan,
 }
 
 /// Kind of a step.
@@ -199,11 +199,11 @@ pub enum StatementKind {
     /// `iterate i [n] { ... }` or `map i [n] { ... }`
     Loop(Loop),
     /// `if (n > 1) { ... } else { ... }`
-    If(Condition, Vec<Statement>, Vec<Statement>),
+    If(Condition, Vec<KernelStatement>, Vec<KernelStatement>),
     /// `probability { [0.5] { ... } else { ... } }`
-    Probability(Vec<Case>, Vec<Statement>),
+    Probability(Vec<Case>, Vec<KernelStatement>),
     /// `switch (n) { [1] { ... } else { ... } }`
-    Switch(Name, Vec<Case>, Vec<Statement>),
+    Switch(Name, Vec<Case>, Vec<KernelStatement>),
 }
 
 /// A block of steps.
@@ -214,7 +214,7 @@ pub struct Block {
     /// Label; empty if there is none.
     pub label: String,
     /// The steps.
-    pub body: Vec<Statement>,
+    pub body: Vec<KernelStatement>,
 }
 
 /// Steps that happen several times.
@@ -229,7 +229,7 @@ pub struct Loop {
     /// Label; empty if there is none.
     pub label: String,
     /// The steps.
-    pub body: Vec<Statement>,
+    pub body: Vec<KernelStatement>,
 }
 
 /// One of several ways on.
@@ -238,7 +238,7 @@ pub struct Case {
     /// Its probability, or the value for which it is taken.
     pub value: Expr,
     /// The steps.
-    pub body: Vec<Statement>,
+    pub body: Vec<KernelStatement>,
 }
 
 /// Resources that are used together.
@@ -351,7 +351,7 @@ pub struct MachineFile {
 #[derive(Clone, PartialEq, Debug)]
 pub enum File {
     /// `model name { ... }`
-    Application(Application),
+    Application(ApplicationFile),
     /// Anything else.
     Machine(MachineFile),
 }

@@ -5,9 +5,11 @@ use crate::evaluate::{Local, Value, Values};
 use crate::model::Application;
 use crate::names::{ScopeId, each_name};
 use crate::number::Number;
-use crate::random::Random;
-use crate::source::Span;
-use crate::tree::{Case, Condition, Execute, Expr, ExprKind, Global, Loop, Name, Statement, StatementKind};
+use crate::random::SplitMix64;
+use crate::source::SourceSpan;
+use crate::tree::{
+    Case, Condition, Execute, Expr, ExprKind, Global, KernelStatement, Loop, Name, StatementKind,
+};
 use crate::usage::Usage;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -80,7 +82,7 @@ pub trait Visitor<N> {
         label: &str,
         parallelism: &N,
         usages: &[Usage<'_, N>],
-        span: Span,
+        span: SourceSpan,
     ) -> Result<(), AspenError>;
 }
 
@@ -89,7 +91,7 @@ pub(crate) struct Walk<'m, N> {
     model: &'m Application,
     values: &'m Values<'m, N>,
     traversal: Traversal,
-    random: Random,
+    random: SplitMix64,
     locals: Vec<Local<N>>,
     calls: usize,
     /// Statements gone through.
@@ -111,7 +113,7 @@ impl<'m, N: Number> Walk<'m, N> {
             model,
             values,
             traversal,
-            random: Random::new(seed),
+            random: SplitMix64::new(seed),
             locals: Vec::new(),
             calls: 0,
             steps: 0.0,
@@ -175,7 +177,7 @@ impl<'m, N: Number> Walk<'m, N> {
     fn body(
         &mut self,
         scope: ScopeId,
-        body: &'m [Statement],
+        body: &'m [KernelStatement],
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         let before = self.locals.len();
@@ -193,7 +195,7 @@ impl<'m, N: Number> Walk<'m, N> {
     fn statement(
         &mut self,
         scope: ScopeId,
-        statement: &'m Statement,
+        statement: &'m KernelStatement,
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         match &statement.kind {
@@ -226,7 +228,7 @@ impl<'m, N: Number> Walk<'m, N> {
         &mut self,
         scope: ScopeId,
         execute: &'m Execute,
-        span: Span,
+        span: SourceSpan,
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         let parallelism = match &execute.parallelism {
@@ -375,8 +377,8 @@ impl<'m, N: Number> Walk<'m, N> {
         &mut self,
         scope: ScopeId,
         condition: &'m Condition,
-        then: &'m [Statement],
-        otherwise: &'m [Statement],
+        then: &'m [KernelStatement],
+        otherwise: &'m [KernelStatement],
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         let holds = self.values.condition(scope, &self.locals, condition)?;
@@ -393,7 +395,7 @@ impl<'m, N: Number> Walk<'m, N> {
         &mut self,
         scope: ScopeId,
         weight: &N,
-        body: &'m [Statement],
+        body: &'m [KernelStatement],
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         visitor.enter(&Structure::Weighted(weight.clone()))?;
@@ -405,8 +407,8 @@ impl<'m, N: Number> Walk<'m, N> {
         &mut self,
         scope: ScopeId,
         cases: &'m [Case],
-        otherwise: &'m [Statement],
-        span: Span,
+        otherwise: &'m [KernelStatement],
+        span: SourceSpan,
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         let mut left = N::new(1.0);
@@ -449,7 +451,7 @@ impl<'m, N: Number> Walk<'m, N> {
         scope: ScopeId,
         name: &'m Name,
         cases: &'m [Case],
-        otherwise: &'m [Statement],
+        otherwise: &'m [KernelStatement],
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         let value = self.number(scope, &Expr { kind: ExprKind::Name(name.text.clone()), span: name.span })?;
@@ -474,7 +476,7 @@ impl<'m, N: Number> Walk<'m, N> {
     }
 
     /// Returns `true` if statements, or what they call, name `name`.
-    fn mentions_name(&self, scope: ScopeId, body: &[Statement], name: &str) -> bool {
+    fn mentions_name(&self, scope: ScopeId, body: &[KernelStatement], name: &str) -> bool {
         let mut found = false;
         mentioned(body, &mut |other| found |= other == name, &mut |_| {});
         found
@@ -484,11 +486,11 @@ impl<'m, N: Number> Walk<'m, N> {
     }
 
     /// Returns `true` if statements, or what they call, draw a number.
-    fn draws(&self, scope: ScopeId, body: &[Statement]) -> bool {
+    fn draws(&self, scope: ScopeId, body: &[KernelStatement]) -> bool {
         draws(body) || self.any_callee(scope, body, &|kernel| self.samples[kernel])
     }
 
-    fn any_callee(&self, scope: ScopeId, body: &[Statement], fits: &dyn Fn(usize) -> bool) -> bool {
+    fn any_callee(&self, scope: ScopeId, body: &[KernelStatement], fits: &dyn Fn(usize) -> bool) -> bool {
         let mut found = false;
         mentioned(body, &mut |_| {}, &mut |callee| {
             found |= self.model.kernel(scope, callee).is_some_and(fits)
@@ -546,7 +548,7 @@ fn mentions(model: &Application) -> (Vec<BTreeSet<String>>, Vec<bool>) {
     (names, samples)
 }
 
-fn draws(body: &[Statement]) -> bool {
+fn draws(body: &[KernelStatement]) -> bool {
     body.iter().any(|statement| match &statement.kind {
         StatementKind::Sample(..) => true,
         StatementKind::Execute(_) | StatementKind::Call(..) => false,
@@ -560,7 +562,7 @@ fn draws(body: &[Statement]) -> bool {
 }
 
 /// Shows each name in the formulas of statements, and each kernel that they call.
-fn mentioned(body: &[Statement], name: &mut dyn FnMut(&str), kernel: &mut dyn FnMut(&str)) {
+fn mentioned(body: &[KernelStatement], name: &mut dyn FnMut(&str), kernel: &mut dyn FnMut(&str)) {
     fn condition(of: &Condition, name: &mut dyn FnMut(&str)) {
         match of {
             Condition::Compare(_, a, b) => {

@@ -7,7 +7,7 @@ use trace::template::{Field, Peer};
 const ROOT: i32 = -4;
 
 /// The contents of a buffer.
-pub enum Need<'a> {
+pub enum BufferContents<'a> {
     /// Bytes.
     Bytes(i64),
     /// Elements of a datatype that the program made; how long they are is known when it runs.
@@ -21,12 +21,12 @@ pub enum Need<'a> {
 ///
 /// # Errors
 /// If the trace does not say it, or something lies before the buffer.
-pub fn need<'a>(call: &Call<'a>, buffer: &str, degree: i64) -> Result<Need<'a>, Refusal> {
+pub fn need<'a>(call: &Call<'a>, buffer: &str, degree: i64) -> Result<BufferContents<'a>, Refusal> {
     let plain = |name: &str| call.scalar(name).map_or(0, |value| value.most().max(0));
     let base = call.base();
     let (counts, types): (&[&str], &[&str]) = match (base.as_str(), buffer) {
-        ("pack", "outbuf") => return Ok(Need::Bytes(plain("outsize"))),
-        ("unpack", "inbuf") => return Ok(Need::Bytes(plain("insize"))),
+        ("pack", "outbuf") => return Ok(BufferContents::Bytes(plain("outsize"))),
+        ("unpack", "inbuf") => return Ok(BufferContents::Bytes(plain("insize"))),
         ("pack", _) => (&["incount"], &["datatype"]),
         ("unpack", _) => (&["outcount"], &["datatype"]),
         (_, "sendbuf") => (
@@ -47,8 +47,10 @@ pub fn need<'a>(call: &Call<'a>, buffer: &str, degree: i64) -> Result<Need<'a>, 
         None => single(call, (&base, buffer), counts, degree),
     };
     Ok(match types.field {
-        Field::Datatype(None) if !call.is_told_in_bytes(types.field) => Need::Elements(elements, types),
-        field => Need::Bytes(elements.saturating_mul(call.extent(field, types.at).unwrap_or(0))),
+        Field::Datatype(None) if !call.is_told_in_bytes(types.field) => {
+            BufferContents::Elements(elements, types)
+        }
+        field => BufferContents::Bytes(elements.saturating_mul(call.extent(field, types.at).unwrap_or(0))),
     })
 }
 
@@ -119,23 +121,23 @@ fn blocks_of_many_types<'a>(
     buffer: &str,
     counts: Argument<'a>,
     types: Argument<'a>,
-) -> Result<Need<'a>, Refusal> {
+) -> Result<BufferContents<'a>, Refusal> {
     let Some(displacements) = call.argument(if buffer == "sendbuf" { "sdispls" } else { "rdispls" }) else {
-        return Ok(Need::Bytes(0));
+        return Ok(BufferContents::Bytes(0));
     };
     let lists = (call.elements(counts), call.elements(displacements), call.elements(types));
-    let (Some(lengths), Some(places), Some(kinds)) = lists else { return Ok(Need::Bytes(0)) };
+    let (Some(lengths), Some(places), Some(kinds)) = lists else { return Ok(BufferContents::Bytes(0)) };
     if places.iter().any(|&(_, at)| call.number(at).least() < 0) {
         return Err(format!("a block lies before its {buffer}"));
     }
     if kinds.iter().any(|&(field, _)| matches!(field, Field::Datatype(None)) && !call.is_told_in_bytes(field))
     {
-        return Ok(Need::Blocks([counts, displacements, types]));
+        return Ok(BufferContents::Blocks([counts, displacements, types]));
     }
     let mut bytes = 0;
     for ((length, place), (field, at)) in lengths.into_iter().zip(places).zip(kinds) {
         let length = call.number(length.1).most().saturating_mul(call.extent(field, at).unwrap_or(0));
         bytes = bytes.max(call.number(place.1).most().saturating_add(length));
     }
-    Ok(Need::Bytes(bytes))
+    Ok(BufferContents::Bytes(bytes))
 }

@@ -2,7 +2,7 @@
 
 use crate::Datatypes;
 use crate::call::{Argument, Call, Refusal};
-use crate::memory::{self, Need};
+use crate::memory::{self, BufferContents};
 use crate::numbers::{Value, Vectors};
 use crate::signature::{Direction, Kind, constant};
 use observe::recorder::Class;
@@ -563,12 +563,12 @@ impl Speller {
             return Ok(format!("in({request}, span({count}, {kind}))"));
         }
         let bytes = match memory::need(call, name, self.degree)? {
-            Need::Bytes(bytes) => bytes.to_string(),
-            Need::Elements(count, types) => {
+            BufferContents::Bytes(bytes) => bytes.to_string(),
+            BufferContents::Elements(count, types) => {
                 let kind = self.object(call, types.field, types.at, "MPI_Datatype")?;
                 format!("span({count}, {kind})")
             }
-            Need::Blocks([lengths, places, types]) => {
+            BufferContents::Blocks([lengths, places, types]) => {
                 let count = call.elements(lengths).map_or(0, |lengths| lengths.len());
                 let values: Vec<Value> = call
                     .elements(places)

@@ -28,11 +28,11 @@ use std::rc::Rc;
 enum Beside {
     Nothing,
     Reduction(Rc<Reduction>),
-    Neighbors(Neighbors),
+    Neighbors(NeighborLists),
 }
 
 /// The members that a rank's blocks come from and go to.
-struct Neighbors {
+struct NeighborLists {
     sources: Rc<[u32]>,
     destinations: Rc<[u32]>,
     /// `true` if they are those of a grid.

@@ -2,8 +2,8 @@
 
 use crate::agent::{Agent, Stage, buffer_mut, buffer_of};
 use crate::broken::member_of;
+use crate::instance::ArrivedMessage;
 use crate::instance::Collectives;
-use crate::instance::Mail;
 use crate::instance::member_rank;
 use crate::leave::agent_done;
 use crate::reduction::UserReduction;
@@ -193,7 +193,7 @@ impl Collectives {
             agent.clock + messages.fabric().latency(agent.rank, target, from.bytes)
         };
         let instance = &mut self.instances[index];
-        instance.mail.entry(key).or_default().push_back(Mail {
+        instance.mail.entry(key).or_default().push_back(ArrivedMessage {
             at,
             bytes: from.bytes,
             payload,

@@ -6,7 +6,7 @@ use crate::contributions::Data;
 use crate::instance::Collectives;
 use crate::planes::group_of;
 use crate::reduction::Functions;
-use crate::results::Reducing;
+use crate::results::ReductionLayout;
 use message::Messages;
 use objects::Objects;
 use objects::group::Group;
@@ -40,7 +40,7 @@ impl FunctionWork {
                 mounted(group.world_rank(member), &mut || reduction.call(left, right));
             }
         };
-        let members = Reducing { shape: &self.shape, begins: self.begins.as_ref() };
+        let members = ReductionLayout { shape: &self.shape, begins: self.begins.as_ref() };
         let input = Rows::even(std::mem::take(&mut self.input), self.stride);
         let mut plane =
             DataPlane::new(Segment::whole(self.shape.size), self.schedule.clone(), &members, input);

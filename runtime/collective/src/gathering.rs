@@ -8,7 +8,7 @@
 
 use crate::CHAPTER;
 use crate::agent::Agent;
-use crate::brief::{Brief, Bring, Elements, Latest};
+use crate::brief::{Brief, Bring, Elements, LastCall};
 use crate::contributions::{Data, Gathering};
 use crate::delivery::Delivery;
 use crate::entrance::root_member;
@@ -210,7 +210,7 @@ impl Collectives {
                     let function = signature.function;
                     let taken = self.instance(index).taken;
                     self.latest =
-                        Some(Latest { brief: *brief, function, index, comm, call, elements: None, taken });
+                        Some(LastCall { brief: *brief, function, index, comm, call, elements: None, taken });
                 }
                 index
             }

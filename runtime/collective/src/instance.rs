@@ -4,7 +4,7 @@
 use crate::agent::{Agent, Stage};
 use crate::agreement::Agreement;
 use crate::bridges::Bridges;
-use crate::brief::Latest;
+use crate::brief::LastCall;
 use crate::calls::CallTable;
 use crate::contributions::Gathering;
 use crate::entrance::membership;
@@ -24,7 +24,7 @@ use std::rc::Rc;
 /// A message of a schedule, on its way or arrived.
 // The payload is in the pool and not in the letter: most letters of a barrier carry none, and a letter is
 // moved several times.
-pub(crate) struct Mail {
+pub(crate) struct ArrivedMessage {
     pub(crate) at: Time,
     pub(crate) bytes: u64,
     /// Pool buffer of the payload, if it carries any.
@@ -81,7 +81,7 @@ pub(crate) struct Instance {
     pub(crate) joined: objects::handles::RankSet,
     // By receiver, sender and round; a queue each, because a schedule may send twice to one member in one
     // round.
-    pub(super) mail: FxHashMap<(u32, u32, u32), VecDeque<Mail>>,
+    pub(super) mail: FxHashMap<(u32, u32, u32), VecDeque<ArrivedMessage>>,
     pub(crate) agreement: Option<Agreement>,
 }
 
@@ -102,7 +102,7 @@ pub struct Collectives {
     pub(crate) user: Option<UserReduction>,
     /// Reductions with functions of the program whose members are all in.
     pub(super) functions: VecDeque<u32>,
-    pub(crate) latest: Option<Latest>,
+    pub(crate) latest: Option<LastCall>,
     /// The number of the persistent collective that the mounted rank is starting.
     pub(crate) starting: Option<(u32, u32)>,
     /// `true` if collectives whose members are all here may run in one loop over clocks.
@@ -167,7 +167,7 @@ impl Collectives {
     }
     /// A message of a schedule, to member `key.0` from member `key.1` in round `key.2`, arrives from another
     /// process.
-    pub(crate) fn deliver(&mut self, index: u32, key: (u32, u32, u32), mail: Mail) {
+    pub(crate) fn deliver(&mut self, index: u32, key: (u32, u32, u32), mail: ArrivedMessage) {
         let instance = &mut self.instances[index];
         instance.mail.entry(key).or_default().push_back(mail);
         if instance.agents[key.0 as usize].as_ref().is_some_and(|agent| agent.waiting == Some(key.1)) {

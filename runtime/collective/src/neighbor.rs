@@ -25,7 +25,7 @@ enum Sizes {
 }
 
 /// Blocks from each member to its neighbours.
-pub(crate) struct Neighbor {
+pub(crate) struct NeighborExchange {
     topology: Rc<Topology>,
     data: Vec<u8>,
     /// Offset in `data` at which each member's blocks begin.
@@ -43,10 +43,10 @@ pub(crate) struct Neighbor {
     list: Cell<Vec<u32>>,
 }
 
-impl Neighbor {
-    pub(super) fn new(topology: Rc<Topology>, members: u32) -> Neighbor {
+impl NeighborExchange {
+    pub(super) fn new(topology: Rc<Topology>, members: u32) -> NeighborExchange {
         let members = members as usize;
-        Neighbor {
+        NeighborExchange {
             topology,
             data: Vec::new(),
             begins: vec![0; members],
@@ -203,7 +203,7 @@ impl Neighbor {
     }
 }
 
-impl Members for Neighbor {
+impl Members for NeighborExchange {
     fn prototype(&self) -> Member {
         member_of(0, Blocks::Uniform(0), Blocks::Uniform(0))
     }

@@ -18,7 +18,7 @@ use objects::Objects;
 use objects::group::Group;
 use schedule::data::steps::DataPlane;
 use schedule::segments::Segment;
-use schedule::time::{Burden, Clocks, Costs, Overheads, Said, TimePlane};
+use schedule::time::{Burden, Clocks, Costs, MessageOverheads, RoundResult, TimePlane};
 use schedule::{Kind, Schedule, Shape};
 use std::rc::Rc;
 
@@ -113,7 +113,7 @@ impl Collectives {
         let burden = burden(messages, (0..size).map(rank_of));
         let mut time =
             TimePlane::new(Segment::whole(size), schedule.clone(), clocks, true).with_burden(burden);
-        let mut said = Said::default();
+        let mut said = RoundResult::default();
         time.advance(&members, &Between { wire: messages.fabric().wire(), rank_of }, &mut said);
         count_messages(messages, kind, &said);
         agents_through(messages, &mut agents, 0, &time, data);
@@ -122,7 +122,7 @@ impl Collectives {
 }
 
 /// Counts the messages of a collective. What members agree on when they make an object is MPI's own traffic.
-pub(crate) fn count_messages(messages: &mut Messages, kind: Kind, said: &Said) {
+pub(crate) fn count_messages(messages: &mut Messages, kind: Kind, said: &RoundResult) {
     messages.ranks_mut().profile_mut().messages_of(said.messages, said.bytes);
     if kind == Kind::Agree {
         messages.ranks_mut().profile_mut().internal(said.messages, said.bytes);
@@ -205,10 +205,14 @@ pub(crate) fn burden(messages: &Messages, ranks: impl ExactSizeIterator<Item = u
 }
 
 /// Returns what messages cost ranks, if they, reductions or copies cost anything.
-pub(crate) fn overheads(wire: &message::wire::Wire) -> Option<Overheads> {
+pub(crate) fn overheads(wire: &message::wire::Wire) -> Option<MessageOverheads> {
     (wire.has_overheads || wire.has_local_costs()).then(|| {
         let network = &wire.overheads;
-        Overheads { send: network.send.as_ps(), receive: network.receive.as_ps(), gap: network.gap.as_ps() }
+        MessageOverheads {
+            send: network.send.as_ps(),
+            receive: network.receive.as_ps(),
+            gap: network.gap.as_ps(),
+        }
     })
 }
 
@@ -224,7 +228,7 @@ fn pass_rounds(
     let burden = burden(messages, (0..shape.size).map(|member| group.world_rank(member)));
     let mut plane = TimePlane::new(Segment::whole(shape.size), schedule, clocks, true).with_burden(burden);
     let costs = Between { wire: messages.fabric().wire(), rank_of: |member| group.world_rank(member) };
-    let mut said = Said::default();
+    let mut said = RoundResult::default();
     // The loops are compiled for each kind of members: a call through a table for every message would double
     // the time of an all-to-all.
     let over = match varied {

@@ -3,7 +3,7 @@
 
 use engine::{Span, Time};
 use observe::Recorder;
-use observe::recorder::{Argument, Call, Class, Left, Member, Object, Status, Value};
+use observe::recorder::{Argument, Call, CallReturn, Class, Member, Object, Status, Value};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
@@ -121,7 +121,7 @@ impl Writer {
             FUNCTIONS.iter().position(|known| *known == name).expect("a function that is listed") as u16;
         let call = Call { rank, function, name, site: 0, entered: Time::ZERO, arguments };
         let at = Time::ZERO + std::mem::take(&mut self.takes);
-        self.recording.call(&call, &Left { at, code: 0, name: Some("MPI_SUCCESS") });
+        self.recording.call(&call, &CallReturn { at, code: 0, name: Some("MPI_SUCCESS") });
     }
 
     /// The rank begins, as a recording has it: without what `MPI_Init` was given.

@@ -3,7 +3,7 @@
 use crate::CHAPTER;
 use crate::ask::{Action, Answer, Ask, Command, NOBODY, Reply, Side};
 use crate::broken::{Members, Parties};
-use crate::port::{Port, PortName};
+use crate::port::{OpenPort, PortName};
 use crate::state::{Dynamic, NAMES};
 use engine::Time;
 use message::Messages;
@@ -32,7 +32,7 @@ impl Dynamic {
         let opened = self.opened.entry(owner).or_default();
         let name = PortName { owner, number: *opened };
         *opened += 1;
-        self.ports.insert(name, Port::default());
+        self.ports.insert(name, OpenPort::default());
         name.to_string()
     }
 

@@ -61,7 +61,7 @@ pub(crate) struct Caller {
 
 /// An open port, and who waits there. At most one of the two is not empty.
 #[derive(Default)]
-pub(crate) struct Port {
+pub(crate) struct OpenPort {
     /// Its owner has closed it, which happens in its turn.
     pub(crate) closing: bool,
     pub(crate) accepting: VecDeque<Caller>,

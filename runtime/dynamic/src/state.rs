@@ -2,7 +2,7 @@
 
 use crate::ask::{Answer, Ask, Reply};
 use crate::operation::Operation;
-use crate::port::{Caller, Port, PortName};
+use crate::port::{Caller, OpenPort, PortName};
 use engine::{Span, Time};
 use message::chapter::arrivals::Arrivals;
 use message::faults::Fault;
@@ -16,7 +16,7 @@ pub(crate) const NAMES: u32 = 0;
 #[derive(Default)]
 pub struct Dynamic {
     /// Ports that ranks of this process have open.
-    pub(crate) ports: FxHashMap<PortName, Port>,
+    pub(crate) ports: FxHashMap<PortName, OpenPort>,
     /// The number of ports that a rank of this process has opened, closed ones included.
     // A number is not used again: who knows the name of a closed port must not get to another one.
     pub(crate) opened: FxHashMap<u32, u32>,

@@ -2,7 +2,7 @@
 
 use trace::Trace;
 use trace::dictionary::{Dictionary, Names};
-use trace::part::{Datatype, Part};
+use trace::part::{NamedDatatype, Part};
 use trace::template::{Field, Position, Template, Whose};
 
 /// The key of elements of a sequence: those with one key are of one place of the program.
@@ -23,7 +23,7 @@ pub struct Common {
     functions: Names,
     sites: Names,
     names: Names,
-    types: Dictionary<Datatype>,
+    types: Dictionary<NamedDatatype>,
     /// Templates without the lengths of their arrays.
     kinds: Dictionary<Template>,
     keys: Dictionary<Key>,
@@ -51,7 +51,8 @@ impl Common {
             trace.functions.iter().map(|function| self.functions.place(function.text())).collect();
         let sites: Vec<u32> = trace.sites.iter().map(|name| self.sites.place_of(name.as_str()) + 1).collect();
         let names: Vec<u32> = trace.names.iter().map(|name| self.names.place_of(name.as_str())).collect();
-        let datatype = |datatype: &Datatype| Datatype { name: names[datatype.name as usize], ..*datatype };
+        let datatype =
+            |datatype: &NamedDatatype| NamedDatatype { name: names[datatype.name as usize], ..*datatype };
         let types: Vec<u32> = trace.types.iter().map(|known| self.types.place(datatype(known))).collect();
         let mut renamed = Renamed { functions, sites, templates: Vec::new() };
         for template in &trace.templates {

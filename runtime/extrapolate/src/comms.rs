@@ -1,7 +1,7 @@
 //! The communicators that the program made: which ranks have which, as rules.
 
 use crate::family::Family;
-use crate::linear::{At, Index};
+use crate::linear::{Index, SamplePoint};
 use crate::quantity::{self, Quantity, Row, What};
 use trace::Trace;
 use trace::dictionary::Dictionary;
@@ -27,8 +27,8 @@ pub struct Comms(Vec<(Quantity, Vec<Quantity>)>);
 /// The communicators of a rank by number less one.
 pub type OfRank = Vec<Option<[i64; 7]>>;
 
-fn at(family: &Family, run: usize, rank: u32) -> At {
-    At { run, rank, index: Index::new(), position: Position { rank, peers: family.counts[run] } }
+fn at(family: &Family, run: usize, rank: u32) -> SamplePoint {
+    SamplePoint { run, rank, index: Index::new(), position: Position { rank, peers: family.counts[run] } }
 }
 
 impl Comms {

@@ -24,7 +24,7 @@ mod sequence;
 
 use common::{Common, Renamed, Site};
 use comms::Comms;
-use emit::Whole;
+use emit::EmitContext;
 use family::{Family, Grids};
 use plan::{Doing, Planner};
 use rustc_hash::FxHashSet;
@@ -68,7 +68,8 @@ pub fn extrapolate(traces: &[Trace], ranks: u32) -> Result<Extrapolated, String>
     let mut groups = FxHashSet::default();
     elements.iter().flatten().for_each(|elements| sequence::bodies(elements, &mut groups));
     elements.iter_mut().flatten().for_each(|elements| sequence::regroup(&mut common, &groups, elements));
-    let recorded = Recorded { traces: &traces, common: &common, renamed: &renamed, elements: &elements };
+    let recorded =
+        ComparableTraces { traces: &traces, common: &common, renamed: &renamed, elements: &elements };
     let by = |grids: Grids| recorded.part(&Family::new(&counts, ranks, grids));
     let mut part = match by(Grids::Regular) {
         Ok(part) => part,
@@ -94,7 +95,7 @@ pub fn extrapolate(traces: &[Trace], ranks: u32) -> Result<Extrapolated, String>
 }
 
 /// Traces in a form in which they can be compared.
-struct Recorded<'a> {
+struct ComparableTraces<'a> {
     traces: &'a [&'a Trace],
     common: &'a Common,
     renamed: &'a [Renamed],
@@ -102,7 +103,7 @@ struct Recorded<'a> {
     elements: &'a [Vec<Vec<Element>>],
 }
 
-impl Recorded<'_> {
+impl ComparableTraces<'_> {
     /// Returns what ranks do at the count that is wanted, times aside, by rules that make all traces again.
     fn part(&self, family: &Family) -> Result<Part, String> {
         let hint = |why: String| {
@@ -126,7 +127,7 @@ impl Recorded<'_> {
         }
         let plan = planner.plan(&doing).map_err(hint)?;
         let comms = Comms::plan(family, self.traces).map_err(hint)?;
-        let whole = Whole { family, common: self.common, plan: &plan, comms: &comms };
+        let whole = EmitContext { family, common: self.common, plan: &plan, comms: &comms };
         for (run, trace) in self.traces.iter().enumerate() {
             reproduced(trace, emit::part(&whole, run).map_err(hint)?)?;
         }

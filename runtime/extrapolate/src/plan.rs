@@ -9,9 +9,9 @@
 use crate::align::align;
 use crate::common::Common;
 use crate::family::Family;
-use crate::linear::{At, Index};
+use crate::linear::{Index, SamplePoint};
 use crate::quantity::{self, Quantity, Row, What, split};
-use crate::sequence::{Element, Said, Turns};
+use crate::sequence::{Element, ElementIterations, Said};
 use fit::exact::Unfit;
 use std::collections::BTreeMap;
 use trace::template::{Field, Peer, Position, Slot, Template};
@@ -51,14 +51,14 @@ pub enum Passed {
 #[derive(Debug)]
 pub enum Content {
     /// A call, with the numbers of its fields.
-    Call(Vec<Numbers>),
+    Call(Vec<FieldValues>),
     /// Places.
     Group(Plan),
 }
 
 /// The numbers of a field.
 #[derive(Debug)]
-pub enum Numbers {
+pub enum FieldValues {
     /// Numbers of one value.
     Fixed(Vec<Quantity>),
     /// Numbers of an array: of each of its runs of elements of one kind.
@@ -228,7 +228,7 @@ impl<'a> Planner<'a> {
 
     fn row(&self, run: usize, rank: u32, index: &Index, value: i64) -> Row {
         let position = Position { rank, peers: self.family.counts[run] };
-        Row { at: At { run, rank, index: index.clone(), position }, value }
+        Row { at: SamplePoint { run, rank, index: index.clone(), position }, value }
     }
 
     /// A place with so many turns that differ for all.
@@ -284,8 +284,12 @@ impl<'a> Planner<'a> {
         let (mut calls, mut groups) = (Vec::new(), Vec::new());
         for (run, rank, index, element, entry) in turns {
             match &element.turns {
-                Turns::Calls(turns) => calls.push(Calling { run, rank, index, said: &turns[entry].1 }),
-                Turns::Groups(turns) => groups.push(Doing { run, rank, index, elements: &turns[entry].1 }),
+                ElementIterations::Calls(turns) => {
+                    calls.push(Calling { run, rank, index, said: &turns[entry].1 })
+                }
+                ElementIterations::Groups(turns) => {
+                    groups.push(Doing { run, rank, index, elements: &turns[entry].1 })
+                }
             }
         }
         if calls.is_empty() {
@@ -295,7 +299,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn call(&self, key: u32, calls: &[Calling<'a>]) -> Result<Vec<Numbers>, String> {
+    fn call(&self, key: u32, calls: &[Calling<'a>]) -> Result<Vec<FieldValues>, String> {
         let (_, kind) = &self.templates[calls[0].run][calls[0].said.0 as usize];
         let kind = self.common.kind(*kind);
         // Where in each call's numbers the next field begins.
@@ -315,7 +319,7 @@ impl<'a> Planner<'a> {
                         calls.iter().zip(&mut at).map(|(call, at)| self.number(call, slot, at)).collect();
                     self.quantity(key, &format!("its argument {name}"), &rows, slot)
                 });
-                all.push(Numbers::Fixed(found.collect::<Result<_, _>>()?));
+                all.push(FieldValues::Fixed(found.collect::<Result<_, _>>()?));
                 continue;
             };
             let mut of_runs = Vec::with_capacity(runs.len());
@@ -327,7 +331,7 @@ impl<'a> Planner<'a> {
                 of_runs.push(self.elements(&array, &all)?);
                 at.iter_mut().zip(&lengths).for_each(|(at, &length)| *at += length as usize * slots.len());
             }
-            all.push(Numbers::Runs(of_runs));
+            all.push(FieldValues::Runs(of_runs));
         }
         Ok(all)
     }

@@ -1,7 +1,7 @@
 //! A number of ranks at all rank counts: the rule that it follows.
 
 use crate::family::Family;
-use crate::linear::{self, At, Feature, Linear};
+use crate::linear::{self, Feature, Linear, SamplePoint};
 use fit::exact::{Term, Unfit};
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub enum What {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
     /// Whose.
-    pub at: At,
+    pub at: SamplePoint,
     /// The number; of a rank that it is, not how it was told.
     pub value: i64,
 }
@@ -55,7 +55,7 @@ pub enum Quantity {
 }
 
 impl Value {
-    fn at(&self, family: &Family, at: &At) -> Option<i64> {
+    fn at(&self, family: &Family, at: &SamplePoint) -> Option<i64> {
         match self {
             Value::Linear(linear) => linear.at(family, at),
             Value::Power(odd, exponent) => {
@@ -68,7 +68,7 @@ impl Value {
 }
 
 impl Rule {
-    fn at(&self, family: &Family, at: &At) -> Option<i64> {
+    fn at(&self, family: &Family, at: &SamplePoint) -> Option<i64> {
         let (rank, peers) = (i64::from(at.position.rank), i64::from(at.position.peers.max(1)));
         match self {
             Rule::Value(value) => value.at(family, at),
@@ -97,7 +97,7 @@ impl Quantity {
     ///
     /// # Errors
     /// A sentence: the number is not whole there, or no trace has a rank of this kind.
-    pub fn at(&self, family: &Family, at: &At) -> Result<i64, String> {
+    pub fn at(&self, family: &Family, at: &SamplePoint) -> Result<i64, String> {
         let rule = match self {
             Quantity::One(rule) => rule,
             Quantity::Split(partition, rules) => {
@@ -119,7 +119,7 @@ impl Quantity {
 /// # Errors
 /// Why there is none: the most that any attempt came to.
 pub fn fit(family: &Family, rows: &[Row], what: What) -> Result<Quantity, Unfit> {
-    let mut fitting = Fitting { family, terms: &[], why: Unfit::NoFormula };
+    let mut fitting = QuantityFit { family, terms: &[], why: Unfit::NoFormula };
     let all: Vec<&Row> = rows.iter().collect();
     if let Some(rule) = fitting.rule(&all, what) {
         return Ok(Quantity::One(rule));
@@ -157,14 +157,14 @@ pub fn split<R: Copy>(
     (classes.len() > 1 && classes.values().all(|rows| runs(rows) == family.wanted())).then_some(classes)
 }
 
-struct Fitting<'f> {
+struct QuantityFit<'f> {
     family: &'f Family,
     /// Terms of which factors may be functions.
     terms: &'f [Term],
     why: Unfit,
 }
 
-impl Fitting<'_> {
+impl QuantityFit<'_> {
     /// A rule whose factors are the same on any number of ranks, else one whose factors are functions of it.
     fn rule(&mut self, rows: &[&Row], what: What) -> Option<Rule> {
         let family = self.family;
@@ -175,7 +175,7 @@ impl Fitting<'_> {
     }
 
     fn any_rule(&mut self, rows: &[&Row], what: What) -> Option<Rule> {
-        let at: Vec<&At> = rows.iter().map(|row| &row.at).collect();
+        let at: Vec<&SamplePoint> = rows.iter().map(|row| &row.at).collect();
         let values: Vec<i64> = rows.iter().map(|row| row.value).collect();
         let bases = self.bases(rows);
         if what == What::Plain {
@@ -202,7 +202,7 @@ impl Fitting<'_> {
             .or_else(|| self.shift(&at, &values, &bases))
     }
 
-    fn value(&mut self, at: &[&At], values: &[i64], bases: &[Vec<Feature>]) -> Option<Value> {
+    fn value(&mut self, at: &[&SamplePoint], values: &[i64], bases: &[Vec<Feature>]) -> Option<Value> {
         let linear = bases.iter().find_map(|basis| self.linear(at, values, basis)).map(Value::Linear);
         linear.or_else(|| {
             let odd = values[0].checked_shr(values[0].trailing_zeros())?;
@@ -217,7 +217,7 @@ impl Fitting<'_> {
         })
     }
 
-    fn linear(&mut self, at: &[&At], values: &[i64], basis: &[Feature]) -> Option<Linear> {
+    fn linear(&mut self, at: &[&SamplePoint], values: &[i64], basis: &[Feature]) -> Option<Linear> {
         // What two simple rules say differently is not decided by one that is less simple.
         if matches!(self.why, Unfit::Ambiguous(..)) {
             return None;
@@ -254,9 +254,9 @@ impl Fitting<'_> {
         bases
     }
 
-    fn shift(&mut self, at: &[&At], values: &[i64], bases: &[Vec<Feature>]) -> Option<Rule> {
+    fn shift(&mut self, at: &[&SamplePoint], values: &[i64], bases: &[Vec<Feature>]) -> Option<Rule> {
         [true, false].into_iter().find_map(|forwards| {
-            let distance = |(value, at): (&i64, &&At)| {
+            let distance = |(value, at): (&i64, &&SamplePoint)| {
                 let distance = value - i64::from(at.position.rank);
                 (if forwards { distance } else { -distance }).rem_euclid(at.position.peers.into())
             };
@@ -265,7 +265,13 @@ impl Fitting<'_> {
         })
     }
 
-    fn grid(&mut self, at: &[&At], values: &[i64], number: usize, basis: &[Feature]) -> Option<Rule> {
+    fn grid(
+        &mut self,
+        at: &[&SamplePoint],
+        values: &[i64],
+        number: usize,
+        basis: &[Feature],
+    ) -> Option<Rule> {
         let family = self.family;
         let grid = &family.grids[number];
         // Only a communicator of all ranks is such a grid.
@@ -277,11 +283,13 @@ impl Fitting<'_> {
             at.iter().zip(values).map(|(at, &value)| grid.coordinates(at.run, value as u32)).collect();
         let side = |side: usize| {
             [true, false].into_iter().find_map(|forwards| {
-                let moved =
-                    |((from, to), at): ((&crate::family::Coordinates, &crate::family::Coordinates), &&At)| {
-                        let moved = i64::from(to[side]) - i64::from(from[side]);
-                        (if forwards { moved } else { -moved }).rem_euclid(grid.sides(at.run)[side].into())
-                    };
+                let moved = |((from, to), at): (
+                    (&crate::family::Coordinates, &crate::family::Coordinates),
+                    &&SamplePoint,
+                )| {
+                    let moved = i64::from(to[side]) - i64::from(from[side]);
+                    (if forwards { moved } else { -moved }).rem_euclid(grid.sides(at.run)[side].into())
+                };
                 let moved: Vec<i64> = places.iter().zip(&targets).zip(at).map(moved).collect();
                 self.linear(at, &moved, basis).map(|by| (forwards, by))
             })

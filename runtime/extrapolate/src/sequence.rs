@@ -22,32 +22,32 @@ pub struct Element {
     /// [`Common::key`].
     pub key: u32,
     /// Iterations of the element, and how often each is repeated in a row.
-    pub turns: Turns,
+    pub turns: ElementIterations,
 }
 
 /// The turns of an element.
 #[derive(Clone, Debug)]
-pub enum Turns {
+pub enum ElementIterations {
     /// Calls of one kind.
     Calls(Vec<(u64, Said)>),
     /// Elements with equal keys.
     Groups(Vec<(u64, Vec<Element>)>),
 }
 
-impl Turns {
+impl ElementIterations {
     /// Returns how many turns differ from the ones before.
     pub fn entries(&self) -> usize {
         match self {
-            Turns::Calls(turns) => turns.len(),
-            Turns::Groups(turns) => turns.len(),
+            ElementIterations::Calls(turns) => turns.len(),
+            ElementIterations::Groups(turns) => turns.len(),
         }
     }
 
     /// Returns how often each entry comes.
     pub fn times(&self, entry: usize) -> u64 {
         match self {
-            Turns::Calls(turns) => turns[entry].0,
-            Turns::Groups(turns) => turns[entry].0,
+            ElementIterations::Calls(turns) => turns[entry].0,
+            ElementIterations::Groups(turns) => turns[entry].0,
         }
     }
 
@@ -83,14 +83,15 @@ impl Reader<'_, '_> {
                     let mut body = self.elements(body);
                     match (&mut body[..], turns) {
                         (_, 0) => {}
-                        ([Element { turns: Turns::Calls(calls), .. }], _) if calls.len() == 1 => {
+                        ([Element { turns: ElementIterations::Calls(calls), .. }], _) if calls.len() == 1 => {
                             calls[0].0 = calls[0].0.saturating_mul(turns);
                             body.into_iter().for_each(|element| add(&mut elements, element));
                         }
                         _ => {
                             let key =
                                 self.common.key(Key::Group(body.iter().map(|element| element.key).collect()));
-                            elements.push(Element { key, turns: Turns::Groups(vec![(turns, body)]) });
+                            elements
+                                .push(Element { key, turns: ElementIterations::Groups(vec![(turns, body)]) });
                         }
                     }
                 }
@@ -104,7 +105,7 @@ impl Reader<'_, '_> {
         let template = self.view.trace.calls[made.call as usize].0;
         let said = self.said.entry(made).or_insert_with(|| Rc::new((template, event.numbers.into())));
         let key = self.common.key(Key::Call(self.renamed.templates[template as usize].1));
-        Element { key, turns: Turns::Calls(vec![(1, Rc::clone(said))]) }
+        Element { key, turns: ElementIterations::Calls(vec![(1, Rc::clone(said))]) }
     }
 
     /// With elements whose keys come again behind each other as groups, the shortest first.
@@ -138,7 +139,9 @@ impl Reader<'_, '_> {
             let mut entries = Vec::new();
             while at < end {
                 match &elements[at].turns {
-                    Turns::Groups(turns) if self.common.group(elements[at].key) == Some(&body) => {
+                    ElementIterations::Groups(turns)
+                        if self.common.group(elements[at].key) == Some(&body) =>
+                    {
                         entries.extend(turns.iter().cloned());
                         at += 1;
                     }
@@ -148,7 +151,10 @@ impl Reader<'_, '_> {
                     }
                 }
             }
-            grouped.push(Element { key: self.common.key(Key::Group(body)), turns: Turns::Groups(entries) });
+            grouped.push(Element {
+                key: self.common.key(Key::Group(body)),
+                turns: ElementIterations::Groups(entries),
+            });
         }
         found.then_some(grouped)
     }
@@ -184,7 +190,7 @@ impl Reader<'_, '_> {
 /// on the fewest ranks, and what comes once is not found as a loop. `groups` are the bodies of all groups.
 pub fn regroup(common: &mut Common, groups: &FxHashSet<Vec<u32>>, elements: &mut Vec<Element>) {
     for element in elements.iter_mut() {
-        if let Turns::Groups(turns) = &mut element.turns {
+        if let ElementIterations::Groups(turns) = &mut element.turns {
             turns.iter_mut().for_each(|(_, body)| regroup(common, groups, body));
             element.key = common.key(Key::Group(turns[0].1.iter().map(|element| element.key).collect()));
         }
@@ -199,7 +205,7 @@ pub fn regroup(common: &mut Common, groups: &FxHashSet<Vec<u32>>, elements: &mut
         if let Some(length) = found {
             let body: Vec<Element> = elements.drain(at - length..at).collect();
             let key = common.key(Key::Group(keys[at - length..at].to_vec()));
-            elements.insert(at - length, Element { key, turns: Turns::Groups(vec![(1, body)]) });
+            elements.insert(at - length, Element { key, turns: ElementIterations::Groups(vec![(1, body)]) });
             at -= length;
         } else {
             at -= 1;
@@ -210,7 +216,7 @@ pub fn regroup(common: &mut Common, groups: &FxHashSet<Vec<u32>>, elements: &mut
 /// Adds the bodies of all groups among the elements and within them.
 pub fn bodies(elements: &[Element], groups: &mut FxHashSet<Vec<u32>>) {
     for element in elements {
-        if let Turns::Groups(turns) = &element.turns {
+        if let ElementIterations::Groups(turns) = &element.turns {
             groups.insert(turns[0].1.iter().map(|element| element.key).collect());
             turns.iter().for_each(|(_, body)| bodies(body, groups));
         }
@@ -219,9 +225,9 @@ pub fn bodies(elements: &[Element], groups: &mut FxHashSet<Vec<u32>>) {
 
 /// Puts a call behind the others, together with the last if that is of the same kind.
 fn add(elements: &mut Vec<Element>, element: Element) {
-    if let Some(Element { key, turns: Turns::Calls(calls) }) = elements.last_mut()
+    if let Some(Element { key, turns: ElementIterations::Calls(calls) }) = elements.last_mut()
         && *key == element.key
-        && let Turns::Calls(more) = &element.turns
+        && let ElementIterations::Calls(more) = &element.turns
     {
         for (times, said) in more {
             match calls.last_mut() {

@@ -4,7 +4,7 @@
 use crate::CHAPTER;
 use crate::agreement::{Agreements, Subject};
 use crate::members::{Members, Survivors};
-use crate::round::{Entry, Key, Outcome, Settled};
+use crate::round::{AgreementOutcome, Entry, Key, Outcome};
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
@@ -70,7 +70,7 @@ impl Agreements {
 
     /// Tells the other processes with members what came of a round; the new communicator, if any, has this
     /// context.
-    pub(crate) fn tell_outcome(&self, messages: &mut Messages, settled: &Settled, context: u32) {
+    pub(crate) fn tell_outcome(&self, messages: &mut Messages, settled: &AgreementOutcome, context: u32) {
         let Some(remote) = messages.peers_mut().remote_mut() else { return };
         let mut processes: Vec<u32> = settled.leaving.iter().map(|left| left.process).collect();
         processes.sort_unstable();

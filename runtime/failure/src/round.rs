@@ -72,7 +72,7 @@ pub(crate) struct Leaving {
 }
 
 /// The outcome of an agreement, on the process that keeps it.
-pub(crate) struct Settled {
+pub(crate) struct AgreementOutcome {
     pub(crate) subject: Subject,
     pub(crate) flags: [i32; 2],
     pub(crate) failed: Option<u32>,
@@ -120,7 +120,7 @@ impl Round {
     }
 
     /// Returns what comes of it, when all are there or lost.
-    pub(crate) fn settle(self, messages: &mut Messages, members: &Members) -> Settled {
+    pub(crate) fn settle(self, messages: &mut Messages, members: &Members) -> AgreementOutcome {
         // Who has come in and failed since has had its say; as a member of the new communicator it is one
         // that has failed.
         let lost = |rank: u32| {
@@ -146,7 +146,7 @@ impl Round {
         };
         let times = walk(messages, &there, known, bytes);
         let leave = |(entry, at): (&&Entry, Time)| Leaving { process: entry.process, part: entry.part, at };
-        Settled {
+        AgreementOutcome {
             subject: self.subject,
             flags: members.flags(numbered().map(|(member, entry)| (member, entry.flag))),
             failed,

@@ -93,7 +93,7 @@ impl Access {
 
 /// Answer of the home.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct HomeReply {
     /// A place or a count.
     pub(crate) value: u64,
     /// Bytes that were read.
@@ -101,7 +101,7 @@ pub(crate) struct Answer {
     pub(crate) failure: Option<Box<Failure>>,
 }
 
-impl Answer {
+impl HomeReply {
     /// Bytes of its message.
     pub(crate) fn bytes(&self, action: &Action) -> u64 {
         match action {
@@ -115,7 +115,7 @@ impl Answer {
     }
     /// Adds the answer of another step of the operation. Values are summed; the first data and the first
     /// failure are kept.
-    pub(crate) fn add(&mut self, other: Answer) {
+    pub(crate) fn add(&mut self, other: HomeReply) {
         self.value += other.value;
         if self.data.is_empty() {
             self.data = other.data;
@@ -123,11 +123,11 @@ impl Answer {
         self.failure = self.failure.take().or(other.failure);
     }
     /// Creates the answer to an access that failed.
-    pub(crate) fn failed(failure: Box<Failure>) -> Answer {
-        Answer { failure: Some(failure), ..Answer::default() }
+    pub(crate) fn failed(failure: Box<Failure>) -> HomeReply {
+        HomeReply { failure: Some(failure), ..HomeReply::default() }
     }
     /// A place or a count.
-    pub(crate) fn of(value: u64) -> Answer {
-        Answer { value, ..Answer::default() }
+    pub(crate) fn of(value: u64) -> HomeReply {
+        HomeReply { value, ..HomeReply::default() }
     }
 }

@@ -1,7 +1,7 @@
 //! Accesses as calls name them, and what becomes of them.
 
 use crate::direction::Direction;
-use crate::transfer::Memory;
+use crate::transfer::UserBuffer;
 use message::p2p::Buffer;
 use message::request::Status;
 
@@ -25,7 +25,7 @@ pub struct Transfer {
     /// The file's handle.
     pub(crate) handle: usize,
     pub(crate) direction: Direction,
-    pub(crate) memory: Memory,
+    pub(crate) memory: UserBuffer,
     /// Bytes in the file.
     pub(crate) bytes: u64,
     /// Etypes of the view.

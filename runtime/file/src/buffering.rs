@@ -8,7 +8,7 @@
 //! aggregator has to wait for the file's home says, where all members meet first. Times are all that comes of
 //! it: data is where it would be without.
 
-use crate::access::{Access, Action, Answer};
+use crate::access::{Access, Action, HomeReply};
 use crate::direction::Direction;
 use crate::exchange::{Division, Exchange, Part, Plan, Share};
 use crate::hints::When;
@@ -62,7 +62,7 @@ impl Files {
         objects: &Objects,
         file: u32,
         meets: &[Meet],
-    ) -> Vec<Answer> {
+    ) -> Vec<HomeReply> {
         let span = |meet: &Meet| if let Meet::Span(first, end, _) = *meet { (first, end) } else { (0, 0) };
         let spans: Vec<(u64, u64)> = meets.iter().map(span).collect();
         let Some(&Meet::Span(_, _, hints)) = meets.first() else { return Vec::new() };
@@ -92,7 +92,10 @@ impl Files {
         let plan = |span: &(u64, u64)| {
             let places = places(span).unwrap_or(0..0);
             let aggregators = places.clone().map(|at| (ranks[at as usize], members[at as usize])).collect();
-            Answer { data: Plan { division, first: places.start, aggregators }.put(), ..Answer::default() }
+            HomeReply {
+                data: Plan { division, first: places.start, aggregators }.put(),
+                ..HomeReply::default()
+            }
         };
         spans.iter().map(plan).collect()
     }
@@ -104,7 +107,7 @@ impl Files {
         messages: &mut Messages,
         objects: &Objects,
         index: u32,
-        answer: &Answer,
+        answer: &HomeReply,
         at: Time,
     ) -> bool {
         let Some(operation) = self.operations.get_mut(index) else { return false };
@@ -234,7 +237,7 @@ impl Files {
     pub(crate) fn answer_round(&mut self, messages: &mut Messages, objects: &Objects, index: u32, at: Time) {
         for access in self.aggregated.remove(index).unwrap_or_default() {
             let Action::Part(part) = &access.action else { continue };
-            let answer = Answer::of(u64::from(part.aggregator) << 32 | u64::from(part.round));
+            let answer = HomeReply::of(u64::from(part.aggregator) << 32 | u64::from(part.round));
             self.answer(messages, objects, &access, answer, at);
         }
     }

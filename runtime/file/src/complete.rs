@@ -1,6 +1,6 @@
 //! What becomes of operations when an answer comes, and when their rank completes them.
 
-use crate::access::Answer;
+use crate::access::HomeReply;
 use crate::asked::status;
 use crate::buffering::ROUND;
 use crate::operation::Then;
@@ -20,7 +20,7 @@ impl Files {
         messages: &mut Messages,
         objects: &Objects,
         index: u32,
-        answer: Answer,
+        answer: HomeReply,
         at: Time,
     ) {
         if index & ROUND != 0 {

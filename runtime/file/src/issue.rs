@@ -1,7 +1,7 @@
 //! How an access begins: from the arguments of a call to data moved, or to what is asked of the file's home.
 
 use crate::CHAPTER;
-use crate::access::{Action, Answer};
+use crate::access::{Action, HomeReply};
 use crate::asked::{Asked, Started, Transfer};
 use crate::check;
 use crate::check::is_alone;
@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::meet::Meet;
 use crate::operation::{Operation, Then};
 use crate::state::Files;
-use crate::transfer::{self, Memory};
+use crate::transfer::{self, UserBuffer};
 use crate::view::View;
 use engine::Time;
 use message::Messages;
@@ -61,7 +61,7 @@ impl Files {
         let (buffer, count, datatype) = asked.buffer;
         let named = (buffer.0, datatype);
         let datatype = objects.types.usable(messages.me(), datatype)?.clone();
-        let memory = Memory { extent, datatype, count: count as u64 };
+        let memory = UserBuffer { extent, datatype, count: count as u64 };
         let bytes = view_of.representation.in_file_bytes(objects, &memory.datatype, memory.count)?;
         if !bytes.is_multiple_of(view_of.unit) {
             let text = format!(
@@ -202,7 +202,7 @@ impl Files {
     /// An operation of the mounted rank, with a request.
     pub(crate) fn make_operation(&mut self, messages: &mut Messages, file: u32) -> u32 {
         let rank = messages.me();
-        let (answer, then) = (Answer::default(), Then::Nothing);
+        let (answer, then) = (HomeReply::default(), Then::Nothing);
         let index = self.operations.insert(Operation {
             file,
             rank,

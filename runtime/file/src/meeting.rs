@@ -2,7 +2,7 @@
 //! there it is done, and each is told (one message there, one back). Members know their meetings by number,
 //! so that one may be ahead of others.
 
-use crate::access::{Access, Action, Answer};
+use crate::access::{Access, Action, HomeReply};
 use crate::check::{bad_argument, is_alone, other};
 use crate::meet::Meet;
 use crate::state::Files;
@@ -112,8 +112,10 @@ impl Files {
         for (member, (access, _)) in parts.into_iter().enumerate() {
             let answer = match &answers {
                 Ok(_) if !plans.is_empty() => std::mem::take(&mut plans[member]),
-                Ok(values) => Answer::of(values.get(member).or(values.first()).copied().unwrap_or_default()),
-                Err(failure) => Answer::failed(failure.clone()),
+                Ok(values) => {
+                    HomeReply::of(values.get(member).or(values.first()).copied().unwrap_or_default())
+                }
+                Err(failure) => HomeReply::failed(failure.clone()),
             };
             self.answer(messages, objects, &access, answer, at);
         }

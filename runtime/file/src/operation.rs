@@ -1,6 +1,6 @@
 //! Operations under way.
 
-use crate::access::{Action, Answer};
+use crate::access::{Action, HomeReply};
 use crate::asked::Transfer;
 use crate::exchange::Exchange;
 
@@ -30,7 +30,7 @@ pub(crate) struct Operation {
     pub(crate) transfer: Option<(Transfer, u64)>,
     /// Bytes of memory that were moved.
     pub(crate) bytes: u64,
-    pub(crate) answer: Answer,
+    pub(crate) answer: HomeReply,
     /// `true` if all members of the file have a part in it.
     pub(crate) together: bool,
     /// State of a collective access that may be buffered.

@@ -1,7 +1,7 @@
 //! Work of the program's own functions for accesses to files: reads whose bytes they convert, and datatypes
 //! that they are asked about.
 
-use crate::access::Answer;
+use crate::access::HomeReply;
 use crate::asked::Transfer;
 use crate::conversion::{Conversion, Convert, failed};
 use crate::operation::Then;
@@ -156,7 +156,7 @@ impl Files {
         operation.then = Then::Nothing;
         match done {
             Ok(bytes) => operation.bytes = bytes,
-            Err(failure) => operation.answer.add(Answer::failed(failure)),
+            Err(failure) => operation.answer.add(HomeReply::failed(failure)),
         }
         messages.finish_request(operation.request, at);
     }

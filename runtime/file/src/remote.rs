@@ -3,7 +3,7 @@
 //! others, so that nothing comes too early.
 
 use crate::CHAPTER;
-use crate::access::{Access, Action, Answer, Pieces};
+use crate::access::{Access, Action, HomeReply, Pieces};
 use crate::direction::Direction;
 use crate::exchange::Part;
 use crate::hints::Hints;
@@ -151,7 +151,7 @@ fn take_access(file: u32, arrival: Time, from: &mut Take) -> Access {
     Access { file, origin, arrival, sequence, action, operation }
 }
 
-fn put_answer(answer: &Answer, out: &mut Vec<u8>) {
+fn put_answer(answer: &HomeReply, out: &mut Vec<u8>) {
     out.u64(answer.value);
     out.bytes(&answer.data);
     out.u8(u8::from(answer.failure.is_some()));
@@ -161,11 +161,11 @@ fn put_answer(answer: &Answer, out: &mut Vec<u8>) {
     }
 }
 
-fn take_answer(from: &mut Take) -> Answer {
+fn take_answer(from: &mut Take) -> HomeReply {
     let (value, data) = (from.u64(), from.bytes().to_vec());
     let failure =
         (from.u8() != 0).then(|| Failure::new(ErrorClass(from.i32()), String::from_utf8_lossy(from.bytes())));
-    Answer { value, data, failure }
+    HomeReply { value, data, failure }
 }
 
 impl Files {
@@ -203,7 +203,7 @@ impl Files {
         messages: &mut Messages,
         (from, to): (u32, u32),
         operation: u32,
-        answer: &Answer,
+        answer: &HomeReply,
         way: Way,
     ) {
         let mut body = Vec::new();
@@ -281,7 +281,7 @@ mod tests {
             assert_eq!(take_access(1, access.arrival, &mut Take(&bytes)), access);
         }
         for failure in [None, Some(Failure::new(ErrorClass::NO_SPACE, "full"))] {
-            let answer = Answer { value: 1, data: vec![4, 5], failure };
+            let answer = HomeReply { value: 1, data: vec![4, 5], failure };
             let mut bytes = Vec::new();
             put_answer(&answer, &mut bytes);
             assert_eq!(take_answer(&mut Take(&bytes)), answer);

@@ -1,7 +1,7 @@
 //! The way of what is asked to a file's home, what is done there in turn, and the way back.
 
 use crate::CHAPTER;
-use crate::access::{Access, Action, Answer, WORD};
+use crate::access::{Access, Action, HomeReply, WORD};
 use crate::state::Files;
 use crate::storage::PLACE;
 use crate::transfer;
@@ -152,24 +152,31 @@ impl Files {
             Action::Meet(..) | Action::Part(_) => unreachable!("a member's part waits for the others'"),
             Action::Serve(loads) => {
                 let done = self.serve_load(messages, loads, at);
-                return self.give(messages, objects, PLACE, &access, Answer::default(), Way::Arrives(done));
+                return self.give(
+                    messages,
+                    objects,
+                    PLACE,
+                    &access,
+                    HomeReply::default(),
+                    Way::Arrives(done),
+                );
             }
             Action::Advance(etypes) => {
                 let shared = &mut self.home(objects, file).shared;
                 let before = *shared;
                 *shared += etypes;
-                Answer::of(before)
+                HomeReply::of(before)
             }
             Action::Read(pieces) => {
                 match self.host(objects, file).and_then(|host| transfer::read(&host, pieces)) {
-                    Ok(data) => Answer { data, ..Answer::default() },
-                    Err(failure) => Answer::failed(failure),
+                    Ok(data) => HomeReply { data, ..HomeReply::default() },
+                    Err(failure) => HomeReply::failed(failure),
                 }
             }
             Action::Write(pieces, data) => {
                 match self.host(objects, file).and_then(|host| transfer::write(&host, pieces, data)) {
-                    Ok(()) => Answer::default(),
-                    Err(failure) => Answer::failed(failure),
+                    Ok(()) => HomeReply::default(),
+                    Err(failure) => HomeReply::failed(failure),
                 }
             }
         };
@@ -182,7 +189,7 @@ impl Files {
         messages: &mut Messages,
         objects: &Objects,
         access: &Access,
-        answer: Answer,
+        answer: HomeReply,
         at: Time,
     ) {
         if access.operation == u32::MAX {
@@ -204,7 +211,7 @@ impl Files {
         objects: &Objects,
         home: u32,
         access: &Access,
-        answer: Answer,
+        answer: HomeReply,
         way: Way,
     ) {
         let &Access { origin, operation, .. } = access;

@@ -1,13 +1,13 @@
 //! What is kept of open files.
 
-use crate::access::{Access, Answer};
+use crate::access::{Access, HomeReply};
 use crate::check::other;
 use crate::home::Home;
 use crate::host::Host;
 use crate::operation::Operation;
 use crate::representation::Representation;
 use crate::view::View;
-use crate::write::{Batch, Write};
+use crate::write::{Write, WriteBehind};
 use engine::Time;
 use message::chapter::arrivals::Arrivals;
 use message::faults::Fault;
@@ -76,7 +76,7 @@ pub struct Files {
     /// Blocking writes of a few bytes at shared pointers, and those of them that are on their way to the
     /// host's file.
     pub(crate) writes: Slab<Write>,
-    pub(crate) batch: Batch,
+    pub(crate) batch: WriteBehind,
     /// View of a file after opening.
     pub(crate) plain: Option<Rc<View>>,
     /// Accesses that wait at homes until no other one comes before them.
@@ -90,7 +90,7 @@ pub struct Files {
     /// Rounds whose aggregators wait for the servers.
     pub(crate) aggregated: Slab<Vec<Access>>,
     /// Answers that a shared network carries: to which operation.
-    pub(crate) answers: Slab<(u32, Answer)>,
+    pub(crate) answers: Slab<(u32, HomeReply)>,
     /// Messages that a shared network has delivered: their words and arrival times.
     pub(crate) landed: Vec<([u32; 4], Time)>,
     /// Number of requests of each rank of the process, from its first rank on; empty until the first request.

@@ -20,13 +20,13 @@ pub(crate) const SHORT: usize = 512;
 
 /// The program's memory.
 #[derive(Clone)]
-pub(crate) struct Memory {
+pub(crate) struct UserBuffer {
     pub(crate) extent: BufferView,
     pub(crate) datatype: Rc<Datatype>,
     pub(crate) count: u64,
 }
 
-impl Memory {
+impl UserBuffer {
     fn pack(&self, position: u64, out: &mut [u8]) {
         match &self.extent.layout {
             None => memory::read(self.extent.buffer.offset(position as i64), out),
@@ -93,14 +93,14 @@ pub(crate) fn write(host: &Host, pieces: &[(u64, u64)], bytes: &[u8]) -> Result 
 ///
 /// # Errors
 /// `MPI_ERR_CONVERSION`.
-pub(crate) fn pack(view: &View, memory: &Memory) -> Result<Vec<u8>> {
+pub(crate) fn pack(view: &View, memory: &UserBuffer) -> Result<Vec<u8>> {
     let mut packed = vec![0; memory.extent.bytes as usize];
     memory.pack(0, &mut packed);
     view.representation.encode(&memory.datatype, memory.count, packed)
 }
 
 /// Moves bytes of the file into the program's memory: how many bytes of memory that were.
-pub(crate) fn unpack(view: &View, memory: &Memory, bytes: Vec<u8>) -> u64 {
+pub(crate) fn unpack(view: &View, memory: &UserBuffer, bytes: Vec<u8>) -> u64 {
     let packed = view.representation.decode(&memory.datatype, memory.count, bytes);
     memory.unpack(0, &packed);
     packed.len() as u64
@@ -110,7 +110,7 @@ pub(crate) fn unpack(view: &View, memory: &Memory, bytes: Vec<u8>) -> u64 {
 ///
 /// # Errors
 /// What the host says; `MPI_ERR_CONVERSION`.
-pub(crate) fn store(host: &Host, view: &View, from: u64, memory: &Memory) -> Result<u64> {
+pub(crate) fn store(host: &Host, view: &View, from: u64, memory: &UserBuffer) -> Result<u64> {
     if !view.representation.is_plain() {
         let bytes = pack(view, memory)?;
         write(host, &pieces(view, from, bytes.len() as u64), &bytes)?;
@@ -144,7 +144,7 @@ pub(crate) fn store(host: &Host, view: &View, from: u64, memory: &Memory) -> Res
 ///
 /// # Errors
 /// What the host says.
-pub(crate) fn load(host: &Host, view: &View, (from, bytes): (u64, u64), memory: &Memory) -> Result<u64> {
+pub(crate) fn load(host: &Host, view: &View, (from, bytes): (u64, u64), memory: &UserBuffer) -> Result<u64> {
     if !view.representation.is_plain() {
         return Ok(unpack(view, memory, read(host, &pieces(view, from, bytes))?));
     }

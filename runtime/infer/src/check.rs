@@ -5,7 +5,7 @@ use aspen::{Application, Model, Pattern, Request, Sources};
 
 /// A run, and what its model says of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Compared {
+pub struct RunComparison {
     /// Ranks of the run.
     pub ranks: u32,
     /// Messages between pairs of all ranks, in the run and in the model.
@@ -20,7 +20,7 @@ pub struct Compared {
     pub computed: (f64, f64),
 }
 
-impl Compared {
+impl RunComparison {
     /// Returns `true` if all that is communicated is the same in both.
     pub fn is_equal(&self) -> bool {
         [self.messages, self.bytes, self.collectives, self.parts].iter().all(|(run, model)| run == model)
@@ -28,7 +28,7 @@ impl Compared {
 }
 
 /// Reads the text as a model, and compares it with each run.
-pub fn compare(text: &str, runs: &[Run]) -> Result<Vec<Compared>, String> {
+pub fn compare(text: &str, runs: &[Run]) -> Result<Vec<RunComparison>, String> {
     let mut sources = Sources::default();
     let id = sources.add("the model", text);
     let Model::Application(model) = Model::load(&mut sources, id).map_err(|error| error.to_string())? else {
@@ -37,7 +37,7 @@ pub fn compare(text: &str, runs: &[Run]) -> Result<Vec<Compared>, String> {
     runs.iter().map(|run| one(&model, &sources, run)).collect()
 }
 
-fn one(model: &Application, sources: &Sources, run: &Run) -> Result<Compared, String> {
+fn one(model: &Application, sources: &Sources, run: &Run) -> Result<RunComparison, String> {
     let failed = |error: aspen::AspenError| error.located(sources).to_string();
     let parameters = [("ranks".to_owned(), f64::from(run.ranks))];
     let request = Request { parameters: &parameters, ..Request::default() };
@@ -56,7 +56,7 @@ fn one(model: &Application, sources: &Sources, run: &Run) -> Result<Compared, St
         }
     }
     let computed = model.evaluate(&request, None).map_err(failed)?.total("compute");
-    let mut seen = Compared {
+    let mut seen = RunComparison {
         ranks: run.ranks,
         messages: (0.0, messages),
         bytes: (0.0, bytes),

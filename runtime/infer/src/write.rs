@@ -2,7 +2,7 @@
 
 use crate::join::{Common, Doing, Joined, Numbers};
 use aspen::Collective;
-use fit::{Fit, fit};
+use fit::{Approximation, fit};
 use std::fmt::Write;
 
 /// The machine of recordings: a computation takes the time that was recorded. It has one core, whatever is
@@ -57,7 +57,7 @@ impl Writing<'_> {
     fn number(&mut self, kind: Kind, values: &Numbers) -> String {
         let seen: Vec<(f64, f64)> =
             self.joined.ranks.iter().map(|&ranks| f64::from(ranks)).zip(values.iter().copied()).collect();
-        let Fit { text, error, varies, .. } = fit(&seen, !matches!(kind, Kind::Seconds));
+        let Approximation { text, error, varies, .. } = fit(&seen, !matches!(kind, Kind::Seconds));
         if !varies && error == 0.0 {
             return text;
         }

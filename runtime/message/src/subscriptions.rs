@@ -6,7 +6,7 @@ use crate::types::members::Block;
 use engine::Time;
 use objects::Objects;
 use objects::comm::Comm;
-use observe::waiting::{Cause, Gathering, Rule};
+use observe::waiting::{CollectiveEntry, Rule, WaitCause};
 
 impl Messages {
     /// Finds out from now on who keeps whom waiting. The run has not begun.
@@ -42,7 +42,7 @@ impl Messages {
 
     /// Notes that the mounted rank goes on because of what is no message of its own: an answer, a lock, an
     /// epoch's end.
-    pub fn note_cause(&mut self, cause: Cause) {
+    pub fn note_cause(&mut self, cause: WaitCause) {
         self.watch.note_cause(self.ranks.me(), cause);
     }
 
@@ -59,7 +59,13 @@ impl Messages {
 
     /// Notes that the mounted rank enters a blocking collective of `comm` at `at`. Returns none if it waits
     /// for no one, or if waits are not followed.
-    pub fn enter_gathering(&mut self, comm: &Comm, rule: Rule, root: i32, at: Time) -> Option<Gathering> {
+    pub fn enter_gathering(
+        &mut self,
+        comm: &Comm,
+        rule: Rule,
+        root: i32,
+        at: Time,
+    ) -> Option<CollectiveEntry> {
         self.watch.enter_gathering((self.ranks.me(), &mut self.peers), comm, (rule, root), at)
     }
 

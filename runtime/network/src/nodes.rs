@@ -28,7 +28,7 @@ pub(crate) struct Nodes {
     delay: BySize,
     size: Divisor,
     /// Messages on their way to the packet network: by time, then in the order of their sending.
-    leaving: BTreeMap<(Time, u64), Leaving>,
+    leaving: BTreeMap<(Time, u64), InterNodeMessage>,
     sent: u64,
     /// The way from the gateways of the messages in the packet network, where it takes time.
     inwards: FxHashMap<u64, Span>,
@@ -41,7 +41,7 @@ pub(crate) struct Nodes {
 }
 
 /// A message between nodes, and the pair of ranks that it takes turns as in its node's interface.
-struct Leaving {
+struct InterNodeMessage {
     message: Message,
     flow: u64,
 }
@@ -82,7 +82,7 @@ impl Nodes {
         if at > until || self.outer.next_event().is_some_and(|event| event < at) {
             return false;
         }
-        let Leaving { message, flow } = entry.remove();
+        let InterNodeMessage { message, flow } = entry.remove();
         self.outer.send_of_pair(at, &message, flow);
         true
     }
@@ -133,7 +133,7 @@ impl Shared for Nodes {
         }
         let flow = u64::from(message.source.0) << 32 | u64::from(message.destination.0);
         let message = Message { source: Endpoint(from), destination: Endpoint(to), ..*message };
-        self.leaving.insert((leaves, self.sent), Leaving { message, flow });
+        self.leaving.insert((leaves, self.sent), InterNodeMessage { message, flow });
         self.sent += 1;
         None
     }

@@ -15,8 +15,8 @@ use crate::message::{Endpoint, Message};
 use crate::model::Shared;
 use crate::packet::report::each_link;
 use crate::packet::run::{Progress, Stopped, run as run_shards, thread_seconds};
-use crate::packet::shard::{Feed, Partition, Shard, build};
-use crate::packet::{Fabric, FlowNetwork, PacketSpec, Routes, Statistics};
+use crate::packet::shard::{Feed, Shard, ShardAssignment, build};
+use crate::packet::{FlowNetwork, PacketFabric, PacketSpec, Routes, Statistics};
 pub use crate::packet::{JobReport, LinkEnd, LinkReport};
 use engine::{Span, Time};
 use generator::Generator;
@@ -119,7 +119,7 @@ impl From<String> for TrafficError {
 
 /// A run that is ready.
 struct Prepared {
-    fabric: Arc<Fabric>,
+    fabric: Arc<PacketFabric>,
     jobs: Vec<Job>,
     /// Picoseconds between two messages of an endpoint.
     interval: f64,
@@ -245,7 +245,7 @@ impl Traffic {
         })
     }
 
-    fn destinations(&self, job: &Job, fabric: &Fabric) -> Result<Destinations, String> {
+    fn destinations(&self, job: &Job, fabric: &PacketFabric) -> Result<Destinations, String> {
         let group = |member: u32| fabric.topology.group(fabric.topology.attachment(job.first + member).0);
         Destinations::new(job.pattern.clone(), job.count, self.grid.as_deref(), self.seed, group)
     }
@@ -260,7 +260,7 @@ impl Traffic {
         let prepared = self.prepare()?;
         let fabric = &prepared.fabric;
         let threads = self.threads.min(fabric.topology.routers());
-        let partition = Partition::new(fabric, threads);
+        let partition = ShardAssignment::new(fabric, threads);
         let mut shards = self.shards(&prepared, &partition)?;
         let built = Instant::now();
         let cpu_s = run_shards(&mut shards, fabric.lookahead(prepared.smallest), prepared.last, progress)?;
@@ -277,7 +277,7 @@ impl Traffic {
     fn run_flows(&self, flow_min: u64, progress: Progress<'_>) -> Result<Report, TrafficError> {
         let started = Instant::now();
         let prepared = self.prepare()?;
-        let all = Partition::new(&prepared.fabric, 1).endpoints.pop().unwrap_or_default();
+        let all = ShardAssignment::new(&prepared.fabric, 1).endpoints.pop().unwrap_or_default();
         let mut feed = Generator::new(self, &prepared, &all);
         let mut network =
             FlowNetwork::new(Routes::new(&prepared.fabric), flow_min, prepared.statistics.clone());
@@ -323,7 +323,7 @@ impl Traffic {
 
     /// The shards with their traffic. Each is built by a thread of its own, so that no two have small things
     /// side by side in memory: what one processor writes others would wait for.
-    fn shards(&self, prepared: &Prepared, partition: &Partition) -> Result<Vec<Shard>, String> {
+    fn shards(&self, prepared: &Prepared, partition: &ShardAssignment) -> Result<Vec<Shard>, String> {
         let shard = |me: usize| {
             let mut shard =
                 build(&prepared.fabric, partition, me, self.bucket(prepared), &prepared.statistics);

@@ -52,7 +52,7 @@ pub const KEYVAL_INVALID: usize = abi::MPI_KEYVAL_INVALID as usize;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(i32)]
 #[allow(missing_docs, reason = "the names are MPI's")]
-pub enum Predefined {
+pub enum PredefinedAttribute {
     TagUb = abi::MPI_TAG_UB,
     Io = abi::MPI_IO,
     Host = abi::MPI_HOST,
@@ -67,10 +67,10 @@ pub enum Predefined {
     WinModel = abi::MPI_WIN_MODEL,
 }
 
-impl Predefined {
+impl PredefinedAttribute {
     /// The predefined attribute of a key, if it is one.
-    pub fn from_key(key: i32) -> Option<Predefined> {
-        use Predefined::*;
+    pub fn from_key(key: i32) -> Option<PredefinedAttribute> {
+        use PredefinedAttribute::*;
         [
             TagUb,
             Io,
@@ -216,7 +216,7 @@ impl Attributes {
     /// # Errors
     /// `MPI_ERR_KEYVAL` for a key that is unknown, freed, predefined, or of another kind of object.
     pub fn key(&self, rank: u32, object: Object, key: i32) -> Result<&Rc<Keyval>> {
-        if Predefined::from_key(key).is_some() {
+        if PredefinedAttribute::from_key(key).is_some() {
             return Err(Failure::new(
                 ErrorClass::KEYVAL,
                 format!("{key} is the key of a predefined attribute, which cannot be changed"),

@@ -9,7 +9,7 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub use registry::{GROUP_EMPTY, GROUP_NULL, Groups};
+pub use registry::{GROUP_EMPTY, GROUP_NULL, GroupRegistry};
 
 use crate::abi;
 use crate::error::{ErrorClass, Failure, Result};

@@ -125,13 +125,13 @@ pub struct Series {
     pub under_way_bytes: Vec<u128>,
     /// Use of the links of a packet-level network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub links: Option<LinkUse>,
+    pub links: Option<LinkUseSeries>,
 }
 
 /// The use of links, in equal stretches of virtual time from its beginning; in ten-thousandths of each, the
 /// last of which ends with the run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct LinkUse {
+pub struct LinkUseSeries {
     /// The length of a stretch.
     pub bin_ps: u64,
     /// All directions of all cables, in the mean.

@@ -5,8 +5,8 @@
 mod faults;
 
 use crate::Symbols;
-use crate::recorder::{Call, Class, Finding, Left, Leftover, Place, Recorder};
-use faults::{Fault, Faults};
+use crate::recorder::{Call, CallReturn, Class, Finding, Leftover, Place, Recorder};
+use faults::{Fault, FaultFindings};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ pub struct Check {
     objects: BTreeMap<Made, Tally>,
     messages: Tally,
     least: Option<Message>,
-    faults: Faults,
+    faults: FaultFindings,
 }
 
 /// Returns what an object is called in a sentence, and how a program gets rid of it.
@@ -175,7 +175,7 @@ impl Recorder for Check {
         false
     }
 
-    fn call(&mut self, _call: &Call, _left: &Left) {}
+    fn call(&mut self, _call: &Call, _left: &CallReturn) {}
 
     fn unfinished(&mut self, _call: &Call) {}
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CriticalPath {
     /// All of it.
-    pub whole: Kinds,
+    pub whole: PathBreakdown,
     /// Number of times that the path goes from one rank to another.
     pub hops: u64,
     /// By place in the program, those that have most of it first.
@@ -35,7 +35,7 @@ impl CriticalPath {
 
 /// Parts of a path by what happens meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Kinds {
+pub struct PathBreakdown {
     /// A rank is outside MPI.
     pub compute_ps: u64,
     /// A rank is in MPI and does not wait.
@@ -46,7 +46,7 @@ pub struct Kinds {
     pub wait_ps: u64,
 }
 
-impl Kinds {
+impl PathBreakdown {
     /// All of them; on a path not more than the run's time.
     pub fn sum(&self) -> u64 {
         self.compute_ps + self.mpi_ps + self.transfer_ps + self.wait_ps
@@ -61,7 +61,7 @@ pub struct PathSite {
     /// The MPI function that is called there.
     pub function: String,
     /// Its calls, and the computation that leads to them.
-    pub of: Kinds,
+    pub of: PathBreakdown,
 }
 
 /// The part of the path that belongs to a rank.
@@ -70,7 +70,7 @@ pub struct PathRank {
     /// The rank.
     pub rank: u32,
     /// Time of the rank on the path. Messages under way count for their receiver.
-    pub of: Kinds,
+    pub of: PathBreakdown,
 }
 
 /// Time that is lost at one call site because of another.

@@ -22,7 +22,7 @@ pub use bins::Bins;
 pub use call_profile::CallProfile;
 pub use check::Check;
 pub use collective::{CollectiveCost, CollectiveKind};
-pub use contribution::Contribution;
+pub use contribution::SendVolume;
 pub use critical_path::CriticalPath;
 pub use intervals::{Intervals, LongIntervals};
 pub use log::{Log, RankList};

@@ -5,7 +5,7 @@
 //! byte for byte on any number of processes. Of a run that did not come to its end (a crash) the parts are
 //! left.
 
-use crate::recorder::{Call, Class, Left, Matched, Object, Recorder, Status, Value};
+use crate::recorder::{Call, CallReturn, Class, Matched, Object, Recorder, Status, Value};
 use engine::{Span, Time};
 use std::fmt::{self, Display, Write as _};
 use std::fs::File;
@@ -89,9 +89,9 @@ impl Log {
 
     fn begin(&mut self, rank: u32, at: Time, span: Option<Span>) {
         self.line.clear();
-        let _ = write!(self.line, "rank {rank}  {} us  ", Micro(at.as_ps()));
+        let _ = write!(self.line, "rank {rank}  {} us  ", Microseconds(at.as_ps()));
         let _ = match span {
-            Some(span) => write!(self.line, "+{} us  ", Micro(span.as_ps())),
+            Some(span) => write!(self.line, "+{} us  ", Microseconds(span.as_ps())),
             None => write!(self.line, "unfinished  "),
         };
     }
@@ -118,7 +118,7 @@ impl Recorder for Log {
         self.ranks.contains(rank)
     }
 
-    fn call(&mut self, call: &Call, left: &Left) {
+    fn call(&mut self, call: &Call, left: &CallReturn) {
         if !self.wants(call.rank) {
             return;
         }
@@ -235,9 +235,9 @@ fn key(line: &[u8]) -> Option<(u32, u64)> {
 }
 
 /// Picoseconds as microseconds, all of them.
-struct Micro(u64);
+struct Microseconds(u64);
 
-impl Display for Micro {
+impl Display for Microseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
     }

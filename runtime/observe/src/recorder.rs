@@ -10,7 +10,7 @@ use crate::call_profile::CallProfile;
 use crate::collective::{CollectiveKind, Seen};
 use crate::critical_path::CriticalPath;
 use crate::traffic::Traffic;
-use crate::waiting::{Entries, Received, Returned};
+use crate::waiting::{Entries, ReceivedMessage, Returned};
 use engine::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ impl Call<'_> {
 
 /// Outcome of a call: the rank's clock and the error code on return.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Left {
+pub struct CallReturn {
     /// The rank's clock.
     pub at: Time,
     /// The error code that the call returned.
@@ -388,7 +388,7 @@ pub trait Recorder {
     }
     /// A message was received in the call that is told of next ([`Recorder::returned`] or
     /// [`Recorder::unreturned`]).
-    fn received(&mut self, _message: &Received) {}
+    fn received(&mut self, _message: &ReceivedMessage) {}
     /// All members of the collective `id` have entered it: when they did. Told before or after the calls of
     /// these members return.
     fn gathered(&mut self, _id: (u32, u32), _entries: &Entries) {}
@@ -401,7 +401,7 @@ pub trait Recorder {
     /// number 1 on; told before [`Recorder::end`] to who wants waits.
     fn collectives(&mut self, _kinds: &[(CollectiveKind, Seen)]) {}
     /// A call has returned. Calls from within callbacks come before the call that the callback was for.
-    fn call(&mut self, call: &Call, left: &Left);
+    fn call(&mut self, call: &Call, left: &CallReturn);
     /// Returns `true` if it knows calls again by their words, and wants nothing of calls that have not
     /// returned. If all recorders do, [`Recorder::recognize`] is asked first.
     fn recognizes(&self) -> bool {
@@ -409,7 +409,7 @@ pub trait Recorder {
     }
     /// A call has returned, and that is all if the answer is true: else [`Recorder::call`] tells of the same
     /// call next.
-    fn recognize(&mut self, _call: &Brief, _left: &Left) -> bool {
+    fn recognize(&mut self, _call: &Brief, _left: &CallReturn) -> bool {
         false
     }
     /// A call had not returned when the run ended, or was left by an exception: [`Recorder::call`] was not

@@ -1,7 +1,7 @@
 //! What the numbers in events mean.
 
 use crate::chunks::Chunks;
-use crate::numbers::{Malformed, Result, Take};
+use crate::numbers::{MalformedArchive, NumberReader, Result};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -101,7 +101,7 @@ impl Definitions {
             chunks.take(|take| all.record(kind, &mut take.record()?))?;
         }
         if all.ticks == 0 {
-            return Err(Malformed {
+            return Err(MalformedArchive {
                 at: chunks.position(),
                 why: "nothing says how many ticks of the clock a second has".to_owned(),
             });
@@ -109,7 +109,7 @@ impl Definitions {
         Ok(all)
     }
 
-    fn record(&mut self, kind: u8, record: &mut Take) -> Result<()> {
+    fn record(&mut self, kind: u8, record: &mut NumberReader) -> Result<()> {
         match kind {
             kind::CLOCK_PROPERTIES => self.ticks = record.u64()?,
             kind::STRING => drop(self.strings.insert(record.u32()?, record.text()?)),
@@ -196,7 +196,7 @@ impl Definitions {
     }
 }
 
-fn group(record: &mut Take) -> Result<Group> {
+fn group(record: &mut NumberReader) -> Result<Group> {
     record.u32()?;
     record.byte()?;
     let count = record.u32()?;
@@ -245,7 +245,7 @@ impl Local {
         Ok(all)
     }
 
-    fn mapping(&mut self, record: &mut Take) -> Result<()> {
+    fn mapping(&mut self, record: &mut NumberReader) -> Result<()> {
         let what = record.byte()?;
         let (count, is_sparse) = (record.u64()?, record.byte()? != 0);
         let map = match what {
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn counts_that_lie_are_refused() {
-        let group_of = |bytes: &[u8]| group(&mut Take::new(bytes, 0, false)).unwrap_err().why;
+        let group_of = |bytes: &[u8]| group(&mut NumberReader::new(bytes, 0, false)).unwrap_err().why;
         assert!(
             group_of(&[0xff, 5, 4, 0xfe, 0xff, 0xff, 0xff, 0])
                 .contains("a group of 4294967294 members in 1 bytes")
@@ -318,7 +318,7 @@ mod tests {
         let mut local = Local::default();
         assert!(
             local
-                .mapping(&mut Take::new(&[3, 1, 200, 1, 0], 0, false))
+                .mapping(&mut NumberReader::new(&[3, 1, 200, 1, 0], 0, false))
                 .unwrap_err()
                 .why
                 .contains("200 numbers")

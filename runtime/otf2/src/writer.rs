@@ -52,7 +52,7 @@ pub struct Contents {
 
 /// The events of a rank under way.
 #[derive(Clone, Default)]
-struct Location {
+struct LocationWriter {
     /// Bytes that are not in the file yet; their offset there follows.
     bytes: Vec<u8>,
     written: u64,
@@ -88,7 +88,7 @@ pub fn prepare(anchor: &Path) -> io::Result<PathBuf> {
 pub struct Writer {
     anchor: PathBuf,
     contents: Contents,
-    locations: Vec<Location>,
+    locations: Vec<LocationWriter>,
     /// Bytes of one location that are kept.
     most: usize,
     record: Vec<u8>,
@@ -115,7 +115,7 @@ impl Writer {
                 fs::remove_file(file)?;
             }
         }
-        let locations: Vec<Location> = vec![Location::default(); contents.ranks.len()];
+        let locations: Vec<LocationWriter> = vec![LocationWriter::default(); contents.ranks.len()];
         let most = (BUFFERS / locations.len().max(1)).clamp(256, CHUNK);
         let mut writer =
             Writer { anchor: anchor.to_owned(), contents, locations, most, record: Vec::new(), last: 0 };
@@ -211,7 +211,7 @@ impl Writer {
 
     /// The file of all definitions, the length of its chunks, and how many there are.
     fn definitions(&self) -> io::Result<(Vec<u8>, usize, u64)> {
-        let records = Records::of(self);
+        let records = DefinitionRecords::of(self);
         let longest = records.all.iter().map(Vec::len).max().unwrap_or(0);
         let chunk = (longest + HEAD + END.len()).next_power_of_two().max(CHUNKS.0);
         if chunk > CHUNKS.1 {
@@ -241,15 +241,15 @@ impl Writer {
 
 /// Records of definitions, and the numbers of texts.
 #[derive(Default)]
-struct Records {
+struct DefinitionRecords {
     all: Vec<Vec<u8>>,
     strings: HashMap<String, u32>,
 }
 
-impl Records {
-    fn of(writer: &Writer) -> Records {
+impl DefinitionRecords {
+    fn of(writer: &Writer) -> DefinitionRecords {
         let Writer { contents, locations, last, .. } = writer;
-        let mut records = Records::default();
+        let mut records = DefinitionRecords::default();
         records.put(kind::CLOCK_PROPERTIES, |out| {
             out.number(contents.ticks);
             // All clocks begin with 0, and what ranks compute before their first event counts from there.

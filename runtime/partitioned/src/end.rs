@@ -1,6 +1,6 @@
 //! The two ends of a channel: what a persistent partitioned request keeps.
 
-use crate::channel::Channel;
+use crate::channel::MatchedPair;
 use engine::Time;
 use message::view::BufferView;
 use objects::datatype::Datatype;
@@ -13,7 +13,7 @@ pub(crate) const NIL: u32 = u32::MAX;
 
 /// Data that both ends have.
 pub(crate) struct Common {
-    pub(crate) channel: Channel,
+    pub(crate) channel: MatchedPair,
     /// `MPI_PROC_NULL` on the other side: everything is complete at once.
     pub(crate) nobody: bool,
     pub(crate) partitions: u32,

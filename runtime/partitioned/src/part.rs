@@ -1,13 +1,13 @@
 //! A message: one partition of a sender.
 
-use crate::channel::Channel;
+use crate::channel::MatchedPair;
 use engine::Time;
 use engine::record::{Put, Take};
 
 /// A partition on its way.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Part {
-    pub(crate) channel: Channel,
+    pub(crate) channel: MatchedPair,
     /// Sequence number of the operation on the channel.
     pub(crate) round: u32,
     /// Index of the partition, and the number of partitions.
@@ -33,7 +33,7 @@ impl Part {
 
     pub(crate) fn of(mut record: Take) -> Part {
         let arrival = Time::from_ps(record.u64());
-        let channel = Channel::take(&mut record);
+        let channel = MatchedPair::take(&mut record);
         let (round, index, parts) = (record.u32(), record.u32(), record.u32());
         let data = record.0.to_vec();
         Part { channel, round, index, parts, bytes: data.len() as u64, arrival, data }
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_part_survives_its_way() {
-        let channel = Channel { context: 3, source: 7, to: 9, tag: -1, number: 2 };
+        let channel = MatchedPair { context: 3, source: 7, to: 9, tag: -1, number: 2 };
         let part = Part {
             channel,
             round: 4,

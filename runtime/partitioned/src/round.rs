@@ -87,10 +87,10 @@ impl Round {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::channel::Channel;
+    use crate::channel::MatchedPair;
 
     fn round(bytes: u64, times: &[u64]) -> Round {
-        let channel = Channel { context: 0, source: 0, to: 0, tag: 0, number: 0 };
+        let channel = MatchedPair { context: 0, source: 0, to: 0, tag: 0, number: 0 };
         let mut round = Round::default();
         for (index, &time) in times.iter().enumerate().filter(|(_, time)| **time != u64::MAX) {
             let (index, parts) = (index as u32, times.len() as u32);

@@ -1,6 +1,6 @@
 //! What is kept of partitioned communication.
 
-use crate::channel::Channel;
+use crate::channel::MatchedPair;
 use crate::end::End;
 use crate::part::Part;
 use crate::round::Round;
@@ -15,12 +15,12 @@ pub struct Partitioned {
     /// By the number that their persistent requests know them by.
     pub(crate) ends: Slab<End>,
     /// Receives that have been initialized and not freed.
-    pub(crate) receivers: FxHashMap<Channel, u32>,
+    pub(crate) receivers: FxHashMap<MatchedPair, u32>,
     /// Initializations so far: by channel with number 0, and whether it is the receiving end. O(envelopes
     /// ever used): an end that is freed still counts.
-    pub(crate) initialized: FxHashMap<(Channel, bool), u32>,
+    pub(crate) initialized: FxHashMap<(MatchedPair, bool), u32>,
     /// Operations of which something has come and that are not complete, by channel and operation.
-    pub(crate) rounds: FxHashMap<(Channel, u32), Round>,
+    pub(crate) rounds: FxHashMap<(MatchedPair, u32), Round>,
     /// Receives that have ended with an error and are not completed.
     pub(crate) broken: FxHashMap<u32, Fault>,
     /// Partitions that a shared network carries.

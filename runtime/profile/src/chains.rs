@@ -20,7 +20,7 @@ pub struct Cost {
 
 /// The chains of a process, by their numbers.
 #[derive(Default)]
-pub struct Chains {
+pub struct ChainCosts {
     names: FxHashMap<u32, Vec<String>>,
     costs: Vec<Cost>,
     /// The tally that each chain belongs to. A chain has one function and one call site, and so one tally.
@@ -32,7 +32,7 @@ pub struct Chains {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Part(Vec<(Vec<String>, Cost)>);
 
-impl Chains {
+impl ChainCosts {
     /// A chain has this number.
     pub fn explain(&mut self, number: u32, places: &[Place], symbols: &mut Symbols) {
         self.names.insert(number, places.iter().flat_map(|place| symbols.names(place)).collect());

@@ -25,7 +25,7 @@ impl Cost {
 
 /// Collective calls, by place and kind.
 #[derive(Default)]
-pub struct Collectives {
+pub struct CollectiveProfile {
     /// By place; most places have one kind.
     costs: Vec<Vec<(u32, Cost)>>,
     kinds: Vec<(CollectiveKind, Seen)>,
@@ -34,7 +34,7 @@ pub struct Collectives {
 /// Kinds and costs of the collective calls of one place, which a process sends to the first process.
 pub type Part = Vec<(CollectiveKind, Seen, Cost)>;
 
-impl Collectives {
+impl CollectiveProfile {
     /// One more call from this place; O(kinds there).
     pub fn add(&mut self, place: u32, call: &Returned) {
         let place = place as usize;
@@ -67,9 +67,9 @@ impl Collectives {
 
 /// Collective calls of all processes, by call site, function and kind.
 #[derive(Default)]
-pub struct All(BTreeMap<(String, String, CollectiveKind), (Seen, Cost)>);
+pub struct CollectiveTotals(BTreeMap<(String, String, CollectiveKind), (Seen, Cost)>);
 
-impl All {
+impl CollectiveTotals {
     /// With what a process knows of a place: its name, and the function that is called there.
     pub fn add(&mut self, (site, function): (&str, &str), part: Part) {
         for (kind, seen, cost) in part {
@@ -131,7 +131,7 @@ mod tests {
         };
         let part = |first| vec![(kind.clone(), seen(first), Cost { calls: 1, time_ps: 5, wait_ps: 0 })];
         let told = |places: &[(&str, u32)]| {
-            let mut all = All::default();
+            let mut all = CollectiveTotals::default();
             places.iter().for_each(|&(site, first)| all.add((site, "MPI_Barrier"), part(first)));
             all.report().into_iter().map(|cost| (cost.site, cost.example)).collect::<BTreeMap<_, _>>()
         };

@@ -10,12 +10,12 @@ mod delays;
 mod steps;
 mod walk;
 
-use crate::gatherings::Gatherings;
+use crate::gatherings::PendingCollectives;
 use crate::places::Places;
 use engine::Time;
 use observe::Symbols;
 use observe::critical_path::CriticalPath;
-use observe::recorder::{Call, Left, Place, Recorder};
+use observe::recorder::{Call, CallReturn, Place, Recorder};
 use observe::waiting::{Entries, Returned, Rule, WaitState};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ pub struct Critical {
     places: Places,
     /// Flags of [`acts`] for the calls, by the number of their call site and function.
     acts: Vec<u32>,
-    gatherings: Gatherings,
+    gatherings: PendingCollectives,
     failed: Option<io::Error>,
     whole: Option<CriticalPath>,
 }
@@ -80,7 +80,7 @@ impl Critical {
             sites: FxHashMap::default(),
             places: Places::default(),
             acts: Vec::new(),
-            gatherings: Gatherings::default(),
+            gatherings: PendingCollectives::default(),
             failed: None,
             whole: None,
         })
@@ -199,7 +199,7 @@ impl Recorder for Critical {
         self.writer.finish(rank, at.as_ps());
     }
 
-    fn call(&mut self, _: &Call, _: &Left) {}
+    fn call(&mut self, _: &Call, _: &CallReturn) {}
 
     fn unfinished(&mut self, _: &Call) {}
 

@@ -19,11 +19,11 @@ struct Open {
 
 /// Collective calls under way; those that nothing is missing of are forgotten.
 #[derive(Default)]
-pub struct Gatherings {
+pub struct PendingCollectives {
     open: FxHashMap<(u32, u32), Open>,
 }
 
-impl Gatherings {
+impl PendingCollectives {
     /// A call that is a member's part of one has returned; `tell` is told at once if all is known. O(1).
     pub fn returned(&mut self, tally: u32, call: &Returned, tell: impl FnOnce(u32, &Returned, &Entries)) {
         let Some(gathering) = call.gathering else { return };

@@ -14,19 +14,19 @@ mod regions;
 mod series;
 mod tally;
 
-use chains::Chains;
-use collectives::Collectives;
+use chains::ChainCosts;
+use collectives::CollectiveProfile;
 pub use critical::Critical;
 use engine::{Span, Time};
-use gatherings::Gatherings;
+use gatherings::PendingCollectives;
 use load::{Blocks, Load};
 use observe::call_profile::{CallProfile, SiteCost};
 use observe::collective::{CollectiveKind, Seen};
-use observe::recorder::{Call, Left, Place, Recorder, Region};
+use observe::recorder::{Call, CallReturn, Place, Recorder, Region};
 use observe::traffic::Matrix;
 use observe::waiting::{Entries, Returned, WaitState};
 use observe::{Bins, Symbols, Traffic};
-use order::{Order, Settled};
+use order::{ClassifiedWait, Order};
 use places::Places;
 use regions::Regions;
 use rustc_hash::FxHashMap;
@@ -46,12 +46,12 @@ pub struct Profiler {
     sites: FxHashMap<u32, Vec<String>>,
     /// The greatest number of callers by which the calls of a site are distinguished.
     depth: u32,
-    chains: Chains,
+    chains: ChainCosts,
     places: Places,
     /// Sums over calls, by the number of their call site and function.
     tallies: Vec<Tally>,
-    collectives: Collectives,
-    gatherings: Gatherings,
+    collectives: CollectiveProfile,
+    gatherings: PendingCollectives,
     order: Order,
     series: Series,
     load: Load,
@@ -86,11 +86,11 @@ impl Profiler {
             symbols: Symbols::default(),
             sites: FxHashMap::default(),
             depth,
-            chains: Chains::default(),
+            chains: ChainCosts::default(),
             places: Places::default(),
             tallies: Vec::new(),
-            collectives: Collectives::default(),
-            gatherings: Gatherings::default(),
+            collectives: CollectiveProfile::default(),
+            gatherings: PendingCollectives::default(),
             series: Series::default(),
             load,
             regions,
@@ -213,7 +213,7 @@ impl Recorder for Profiler {
         self.collectives.explain(kinds);
     }
 
-    fn call(&mut self, _: &Call, _: &Left) {}
+    fn call(&mut self, _: &Call, _: &CallReturn) {}
 
     fn unfinished(&mut self, _: &Call) {}
 
@@ -250,7 +250,7 @@ impl Recorder for Profiler {
         let mut tallies: BTreeMap<(String, String), (Tally, Vec<chains::Part>)> = BTreeMap::new();
         let (mut series, mut load, mut traffic) =
             (Series::default(), Blocks::default(), Traffic::of(self.ranks));
-        let (mut regions, mut collectives) = (Vec::new(), collectives::All::default());
+        let (mut regions, mut collectives) = (Vec::new(), collectives::CollectiveTotals::default());
         for part in &parts {
             let part: Part = serde_json::from_slice(part)
                 .map_err(|why| format!("a process's part of the profile cannot be read: {why}"))?;
@@ -283,7 +283,7 @@ impl Recorder for Profiler {
     }
 }
 
-fn lose_settled(tallies: &mut [Tally], Settled { place, state, lost, rank, by }: Settled) {
+fn lose_settled(tallies: &mut [Tally], ClassifiedWait { place, state, lost, rank, by }: ClassifiedWait) {
     tallies[place as usize].lose(state, lost, rank, by);
 }
 

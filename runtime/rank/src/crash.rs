@@ -234,7 +234,7 @@ unsafe extern "C" {
     fn _Unwind_GetIP(context: *mut c_void) -> usize;
 }
 
-struct Frames {
+struct Backtrace {
     addresses: [usize; FRAMES + 16],
     count: usize,
 }
@@ -242,7 +242,7 @@ struct Frames {
 unsafe extern "C" fn collect(context: *mut c_void, frames: *mut c_void) -> i32 {
     // SAFETY: called by the unwinder with its context and the pointer given to it below.
     unsafe {
-        let frames = &mut *frames.cast::<Frames>();
+        let frames = &mut *frames.cast::<Backtrace>();
         if frames.count == frames.addresses.len() {
             return 5;
         }
@@ -254,7 +254,7 @@ unsafe extern "C" fn collect(context: *mut c_void, frames: *mut c_void) -> i32 {
 
 /// Prints the frames from where the signal struck.
 fn backtrace(context: *mut c_void) {
-    let mut frames = Frames { addresses: [0; FRAMES + 16], count: 0 };
+    let mut frames = Backtrace { addresses: [0; FRAMES + 16], count: 0 };
     // SAFETY: `collect` matches the unwinder's callback type and stays inside `frames`.
     unsafe { _Unwind_Backtrace(collect, (&raw mut frames).cast()) };
     let at = instruction(context);

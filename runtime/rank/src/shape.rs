@@ -32,7 +32,7 @@ pub(crate) struct Shape {
     fixed: Box<[Line]>,
     /// The lanes that may differ, in order, and the words of eight bytes that have them.
     lanes: Box<[u16]>,
-    words: Box<[Word]>,
+    words: Box<[MaskedWord]>,
     /// Steps that make memory of another shape equal to the template, by that shape.
     changes: Vec<(u16, Box<[Step]>)>,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Step {
 /// Eight bytes of which some are kept. They are written as a whole: what is read soon after comes from the
 /// one store.
 #[derive(Clone, Copy)]
-struct Word {
+struct MaskedWord {
     /// Offset in the memory, in bytes.
     at: u16,
     /// Offset of its lanes in the saved data, in bytes.
@@ -75,12 +75,12 @@ impl Shape {
             .filter(|lane| is_set(masks[lane / LANES], lane % LANES))
             .map(|lane| lane as u16)
             .collect();
-        let mut words: Vec<Word> = Vec::new();
+        let mut words: Vec<MaskedWord> = Vec::new();
         for (index, lane) in lanes.iter().enumerate() {
             let (at, half) = (lane / 2 * 8, 0xffff_ffff << (lane % 2 * 32));
             match words.last_mut() {
                 Some(word) if word.at == at => word.stays &= !half,
-                _ => words.push(Word {
+                _ => words.push(MaskedWord {
                     at,
                     from: index as u16 * 4,
                     shift: u32::from(lane % 2) * 32,

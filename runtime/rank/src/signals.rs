@@ -12,12 +12,12 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::caller::caller;
-use crate::next::Next;
+use crate::next::NextSymbol;
 use crate::single::Single;
 use crate::{crash, now};
 
 type Sigaction = unsafe extern "C" fn(i32, *const libc::sigaction, *mut libc::sigaction) -> i32;
-static REAL: Next = Next::new(c"sigaction");
+static REAL: NextSymbol = NextSymbol::new(c"sigaction");
 
 /// Signals that the kernel knows, and one.
 const SIGNALS: usize = 65;

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use crate::caller::caller;
 use crate::helpers;
 use crate::now;
-use crate::output::{self, Stream, Target};
+use crate::output::{self, Stream, StreamTarget};
 use crate::own_streams;
 use crate::reserve::reserve;
 use crate::single::Single;
@@ -174,8 +174,8 @@ unsafe extern "C" {
 
 /// `fflush`.
 type Flush = unsafe extern "C" fn(*mut File) -> i32;
-static FLUSH: crate::next::Next = crate::next::Next::new(c"fflush");
-static SET_BUFFER: crate::next::Next = crate::next::Next::new(c"setvbuf");
+static FLUSH: crate::next::NextSymbol = crate::next::NextSymbol::new(c"fflush");
+static SET_BUFFER: crate::next::NextSymbol = crate::next::NextSymbol::new(c"setvbuf");
 
 fn object(name: &std::ffi::CStr) -> *mut File {
     // SAFETY: looks up a symbol by a valid name.
@@ -473,7 +473,7 @@ pub fn descriptor(file: *const File) -> Option<i32> {
 pub fn reopen(file: *mut File, descriptor: i32) -> bool {
     let Some((rank, stream)) = gathered(file) else { return false };
     drain_stream(rank, file, stream);
-    output::redirect(rank, stream, Target::File(descriptor));
+    output::redirect(rank, stream, StreamTarget::File(descriptor));
     true
 }
 
@@ -483,7 +483,7 @@ pub fn close(file: *mut File) -> bool {
     match gathered(file) {
         Some((_, stream)) => {
             drain_stream(rank, file, stream);
-            output::redirect(rank, stream, Target::Closed);
+            output::redirect(rank, stream, StreamTarget::Closed);
             true
         }
         None => close_input(),

@@ -5,7 +5,7 @@
 use crate::table::{Align, Table, TableCell};
 use crate::units::{grouped, percent, short};
 use observe::Simulated;
-use observe::call_profile::LinkUse;
+use observe::call_profile::LinkUseSeries;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -23,13 +23,13 @@ pub struct Map {
 }
 
 /// Returns how busy links were when; nothing of a run without packets, or without -xsim-profile.
-pub fn over_time(run: &Simulated) -> Option<&LinkUse> {
+pub fn over_time(run: &Simulated) -> Option<&LinkUseSeries> {
     let links = run.profile.as_ref()?.series.links.as_ref()?;
     Some(links).filter(|links| links.mean.iter().chain(&links.most).any(|&part| part > 0))
 }
 
 /// Returns when links were busiest, in a sentence.
-pub fn busiest_time(links: &LinkUse) -> String {
+pub fn busiest_time(links: &LinkUseSeries) -> String {
     // Of equal stretches the first.
     let most = |parts: &[u16]| {
         parts

@@ -4,7 +4,7 @@ use crate::CHAPTER;
 use crate::access::{Action, Back, Held, NIL, Turn};
 use crate::atomic::{Bytes, Combine, SHORT, few};
 use crate::check::unsynchronized;
-use crate::origin::{Channel, Hold, Pair, Reply};
+use crate::origin::{Channel, Hold, Pair, ReplyBuffer};
 use crate::place::Place;
 use crate::serve::Leg;
 use crate::state::Rma;
@@ -241,7 +241,7 @@ impl Rma {
         let mut back = self.count(channel, hold, (action, turn));
         let mut request = REQUEST_SENT;
         if let Some(view) = result {
-            let reply = Reply { win: pair.win, origin: pair.me, view, data: None, request: NIL };
+            let reply = ReplyBuffer { win: pair.win, origin: pair.me, view, data: None, request: NIL };
             back.reply = self.replies.insert(reply);
             if wants_request {
                 let token = [back.reply, Token::Reply as u32];

@@ -160,7 +160,7 @@ impl Channel {
 }
 
 /// Destination of an answer's data.
-pub(crate) struct Reply {
+pub(crate) struct ReplyBuffer {
     pub(crate) win: u32,
     /// World rank.
     pub(crate) origin: u32,

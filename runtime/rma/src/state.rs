@@ -8,7 +8,7 @@ use crate::exposure::Exposure;
 use crate::fence::Fence;
 use crate::flying::Flying;
 use crate::lock::Lock;
-use crate::origin::{Channel, FetchedData, Pair, Reply};
+use crate::origin::{Channel, FetchedData, Pair, ReplyBuffer};
 use crate::origins::{Origins, Place};
 use crate::wait::Wait;
 use engine::Time;
@@ -43,7 +43,7 @@ pub struct Rma {
     pub(crate) channels: Slab<Channel>,
     /// By channel, of those that have fetched.
     pub(crate) data: Vec<FetchedData>,
-    pub(crate) replies: Slab<Reply>,
+    pub(crate) replies: Slab<ReplyBuffer>,
     pub(crate) waits: Slab<Wait>,
     /// Other threads of its rank that wait for a channel's last answer beside the first ([`Channel::wait`]),
     /// or for its last data.

@@ -85,12 +85,12 @@ struct Part {
 }
 
 /// A shape with the sizes of its irregular blocks, in bytes (of ReduceScatter in elements).
-struct Maker<F: Fn(u32, u32) -> u64> {
+struct SizedShape<F: Fn(u32, u32) -> u64> {
     shape: Shape,
     block: F,
 }
 
-impl<F: Fn(u32, u32) -> u64> Maker<F> {
+impl<F: Fn(u32, u32) -> u64> SizedShape<F> {
     fn bytes(&self, from: u32, to: u32) -> u64 {
         if self.shape.irregular { (self.block)(from, to) } else { self.shape.bytes }
     }
@@ -232,7 +232,7 @@ impl Case {
     /// The case of `shape`; `block(from, to)` gives the sizes where they are irregular (in elements for
     /// ReduceScatter; in an intercommunicator these must have the same sum in both groups).
     pub(crate) fn new(shape: Shape, block: impl Fn(u32, u32) -> u64) -> Case {
-        let maker = Maker { shape, block };
+        let maker = SizedShape { shape, block };
         let nobody: Rc<[u32]> = Rc::from([]);
         let (mut members, mut inputs, mut expected) = (vec![], vec![], vec![]);
         for rank in 0..maker.shape.size {

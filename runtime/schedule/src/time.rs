@@ -19,7 +19,7 @@ mod duration;
 mod links;
 
 pub use clocks::Clocks;
-pub use costs::{Burden, Costs, Overheads, Said};
+pub use costs::{Burden, Costs, MessageOverheads, RoundResult};
 pub use duration::{Duration, duration};
 
 use crate::segments::{Segment, Segments};
@@ -101,7 +101,7 @@ impl TimePlane {
     /// Goes on as far as it can; whether all rounds are over. O(messages) at most, O(rounds) while clocks are
     /// equal on a network that is the same everywhere.
     // A round's record may be there before the round begins here: it waits in the inbox under its number.
-    pub fn advance(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) -> bool {
+    pub fn advance(&mut self, members: &impl Members, costs: &impl Costs, said: &mut RoundResult) -> bool {
         while self.round < self.schedule.rounds() {
             if !self.advance_round(members, costs, said) {
                 return false;
@@ -112,7 +112,7 @@ impl TimePlane {
     }
 
     /// Goes on to the end of a round; whether it is over.
-    fn advance_round(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) -> bool {
+    fn advance_round(&mut self, members: &impl Members, costs: &impl Costs, said: &mut RoundResult) -> bool {
         if self.open.is_none() && self.open_round(members, costs, said) {
             self.round += 1;
             return true;
@@ -138,7 +138,7 @@ impl TimePlane {
 
     /// Begins a round; true if it is over at once.
     // From the cheapest way to the one that always works. All give the same clocks, which the tests compare.
-    fn open_round(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) -> bool {
+    fn open_round(&mut self, members: &impl Members, costs: &impl Costs, said: &mut RoundResult) -> bool {
         let direct = || {
             self.schedule
                 .direct(self.round)
@@ -178,7 +178,7 @@ impl TimePlane {
     /// A round in a regular pattern of members that are all here: neighbouring clocks lie side by side.
     // Distances that are the same for all make loops without an index; what is uniform has one addition and
     // one comparison a member.
-    fn whole_pattern(&mut self, pattern: Pattern, costs: &impl Costs, said: &mut Said) {
+    fn whole_pattern(&mut self, pattern: Pattern, costs: &impl Costs, said: &mut RoundResult) {
         let (clocks, size) = (&mut self.clocks, self.segment.size());
         let (bytes, uniform) = (pattern.bytes(), costs.uniform(pattern.bytes()));
         let latency = |from: usize, to: usize| costs.latency(from as u32, to as u32, bytes);
@@ -215,7 +215,7 @@ impl TimePlane {
     }
 
     /// A round after which all clocks everywhere are equal as before: nothing has to be told.
-    fn stays_common(&mut self, pattern: Pattern, costs: &impl Costs, said: &mut Said) -> bool {
+    fn stays_common(&mut self, pattern: Pattern, costs: &impl Costs, said: &mut RoundResult) -> bool {
         let (size, own) = (self.segment.size(), self.clocks.len());
         let bytes = pattern.bytes();
         let all = match pattern {
@@ -247,7 +247,7 @@ impl TimePlane {
 
     // Each process computes both ends of every link by itself: records carry clocks alone, in an order that
     // both know.
-    fn open_pattern(&mut self, pattern: Pattern, said: &mut Said) {
+    fn open_pattern(&mut self, pattern: Pattern, said: &mut RoundResult) {
         let size = self.segment.size();
         let (out, Inner(inner)) = links(pattern, size, &self.segment.own());
         let bytes = pattern.bytes();
@@ -384,13 +384,13 @@ impl TimePlane {
     /// but that; else what a member pays for one message delays its next.
     // Receives come after sends in a member's steps, so that its first local step ends what matters to time
     // where messages, reductions and copies cost nothing.
-    fn open_steps(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) {
+    fn open_steps(&mut self, members: &impl Members, costs: &impl Costs, said: &mut RoundResult) {
         self.common = false;
         let mut member = members.prototype();
         let (mut steps, mut receives, mut moved, mut expected) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut work = Vec::new();
-        let mut records = Records { round: self.round, records: Vec::new() };
+        let mut records = RoundRecords { round: self.round, records: Vec::new() };
         let mut burden = self.burden.take();
         if let Some(burden) = &mut burden {
             burden.arrivals.clear();
@@ -526,12 +526,12 @@ fn by_process(segments: &Segments, links: Vec<Link>, sender: impl Fn(&Link) -> u
 }
 
 /// The records of one round.
-struct Records {
+struct RoundRecords {
     round: u32,
     records: Vec<(u32, u32, Vec<u8>)>,
 }
 
-impl Records {
+impl RoundRecords {
     fn put(&mut self, process: u32, to: u32, from: u32, value: u64) {
         let at = self.records.iter().position(|(other, ..)| *other == process).unwrap_or_else(|| {
             self.records.push((process, self.round, Vec::new()));

@@ -6,7 +6,7 @@ mod introduction;
 pub use introduction::{fingerprint, introduce};
 
 use crate::Options;
-use crate::options::Native;
+use crate::options::NativeMpi;
 use mpi::remote::{Blocks, Remote};
 use mpi::{Mpi, Setup};
 use observe::Part;
@@ -14,10 +14,10 @@ use observe::Part;
 /// The MPI whose launcher started several processes, if one did.
 pub fn launcher(options: &Options) -> Option<transport::Launcher> {
     match options.native {
-        Native::Off => None,
-        Native::Auto => transport::launcher(|name| std::env::var_os(name)),
-        Native::Mpich => Some(transport::Launcher::Mpich),
-        Native::OpenMpi => Some(transport::Launcher::OpenMpi),
+        NativeMpi::Off => None,
+        NativeMpi::Auto => transport::launcher(|name| std::env::var_os(name)),
+        NativeMpi::Mpich => Some(transport::Launcher::Mpich),
+        NativeMpi::OpenMpi => Some(transport::Launcher::OpenMpi),
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Outcome {
 
 /// Problem size that stays the same while there are more ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scaling {
+pub enum ScalingMode {
     /// The problem: n times the ranks should take the n-th part of the time.
     Strong,
     /// The problem of a rank: it should take the same time.
@@ -32,7 +32,7 @@ pub struct Table {
     variables: Vec<Variable>,
     rows: Vec<(Point, Result<Outcome, String>)>,
     efficiencies: Vec<Option<f64>>,
-    scaling: Option<Scaling>,
+    scaling: Option<ScalingMode>,
 }
 
 impl Table {
@@ -43,7 +43,7 @@ impl Table {
     pub fn new(
         variables: Vec<Variable>,
         rows: Vec<(Point, Result<Outcome, String>)>,
-        scaling: Option<Scaling>,
+        scaling: Option<ScalingMode>,
     ) -> Result<Table, String> {
         let mut table = Table { efficiencies: vec![None; rows.len()], variables, rows, scaling };
         if let Some(scaling) = scaling {
@@ -74,7 +74,7 @@ impl Table {
 
     /// The efficiency of each point against the one with the fewest ranks among those that are otherwise
     /// equal.
-    fn scaled(&self, scaling: Scaling) -> Result<Vec<Option<f64>>, String> {
+    fn scaled(&self, scaling: ScalingMode) -> Result<Vec<Option<f64>>, String> {
         let np = self
             .variables
             .iter()
@@ -85,7 +85,7 @@ impl Table {
             let time = outcome.as_ref().ok()?.time_ps as f64;
             let alike = self.times().filter(|(other, _)| differs_only_in(np, point, other));
             let (first, least) = alike.min_by(|a, b| ranks[a.0[np]].total_cmp(&ranks[b.0[np]]))?;
-            let more = if scaling == Scaling::Strong { ranks[point[np]] / ranks[first[np]] } else { 1.0 };
+            let more = if scaling == ScalingMode::Strong { ranks[point[np]] / ranks[first[np]] } else { 1.0 };
             (time > 0.0).then(|| least as f64 / (time * more))
         };
         Ok(self.rows.iter().map(of).collect())
@@ -250,7 +250,11 @@ fn differs_only_in(variable: usize, one: &Point, other: &Point) -> bool {
 mod tests {
     use super::*;
 
-    fn table(variables: &[&str], times: &[Option<u64>], scaling: Option<Scaling>) -> Result<Table, String> {
+    fn table(
+        variables: &[&str],
+        times: &[Option<u64>],
+        scaling: Option<ScalingMode>,
+    ) -> Result<Table, String> {
         let variables: Vec<Variable> = variables.iter().map(|text| Variable::parse(text).unwrap()).collect();
         let points = Points(&variables).all().unwrap();
         let of = |time: &Option<u64>| {
@@ -286,15 +290,16 @@ mod tests {
     #[test]
     fn efficiencies_are_against_the_fewest_ranks() {
         let strong =
-            table(&["np=8,2,4", "n=1"], &[Some(50), Some(100), Some(50)], Some(Scaling::Strong)).unwrap();
+            table(&["np=8,2,4", "n=1"], &[Some(50), Some(100), Some(50)], Some(ScalingMode::Strong)).unwrap();
         assert_eq!(strong.efficiencies, [Some(0.5), Some(1.0), Some(1.0)]);
-        let weak = table(&["n=1,2", "np=2,4"], &[Some(100), Some(125), None, Some(40)], Some(Scaling::Weak))
-            .unwrap();
+        let weak =
+            table(&["n=1,2", "np=2,4"], &[Some(100), Some(125), None, Some(40)], Some(ScalingMode::Weak))
+                .unwrap();
         assert_eq!(
             weak.efficiencies,
             [Some(1.0), Some(0.8), None, Some(1.0)],
             "of what failed there is none, and the next is the least"
         );
-        assert!(table(&["n=1"], &[Some(1)], Some(Scaling::Weak)).err().unwrap().contains("--vary np="));
+        assert!(table(&["n=1"], &[Some(1)], Some(ScalingMode::Weak)).err().unwrap().contains("--vary np="));
     }
 }

@@ -1,13 +1,13 @@
 //! The recorder: writes what the ranks of a process do, and on the first process the timeline in the end.
 
-use crate::format::{Format, Head};
+use crate::format::{Head, TimelineFormat};
 use crate::merge::{Merge, Places};
 use crate::record::{self, Message, Record, What};
 use crate::runs::{Merged, Writer};
 use crate::selection::Functions;
 use engine::{Span, Time};
-use observe::recorder::{Call, Left, Place, Recorder, Region};
-use observe::waiting::{Received, Returned};
+use observe::recorder::{Call, CallReturn, Place, Recorder, Region};
+use observe::waiting::{ReceivedMessage, Returned};
 use observe::{RankList, Symbols};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct Options {
     /// The file.
     pub path: PathBuf,
     /// The format of the file.
-    pub format: Format,
+    pub format: TimelineFormat,
     /// The ranks that are shown.
     pub selected: RankList,
     /// The functions that are.
@@ -54,7 +54,7 @@ pub struct Timeline {
     /// Number of messages that each own rank has received.
     received: Vec<u32>,
     /// Messages received by the call that is reported next.
-    messages: Vec<Received>,
+    messages: Vec<ReceivedMessage>,
     /// Number of changes of counters.
     changes: u64,
     end: u64,
@@ -155,11 +155,11 @@ impl Timeline {
         self.messages.clear();
     }
 
-    fn message(&mut self, call: &Returned, message: &Received) {
+    fn message(&mut self, call: &Returned, message: &ReceivedMessage) {
         let number = &mut self.received[(call.rank - self.options.own.start) as usize];
         *number += 1;
         let id = u64::from(call.rank) << 32 | u64::from(*number);
-        let Received { from, sent, arrived, bytes, tag } = *message;
+        let ReceivedMessage { from, sent, arrived, bytes, tag } = *message;
         if !self.selected[from as usize] || !self.options.window.contains(&sent) {
             return;
         }
@@ -235,7 +235,7 @@ impl Recorder for Timeline {
         self.sites.push((number, name.to_owned()));
     }
 
-    fn received(&mut self, message: &Received) {
+    fn received(&mut self, message: &ReceivedMessage) {
         self.messages.push(*message);
     }
 
@@ -268,7 +268,7 @@ impl Recorder for Timeline {
         true
     }
 
-    fn call(&mut self, _: &Call, _: &Left) {}
+    fn call(&mut self, _: &Call, _: &CallReturn) {}
 
     fn unfinished(&mut self, _: &Call) {}
 

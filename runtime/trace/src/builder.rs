@@ -14,7 +14,7 @@ use crate::column;
 use crate::contexts::{Context, Loops};
 use crate::dictionary::{Dictionary, Names};
 use crate::file::{self, Kind};
-use crate::part::{ALL_CALLS, Computed, Datatype, IN_CONTEXT, Item, Part, Path, Place, Seen};
+use crate::part::{ALL_CALLS, Computed, IN_CONTEXT, Item, NamedDatatype, Part, Path, Place, Seen};
 use crate::spread;
 use crate::template::{Position, Template};
 use crate::times;
@@ -72,7 +72,7 @@ pub struct Builder {
     functions: Names,
     sites: Names,
     names: Names,
-    types: Dictionary<Datatype>,
+    types: Dictionary<NamedDatatype>,
     templates: Dictionary<Template>,
     done: Done,
     comms: Vec<Seen>,
@@ -112,7 +112,8 @@ impl Builder {
         let sites: Vec<u32> = part.sites.iter().map(|name| self.sites.place_of(name.as_str()) + 1).collect();
         let site = |place: u32| place.checked_sub(1).map_or(0, |place| sites[place as usize]);
         let names: Vec<u32> = part.names.iter().map(|name| self.names.place_of(name.as_str())).collect();
-        let datatype = |datatype: &Datatype| Datatype { name: names[datatype.name as usize], ..*datatype };
+        let datatype =
+            |datatype: &NamedDatatype| NamedDatatype { name: names[datatype.name as usize], ..*datatype };
         let types: Vec<u32> = part.types.iter().map(|known| self.types.place(datatype(known))).collect();
         let mut calls = Vec::with_capacity(part.calls.len());
         for (template, numbers) in part.calls {

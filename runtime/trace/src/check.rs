@@ -15,7 +15,7 @@ mod requests;
 use crate::roles::Roles;
 use crate::template::{Field, Peer};
 use crate::trace::{Act, Event, Instance, Made, Trace, View};
-use effects::{Effects, Messages, Sequence};
+use effects::{ChannelTraffic, Effects, Sequence};
 use observe::recorder::Class;
 use requests::Requests;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -24,7 +24,7 @@ use std::hash::{Hash, Hasher};
 
 /// Identity of a call: its rank, its number among the rank's calls, its call site and its function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Where {
+pub(crate) struct CallIdentity {
     rank: u32,
     number: u64,
     site: u32,
@@ -47,7 +47,7 @@ type Channel = (Comm, i32, i32, i64);
 pub(crate) struct Checker<'a> {
     trace: &'a Trace,
     roles: Vec<Roles>,
-    channels: BTreeMap<Channel, Messages>,
+    channels: BTreeMap<Channel, ChannelTraffic>,
     collectives: BTreeMap<(Comm, u32), Sequence>,
     findings: Vec<String>,
 }
@@ -95,7 +95,7 @@ impl Rank<'_> {
 
     fn call(&mut self, made: Made) {
         let event = self.view.event(made);
-        let at = Where {
+        let at = CallIdentity {
             rank: self.view.rank,
             number: self.number,
             site: event.template.site,
@@ -168,7 +168,7 @@ impl<'a> Checker<'a> {
         &self.trace.functions[event.template.function as usize].name
     }
 
-    pub(crate) fn place(&self, at: Where) -> String {
+    pub(crate) fn place(&self, at: CallIdentity) -> String {
         let function = &self.trace.functions[at.function as usize].name;
         format!("rank {}, call {}, {function} at {}", at.rank, at.number, self.trace.site(at.site))
     }
@@ -195,7 +195,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn message(&self, view: &View, event: &Event, at: Where, effects: &mut Effects) {
+    fn message(&self, view: &View, event: &Event, at: CallIdentity, effects: &mut Effects) {
         let name = self.name(event);
         let Some((comm, own)) = self.comm(view, event).filter(|_| !name.ends_with("_init")) else { return };
         let (roles, position) = (self.roles(event), view.position(event));
@@ -309,7 +309,7 @@ impl<'a> Checker<'a> {
                 && is_collective(name)
                 && self.comm(view, &event).is_some_and(|(of, _)| of == comm);
             let root = self.root(view, &event);
-            let at = Where {
+            let at = CallIdentity {
                 rank: view.rank,
                 number,
                 site: event.template.site,
@@ -321,7 +321,7 @@ impl<'a> Checker<'a> {
 }
 
 /// A collective call: its function, its root and where it was.
-type Told<'a> = (&'a str, Option<i32>, Where);
+type Told<'a> = (&'a str, Option<i32>, CallIdentity);
 
 /// Returns `true` if all members of a communicator make the call.
 fn is_collective(name: &str) -> bool {

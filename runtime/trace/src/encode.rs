@@ -3,7 +3,7 @@
 
 use crate::codec::Put;
 use crate::dictionary::{Dictionary, Names};
-use crate::part::{Datatype, Part};
+use crate::part::{NamedDatatype, Part};
 use crate::template::{Field, Peer, Position};
 use observe::recorder::{Argument, Call, Object, Value};
 use rustc_hash::FxHashMap;
@@ -27,7 +27,7 @@ pub struct Encoder {
     names: Names,
     /// By address: names are constants of the program.
     of_addresses: FxHashMap<usize, u32>,
-    types: Dictionary<Datatype>,
+    types: Dictionary<NamedDatatype>,
     template: Vec<u8>,
     numbers: Vec<u8>,
 }
@@ -182,7 +182,7 @@ impl Encoder {
     fn datatype(&mut self, object: Object, size: u64, extent: i64) {
         match object {
             Object::Named(name) => {
-                let datatype = Datatype { name: self.name(name), size, extent };
+                let datatype = NamedDatatype { name: self.name(name), size, extent };
                 let place = self.types.place(datatype);
                 Field::Datatype(Some(place)).write(&mut self.template);
             }

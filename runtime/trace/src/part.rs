@@ -23,7 +23,7 @@ pub const IN_CONTEXT: u32 = OF_BITS + 65;
 
 /// A datatype of the standard.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Datatype {
+pub struct NamedDatatype {
     /// Its name, by place.
     pub name: u32,
     /// Bytes of one element.
@@ -151,7 +151,7 @@ pub struct Part {
     /// Names of objects, and texts.
     pub names: Names,
     /// Datatypes of the standard.
-    pub types: Dictionary<Datatype>,
+    pub types: Dictionary<NamedDatatype>,
     /// Calls that differ.
     pub calls: Vec<(Template, Vec<i64>)>,
     /// Loops: how often, and what; an inner loop before those it is in.
@@ -170,7 +170,7 @@ pub struct Part {
     pub times: Vec<(u32, Vec<u8>)>,
 }
 
-impl Datatype {
+impl NamedDatatype {
     /// The bytes that it takes at least.
     pub const LEAST: usize = 3;
 
@@ -181,12 +181,16 @@ impl Datatype {
         bytes.signed(self.extent);
     }
 
-    /// Reads what [`Datatype::write`] wrote, with so many names.
+    /// Reads what [`NamedDatatype::write`] wrote, with so many names.
     ///
     /// # Errors
     /// If it is something else.
-    pub fn read(reader: &mut Reader, names: usize) -> Result<Datatype> {
-        Ok(Datatype { name: reader.index(names, "name")?, size: reader.number()?, extent: reader.signed()? })
+    pub fn read(reader: &mut Reader, names: usize) -> Result<NamedDatatype> {
+        Ok(NamedDatatype {
+            name: reader.index(names, "name")?,
+            size: reader.number()?,
+            extent: reader.signed()?,
+        })
     }
 }
 
@@ -307,9 +311,10 @@ impl Part {
     pub fn read(reader: &mut Reader) -> Result<Part> {
         let ranks = word(reader)?;
         let (functions, sites, names) = (Names::read(reader)?, Names::read(reader)?, Names::read(reader)?);
-        let count = reader.count(Datatype::LEAST, "datatypes")?;
-        let types =
-            (0..count).map(|_| Datatype::read(reader, names.len())).collect::<Result<Dictionary<_>>>()?;
+        let count = reader.count(NamedDatatype::LEAST, "datatypes")?;
+        let types = (0..count)
+            .map(|_| NamedDatatype::read(reader, names.len()))
+            .collect::<Result<Dictionary<_>>>()?;
         let ends = [functions.len(), sites.len(), names.len(), types.len()];
         let call = |reader: &mut Reader| {
             let template = Template::read(reader, ends)?;

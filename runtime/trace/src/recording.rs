@@ -14,7 +14,7 @@ use crate::template::Position;
 use crate::times::Times;
 use engine::{Span, Time};
 use observe::Symbols;
-use observe::recorder::{self, Brief, Call, Left, Object, Recorder, Value};
+use observe::recorder::{self, Brief, Call, CallReturn, Object, Recorder, Value};
 use rustc_hash::FxHashMap;
 use std::fs::File;
 use std::ops::Range;
@@ -383,7 +383,7 @@ impl Recorder for Recording {
         true
     }
 
-    fn recognize(&mut self, call: &Brief, left: &Left) -> bool {
+    fn recognize(&mut self, call: &Brief, left: &CallReturn) -> bool {
         let at = (call.rank - self.options.own.start) as usize;
         let rank = &self.ranks[at];
         self.asked.clear();
@@ -398,7 +398,7 @@ impl Recorder for Recording {
         self.asked.is_empty()
     }
 
-    fn call(&mut self, call: &Call, left: &Left) {
+    fn call(&mut self, call: &Call, left: &CallReturn) {
         let at = (call.rank - self.options.own.start) as usize;
         self.note_comms(call);
         // What switches is recorded itself.

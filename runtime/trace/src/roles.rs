@@ -3,7 +3,7 @@
 
 use crate::template::{Field, Peer, Position, Template};
 use crate::trace::{Event, Trace};
-use observe::contribution::{Contribution, Giver};
+use observe::contribution::{Giver, SendVolume};
 
 /// An argument of a call.
 #[derive(Clone, Copy, Debug)]
@@ -101,10 +101,10 @@ impl Roles {
     }
 
     /// Returns the bytes that the call sends, which `position` says of whom: those of one message, or what it
-    /// brings to a collective. Where blocks are all alike one is counted, as profiles do ([`Contribution`]).
+    /// brings to a collective. Where blocks are all alike one is counted, as profiles do ([`SendVolume`]).
     pub fn sent(&self, trace: &Trace, event: &Event, position: Position) -> u64 {
-        let Some(Contribution { giver, sent, in_place, own_block }) =
-            Contribution::of(&trace.functions[event.template.function as usize].name)
+        let Some(SendVolume { giver, sent, in_place, own_block }) =
+            SendVolume::of(&trace.functions[event.template.function as usize].name)
         else {
             return 0;
         };

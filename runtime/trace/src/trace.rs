@@ -13,7 +13,7 @@ use crate::codec::{Malformed, Put, zigzag};
 use crate::column::Column;
 use crate::file::{self, Kind};
 use crate::histogram::Summary;
-use crate::part::{Datatype, Path, Place};
+use crate::part::{NamedDatatype, Path, Place};
 use crate::saved::{self, Saved};
 use crate::template::{Position, Template, Whose};
 use rustc_hash::FxHashMap;
@@ -95,7 +95,7 @@ pub struct Trace {
     /// Names of objects, and texts.
     pub names: Vec<String>,
     /// Datatypes of the standard.
-    pub types: Vec<Datatype>,
+    pub types: Vec<NamedDatatype>,
     /// Calls without their numbers: function, call site, error code and kinds of arguments.
     pub templates: Vec<Template>,
     /// Calls that differ: template and numbers.

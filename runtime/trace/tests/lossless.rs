@@ -1,7 +1,7 @@
 //! What was recorded comes back: every call of every rank in order, whatever the processes.
 
 use engine::{Span, Time};
-use observe::recorder::{Argument, Call, Class, Left, Member, Object, Recorder, Status, Value};
+use observe::recorder::{Argument, Call, CallReturn, Class, Member, Object, Recorder, Status, Value};
 use proptest::prelude::*;
 use std::ops::Range;
 use trace::saved::{self, Saved};
@@ -288,7 +288,8 @@ fn parts(program: &Program, processes: u32, timing: Timing) -> Vec<Vec<u8>> {
                     let (name, function, arguments) = arguments(made, rank, ranks);
                     let call =
                         Call { rank, function, name, site: 0, entered: Time::ZERO, arguments: &arguments };
-                    recording.call(&call, &Left { at: Time::from_ps(u64::from(rank)), code: 0, name: None });
+                    recording
+                        .call(&call, &CallReturn { at: Time::from_ps(u64::from(rank)), code: 0, name: None });
                 }
             }
             let part = recording.part();

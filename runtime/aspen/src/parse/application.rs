@@ -3,14 +3,14 @@
 use super::expression::{call, condition, expression, list, quantity, value};
 use super::{Input, Parsed, all, deeper, include, keyword, name, named, path, sign, text};
 use crate::tree::{
-    Application, Argument, Block, Case, Data, Domain, Execute, Global, Import, Kernel, Loop, Param,
-    Statement, StatementKind, Trait, Use,
+    ApplicationFile, Argument, Block, Case, Data, Domain, Execute, Global, Import, Kernel, KernelStatement,
+    Loop, Param, StatementKind, Trait, Use,
 };
 use winnow::combinator::{alt, delimited, opt, preceded, separated};
 use winnow::prelude::*;
 
 /// `model name { globals and kernels }`
-pub(super) fn application(input: &mut Input<'_>) -> Parsed<Application> {
+pub(super) fn application(input: &mut Input<'_>) -> Parsed<ApplicationFile> {
     enum Part {
         Global(Global),
         Kernel(Kernel),
@@ -18,7 +18,7 @@ pub(super) fn application(input: &mut Input<'_>) -> Parsed<Application> {
     let part = alt((kernel.map(Part::Kernel), global.map(Part::Global), include.map(Part::Global)));
     let (name, parts) =
         (preceded(keyword("model"), name), delimited(sign("{"), all(part), sign("}"))).parse_next(input)?;
-    let mut application = Application { name, globals: Vec::new(), kernels: Vec::new() };
+    let mut application = ApplicationFile { name, globals: Vec::new(), kernels: Vec::new() };
     for part in parts {
         match part {
             Part::Global(global) => application.globals.push(global),
@@ -78,7 +78,7 @@ fn kernel(input: &mut Input<'_>) -> Parsed<Kernel> {
     Ok(Kernel { name, arguments: arguments.unwrap_or_default(), locals, body })
 }
 
-fn body(input: &mut Input<'_>) -> Parsed<Vec<Statement>> {
+fn body(input: &mut Input<'_>) -> Parsed<Vec<KernelStatement>> {
     deeper(delimited(sign("{"), all(statement), sign("}"))).parse_next(input)
 }
 
@@ -86,17 +86,17 @@ fn label(input: &mut Input<'_>) -> Parsed<String> {
     opt(text).map(|text| text.map(|text| text.text).unwrap_or_default()).parse_next(input)
 }
 
-fn statement(input: &mut Input<'_>) -> Parsed<Statement> {
+fn statement(input: &mut Input<'_>) -> Parsed<KernelStatement> {
     alt((execute, kernel_call, repeated, sample, branch, probability, switch, block)).parse_next(input)
 }
 
 /// `execute`, whose label may be a word before the quantity, as in older models.
-fn execute(input: &mut Input<'_>) -> Parsed<Statement> {
+fn execute(input: &mut Input<'_>) -> Parsed<KernelStatement> {
     let span = keyword("execute").parse_next(input)?;
     let (word, parallelism, label) = (opt(named("a label")), opt(quantity), label).parse_next(input)?;
     let label = word.map_or(label, |word| word.text);
     let uses = delimited(sign("{"), all(resource_use), sign("}")).parse_next(input)?;
-    Ok(Statement { kind: StatementKind::Execute(Execute { parallelism, label, uses }), span })
+    Ok(KernelStatement { kind: StatementKind::Execute(Execute { parallelism, label, uses }), span })
 }
 
 fn resource_use(input: &mut Input<'_>) -> Parsed<Use> {
@@ -116,69 +116,72 @@ fn resource_use(input: &mut Input<'_>) -> Parsed<Use> {
         .parse_next(input)
 }
 
-fn kernel_call(input: &mut Input<'_>) -> Parsed<Statement> {
+fn kernel_call(input: &mut Input<'_>) -> Parsed<KernelStatement> {
     let arguments = opt(delimited(sign("("), list, sign(")")));
     (keyword("call"), path, arguments)
-        .map(|(span, name, arguments)| Statement {
+        .map(|(span, name, arguments)| KernelStatement {
             kind: StatementKind::Call(name, arguments.unwrap_or_default()),
             span,
         })
         .parse_next(input)
 }
 
-fn repeated(input: &mut Input<'_>) -> Parsed<Statement> {
+fn repeated(input: &mut Input<'_>) -> Parsed<KernelStatement> {
     let word = alt((keyword("iterate").map(|span| (span, false)), keyword("map").map(|span| (span, true))));
     ({ word }, opt(path), quantity, label, body)
-        .map(|((span, parallel), counter, count, label, body)| Statement {
+        .map(|((span, parallel), counter, count, label, body)| KernelStatement {
             kind: StatementKind::Loop(Loop { parallel, counter, count, label, body }),
             span,
         })
         .parse_next(input)
 }
 
-fn block(input: &mut Input<'_>) -> Parsed<Statement> {
+fn block(input: &mut Input<'_>) -> Parsed<KernelStatement> {
     let word = alt((keyword("par").map(|span| (span, true)), keyword("seq").map(|span| (span, false))));
     ({ word }, label, body)
-        .map(|((span, parallel), label, body)| Statement {
+        .map(|((span, parallel), label, body)| KernelStatement {
             kind: StatementKind::Block(Block { parallel, label, body }),
             span,
         })
         .parse_next(input)
 }
 
-fn sample(input: &mut Input<'_>) -> Parsed<Statement> {
+fn sample(input: &mut Input<'_>) -> Parsed<KernelStatement> {
     (keyword("sample"), path, preceded(keyword("from"), call))
-        .map(|(span, name, distribution)| Statement { kind: StatementKind::Sample(name, distribution), span })
+        .map(|(span, name, distribution)| KernelStatement {
+            kind: StatementKind::Sample(name, distribution),
+            span,
+        })
         .parse_next(input)
 }
 
-fn branch(input: &mut Input<'_>) -> Parsed<Statement> {
+fn branch(input: &mut Input<'_>) -> Parsed<KernelStatement> {
     let span = keyword("if").parse_next(input)?;
     let (condition, then) = (delimited(sign("("), condition, sign(")")), body).parse_next(input)?;
     let otherwise = opt(preceded(keyword("else"), alt((body, deeper(branch).map(|branch| vec![branch])))))
         .parse_next(input)?;
-    Ok(Statement { kind: StatementKind::If(condition, then, otherwise.unwrap_or_default()), span })
+    Ok(KernelStatement { kind: StatementKind::If(condition, then, otherwise.unwrap_or_default()), span })
 }
 
 /// `[value] { ... }` several times, and maybe `else { ... }`, in braces.
-fn cases(input: &mut Input<'_>) -> Parsed<(Vec<Case>, Vec<Statement>)> {
+fn cases(input: &mut Input<'_>) -> Parsed<(Vec<Case>, Vec<KernelStatement>)> {
     let case = (quantity, body).map(|(value, body)| Case { value, body });
     let otherwise = opt(preceded(keyword("else"), body)).map(Option::unwrap_or_default);
     deeper(delimited(sign("{"), (all(case), otherwise), sign("}"))).parse_next(input)
 }
 
-fn probability(input: &mut Input<'_>) -> Parsed<Statement> {
+fn probability(input: &mut Input<'_>) -> Parsed<KernelStatement> {
     (keyword("probability"), cases)
-        .map(|(span, (cases, otherwise))| Statement {
+        .map(|(span, (cases, otherwise))| KernelStatement {
             kind: StatementKind::Probability(cases, otherwise),
             span,
         })
         .parse_next(input)
 }
 
-fn switch(input: &mut Input<'_>) -> Parsed<Statement> {
+fn switch(input: &mut Input<'_>) -> Parsed<KernelStatement> {
     (keyword("switch"), delimited(sign("("), path, sign(")")), cases)
-        .map(|(span, value, (cases, otherwise))| Statement {
+        .map(|(span, value, (cases, otherwise))| KernelStatement {
             kind: StatementKind::Switch(value, cases, otherwise),
             span,
         })

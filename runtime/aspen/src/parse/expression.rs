@@ -4,7 +4,7 @@
 //! left to right.
 
 use super::{Input, MOST_OPERATORS, Parsed, all, deeper, keyword, name, one, path, sign};
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::token::{Kind, unit};
 use crate::tree::{Comparison, Condition, Expr, ExprKind, Operator};
 use winnow::combinator::{Infix, Prefix};
@@ -33,7 +33,7 @@ fn joined(operator: Operator) -> fn(Expr, Expr) -> Expr {
 
 /// An operator's sign, unless the formula has too many already. One that is looked at again, because it binds
 /// less tightly than what is before it, counts once.
-fn operator<'a>(text: &'static str) -> impl Parser<Input<'a>, Span, EmptyError> {
+fn operator<'a>(text: &'static str) -> impl Parser<Input<'a>, SourceSpan, EmptyError> {
     move |input: &mut Input<'a>| {
         let (progress, left) = (input.state, input.eof_offset());
         let span = sign(text).parse_next(input)?;
@@ -129,7 +129,7 @@ fn named(input: &mut Input<'_>) -> Parsed<Expr> {
     if plain && let Some((_, arguments, end)) = opt((sign("("), list, sign(")"))).parse_next(input)? {
         return Ok(Expr { span: span.to(end), kind: ExprKind::Call(first.text, arguments) });
     }
-    let element = |input: &mut Input<'_>| -> Parsed<(Expr, Span)> {
+    let element = |input: &mut Input<'_>| -> Parsed<(Expr, SourceSpan)> {
         let (_, index, end) = (sign("["), expression, sign("]")).parse_next(input)?;
         Ok((index, end))
     };

@@ -1,7 +1,7 @@
 //! Neighbourhood collectives (MPI 5.0 chapter 8.6).
 
 use super::lengths::lengths;
-use super::{Beside, Neighbors};
+use super::{Beside, NeighborLists};
 use crate::area::Side;
 use crate::area::area;
 use crate::blocks::block_list;
@@ -88,7 +88,7 @@ impl Entrance<'_> {
         };
         self.general(
             &brief,
-            Beside::Neighbors(Neighbors { sources, destinations, cartesian }),
+            Beside::Neighbors(NeighborLists { sources, destinations, cartesian }),
             source,
             target,
         )
@@ -134,7 +134,7 @@ impl Entrance<'_> {
         }
         let irregular = source.is_irregular() || target.is_irregular();
         let brief = Brief { irregular, ..Brief::of(Kind::Neighbor, mode, comm) };
-        let neighbors = Neighbors { sources, destinations, cartesian };
+        let neighbors = NeighborLists { sources, destinations, cartesian };
         self.deliver(&brief, Beside::Neighbors(neighbors), source, target, delivery)
     }
 }

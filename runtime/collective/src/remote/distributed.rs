@@ -35,7 +35,7 @@ use objects::group::Group;
 use schedule::choose::choose;
 use schedule::data::steps::Rows;
 use schedule::segments::{Segment, Segments};
-use schedule::time::{Said, TimePlane};
+use schedule::time::{RoundResult, TimePlane};
 use schedule::{Kind as Collective, Shape};
 use std::rc::Rc;
 
@@ -319,7 +319,7 @@ impl Collectives {
             instance.gathering = Some(gathering);
             return;
         };
-        let (mut said, mut moved) = (Said::default(), Vec::new());
+        let (mut said, mut moved) = (RoundResult::default(), Vec::new());
         let costs = Between { wire: messages.fabric().wire(), rank_of: |member| group.world_rank(member) };
         let over = passage.advance(&shape, kernel, &costs, &mut said, &mut moved);
         count_messages(messages, shape.kind, &said);

@@ -6,8 +6,8 @@
 
 use crate::agent::{Agent, buffer_of};
 use crate::calls::CallId;
+use crate::instance::ArrivedMessage;
 use crate::instance::Collectives;
-use crate::instance::Mail;
 use crate::instance::Place;
 use crate::remote::kind::Told;
 use crate::remote::spread::{Called, Early, Ident, fingerprint};
@@ -22,7 +22,7 @@ use schedule::{Buffer, Kind as Collective, Slice};
 
 /// Last part of a record that carries a schedule's message.
 #[derive(Clone, Copy)]
-enum Content {
+enum RecordBody {
     Nothing = 0,
     /// The packed bytes.
     Data = 1,
@@ -133,9 +133,9 @@ impl Collectives {
             && agent.covers(from);
         let missing = agent.missing.map(u32::to_le_bytes);
         let (content, payload) = match &missing {
-            None if carries => (Content::Data, buffer_of(agent, from)),
-            None => (Content::Nothing, &[][..]),
-            Some(rank) => (Content::Missing, &rank[..]),
+            None if carries => (RecordBody::Data, buffer_of(agent, from)),
+            None => (RecordBody::Nothing, &[][..]),
+            Some(rank) => (RecordBody::Missing, &rank[..]),
         };
         let write = |out: &mut Vec<u8>, at: Time| {
             out.u64(at.as_ps());
@@ -172,8 +172,8 @@ impl Collectives {
         let bytes = record.u64();
         let content = record.u8();
         let called = Called { kind: record.u8(), root: record.u32(), function: record.u32() as u16 };
-        let missing = (content == Content::Missing as u8).then(|| record.u32());
-        let payload = (content == Content::Data as u8).then(|| messages.payloads_mut().store(record.0));
+        let missing = (content == RecordBody::Missing as u8).then(|| record.u32());
+        let payload = (content == RecordBody::Data as u8).then(|| messages.payloads_mut().store(record.0));
         let mail = Early { to, from, round, at, bytes, payload, missing, called };
         match self.spread.instances.get(&ident).copied() {
             Some(index) => self.spread_mail(messages, objects, index, mail),
@@ -193,7 +193,7 @@ impl Collectives {
             self.mismatched(messages, objects, index, &mail.called);
         }
         let Early { to, from, round, at, bytes, payload, missing, .. } = mail;
-        self.deliver(index, (to, from, round), Mail { at, bytes, payload, missing });
+        self.deliver(index, (to, from, round), ArrivedMessage { at, bytes, payload, missing });
     }
 
     /// Members of other processes called another collective: there is no way on, as they wait for other

@@ -4,7 +4,7 @@ use crate::agent::Agent;
 use crate::agent::AgentMembers;
 use schedule::data::steps::{DataPlane, Rows};
 use schedule::segments::{Segment, Segments};
-use schedule::time::{Costs, Said, TimePlane};
+use schedule::time::{Costs, RoundResult, TimePlane};
 use schedule::{Kernel, Members, Schedule, Shape};
 use std::rc::Rc;
 
@@ -74,7 +74,7 @@ impl Passage {
         shape: &Shape,
         kernel: Option<Kernel>,
         costs: &impl Costs,
-        said: &mut Said,
+        said: &mut RoundResult,
         records: &mut Vec<(u32, u32, Vec<u8>)>,
     ) -> bool {
         let reduce = |_: u32, left: &[u8], right: &mut Vec<u8>| {
@@ -117,7 +117,7 @@ fn advance(
     members: &impl Members,
     mut reduce: impl FnMut(u32, &[u8], &mut Vec<u8>),
     costs: &impl Costs,
-    said: &mut Said,
+    said: &mut RoundResult,
     records: &mut Vec<(u32, u32, Vec<u8>)>,
 ) -> bool {
     let timed = time.advance(members, costs, said);

@@ -89,7 +89,7 @@ pub(crate) type GroupKey = (u32, i32, u32);
 
 /// The contributions of members that make a communicator which have come together so far.
 #[derive(Default)]
-pub(crate) struct Meeting {
+pub(crate) struct PendingComm {
     pub(crate) contributions: Contributions,
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct Spread {
     /// Number of instances of its group that a member has entered, by key, fingerprint of the members, and
     /// member.
     pub(crate) joins: FxHashMap<(GroupKey, u64, u32), u32>,
-    pub(crate) meetings: FxHashMap<Ident, Meeting>,
+    pub(crate) meetings: FxHashMap<Ident, PendingComm>,
     /// Processes that are ready, for instances whose first member is on this one.
     pub(crate) readies: FxHashMap<Ident, Readies>,
     /// Calls that ranks have entered that may fail, or have.

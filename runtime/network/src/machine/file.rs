@@ -179,7 +179,7 @@ fn storage(text: &str, table: &Table) -> Result<Storage, MachineError> {
     let source = Source::file(text);
     let items = items(table, &source)?;
     let name = Entry { text: STORAGE.to_owned(), at: table.span().start, is_verbatim: false };
-    let level = Entries { name, size: None, items };
+    let level = LevelEntries { name, size: None, items };
     Reader::new(source).storage(&level.level())
 }
 
@@ -213,7 +213,7 @@ struct Entry {
 }
 
 /// The parts of a level.
-struct Entries {
+struct LevelEntries {
     name: Entry,
     size: Option<Entry>,
     items: Vec<(Entry, Entry)>,
@@ -225,7 +225,7 @@ impl Entry {
     }
 }
 
-impl Entries {
+impl LevelEntries {
     fn level(&self) -> Level<'_> {
         let items = self
             .items
@@ -236,7 +236,7 @@ impl Entries {
     }
 }
 
-fn entries(table: &Table, source: &Source) -> Result<Entries, MachineError> {
+fn entries(table: &Table, source: &Source) -> Result<LevelEntries, MachineError> {
     let (mut topology, mut size, mut items) = (None, None, Vec::new());
     for (key, given) in table.get_ref() {
         let at = key.span().start;
@@ -254,7 +254,7 @@ fn entries(table: &Table, source: &Source) -> Result<Entries, MachineError> {
     }
     let missing =
         || source.error(table.span().start, "a [[level]] needs a topology, such as topology = \"star\"");
-    Ok(Entries { name: topology.ok_or_else(missing)?, size, items })
+    Ok(LevelEntries { name: topology.ok_or_else(missing)?, size, items })
 }
 
 /// A value as a specification has it: a list of numbers joined.

@@ -135,7 +135,7 @@ impl Link {
 }
 
 /// The network without its state.
-pub(crate) struct Fabric {
+pub(crate) struct PacketFabric {
     pub(crate) topology: Arc<dyn Topology>,
     pub(crate) routing: Arc<dyn Routing>,
     pub(crate) switching: Switching,
@@ -150,7 +150,7 @@ pub(crate) struct Fabric {
     pub(crate) stride: Divisor,
 }
 
-impl Fabric {
+impl PacketFabric {
     /// A lower bound on the time between a shard's decision and its effect on another, in picoseconds: the
     /// smallest packet (or its first chunk) must be sent, fly and be looked at; a credit goes back once a
     /// packet was sent.

@@ -112,18 +112,18 @@ impl Failures {
 }
 
 /// A topology without what failed.
-pub(crate) struct Failed {
+pub(crate) struct DegradedTopology {
     inner: Arc<dyn Topology>,
     failures: Failures,
 }
 
-impl Failed {
+impl DegradedTopology {
     pub(crate) fn new(inner: Arc<dyn Topology>, failures: Failures) -> Self {
-        Failed { inner, failures }
+        DegradedTopology { inner, failures }
     }
 }
 
-impl Topology for Failed {
+impl Topology for DegradedTopology {
     fn describe(&self) -> String {
         format!(
             "{} with {} routers, {} links and {} endpoints failed",

@@ -10,7 +10,7 @@ mod paths;
 mod report;
 mod routes;
 
-use super::fabric::Fabric;
+use super::fabric::PacketFabric;
 use super::over_time::{LinkSeries, OverTime};
 use super::report::{LinkReport, NetworkReport};
 use super::statistics::Statistics;
@@ -28,7 +28,7 @@ use std::collections::{BinaryHeap, VecDeque};
 const PORT_BYTES: u64 = 300;
 
 /// Refuses a network that does not fit the memory or the numbering of ports.
-pub(super) fn check_size(fabric: &Fabric, available: u64) -> Result<(), MachineError> {
+pub(super) fn check_size(fabric: &PacketFabric, available: u64) -> Result<(), MachineError> {
     let ports = fabric.ports();
     if ports >= 1 << 29 {
         return Err(MachineError::new(format!(

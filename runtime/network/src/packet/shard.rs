@@ -13,13 +13,13 @@ mod wormhole;
 
 use super::arriving::Arriving;
 use super::event::{Event, Kind};
-use super::fabric::Fabric;
+use super::fabric::PacketFabric;
 use super::load::Ports;
 use super::over_time::{LinkSeries, OverTime};
 use super::pages::Pages;
-use super::port::{Fifo, Flag, Lane, NEVER, Packet, Requester, UPSTREAM_REMOTE};
+use super::port::{Fifo, Flag, NEVER, Packet, Requester, UPSTREAM_REMOTE, VcCredits};
 use super::runs::Runs;
-use super::slab::{NONE, Slab};
+use super::slab::{LargePageSlab, NONE};
 use super::statistics::Statistics;
 use super::usage::{Carried, LinkUse};
 use crate::message::Delivered;
@@ -32,7 +32,7 @@ use forward::Times;
 use islip::Matching;
 use wormhole::Wormhole;
 
-pub(crate) use build::{Partition, build};
+pub(crate) use build::{ShardAssignment, build};
 pub(crate) use cross::Mail;
 use cross::{LEAVING, SharedPlaces};
 
@@ -98,7 +98,7 @@ pub(super) const CACHED_PORTS: usize = 16384;
 /// See the module. Aligned so that no two share a cache line, or a pair of them that is loaded together.
 #[repr(align(128))]
 pub(crate) struct Shard {
-    pub(crate) fabric: Arc<Fabric>,
+    pub(crate) fabric: Arc<PacketFabric>,
     pub(crate) me: usize,
     wheel: TimingWheel<Event>,
     pub(crate) at: Ports,
@@ -130,9 +130,9 @@ pub(crate) struct Shard {
     takes_ahead: bool,
     /// Picoseconds.
     router_delay: u64,
-    packets: Slab<Packet>,
-    requesters: Slab<Requester>,
-    messages: Slab<Pending>,
+    packets: LargePageSlab<Packet>,
+    requesters: LargePageSlab<Requester>,
+    messages: LargePageSlab<Pending>,
     /// The messages that wait in each interface, of each class.
     queues: Pages<FlowQueue>,
     flows: FlowSlots,
@@ -246,12 +246,12 @@ impl Shard {
     }
 
     #[inline]
-    fn lane_mut(&mut self, port: u32, lane: u32) -> &mut Lane {
+    fn lane_mut(&mut self, port: u32, lane: u32) -> &mut VcCredits {
         self.at.ports.lane_mut(port, lane)
     }
 
     #[inline]
-    fn lane(&self, port: u32, lane: u32) -> &Lane {
+    fn lane(&self, port: u32, lane: u32) -> &VcCredits {
         self.at.ports.lane(port, lane)
     }
 

@@ -5,8 +5,8 @@ mod kinds;
 pub(crate) mod parameters;
 pub(crate) mod specified;
 
-use super::fabric::{Fabric, Link, Switching};
-use super::failures::{Failed, Failures};
+use super::fabric::{Link, PacketFabric, Switching};
+use super::failures::{DegradedTopology, Failures};
 use super::flow::{FlowNetwork, Routes};
 use super::routing::Routing;
 use super::statistics::Statistics;
@@ -22,7 +22,7 @@ use crate::spec::text::Level;
 pub use common::COMMON_KEYS;
 pub(crate) use common::FLOW_MIN;
 use common::{Common, common};
-use kinds::{Built, KINDS, Kind, Own};
+use kinds::{KINDS, Kind, Own, RoutedTopology};
 use parameters::Parameters;
 pub use parameters::parse_bytes;
 use specified::Setting;
@@ -135,7 +135,7 @@ impl PacketSpec {
     }
 
     /// Returns the network without its state, with room for `ranks` endpoints.
-    fn fabric_for(&self, ranks: u64) -> Result<Arc<Fabric>, MachineError> {
+    fn fabric_for(&self, ranks: u64) -> Result<Arc<PacketFabric>, MachineError> {
         if self.common.switching.classes.count() > 1 {
             return Err(MachineError::new(
                 "traffic classes have no effect here: all messages of MPI programs are of one class; leave classes= and weights= out",
@@ -154,7 +154,7 @@ impl PacketSpec {
 
     /// The network without its state. `ranks` sizes topologies that leave their size open; without it the
     /// network is for synthetic traffic.
-    pub(crate) fn fabric(&self, ranks: Option<u64>) -> Result<Fabric, MachineError> {
+    pub(crate) fn fabric(&self, ranks: Option<u64>) -> Result<PacketFabric, MachineError> {
         let setting = Setting { link: Link::new("link", self.common.latency, self.common.bandwidth), ranks };
         let mut built =
             (self.kind.build)(&self.parameters, &setting).map_err(|wrong| self.parameters.error(wrong))?;
@@ -168,7 +168,7 @@ impl PacketSpec {
                 )));
             }
             let spares_the_routers = failures.spare_the_routers();
-            built.topology = Arc::new(Failed::new(built.topology.clone(), failures));
+            built.topology = Arc::new(DegradedTopology::new(built.topology.clone(), failures));
             // Routings made for a topology compute their ways from its numbers, which failures leave untrue.
             if !spares_the_routers {
                 let routings: Vec<_> = built.own.routings.iter().map(|r| r.name()).collect();
@@ -243,7 +243,7 @@ impl PacketSpec {
         self.assemble(built, routing, switching)
     }
 
-    fn routing(&self, built: &mut Built) -> Result<Arc<dyn Routing>, MachineError> {
+    fn routing(&self, built: &mut RoutedTopology) -> Result<Arc<dyn Routing>, MachineError> {
         let wanted = self.common.routing.as_deref();
         let own = &built.own;
         if let Some(own) =
@@ -278,7 +278,11 @@ impl PacketSpec {
     }
 
     /// Puts a network of flows together, which has no buffers, so that nothing deadlocks.
-    fn assemble_flows(&self, built: Built, routing: Arc<dyn Routing>) -> Result<Fabric, MachineError> {
+    fn assemble_flows(
+        &self,
+        built: RoutedTopology,
+        routing: Arc<dyn Routing>,
+    ) -> Result<PacketFabric, MachineError> {
         if routing.looks_at_load() {
             return Err(MachineError::new(format!(
                 "routing={} goes by queues, which level=flow does not have; take a routing with fixed paths, such as minimal or valiant, or level=packet",
@@ -292,10 +296,10 @@ impl PacketSpec {
 
     fn assemble(
         &self,
-        built: Built,
+        built: RoutedTopology,
         routing: Arc<dyn Routing>,
         switching: Switching,
-    ) -> Result<Fabric, MachineError> {
+    ) -> Result<PacketFabric, MachineError> {
         let fabric = self.join(built, routing, switching);
         if fabric.last_event(0).is_none() {
             return Err(MachineError::new(fabric.too_slow()));
@@ -319,7 +323,7 @@ impl PacketSpec {
     }
 
     /// Adds the links of interfaces.
-    fn join(&self, built: Built, routing: Arc<dyn Routing>, switching: Switching) -> Fabric {
+    fn join(&self, built: RoutedTopology, routing: Arc<dyn Routing>, switching: Switching) -> PacketFabric {
         let mut links = built.links;
         let mut extra = |name: &str, bandwidth: Option<Bandwidth>| {
             bandwidth.map(|bandwidth| {
@@ -331,7 +335,16 @@ impl PacketSpec {
         let ejection = extra("ejection", self.common.ejection);
         let credit = links.iter().map(|link| switching.credit.unwrap_or(link.latency.as_ps())).collect();
         let stride = Divisor::new(built.topology.radix().max(1));
-        Fabric { topology: built.topology, routing, switching, links, credit, injection, ejection, stride }
+        PacketFabric {
+            topology: built.topology,
+            routing,
+            switching,
+            links,
+            credit,
+            injection,
+            ejection,
+            stride,
+        }
     }
 }
 

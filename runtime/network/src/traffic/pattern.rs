@@ -3,7 +3,7 @@
 mod file;
 
 use engine::Random;
-use file::Weights;
+use file::DestinationWeights;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -122,7 +122,7 @@ pub(super) struct Destinations {
     /// Sides of the grid; endpoints are numbered row-major, the last side varying fastest.
     grid: Vec<u32>,
     permutation: Vec<u32>,
-    weights: Weights,
+    weights: DestinationWeights,
     /// The members after each member's group: first, and one past the last.
     next_groups: Vec<(u32, u32)>,
 }
@@ -175,7 +175,7 @@ impl Destinations {
             count,
             grid,
             permutation: Vec::new(),
-            weights: Weights::default(),
+            weights: DestinationWeights::default(),
             next_groups: Vec::new(),
         };
         match &ready.pattern {

@@ -113,7 +113,7 @@ fn a_million_ranks_split_in_rows_share_what_they_can() {
 
 #[test]
 fn equal_groups_of_many_ranks_are_one_handle() {
-    let mut groups = Groups::new();
+    let mut groups = GroupRegistry::new();
     let handle = groups.create(0, Group::from_ranks(vec![5, 1, 9])).unwrap();
     assert_eq!(groups.create(1, Group::from_ranks(vec![5, 1, 9])).unwrap(), handle);
     assert_ne!(groups.create(0, Group::from_ranks(vec![5, 1, 9])).unwrap(), handle);

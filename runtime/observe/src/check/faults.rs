@@ -34,13 +34,13 @@ pub(super) enum Fault {
 /// Findings of one process: their number, by rank.
 // Ranks come in the order in which the host runs them, so that they are counted when all are known.
 #[derive(Default)]
-pub(super) struct Faults {
+pub(super) struct FaultFindings {
     found: FxHashMap<Fault, BTreeMap<u32, u64>>,
     /// For each call site, what was waited for when its sends were first found to need a buffer.
     waits: FxHashMap<Called, String>,
 }
 
-impl Faults {
+impl FaultFindings {
     pub fn add(&mut self, finding: &Finding, sites: &FxHashMap<u32, String>) {
         let called = |party: &Party| {
             let site = match party.process {

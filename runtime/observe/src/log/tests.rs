@@ -12,7 +12,7 @@ fn call<'a>(rank: u32, at: u64, name: &'static str, arguments: &'a [Argument]) -
     Call { rank, function: 0, name, site: 0, entered: Time::from_ps(at), arguments }
 }
 
-const DONE: Left = Left { at: Time::from_ps(2_500_000), code: 0, name: Some("MPI_SUCCESS") };
+const DONE: CallReturn = CallReturn { at: Time::from_ps(2_500_000), code: 0, name: Some("MPI_SUCCESS") };
 
 /// The log of calls `(process, rank, entered, name)`, told in this order.
 fn log(name: &str, calls: &[(u32, u32, u64, &'static str)], processes: u32) -> String {

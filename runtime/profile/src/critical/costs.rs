@@ -35,7 +35,7 @@ struct Weight {
 }
 
 /// A rank, from its end back to `at`.
-struct Timeline {
+struct RankHistory {
     cursor: Cursor,
     /// `true` if the last step of the cursor has been gone back through as far as its wait.
     within: bool,
@@ -52,7 +52,7 @@ struct Timeline {
 
 /// The costs of all places.
 pub struct Costs {
-    ranks: Vec<Timeline>,
+    ranks: Vec<RankHistory>,
     places: FxHashMap<u32, (Cost, Cost)>,
 }
 
@@ -66,7 +66,7 @@ const WAIT: Kind = |of| &mut of.wait_ps;
 impl Costs {
     /// Creates the costs of ranks from their cursors, which are at the end of the ranks' steps.
     pub fn new(cursors: impl Iterator<Item = Cursor>) -> Costs {
-        let timeline = |cursor| Timeline {
+        let timeline = |cursor| RankHistory {
             cursor,
             within: false,
             next: BEHIND,
@@ -197,7 +197,7 @@ impl Costs {
     }
 }
 
-impl Timeline {
+impl RankHistory {
     /// Goes back to this instant, at or before which there is no change but there.
     fn back_to(&mut self, at: u64) {
         self.at = at;

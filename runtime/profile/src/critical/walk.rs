@@ -6,7 +6,7 @@
 //! rank's steps are read once at most: O(steps of the ranks that it passes).
 
 use super::steps::{Cursor, NOBODY, Reader, Step, acts};
-use observe::critical_path::{CriticalPath, Kinds, PathRank, PathSite};
+use observe::critical_path::{CriticalPath, PathBreakdown, PathRank, PathSite};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::io;
@@ -19,19 +19,19 @@ struct Visited {
     cursor: Cursor,
     /// The call that comes next in time, whose way there computation counts for.
     next: u32,
-    of: Kinds,
+    of: PathBreakdown,
 }
 
 struct Walk<'a> {
     reader: &'a mut Reader,
     ranks: FxHashMap<u32, Visited>,
-    places: FxHashMap<u32, Kinds>,
-    whole: Kinds,
+    places: FxHashMap<u32, PathBreakdown>,
+    whole: PathBreakdown,
     hops: u64,
 }
 
-/// The field of [`Kinds`] that a stretch of the path counts for.
-type Kind = fn(&mut Kinds) -> &mut u64;
+/// The field of [`PathBreakdown`] that a stretch of the path counts for.
+type Kind = fn(&mut PathBreakdown) -> &mut u64;
 const COMPUTE: Kind = |of| &mut of.compute_ps;
 const MPI: Kind = |of| &mut of.mpi_ps;
 const TRANSFER: Kind = |of| &mut of.transfer_ps;
@@ -48,7 +48,7 @@ pub fn walk(
         reader,
         ranks: FxHashMap::default(),
         places: FxHashMap::default(),
-        whole: Kinds::default(),
+        whole: PathBreakdown::default(),
         hops: 0,
     };
     while at > 0 {
@@ -84,7 +84,7 @@ impl Walk<'_> {
     fn back(&mut self, at: u64, rank: u32) -> io::Result<(u64, u32)> {
         if !self.ranks.contains_key(&rank) {
             let cursor = self.reader.cursor(rank)?;
-            self.ranks.insert(rank, Visited { cursor, next: BEHIND, of: Kinds::default() });
+            self.ranks.insert(rank, Visited { cursor, next: BEHIND, of: PathBreakdown::default() });
         }
         let Some(visited) = self.ranks.get_mut(&rank) else { unreachable!("it was just put there") };
         let step = loop {

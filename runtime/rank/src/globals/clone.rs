@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 use super::early;
 use crate::helpers;
-use crate::image::{Image, Slot};
+use crate::image::{Image, RelocatedWord};
 use crate::lines::LINE;
 use crate::symbols::Mapped;
 
@@ -137,7 +137,7 @@ pub(crate) fn in_place(address: usize) -> usize {
 }
 
 /// Initial contents of a stretch of a block.
-struct Piece {
+struct InitialData {
     offset: usize,
     bytes: Vec<u8>,
 }
@@ -153,7 +153,7 @@ struct Fixup {
 pub(crate) struct Cloned {
     arena: usize,
     places: Places,
-    pieces: Vec<Piece>,
+    pieces: Vec<InitialData>,
     fixups: Vec<Fixup>,
     /// Thread-local words that point into the program: address of the word, and target in the block.
     thread_local: Vec<Fixup>,
@@ -272,7 +272,8 @@ impl Cloned {
                 }
             }
             let bytes = early::initial(segment.file.start..end);
-            self.pieces.push(Piece { offset: part.offset + segment.file.start - part.original.start, bytes });
+            self.pieces
+                .push(InitialData { offset: part.offset + segment.file.start - part.original.start, bytes });
         }
     }
 
@@ -282,17 +283,18 @@ impl Cloned {
         };
         let thread_local = image.thread_local_image();
         for slot in image.address_slots() {
-            let (Slot::Relative(at) | Slot::Symbol(at) | Slot::Function(at, _)) = slot;
+            let (RelocatedWord::Relative(at) | RelocatedWord::Symbol(at) | RelocatedWord::Function(at, _)) =
+                slot;
             let to = part.offset + at - part.original.start;
             let Some(mut value) = self.get(to) else { continue };
-            if let Slot::Function(_, name) = slot
+            if let RelocatedWord::Function(_, name) = slot
                 && part.original.contains(&value)
             {
                 value = resolve(name).unwrap_or(value);
             }
             match block(value) {
                 Some(target) => self.fixups.push(Fixup { at: to, target }),
-                None if matches!(slot, Slot::Function(..)) => self.set(to, value),
+                None if matches!(slot, RelocatedWord::Function(..)) => self.set(to, value),
                 None => {}
             }
             if let (Some((file, memory)), Some(target)) = (&thread_local, block(value))

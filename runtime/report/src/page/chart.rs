@@ -5,7 +5,7 @@ use super::axis::{
 };
 use crate::units::{bytes, grouped, percent};
 use maud::{Markup, html};
-use observe::call_profile::{LinkUse, Load, Series};
+use observe::call_profile::{LinkUseSeries, Load, Series};
 use observe::traffic::Matrix;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -106,7 +106,7 @@ pub fn under_way(series: &Series, time_ps: u64, label: &str) -> Markup {
 }
 
 /// Returns how busy links were when: the mean of all as an area, and as a line the busiest of each stretch.
-pub fn links(links: &LinkUse, time_ps: u64, label: &str) -> Markup {
+pub fn links(links: &LinkUseSeries, time_ps: u64, label: &str) -> Markup {
     let of = |part: &u16| f64::from(*part) / 1e4;
     let mut areas = stacked(links.mean.len(), &[("rest", links.mean.iter().map(of).collect())]);
     if !links.most.is_empty() {

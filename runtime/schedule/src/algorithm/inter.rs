@@ -23,7 +23,7 @@ pub(super) fn schedule(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedul
         Kind::Allreduce => inter_allreduce(shape, parameters),
         Kind::ReduceScatter => inter_reduce_scatter(shape, parameters),
         Kind::Allgather => inter_allgather(shape, parameters),
-        Kind::Gather | Kind::Scatter | Kind::Alltoall => Rc::new(Direct::new(shape.kind, shape)),
+        Kind::Gather | Kind::Scatter | Kind::Alltoall => Rc::new(DirectExchange::new(shape.kind, shape)),
         Kind::Barrier | Kind::Agree => barrier::dissemination(shape, parameters),
         Kind::Scan | Kind::Exscan | Kind::Neighbor => {
             unreachable!("MPI defines no {:?} on an intercommunicator", shape.kind)
@@ -148,7 +148,7 @@ fn inter_reduce_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedu
 fn inter_allgather(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let [one, other] = sides(shape);
     let all = Group::Range { first: 0, count: shape.size };
-    let schedule: Rc<dyn Schedule> = Rc::new(Direct::new(Kind::Allgather, shape));
+    let schedule: Rc<dyn Schedule> = Rc::new(DirectExchange::new(Kind::Allgather, shape));
     let cross = Part { group: all, schedule, data: Data::Own, input: INPUT, output: OUTPUT };
     let down = [(one, other), (other, one)].map(|(side, from)| {
         let (group, schedule) = on(side, Kind::Bcast, shape, parameters);
@@ -179,7 +179,7 @@ impl Schedule for Swap {
 
 /// One round of messages across: Gather and Scatter with the root, Allgather to the leaders, Alltoall among
 /// all.
-struct Direct {
+struct DirectExchange {
     kind: Kind,
     size: u32,
     first: u32,
@@ -187,10 +187,10 @@ struct Direct {
     irregular: bool,
 }
 
-impl Direct {
-    fn new(kind: Kind, shape: &Shape) -> Direct {
+impl DirectExchange {
+    fn new(kind: Kind, shape: &Shape) -> DirectExchange {
         let first = sides(shape)[1].0;
-        Direct { kind, size: shape.size, first, root: shape.root, irregular: shape.irregular }
+        DirectExchange { kind, size: shape.size, first, root: shape.root, irregular: shape.irregular }
     }
     /// The first member and the members of the other group.
     fn across(&self, rank: u32) -> (u32, u32) {
@@ -221,7 +221,7 @@ impl Direct {
     }
 }
 
-impl Schedule for Direct {
+impl Schedule for DirectExchange {
     fn name(&self) -> &'static str {
         "inter"
     }

@@ -19,13 +19,13 @@ pub(super) use recursive_halving::recursive_halving;
 
 /// In round `k` a member sends the block of the member `k + 1` ahead and reduces what comes from `k + 1`
 /// behind. The order of the operands follows the distance, so the operation must commute.
-struct Pairwise {
+struct PairwiseReduceScatter {
     size: u32,
     uniform: Option<u64>,
 }
 
 pub(super) fn pairwise(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Pairwise { size: shape.size, uniform: uniform(shape) })
+    Rc::new(PairwiseReduceScatter { size: shape.size, uniform: uniform(shape) })
 }
 
 /// Bytes of every block, if they are equal.
@@ -33,7 +33,7 @@ fn uniform(shape: &Shape) -> Option<u64> {
     (!shape.irregular).then(|| shape.bytes / u64::from(shape.size))
 }
 
-impl Schedule for Pairwise {
+impl Schedule for PairwiseReduceScatter {
     fn name(&self) -> &'static str {
         "pairwise"
     }
@@ -99,17 +99,17 @@ impl Schedule for Ring {
 }
 
 /// Recursive doubling of the whole contribution, of which each member keeps its block. Keeps order.
-struct Doubling {
+struct DoublingReduceScatter {
     fold: Fold,
     size: u32,
     uniform: Option<u64>,
 }
 
 pub(super) fn recursive_doubling(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Doubling { fold: Fold::new(shape.size), size: shape.size, uniform: uniform(shape) })
+    Rc::new(DoublingReduceScatter { fold: Fold::new(shape.size), size: shape.size, uniform: uniform(shape) })
 }
 
-impl Doubling {
+impl DoublingReduceScatter {
     fn fringe(&self, member: &Member, before: bool, steps: &mut Vec<Step>) {
         let Some(pair) = self.fold.pair(member.rank) else { return };
         let total = member.send.offset(self.size);
@@ -127,7 +127,7 @@ impl Doubling {
     }
 }
 
-impl Schedule for Doubling {
+impl Schedule for DoublingReduceScatter {
     fn name(&self) -> &'static str {
         "recursive-doubling"
     }

@@ -60,21 +60,21 @@ impl Schedule for Linear {
 
 /// Pairs at distance 1, 2, 4, ... exchange what is reduced over their group so far; the higher one takes it
 /// into its prefix (MPICH). Any size: a partner that does not exist is skipped.
-struct Doubling {
+struct DoublingScan {
     size: u32,
     bytes: u64,
     exclusive: bool,
 }
 
 pub(super) fn doubling_scan(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Doubling { size: shape.size, bytes: shape.bytes, exclusive: false })
+    Rc::new(DoublingScan { size: shape.size, bytes: shape.bytes, exclusive: false })
 }
 
 pub(super) fn doubling_exscan(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Doubling { size: shape.size, bytes: shape.bytes, exclusive: true })
+    Rc::new(DoublingScan { size: shape.size, bytes: shape.bytes, exclusive: true })
 }
 
-impl Doubling {
+impl DoublingScan {
     /// Returns `true` if a member has met a partner before `round`: then its group's sum is in `Scratch`.
     // From the number alone: without it, scratch memory would have to be filled before the first round. A
     // partner below always exists; of those above the nearest is the first.
@@ -95,7 +95,7 @@ impl Doubling {
     }
 }
 
-impl Schedule for Doubling {
+impl Schedule for DoublingScan {
     fn name(&self) -> &'static str {
         "recursive-doubling"
     }

@@ -107,7 +107,7 @@ struct Part {
 
 /// A message of the round: its size, and where its bytes begin if it carries any.
 #[derive(Clone, Copy)]
-struct Letter {
+struct RoundMessage {
     bytes: u64,
     payload: Option<usize>,
 }
@@ -123,7 +123,7 @@ pub struct DataPlane {
     /// Inputs, outputs and working memory.
     rows: [Rows; 3],
     /// Messages to own members, and their bytes.
-    mailbox: Mailbox<Letter>,
+    mailbox: Mailbox<RoundMessage>,
     // Copied when sent, since a sender may write the same bytes in the local steps of the round.
     payloads: Vec<u8>,
     /// The processes whose records the round needs, once it has begun.
@@ -261,7 +261,7 @@ impl DataPlane {
             self.mailbox.push(
                 self.segment.place(to) as u32,
                 rank,
-                Letter { bytes: from.bytes, payload: payload.map(|_| begin) },
+                RoundMessage { bytes: from.bytes, payload: payload.map(|_| begin) },
             );
             return None;
         }
@@ -297,7 +297,7 @@ impl DataPlane {
                     self.payloads.extend_from_slice(record.bytes());
                     self.payloads.len() - bytes as usize
                 });
-                self.mailbox.push(self.segment.place(to) as u32, from, Letter { bytes, payload });
+                self.mailbox.push(self.segment.place(to) as u32, from, RoundMessage { bytes, payload });
             }
         }
         let (mut member, mut steps) = (members.prototype(), Vec::new());

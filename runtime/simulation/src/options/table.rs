@@ -1,7 +1,7 @@
 //! The one table of options. A new option is a field in [`Options`] and a row here.
 
 use super::value;
-use super::{Compute, Globals, Native, Options, ProgressMode, StackMode};
+use super::{ComputeOption, GlobalsOption, NativeMpi, Options, ProgressMode, StackOption};
 use engine::Time;
 use observe::RankList;
 
@@ -121,7 +121,7 @@ pub static TABLE: &[Row] = &[
         .help("The simulated machine: a specification such as `torus:8x8x8,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps` (`level=packet` or `level=flow`: messages share links), the name of a preset (`xsim presets` lists them), or a TOML file (docs/reference/machines.md). The preset `default` is `star:l=0.5us,b=100Gbps`."),
     row("placement", "HOW", "block", Group::Machine, |o, v| value::placement(v).map(|s| o.placement = s))
         .help("Where ranks sit: `block` fills endpoints in order, `round-robin` deals ranks over the outermost network's endpoints, `file:PATH` names each rank's endpoint."),
-    row("compute", "MODEL", "measured", Group::Time, |o, v| Compute::parse(v).map(|c| o.compute = c))
+    row("compute", "MODEL", "measured", Group::Time, |o, v| ComputeOption::parse(v).map(|c| o.compute = c))
         .help("How the time between two MPI calls is charged: `measured` takes the host's, times the processor factor; `none` charges nothing; `fixed:SPAN` charges the same each time, such as `fixed:2us`. Virtual time repeats exactly with all but `measured`."),
     row("proc", "FACTOR", "1", Group::Time, |o, v| value::factor(v).map(|f| o.proc = f))
         .help("A simulated processor is this many times slower than the host's: 2 doubles measured compute time, 0.5 halves it."),
@@ -139,7 +139,7 @@ pub static TABLE: &[Row] = &[
         .help("Collective algorithms: a table (`mpich`, `openmpi`, `linear`, or of a release such as `mpich-4`, `openmpi-3.1`) or algorithms by name, such as `allreduce=ring,bcast=binomial`; or both: `openmpi,bcast=linear`; or a file of rules (docs/reference/collectives.md)."),
     row("coll-events", "", "off", Group::Time, |o, v| value::switch(v).map(|b| o.events = b))
         .help("Run every collective event by event; without it, one whose members are all waiting runs in a loop over their clocks, with the same times and results."),
-    row("globals", "HOW", "auto", Group::Memory, |o, v| Globals::parse(v).map(|g| o.globals = g))
+    row("globals", "HOW", "auto", Group::Memory, |o, v| GlobalsOption::parse(v).map(|g| o.globals = g))
         .help("How each rank gets the program's global variables for itself: `copy` swaps their bytes when ranks switch, `clone` gives each rank an image of the program, `none` shares them, `auto` chooses."),
     row("globals-libs", "NAME[,NAME]", "", Group::Memory, |o, v| value::names(v).map(|n| o.globals_libs = n))
         .help("Shared libraries whose globals are private to each rank as well, by file name."),
@@ -147,7 +147,7 @@ pub static TABLE: &[Row] = &[
         .help("Global arrays that all ranks of a process share, to save memory where their contents do not matter."),
     row("stack", "SIZE", "", Group::Memory, |o, v| value::stack(v).map(|s| o.stack = Some(s)))
         .help("Stack of a rank, reserved and used only as far as it is touched; at least 32KiB. Without it, ranks with stacks of their own have 8MiB each up to 1,024 ranks, 2MiB up to 4,096 and 256KiB beyond; a stack that they share has 8MiB. A larger `ulimit -s` raises these (docs/explanation/ranks.md)."),
-    row("stack-mode", "MODE", "auto", Group::Memory, |o, v| StackMode::parse(v).map(|m| o.stack_mode = m))
+    row("stack-mode", "MODE", "auto", Group::Memory, |o, v| StackOption::parse(v).map(|m| o.stack_mode = m))
         .help("`own` gives each rank a stack, `shared` runs all on one and keeps only the live part of each, `auto` chooses by the number of ranks."),
     row("heap", "HOW", "clear", Group::Memory, |o, v| value::heap(v).map(|b| o.heap_as_is = b))
         .help("What memory from `malloc` holds: with `clear` zeros, as fresh memory of a process of its own does; with `as-is` what another rank may have left there, which saves the clearing."),
@@ -175,7 +175,7 @@ pub static TABLE: &[Row] = &[
         .help("How often, by the host's clock, each process puts what was recorded up to then in `FILE.part0` and so on, for runs that do not come to their end; `0s`: after each call."),
     row("timeline", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.timeline = Some(p)))
         .help("Write what each rank called when, and which messages went where, for a viewer (docs/reference/timelines.md): `.pftrace` for Perfetto, `.json` for Chrome and Perfetto, `.prv` for Paraver, `.paje` or `.trace` for Paje's, `.otf2` for Vampir and Scalasca."),
-    row("timeline-format", "FORMAT", "", Group::Output, |o, v| timeline::Format::parse(v).map(|f| o.timeline_format = Some(f)))
+    row("timeline-format", "FORMAT", "", Group::Output, |o, v| timeline::TimelineFormat::parse(v).map(|f| o.timeline_format = Some(f)))
         .help("The timeline's format, whatever its file is called: `perfetto`, `json`, `paraver`, `paje` or `otf2`."),
     row("timeline-ranks", "RANKS", "", Group::Output, |o, v| RankList::parse(v).map(|r| o.timeline_ranks = Some(r)))
         .help("The timeline's ranks, such as `0-63,128`, and messages between them. Without it all up to 4096; of more, 64 blocks of 64 neighbours at equal distances."),
@@ -199,7 +199,7 @@ pub static TABLE: &[Row] = &[
         .help("The progress line on stderr: `auto` shows it on a terminal when a run lasts over a second, `on` everywhere, `off` never. Where `report` names the report of an earlier run of as many ranks it says how long this one takes yet."),
     row("watchdog", "SECONDS", "60", Group::Output, |o, v| value::seconds(v).map(|s| o.watchdog = s))
         .help("Name a rank that runs for this many seconds of host time without an MPI call; 0 never does."),
-    row("native", "MPI", "auto", Group::Memory, |o, v| Native::parse(v).map(|n| o.native = n))
+    row("native", "MPI", "auto", Group::Memory, |o, v| NativeMpi::parse(v).map(|n| o.native = n))
         .help("Which MPI of this machine joins the native processes that a launcher (`mpirun`, `mpiexec`, `srun`) started: `mpich`, `openmpi`, `none` (each runs on its own), or `auto`, which asks the environment (docs/how-to/several-processes.md)."),
     row("map", "FILE", "", Group::Memory, |o, v| value::path(v).map(|p| o.map = Some(p)))
         .help("Which ranks each native process has: a line for each process with its first and last rank (`0-999`), or `-` for none; evenly unless told (docs/how-to/several-processes.md)."),

@@ -70,18 +70,18 @@ struct DebugAnnotation {
 #[derive(Clone, PartialEq, prost::Message)]
 struct InternedData {
     #[prost(message, repeated, tag = "1")]
-    event_categories: Vec<Name>,
+    event_categories: Vec<InternedName>,
     #[prost(message, repeated, tag = "2")]
-    event_names: Vec<Name>,
+    event_names: Vec<InternedName>,
     #[prost(message, repeated, tag = "3")]
-    debug_annotation_names: Vec<Name>,
+    debug_annotation_names: Vec<InternedName>,
     #[prost(message, repeated, tag = "29")]
-    debug_annotation_string_values: Vec<Name>,
+    debug_annotation_string_values: Vec<InternedName>,
 }
 
 /// `EventCategory`, `EventName`, `DebugAnnotationName`, `InternedString`: alike on the wire.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Name {
+struct InternedName {
     #[prost(uint64, tag = "1")]
     iid: u64,
     #[prost(string, tag = "2")]
@@ -138,8 +138,8 @@ fn of_rank(rank: u32) -> u64 {
     RANKS + 1 + Counter::ALL.len() as u64 + u64::from(rank)
 }
 
-fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<Name> {
-    (1..).zip(names).map(|(iid, name)| Name { iid, name: name.to_owned() }).collect()
+fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<InternedName> {
+    (1..).zip(names).map(|(iid, name)| InternedName { iid, name: name.to_owned() }).collect()
 }
 
 fn number(name_iid: u64, value: u64) -> DebugAnnotation {

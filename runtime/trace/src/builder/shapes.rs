@@ -5,7 +5,7 @@ use super::columns::{Calls, Told};
 use crate::codec::Put;
 use crate::dictionary::{Dictionary, Names};
 use crate::histogram::Summary;
-use crate::part::{Datatype, Item, Path, Place, write_path};
+use crate::part::{Item, NamedDatatype, Path, Place, write_path};
 use crate::template::Template;
 use crate::trace::{Cell, step, write_kinds};
 use std::collections::BTreeMap;
@@ -156,7 +156,7 @@ impl<'a> Writer<'a> {
         for &place in self.types.iter() {
             let datatype = *self.builder.types.get(place);
             let name = self.names.place_of(self.builder.names.get(datatype.name).as_str());
-            Datatype { name, ..datatype }.write(&mut types);
+            NamedDatatype { name, ..datatype }.write(&mut types);
         }
         let mut bytes = Vec::new();
         [&self.functions, &self.sites, &self.names].into_iter().for_each(|names| names.write(&mut bytes));

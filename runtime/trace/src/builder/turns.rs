@@ -16,7 +16,7 @@ use crate::fold::{self, Cursor, Grammar, Kind};
 use crate::template::Template;
 use crate::trace::{MOST_TURNS, MOST_VALUES, MOST_VARYING};
 use indexmap::IndexSet;
-use layout::{Folded, Numbers, Turns, calls_by_turn, lay_out, nested};
+use layout::{Folded, IterationSet, Numbers, calls_by_turn, lay_out, nested};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -97,7 +97,11 @@ pub fn together(builder: &Builder) -> Option<Done> {
         }
         let numbers_of = |member: &Member, lanes: &[Lane]| {
             let mut numbers = Vec::new();
-            Numbers { ways: &ways, counts: &member.counts, lanes }.add(&nodes, Turns::Of(0, 1), &mut numbers);
+            Numbers { ways: &ways, counts: &member.counts, lanes }.add(
+                &nodes,
+                IterationSet::Of(0, 1),
+                &mut numbers,
+            );
             numbers
         };
         varying += calls_by_turn(&laid_out, &numbers_of(&members[0], &lanes[0]), &folder.lengths);

@@ -1,7 +1,7 @@
 //! Requests of a rank: which call made each, and whether it was completed.
 
 use super::effects::Effects;
-use super::{Channel, Checker, Where};
+use super::{CallIdentity, Channel, Checker};
 use crate::roles::Argument;
 use crate::template::{Field, Peer, Position};
 use crate::trace::{Event, View};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// A request that was made.
 #[derive(Clone)]
 struct Made {
-    at: Where,
+    at: CallIdentity,
     is_persistent: bool,
     is_active: bool,
     /// Channel of a receive, which may have wildcards; `None` for other requests.
@@ -49,7 +49,7 @@ impl Requests {
         checker: &Checker,
         view: &View,
         event: &Event,
-        at: Where,
+        at: CallIdentity,
         effects: &mut Effects,
     ) {
         let name = checker.name(event);
@@ -84,7 +84,7 @@ impl Requests {
     }
 
     /// The request that a call makes.
-    fn of(&self, checker: &Checker, view: &View, event: &Event, at: Where) -> Made {
+    fn of(&self, checker: &Checker, view: &View, event: &Event, at: CallIdentity) -> Made {
         let (name, roles, position) = (checker.name(event), checker.roles(event), view.position(event));
         let number = |name: &str| roles.find(event, name).and_then(|argument| argument.number());
         let comm = checker.comm(view, event);
@@ -100,7 +100,7 @@ impl Requests {
         Made { at, is_persistent, is_active: !is_persistent, receives, sends }
     }
 
-    fn start(&mut self, slot: i64, at: Where, effects: &mut Effects) {
+    fn start(&mut self, slot: i64, at: CallIdentity, effects: &mut Effects) {
         let Some(made) = self.made.get_mut(&slot) else { return };
         made.is_active = true;
         if let Some(channel) = made.sends.filter(|&(_, _, to, _)| to >= 0) {
@@ -113,7 +113,7 @@ impl Requests {
         checker: &Checker,
         event: &Event,
         slots: &[Option<i64>],
-        at: Where,
+        at: CallIdentity,
         effects: &mut Effects,
     ) {
         let find = |name: &str| checker.roles(event).find(event, name);

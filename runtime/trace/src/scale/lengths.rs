@@ -40,7 +40,7 @@ pub struct Blocks {
 
 /// The sizes of a template's calls.
 #[derive(Clone, Default, Debug)]
-pub struct Lengths {
+pub struct CallSizes {
     /// The places of counts, with how many bytes an element has.
     pub counts: FxHashMap<usize, Known>,
     /// The places of bytes, in statuses.
@@ -60,20 +60,20 @@ const NAMES: [(&str, &str, &[&str]); 7] = [
     ("recvcounts", "datatype", &[]),
 ];
 
-impl Lengths {
+impl CallSizes {
     /// Reads the lengths of a template that has calls: its numbers are no more than the file has. Packing,
     /// making datatypes and files are left alone: only what goes to other ranks has other sizes.
     ///
     /// # Errors
     /// Why these have sizes that cannot be changed.
-    pub fn of(trace: &Trace, template: &Template) -> Result<Lengths, String> {
+    pub fn of(trace: &Trace, template: &Template) -> Result<CallSizes, String> {
         let roles = Roles::of(trace, template);
         let has = |class: Class| {
             template.fields.iter().any(|field| matches!(field, Field::Handle(of, _) if *of == class))
         };
         let named = |name: &str| roles.place(template, name);
         if has(Class::File) {
-            return Ok(Lengths::default());
+            return Ok(CallSizes::default());
         }
         if has(Class::Win) && named("target_rank").is_some() {
             return Err("what is sent to a window has its place and room there".to_owned());
@@ -89,7 +89,7 @@ impl Lengths {
         {
             return Err("the trace does not say what elements its datatype is made of".to_owned());
         }
-        let mut lengths = Lengths::default();
+        let mut lengths = CallSizes::default();
         for (counts, datatype, displacements) in NAMES {
             // A w form has an array of datatypes and is named so.
             let types = named(datatype).or_else(|| named(&format!("{datatype}s")));

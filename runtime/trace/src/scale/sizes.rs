@@ -2,7 +2,7 @@
 
 use super::Resize;
 use super::displacements::packed;
-use super::lengths::{Blocks, Known, Lengths};
+use super::lengths::{Blocks, CallSizes, Known};
 use crate::codec::Reader;
 use crate::column::{self, Column};
 use crate::dictionary::Dictionary;
@@ -73,7 +73,7 @@ struct Sizes<'t> {
     trace: &'t Trace,
     resize: Resize<'t>,
     /// By template.
-    lengths: FxHashMap<u32, Rc<Lengths>>,
+    lengths: FxHashMap<u32, Rc<CallSizes>>,
     /// Bytes before and after.
     known: BTreeMap<u64, u64>,
     /// With their kinds.
@@ -159,7 +159,7 @@ impl<'t> Sizes<'t> {
         let lengths = match self.lengths.get(template) {
             Some(known) => known.clone(),
             None => {
-                let lengths = Lengths::of(trace, &trace.templates[*template as usize]);
+                let lengths = CallSizes::of(trace, &trace.templates[*template as usize]);
                 let made =
                     Rc::new(lengths.map_err(|why| (0, format!("its sizes cannot be changed: {why}")))?);
                 self.lengths.insert(*template, made.clone());

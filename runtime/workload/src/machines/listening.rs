@@ -7,7 +7,7 @@ use mpi::remote::block::Block;
 use mpi::schedule::{Blocks, Kind};
 use mpi::waits::FoundOut;
 use mpi::{Mpi, World};
-use observe::waiting::{Gathering, Returned, Rule};
+use observe::waiting::{CollectiveEntry, Returned, Rule};
 use observe::{CallProfile, CriticalPath, Recorder};
 
 /// A call that has not returned.
@@ -17,7 +17,7 @@ struct Open {
     /// The time that the rank had waited in all before the call.
     waited: Span,
     bytes: u64,
-    gathering: Option<Gathering>,
+    gathering: Option<CollectiveEntry>,
 }
 
 /// A call's function, call site and time of entry.

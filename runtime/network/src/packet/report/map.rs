@@ -21,7 +21,7 @@ pub struct Map {
     /// In the order of routers.
     pub cells: Vec<Cell>,
     /// The links that were busy longest, of equal ones those of the first routers.
-    pub busiest: Vec<Busy>,
+    pub busiest: Vec<BusyLink>,
 }
 
 /// Some neighbouring routers. Shares are of the run's time.
@@ -40,7 +40,7 @@ pub struct Cell {
 
 /// One direction of a cable.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Busy {
+pub struct BusyLink {
     /// The end that it leaves.
     pub from: String,
     /// The end that it leads to.
@@ -95,7 +95,7 @@ impl NetworkReport {
     }
 }
 
-fn busiest(links: &[LinkReport], first_at: &[Option<u32>]) -> Vec<Busy> {
+fn busiest(links: &[LinkReport], first_at: &[Option<u32>]) -> Vec<BusyLink> {
     let mut used: Vec<&LinkReport> = links.iter().filter(|link| link.bytes > 0).collect();
     // By whole picoseconds and then by place: equal loads are common, and a picture should not depend on how
     // sorting treats them.
@@ -104,7 +104,7 @@ fn busiest(links: &[LinkReport], first_at: &[Option<u32>]) -> Vec<Busy> {
         LinkEnd::Endpoint(endpoint) => first_at[endpoint as usize],
         LinkEnd::Router(..) => None,
     };
-    let busy = |link: &&LinkReport| Busy {
+    let busy = |link: &&LinkReport| BusyLink {
         from: link.from.to_string(),
         to: link.to.to_string(),
         rank: rank_at(link.from).or_else(|| rank_at(link.to)),

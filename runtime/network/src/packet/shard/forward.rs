@@ -2,8 +2,8 @@
 
 use super::Shard;
 use crate::packet::event::{Event, Kind};
-use crate::packet::fabric::{Fabric, Link};
-use crate::packet::load::{Flight, Load};
+use crate::packet::fabric::{Link, PacketFabric};
+use crate::packet::load::{Load, QueuedPacket};
 use crate::packet::port::{Flag, Packet, TO_ENDPOINT, TO_SHARD, UPSTREAM_REMOTE};
 use crate::packet::routing::Here;
 use crate::packet::slab::NONE;
@@ -41,7 +41,7 @@ impl Times {
     };
 
     #[cold]
-    fn of(fabric: &Fabric, kind: u8, size: u32) -> Times {
+    fn of(fabric: &PacketFabric, kind: u8, size: u32) -> Times {
         let switching = &fabric.switching;
         let link: &Link = &fabric.links[kind as usize];
         let flight = link.latency.as_ps();
@@ -60,7 +60,7 @@ impl Times {
 }
 
 /// Notes what was put on a link, and forgets what is back.
-pub(super) fn note_flight(flights: &mut VecDeque<Flight>, flight: Flight, now: u64) {
+pub(super) fn note_flight(flights: &mut VecDeque<QueuedPacket>, flight: QueuedPacket, now: u64) {
     while flights.front().is_some_and(|flight| flight.back <= now) {
         flights.pop_front();
     }
@@ -189,7 +189,7 @@ impl Shard {
         if let Some(flights) = self.at.flights.get_mut(output as usize) {
             let passing = if self.store_and_forward { whole } else { chunk };
             let back = end + to_router + passing + self.fabric.credit[link as usize];
-            note_flight(flights, Flight { start, back, charge }, now);
+            note_flight(flights, QueuedPacket { start, back, charge }, now);
         }
         if kind == TO_ENDPOINT {
             self.arrived(index, end + flight);

@@ -9,7 +9,7 @@
 
 use super::Shard;
 use crate::packet::event::Kind;
-use crate::packet::load::Flight;
+use crate::packet::load::QueuedPacket;
 use crate::packet::port::{NEVER, TO_ENDPOINT};
 use crate::packet::slab::NONE;
 use std::collections::VecDeque;
@@ -376,7 +376,7 @@ impl Shard {
         }
         if let Some(flights) = self.at.flights.get_mut(output as usize) {
             let back = end + flight + self.fabric.credit[link as usize];
-            super::forward::note_flight(flights, Flight { start, back, charge: flit }, now);
+            super::forward::note_flight(flights, QueuedPacket { start, back, charge: flit }, now);
         }
         self.lane_mut(output, lane.into()).take(flit, now);
         if number == 0 {

@@ -16,7 +16,7 @@ use crate::packet::topology::dragonfly::Dragonfly;
 use crate::packet::topology::hyperx::HyperX;
 use crate::packet::topology::tree::FatTree;
 use crate::packet::topology::twisted::TwistedTorus;
-use crate::packet::topology::{Paths, Topology, torus::Torus};
+use crate::packet::topology::{Paths, Topology, torus::PacketTorus};
 use crate::packet::topology::{
     dragonfly, dragonfly_plus, graph, hyperx, slim_fly, star, torus, tree, twisted,
 };
@@ -30,7 +30,7 @@ pub(super) struct Kind {
     /// Keys that must be given.
     pub(super) required: &'static [&'static str],
     routing: &'static str,
-    pub(super) build: fn(&Parameters, &Setting) -> Result<Built, Wrong>,
+    pub(super) build: fn(&Parameters, &Setting) -> Result<RoutedTopology, Wrong>,
 }
 
 impl Kind {
@@ -41,7 +41,7 @@ impl Kind {
 }
 
 /// A topology with the routings made for it.
-pub(super) struct Built {
+pub(super) struct RoutedTopology {
     pub(super) topology: Arc<dyn Topology>,
     /// See `Cabled`.
     pub(super) paths: Option<Arc<dyn Paths>>,
@@ -84,7 +84,7 @@ kinds! {
     dragonfly_plus::DragonflyPlus: none,
     slim_fly::SlimFly: none,
     hyperx::HyperX: for_hyperx,
-    star::Star: none,
+    star::PacketStar: none,
     graph::Graph: none,
 }
 
@@ -92,10 +92,10 @@ fn build<S: Specified>(
     parameters: &Parameters,
     setting: &Setting,
     own: fn(&Arc<S::Topology>, &Parameters) -> Result<Own, Wrong>,
-) -> Result<Built, Wrong> {
+) -> Result<RoutedTopology, Wrong> {
     let Cabled { topology, paths, links } = S::cable(parameters, setting)?;
     let own = own(&topology, parameters)?;
-    Ok(Built { topology, paths, links, own })
+    Ok(RoutedTopology { topology, paths, links, own })
 }
 
 fn none<T>(_: &Arc<T>, _: &Parameters) -> Result<Own, Wrong> {
@@ -108,7 +108,7 @@ fn for_tree(tree: &Arc<FatTree>, _: &Parameters) -> Result<Own, Wrong> {
     Ok(Own { routings, first_is_default: true })
 }
 
-fn for_grid(grid: &Arc<Torus>, parameters: &Parameters) -> Result<Own, Wrong> {
+fn for_grid(grid: &Arc<PacketTorus>, parameters: &Parameters) -> Result<Own, Wrong> {
     let rule = match parameters.text("rings") {
         None | Some("bubble") => RingRule::Bubble,
         Some("dateline") => RingRule::Dateline,

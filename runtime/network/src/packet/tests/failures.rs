@@ -1,6 +1,6 @@
 //! Failed links and routers are gone around.
 
-use crate::packet::failures::{Failed, Failures};
+use crate::packet::failures::{DegradedTopology, Failures};
 use crate::packet::parse;
 use crate::packet::topology::Neighbor;
 use crate::traffic::{Pace, Pattern, Traffic};
@@ -109,7 +109,7 @@ fn endpoints_that_failed_neither_send_nor_receive() {
 fn both_ends_of_a_failed_cable_are_gone() {
     let fabric = parse("torus:4x4").unwrap().fabric(None).unwrap();
     let failures = Failures::parse("link 0 1", &*fabric.topology).unwrap();
-    let failed = Failed::new(fabric.topology.clone(), failures);
+    let failed = DegradedTopology::new(fabric.topology.clone(), failures);
     use crate::packet::topology::Topology;
     assert_eq!((failed.neighbor(0, 0), failed.neighbor(1, 1)), (Neighbor::Nothing, Neighbor::Nothing));
     assert_ne!(failed.neighbor(1, 0), Neighbor::Nothing);

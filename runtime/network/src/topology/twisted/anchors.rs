@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 
 /// Working memory of a search, kept for the next.
 #[derive(Default)]
-struct Scratch {
+struct SearchScratch {
     /// (bound of the whole path, hops so far, endpoint), least first.
     open: BinaryHeap<Reverse<(u32, u32, u32)>>,
     /// The fewest hops to an anchor found so far.
@@ -27,7 +27,7 @@ struct Scratch {
 }
 
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
+    static SCRATCH: RefCell<SearchScratch> = RefCell::default();
 }
 
 /// The hops of a shortest path.
@@ -62,7 +62,7 @@ struct Search<'a, const D: usize> {
     /// Tables that know more of the way to the destination.
     oracle: Option<(&'a Oracle, u32)>,
     best: u32,
-    scratch: &'a mut Scratch,
+    scratch: &'a mut SearchScratch,
 }
 
 impl<const D: usize> Search<'_, D> {

@@ -84,7 +84,7 @@ pub fn calls_by_turn(steps: &[Step], numbers: &[i64], lengths: &[usize]) -> u64 
 
 /// The turns of which a call says its numbers.
 #[derive(Clone, Copy)]
-pub enum Turns {
+pub enum IterationSet {
     /// This one, as often: in each turn of a loop around that varies.
     Of(u64, u64),
     /// So many from the first on.
@@ -100,7 +100,7 @@ pub struct Numbers<'w, 'a> {
 
 impl Numbers<'_, '_> {
     /// Appends them, in the order of [`lay_out`].
-    pub fn add(&self, nodes: &[Folded], turns: Turns, numbers: &mut Vec<i64>) {
+    pub fn add(&self, nodes: &[Folded], turns: IterationSet, numbers: &mut Vec<i64>) {
         for node in nodes {
             match node {
                 Folded::Call(_, call) => {
@@ -108,9 +108,9 @@ impl Numbers<'_, '_> {
                         .iter()
                         .flat_map(|&(count, numbers)| std::iter::repeat_n(numbers, count as usize));
                     match turns {
-                        Turns::Of(turn, times) => (0..times)
+                        IterationSet::Of(turn, times) => (0..times)
                             .for_each(|_| numbers.extend_from_slice(said_in(&self.lanes[*call], turn))),
-                        Turns::First(turns) => {
+                        IterationSet::First(turns) => {
                             said.take(turns as usize).for_each(|of_turn| numbers.extend_from_slice(of_turn))
                         }
                     }
@@ -120,18 +120,19 @@ impl Numbers<'_, '_> {
                     match self.ways[*number] {
                         Way::Alike => {
                             numbers.push(count as i64);
-                            self.add(body, Turns::Of(0, 1), numbers);
+                            self.add(body, IterationSet::Of(0, 1), numbers);
                         }
                         Way::Varying(period) => {
                             if period != count {
                                 numbers.push((count / period) as i64);
                             }
                             numbers.push(period as i64);
-                            self.add(body, Turns::First(period), numbers);
+                            self.add(body, IterationSet::First(period), numbers);
                         }
                         Way::Unrolled => {
-                            let (Turns::Of(_, times) | Turns::First(times)) = turns;
-                            (0..count).for_each(|turn| self.add(body, Turns::Of(turn, times), numbers));
+                            let (IterationSet::Of(_, times) | IterationSet::First(times)) = turns;
+                            (0..count)
+                                .for_each(|turn| self.add(body, IterationSet::Of(turn, times), numbers));
                         }
                     }
                 }

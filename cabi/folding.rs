@@ -23,14 +23,14 @@ type Key = (String, c_int, usize);
 
 /// Blocks that ranks share, and how many ranks have each.
 #[derive(Default)]
-struct Shared {
+struct SharedBlocks {
     blocks: HashMap<Key, (Box<[CacheLine]>, u64)>,
     /// The key of each block by its address.
     addresses: HashMap<usize, Key>,
 }
 
 thread_local! {
-    static SHARED: RefCell<Shared> = RefCell::default();
+    static SHARED: RefCell<SharedBlocks> = RefCell::default();
     static SAMPLES: RefCell<Samples> = RefCell::default();
 }
 

@@ -10,7 +10,7 @@ use mpi::{Mpi, Setup, World};
 use rank::{Config, GlobalsMode, Program, Ranks, StackMode};
 use simulation::host::resident_bytes;
 use simulation::memory::Forecast;
-use simulation::outcome::{self, Outcome};
+use simulation::outcome::{self, RunOutcome};
 use simulation::{HostMeter, Options, Progress, options, processes};
 use std::ffi::OsString;
 
@@ -263,7 +263,7 @@ pub fn close(
     let critical_path = recording::critical_path();
     let jobs = Vec::new();
     let told =
-        Outcome { names, meter, processes, ranks, part, ending, network, jobs, profile, critical_path }
+        RunOutcome { names, meter, processes, ranks, part, ending, network, jobs, profile, critical_path }
             .tell(options);
     recorded.and(told)
 }

@@ -31,7 +31,7 @@ pub fn args() -> [Arg; 2] {
 }
 
 /// The requested changes of computation and sizes.
-pub struct Asked {
+pub struct RequestedScaling {
     computation: Vec<Rule>,
     sizes: Option<ScalingFormula>,
 }
@@ -46,7 +46,7 @@ struct ScalingFormula {
 ///
 /// # Errors
 /// A sentence with what is wrong and what may stand there.
-pub fn read(matches: &ArgMatches) -> Result<Asked, Failure> {
+pub fn read(matches: &ArgMatches) -> Result<RequestedScaling, Failure> {
     let computation = matches
         .get_many::<String>("compute")
         .into_iter()
@@ -60,7 +60,7 @@ pub fn read(matches: &ArgMatches) -> Result<Asked, Failure> {
         Ok(ScalingFormula { text: text.clone(), sources, parsed })
     };
     let sizes = matches.get_one::<String>("sizes").map(formula).transpose()?;
-    Ok(Asked { computation, sizes })
+    Ok(RequestedScaling { computation, sizes })
 }
 
 fn rule(given: &str) -> Result<Rule, Failure> {
@@ -84,7 +84,7 @@ fn rule(given: &str) -> Result<Rule, Failure> {
     Ok(Rule { place, change })
 }
 
-impl Asked {
+impl RequestedScaling {
     /// Returns `true` if a trace stays as it is.
     pub fn is_nothing(&self) -> bool {
         self.sizes.is_none() && Scaling { computation: self.computation.clone(), sizes: None }.is_nothing()

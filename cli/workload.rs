@@ -8,8 +8,8 @@ use mpi::ranks::effort::Compute;
 use mpi::remote::Remote;
 use mpi::{Mpi, Setup, World};
 use network::NetworkReport;
-use observe::{Job, Part};
-use simulation::outcome::{self, Outcome};
+use observe::{JobSummary, ProcessCounts};
+use simulation::outcome::{self, RunOutcome};
 use simulation::{HostMeter, Options, Progress, processes};
 use std::fmt::Write;
 use std::path::Path;
@@ -61,7 +61,7 @@ pub struct FinishedRun {
     pub mpi: Mpi,
     ending: Ending,
     /// The part of all processes in the report, on process 0.
-    part: Option<Part>,
+    part: Option<ProcessCounts>,
     network: Option<NetworkReport>,
     found: Found,
     /// The meter of the host; below, the names of program and machine.
@@ -156,7 +156,7 @@ fn meet(mpi: &Mpi, options: &Options, besides: Option<String>) -> Result<(), Fai
 }
 
 /// Parts from the other processes; process 0 prints the summary of a run and writes its reports.
-pub fn tell(options: &Options, jobs: Vec<Job>, ran: FinishedRun) -> Result<ExitCode, Failure> {
+pub fn tell(options: &Options, jobs: Vec<JobSummary>, ran: FinishedRun) -> Result<ExitCode, Failure> {
     let FinishedRun {
         mpi,
         part,
@@ -169,7 +169,7 @@ pub fn tell(options: &Options, jobs: Vec<Job>, ran: FinishedRun) -> Result<ExitC
     let processes = mpi.processes().0;
     mpi.part();
     if let Some(part) = part {
-        Outcome {
+        RunOutcome {
             names,
             meter: &meter,
             processes,

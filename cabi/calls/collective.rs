@@ -3,7 +3,7 @@
 use crate::args::{Counts, Handle, Handles, Out};
 use crate::call::{Call, Wait};
 use mpi::Mpi;
-use mpi::collective::area::{IN_PLACE, Parts, Side, Typed, Vector};
+use mpi::collective::area::{BufferArgument, IN_PLACE, MemberElements, Typed, Vector};
 use mpi::collective::mode::{ENDED, Mode};
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::request::ROOT;
@@ -28,16 +28,21 @@ impl CopiedCounts {
         check(&lists.counts)?;
         Ok(lists)
     }
-    fn vector(&self, at: Addr, datatype: Handle) -> Side<'_> {
-        Side::Each(Vector {
+    fn vector(&self, at: Addr, datatype: Handle) -> BufferArgument<'_> {
+        BufferArgument::Each(Vector {
             at,
             counts: &self.counts,
             displacements: &self.displacements,
             datatype: datatype.0,
         })
     }
-    fn typed<'a>(&'a self, at: Addr, datatypes: &'a [usize]) -> Side<'a> {
-        Side::Typed(Typed { at, counts: &self.counts, displacements: &self.displacements, datatypes })
+    fn typed<'a>(&'a self, at: Addr, datatypes: &'a [usize]) -> BufferArgument<'a> {
+        BufferArgument::Typed(Typed {
+            at,
+            counts: &self.counts,
+            displacements: &self.displacements,
+            datatypes,
+        })
     }
 }
 
@@ -81,8 +86,8 @@ fn gives(buffer: Addr, mode: Mode) -> bool {
     buffer != IN_PLACE && !matches!(mode, Mode::Leaving(_))
 }
 
-fn side(at: Addr, count: i64, datatype: Handle) -> Side<'static> {
-    Side::of((at, count, datatype.0))
+fn side(at: Addr, count: i64, datatype: Handle) -> BufferArgument<'static> {
+    BufferArgument::of((at, count, datatype.0))
 }
 
 /// A word of the first half for the second, unless all is done.
@@ -215,7 +220,7 @@ collectives! {
         keep receive = CopiedCounts::read(blocks, recvcounts, rdispls)?;
         keep send = CopiedCounts::read(if gives(sendbuf, mode) { blocks } else { 0 }, sendcounts, sdispls)?; {
         if sendbuf == IN_PLACE {
-            mpi.alltoall(Side::InPlace, receive.vector(recvbuf, recvtype), comm.0, mode)
+            mpi.alltoall(BufferArgument::InPlace, receive.vector(recvbuf, recvtype), comm.0, mode)
         } else {
             mpi.alltoall(send.vector(sendbuf, sendtype), receive.vector(recvbuf, recvtype), comm.0, mode)
         }
@@ -230,7 +235,7 @@ collectives! {
         keep send = CopiedCounts::read(given, sendcounts, sdispls)?;
         keep sendtypes = handles(sendtypes, given); {
         if sendbuf == IN_PLACE {
-            mpi.alltoall(Side::InPlace, receive.typed(recvbuf, &recvtypes), comm.0, mode)
+            mpi.alltoall(BufferArgument::InPlace, receive.typed(recvbuf, &recvtypes), comm.0, mode)
         } else {
             mpi.alltoall(send.typed(sendbuf, &sendtypes), receive.typed(recvbuf, &recvtypes), comm.0, mode)
         }
@@ -255,28 +260,33 @@ collectives! {
     reduce_scatter reduce_scatter_end ireduce_scatter reduce_scatter_init "Reduce_scatter"
         (sendbuf: Addr, recvbuf: Addr, recvcounts: Counts, datatype: Handle, op: Handle, comm: Handle) in halves reduce_scatter_half |mpi, mode, comm|
         keep counts = reduced(mpi, recvcounts, comm)?; {
-        mpi.reduce_scatter(sendbuf, recvbuf, Parts::Each(&counts), datatype.0, op.0, comm.0, mode)
+        mpi.reduce_scatter(sendbuf, recvbuf, MemberElements::Each(&counts), datatype.0, op.0, comm.0, mode)
     }
 
     reduce_scatter_block reduce_scatter_block_end ireduce_scatter_block reduce_scatter_block_init "Reduce_scatter_block"
         (sendbuf: Addr, recvbuf: Addr, recvcount: i64, datatype: Handle, op: Handle, comm: Handle) to recvbuf |mpi, mode, comm| {
-        mpi.reduce_scatter(sendbuf, recvbuf, Parts::Same(recvcount), datatype.0, op.0, comm.0, mode)
+        mpi.reduce_scatter(sendbuf, recvbuf, MemberElements::Same(recvcount), datatype.0, op.0, comm.0, mode)
     }
 
     neighbor_allgather neighbor_allgather_end ineighbor_allgather neighbor_allgather_init "Neighbor_allgather"
         (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) in halves neighbor_allgather_half |mpi, mode, comm| {
-        mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), Side::One((recvbuf, recvcount, recvtype.0)), false, comm.0, mode)
+        let send = BufferArgument::One((sendbuf, sendcount, sendtype.0));
+        let receive = BufferArgument::One((recvbuf, recvcount, recvtype.0));
+        mpi.neighbor(send, receive, false, comm.0, mode)
     }
 
     neighbor_allgatherv neighbor_allgatherv_end ineighbor_allgatherv neighbor_allgatherv_init "Neighbor_allgatherv"
         (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) in halves neighbor_allgatherv_half |mpi, mode, comm|
         keep lists = CopiedCounts::read(mpi.neighbor_counts(comm.0)?.0, recvcounts, displs)?; {
-        mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), lists.vector(recvbuf, recvtype), false, comm.0, mode)
+        let send = BufferArgument::One((sendbuf, sendcount, sendtype.0));
+        mpi.neighbor(send, lists.vector(recvbuf, recvtype), false, comm.0, mode)
     }
 
     neighbor_alltoall neighbor_alltoall_end ineighbor_alltoall neighbor_alltoall_init "Neighbor_alltoall"
         (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) in halves neighbor_alltoall_half |mpi, mode, comm| {
-        mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), Side::One((recvbuf, recvcount, recvtype.0)), true, comm.0, mode)
+        let send = BufferArgument::One((sendbuf, sendcount, sendtype.0));
+        let receive = BufferArgument::One((recvbuf, recvcount, recvtype.0));
+        mpi.neighbor(send, receive, true, comm.0, mode)
     }
 
     neighbor_alltoallv neighbor_alltoallv_end ineighbor_alltoallv neighbor_alltoallv_init "Neighbor_alltoallv"

@@ -68,16 +68,16 @@ impl Result {
 }
 
 /// The length of a text that goes in as room and comes back as need: C counts the null byte.
-pub struct Length {
+pub struct TextLength {
     at: Addr,
     value: i32,
 }
 
-impl Length {
+impl TextLength {
     /// From the variable.
-    pub fn new(at: Addr) -> Length {
+    pub fn new(at: Addr) -> TextLength {
         let value: i32 = load(at);
-        Length { at, value: if value > 0 { value.saturating_add(1) } else { value } }
+        TextLength { at, value: if value > 0 { value.saturating_add(1) } else { value } }
     }
     /// Bytes to make room for.
     pub fn room(&self) -> i32 {

@@ -7,7 +7,7 @@ use rank::next::NextSymbol;
 
 /// The beginning of every parameter block of libgfortran's input and output (`st_parameter_common`).
 #[repr(C)]
-pub struct Parameters {
+pub struct ParameterBlock {
     flags: i32,
     unit: i32,
 }
@@ -22,7 +22,7 @@ const FORMATTED: i32 = 1 << 7 | 1 << 12 | 1 << 15;
 ///
 /// # Safety
 /// `parameters` are of such a statement.
-unsafe fn is_scratch(parameters: &Parameters) -> bool {
+unsafe fn is_scratch(parameters: &ParameterBlock) -> bool {
     const HAS_STATUS: i32 = 1 << 9;
     /// The word of `st_parameter_open` with the status; behind it is its length.
     const STATUS: usize = 9;
@@ -59,13 +59,13 @@ macro_rules! statements {
         $(
         /// The statement of this name, for the calling rank's unit.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(parameters: *mut Parameters) {
+        pub unsafe extern "C" fn $name(parameters: *mut ParameterBlock) {
             static REAL: NextSymbol = NextSymbol::new($symbol);
             // SAFETY: compiled Fortran passes its parameter block, made anew for each statement.
             unsafe {
                 let $parameters = &mut *parameters;
                 $parameters.unit = $unit;
-                REAL.get::<unsafe extern "C" fn(*mut Parameters)>()(parameters)
+                REAL.get::<unsafe extern "C" fn(*mut ParameterBlock)>()(parameters)
             }
         }
     )* };

@@ -37,10 +37,10 @@ unsafe extern "C" {
 }
 
 /// The library's own heap: the C library's, past every interposed function.
-struct Own;
+struct OwnHeap;
 
 #[global_allocator]
-static OWN: Own = Own;
+static OWN: OwnHeap = OwnHeap;
 
 /// The alignment of every block of the C library.
 const ALIGNED: usize = 16;
@@ -52,7 +52,7 @@ fn is_plain(layout: Layout) -> bool {
 
 // SAFETY: the C library's functions have the contract of an allocator, and all blocks come from and go back
 // to them.
-unsafe impl GlobalAlloc for Own {
+unsafe impl GlobalAlloc for OwnHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: any size may be asked; alignments of layouts are powers of two.
         unsafe {

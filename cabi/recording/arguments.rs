@@ -2,19 +2,19 @@
 
 use super::host;
 use super::objects::{self, Pending, TracedObjects};
-use super::parameter::{Direction, Form, Kind, Length, Parameter};
-use super::plan::Plan;
+use super::parameter::{ArgumentForm, ArgumentIntent, Kind, Length, RecordedParameter};
+use super::plan::ReadPlan;
 use crate::constants::{MPI_IN_PLACE, MPI_ROOT};
 use crate::function::Function;
-use observe::recorder::{Argument, Class, Matched, Status, Value};
+use observe::recorder::{ArgumentValue, Class, Matched, RecordedStatus, Value};
 use rank::Addr;
 use rank::memory::{self, load, store};
 use smallvec::SmallVec;
 
 /// The arguments of an entry point's call. They are read when the call begins and when it has returned.
 pub struct ArgumentRegisters {
-    pub(super) plan: &'static Plan,
-    form: Form,
+    pub(super) plan: &'static ReadPlan,
+    form: ArgumentForm,
     /// Address of the entry point's arguments on the rank's stack.
     frame: usize,
 }
@@ -24,13 +24,13 @@ pub type Handles = SmallVec<[usize; 4]>;
 
 impl ArgumentRegisters {
     /// The words of an entry point.
-    pub fn of(function: Function, form: Form, given: &[u64]) -> ArgumentRegisters {
+    pub fn of(function: Function, form: ArgumentForm, given: &[u64]) -> ArgumentRegisters {
         ArgumentRegisters::at(function, form, given.as_ptr() as usize)
     }
 
     /// Words that are there on the rank's stack.
-    pub fn at(function: Function, form: Form, frame: usize) -> ArgumentRegisters {
-        ArgumentRegisters { plan: Plan::of(function, form.large), form, frame }
+    pub fn at(function: Function, form: ArgumentForm, frame: usize) -> ArgumentRegisters {
+        ArgumentRegisters { plan: ReadPlan::of(function, form.large), form, frame }
     }
 
     /// If the program ignores the statuses that the call fills in: which word is to name memory for them, and
@@ -68,7 +68,7 @@ impl ArgumentRegisters {
         load(Addr(self.frame).offset(8 * place as i64))
     }
 
-    pub(super) fn parameter(&self, index: usize) -> &'static Parameter {
+    pub(super) fn parameter(&self, index: usize) -> &'static RecordedParameter {
         &self.plan.parameters[index]
     }
 
@@ -99,7 +99,7 @@ impl ArgumentRegisters {
     }
 
     /// Returns how the arguments are passed.
-    pub fn form(&self) -> Form {
+    pub fn form(&self) -> ArgumentForm {
         self.form
     }
 
@@ -168,7 +168,7 @@ impl ArgumentRegisters {
 
     pub(super) fn comm(&self) -> Option<usize> {
         self.plan.comm.map(|comm| {
-            if self.parameter(comm).direction == Direction::In {
+            if self.parameter(comm).direction == ArgumentIntent::In {
                 self.object_handle(comm)
             } else {
                 self.handle(comm, 0)
@@ -274,7 +274,7 @@ impl ArgumentRegisters {
         Value::Text(if length.is_some() { text.trim_end_matches(' ') } else { &text }.to_owned())
     }
 
-    pub(super) fn status(&self, index: usize, k: usize) -> Status {
+    pub(super) fn status(&self, index: usize, k: usize) -> RecordedStatus {
         host::status(Addr(self.word(index) as usize), k)
     }
 
@@ -335,27 +335,32 @@ impl ArgumentRegisters {
 
     /// Adds the arguments as they were on entry; handles that the call may have replaced since are those of
     /// `before`.
-    pub fn arguments(&self, before: &Handles, objects: &mut TracedObjects, arguments: &mut Vec<Argument>) {
+    pub fn arguments(
+        &self,
+        before: &Handles,
+        objects: &mut TracedObjects,
+        arguments: &mut Vec<ArgumentValue>,
+    ) {
         let mut before = before.iter();
         for &index in &self.plan.told {
             let p = self.parameter(index);
-            let is_result = p.direction == Direction::Out;
+            let is_result = p.direction == ArgumentIntent::Out;
             let value = match p.class() {
                 _ if is_result && p.kind != Kind::Buffer => Value::Unknown,
-                Some(class) if p.direction == Direction::InOut => {
+                Some(class) if p.direction == ArgumentIntent::InOut => {
                     self.replaced(index, class, &mut before, objects)
                 }
                 _ => self.value(index, objects),
             };
-            arguments.push(Argument { name: p.name, value, result: is_result });
+            arguments.push(ArgumentValue { name: p.name, value, result: is_result });
         }
     }
 
     /// Adds arguments of which nothing is known any more.
-    pub fn unknown_arguments(&self, arguments: &mut Vec<Argument>) {
+    pub fn unknown_arguments(&self, arguments: &mut Vec<ArgumentValue>) {
         arguments.extend(self.plan.told.iter().map(|&index| {
             let p = self.parameter(index);
-            Argument { name: p.name, value: Value::Unknown, result: p.direction == Direction::Out }
+            ArgumentValue { name: p.name, value: Value::Unknown, result: p.direction == ArgumentIntent::Out }
         }));
     }
 
@@ -421,7 +426,7 @@ impl ArgumentRegisters {
     /// Puts the results of a call that has `found` something among the arguments.
     pub fn results(
         &self,
-        arguments: &mut [Argument],
+        arguments: &mut [ArgumentValue],
         found: bool,
         before: &Handles,
         objects: &mut TracedObjects,

@@ -1,6 +1,6 @@
 //! The files that are loaded, and where their code and their tables for unwinding are.
 
-use observe::recorder::Place;
+use observe::recorder::CodeLocation;
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -70,15 +70,15 @@ pub fn of(address: usize) -> Option<Module> {
 
 impl Module {
     /// An address in it as its own symbols have it.
-    fn place(self, address: usize) -> Place {
-        Place { file: self.file, address: (address - self.base) as u64 }
+    fn place(self, address: usize) -> CodeLocation {
+        CodeLocation { file: self.file, address: (address - self.base) as u64 }
     }
 }
 
 /// An address as the symbols of the file that holds it have it; as it is, if no file does.
-pub fn place(address: usize) -> Place {
+pub fn place(address: usize) -> CodeLocation {
     of(address).map_or_else(
-        || Place { file: PathBuf::new(), address: address as u64 },
+        || CodeLocation { file: PathBuf::new(), address: address as u64 },
         |module| module.place(address),
     )
 }

@@ -5,10 +5,10 @@
 
 use super::arguments::{ArgumentRegisters, Handles};
 use super::facts::Facts;
-use super::level::Level;
+use super::level::NestingLevel;
 use super::objects::TracedObjects;
-use super::open::Open;
-use super::parameter::Form;
+use super::open::OpenCall;
+use super::parameter::ArgumentForm;
 use crate::function::Function;
 use engine::Time;
 use indexmap::IndexSet;
@@ -20,7 +20,7 @@ pub enum OpenCalls {
     /// One that is blocked.
     One(Parked),
     /// The innermost last: of functions of the program that MPI calls, or of what cannot be read again.
-    Some(Vec<Open>),
+    Some(Vec<OpenCall>),
 }
 
 /// A blocked call.
@@ -28,16 +28,16 @@ pub struct Parked {
     frame: usize,
     entered: Time,
     site: u32,
-    /// The number of the words on entry in [`Told`]; `NOTHING` if the arguments can be read again from the
-    /// stack.
+    /// The number of the words on entry in [`WordSequences`]; `NOTHING` if the arguments can be read again
+    /// from the stack.
     told: u32,
     function: Function,
-    form: Form,
+    form: ArgumentForm,
 }
 
 /// Words of calls on entry, each sequence stored once: no more than calls of the trace that differ.
 #[derive(Default)]
-pub struct Told {
+pub struct WordSequences {
     all: IndexSet<Box<[u64]>, FxBuildHasher>,
     /// The one that was asked for last: ranks that do alike come one after the other.
     last: usize,
@@ -46,7 +46,7 @@ pub struct Told {
 /// It said nothing in words.
 const NOTHING: u32 = u32::MAX;
 
-impl Told {
+impl WordSequences {
     fn number(&mut self, words: &[u64]) -> u32 {
         if self.all.get_index(self.last).is_none_or(|known| **known != *words) {
             self.last = self.all.get_index_of(words).unwrap_or_else(|| self.all.insert_full(words.into()).0);
@@ -58,26 +58,26 @@ impl Told {
 impl Parked {
     /// Parks a call that said `words` on entry, if it was told in words; `None` if not all of it can be read
     /// again.
-    pub fn of(open: &Open, told: &mut Told, words: &[u64]) -> Option<Parked> {
+    pub fn of(open: &OpenCall, told: &mut WordSequences, words: &[u64]) -> Option<Parked> {
         let told = match open.brief {
             Some(_) => told.number(words),
             // By reference the program may have given the call the same variable for a result.
             None if open.words.plan.keeps_arguments && !open.words.form().fortran => NOTHING,
             None => return None,
         };
-        if open.level != Level::OUTERMOST {
+        if open.level != NestingLevel::OUTERMOST {
             return None;
         }
-        let Open { function, entered, site, .. } = *open;
+        let OpenCall { function, entered, site, .. } = *open;
         Some(Parked { frame: open.words.frame(), entered, site, told, function, form: open.words.form() })
     }
 
     /// The call without what it said.
-    fn unread(&self) -> Open {
+    fn unread(&self) -> OpenCall {
         let Parked { frame, entered, site, function, form, .. } = *self;
         let words = ArgumentRegisters::at(function, form, frame);
-        let level = Level::OUTERMOST;
-        Open {
+        let level = NestingLevel::OUTERMOST;
+        OpenCall {
             function,
             level,
             words,
@@ -91,7 +91,7 @@ impl Parked {
 
     /// The call as it was, of the mounted rank, with what it said on entry in `words` if it was told in
     /// words.
-    fn open(&self, told: &Told, objects: &mut TracedObjects, words: &mut Vec<u64>) -> Open {
+    fn open(&self, told: &WordSequences, objects: &mut TracedObjects, words: &mut Vec<u64>) -> OpenCall {
         let mut open = self.unread();
         if self.told == NOTHING {
             open.words.arguments(&open.handles, objects, &mut open.arguments);
@@ -112,7 +112,7 @@ impl OpenCalls {
     }
 
     /// One more, within the others.
-    pub fn push(&mut self, open: Open) {
+    pub fn push(&mut self, open: OpenCall) {
         match self {
             OpenCalls::Some(all) => all.push(open),
             _ => *self = OpenCalls::Some(vec![open]),
@@ -123,12 +123,12 @@ impl OpenCalls {
     /// whose words are there.
     pub fn pop(
         &mut self,
-        level: Level,
+        level: NestingLevel,
         words: &[u64],
-        told: &Told,
+        told: &WordSequences,
         objects: &mut TracedObjects,
         room: &mut Vec<u64>,
-    ) -> Option<Open> {
+    ) -> Option<OpenCall> {
         match std::mem::replace(self, OpenCalls::None) {
             OpenCalls::None => None,
             OpenCalls::One(mut parked) => {
@@ -151,10 +151,10 @@ impl OpenCalls {
     /// The innermost, within which the rank makes a call: all is read again that is to be.
     pub fn unpark(
         &mut self,
-        told: &Told,
+        told: &WordSequences,
         objects: &mut TracedObjects,
         room: &mut Vec<u64>,
-    ) -> Option<&mut Open> {
+    ) -> Option<&mut OpenCall> {
         if matches!(self, OpenCalls::One(_))
             && let OpenCalls::One(parked) = std::mem::replace(self, OpenCalls::None)
         {
@@ -168,18 +168,18 @@ impl OpenCalls {
     }
 
     /// Returns `true` if there are calls that are left where a call is made at this level.
-    pub fn leaves(&self, level: Level) -> bool {
+    pub fn leaves(&self, level: NestingLevel) -> bool {
         match self {
             OpenCalls::None => false,
-            OpenCalls::One(_) => Level::OUTERMOST.is_left_by(level),
+            OpenCalls::One(_) => NestingLevel::OUTERMOST.is_left_by(level),
             OpenCalls::Some(all) => all.iter().any(|open| open.level.is_left_by(level)),
         }
     }
 
     /// Takes the innermost of the calls that are left where a call is made at this level.
-    pub fn leave(&mut self, level: Level) -> Option<Open> {
+    pub fn leave(&mut self, level: NestingLevel) -> Option<OpenCall> {
         match self {
-            OpenCalls::One(_) if Level::OUTERMOST.is_left_by(level) => {
+            OpenCalls::One(_) if NestingLevel::OUTERMOST.is_left_by(level) => {
                 let OpenCalls::One(parked) = std::mem::replace(self, OpenCalls::None) else { return None };
                 Some(parked.unread())
             }
@@ -195,7 +195,7 @@ impl OpenCalls {
     }
 
     /// All calls, from the outermost; of one that was parked its arguments are not known any more.
-    pub fn calls(self) -> Vec<Open> {
+    pub fn calls(self) -> Vec<OpenCall> {
         match self {
             OpenCalls::None => Vec::new(),
             OpenCalls::One(parked) => vec![parked.unread()],

@@ -1,6 +1,6 @@
 //! Where a call says what it sends, for profiles.
 
-use super::parameter::Parameter;
+use super::parameter::RecordedParameter;
 use observe::contribution::{Giver, SendVolume};
 
 /// The parameters that determine what a function sends, by index.
@@ -21,7 +21,7 @@ pub struct SentParameters {
 
 impl SentParameters {
     /// Returns where a function with these parameters says it; `None` of one that sends nothing.
-    pub fn of(function: &str, parameters: &[Parameter]) -> Option<SentParameters> {
+    pub fn of(function: &str, parameters: &[RecordedParameter]) -> Option<SentParameters> {
         let SendVolume { giver, sent, in_place, own_block } = SendVolume::of(function)?;
         let named = |name: &str| parameters.iter().position(|p| p.name == name);
         let both = |(count, datatype): (&str, &str)| named(count).zip(named(datatype));

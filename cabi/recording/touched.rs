@@ -2,7 +2,7 @@
 
 use super::arguments::ArgumentRegisters;
 use super::host;
-use super::parameter::{Direction, Kind, Length, PARAMETERS, Parameter};
+use super::parameter::{ArgumentIntent, Kind, Length, PARAMETERS, RecordedParameter};
 use crate::constants::{MPI_IN_PLACE, MPI_PROC_NULL};
 use crate::function::{Function, NAMES};
 use mpi::Objects;
@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 /// The number of times that a buffer has the count that the call names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Times {
+enum CountFactor {
     Once,
     /// For each rank that the communicator's messages can go to.
     Peers,
@@ -38,7 +38,7 @@ pub struct Touched {
     /// The rank that a message goes to or comes from: nothing is touched if that is `MPI_PROC_NULL`.
     peer: Option<usize>,
     touch: Touch,
-    times: Times,
+    times: CountFactor,
     counts: BufferSignificance,
 }
 
@@ -73,7 +73,7 @@ pub struct SingleBuffer {
 }
 
 impl SingleBuffer {
-    fn of(watched: &[Touched], parameters: &[Parameter]) -> Option<SingleBuffer> {
+    fn of(watched: &[Touched], parameters: &[RecordedParameter]) -> Option<SingleBuffer> {
         let &[
             Touched {
                 buffer,
@@ -81,7 +81,7 @@ impl SingleBuffer {
                 datatype,
                 peer,
                 touch,
-                times: Times::Once,
+                times: CountFactor::Once,
                 counts: BufferSignificance::Everywhere,
             },
         ] = watched
@@ -89,12 +89,12 @@ impl SingleBuffer {
             return None;
         };
         let mut made = (0..parameters.len()).filter(|&index| {
-            parameters[index].direction != Direction::In && parameters[index].class().is_some()
+            parameters[index].direction != ArgumentIntent::In && parameters[index].class().is_some()
         });
         let request = made.next();
         let is_request = |index: usize| {
             parameters[index].kind == Kind::Handle(Class::Request)
-                && parameters[index].direction == Direction::Out
+                && parameters[index].direction == ArgumentIntent::Out
         };
         if made.next().is_some() || !request.is_none_or(is_request) || parameters.iter().any(|p| p.large_only)
         {
@@ -163,14 +163,14 @@ pub struct Compared {
 }
 
 /// The buffers of collectives, and of `MPI_Reduce_local`, that a call reads and writes.
-fn apart(parameters: &[Parameter]) -> Option<[usize; 2]> {
+fn apart(parameters: &[RecordedParameter]) -> Option<[usize; 2]> {
     let named = |name: &str| parameters.iter().position(|p| p.name == name && p.kind == Kind::Buffer);
     let pair = |one: &str, other: &str| Some([named(one)?, named(other)?]);
     pair("sendbuf", "recvbuf").or_else(|| pair("inbuf", "inoutbuf"))
 }
 
 /// Blocks with a datatype each (`MPI_Alltoallw`) and those of neighbours have no common one.
-fn compared(operation: &str, parameters: &[Parameter]) -> Box<[Compared]> {
+fn compared(operation: &str, parameters: &[RecordedParameter]) -> Box<[Compared]> {
     let named = |name: &str| parameters.iter().position(|p| p.name == name);
     let side = |buffer: &str, count: &str, datatype: &str, at_root: bool, is_reference: bool| {
         let by_root = parameters.iter().any(|p| p.name == "root");
@@ -216,8 +216,9 @@ impl Watched {
     /// Returns what is watched of each function, in the order of functions.
     pub fn all() -> &'static [Watched] {
         static WATCHED: LazyLock<Box<[Watched]>> = LazyLock::new(|| {
-            let watched =
-                |(function, parameters): (&&str, &&'static [Parameter])| Watched::new(function, parameters);
+            let watched = |(function, parameters): (&&str, &&'static [RecordedParameter])| {
+                Watched::new(function, parameters)
+            };
             NAMES.iter().zip(PARAMETERS.iter()).map(watched).collect()
         });
         &WATCHED
@@ -228,12 +229,12 @@ impl Watched {
         &Watched::all()[function as usize]
     }
 
-    fn new(function: &str, parameters: &[Parameter]) -> Watched {
+    fn new(function: &str, parameters: &[RecordedParameter]) -> Watched {
         let (touched, compared) =
             (of_function(function, parameters), compared(&operation(function), parameters));
         let is_persistent =
             function.ends_with("_init") && parameters.iter().any(|p| p.kind == Kind::Handle(Class::Request));
-        let changes = |p: &Parameter| p.direction != Direction::In && p.class().is_some();
+        let changes = |p: &RecordedParameter| p.direction != ArgumentIntent::In && p.class().is_some();
         let apart = apart(parameters).filter(|_| touched.len() < 2);
         let any = !touched.is_empty()
             || !compared.is_empty()
@@ -261,7 +262,7 @@ fn operation(function: &str) -> String {
 /// point-to-point communication, and of collectives whose blocks are all alike.
 // Of blocks with counts or displacements of their own it would take O(ranks) for each call to know where they
 // are.
-fn of_function(function: &str, parameters: &[Parameter]) -> Box<[Touched]> {
+fn of_function(function: &str, parameters: &[RecordedParameter]) -> Box<[Touched]> {
     let communicates =
         parameters.iter().any(|p| p.kind == Kind::Comm || p.kind == Kind::Handle(Class::Message));
     let local = ["Pack", "Unpack", "Psend", "Precv", "Neighbor", "Ineighbor", "Comm_", "Buffer_", "Session_"];
@@ -276,24 +277,27 @@ fn of_function(function: &str, parameters: &[Parameter]) -> Box<[Touched]> {
 }
 
 impl Touched {
-    fn of(operation: &str, parameters: &[Parameter], buffer: usize) -> Option<Touched> {
+    fn of(operation: &str, parameters: &[RecordedParameter], buffer: usize) -> Option<Touched> {
         let next = |kind: Kind| (buffer..parameters.len()).find(|&index| parameters[index].kind == kind);
         let (count, datatype) = (next(Kind::Count)?, next(Kind::Datatype)?);
         if parameters[count].length != Length::One || parameters[datatype].length != Length::One {
             return None;
         }
-        let touch = if parameters[buffer].direction == Direction::In { Touch::Reads } else { Touch::Writes };
+        let touch =
+            if parameters[buffer].direction == ArgumentIntent::In { Touch::Reads } else { Touch::Writes };
         let (times, counts) = match (operation, touch) {
-            ("gather", Touch::Writes) | ("scatter", Touch::Reads) => (Times::Peers, BufferSignificance::Root),
+            ("gather", Touch::Writes) | ("scatter", Touch::Reads) => {
+                (CountFactor::Peers, BufferSignificance::Root)
+            }
             ("gatherv", Touch::Writes) | ("scatterv", Touch::Reads) => return None,
             ("allgather", Touch::Writes) | ("alltoall", _) | ("reduce_scatter_block", Touch::Reads) => {
-                (Times::Peers, BufferSignificance::Everywhere)
+                (CountFactor::Peers, BufferSignificance::Everywhere)
             }
-            ("reduce", Touch::Writes) => (Times::Once, BufferSignificance::Root),
-            ("bcast", _) => (Times::Once, BufferSignificance::RootReads),
-            _ => (Times::Once, BufferSignificance::Everywhere),
+            ("reduce", Touch::Writes) => (CountFactor::Once, BufferSignificance::Root),
+            ("bcast", _) => (CountFactor::Once, BufferSignificance::RootReads),
+            _ => (CountFactor::Once, BufferSignificance::Everywhere),
         };
-        let of_message = |p: &Parameter| p.kind == Kind::Rank && p.name != "root";
+        let of_message = |p: &RecordedParameter| p.kind == Kind::Rank && p.name != "root";
         let peer = (buffer..parameters.len())
             .find(|&index| of_message(&parameters[index]) && operation != "sendrecv_replace");
         Some(Touched { buffer, count, datatype, peer, touch, times, counts })
@@ -306,7 +310,7 @@ impl ArgumentRegisters {
         let &Touched { buffer, count, datatype, peer, mut touch, times, counts } = touched;
         let at = self.buffer_at(buffer);
         let mut elements = elements(at, self.scalar(count), peer.map(|peer| self.scalar(peer)))?;
-        if (times, counts) != (Times::Once, BufferSignificance::Everywhere) {
+        if (times, counts) != (CountFactor::Once, BufferSignificance::Everywhere) {
             let comm = self.comm()?;
             let membership = host::membership(comm).filter(|membership| !membership.is_inter)?;
             let is_root = counts != BufferSignificance::Everywhere
@@ -316,7 +320,7 @@ impl ArgumentRegisters {
                 BufferSignificance::RootReads => touch = if is_root { Touch::Reads } else { Touch::Writes },
                 _ => {}
             }
-            if times == Times::Peers {
+            if times == CountFactor::Peers {
                 elements = elements.checked_mul(membership.peers.into())?;
             }
         }

@@ -6,9 +6,9 @@
 
 use super::arguments::{ArgumentRegisters, Handles};
 use super::host;
-use super::level::Level;
+use super::level::NestingLevel;
 use super::objects::TracedObjects;
-use super::parameter::Form;
+use super::parameter::ArgumentForm;
 use super::touched::{Compared, Memory, SingleBuffer, Watched};
 use crate::alone;
 use crate::constants::{MPI_REQUEST_NULL, MPI_SUCCESS};
@@ -25,22 +25,22 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// A call that has not returned.
-struct Open {
+struct WatchedCall {
     function: Function,
     site: u32,
-    level: Level,
+    level: NestingLevel,
     regions: Regions,
-    arguments: Arguments,
+    arguments: RecordedArguments,
 }
 
-struct Arguments {
+struct RecordedArguments {
     words: ArgumentRegisters,
     handles: Handles,
 }
 
 #[derive(Default)]
-struct Caller {
-    open: Vec<Open>,
+struct WatchedCalls {
+    open: Vec<WatchedCall>,
     /// But for requests.
     objects: Option<Box<TracedObjects>>,
     pending: Pending<Maker>,
@@ -63,22 +63,22 @@ pub type Plain = ((usize, usize), Touch);
 /// So many lists of handles are kept for calls to come.
 const SPARE: usize = 16;
 
-/// The ranks of a process.
-pub struct Watch {
+/// The watched calls of a process's ranks.
+pub struct CallWatch {
     first: u32,
-    callers: Vec<Caller>,
+    callers: Vec<WatchedCalls>,
     /// Room that no call needs.
     spare: Vec<Handles>,
     /// The messages of the requests that the call waits for.
     pub awaited: Vec<(SentMessage, u32)>,
 }
 
-impl Watch {
+impl CallWatch {
     /// Makes the watch of these ranks, which have made no call.
-    pub fn of(own: Range<u32>) -> Watch {
-        Watch {
+    pub fn of(own: Range<u32>) -> CallWatch {
+        CallWatch {
             first: own.start,
-            callers: own.map(|_| Caller::default()).collect(),
+            callers: own.map(|_| WatchedCalls::default()).collect(),
             spare: Vec::new(),
             awaited: Vec::new(),
         }
@@ -87,9 +87,9 @@ impl Watch {
     /// `rank`, which is mounted, begins a call at a site: what of it is a finding goes to `found`.
     pub fn open(
         &mut self,
-        (rank, level): (u32, Level),
+        (rank, level): (u32, NestingLevel),
         (function, site): (Function, u32),
-        form: Form,
+        form: ArgumentForm,
         words: &mut [u64],
         found: &mut Vec<Finding>,
     ) {
@@ -135,7 +135,13 @@ impl Watch {
         }
         // Few ranks have two: no room is kept for more.
         caller.open.reserve_exact(1);
-        caller.open.push(Open { function, site, level, regions, arguments: Arguments { words, handles } });
+        caller.open.push(WatchedCall {
+            function,
+            site,
+            level,
+            regions,
+            arguments: RecordedArguments { words, handles },
+        });
     }
 
     /// `rank` begins a call of one buffer, with these words, at a site: the memory that it touches.
@@ -213,7 +219,7 @@ impl Watch {
         found: &mut Vec<Finding>,
     ) {
         let party = |function: Function, site| Party { rank, function: function.name(), site, process: None };
-        let Watch { first, callers, awaited, .. } = self;
+        let CallWatch { first, callers, awaited, .. } = self;
         let pending = &callers[(rank - *first) as usize].pending;
         let waits = matches!(function, Function::Wait | Function::Waitall);
         awaited.clear();
@@ -279,14 +285,14 @@ impl Watch {
     }
 
     /// The mounted rank's call has returned.
-    pub fn close(&mut self, (rank, level): (u32, Level), words: &[u64], code: i32) {
+    pub fn close(&mut self, (rank, level): (u32, NestingLevel), words: &[u64], code: i32) {
         let caller = &mut self.callers[(rank - self.first) as usize];
         let Some(at) = caller.open.iter().rposition(|open| open.level == level) else { return };
-        let Open { function, site, mut regions, mut arguments, .. } = caller.open.remove(at);
+        let WatchedCall { function, site, mut regions, mut arguments, .. } = caller.open.remove(at);
         let (watched, maker) = (Watched::of(function), (function, site));
         arguments.words.come_back(words);
         caller.settle(function, &arguments, code);
-        let Arguments { words, mut handles } = arguments;
+        let RecordedArguments { words, mut handles } = arguments;
         // What a million ranks had while they were blocked in one call is not kept for good.
         if self.spare.len() < SPARE && handles.spilled() {
             handles.clear();
@@ -377,7 +383,7 @@ fn sample((first, end): (usize, usize)) -> u64 {
     }
 }
 
-impl Caller {
+impl WatchedCalls {
     #[cold]
     #[inline(never)]
     fn tell_conflicts_of(
@@ -403,7 +409,12 @@ impl Caller {
     }
 
     /// Forgets the objects that a call has freed and the operations that it has completed.
-    fn settle(&mut self, function: Function, Arguments { words, handles }: &Arguments, code: i32) {
+    fn settle(
+        &mut self,
+        function: Function,
+        RecordedArguments { words, handles }: &RecordedArguments,
+        code: i32,
+    ) {
         let is_complete = |k: usize| code == MPI_SUCCESS && completes(function, words, k);
         if handles.is_empty()
             && let Some(requests) = words.plan.requests

@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use crate::topology::{Graph, PublishedTopology};
+use crate::topology::{NetworkGraph, PublishedTopology};
 
 /// Bits of the message of `random` and `ring`: one integer.
 const BITS: f64 = 32.0;
 
 /// A level's links.
 #[derive(Clone, Copy)]
-pub struct Link {
+pub struct LevelLinks {
     /// Latency in microseconds.
     pub latency: f64,
     /// Bits a microsecond.
@@ -17,7 +17,7 @@ pub struct Link {
 }
 
 /// Hops from a node to every other.
-fn distances(graph: &Graph, from: usize) -> Vec<u32> {
+fn distances(graph: &NetworkGraph, from: usize) -> Vec<u32> {
     let mut found = vec![u32::MAX; graph.links.len()];
     found[from] = 0;
     let mut queue = VecDeque::from([from]);
@@ -33,19 +33,19 @@ fn distances(graph: &Graph, from: usize) -> Vec<u32> {
 }
 
 /// Mean hops between two different endpoints picked at random.
-fn mean_hops(graph: &Graph) -> f64 {
+fn mean_hops(graph: &NetworkGraph) -> f64 {
     let n = graph.endpoints;
     let total: u64 = (0..n).flat_map(|from| distances(graph, from)[..n].to_vec()).map(u64::from).sum();
     total as f64 / (n * (n - 1)) as f64
 }
 
 /// Mean latency of `random`, in microseconds.
-pub fn random(topology: PublishedTopology, ranks: usize, link: Link) -> f64 {
+pub fn random(topology: PublishedTopology, ranks: usize, link: LevelLinks) -> f64 {
     mean_hops(&topology.graph(ranks)) * link.latency + BITS / link.bandwidth
 }
 
 /// Mean latency of `ring`, in microseconds.
-pub fn ring(topology: PublishedTopology, ranks: usize, link: Link) -> f64 {
+pub fn ring(topology: PublishedTopology, ranks: usize, link: LevelLinks) -> f64 {
     let graph = topology.graph(ranks);
     let total: u64 = (0..ranks).map(|rank| u64::from(distances(&graph, rank)[(rank + 1) % ranks])).sum();
     total as f64 / ranks as f64 * link.latency + BITS / link.bandwidth
@@ -58,7 +58,13 @@ pub fn across(topology: PublishedTopology, ranks: usize) -> u32 {
 
 /// Mean latency of `random` on processors of `cores` cores each, the same topology between processors
 /// (`outer`) and inside them (`inner`), in microseconds.
-pub fn nested(topology: PublishedTopology, processors: usize, cores: usize, outer: Link, inner: Link) -> f64 {
+pub fn nested(
+    topology: PublishedTopology,
+    processors: usize,
+    cores: usize,
+    outer: LevelLinks,
+    inner: LevelLinks,
+) -> f64 {
     let (outside, inside) = (topology.graph(processors), topology.graph(cores));
     let ranks = (processors * cores) as f64;
     let hops_inside = if cores > 1 { mean_hops(&inside) } else { 0.0 };
@@ -78,7 +84,7 @@ pub fn nested(topology: PublishedTopology, processors: usize, cores: usize, oute
 mod tests {
     use super::*;
 
-    const LINK: Link = Link { latency: 1.0, bandwidth: f64::INFINITY };
+    const LINK: LevelLinks = LevelLinks { latency: 1.0, bandwidth: f64::INFINITY };
 
     fn near(a: f64, b: f64) {
         assert!((a - b).abs() < 1e-9 * b.abs().max(1.0), "{a} is not {b}");
@@ -121,7 +127,7 @@ mod tests {
     #[test]
     fn nested_stars_pass_two_hubs_inside() {
         let (outer, inner) =
-            (Link { latency: 1.0, bandwidth: 32.0 }, Link { latency: 0.1, bandwidth: 320.0 });
+            (LevelLinks { latency: 1.0, bandwidth: 32.0 }, LevelLinks { latency: 0.1, bandwidth: 320.0 });
         // Of 7 partners one is on the same processor.
         near(
             nested(PublishedTopology::Star, 4, 2, outer, inner),

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use crate::exact::{self, Link};
+use crate::exact::{self, LevelLinks};
 use crate::run::Examples;
 use crate::topology::{ALL, PublishedTopology};
 
 /// Links of figure 12 (section V.A): 1 us and 1 Gbps.
-const GIGABIT: Link = Link { latency: 1.0, bandwidth: 1000.0 };
+const GIGABIT: LevelLinks = LevelLinks { latency: 1.0, bandwidth: 1000.0 };
 /// Links between cores in figure 14: 0.1 us and 10 Gbps.
-const CORE: Link = Link { latency: 0.1, bandwidth: 10_000.0 };
+const CORE: LevelLinks = LevelLinks { latency: 0.1, bandwidth: 10_000.0 };
 
 /// One measured value.
 pub struct Point {
@@ -138,7 +138,7 @@ pub fn bandwidth(examples: &Examples, runs: u32) -> Result<Figure, String> {
         let exact = exact::random(
             PublishedTopology::Mesh,
             128,
-            Link { latency: 1.0, bandwidth: bits_a_second / 1e6 },
+            LevelLinks { latency: 1.0, bandwidth: bits_a_second / 1e6 },
         );
         points.push(random(examples, "mesh 8x16".into(), bits_a_second, machine, 128, runs, exact)?);
     }

@@ -1,6 +1,6 @@
 //! Why a model cannot be read or evaluated.
 
-use crate::source::{Place, SourceSpan, Sources};
+use crate::source::{LineColumn, SourceSpan, Sources};
 use std::fmt;
 
 /// A sentence for the user; where it is about a place in a file, also that place, shown by a caret.
@@ -8,14 +8,14 @@ use std::fmt;
 pub struct AspenError {
     sentence: String,
     span: Option<SourceSpan>,
-    shown: Option<Shown>,
+    shown: Option<SourceLine>,
 }
 
-/// A place with its line, copied so that an error outlives its sources.
+/// A position with its line, copied so that an error outlives its sources.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Shown {
+struct SourceLine {
     file: String,
-    place: Place,
+    place: LineColumn,
     line: String,
     /// Number of characters that the caret's line marks, at least one.
     width: usize,
@@ -40,8 +40,12 @@ impl AspenError {
             let (place, line) = (sources.place(span), sources.line(span));
             let marked = sources.text(span).lines().next().unwrap_or_default().chars().count();
             let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-            self.shown =
-                Some(Shown { file: sources.file(span.file).name.clone(), place, line, width: marked.max(1) });
+            self.shown = Some(SourceLine {
+                file: sources.file(span.file).name.clone(),
+                place,
+                line,
+                width: marked.max(1),
+            });
         }
         self
     }
@@ -57,7 +61,7 @@ impl AspenError {
     }
 
     /// Line and column, once [`located`](AspenError::located).
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<LineColumn> {
         self.shown.as_ref().map(|shown| shown.place)
     }
 }
@@ -65,7 +69,7 @@ impl AspenError {
 impl fmt::Display for AspenError {
     /// `file:line:column: sentence`; then the line and carets below what the sentence is about.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(Shown { file, place, line, width }) = &self.shown else {
+        let Some(SourceLine { file, place, line, width }) = &self.shown else {
             return f.write_str(&self.sentence);
         };
         write!(f, "{file}:{}:{}: {}", place.line, place.column, self.sentence)?;

@@ -10,8 +10,8 @@ mod machine;
 
 use crate::error::AspenError;
 use crate::source::{FileId, SourceSpan, Sources};
-use crate::token::{self, Kind, Token};
-use crate::tree::{File, Global, Name};
+use crate::token::{self, Token, TokenKind};
+use crate::tree::{Global, ModelFile, Name};
 use std::cell::{Cell, RefCell};
 use winnow::combinator::{alt, eof, opt, peek, preceded, repeat, separated};
 use winnow::error::EmptyError;
@@ -84,12 +84,12 @@ fn one<'a>(
 
 /// A word of the language.
 fn keyword<'a>(word: &'static str) -> impl Parser<Input<'a>, SourceSpan, EmptyError> {
-    spanned(one(word, move |token| token.kind == Kind::Word && token.text == word))
+    spanned(one(word, move |token| token.kind == TokenKind::Word && token.text == word))
 }
 
 /// A sign.
 fn sign<'a>(sign: &'static str) -> impl Parser<Input<'a>, SourceSpan, EmptyError> {
-    spanned(one(sign, move |token| token.kind == Kind::Sign && token.text == sign))
+    spanned(one(sign, move |token| token.kind == TokenKind::Sign && token.text == sign))
 }
 
 fn spanned<'a>(
@@ -109,7 +109,7 @@ fn name(input: &mut Input<'_>) -> Parsed<Name> {
 /// A name without dots, called `what` in messages.
 fn named<'a>(what: &'static str) -> impl Parser<Input<'a>, Name, EmptyError> {
     move |input: &mut Input<'a>| {
-        let token = one(what, |token| token.kind == Kind::Word && !token::is_reserved(token.text))
+        let token = one(what, |token| token.kind == TokenKind::Word && !token::is_reserved(token.text))
             .parse_next(input)?;
         Ok(Name { text: token.text.to_owned(), span: input.state.span(token) })
     }
@@ -125,7 +125,7 @@ fn path(input: &mut Input<'_>) -> Parsed<Name> {
 
 /// Returns what a text says, its quotes left out.
 fn text(input: &mut Input<'_>) -> Parsed<Name> {
-    let token = one("a text in \"quotes\"", |token| token.kind == Kind::Text).parse_next(input)?;
+    let token = one("a text in \"quotes\"", |token| token.kind == TokenKind::Text).parse_next(input)?;
     Ok(Name { text: token.text[1..token.text.len() - 1].to_owned(), span: input.state.span(token) })
 }
 
@@ -155,17 +155,17 @@ fn all<'a, T>(item: impl Parser<Input<'a>, T, EmptyError>) -> impl Parser<Input<
 /// `"include" path`
 fn include(input: &mut Input<'_>) -> Parsed<Global> {
     let file = alt((
-        one("a file's name", |token| token.kind == Kind::Path),
-        one("a file's name", |token| token.kind == Kind::Text),
+        one("a file's name", |token| token.kind == TokenKind::Path),
+        one("a file's name", |token| token.kind == TokenKind::Text),
     ));
     let token = preceded(keyword("include"), file).parse_next(input)?;
     Ok(Global::Include(Name { text: token.text.trim_matches('"').to_owned(), span: input.state.span(token) }))
 }
 
-fn file(input: &mut Input<'_>) -> Parsed<File> {
+fn file(input: &mut Input<'_>) -> Parsed<ModelFile> {
     let parsed = match opt(peek(keyword("model"))).parse_next(input)? {
-        Some(_) => application::application.map(File::Application).parse_next(input)?,
-        None => machine::machine.map(File::Machine).parse_next(input)?,
+        Some(_) => application::application.map(ModelFile::Application).parse_next(input)?,
+        None => machine::machine.map(ModelFile::Machine).parse_next(input)?,
     };
     let left = input.eof_offset();
     eof.parse_next(input).inspect_err(|_: &EmptyError| input.state.failed(left, "the end of the file"))?;
@@ -176,7 +176,7 @@ fn file(input: &mut Input<'_>) -> Parsed<File> {
 ///
 /// # Errors
 /// It is neither; the message says where and what would have been right there.
-pub fn parse(sources: &Sources, id: FileId) -> Result<File, AspenError> {
+pub fn parse(sources: &Sources, id: FileId) -> Result<ModelFile, AspenError> {
     let text = &sources.file(id).text;
     parsed(text, id, file).map_err(|error| error.located(sources))
 }
@@ -231,7 +231,9 @@ fn explain(progress: &ParserState, found: Option<&Token<'_>>, text: &str) -> Asp
     let what = match found {
         None => "the file ends".to_owned(),
         Some(token)
-            if token.kind == Kind::Word && token::is_reserved(token.text) && expected.contains(&"a name") =>
+            if token.kind == TokenKind::Word
+                && token::is_reserved(token.text)
+                && expected.contains(&"a name") =>
         {
             format!("'{}' is here, a word of the language that cannot be a name", token.text)
         }

@@ -1,7 +1,7 @@
 //! The communication of a model: which steps, and how often.
 
 use crate::communication::Step;
-use crate::cost::Request;
+use crate::cost::EvaluationRequest;
 use crate::error::AspenError;
 use crate::model::Application;
 use crate::source::SourceSpan;
@@ -24,7 +24,7 @@ pub struct Communication {
 
 /// Messages of a step, of all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Traffic {
+pub struct StepTraffic {
     /// Number of messages.
     pub messages: u64,
     /// Their bytes.
@@ -39,8 +39,11 @@ impl Application {
     ///
     /// # Errors
     /// As for [`Application::evaluate`]; a trait is not known.
-    pub fn communication(&self, request: &Request<'_, f64>) -> Result<Vec<Communication>, AspenError> {
-        let mut steps = Steps {
+    pub fn communication(
+        &self,
+        request: &EvaluationRequest<'_, f64>,
+    ) -> Result<Vec<Communication>, AspenError> {
+        let mut steps = StepCollector {
             found: Vec::new(),
             at: HashMap::new(),
             weights: vec![1.0],
@@ -58,9 +61,9 @@ impl Step {
     ///
     /// # Errors
     /// So many ranks make no grid.
-    pub fn traffic(&self, ranks: u64, packet: u64) -> Result<Traffic, AspenError> {
+    pub fn traffic(&self, ranks: u64, packet: u64) -> Result<StepTraffic, AspenError> {
         let grid = self.grid(ranks)?;
-        let mut traffic = Traffic::default();
+        let mut traffic = StepTraffic::default();
         for rank in 0..ranks {
             for message in self.sends(rank, ranks, grid.as_ref(), 0) {
                 traffic.messages += self.times;
@@ -75,7 +78,7 @@ impl Step {
     }
 }
 
-struct Steps {
+struct StepCollector {
     found: Vec<Communication>,
     at: HashMap<(SourceSpan, Step), usize>,
     weights: Vec<f64>,
@@ -83,7 +86,7 @@ struct Steps {
     is_kernel: Vec<bool>,
 }
 
-impl Visitor<f64> for Steps {
+impl Visitor<f64> for StepCollector {
     fn enter(&mut self, structure: &Structure<'_, f64>) -> Result<(), AspenError> {
         let outer = self.weights.last().copied().unwrap_or(1.0);
         self.weights.push(match structure {

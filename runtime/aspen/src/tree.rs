@@ -62,7 +62,7 @@ pub enum Operator {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Condition {
     /// Two formulas.
-    Compare(Comparison, Expr, Expr),
+    Compare(Relation, Expr, Expr),
     /// Both hold.
     And(Box<Condition>, Box<Condition>),
     /// One holds or both do.
@@ -71,7 +71,7 @@ pub enum Condition {
 
 /// Comparison of two formulas.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Comparison {
+pub enum Relation {
     /// `==`
     Equal,
     /// `!=`
@@ -94,7 +94,7 @@ pub enum Global {
     /// `enum decomposition { pencil, slab }`
     Enum(Name, Vec<Name>),
     /// `data x [8*n]`, or `as Array(n, 8)`.
-    Data(Data),
+    Data(DataStructure),
     /// `import m from "m.aspen" with n = 2*n`
     Import(Import),
     /// `include memory/ddr3.aspen`
@@ -123,7 +123,7 @@ pub enum Domain {
 
 /// A data structure.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Data {
+pub struct DataStructure {
     /// Name of the data structure.
     pub name: Name,
     /// Its size in bytes: the formula, or the product of a shape's arguments.
@@ -143,7 +143,7 @@ pub struct Import {
     pub with: Vec<(Name, Expr)>,
 }
 
-/// A model of an application.
+/// Syntax tree of a model of an application.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ApplicationFile {
     /// Name of the model.
@@ -160,7 +160,7 @@ pub struct Kernel {
     /// Name of the kernel.
     pub name: Name,
     /// Arguments that its callers pass.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<ArgumentName>,
     /// Its own parameters and data.
     pub locals: Vec<Global>,
     /// Steps of the kernel, in order.
@@ -169,7 +169,7 @@ pub struct Kernel {
 
 /// `param x` or `data x`.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Argument {
+pub struct ArgumentName {
     /// Name of the argument.
     pub name: Name,
     /// `true` if it is a data structure.
@@ -201,9 +201,9 @@ pub enum StatementKind {
     /// `if (n > 1) { ... } else { ... }`
     If(Condition, Vec<KernelStatement>, Vec<KernelStatement>),
     /// `probability { [0.5] { ... } else { ... } }`
-    Probability(Vec<Case>, Vec<KernelStatement>),
+    Probability(Vec<Alternative>, Vec<KernelStatement>),
     /// `switch (n) { [1] { ... } else { ... } }`
-    Switch(Name, Vec<Case>, Vec<KernelStatement>),
+    Switch(Name, Vec<Alternative>, Vec<KernelStatement>),
 }
 
 /// A block of steps.
@@ -232,9 +232,9 @@ pub struct Loop {
     pub body: Vec<KernelStatement>,
 }
 
-/// One of several ways on.
+/// One alternative of a branch.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Case {
+pub struct Alternative {
     /// Its probability, or the value for which it is taken.
     pub value: Expr,
     /// The steps.
@@ -347,9 +347,9 @@ pub struct MachineFile {
     pub components: Vec<Component>,
 }
 
-/// A file.
+/// A file with a model.
 #[derive(Clone, PartialEq, Debug)]
-pub enum File {
+pub enum ModelFile {
     /// `model name { ... }`
     Application(ApplicationFile),
     /// Anything else.

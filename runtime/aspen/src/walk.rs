@@ -1,14 +1,14 @@
 //! A model gone through as if it were a program.
 
 use crate::error::AspenError;
-use crate::evaluate::{Local, Value, Values};
+use crate::evaluate::{FormulaValue, LocalBinding, ParameterValues};
 use crate::model::Application;
 use crate::names::{ScopeId, each_name};
 use crate::number::Number;
 use crate::random::SplitMix64;
 use crate::source::SourceSpan;
 use crate::tree::{
-    Case, Condition, Execute, Expr, ExprKind, Global, KernelStatement, Loop, Name, StatementKind,
+    Alternative, Condition, Execute, Expr, ExprKind, Global, KernelStatement, Loop, Name, StatementKind,
 };
 use crate::usage::Usage;
 use std::collections::BTreeSet;
@@ -87,12 +87,12 @@ pub trait Visitor<N> {
 }
 
 /// Goes through a model.
-pub(crate) struct Walk<'m, N> {
+pub(crate) struct ModelWalk<'m, N> {
     model: &'m Application,
-    values: &'m Values<'m, N>,
+    values: &'m ParameterValues<'m, N>,
     traversal: Traversal,
     random: SplitMix64,
-    locals: Vec<Local<N>>,
+    locals: Vec<LocalBinding<N>>,
     calls: usize,
     /// Statements gone through.
     steps: f64,
@@ -101,15 +101,15 @@ pub(crate) struct Walk<'m, N> {
     samples: Vec<bool>,
 }
 
-impl<'m, N: Number> Walk<'m, N> {
+impl<'m, N: Number> ModelWalk<'m, N> {
     pub(crate) fn new(
         model: &'m Application,
-        values: &'m Values<'m, N>,
+        values: &'m ParameterValues<'m, N>,
         traversal: Traversal,
         seed: u64,
-    ) -> Walk<'m, N> {
+    ) -> ModelWalk<'m, N> {
         let (mentions, samples) = mentions(model);
-        Walk {
+        ModelWalk {
             model,
             values,
             traversal,
@@ -126,7 +126,7 @@ impl<'m, N: Number> Walk<'m, N> {
     pub(crate) fn kernel(
         &mut self,
         kernel: usize,
-        arguments: Vec<Value<N>>,
+        arguments: Vec<FormulaValue<N>>,
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         let of = &self.model.kernels[kernel];
@@ -142,13 +142,13 @@ impl<'m, N: Number> Walk<'m, N> {
         let before = self.locals.len();
         for (argument, value) in tree.arguments.iter().zip(arguments) {
             if !argument.is_data {
-                self.locals.push(Local { scope, name: argument.name.text.as_str().into(), value });
+                self.locals.push(LocalBinding { scope, name: argument.name.text.as_str().into(), value });
             }
         }
         for local in &tree.locals {
             if let Global::Param(param) = local {
                 let value = self.values.formula(scope, &self.locals, &param.value)?;
-                self.locals.push(Local { scope, name: param.name.text.as_str().into(), value });
+                self.locals.push(LocalBinding { scope, name: param.name.text.as_str().into(), value });
             }
         }
         visitor.enter(&Structure::Kernel(&of.full))?;
@@ -273,7 +273,7 @@ impl<'m, N: Number> Walk<'m, N> {
         for (argument, formula) in takes.iter().zip(arguments) {
             // Data are named, not computed.
             let value = if argument.is_data {
-                Value::Number(N::zero())
+                FormulaValue::Number(N::zero())
             } else {
                 self.values.formula(scope, &self.locals, formula)?
             };
@@ -284,14 +284,14 @@ impl<'m, N: Number> Walk<'m, N> {
 
     fn sample(&mut self, scope: ScopeId, name: &'m Name, distribution: &'m Expr) -> Result<(), AspenError> {
         let ExprKind::Call(function, arguments) = &distribution.kind else { return Ok(()) };
-        let values: Vec<Value<N>> = arguments
+        let values: Vec<FormulaValue<N>> = arguments
             .iter()
             .map(|argument| self.values.formula(scope, &self.locals, argument))
             .collect::<Result<_, _>>()?;
-        let known = |value: &Value<N>| match value {
-            Value::Number(number) => number.known().map(|number| vec![number]),
-            Value::Array(values) => values.iter().map(N::known).collect(),
-            Value::Table(_) => None,
+        let known = |value: &FormulaValue<N>| match value {
+            FormulaValue::Number(number) => number.known().map(|number| vec![number]),
+            FormulaValue::Array(values) => values.iter().map(N::known).collect(),
+            FormulaValue::Table(_) => None,
         };
         let known: Option<Vec<Vec<f64>>> = values.iter().map(known).collect();
         let known = known.ok_or_else(|| {
@@ -312,10 +312,10 @@ impl<'m, N: Number> Walk<'m, N> {
                 ));
             }
         };
-        self.locals.push(Local {
+        self.locals.push(LocalBinding {
             scope,
             name: name.text.as_str().into(),
-            value: Value::Number(N::new(drawn)),
+            value: FormulaValue::Number(N::new(drawn)),
         });
         Ok(())
     }
@@ -359,10 +359,10 @@ impl<'m, N: Number> Walk<'m, N> {
         for time in 0..known as u64 {
             self.steps += 1.0;
             if let Some(name) = &counter {
-                self.locals.push(Local {
+                self.locals.push(LocalBinding {
                     scope,
                     name: Rc::clone(name),
-                    value: Value::Number(N::new(time as f64)),
+                    value: FormulaValue::Number(N::new(time as f64)),
                 });
             }
             self.body(scope, &repeated.body, visitor)?;
@@ -406,7 +406,7 @@ impl<'m, N: Number> Walk<'m, N> {
     fn chance(
         &mut self,
         scope: ScopeId,
-        cases: &'m [Case],
+        cases: &'m [Alternative],
         otherwise: &'m [KernelStatement],
         span: SourceSpan,
         visitor: &mut dyn Visitor<N>,
@@ -450,14 +450,14 @@ impl<'m, N: Number> Walk<'m, N> {
         &mut self,
         scope: ScopeId,
         name: &'m Name,
-        cases: &'m [Case],
+        cases: &'m [Alternative],
         otherwise: &'m [KernelStatement],
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         let value = self.number(scope, &Expr { kind: ExprKind::Name(name.text.clone()), span: name.span })?;
         let mut left = N::new(1.0);
         for case in cases {
-            let equal = N::compare(crate::tree::Comparison::Equal, &value, &self.number(scope, &case.value)?);
+            let equal = N::compare(crate::tree::Relation::Equal, &value, &self.number(scope, &case.value)?);
             match equal.known() {
                 Some(known) if known != 0.0 && left.known().is_some() => {
                     return self.body(scope, &case.body, visitor);

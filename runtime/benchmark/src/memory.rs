@@ -1,6 +1,6 @@
 //! The memory that the buffers of a call need.
 
-use crate::call::{Argument, Call, Refusal};
+use crate::call::{CallArgument, GeneratedCall, Refusal};
 use trace::template::{Field, Peer};
 
 /// `MPI_ROOT`, the rank that gives or takes in its group of an intercommunicator.
@@ -11,9 +11,9 @@ pub enum BufferContents<'a> {
     /// Bytes.
     Bytes(i64),
     /// Elements of a datatype that the program made; how long they are is known when it runs.
-    Elements(i64, Argument<'a>),
+    Elements(i64, CallArgument<'a>),
     /// Blocks with a datatype each, some of the program's making: lengths, displacements in bytes, datatypes.
-    Blocks([Argument<'a>; 3]),
+    Blocks([CallArgument<'a>; 3]),
 }
 
 /// Returns what a buffer holds at most, whichever rank it is of. `degree` is the greatest number of
@@ -21,7 +21,7 @@ pub enum BufferContents<'a> {
 ///
 /// # Errors
 /// If the trace does not say it, or something lies before the buffer.
-pub fn need<'a>(call: &Call<'a>, buffer: &str, degree: i64) -> Result<BufferContents<'a>, Refusal> {
+pub fn need<'a>(call: &GeneratedCall<'a>, buffer: &str, degree: i64) -> Result<BufferContents<'a>, Refusal> {
     let plain = |name: &str| call.scalar(name).map_or(0, |value| value.most().max(0));
     let base = call.base();
     let (counts, types): (&[&str], &[&str]) = match (base.as_str(), buffer) {
@@ -55,7 +55,7 @@ pub fn need<'a>(call: &Call<'a>, buffer: &str, degree: i64) -> Result<BufferCont
 }
 
 /// Elements of a buffer with one count: of one block, or of one for each peer or neighbour.
-fn single(call: &Call, (base, buffer): (&str, &str), count: Argument, degree: i64) -> i64 {
+fn single(call: &GeneratedCall, (base, buffer): (&str, &str), count: CallArgument, degree: i64) -> i64 {
     if count.field.numbers() != Some(1) {
         return 0;
     }
@@ -79,8 +79,8 @@ fn single(call: &Call, (base, buffer): (&str, &str), count: Argument, degree: i6
 }
 
 /// Elements of a buffer with a count for each block, up to the last one's end.
-fn blocks(call: &Call, buffer: &str, counts: Argument) -> Result<i64, Refusal> {
-    let places = |argument: Argument| -> Option<Vec<usize>> {
+fn blocks(call: &GeneratedCall, buffer: &str, counts: CallArgument) -> Result<i64, Refusal> {
+    let places = |argument: CallArgument| -> Option<Vec<usize>> {
         let elements = call.elements(argument)?;
         Some(elements.into_iter().filter(|(field, _)| field.numbers() == Some(1)).map(|(_, at)| at).collect())
     };
@@ -117,10 +117,10 @@ fn blocks(call: &Call, buffer: &str, counts: Argument) -> Result<i64, Refusal> {
 
 /// Bytes of a buffer of which each block has a datatype.
 fn blocks_of_many_types<'a>(
-    call: &Call<'a>,
+    call: &GeneratedCall<'a>,
     buffer: &str,
-    counts: Argument<'a>,
-    types: Argument<'a>,
+    counts: CallArgument<'a>,
+    types: CallArgument<'a>,
 ) -> Result<BufferContents<'a>, Refusal> {
     let Some(displacements) = call.argument(if buffer == "sendbuf" { "sdispls" } else { "rdispls" }) else {
         return Ok(BufferContents::Bytes(0));

@@ -44,7 +44,7 @@ pub(crate) struct LastCall {
     pub(crate) call: u32,
     /// Arguments of a reduction of contiguous elements.
     pub(crate) elements: Option<Elements>,
-    /// As [`Instance::taken`](crate::instance::Instance::taken).
+    /// As [`CollectiveInstance::taken`](crate::instance::CollectiveInstance::taken).
     pub(crate) taken: u32,
 }
 

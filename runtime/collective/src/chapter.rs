@@ -2,7 +2,7 @@
 //! of them.
 
 use crate::functions::FunctionWork;
-use crate::instance::{Collectives, Place};
+use crate::instance::{Collectives, InstanceScope};
 use crate::reduction::UserReduction;
 use crate::report;
 use engine::Time;
@@ -77,7 +77,7 @@ impl Chapter for Collectives {
         [instance, member]: Token,
     ) -> Result<Status> {
         let scope = match self.instance(instance).place {
-            Place::Comm(comm) => Some(FailureScope::Comm(comm)),
+            InstanceScope::Comm(comm) => Some(FailureScope::Comm(comm)),
             _ => None,
         };
         let finished = self.finish_collective(messages, objects, instance, member);

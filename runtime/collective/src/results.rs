@@ -4,7 +4,7 @@ use crate::contributions::{Data, Gathering};
 use crate::reduce_scatter::blocks;
 use schedule::data::steps::{DataPlane, Rows};
 use schedule::data::{association, movement};
-use schedule::segments::Segment;
+use schedule::segments::ProcessSegment;
 use schedule::{Kind, Member, Members, Schedule, Shape};
 use std::rc::Rc;
 
@@ -67,7 +67,7 @@ impl Gathering {
         let (input, stride) = (Rows::even(std::mem::take(data), *stride), *stride);
         let begins = self.varied.as_ref().and_then(|varied| varied.begins()).cloned();
         let members = ReductionLayout { shape, begins: begins.as_ref() };
-        let mut plane = DataPlane::new(Segment::whole(shape.size), schedule.clone(), &members, input);
+        let mut plane = DataPlane::new(ProcessSegment::whole(shape.size), schedule.clone(), &members, input);
         plane.advance(&members, &mut |_, left, right| kernel(left, right), &mut Vec::new());
         let fits = plane.faults().is_empty();
         let (output, input) = plane.into_rows();

@@ -2,7 +2,7 @@
 
 use crate::ask::{Answer, Ask, Reply};
 use crate::operation::Operation;
-use crate::port::{Caller, OpenPort, PortName};
+use crate::port::{OpenPort, PortName, PortWaiter};
 use engine::{Span, Time};
 use message::chapter::arrivals::Arrivals;
 use message::faults::Fault;
@@ -23,7 +23,7 @@ pub struct Dynamic {
     /// Ports by their services' names, at [`NAMES`].
     pub(crate) names: FxHashMap<Box<str>, Box<str>>,
     /// First ends of sockets, by what both ends call them, at [`NAMES`].
-    pub(crate) ends: FxHashMap<Box<str>, Caller>,
+    pub(crate) ends: FxHashMap<Box<str>, PortWaiter>,
     /// From when ranks are spawned until they run.
     pub(crate) start_up: Span,
     pub(crate) operations: Slab<Operation>,

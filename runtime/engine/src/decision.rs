@@ -205,7 +205,8 @@ mod tests {
             let mut queue = DecisionQueue::of(FIRST, OWNERS as usize);
             let mut model: Vec<Vec<TestDecision>> = vec![Vec::new(); OWNERS as usize];
             for (owner, decisions, what) in steps {
-                let decisions: Vec<TestDecision> = decisions.into_iter().map(|(time, source)| TestDecision(Time::from_ps(time), FIRST + owner, source)).collect();
+                let decision = |(time, source)| TestDecision(Time::from_ps(time), FIRST + owner, source);
+                let decisions: Vec<TestDecision> = decisions.into_iter().map(decision).collect();
                 let least = model.iter().flatten().min().copied();
                 prop_assert_eq!(queue.first(), least);
                 match (what, least) {
@@ -225,7 +226,8 @@ mod tests {
                     }
                 }
                 queue.tidy();
-                let (mut open, mut expected): (Vec<TestDecision>, Vec<TestDecision>) = (queue.iter().collect(), model.iter().flatten().copied().collect());
+                let mut open: Vec<TestDecision> = queue.iter().collect();
+                let mut expected: Vec<TestDecision> = model.iter().flatten().copied().collect();
                 open.sort();
                 expected.sort();
                 prop_assert_eq!(open, expected);
@@ -240,7 +242,7 @@ mod tests {
     /// A program of ranks that wait for decisions: at each that it gets, a rank computes and sends messages,
     /// which are decisions of others.
     #[derive(Clone, Debug)]
-    struct Program {
+    struct TestProgram {
         /// Decisions that are there from the beginning.
         decisions: Vec<TestDecision>,
         /// Steps of each rank, one for each of its decisions in turn.
@@ -248,7 +250,7 @@ mod tests {
         lookahead: u64,
     }
 
-    impl Program {
+    impl TestProgram {
         /// Returns what a rank does because of its decision number `count`, at `time`: when it acts, and the
         /// decisions that follow.
         fn react(&self, decision: TestDecision, count: usize) -> (Time, Vec<TestDecision>) {
@@ -308,12 +310,12 @@ mod tests {
         }
     }
 
-    fn programs() -> impl Strategy<Value = Program> {
+    fn programs() -> impl Strategy<Value = TestProgram> {
         let decisions = proptest::collection::vec((0u64..30, 0..OWNERS, 0u32..3), 0..8);
         let sends = proptest::collection::vec((0..OWNERS, 0u64..10), 0..3);
         let steps =
             proptest::collection::vec(proptest::collection::vec((0u64..6, sends), 0..5), OWNERS as usize);
-        (decisions, steps, 0u64..12).prop_map(|(decisions, steps, lookahead)| Program {
+        (decisions, steps, 0u64..12).prop_map(|(decisions, steps, lookahead)| TestProgram {
             decisions: decisions
                 .into_iter()
                 .map(|(time, rank, source)| TestDecision(Time::from_ps(time), FIRST + rank, source))

@@ -2,7 +2,7 @@
 
 use crate::family::Family;
 use crate::linear::{Index, SamplePoint};
-use crate::quantity::{self, Quantity, Row, What};
+use crate::quantity::{self, NumberMeaning, Quantity, Row};
 use trace::Trace;
 use trace::dictionary::Dictionary;
 use trace::part::Seen;
@@ -58,7 +58,7 @@ impl Comms {
                 runs.iter().enumerate().flat_map(of_run).collect()
             };
             let found = |what: &str, rows: &[Row]| {
-                quantity::fit(family, rows, What::Plain).map_err(|_| {
+                quantity::fit(family, rows, NumberMeaning::Plain).map_err(|_| {
                     format!("comm#{number} of the ranks: {what}: no formula in the rank, its place in a grid and the rank count gives it")
                 })
             };

@@ -1,28 +1,28 @@
 //! What a plan says, on one of the runs, as a part of a trace.
 
-use crate::common::Common;
+use crate::common::Dictionaries;
 use crate::comms::{self, Comms, OfRank};
 use crate::family::Family;
 use crate::linear::{Index, SamplePoint};
-use crate::plan::{Content, Elements, FieldValues, Passed, Place, Plan};
+use crate::plan::{Content, Elements, FieldValues, Passed, PlannedSite, SequencePlan};
 use crate::quantity::Quantity;
 use trace::assembly::Assembly;
 use trace::dictionary::Dictionary;
-use trace::part::{Item, Part};
+use trace::part::{Item, ProcessTrace};
 use trace::template::{Field, Peer, Position, Slot, Template, Whose};
 
 /// The most turns of a place whose numbers follow from the turn, and elements of an array: each is a call or
 /// number of its own.
 const MOST: i64 = 1 << 24;
 
-/// The common part of all runs.
+/// Data that all generated ranks share.
 pub struct EmitContext<'a> {
     /// The rank counts.
     pub family: &'a Family,
     /// The dictionaries.
-    pub common: &'a Common,
+    pub common: &'a Dictionaries,
     /// The plan of what ranks do.
-    pub plan: &'a Plan,
+    pub plan: &'a SequencePlan,
     /// Their communicators.
     pub comms: &'a Comms,
 }
@@ -31,7 +31,7 @@ pub struct EmitContext<'a> {
 ///
 /// # Errors
 /// A sentence with the call whose numbers are none there.
-pub fn part(whole: &EmitContext, run: usize) -> Result<Part, String> {
+pub fn part(whole: &EmitContext, run: usize) -> Result<ProcessTrace, String> {
     let ranks = whole.family.counts[run];
     let mut emitter = Emitter {
         whole,
@@ -51,7 +51,7 @@ pub fn part(whole: &EmitContext, run: usize) -> Result<Part, String> {
         emitter.assembly.keep(rank, items, None);
     }
     let templates: Vec<Template> = emitter.templates.into_values().collect();
-    Ok(Part { comms: seen, ..emitter.assembly.finish(&templates) })
+    Ok(ProcessTrace { comms: seen, ..emitter.assembly.finish(&templates) })
 }
 
 struct Emitter<'a> {
@@ -76,13 +76,13 @@ impl Emitter<'_> {
         )
     }
 
-    fn plan(&mut self, plan: &Plan) -> Result<Vec<Item>, String> {
+    fn plan(&mut self, plan: &SequencePlan) -> Result<Vec<Item>, String> {
         match plan {
-            Plan::Split(partition, plans) => {
+            SequencePlan::Split(partition, plans) => {
                 let plan = plans.get(&self.class(*partition)).ok_or_else(|| self.stranger())?;
                 self.plan(plan)
             }
-            Plan::Sequence(places) => {
+            SequencePlan::Sequence(places) => {
                 let mut items = Vec::with_capacity(places.len());
                 for place in places {
                     self.passed(place, &place.passed, &mut items)?;
@@ -92,7 +92,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn passed(&mut self, place: &Place, passed: &Passed, items: &mut Vec<Item>) -> Result<(), String> {
+    fn passed(&mut self, place: &PlannedSite, passed: &Passed, items: &mut Vec<Item>) -> Result<(), String> {
         let failed =
             |why: String, what: &str| format!("{}: {what}: {why}", self.whole.common.shown(place.key));
         match passed {
@@ -133,7 +133,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn content(&mut self, place: &Place, content: &Content) -> Result<Vec<Item>, String> {
+    fn content(&mut self, place: &PlannedSite, content: &Content) -> Result<Vec<Item>, String> {
         match content {
             Content::Group(plan) => self.plan(plan),
             Content::Call(numbers) => {

@@ -10,7 +10,7 @@ use trace::template::Position;
 /// The turns of the loops around a number, and its place in an array.
 pub type Index = SmallVec<[i64; 3]>;
 
-/// Whose number it is.
+/// The run, rank and iteration that a number belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SamplePoint {
     /// The index of the run.
@@ -319,7 +319,8 @@ mod tests {
             let features = [Feature::One, Feature::Coordinate(0, 0), Feature::Coordinate(0, 1), Feature::Coordinate(0, 2)];
             let found = fit(&family, &family.terms, &rows.iter().collect::<Vec<_>>(), &values, &features).unwrap();
             for rank in 0..125 {
-                let at = SamplePoint { run: 3, rank, index: Index::new(), position: Position { rank, peers: 125 } };
+                let position = Position { rank, peers: 125 };
+                let at = SamplePoint { run: 3, rank, index: Index::new(), position };
                 prop_assert_eq!(found.at(&family, &at), Some(value(&at)));
             }
         }

@@ -4,7 +4,7 @@ use crate::access::HomeReply;
 use crate::asked::status;
 use crate::buffering::ROUND;
 use crate::operation::Then;
-use crate::state::Files;
+use crate::state::OpenFiles;
 use crate::transfer;
 use crate::write::WRITE;
 use engine::Time;
@@ -13,7 +13,7 @@ use message::request::Status;
 use objects::Objects;
 use objects::error::{FailureScope, Result};
 
-impl Files {
+impl OpenFiles {
     /// The answer to an operation is back at its rank's process.
     pub(crate) fn answered(
         &mut self,

@@ -6,7 +6,7 @@ use crate::types::members::Block;
 use engine::Time;
 use objects::Objects;
 use objects::comm::Comm;
-use observe::waiting::{CollectiveEntry, Rule, WaitCause};
+use observe::waiting::{CollectiveEntry, WaitCause, WaitRule};
 
 impl Messages {
     /// Finds out from now on who keeps whom waiting. The run has not begun.
@@ -62,7 +62,7 @@ impl Messages {
     pub fn enter_gathering(
         &mut self,
         comm: &Comm,
-        rule: Rule,
+        rule: WaitRule,
         root: i32,
         at: Time,
     ) -> Option<CollectiveEntry> {

@@ -14,7 +14,7 @@ use crate::watch::Watch;
 use engine::Time;
 use gatherings::Gatherings;
 use observe::Traffic;
-use observe::waiting::{Entries, ReceivedMessage, Side, WaitCause};
+use observe::waiting::{Entries, LateSide, ReceivedMessage, WaitCause};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -282,7 +282,7 @@ impl Watch {
         waits.note(
             rank,
             WaitCause {
-                side: Side::Sender,
+                side: LateSide::Sender,
                 at,
                 acted: act.at,
                 by: act.rank,
@@ -342,7 +342,7 @@ impl Watch {
                 let follows = (follows.at, follows.rank);
                 waits.note(
                     me,
-                    WaitCause { side: Side::Receiver, at, acted: posted.at, by: posted.rank, follows },
+                    WaitCause { side: LateSide::Receiver, at, acted: posted.at, by: posted.rank, follows },
                 );
             }
         }

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// A packet network of analytic nodes. Endpoint `node * size + place` is at `place` in the node at the
 /// packet network's endpoint `node`.
-pub(crate) struct Nodes {
+pub(crate) struct NodeNetwork {
     outer: Box<dyn Interfaces + Send>,
     inside: Analytic,
     /// The messages inside all nodes, if they share anything.
@@ -46,7 +46,7 @@ struct InterNodeMessage {
     flow: u64,
 }
 
-impl Nodes {
+impl NodeNetwork {
     /// Returns the nodes of a network. `inside` is one node; `shared` has all of them, if messages inside a
     /// node share anything.
     pub(crate) fn new(
@@ -54,11 +54,11 @@ impl Nodes {
         inside: Analytic,
         shared: Option<FlowNetwork<LevelPaths>>,
         delay: BySize,
-    ) -> Nodes {
+    ) -> NodeNetwork {
         let size = u32::try_from(inside.endpoints()).expect("sizes are 32-bit");
         let least_out = inside.least_outwards();
         let (leaving, inwards, entering) = Default::default();
-        Nodes {
+        NodeNetwork {
             outer,
             inside,
             shared,
@@ -96,7 +96,7 @@ impl Nodes {
     }
 }
 
-impl Shared for Nodes {
+impl Shared for NodeNetwork {
     fn endpoints(&self) -> u64 {
         self.outer.endpoints() * self.inside.endpoints()
     }

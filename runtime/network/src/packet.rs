@@ -42,8 +42,8 @@ pub use histogram::OctaveHistogram;
 pub use network::PacketNetwork;
 pub use over_time::LinkSeries;
 pub use report::{
-    BusyLink, Cell, JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, Map, MessageReport,
-    NetworkReport,
+    BusyLink, JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, MessageReport, NetworkReport,
+    RouterCell, RouterMap,
 };
 pub(crate) use spec::FLOW_MIN;
 pub use spec::{COMMON_KEYS, PacketSpec, parse_bytes, topologies};

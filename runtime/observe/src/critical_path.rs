@@ -103,14 +103,14 @@ pub struct DelayCost {
     /// The MPI function that is called there.
     pub function: String,
     /// Short-term cost: loss of ranks that wait directly for a rank at this place.
-    pub short: Cost,
+    pub short: LostTime,
     /// Long-term cost: loss of ranks that wait for it through one or more other waiting ranks.
-    pub long: Cost,
+    pub long: LostTime,
 }
 
 /// Time that ranks lose, all of them together, by what the one does meanwhile that they wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Cost {
+pub struct LostTime {
     /// It computes.
     pub compute_ps: u128,
     /// It is in MPI and does not wait.
@@ -121,7 +121,7 @@ pub struct Cost {
     pub wait_ps: u128,
 }
 
-impl Cost {
+impl LostTime {
     /// All of it.
     pub fn sum(&self) -> u128 {
         self.compute_ps + self.mpi_ps + self.transfer_ps + self.wait_ps

@@ -63,7 +63,7 @@ pub struct ReceivedMessage {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaitCause {
     /// The side that kept the other waiting.
-    pub side: Side,
+    pub side: LateSide,
     /// When what it waited for was there.
     pub at: Time,
     /// When the other side acted: its message left, its receive was posted, it gave the lock back.
@@ -87,7 +87,7 @@ impl WaitCause {
 
 /// Side that kept the other waiting, by the act that was late.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
+pub enum LateSide {
     /// A message had not been sent.
     Sender,
     /// A receive had not been posted.
@@ -111,14 +111,14 @@ pub struct CollectiveEntry {
     /// Number of members among this process's ranks.
     pub members: u32,
     /// Rule by which its members wait for each other.
-    pub rule: Rule,
+    pub rule: WaitRule,
     /// `true` if the rank is its root.
     pub is_root: bool,
 }
 
 /// Rules by which the members of a collective wait for each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rule {
+pub enum WaitRule {
     /// All for all, and no data: `MPI_Barrier`.
     Barrier,
     /// All for all, at the end of an epoch: `MPI_Win_fence`.
@@ -282,12 +282,12 @@ impl Returned {
     pub fn lost_to_partner(&self) -> Option<(WaitState, Span, u32)> {
         let WaitCause { side, acted, by, .. } = self.cause?;
         let state = match side {
-            Side::Sender => WaitState::LateSender,
-            Side::Receiver => WaitState::LateReceiver,
-            Side::Target => WaitState::LatePost,
-            Side::Origin => WaitState::EarlyWait,
-            Side::Holder => WaitState::LockContention,
-            Side::Nobody => return None,
+            LateSide::Sender => WaitState::LateSender,
+            LateSide::Receiver => WaitState::LateReceiver,
+            LateSide::Target => WaitState::LatePost,
+            LateSide::Origin => WaitState::EarlyWait,
+            LateSide::Holder => WaitState::LockContention,
+            LateSide::Nobody => return None,
         };
         self.lost(state, (acted, by))
     }
@@ -296,12 +296,12 @@ impl Returned {
     pub fn lost_in_gathering(&self, entries: &Entries) -> Option<(WaitState, Span, u32)> {
         let CollectiveEntry { rule, is_root, .. } = self.gathering?;
         match (rule, is_root) {
-            (Rule::Barrier, _) => self.lost(WaitState::WaitAtBarrier, entries.last),
-            (Rule::Fence, _) => self.lost(WaitState::WaitAtFence, entries.last),
-            (Rule::All, _) => self.lost(WaitState::WaitAtNxn, entries.last),
-            (Rule::FromRoot, false) => self.lost(WaitState::LateBroadcast, entries.root),
-            (Rule::ToRoot, true) => self.lost(WaitState::EarlyReduce, entries.first),
-            (Rule::FromRoot, true) | (Rule::ToRoot, false) => None,
+            (WaitRule::Barrier, _) => self.lost(WaitState::WaitAtBarrier, entries.last),
+            (WaitRule::Fence, _) => self.lost(WaitState::WaitAtFence, entries.last),
+            (WaitRule::All, _) => self.lost(WaitState::WaitAtNxn, entries.last),
+            (WaitRule::FromRoot, false) => self.lost(WaitState::LateBroadcast, entries.root),
+            (WaitRule::ToRoot, true) => self.lost(WaitState::EarlyReduce, entries.first),
+            (WaitRule::FromRoot, true) | (WaitRule::ToRoot, false) => None,
         }
     }
 
@@ -338,7 +338,7 @@ mod tests {
     fn what_is_under_way_is_not_lost_to_the_sender() {
         let cause = |acted| {
             Some(WaitCause {
-                side: Side::Sender,
+                side: LateSide::Sender,
                 at: Time::from_ps(150),
                 acted: Time::from_ps(acted),
                 by: 3,
@@ -368,13 +368,19 @@ mod tests {
             let gathering = Some(CollectiveEntry { id: (0, 0), members: 4, rule, is_root });
             Returned { gathering, ..returned(entered, 1000) }.lost_in_gathering(&all)
         };
-        assert_eq!(lost(Rule::Barrier, false, 40), Some((WaitState::WaitAtBarrier, Span::from_ps(50), 7)));
-        assert_eq!(lost(Rule::Fence, false, 40), Some((WaitState::WaitAtFence, Span::from_ps(50), 7)));
-        assert_eq!(lost(Rule::All, true, 70), Some((WaitState::WaitAtNxn, Span::from_ps(20), 7)));
-        assert_eq!(lost(Rule::FromRoot, false, 40), Some((WaitState::LateBroadcast, Span::from_ps(30), 6)));
-        assert_eq!(lost(Rule::FromRoot, false, 90), None);
-        assert_eq!(lost(Rule::ToRoot, true, 10), Some((WaitState::EarlyReduce, Span::from_ps(30), 5)));
-        assert_eq!(lost(Rule::ToRoot, false, 10), None);
+        assert_eq!(
+            lost(WaitRule::Barrier, false, 40),
+            Some((WaitState::WaitAtBarrier, Span::from_ps(50), 7))
+        );
+        assert_eq!(lost(WaitRule::Fence, false, 40), Some((WaitState::WaitAtFence, Span::from_ps(50), 7)));
+        assert_eq!(lost(WaitRule::All, true, 70), Some((WaitState::WaitAtNxn, Span::from_ps(20), 7)));
+        assert_eq!(
+            lost(WaitRule::FromRoot, false, 40),
+            Some((WaitState::LateBroadcast, Span::from_ps(30), 6))
+        );
+        assert_eq!(lost(WaitRule::FromRoot, false, 90), None);
+        assert_eq!(lost(WaitRule::ToRoot, true, 10), Some((WaitState::EarlyReduce, Span::from_ps(30), 5)));
+        assert_eq!(lost(WaitRule::ToRoot, false, 10), None);
     }
 
     #[test]

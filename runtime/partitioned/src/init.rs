@@ -1,7 +1,7 @@
 //! Initializing and freeing a partitioned send or receive.
 
 use crate::channel::MatchedPair;
-use crate::end::{Common, End, NIL, Receiver, Sender};
+use crate::end::{End, EndState, NIL, Receiver, Sender};
 use crate::state::Partitioned;
 use engine::Time;
 use message::Messages;
@@ -45,7 +45,7 @@ impl Partitioned {
             false => objects.comms.partner(comm, rank, "destination")?,
         };
         let channel = self.next(MatchedPair { context, source, to, tag, number: 0 }, false);
-        let common = Common { channel, nobody, partitions, request: NIL, round: 0 };
+        let common = EndState { channel, nobody, partitions, request: NIL, round: 0 };
         let ready = vec![false; partitions as usize];
         let sender = Sender { common, buffer, datatype, bytes, ready, left: partitions };
         Ok(self.ends.insert(End::Send(sender)))
@@ -82,7 +82,7 @@ impl Partitioned {
         };
         let channel =
             self.next(MatchedPair { context, source: rank as u32, to: messages.me(), tag, number: 0 }, true);
-        let common = Common { channel, nobody, partitions, request: NIL, round: 0 };
+        let common = EndState { channel, nobody, partitions, request: NIL, round: 0 };
         let number = self.ends.insert(End::Receive(Receiver {
             common,
             view,

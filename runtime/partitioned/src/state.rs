@@ -2,8 +2,8 @@
 
 use crate::channel::MatchedPair;
 use crate::end::End;
-use crate::part::Part;
-use crate::round::Round;
+use crate::part::PartitionTransfer;
+use crate::round::PartitionedMessages;
 use engine::Time;
 use message::faults::Fault;
 use objects::slab::Slab;
@@ -20,11 +20,11 @@ pub struct Partitioned {
     /// ever used): an end that is freed still counts.
     pub(crate) initialized: FxHashMap<(MatchedPair, bool), u32>,
     /// Operations of which something has come and that are not complete, by channel and operation.
-    pub(crate) rounds: FxHashMap<(MatchedPair, u32), Round>,
+    pub(crate) rounds: FxHashMap<(MatchedPair, u32), PartitionedMessages>,
     /// Receives that have ended with an error and are not completed.
     pub(crate) broken: FxHashMap<u32, Fault>,
     /// Partitions that a shared network carries.
-    pub(crate) flying: Slab<Part>,
+    pub(crate) flying: Slab<PartitionTransfer>,
     /// Partitions that the network has delivered, by their numbers in `flying`, and when.
     pub(crate) landed: Vec<(u32, Time)>,
 }

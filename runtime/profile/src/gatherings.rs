@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 /// A collective call on this process.
 #[derive(Default)]
-struct Open {
+struct PendingCollective {
     /// When its members entered, once all have.
     entries: Option<Entries>,
     /// Calls that have returned before that, each with what it belongs to.
@@ -20,7 +20,7 @@ struct Open {
 /// Collective calls under way; those that nothing is missing of are forgotten.
 #[derive(Default)]
 pub struct PendingCollectives {
-    open: FxHashMap<(u32, u32), Open>,
+    open: FxHashMap<(u32, u32), PendingCollective>,
 }
 
 impl PendingCollectives {

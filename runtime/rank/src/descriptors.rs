@@ -35,7 +35,7 @@ fn is_known(descriptor: i32) -> bool {
     (0..=2).contains(&descriptor) || ANY.load(Relaxed)
 }
 
-/// The meaning of a descriptor of the rank.
+/// The target of a rank's descriptor.
 enum DescriptorTarget {
     /// The process's descriptor of this number.
     Real(i32),

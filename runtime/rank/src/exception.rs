@@ -116,22 +116,22 @@ unsafe extern "C-unwind" fn catching(
 /// # Errors
 /// The exception.
 pub fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Thrown> {
-    struct Call<F, R> {
+    struct CaughtCall<F, R> {
         function: Option<F>,
         result: Option<R>,
     }
     unsafe extern "C-unwind" fn run<F: FnOnce() -> R, R>(call: *mut c_void) -> *mut c_void {
         // SAFETY: the address that is passed below.
-        let call = unsafe { &mut *call.cast::<Call<F, R>>() };
+        let call = unsafe { &mut *call.cast::<CaughtCall<F, R>>() };
         call.result = call.function.take().map(|function| function());
         std::ptr::null_mut()
     }
     fn runner<F: FnOnce() -> R, R>(
-        _: &Call<F, R>,
+        _: &CaughtCall<F, R>,
     ) -> unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void {
         run::<F, R>
     }
-    let mut call = Call { function: Some(f), result: None };
+    let mut call = CaughtCall { function: Some(f), result: None };
     // SAFETY: `run` is for just this type of call, which outlives it.
     let thrown = unsafe { catching(runner(&call), (&raw mut call).cast()) };
     match (NonNull::new(thrown), call.result) {

@@ -16,7 +16,7 @@ const SMALL: usize = 64 << 10;
 /// Entries are named by 32 bits.
 const MOST: usize = 1 << 32;
 
-/// Entries side by side that stay where they are.
+/// A vector whose entries never move.
 pub struct StableVec<T: Copy> {
     first: NonNull<T>,
     length: usize,

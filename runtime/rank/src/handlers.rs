@@ -17,7 +17,7 @@ pub enum Handler {
     WithStatus(unsafe extern "C" fn(i32, *mut c_void), usize),
 }
 
-/// When a handler runs. In this order at `exit`.
+/// The phase in which a handler runs. In this order at `exit`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HandlerPhase {
     /// Destructors of `thread_local` objects.

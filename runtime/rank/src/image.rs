@@ -69,7 +69,7 @@ pub(crate) enum RelocatedWord {
 }
 
 /// A loaded segment.
-pub(crate) struct Segment {
+pub(crate) struct LoadedSegment {
     /// Memory whose content comes from the file.
     pub(crate) file: Range<usize>,
     /// End of its memory.
@@ -208,9 +208,9 @@ impl Image {
     }
 
     /// All loaded segments.
-    pub(crate) fn segments(&self) -> Vec<Segment> {
+    pub(crate) fn segments(&self) -> Vec<LoadedSegment> {
         self.loads()
-            .map(|h| Segment { file: h.address..h.address + h.file_bytes, end: h.address + h.bytes })
+            .map(|h| LoadedSegment { file: h.address..h.address + h.file_bytes, end: h.address + h.bytes })
             .collect()
     }
 

@@ -45,7 +45,7 @@ struct Sink {
     failed: bool,
 }
 
-struct Lines {
+struct LineBuffer {
     sinks: [Sink; 2],
     begun: BTreeMap<(u32, Stream), Vec<u8>>,
     /// Targets of streams that ranks closed or replaced, by rank and stream.
@@ -77,7 +77,7 @@ fn take_line_away() {
     }
 }
 
-static LINES: Single<Option<Lines>> = Single::new(None);
+static LINES: Single<Option<LineBuffer>> = Single::new(None);
 
 fn now() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -111,7 +111,7 @@ pub(crate) fn write_fully(descriptor: i32, mut bytes: &[u8]) -> bool {
     true
 }
 
-impl Lines {
+impl LineBuffer {
     fn add(&mut self, rank: u32, stream: Stream, bytes: &[u8]) {
         let stream = match self.target(rank, stream) {
             StreamTarget::Lines(stream) => stream,
@@ -197,7 +197,7 @@ impl Sink {
 }
 
 /// Runs `f` if ranks' output is gathered at all.
-fn with(f: impl FnOnce(&mut Lines)) {
+fn with(f: impl FnOnce(&mut LineBuffer)) {
     // SAFETY: the simulating thread (or its signal handler, when nothing follows but the process's
     // end); the closures here only move bytes.
     unsafe { LINES.with(|lines| lines.as_mut().map(f)) };
@@ -208,7 +208,7 @@ pub(crate) fn begin(ranks: u32) {
     // SAFETY: asks about a descriptor.
     let terminal = |descriptor| unsafe { libc::isatty(descriptor) == 1 };
     let sinks = [1, 2].map(|d| Sink { terminal: terminal(d), ..Sink::default() });
-    let lines = Lines { sinks, begun: BTreeMap::new(), redirected: BTreeMap::new(), many: ranks > 1 };
+    let lines = LineBuffer { sinks, begun: BTreeMap::new(), redirected: BTreeMap::new(), many: ranks > 1 };
     // SAFETY: as in `with`.
     unsafe { LINES.with(|slot| *slot = Some(lines)) };
 }

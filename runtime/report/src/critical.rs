@@ -5,7 +5,7 @@ use crate::table::{Align, Table, TableCell};
 use crate::units::{grouped, percent, short};
 use crate::wrap::summary_width;
 use observe::Simulated;
-use observe::critical_path::{Cost, CriticalPath, PathBreakdown};
+use observe::critical_path::{CriticalPath, LostTime, PathBreakdown};
 
 /// Places that the end of a run shows.
 const SHOWN: usize = 5;
@@ -129,8 +129,9 @@ pub fn costs(run: &Simulated, path: &CriticalPath, most: usize) -> Table {
         ("by messages", Right),
     ]);
     for cost in path.costs.iter().take(most) {
-        let both =
-            |part: fn(&Cost) -> u128| TableCell::percent(part(&cost.short) + part(&cost.long), cost.sum());
+        let both = |part: fn(&LostTime) -> u128| {
+            TableCell::percent(part(&cost.short) + part(&cost.long), cost.sum())
+        };
         table.rows.push(vec![
             if cost.site.is_empty() { BEHIND.into() } else { cost.site.as_str().into() },
             cost.function.as_str().into(),

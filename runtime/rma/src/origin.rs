@@ -57,7 +57,7 @@ impl Origin {
 
 /// A window with an origin and a target.
 #[derive(Clone, Copy)]
-pub(crate) struct Pair {
+pub(crate) struct WindowPair {
     pub(crate) win: u32,
     /// World ranks.
     pub(crate) me: u32,

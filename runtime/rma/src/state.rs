@@ -1,14 +1,14 @@
 //! What is kept of windows in use: sparse, by window and rank, of those alone that have something under way.
 
-use crate::access::{Action, Back, Held, Turn, Waiting};
+use crate::access::{Back, Held, TargetAction, Turn, Waiting};
 use crate::atomic::Bytes;
 use crate::came::{Act, Came};
-use crate::deferred::Pieces;
+use crate::deferred::DeferredAccesses;
 use crate::exposure::Exposure;
 use crate::fence::Fence;
 use crate::flying::Flying;
 use crate::lock::Lock;
-use crate::origin::{Channel, FetchedData, Pair, ReplyBuffer};
+use crate::origin::{Channel, FetchedData, ReplyBuffer, WindowPair};
 use crate::origins::{Origins, Place};
 use crate::wait::Wait;
 use engine::Time;
@@ -64,7 +64,7 @@ pub struct Rma {
     /// Accesses that wait until nothing comes before them, by target.
     pub(crate) arrivals: Arrivals<Waiting>,
     /// Accesses to memory that only its mounted rank reaches, in the order in which they are served.
-    pub(crate) pieces: Vec<Pieces>,
+    pub(crate) pieces: Vec<DeferredAccesses>,
     /// Whose memory they touch.
     pub(crate) unreached: FxHashSet<u32>,
     /// Ranks that such an access of their own may let go on.
@@ -96,8 +96,8 @@ impl Rma {
     #[inline]
     pub(crate) fn begin(
         &mut self,
-        Pair { win, me, to }: Pair,
-        action: Action,
+        WindowPair { win, me, to }: WindowPair,
+        action: TargetAction,
         turn: Turn,
         back: Back,
     ) -> Held {

@@ -9,7 +9,7 @@ mod table;
 mod value;
 
 pub use document::{help_text, markdown};
-pub use table::{Group, OTHER_VARIABLES, Row, TABLE, find};
+pub use table::{OTHER_VARIABLES, Row, TABLE, Topic, find};
 pub use value::{ComputeOption, GlobalsOption, NativeMpi, ProgressMode, StackOption};
 
 use engine::{Span, Time};
@@ -96,7 +96,7 @@ pub struct Options {
     /// The ranks of the timeline; `None`: as many as can be viewed.
     pub timeline_ranks: Option<RankList>,
     /// The functions whose calls the timeline has.
-    pub timeline_functions: timeline::Functions,
+    pub timeline_functions: timeline::FunctionSelection,
     /// The virtual time from which on it is written.
     pub timeline_from: Time,
     /// The virtual time before which it is; `None`: to the end.
@@ -173,7 +173,7 @@ impl Default for Options {
             timeline: None,
             timeline_format: None,
             timeline_ranks: None,
-            timeline_functions: timeline::Functions::default(),
+            timeline_functions: timeline::FunctionSelection::default(),
             timeline_from: Time::ZERO,
             timeline_until: None,
             network_report: Vec::new(),

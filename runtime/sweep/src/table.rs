@@ -5,7 +5,7 @@ use engine::Span;
 
 /// Results of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct RunResults {
     /// Its virtual time, in picoseconds.
     pub time_ps: u64,
     /// The mean over ranks of computation and of waiting.
@@ -28,24 +28,24 @@ pub enum ScalingMode {
 }
 
 /// The results of a sweep, by point; of runs that failed why.
-pub struct Table {
+pub struct SweepTable {
     variables: Vec<Variable>,
-    rows: Vec<(Point, Result<Outcome, String>)>,
+    rows: Vec<(Point, Result<RunResults, String>)>,
     efficiencies: Vec<Option<f64>>,
     scaling: Option<ScalingMode>,
 }
 
-impl Table {
+impl SweepTable {
     /// Returns the table of these runs, with efficiencies if `scaling` is given.
     ///
     /// # Errors
     /// A sentence, if efficiencies are asked for and the number of ranks is not varied.
     pub fn new(
         variables: Vec<Variable>,
-        rows: Vec<(Point, Result<Outcome, String>)>,
+        rows: Vec<(Point, Result<RunResults, String>)>,
         scaling: Option<ScalingMode>,
-    ) -> Result<Table, String> {
-        let mut table = Table { efficiencies: vec![None; rows.len()], variables, rows, scaling };
+    ) -> Result<SweepTable, String> {
+        let mut table = SweepTable { efficiencies: vec![None; rows.len()], variables, rows, scaling };
         if let Some(scaling) = scaling {
             table.efficiencies = table.scaled(scaling)?;
         }
@@ -81,7 +81,7 @@ impl Table {
             .position(|variable| variable.name == "np")
             .ok_or("efficiencies need several numbers of ranks: --vary np=64..4096*2")?;
         let ranks = self.variables[np].numbers().ok_or("np is varied with what is no number")?;
-        let of = |(point, outcome): &(Point, Result<Outcome, String>)| {
+        let of = |(point, outcome): &(Point, Result<RunResults, String>)| {
             let time = outcome.as_ref().ok()?.time_ps as f64;
             let alike = self.times().filter(|(other, _)| differs_only_in(np, point, other));
             let (first, least) = alike.min_by(|a, b| ranks[a.0[np]].total_cmp(&ranks[b.0[np]]))?;
@@ -110,7 +110,7 @@ impl Table {
         for ((point, outcome), efficiency) in self.rows.iter().zip(&self.efficiencies) {
             let mut line: Vec<String> = self.values(point).map(|value| quoted(value)).collect();
             match outcome {
-                Ok(Outcome { time_ps, compute_ps, wait_ps, messages, bytes }) => {
+                Ok(RunResults { time_ps, compute_ps, wait_ps, messages, bytes }) => {
                     line.extend([time_ps, compute_ps, wait_ps, messages].map(u64::to_string));
                     line.push(bytes.to_string());
                 }
@@ -254,15 +254,15 @@ mod tests {
         variables: &[&str],
         times: &[Option<u64>],
         scaling: Option<ScalingMode>,
-    ) -> Result<Table, String> {
+    ) -> Result<SweepTable, String> {
         let variables: Vec<Variable> = variables.iter().map(|text| Variable::parse(text).unwrap()).collect();
         let points = Points(&variables).all().unwrap();
         let of = |time: &Option<u64>| {
-            time.map(|time_ps| Outcome { time_ps, compute_ps: 1, wait_ps: 2, messages: 3, bytes: 4 })
+            time.map(|time_ps| RunResults { time_ps, compute_ps: 1, wait_ps: 2, messages: 3, bytes: 4 })
                 .ok_or("no, \"never\"".to_owned())
         };
         let rows = points.into_iter().zip(times.iter().map(of)).collect();
-        Table::new(variables, rows, scaling)
+        SweepTable::new(variables, rows, scaling)
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod paje;
 mod paraver;
 mod perfetto;
 
-use crate::record::{Call, Message};
+use crate::record::{CallRecord, Message};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -102,7 +102,7 @@ impl TimelineFormat {
     ///
     /// # Errors
     /// What the system says of the file.
-    pub fn begin(self, path: &Path, head: &Head) -> io::Result<Box<dyn Output>> {
+    pub fn begin(self, path: &Path, head: &TimelineHeader) -> io::Result<Box<dyn Output>> {
         let out = || Ok::<_, io::Error>(BufWriter::with_capacity(1 << 20, File::create(path)?));
         Ok(match self {
             TimelineFormat::Otf2 => Box::new(otf2::Otf2::begin(path, head)?),
@@ -116,7 +116,7 @@ impl TimelineFormat {
 
 /// Data that are known before the first event.
 #[derive(Clone, Debug, Default)]
-pub struct Head {
+pub struct TimelineHeader {
     /// The ranks that are shown, in order.
     pub ranks: Vec<u32>,
     /// Names of functions; those of calls are places in this list.
@@ -151,11 +151,11 @@ impl Counter {
 /// An event of a timeline. Events come in the order of time; times are picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the fields are those of `record`")]
-pub enum Event {
+pub enum TimelineEvent {
     /// A rank begins a call.
-    Entered { rank: u32, at: u64, call: Call },
+    Entered { rank: u32, at: u64, call: CallRecord },
     /// The call is over.
-    Left { rank: u32, at: u64, call: Call },
+    Left { rank: u32, at: u64, call: CallRecord },
     /// In the call, a rank waits.
     Waits { rank: u32, at: u64, until: u64 },
     /// That is over; the call returns later.
@@ -182,7 +182,7 @@ pub trait Output {
     ///
     /// # Errors
     /// What the system says of the file.
-    fn event(&mut self, event: &Event) -> io::Result<()>;
+    fn event(&mut self, event: &TimelineEvent) -> io::Result<()>;
     /// That was all.
     ///
     /// # Errors

@@ -16,4 +16,4 @@ mod selection;
 
 pub use format::TimelineFormat;
 pub use recorder::{Options, Timeline};
-pub use selection::{Functions, default_ranks};
+pub use selection::{FunctionSelection, default_ranks};

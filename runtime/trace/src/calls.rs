@@ -16,7 +16,7 @@ pub struct Calls {
     bytes: Dictionary<Box<[u8]>>,
     facts: Vec<CallFacts>,
     places: Dictionary<Place>,
-    /// Words that calls were told in ([`observe::recorder::Brief`]). Several may stand for one call.
+    /// Words that calls were told in ([`observe::recorder::CallKey`]). Several may stand for one call.
     words: Dictionary<Box<[u64]>>,
     /// The call of each.
     of_words: Vec<u32>,

@@ -5,7 +5,7 @@
 use crate::codec::{Malformed, Put, Reader, Result};
 use crate::dictionary::{Dictionary, Names};
 use crate::histogram::Histogram;
-use crate::steps::Steps;
+use crate::steps::StepSums;
 use crate::template::Template;
 use crate::times;
 
@@ -32,10 +32,10 @@ pub struct NamedDatatype {
     pub extent: i64,
 }
 
-/// An item of a sequence, with loops by their places in [`Part::loops`].
+/// An item of a sequence, with loops by their places in [`ProcessTrace::loops`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Item {
-    /// A call, by its place in [`Part::calls`].
+    /// A call, by its place in [`ProcessTrace::calls`].
     Call(u32),
     /// A loop.
     Loop(u32),
@@ -63,7 +63,7 @@ pub struct Seen {
 
 /// Computation of one rank on the path between two call sites.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct OfRank {
+pub struct PathComputation {
     /// The rank.
     pub rank: u32,
     /// Number of computations, without first times.
@@ -84,9 +84,9 @@ pub struct Computed {
     /// The first time of each rank.
     pub first: Histogram,
     /// The times by step.
-    pub steps: Steps,
+    pub steps: StepSums,
     /// Each rank, if that is kept.
-    pub ranks: Vec<OfRank>,
+    pub ranks: Vec<PathComputation>,
 }
 
 impl Computed {
@@ -113,7 +113,7 @@ impl Computed {
     pub fn join_first(&mut self) {
         let first = std::mem::take(&mut self.first);
         if first.count > 0 {
-            let mut steps = Steps::default();
+            let mut steps = StepSums::default();
             steps.push(first.count, first.sum().try_into().unwrap_or(u64::MAX));
             steps.append(&self.steps);
             self.steps = steps;
@@ -141,7 +141,7 @@ impl Computed {
 
 /// Recording of one process.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Part {
+pub struct ProcessTrace {
     /// Ranks of the whole run.
     pub ranks: u32,
     /// Functions: names, each with its arguments' names behind it, with spaces between.
@@ -251,7 +251,7 @@ fn word(reader: &mut Reader) -> Result<u32> {
     u32::try_from(number).map_err(|_| Malformed { at: reader.at(), why: format!("{number} is too large") })
 }
 
-impl Part {
+impl ProcessTrace {
     /// Appends it.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         bytes.number(self.ranks.into());
@@ -304,11 +304,11 @@ impl Part {
         times::write(self.times.iter().map(|(rank, times)| (*rank, times.as_slice())), bytes);
     }
 
-    /// Reads what [`Part::write`] wrote.
+    /// Reads what [`ProcessTrace::write`] wrote.
     ///
     /// # Errors
     /// If it is something else.
-    pub fn read(reader: &mut Reader) -> Result<Part> {
+    pub fn read(reader: &mut Reader) -> Result<ProcessTrace> {
         let ranks = word(reader)?;
         let (functions, sites, names) = (Names::read(reader)?, Names::read(reader)?, Names::read(reader)?);
         let count = reader.count(NamedDatatype::LEAST, "datatypes")?;
@@ -344,7 +344,7 @@ impl Part {
         };
         let comms = (0..reader.count(8, "communicators")?).map(|_| seen(reader)).collect::<Result<_>>()?;
         let of_rank = |reader: &mut Reader| {
-            Ok(OfRank {
+            Ok(PathComputation {
                 rank: reader.index(ranks as usize, "rank")?,
                 count: reader.number()?,
                 sum: reader.number()?,
@@ -377,7 +377,7 @@ impl Part {
             if !(1..=3).contains(&there) {
                 return reader.wrong("a histogram without times");
             }
-            let steps = Steps::read(reader)?;
+            let steps = StepSums::read(reader)?;
             let ranks = (0..reader.count(5, "ranks")?).map(|_| of_rank(reader)).collect::<Result<_>>()?;
             Ok((path, Computed { histogram, first, steps, ranks }))
         };
@@ -385,7 +385,7 @@ impl Part {
             (0..reader.count(12, "histograms")?).map(|_| histogram(reader)).collect::<Result<_>>()?;
         let mut times = Vec::new();
         times::read(reader, ranks, |rank, of_rank| times.push((rank, of_rank.to_vec())))?;
-        Ok(Part {
+        Ok(ProcessTrace {
             ranks,
             functions,
             sites,

@@ -53,9 +53,9 @@ fn parse(text: &str) -> Option<SpawnedProcess> {
     (spawned.me >= spawned.first && words.next().is_none()).then_some(spawned)
 }
 
-/// To another process.
+/// Frames queued for another process.
 #[derive(Default)]
-struct Out {
+struct ProcessOutbox {
     stream: Option<UnixStream>,
     waiting: VecDeque<Vec<u8>>,
     /// Bytes of the first of these that are written.
@@ -77,7 +77,7 @@ pub struct Growing {
     size: u32,
     token: String,
     listener: UnixListener,
-    out: HashMap<u32, Out>,
+    out: HashMap<u32, ProcessOutbox>,
     from: Vec<In>,
     arrived: VecDeque<(u32, Lane, Vec<u8>)>,
     children: Vec<(u32, Child)>,

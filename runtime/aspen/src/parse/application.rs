@@ -3,26 +3,30 @@
 use super::expression::{call, condition, expression, list, quantity, value};
 use super::{Input, Parsed, all, deeper, include, keyword, name, named, path, sign, text};
 use crate::tree::{
-    ApplicationFile, Argument, Block, Case, Data, Domain, Execute, Global, Import, Kernel, KernelStatement,
-    Loop, Param, StatementKind, Trait, Use,
+    Alternative, ApplicationFile, ArgumentName, Block, DataStructure, Domain, Execute, Global, Import,
+    Kernel, KernelStatement, Loop, Param, StatementKind, Trait, Use,
 };
 use winnow::combinator::{alt, delimited, opt, preceded, separated};
 use winnow::prelude::*;
 
 /// `model name { globals and kernels }`
 pub(super) fn application(input: &mut Input<'_>) -> Parsed<ApplicationFile> {
-    enum Part {
+    enum ApplicationItem {
         Global(Global),
         Kernel(Kernel),
     }
-    let part = alt((kernel.map(Part::Kernel), global.map(Part::Global), include.map(Part::Global)));
+    let part = alt((
+        kernel.map(ApplicationItem::Kernel),
+        global.map(ApplicationItem::Global),
+        include.map(ApplicationItem::Global),
+    ));
     let (name, parts) =
         (preceded(keyword("model"), name), delimited(sign("{"), all(part), sign("}"))).parse_next(input)?;
     let mut application = ApplicationFile { name, globals: Vec::new(), kernels: Vec::new() };
     for part in parts {
         match part {
-            Part::Global(global) => application.globals.push(global),
-            Part::Kernel(kernel) => application.kernels.push(kernel),
+            ApplicationItem::Global(global) => application.globals.push(global),
+            ApplicationItem::Kernel(kernel) => application.kernels.push(kernel),
         }
     }
     Ok(application)
@@ -58,7 +62,7 @@ fn data(input: &mut Input<'_>) -> Parsed<Global> {
     let size =
         alt((preceded(keyword("as"), call).map(|shape| (shape, true)), quantity.map(|size| (size, false))));
     let (size, is_shape) = { size }.parse_next(input)?;
-    Ok(Global::Data(Data { name, size, is_shape }))
+    Ok(Global::Data(DataStructure { name, size, is_shape }))
 }
 
 fn import(input: &mut Input<'_>) -> Parsed<Global> {
@@ -71,7 +75,7 @@ fn import(input: &mut Input<'_>) -> Parsed<Global> {
 
 fn kernel(input: &mut Input<'_>) -> Parsed<Kernel> {
     let argument = (alt((keyword("data").value(true), keyword("param").value(false))), path)
-        .map(|(is_data, name)| Argument { name, is_data });
+        .map(|(is_data, name)| ArgumentName { name, is_data });
     let arguments = opt(delimited(sign("("), separated(0.., argument, sign(",")), sign(")")));
     let (name, arguments) = (preceded(keyword("kernel"), path), arguments).parse_next(input)?;
     let (locals, body) = delimited(sign("{"), (all(global), all(statement)), sign("}")).parse_next(input)?;
@@ -164,8 +168,8 @@ fn branch(input: &mut Input<'_>) -> Parsed<KernelStatement> {
 }
 
 /// `[value] { ... }` several times, and maybe `else { ... }`, in braces.
-fn cases(input: &mut Input<'_>) -> Parsed<(Vec<Case>, Vec<KernelStatement>)> {
-    let case = (quantity, body).map(|(value, body)| Case { value, body });
+fn cases(input: &mut Input<'_>) -> Parsed<(Vec<Alternative>, Vec<KernelStatement>)> {
+    let case = (quantity, body).map(|(value, body)| Alternative { value, body });
     let otherwise = opt(preceded(keyword("else"), body)).map(Option::unwrap_or_default);
     deeper(delimited(sign("{"), (all(case), otherwise), sign("}"))).parse_next(input)
 }

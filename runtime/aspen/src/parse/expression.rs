@@ -5,8 +5,8 @@
 
 use super::{Input, MOST_OPERATORS, Parsed, all, deeper, keyword, name, one, path, sign};
 use crate::source::SourceSpan;
-use crate::token::{Kind, unit};
-use crate::tree::{Comparison, Condition, Expr, ExprKind, Operator};
+use crate::token::{TokenKind, unit};
+use crate::tree::{Condition, Expr, ExprKind, Operator, Relation};
 use winnow::combinator::{Infix, Prefix};
 use winnow::combinator::{alt, delimited, expression as climb, fail, opt, separated};
 use winnow::error::EmptyError;
@@ -110,14 +110,14 @@ fn operand(input: &mut Input<'_>) -> Parsed<Expr> {
 }
 
 fn number(input: &mut Input<'_>) -> Parsed<Expr> {
-    let token = one("a formula", |token| token.kind == Kind::Number).parse_next(input)?;
+    let token = one("a formula", |token| token.kind == TokenKind::Number).parse_next(input)?;
     let value = token.text.parse().unwrap_or(f64::NAN);
     Ok(Expr { kind: ExprKind::Number(value), span: input.state.span(token) })
 }
 
 fn scale(input: &mut Input<'_>) -> Parsed<Expr> {
-    let token =
-        one("a formula", |token| token.kind == Kind::Word && unit(token.text).is_some()).parse_next(input)?;
+    let token = one("a formula", |token| token.kind == TokenKind::Word && unit(token.text).is_some())
+        .parse_next(input)?;
     let value = unit(token.text).unwrap_or(f64::NAN);
     Ok(Expr { kind: ExprKind::Unit(value), span: input.state.span(token) })
 }
@@ -177,14 +177,14 @@ pub(super) fn condition(input: &mut Input<'_>) -> Parsed<Condition> {
     Ok(more.into_iter().fold(first, join))
 }
 
-fn compared(input: &mut Input<'_>) -> Parsed<Comparison> {
+fn compared(input: &mut Input<'_>) -> Parsed<Relation> {
     alt((
-        sign("==").value(Comparison::Equal),
-        sign("!=").value(Comparison::Different),
-        sign("<=").value(Comparison::AtMost),
-        sign(">=").value(Comparison::AtLeast),
-        sign("<").value(Comparison::Less),
-        sign(">").value(Comparison::Greater),
+        sign("==").value(Relation::Equal),
+        sign("!=").value(Relation::Different),
+        sign("<=").value(Relation::AtMost),
+        sign(">=").value(Relation::AtLeast),
+        sign("<").value(Relation::Less),
+        sign(">").value(Relation::Greater),
     ))
     .parse_next(input)
 }

@@ -8,8 +8,8 @@ use crate::agent::{Agent, buffer_of};
 use crate::calls::CallId;
 use crate::instance::ArrivedMessage;
 use crate::instance::Collectives;
-use crate::instance::Place;
-use crate::remote::kind::Told;
+use crate::instance::InstanceScope;
+use crate::remote::kind::CollectiveRecordKind;
 use crate::remote::spread::{Called, Early, Ident, fingerprint};
 use engine::Time;
 use engine::record::{Put, Take};
@@ -52,8 +52,8 @@ impl Collectives {
             return;
         }
         let ident = match &place {
-            Place::Comm(comm) => Ident::of_call(objects.comms.at(*comm).context, call_id),
-            Place::Group(key, group) => {
+            InstanceScope::Comm(comm) => Ident::of_call(objects.comms.at(*comm).context, call_id),
+            InstanceScope::Group(key, group) => {
                 let print = fingerprint(group);
                 let call = self.spread.joins.get(&(*key, print, member)).copied().unwrap_or(0);
                 Ident { context: key.0, key: (key.1, key.2), print, call }
@@ -154,13 +154,19 @@ impl Collectives {
                 let remote = messages.peers_mut().remote_mut().expect("several processes");
                 let process = remote.blocks.process(target);
                 let length = Ident::BYTES + 3 * 4 + 2 * 8 + 1 + 1 + 4 + 4 + payload.len();
-                write(remote.streams.begin(process, Told::Step.kind(), at, length), at);
+                write(remote.streams.begin(process, CollectiveRecordKind::Step.kind(), at, length), at);
                 remote.streams.end();
             }
             Way::Leaves(..) => {
                 let mut body = Vec::new();
                 write(&mut body, Time::MAX);
-                messages.send_on_way(Departure::Own, (agent.rank, target), Told::Step.kind(), way, body);
+                messages.send_on_way(
+                    Departure::Own,
+                    (agent.rank, target),
+                    CollectiveRecordKind::Step.kind(),
+                    way,
+                    body,
+                );
             }
         }
     }
@@ -202,7 +208,7 @@ impl Collectives {
     fn mismatched(&mut self, messages: &mut Messages, objects: &Objects, index: u32, called: &Called) -> ! {
         let instance = self.instance(index);
         let signature = instance.describe().0;
-        let theirs = crate::signature::Signature {
+        let theirs = crate::signature::CallSignature {
             function: called.function,
             root: (called.root != u32::MAX).then_some(called.root),
             kind: Collective::ALL[called.kind as usize],
@@ -220,11 +226,11 @@ impl Collectives {
 }
 
 /// Members of an instance's place that are on this process, and all of them.
-fn members_here(messages: &Messages, objects: &Objects, place: &Place) -> (u32, u32) {
+fn members_here(messages: &Messages, objects: &Objects, place: &InstanceScope) -> (u32, u32) {
     let (first, local) = (messages.ranks().first(), messages.ranks().local());
     match place {
-        Place::Group(_, group) => (group.members_between(first, local), group.size()),
-        Place::Comm(comm) => {
+        InstanceScope::Group(_, group) => (group.members_between(first, local), group.size()),
+        InstanceScope::Comm(comm) => {
             let comm = objects.comms.at(*comm);
             (comm.local + comm.remote_local, comm.members())
         }

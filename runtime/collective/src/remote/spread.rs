@@ -95,7 +95,7 @@ pub(crate) struct PendingComm {
 
 /// Instances with members elsewhere.
 #[derive(Default)]
-pub(crate) struct Spread {
+pub(crate) struct DistributedInstances {
     pub(crate) instances: FxHashMap<Ident, u32>,
     pub(crate) early: FxHashMap<Ident, Vec<Early>>,
     /// Number of instances of its group that a member has entered, by key, fingerprint of the members, and
@@ -108,7 +108,7 @@ pub(crate) struct Spread {
     pub(crate) departed: Departed,
 }
 
-impl Spread {
+impl DistributedInstances {
     /// Returns `true` if messages for an instance that is not here yet have arrived: others run it event by
     /// event.
     pub(crate) fn is_early(&self, ident: &Ident) -> bool {

@@ -12,7 +12,7 @@ use crate::waits::Waits;
 use crate::watch::Watch;
 use engine::Time;
 use objects::comm::Comm;
-use observe::waiting::{CollectiveEntry, Entries, Rule};
+use observe::waiting::{CollectiveEntry, Entries, WaitRule};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -91,7 +91,7 @@ impl Watch {
         &mut self,
         (me, peers): (u32, &mut Peers),
         comm: &Comm,
-        (rule, root): (Rule, i32),
+        (rule, root): (WaitRule, i32),
         at: Time,
     ) -> Option<CollectiveEntry> {
         if self.waits.is_none() || comm.is_inter() || comm.size() < 2 {

@@ -16,7 +16,7 @@ pub(crate) struct Arriving {
     count: usize,
 }
 
-/// A message; empty without packets.
+/// A message whose packets are arriving; empty without packets.
 #[derive(Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C, align(32))]
 struct Reassembly {

@@ -1,6 +1,6 @@
 //! Links, routers and endpoints that failed, from a file.
 
-use super::topology::{Neighbor, Shared, Topology};
+use super::topology::{Neighbor, SharedRouters, Topology};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -158,7 +158,7 @@ impl Topology for DegradedTopology {
     fn works(&self, endpoint: u32) -> bool {
         !self.failures.endpoints.contains(&endpoint)
     }
-    fn shared(&self, parts: u32) -> Option<Shared> {
+    fn shared(&self, parts: u32) -> Option<SharedRouters> {
         if self.failures.spare_the_routers() { self.inner.shared(parts) } else { None }
     }
     fn link(&self, router: u32, port: u32) -> usize {

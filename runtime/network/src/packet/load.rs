@@ -42,7 +42,7 @@ impl Ports {
 }
 
 /// The ports of one router, as they are now.
-pub struct Load<'a> {
+pub struct PortLoads<'a> {
     pub(crate) at: &'a Ports,
     pub(crate) fabric: &'a PacketFabric,
     /// First port of the router.
@@ -50,7 +50,7 @@ pub struct Load<'a> {
     pub(crate) now: u64,
 }
 
-impl Load<'_> {
+impl PortLoads<'_> {
     fn lane(&self, port: u32, lane: u32) -> &VcCredits {
         self.at.ports.lane(port, lane)
     }

@@ -10,7 +10,7 @@ use super::statistics::{JobStatistics, Statistics};
 pub(crate) use links::ns;
 pub use links::{KindReport, LinkEnd, LinkReport};
 pub(crate) use links::{each_link, kind_report, kinds, links_to_csv};
-pub use map::{BusyLink, Cell, Map};
+pub use map::{BusyLink, RouterCell, RouterMap};
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Write};
 
@@ -41,7 +41,7 @@ pub struct NetworkReport {
     #[serde(skip)]
     pub places: u32,
     /// Map of the load and of the ranks, made by [`NetworkReport::map`] once their endpoints are known.
-    pub map: Map,
+    pub map: RouterMap,
 }
 
 impl NetworkReport {
@@ -63,7 +63,7 @@ impl NetworkReport {
             each_link,
             row: fabric.topology.row(),
             places: 1,
-            map: Map::default(),
+            map: RouterMap::default(),
         }
     }
 

@@ -5,7 +5,7 @@ mod kinds;
 pub(crate) mod parameters;
 pub(crate) mod specified;
 
-use super::fabric::{Link, PacketFabric, Switching};
+use super::fabric::{LinkKind, PacketFabric, Switching};
 use super::failures::{DegradedTopology, Failures};
 use super::flow::{FlowNetwork, Routes};
 use super::routing::Routing;
@@ -15,15 +15,15 @@ use super::{PacketNetwork, routing};
 use crate::bandwidth::Bandwidth;
 use crate::by_size::BySize;
 use crate::divisor::Divisor;
-use crate::machine::{MachineError, Source};
+use crate::machine::{MachineError, MachineText};
 use crate::model::Interfaces;
 use crate::spec::did_you_mean;
 use crate::spec::text::Level;
 pub use common::COMMON_KEYS;
 pub(crate) use common::FLOW_MIN;
-use common::{Common, common};
-use kinds::{KINDS, Kind, Own, RoutedTopology};
-use parameters::Parameters;
+use common::{TopologyParameters, common};
+use kinds::{KINDS, OwnRoutings, RoutedTopology, TopologyKind};
+use parameters::KeyedValues;
 pub use parameters::parse_bytes;
 use specified::Setting;
 use std::fmt;
@@ -34,9 +34,9 @@ use std::sync::Arc;
 pub struct PacketSpec {
     /// As given.
     text: String,
-    kind: &'static Kind,
-    parameters: Parameters,
-    common: Common,
+    kind: &'static TopologyKind,
+    parameters: KeyedValues,
+    common: TopologyParameters,
 }
 
 /// The names of all topologies.
@@ -58,7 +58,7 @@ impl fmt::Debug for PacketSpec {
 
 impl PacketSpec {
     /// Reads a level as written.
-    pub(crate) fn read(level: &Level<'_>, source: Source) -> Result<PacketSpec, MachineError> {
+    pub(crate) fn read(level: &Level<'_>, source: MachineText) -> Result<PacketSpec, MachineError> {
         let name = level.name;
         let Some(kind) = KINDS.iter().find(|kind| kind.name == name.text) else {
             let names: Vec<&str> = topologies().collect();
@@ -69,7 +69,7 @@ impl PacketSpec {
             ));
         };
         let known: Vec<&str> = COMMON_KEYS.iter().map(|k| k.0).chain(kind.keys.iter().map(|k| k.0)).collect();
-        let parameters = Parameters::read(level, source, &known)?;
+        let parameters = KeyedValues::read(level, source, &known)?;
         parameters
             .check_required(kind.name, kind.keys, kind.required)
             .map_err(|wrong| parameters.error(wrong))?;
@@ -155,7 +155,8 @@ impl PacketSpec {
     /// The network without its state. `ranks` sizes topologies that leave their size open; without it the
     /// network is for synthetic traffic.
     pub(crate) fn fabric(&self, ranks: Option<u64>) -> Result<PacketFabric, MachineError> {
-        let setting = Setting { link: Link::new("link", self.common.latency, self.common.bandwidth), ranks };
+        let setting =
+            Setting { link: LinkKind::new("link", self.common.latency, self.common.bandwidth), ranks };
         let mut built =
             (self.kind.build)(&self.parameters, &setting).map_err(|wrong| self.parameters.error(wrong))?;
         if let Some(file) = &self.common.failures {
@@ -177,7 +178,7 @@ impl PacketSpec {
                         "routing={name} cannot go around failures; use minimal, valiant, ugal-l or ugal-g"
                     )));
                 }
-                built.own = Own::default();
+                built.own = OwnRoutings::default();
                 built.paths = None;
             }
         }
@@ -327,7 +328,7 @@ impl PacketSpec {
         let mut links = built.links;
         let mut extra = |name: &str, bandwidth: Option<Bandwidth>| {
             bandwidth.map(|bandwidth| {
-                links.push(Link::new(name, self.common.latency, bandwidth));
+                links.push(LinkKind::new(name, self.common.latency, bandwidth));
                 links.len() as u8 - 1
             })
         };

@@ -42,7 +42,13 @@ proptest! {
         prop_assert_eq!(list(x.intersection(&y)), common.clone());
         prop_assert_eq!(list(x.difference(&y)), only);
         prop_assert_eq!(list(x.union(&y)), all);
-        let want = if a == b { Comparison::Ident } else if common.len() == a.len() && a.len() == b.len() { Comparison::Similar } else { Comparison::Unequal };
+        let want = if a == b {
+            GroupComparison::Ident
+        } else if common.len() == a.len() && a.len() == b.len() {
+            GroupComparison::Similar
+        } else {
+            GroupComparison::Unequal
+        };
         prop_assert_eq!(x.compare(&y), want);
         for (rank, &world) in a.iter().enumerate() {
             let want = b.iter().position(|&r| r == world).map_or(UNDEFINED, |p| p as i32);

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::parameters::Parameters;
 use super::parts::{add, ceil_log2, copy, input, output, scratch, subtract};
-use crate::{Direct, Member, Pattern, Schedule, Shape, Step};
+use crate::{Direct, Member, RoundPattern, Schedule, Shape, Step};
 
 fn send(member: &Member, to: u32) -> Step {
     Step::Send { to, from: input(member.send.offset(to), member.send.bytes(to)) }
@@ -121,12 +121,12 @@ impl Schedule for PairwiseAlltoall {
             Direct::Ahead { first: round + 1, count: 1, skips_empty: false }
         })
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
         let bytes = self.uniform?;
         Some(if self.size.is_power_of_two() {
-            Pattern::Exchange { mask: round + 1, among: self.size, folded: 0, bytes }
+            RoundPattern::Exchange { mask: round + 1, among: self.size, folded: 0, bytes }
         } else {
-            Pattern::Shift { distance: round + 1, bytes }
+            RoundPattern::Shift { distance: round + 1, bytes }
         })
     }
 }
@@ -216,8 +216,8 @@ impl Schedule for BruckAlltoall {
     fn scratch(&self, _: &Member) -> u64 {
         self.bytes(self.size + self.size.div_ceil(2))
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
         let digit = round.checked_sub(1)?;
-        Some(Pattern::Shift { distance: 1 << digit, bytes: self.bytes(self.count(digit)) })
+        Some(RoundPattern::Shift { distance: 1 << digit, bytes: self.bytes(self.count(digit)) })
     }
 }

@@ -16,17 +16,17 @@ pub(super) use rabenseifner::rabenseifner;
 /// kept.
 // One sender a round though all could send at once: the root takes them in this order anyway, and a round
 // costs no time of its own.
-struct Linear {
+struct LinearReduce {
     size: u32,
     root: u32,
     bytes: u64,
 }
 
 pub(super) fn linear(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Linear { size: shape.size, root: shape.root, bytes: shape.bytes })
+    Rc::new(LinearReduce { size: shape.size, root: shape.root, bytes: shape.bytes })
 }
 
-impl Linear {
+impl LinearReduce {
     /// Returns who sends in `round`.
     fn sender(&self, round: u32) -> u32 {
         let position = self.size - 1 - round;
@@ -56,7 +56,7 @@ impl Linear {
     }
 }
 
-impl Schedule for Linear {
+impl Schedule for LinearReduce {
     fn name(&self) -> &'static str {
         "linear"
     }

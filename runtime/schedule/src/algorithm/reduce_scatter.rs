@@ -10,7 +10,7 @@ use std::rc::Rc;
 use super::allgather::ring;
 use super::parameters::Parameters;
 use super::parts::{Fold, add, copy, input, output, reduce, scratch, subtract};
-use crate::{Active, Member, Pattern, Schedule, Shape, Step};
+use crate::{Active, Member, RoundPattern, Schedule, Shape, Step};
 
 use block::block;
 
@@ -56,22 +56,22 @@ impl Schedule for PairwiseReduceScatter {
     fn scratch(&self, member: &Member) -> u64 {
         member.send.bytes(member.rank)
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
-        self.uniform.map(|bytes| Pattern::Shift { distance: round + 1, bytes })
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
+        self.uniform.map(|bytes| RoundPattern::Shift { distance: round + 1, bytes })
     }
 }
 
 /// Partial blocks travel round a ring; each member adds its part. The operation must commute.
-struct Ring {
+struct RingReduceScatter {
     size: u32,
     uniform: Option<u64>,
 }
 
 pub(super) fn ring_schedule(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Ring { size: shape.size, uniform: uniform(shape) })
+    Rc::new(RingReduceScatter { size: shape.size, uniform: uniform(shape) })
 }
 
-impl Schedule for Ring {
+impl Schedule for RingReduceScatter {
     fn name(&self) -> &'static str {
         "ring"
     }
@@ -93,8 +93,8 @@ impl Schedule for Ring {
     fn scratch(&self, member: &Member) -> u64 {
         (0..self.size).map(|index| member.send.bytes(index)).max().unwrap_or(0)
     }
-    fn pattern(&self, _: u32) -> Option<Pattern> {
-        self.uniform.map(|bytes| Pattern::Shift { distance: 1, bytes })
+    fn pattern(&self, _: u32) -> Option<RoundPattern> {
+        self.uniform.map(|bytes| RoundPattern::Shift { distance: 1, bytes })
     }
 }
 
@@ -162,11 +162,16 @@ impl Schedule for DoublingReduceScatter {
     fn scratch(&self, member: &Member) -> u64 {
         2 * member.send.offset(self.size)
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
         let level = round.wrapping_sub(self.fold.fringe());
         let bytes = self.uniform? * u64::from(self.size);
         let (among, folded) = (self.fold.among, self.fold.folded);
-        (level < self.fold.exchanges()).then(|| Pattern::Exchange { mask: 1 << level, among, folded, bytes })
+        (level < self.fold.exchanges()).then(|| RoundPattern::Exchange {
+            mask: 1 << level,
+            among,
+            folded,
+            bytes,
+        })
     }
     fn active(&self, round: u32) -> Option<Active> {
         let level = round.wrapping_sub(self.fold.fringe());

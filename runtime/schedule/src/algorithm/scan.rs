@@ -7,21 +7,21 @@ use super::parts::{ceil_log2, copy, input, output, reduce, scratch};
 use crate::{Active, Member, Schedule, Shape, Slice, Step};
 
 /// The prefix goes from member to member.
-struct Linear {
+struct LinearScan {
     size: u32,
     bytes: u64,
     exclusive: bool,
 }
 
 pub(super) fn linear_scan(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Linear { size: shape.size, bytes: shape.bytes, exclusive: false })
+    Rc::new(LinearScan { size: shape.size, bytes: shape.bytes, exclusive: false })
 }
 
 pub(super) fn linear_exscan(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Linear { size: shape.size, bytes: shape.bytes, exclusive: true })
+    Rc::new(LinearScan { size: shape.size, bytes: shape.bytes, exclusive: true })
 }
 
-impl Schedule for Linear {
+impl Schedule for LinearScan {
     fn name(&self) -> &'static str {
         "linear"
     }

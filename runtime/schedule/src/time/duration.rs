@@ -2,7 +2,7 @@
 
 use super::costs::{Burden, Costs, MessageOverheads, RoundResult};
 use super::{Clocks, TimePlane};
-use crate::segments::Segment;
+use crate::segments::ProcessSegment;
 use crate::{Direct, Members, Schedule};
 use std::rc::Rc;
 
@@ -30,8 +30,9 @@ pub fn duration(
 ) -> Duration {
     let count = size as usize;
     let burden = overheads.map(|overheads| Burden::new(overheads, count, std::iter::repeat_n(0, count)));
-    let mut plane = TimePlane::new(Segment::whole(size), schedule.clone(), Clocks::same(0, count), true)
-        .with_burden(burden);
+    let mut plane =
+        TimePlane::new(ProcessSegment::whole(size), schedule.clone(), Clocks::same(0, count), true)
+            .with_burden(burden);
     let (mut looks, mut said) = (0, RoundResult::default());
     while plane.round < schedule.rounds() {
         let next = looks + plane.looks(costs);
@@ -131,11 +132,11 @@ mod tests {
     }
 
     /// 1 us and 1 ns a byte between nodes of 32, ten times less within them; reducing takes 0.1 ns a byte.
-    struct Nodes {
+    struct TwoLevelCosts {
         reduce: u64,
     }
 
-    impl Costs for Nodes {
+    impl Costs for TwoLevelCosts {
         fn uniform(&self, _: u64) -> Option<u64> {
             None
         }
@@ -152,7 +153,7 @@ mod tests {
         let shape = Shape { node: 32, ..Shape::regular(Kind::Allreduce, 64, bytes, 8) };
         let schedule = find(Kind::Allreduce, name).unwrap().schedule(&shape, &Parameters::default());
         let burden = (reduce != 0).then(MessageOverheads::default);
-        duration(&schedule, 64, &shape, &Nodes { reduce }, burden, u64::MAX).ps.unwrap()
+        duration(&schedule, 64, &shape, &TwoLevelCosts { reduce }, burden, u64::MAX).ps.unwrap()
     }
 
     // The node's reduction and broadcast are five messages each, and the leaders exchange halves twice.

@@ -117,7 +117,7 @@ fn spread_out(
     let processes: Vec<u32> = segments.processes().collect();
     let mut planes: Vec<TimePlane> = (processes.iter())
         .map(|&process| {
-            let segment = Segment::part(process, segments.clone());
+            let segment = ProcessSegment::part(process, segments.clone());
             let own = segment.own().start as usize..segment.own().end as usize;
             let burden = (overheads != MessageOverheads::default() || costs.reduce != 0)
                 .then(|| Burden::new(overheads, own.len(), free[own.clone()].iter().copied()));

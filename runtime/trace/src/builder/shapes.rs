@@ -25,7 +25,7 @@ pub enum Step {
 
 /// A shape with its numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Shape {
+pub struct NumberedShape {
     /// Calls by number, and loops.
     pub steps: Vec<Step>,
     /// The counts of its loops, in the order in which they begin.
@@ -59,7 +59,7 @@ pub fn flatten(
 }
 
 /// Writes shapes, and finds the order of the dictionaries meanwhile: that in which they are used.
-pub struct Writer<'a> {
+pub struct ShapeWriter<'a> {
     builder: &'a Builder,
     functions: Names,
     sites: Names,
@@ -67,11 +67,11 @@ pub struct Writer<'a> {
     types: Dictionary<u32>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> ShapeWriter<'a> {
     /// With nothing in its dictionaries.
-    pub fn new(builder: &'a Builder) -> Writer<'a> {
+    pub fn new(builder: &'a Builder) -> ShapeWriter<'a> {
         let (functions, sites, names) = (Names::default(), Names::default(), Names::default());
-        Writer { builder, functions, sites, names, types: Dictionary::default() }
+        ShapeWriter { builder, functions, sites, names, types: Dictionary::default() }
     }
 
     fn place(&mut self, (function, site, kind): Place) -> Place {
@@ -96,7 +96,7 @@ impl<'a> Writer<'a> {
         &mut self,
         columns: &Dictionary<Told>,
         calls: &Calls,
-        shapes: &[Shape],
+        shapes: &[NumberedShape],
         bytes: &mut Vec<u8>,
     ) {
         bytes.number(columns.len() as u64);

@@ -3,7 +3,7 @@
 use super::{Paths, Route, report};
 use crate::message::{Endpoint, Message};
 use crate::packet::fabric::PacketFabric;
-use crate::packet::load::{Load, Ports};
+use crate::packet::load::{PortLoads, Ports};
 use crate::packet::port::Packet;
 use crate::packet::port_table::PortTable;
 use crate::packet::report::{LinkReport, NetworkReport};
@@ -139,7 +139,8 @@ impl Paths for Routes {
             latency = latency.saturating_add(fabric.switching.router);
             packet.hops = packet.hops.wrapping_add(1);
             let base = router * fabric.stride.divisor();
-            let here = Here { router, input, lanes: 1, load: Load { at: &self.idle, fabric, base, now: at } };
+            let here =
+                Here { router, input, lanes: 1, load: PortLoads { at: &self.idle, fabric, base, now: at } };
             port = base + fabric.routing.route(&here, &mut packet).port;
         }
         let routers = self.ports.len() as u32 - 1;

@@ -4,18 +4,18 @@ use super::cross::{Mail, SharedPlaces};
 use super::flows::{FlowQueue, FlowSlots};
 use super::islip::Matching;
 use super::wormhole::Wormhole;
-use super::{CACHED_PORTS, Queue, Shard, Times};
+use super::{CACHED_PORTS, LinkTimes, Queue, Shard};
 use crate::packet::arriving::Arriving;
-use crate::packet::event::{Event, PLACES};
+use crate::packet::event::{PLACES, PacketEvent};
 use crate::packet::fabric::{Classes, PacketFabric};
 use crate::packet::load::Ports;
 use crate::packet::pages::Pages;
 use crate::packet::port::{FEW_KINDS, Fifo, NEVER, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
 use crate::packet::port_table::PortTable;
-use crate::packet::runs::Runs;
+use crate::packet::runs::RunLengths;
 use crate::packet::slab::{LargePageSlab, NONE};
 use crate::packet::statistics::Statistics;
-use crate::packet::topology::{Neighbor, Shared};
+use crate::packet::topology::{Neighbor, SharedRouters};
 use crate::packet::usage::Carried;
 use engine::TimingWheel;
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ pub(crate) struct ShardAssignment {
     /// routers of each.
     places: Vec<(u32, u32)>,
     /// Parts that shards share.
-    shared: Option<Shared>,
+    shared: Option<SharedRouters>,
     /// Routers of each shard, in ascending order, then those that shards share.
     pub(crate) routers: Vec<Vec<u32>>,
     /// Endpoints of each shard, in ascending order.
@@ -90,7 +90,7 @@ pub(crate) fn build(
 
 /// A wheel that sees as far ahead as one event makes another: what lies beyond would wait in a heap, which
 /// costs a cache line for each level. Buckets become wider where more than 2^16 would be needed.
-fn wheel(fabric: &PacketFabric, width: u32) -> TimingWheel<Event> {
+fn wheel(fabric: &PacketFabric, width: u32) -> TimingWheel<PacketEvent> {
     let bits = |number: u64| u64::BITS - number.leading_zeros();
     let horizon = bits(fabric.longest_step(0).unwrap_or(u64::MAX));
     let width = width.max(horizon.saturating_sub(16)).min(40);
@@ -158,7 +158,7 @@ impl ShardBuilder<'_> {
                 Box::new(Wormhole::new(worm.flit, worm.step, worm.turnaround, counts, switching.lanes))
             }),
             turnaround: switching.fifo.unwrap_or(0),
-            times: vec![Times::UNKNOWN; fabric.links.len()],
+            times: vec![LinkTimes::UNKNOWN; fabric.links.len()],
             is_large: count > CACHED_PORTS,
             store_and_forward: switching.store_and_forward,
             routes_early: !fabric.routing.looks_at_load() && switching.fifo.is_none(),
@@ -176,8 +176,8 @@ impl ShardBuilder<'_> {
             round_robin: switching.round_robin,
             early: Pages::new(endpoints.len(), std::iter::repeat_n(Queue::EMPTY, endpoints.len())),
             first_interface,
-            routers: Runs::new(routers),
-            endpoints: Runs::new(endpoints),
+            routers: RunLengths::new(routers),
+            endpoints: RunLengths::new(endpoints),
             alone: partition.routers.len() == 1,
             others,
             shared: SharedPlaces::new(partition.shared.as_ref(), positions, endpoints, bounds, stride),

@@ -3,7 +3,7 @@
 use crate::packet::failures::{DegradedTopology, Failures};
 use crate::packet::parse;
 use crate::packet::topology::Neighbor;
-use crate::traffic::{Pace, Pattern, Traffic};
+use crate::traffic::{Pace, TrafficPattern, TrafficRun};
 
 fn file(name: &str, text: &str) -> String {
     let path = std::env::temp_dir().join(format!("xsim-packet-{}-{name}", std::process::id()));
@@ -25,10 +25,10 @@ fn traffic_goes_around_failures_on_every_topology() {
         for routing in ["minimal", "valiant", "ugal-l"] {
             let spec =
                 parse(&format!("{network},failures={path},routing={routing},packet=512,buf=1024")).unwrap();
-            let traffic = Traffic {
+            let traffic = TrafficRun {
                 spec,
                 jobs: Vec::new(),
-                pattern: Pattern::Uniform,
+                pattern: TrafficPattern::Uniform,
                 grid: None,
                 size: 512,
                 pace: Pace::Rate(0.9),
@@ -65,10 +65,10 @@ fn endpoints_that_failed_neither_send_nor_receive() {
         let path = file(&format!("endpoints-{index}"), failures);
         let spec = parse(&format!("{network},failures={path},packet=512,l=10ns")).unwrap();
         let texts = [1, 2, 4].map(|threads| {
-            let traffic = Traffic {
+            let traffic = TrafficRun {
                 spec: spec.clone(),
                 jobs: Vec::new(),
-                pattern: Pattern::Alltoall,
+                pattern: TrafficPattern::Alltoall,
                 grid: None,
                 size: 512,
                 pace: Pace::Rate(0.5),
@@ -79,7 +79,7 @@ fn endpoints_that_failed_neither_send_nor_receive() {
                 margins: (0.0, 0.0),
             };
             let endpoints = u64::from(traffic.spec.fabric(None).unwrap().topology.endpoints());
-            let report = Traffic { packets: endpoints - 1, ..traffic }.run(&|_, _| ()).unwrap();
+            let report = TrafficRun { packets: endpoints - 1, ..traffic }.run(&|_, _| ()).unwrap();
             let found = &report.simulated;
             let working = endpoints - failed;
             assert_eq!(

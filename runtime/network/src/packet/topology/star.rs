@@ -1,7 +1,7 @@
 //! One router, every endpoint at one of its ports.
 
 use super::{Neighbor, Paths, Topology};
-use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// A star of this many endpoints.
@@ -12,7 +12,7 @@ impl Specified for PacketStar {
     const KEYS: &'static [(&'static str, &'static str)] = &[("n", "endpoints")];
     type Topology = PacketStar;
 
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<PacketStar>, Wrong> {
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<PacketStar>, Wrong> {
         parameters.no_sides()?;
         let n = match (parameters.number("n")?, setting.ranks) {
             (Some(0), _) => {

@@ -2,7 +2,7 @@
 
 use super::{Neighbor, Paths, Topology, pick};
 use crate::divisor::Divisor;
-use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// A router for each point of a grid, `concentration` endpoints at each router.
@@ -132,25 +132,25 @@ impl Specified for Closed {
     const KEYS: &'static [(&'static str, &'static str)] = GRID;
     type Topology = PacketTorus;
 
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<PacketTorus>, Wrong> {
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<PacketTorus>, Wrong> {
         grid(parameters, setting, true)
     }
 }
 
 /// `mesh:8x8`.
-pub(crate) struct Open;
+pub(crate) struct PacketMesh;
 
-impl Specified for Open {
+impl Specified for PacketMesh {
     const NAME: &'static str = "mesh";
     const KEYS: &'static [(&'static str, &'static str)] = GRID;
     type Topology = PacketTorus;
 
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<PacketTorus>, Wrong> {
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<PacketTorus>, Wrong> {
         grid(parameters, setting, false)
     }
 }
 
-fn grid(parameters: &Parameters, setting: &Setting, wraps: bool) -> Result<Cabled<PacketTorus>, Wrong> {
+fn grid(parameters: &KeyedValues, setting: &Setting, wraps: bool) -> Result<Cabled<PacketTorus>, Wrong> {
     let sides = parameters.sides()?;
     let torus = PacketTorus::new(&sides, &vec![wraps; sides.len()], parameters.positive("p", 1)?)?;
     Ok(Cabled::new(torus, setting).with_paths())

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::super::allgather::{Bruck, doubling, ring};
 use super::super::parameters::Parameters;
 use super::super::parts::{Pieces, add, ceil_log2, copy, input, nothing, output, scratch, subtract};
-use crate::{Active, Member, Pattern, Schedule, Shape, Slice, Step};
+use crate::{Active, Member, RoundPattern, Schedule, Shape, Slice, Step};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AllgatherPhase {
@@ -134,17 +134,17 @@ impl Schedule for ScatterAllgather {
     fn scratch(&self, _: &Member) -> u64 {
         if self.allgather == AllgatherPhase::Bruck { self.bytes } else { 0 }
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
         let round = round.checked_sub(ceil_log2(self.size))?;
         // With a remainder the last piece is shorter, and whose message that is changes from round to round:
         // then there is no pattern, and the time plane asks every member.
         let even = self.pieces.bytes(0, 1) * u64::from(self.size) == self.bytes;
         match self.allgather {
             AllgatherPhase::Ring if even => {
-                Some(Pattern::Shift { distance: 1, bytes: self.pieces.bytes(0, 1) })
+                Some(RoundPattern::Shift { distance: 1, bytes: self.pieces.bytes(0, 1) })
             }
             // Positions are members only then; a rotation by another root is no xor.
-            AllgatherPhase::Doubling if even && self.root == 0 => Some(Pattern::Exchange {
+            AllgatherPhase::Doubling if even && self.root == 0 => Some(RoundPattern::Exchange {
                 mask: 1 << round,
                 among: self.size,
                 folded: 0,

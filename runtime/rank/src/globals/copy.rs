@@ -296,9 +296,11 @@ impl Copied {
             return;
         }
         let bytes = size_of::<SavedHeader>() + self.now.len() * 8 + lines * LINE;
-        // SAFETY: a live record begins with its head.
-        let had =
-            if old == 0 { 0 } else { unsafe { (*(self.arena.address(old) as *const SavedHeader)).class } };
+        let had = match old {
+            0 => 0,
+            // SAFETY: a live record begins with its head.
+            _ => unsafe { (*(self.arena.address(old) as *const SavedHeader)).class },
+        };
         let class = self.arena.class(bytes);
         let record = if old != 0 && had == class {
             old

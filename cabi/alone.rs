@@ -23,7 +23,7 @@ use transport::Transport;
 use transport::growing::{self, Growing};
 
 /// State that the end of the run needs.
-struct Open {
+struct RunState {
     options: Options,
     name: String,
     machine: String,
@@ -34,9 +34,9 @@ struct Open {
 
 // SAFETY: threads of the rank touch it inside MPI calls and at the process's exit only, one at a time, like
 // all of `state`.
-unsafe impl Send for Open {}
+unsafe impl Send for RunState {}
 
-static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+static OPEN: Mutex<Option<RunState>> = Mutex::new(None);
 /// `true` if the program was linked with libxsim and asked for one rank a process.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
@@ -115,7 +115,7 @@ fn try_begin() -> Result<Mpi, String> {
     let remote = (places > 1).then(|| Remote::new(transport, places));
     let (setup, machine) = run::setup(&options, remote)?;
     let environment = run::environment(&options, "MPI_THREAD_MULTIPLE");
-    let mpi = Mpi::alone(Setup { environment, ..setup }, over, Some(&threads::Threads));
+    let mpi = Mpi::alone(Setup { environment, ..setup }, over, Some(&threads::RankThreads));
     let (processes, me) = mpi.processes();
     if processes > 1
         && !is_late
@@ -131,7 +131,7 @@ fn try_begin() -> Result<Mpi, String> {
     let name = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     threads::begin();
     *OPEN.lock().expect("nothing panics with it") =
-        Some(Open { options, name, machine, meter, process: std::process::id() });
+        Some(RunState { options, name, machine, meter, process: std::process::id() });
     at_exit();
     Ok(mpi)
 }
@@ -210,7 +210,7 @@ fn at_exit() {
     }
 }
 
-fn take() -> Option<Open> {
+fn take() -> Option<RunState> {
     // A lock that a panic left is as good as any: nothing is half done under it.
     let mut open = OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if open.as_ref().is_none_or(|open| open.process != std::process::id()) {
@@ -243,8 +243,8 @@ pub fn end(status: i32) -> i32 {
     close(mpi, open, &ending, began)
 }
 
-fn close(mpi: &Mpi, open: Open, ending: &Ending, began: bool) -> i32 {
-    let Open { mut options, name, machine, meter, .. } = open;
+fn close(mpi: &Mpi, open: RunState, ending: &Ending, began: bool) -> i32 {
+    let RunState { mut options, name, machine, meter, .. } = open;
     options.quiet |= !began;
     options.report = options.report.filter(|_| began);
     match run::close(mpi, ending, &options, (name, machine), &meter, 0) {

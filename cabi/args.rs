@@ -306,9 +306,9 @@ impl Ranges {
 /// Text of the program, up to its null byte. Checked not to be null, unless the table says
 /// that it may be.
 #[derive(Clone, Copy)]
-pub struct Text(pub Addr);
+pub struct CText(pub Addr);
 
-impl Text {
+impl CText {
     /// The bytes.
     pub fn bytes(self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -343,8 +343,8 @@ pub struct Texts(pub Addr);
 
 impl Texts {
     /// The `i`th; its address is null at the end of a list.
-    pub fn get(self, i: usize) -> Text {
-        Text(Addr(load(self.0.offset(8 * i as i64))))
+    pub fn get(self, i: usize) -> CText {
+        CText(Addr(load(self.0.offset(8 * i as i64))))
     }
 }
 
@@ -377,7 +377,7 @@ pub struct OutAttribute {
 
 impl OutAttribute {
     /// Writes the value as the language reads it.
-    pub fn set(self, value: &mpi::attribute::Value) {
+    pub fn set(self, value: &mpi::attribute::AttributeValue) {
         if self.in_c {
             store(self.at, value.in_c());
         } else {
@@ -388,7 +388,7 @@ impl OutAttribute {
 
 /// The contents of a status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Status {
+pub struct StatusFields {
     /// The source's rank.
     pub source: i32,
     /// The tag.
@@ -415,7 +415,7 @@ impl StatusPointer {
     /// Fills it, except for the error field, which single-completion calls leave alone
     /// (MPI 5.0 section 3.2.5); an empty status has one (section 3.7.3).
     #[inline]
-    pub fn set(self, status: &Status) {
+    pub fn set(self, status: &StatusFields) {
         if !self.is_ignored() {
             if status.source == MPI_ANY_SOURCE {
                 store(self.0.offset(8), status.error);
@@ -428,15 +428,15 @@ impl StatusPointer {
     }
     /// Fills it, the error field too.
     #[inline]
-    pub fn set_all(self, status: &Status) {
+    pub fn set_all(self, status: &StatusFields) {
         if !self.is_ignored() {
             self.set(status);
             store(self.0.offset(8), status.error);
         }
     }
     /// Reads it.
-    pub fn get(self) -> Status {
-        Status {
+    pub fn get(self) -> StatusFields {
+        StatusFields {
             source: load(self.0),
             tag: load(self.0.offset(4)),
             error: load(self.0.offset(8)),

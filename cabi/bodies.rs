@@ -7,8 +7,8 @@
 #![allow(missing_docs, reason = "each is an MPI function")]
 
 use crate::args::{
-    self, Counts, Flags, Handle, Handles, InOut, Ints, Out, OutCount, OutStatuses, OutText, Ranges,
-    StatusPointer, Text, Texts, Weights,
+    self, CText, Counts, Flags, Handle, Handles, InOut, Ints, Out, OutCount, OutStatuses, OutText, Ranges,
+    StatusPointer, Texts, Weights,
 };
 use crate::call::Object;
 use crate::calls;

@@ -38,38 +38,46 @@ fn called(function: Function, object: Object, body: &mut dyn FnMut(&Call) -> Res
 /// Two words that travel in registers: between the halves the rank is blocked, and what it has on its stack
 /// costs.
 #[derive(Clone, Copy)]
-pub struct Begun {
+pub struct CallStart {
     /// The word of the call's [`Wait`], or the error code if the call is over.
     word: u64,
-    /// When it was entered; [`Begun::OVER`].
+    /// When it was entered; [`CallStart::OVER`].
     entered: Time,
 }
 
-impl Begun {
+impl CallStart {
     /// Instead of the time of entry: the call is over. No clock gets there.
     const OVER: Time = Time::MAX;
 
-    fn over(code: i32) -> Begun {
-        Begun { word: u64::from(code as u32), entered: Begun::OVER }
+    fn over(code: i32) -> CallStart {
+        CallStart { word: u64::from(code as u32), entered: CallStart::OVER }
     }
     /// The error code, if the call is over.
     #[inline(always)]
     pub fn code(self) -> Option<i32> {
-        (self.entered == Begun::OVER).then_some(self.word as i32)
+        (self.entered == CallStart::OVER).then_some(self.word as i32)
     }
 }
 
 /// The first half of a call: all of it if `body` answers `None`, else what its second half, [`end`], is told
 /// after [`wait`].
 #[inline(always)]
-pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Result<Option<Wait>>) -> Begun {
+pub fn begin(
+    function: Function,
+    object: Object,
+    body: impl FnOnce(&Call) -> Result<Option<Wait>>,
+) -> CallStart {
     let mut body = Some(body);
     begun(function, object, &mut |c| body.take().map_or(Ok(None), |body| body(c)))
 }
 
 /// [`begin`], compiled once for all functions.
 #[inline(never)]
-fn begun(function: Function, object: Object, body: &mut dyn FnMut(&Call) -> Result<Option<Wait>>) -> Begun {
+fn begun(
+    function: Function,
+    object: Object,
+    body: &mut dyn FnMut(&Call) -> Result<Option<Wait>>,
+) -> CallStart {
     begin_quickly(function, object, |_| Quick::Undone, |c| body(c))
 }
 
@@ -94,14 +102,14 @@ pub fn begin_quickly(
     object: Object,
     quick: impl FnOnce(&mut World) -> Quick,
     body: impl FnOnce(&Call) -> Result<Option<Wait>>,
-) -> Begun {
+) -> CallStart {
     let mpi = alone::mpi();
     let told = || Call { mpi, function, object: Cell::new(object) };
     // No guard with a destructor: a rank's frames are kept small while it is blocked.
     if mpi.is_guarded() {
         // What any thread may call asks nothing of the world.
         if function.is(Property::Threads) && rank::threads::owner().is_some() {
-            return Begun::over(beside(&told(), body));
+            return CallStart::over(beside(&told(), body));
         }
         threads::pass(mpi, function);
     }
@@ -118,9 +126,9 @@ pub fn begin_quickly(
             let (entered, ordinary) = world.enter_call(function as u16, function.course());
             let over = match if ordinary { quick(world) } else { Quick::Undone } {
                 Quick::Undone => false,
-                Quick::Waits(Wait(word)) => return Begun { word, entered },
+                Quick::Waits(Wait(word)) => return CallStart { word, entered },
                 Quick::Over if !world.leave_call(function as u16, entered) => {
-                    return Begun::over(MPI_SUCCESS);
+                    return CallStart::over(MPI_SUCCESS);
                 }
                 Quick::Over => true,
             };
@@ -129,10 +137,10 @@ pub fn begin_quickly(
         let c = told();
         if over {
             stop_after(&c);
-            return Begun::over(MPI_SUCCESS);
+            return CallStart::over(MPI_SUCCESS);
         }
         if !ordinary && let Err(failure) = outside(&c) {
-            return Begun::over(failed(&c, &failure));
+            return CallStart::over(failed(&c, &failure));
         }
         // A collective call of others than those that have failed never ends: who knows that does not enter
         // it.
@@ -141,15 +149,15 @@ pub fn begin_quickly(
             && mpi.world().messages.faults().is_some()
             && let Err(failure) = mpi.may_enter(comm.0)
         {
-            return Begun::over(left(&c, entered, Err(failure)));
+            return CallStart::over(left(&c, entered, Err(failure)));
         }
         match body(&c) {
-            Ok(Some(Wait(word))) => Begun { word, entered },
-            Ok(None) => Begun::over(left(&c, entered, Ok(()))),
-            Err(failure) => Begun::over(left(&c, entered, Err(failure))),
+            Ok(Some(Wait(word))) => CallStart { word, entered },
+            Ok(None) => CallStart::over(left(&c, entered, Ok(()))),
+            Err(failure) => CallStart::over(left(&c, entered, Err(failure))),
         }
     }))
-    .unwrap_or_else(|panic| Begun::over(panicked(&told(), panic)));
+    .unwrap_or_else(|panic| CallStart::over(panicked(&told(), panic)));
     if let Some(code) = begun.code() {
         depart(mpi, code);
     }
@@ -276,7 +284,7 @@ impl Drop for Boundary {
 pub fn end(
     function: Function,
     object: Object,
-    begun: Begun,
+    begun: CallStart,
     body: impl FnOnce(&Call, Wait) -> Result,
 ) -> i32 {
     let mpi = alone::mpi();

@@ -4,8 +4,8 @@
 // Which wrappers are in use follows from which rows have an implementation.
 #[allow(unused_imports)]
 use crate::args::{
-    self, Counts, Flags, Handle, Handles, InOut, Ints, Out, OutCount, OutStatuses, OutText, Ranges,
-    StatusPointer, Text, Texts, Weights,
+    self, CText, Counts, Flags, Handle, Handles, InOut, Ints, Out, OutCount, OutStatuses, OutText, Ranges,
+    StatusPointer, Texts, Weights,
 };
 use crate::bodies;
 use crate::call::Object;

@@ -4,7 +4,7 @@ use crate::alone;
 use crate::folding::text;
 use crate::{edge, recording};
 use engine::Span;
-use observe::recorder::Region;
+use observe::recorder::RegionEvent;
 use rank::Addr;
 use rank::memory::load;
 use std::ffi::{c_char, c_double, c_int};
@@ -122,17 +122,17 @@ fn trace(on: bool) -> c_int {
 /// (`-xsim-profile`, docs/reference/report.md), within those that it is in. Answers 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_region_begin(name: *const c_char) -> c_int {
-    region("xsim_region_begin", Region::Begin(&text(name)))
+    region("xsim_region_begin", RegionEvent::Begin(&text(name)))
 }
 
 /// The calling rank leaves the region that it went into last. Answers 0, or -1, with nothing done, if that is
 /// one of another name.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_region_end(name: *const c_char) -> c_int {
-    region("xsim_region_end", Region::End(&text(name)))
+    region("xsim_region_end", RegionEvent::End(&text(name)))
 }
 
-fn region(function: &str, region: Region) -> c_int {
+fn region(function: &str, region: RegionEvent) -> c_int {
     let fits = edge::outside_mpi(function, || {
         let (me, now) = {
             let mut world = alone::mpi().world();
@@ -211,11 +211,11 @@ mod fortran {
     }
     #[unsafe(no_mangle)]
     pub extern "C" fn xsim_region_begin_(at: Addr, length: usize) -> c_int {
-        region("xsim_region_begin", Region::Begin(&name(at, length)))
+        region("xsim_region_begin", RegionEvent::Begin(&name(at, length)))
     }
     #[unsafe(no_mangle)]
     pub extern "C" fn xsim_region_end_(at: Addr, length: usize) -> c_int {
-        region("xsim_region_end", Region::End(&name(at, length)))
+        region("xsim_region_end", RegionEvent::End(&name(at, length)))
     }
     #[unsafe(no_mangle)]
     pub extern "C" fn xsim_measure_(on: Addr) -> c_int {

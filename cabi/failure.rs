@@ -20,19 +20,21 @@ type Handler = unsafe extern "C-unwind" fn(*mut usize, *mut c_int, ...);
 pub fn raise(c: &Call, failure: &Failure) -> i32 {
     let given = if let Object::Handler(handler) = c.object.get() { given(c, handler.0) } else { None };
     let (kind, handle) = match c.object.get() {
-        Object::Handler(_) if given.is_some() => (attribute::Object::Comm, COMM_NULL),
+        Object::Handler(_) if given.is_some() => (attribute::ObjectKind::Comm, COMM_NULL),
         // By default files return errors, those of no file among them (MPI 5.0 section 14.7).
-        Object::File(file) => (attribute::Object::File, if is_file(c, file.0) { file.0 } else { FILE_NULL }),
-        Object::Comm(comm) if c.mpi.world().objects.comms.get(comm.0).is_ok() => {
-            (attribute::Object::Comm, comm.0)
+        Object::File(file) => {
+            (attribute::ObjectKind::File, if is_file(c, file.0) { file.0 } else { FILE_NULL })
         }
-        Object::Win(win) if is_window(c, win.0) => (attribute::Object::Win, win.0),
-        Object::Session(session) if is_session(c, session.0) => (attribute::Object::Session, session.0),
+        Object::Comm(comm) if c.mpi.world().objects.comms.get(comm.0).is_ok() => {
+            (attribute::ObjectKind::Comm, comm.0)
+        }
+        Object::Win(win) if is_window(c, win.0) => (attribute::ObjectKind::Win, win.0),
+        Object::Session(session) if is_session(c, session.0) => (attribute::ObjectKind::Session, session.0),
         Object::None => failure
             .scope
             .and_then(|scope| of_request(c, scope))
-            .unwrap_or_else(|| (attribute::Object::Comm, unattached(c))),
-        _ => (attribute::Object::Comm, unattached(c)),
+            .unwrap_or_else(|| (attribute::ObjectKind::Comm, unattached(c))),
+        _ => (attribute::ObjectKind::Comm, unattached(c)),
     };
     let handler = given.unwrap_or_else(|| {
         let world = c.mpi.world();
@@ -53,7 +55,7 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
 /// An error handler that a call was given for the communicator that it makes, if it is one for communicators.
 fn given(c: &Call, handler: usize) -> Option<Rc<Errhandler>> {
     let mut world = c.mpi.world();
-    let place = (attribute::Object::Comm, COMM_NULL as u64, world.messages.me());
+    let place = (attribute::ObjectKind::Comm, COMM_NULL as u64, world.messages.me());
     let handlers = &mut world.objects.errhandlers;
     handlers.set(place, handler).ok()?;
     let handler = handlers.of(place).clone();
@@ -62,22 +64,22 @@ fn given(c: &Call, handler: usize) -> Option<Rc<Errhandler>> {
 }
 
 /// Returns the object on which the operation of a request works, unless the calling rank has freed it.
-fn of_request(c: &Call, scope: FailureScope) -> Option<(attribute::Object, usize)> {
+fn of_request(c: &Call, scope: FailureScope) -> Option<(attribute::ObjectKind, usize)> {
     let found = {
         let world = c.mpi.world();
         let (comms, me) = (&world.objects.comms, world.messages.me());
         match scope {
             FailureScope::Context(context) => {
-                (attribute::Object::Comm, Comms::handle(comms.index_of_context(context, me)?))
+                (attribute::ObjectKind::Comm, Comms::handle(comms.index_of_context(context, me)?))
             }
-            FailureScope::Comm(index) => (attribute::Object::Comm, Comms::handle(index)),
-            FailureScope::Win(index) => (attribute::Object::Win, encode(index)),
-            FailureScope::File(index) => (attribute::Object::File, encode(index)),
+            FailureScope::Comm(index) => (attribute::ObjectKind::Comm, Comms::handle(index)),
+            FailureScope::Win(index) => (attribute::ObjectKind::Win, encode(index)),
+            FailureScope::File(index) => (attribute::ObjectKind::File, encode(index)),
         }
     };
     let is_held = match found.0 {
-        attribute::Object::Win => is_window(c, found.1),
-        attribute::Object::File => is_file(c, found.1),
+        attribute::ObjectKind::Win => is_window(c, found.1),
+        attribute::ObjectKind::File => is_file(c, found.1),
         _ => c.mpi.world().objects.comms.get(found.1).is_ok(),
     };
     is_held.then_some(found)
@@ -87,7 +89,7 @@ fn of_request(c: &Call, scope: FailureScope) -> Option<(attribute::Object, usize
 fn is_file(c: &Call, handle: usize) -> bool {
     let world = c.mpi.world();
     world.objects.files.index(&world.objects.comms, handle).is_ok()
-        || world.objects.errhandlers.is_set((attribute::Object::File, handle as u64, world.messages.me()))
+        || world.objects.errhandlers.is_set((attribute::ObjectKind::File, handle as u64, world.messages.me()))
 }
 
 fn is_window(c: &Call, handle: usize) -> bool {
@@ -105,7 +107,7 @@ fn is_session(c: &Call, handle: usize) -> bool {
 fn unattached(c: &Call) -> usize {
     let world = c.mpi.world();
     let set = |comm: usize| {
-        world.objects.errhandlers.is_set((attribute::Object::Comm, comm as u64, world.messages.me()))
+        world.objects.errhandlers.is_set((attribute::ObjectKind::Comm, comm as u64, world.messages.me()))
     };
     if set(COMM_WORLD) && !set(COMM_SELF) { COMM_WORLD } else { COMM_SELF }
 }

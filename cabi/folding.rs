@@ -16,21 +16,21 @@ use std::io;
 /// A cache line, so that blocks are aligned for any vector.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Line([u8; 64]);
+struct CacheLine([u8; 64]);
 
 /// File, line and size of a shared block.
 type Key = (String, c_int, usize);
 
 /// Blocks that ranks share, and how many ranks have each.
 #[derive(Default)]
-struct Shared {
-    blocks: HashMap<Key, (Box<[Line]>, u64)>,
+struct SharedBlocks {
+    blocks: HashMap<Key, (Box<[CacheLine]>, u64)>,
     /// The key of each block by its address.
     addresses: HashMap<usize, Key>,
 }
 
 thread_local! {
-    static SHARED: RefCell<Shared> = RefCell::default();
+    static SHARED: RefCell<SharedBlocks> = RefCell::default();
     static SAMPLES: RefCell<Samples> = RefCell::default();
 }
 
@@ -58,11 +58,11 @@ pub extern "C" fn xsim_shared_malloc(
             *users += 1;
             return block.as_mut_ptr().cast();
         }
-        let mut lines: Vec<Line> = Vec::new();
+        let mut lines: Vec<CacheLine> = Vec::new();
         if lines.try_reserve_exact(bytes.div_ceil(64).max(1)).is_err() {
             return std::ptr::null_mut();
         }
-        lines.resize(bytes.div_ceil(64).max(1), Line([0; 64]));
+        lines.resize(bytes.div_ceil(64).max(1), CacheLine([0; 64]));
         let mut block = lines.into_boxed_slice();
         let address = block.as_mut_ptr();
         shared.addresses.insert(address as usize, key.clone());

@@ -39,26 +39,26 @@ use crate::constants::MPI_SUCCESS;
 use crate::function::{Function, NAMES};
 use crate::interpose::heap::watch_freed;
 use crate::threads;
-use arguments::Words;
-use calls::{Caller, Covered};
+use arguments::ArgumentRegisters;
+use calls::{RecordedRank, SavedStatuses};
 use chains::Chains;
 use engine::Time;
 use facts::Facts;
 use findings::Waits;
 pub use findings::{begin_quickly, end_quickly};
-use level::Level;
+use level::NestingLevel;
 pub use located::{Located, current_call};
 use mpi::Mpi;
 use mpi::world::{Phase, World};
 use nesting::{LEFT, LeftCodes, Nesting};
 pub use nesting::{enter_callback, leave_callback};
-use objects::Known;
-use observe::recorder::{Argument, Finding, Left, Region};
+use objects::ObjectSets;
+use observe::recorder::{ArgumentValue, CallReturn, Finding, RegionEvent};
 use observe::{CallProfile, CriticalPath, LongIntervals, Recorder, Symbols};
-use open::Open;
-pub use parameter::Form;
-use parked::Told;
-use short::{Origin, Short};
+use open::OpenCall;
+pub use parameter::ArgumentForm;
+use parked::WordSequences;
+use short::{CallOrigin, ProcessCalls};
 pub use sites::Frame;
 use sites::{Sites, calling_site};
 use statuses::Statuses;
@@ -67,8 +67,8 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering::Relaxed};
-use touched::{Memory, Single, Watched};
-use watch::Watch;
+use touched::{Memory, SingleBuffer, Watched};
+use watch::CallWatch;
 
 /// Nobody listens.
 const OFF: u8 = 0;
@@ -104,15 +104,15 @@ pub fn unheard<T>(call: impl FnOnce() -> T) -> T {
     call()
 }
 
-struct Recording {
+struct CallRecording {
     recorders: Vec<Box<dyn Recorder>>,
     /// By rank, from `first` on; of a rank that nobody has listened to yet there is nothing.
-    callers: Vec<Option<Box<Caller>>>,
+    callers: Vec<Option<Box<RecordedRank>>>,
     first: u32,
     /// The call that was opened last, and its rank: most return before another is opened, and go nowhere.
-    last: Option<(u32, Open)>,
+    last: Option<(u32, OpenCall)>,
     /// Room for arguments that no call needs.
-    spare: Vec<Vec<Argument>>,
+    spare: Vec<Vec<ArgumentValue>>,
     /// The words of the last call.
     words: Vec<u64>,
     /// The rank and the communicator of the last call that was told in words, and what follows from them.
@@ -120,13 +120,13 @@ struct Recording {
     /// Callbacks under way.
     nesting: Nesting,
     /// Words of blocked calls on entry, each sequence stored once.
-    told: Told,
+    told: WordSequences,
     /// Objects that ranks have seen.
-    known: Known,
+    known: ObjectSets,
     /// Room for statuses that programs ignore.
     statuses: Statuses,
     /// The statuses of calls within which others are made.
-    covered: Vec<Covered>,
+    covered: Vec<SavedStatuses>,
     /// If a recorder wants them.
     sites: Option<Sites>,
     /// If a recorder wants to know through which functions calls come.
@@ -138,9 +138,9 @@ struct Recording {
     /// `true` if a recorder wants calls with their arguments.
     calls: bool,
     /// Calls under way and their waits, if a recorder records waits.
-    short: Option<Short>,
+    short: Option<ProcessCalls>,
     /// Material of findings, if a recorder collects findings.
-    watch: Option<Watch>,
+    watch: Option<CallWatch>,
     /// The watched part of each function's calls, if recorders collect nothing of calls but findings.
     only_watched: Option<&'static [Watched]>,
     /// Findings that recorders have not been told of.
@@ -158,18 +158,18 @@ pub fn long_intervals(mpi: &Mpi) -> Vec<LongIntervals> {
         .long(&NAMES, |address| symbols.name(&module::place(rank::original(address))))
 }
 
-struct Place(UnsafeCell<Option<Recording>>);
+struct RecordingCell(UnsafeCell<Option<CallRecording>>);
 
 // SAFETY: like `state::MPI`: MPI calls of a process are made by one thread at a time, which with one rank a
 // process `alone` sees to; the functions that any thread may call are not recorded.
-unsafe impl Sync for Place {}
+unsafe impl Sync for RecordingCell {}
 
-static RECORDING: Place = Place(UnsafeCell::new(None));
+static RECORDING: RecordingCell = RecordingCell(UnsafeCell::new(None));
 
 /// Returns what is recorded, for a short while: nothing that is called meanwhile calls MPI or switches ranks.
-fn with<T>(what: impl FnOnce(&mut Recording) -> T) -> Option<T> {
+fn with<T>(what: impl FnOnce(&mut CallRecording) -> T) -> Option<T> {
     INSIDE.store(true, Relaxed);
-    // SAFETY: see `Place`; `what` runs to its end before anybody else can come here.
+    // SAFETY: see `RecordingCell`; `what` runs to its end before anybody else can come here.
     let done = unsafe { &mut *RECORDING.0.get() }.as_mut().map(what);
     INSIDE.store(false, Relaxed);
     done
@@ -205,7 +205,8 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
     let matches = recorders.iter().any(|recorder| recorder.wants_matches());
     let recognized = recorders.iter().all(|recorder| recorder.recognizes() || !recorder.wants_calls());
     let calls = recorders.iter().any(|recorder| recorder.wants_calls());
-    let short = recorders.iter().any(|recorder| recorder.wants_waits()).then(|| Short::of(own.clone()));
+    let short =
+        recorders.iter().any(|recorder| recorder.wants_waits()).then(|| ProcessCalls::of(own.clone()));
     if short.is_some() {
         mpi.world().messages.watching().follow_waits();
         if recorders.iter().any(|recorder| recorder.wants_messages()) {
@@ -214,14 +215,15 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
             mpi.world().messages.watch_mut().follow_messages(wants);
         }
     }
-    let watch = recorders.iter().any(|recorder| recorder.wants_findings()).then(|| Watch::of(own.clone()));
+    let watch =
+        recorders.iter().any(|recorder| recorder.wants_findings()).then(|| CallWatch::of(own.clone()));
     if watch.is_some() {
         mpi.world().messages.watching().compare_types();
         watch_freed(Some(freed));
     }
     let only_watched = (watch.is_some() && short.is_none() && chains.is_none() && !calls).then(Watched::all);
     let callers = own.clone().map(|_| None).collect();
-    let recording = Recording {
+    let recording = CallRecording {
         recorders,
         callers,
         first: own.start,
@@ -230,8 +232,8 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
         words: Vec::new(),
         position: None,
         nesting: Nesting::default(),
-        told: Told::default(),
-        known: Known::default(),
+        told: WordSequences::default(),
+        known: ObjectSets::default(),
         statuses: Statuses::default(),
         covered: Vec::new(),
         sites,
@@ -304,7 +306,7 @@ pub struct Opened {
 /// A call of one buffer that makes a request.
 #[derive(Clone, Copy)]
 struct Makes {
-    single: &'static Single,
+    single: &'static SingleBuffer,
     function: Function,
     site: u32,
     memory: Memory,
@@ -318,7 +320,7 @@ impl Opened {
 /// A call begins, whose arguments these are: a status among them may be replaced. `frame` is of the function
 /// that calls this one.
 #[inline(never)]
-pub fn open(function: Function, form: Form, words: &mut [u64], frame: &Frame) -> Opened {
+pub fn open(function: Function, form: ArgumentForm, words: &mut [u64], frame: &Frame) -> Opened {
     // With one rank a process the run may begin here.
     let mpi = alone::mpi();
     if MODE.load(Relaxed) == OFF {
@@ -401,8 +403,8 @@ pub fn listen(rank: u32, on: bool) {
 
 /// A rank goes into a region of the program or leaves one; whether that fits what it said before, as far as
 /// anybody listens.
-pub fn region(rank: u32, at: Time, region: Region) -> bool {
-    let told = |recording: &mut Recording| {
+pub fn region(rank: u32, at: Time, region: RegionEvent) -> bool {
+    let told = |recording: &mut CallRecording| {
         // All are told, whatever the first says.
         let fits = recording.recorders.iter_mut().map(|recorder| recorder.region(rank, at, region));
         fits.filter(|fits| !fits).count() == 0
@@ -417,7 +419,7 @@ pub fn region(rank: u32, at: Time, region: Region) -> bool {
 pub fn end() -> Result<(), String> {
     MODE.store(OFF, Relaxed);
     watch_freed(None);
-    with(Recording::end).unwrap_or(Ok(()))
+    with(CallRecording::end).unwrap_or(Ok(()))
 }
 
 /// Returns what the first process is to know of each recorder of this one, after [`end`].
@@ -467,11 +469,11 @@ fn tell_gathered(recorders: &mut [Box<dyn Recorder>], world: &mut World) {
     }
 }
 
-impl Recording {
+impl CallRecording {
     #[inline(always)]
     fn open(
         &mut self,
-        (function, form): (Function, Form),
+        (function, form): (Function, ArgumentForm),
         words: &mut [u64],
         frame: &Frame,
         opened: &mut Opened,
@@ -485,7 +487,7 @@ impl Recording {
     #[inline(never)]
     fn open_any(
         &mut self,
-        (function, form): (Function, Form),
+        (function, form): (Function, ArgumentForm),
         words: &mut [u64],
         frame: &Frame,
         opened: &mut Opened,
@@ -516,11 +518,11 @@ impl Recording {
             };
             chains.of(function as u16, site, told)
         });
-        let origin = Origin { site, chain, entered, level };
+        let origin = CallOrigin { site, chain, entered, level };
         let mut before = None;
         if let Some(short) = &mut self.short {
             drop(world);
-            let read = Words::of(function, form, words);
+            let read = ArgumentRegisters::of(function, form, words);
             let bytes = read.sent_bytes();
             world = alone::mpi().world();
             before = short.open(&mut world, function, &read, origin, bytes);
@@ -554,7 +556,7 @@ impl Recording {
 
     /// The mounted rank has left its calls at this level and deeper: they are over.
     #[cold]
-    fn leave_all(&mut self, me: u32, level: Level, codes: &LeftCodes) {
+    fn leave_all(&mut self, me: u32, level: NestingLevel, codes: &LeftCodes) {
         let at = {
             let mut world = alone::mpi().world();
             if let Some(short) = &mut self.short {
@@ -568,7 +570,7 @@ impl Recording {
     }
 
     /// Tells what the call at this level, which returns, waited for.
-    fn close_short(&mut self, level: Level) {
+    fn close_short(&mut self, level: NestingLevel) {
         let Some(short) = &mut self.short else { return };
         let mut world = alone::mpi().world();
         short.close(&mut world, &mut self.recorders, level);
@@ -625,7 +627,7 @@ impl Recording {
                 let call = open.call(rank);
                 if open.function == Function::Finalize && world.messages.ranks()[rank].phase != Phase::Active
                 {
-                    let left = Left {
+                    let left = CallReturn {
                         at: world.messages.clock(rank),
                         code: MPI_SUCCESS,
                         name: call::code_name(MPI_SUCCESS),

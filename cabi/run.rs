@@ -10,7 +10,7 @@ use mpi::{Mpi, Setup, World};
 use rank::{Config, GlobalsMode, Program, Ranks, StackMode};
 use simulation::host::resident_bytes;
 use simulation::memory::Forecast;
-use simulation::outcome::{self, Outcome};
+use simulation::outcome::{self, RunOutcome};
 use simulation::{HostMeter, Options, Progress, options, processes};
 use std::ffi::OsString;
 
@@ -139,16 +139,18 @@ fn config(options: &Options, (first, ranks): (u32, u32)) -> Config {
         first,
         total: options.places(),
         stack: match options.stack_mode {
-            options::StackMode::Auto if bytes.is_some() => StackMode::Own { bytes },
-            options::StackMode::Auto => StackMode::Auto,
-            options::StackMode::Own => StackMode::Own { bytes },
-            options::StackMode::Shared => StackMode::Shared { bytes: bytes.map(|bytes| bytes.max(8 << 20)) },
+            options::StackOption::Auto if bytes.is_some() => StackMode::Own { bytes },
+            options::StackOption::Auto => StackMode::Auto,
+            options::StackOption::Own => StackMode::Own { bytes },
+            options::StackOption::Shared => {
+                StackMode::Shared { bytes: bytes.map(|bytes| bytes.max(8 << 20)) }
+            }
         },
         globals: match options.globals {
-            options::Globals::Auto => GlobalsMode::Auto,
-            options::Globals::None => GlobalsMode::None,
-            options::Globals::Copy => GlobalsMode::Copy,
-            options::Globals::Clone => GlobalsMode::Clone,
+            options::GlobalsOption::Auto => GlobalsMode::Auto,
+            options::GlobalsOption::None => GlobalsMode::None,
+            options::GlobalsOption::Copy => GlobalsMode::Copy,
+            options::GlobalsOption::Clone => GlobalsMode::Clone,
         },
         globals_libraries: options.globals_libs.clone(),
         globals_fold: options.globals_fold.clone(),
@@ -164,7 +166,7 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     simulation::preflight(options, own.1, sharing, remote.as_ref().is_none_or(Remote::is_first))?;
     let (setup, machine) = setup(options, remote)?;
     let mut stacks = Located::new(Ranks::new(program, config(options, own))?);
-    if matches!(options.compute, options::Compute::Measured) {
+    if matches!(options.compute, options::ComputeOption::Measured) {
         let most = simulation::memory::available().map_or(0, |bytes| bytes / u64::from(sharing) / 4);
         rank::heap::presence::keep(most as usize);
     }
@@ -261,7 +263,7 @@ pub fn close(
     let critical_path = recording::critical_path();
     let jobs = Vec::new();
     let told =
-        Outcome { names, meter, processes, ranks, part, ending, network, jobs, profile, critical_path }
+        RunOutcome { names, meter, processes, ranks, part, ending, network, jobs, profile, critical_path }
             .tell(options);
     recorded.and(told)
 }

@@ -3,25 +3,25 @@
 use mpi::Mpi;
 use std::cell::UnsafeCell;
 
-struct Place(UnsafeCell<Option<Mpi>>);
+struct MpiCell(UnsafeCell<Option<Mpi>>);
 
 // SAFETY: all MPI calls of a process are made by one thread, the one that runs the ranks
 // (docs/limitations.md); it alone installs and reads. With one rank a process `threads` lets one thread in at
 // a time.
-unsafe impl Sync for Place {}
+unsafe impl Sync for MpiCell {}
 
-static MPI: Place = Place(UnsafeCell::new(None));
+static MPI: MpiCell = MpiCell(UnsafeCell::new(None));
 
 /// The simulated MPI, if there is one.
 #[inline]
 pub fn installed() -> Option<&'static Mpi> {
-    // SAFETY: see `Place`; once installed the value is never replaced, so the reference stays valid.
+    // SAFETY: see `MpiCell`; once installed the value is never replaced, so the reference stays valid.
     unsafe { &*MPI.0.get() }.as_ref()
 }
 
 /// Makes `mpi` the one of this process.
 pub fn install(mpi: Mpi) -> &'static Mpi {
-    // SAFETY: see `Place`; called once, before any reference was given out.
+    // SAFETY: see `MpiCell`; called once, before any reference was given out.
     unsafe {
         let place = MPI.0.get();
         assert!((*place).is_none(), "one simulation a process");

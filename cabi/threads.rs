@@ -17,7 +17,7 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// The thread that is inside MPI, and the threads that wait.
-struct Inside {
+struct EntryMonitor {
     /// The thread whose turn it is (0: nobody's).
     owner: usize,
     /// Number of calls that the owner is in: callbacks may call MPI.
@@ -36,7 +36,7 @@ struct Inside {
     waiting: u32,
 }
 
-static INSIDE: Mutex<Inside> = Mutex::new(Inside {
+static INSIDE: Mutex<EntryMonitor> = Mutex::new(EntryMonitor {
     owner: 0,
     depth: 0,
     briefly: false,
@@ -88,12 +88,12 @@ pub fn number() -> u32 {
     })
 }
 
-fn inside() -> MutexGuard<'static, Inside> {
+fn inside() -> MutexGuard<'static, EntryMonitor> {
     // What a panic left is whole: nothing under this lock can panic half done.
     INSIDE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-impl Inside {
+impl EntryMonitor {
     /// Returns `true` if a thread that comes now may go in.
     fn is_free(&self) -> bool {
         self.owner == 0 && self.queue.is_empty() && !self.driver_comes_first()
@@ -131,7 +131,10 @@ impl Inside {
 }
 
 /// Waits until something has changed, or until then.
-fn changed(mut inside: MutexGuard<'static, Inside>, until: Option<Instant>) -> MutexGuard<'static, Inside> {
+fn changed(
+    mut inside: MutexGuard<'static, EntryMonitor>,
+    until: Option<Instant>,
+) -> MutexGuard<'static, EntryMonitor> {
     inside.waiting += 1;
     let mut inside = match until {
         None => CHANGED.wait(inside).unwrap_or_else(|poisoned| poisoned.into_inner()),
@@ -146,7 +149,7 @@ fn changed(mut inside: MutexGuard<'static, Inside>, until: Option<Instant>) -> M
 
 /// A blocked thread of `depth` calls, whose turn is over, waits for its next: given by another, or, if no
 /// other thread does the rank's work, once nobody is inside and somebody was since `entries`, or at `until`.
-fn regain(mut inside: MutexGuard<'static, Inside>, depth: u32, entries: u64, until: Option<Instant>) {
+fn regain(mut inside: MutexGuard<'static, EntryMonitor>, depth: u32, entries: u64, until: Option<Instant>) {
     let me = thread();
     loop {
         let drives = inside.driver == 0 || inside.driver == me;
@@ -382,9 +385,9 @@ pub fn read_any_clock(mpi: &Mpi) -> Time {
 }
 
 /// The threads of a process that is one rank, as its main loop sees them.
-pub struct Threads;
+pub struct RankThreads;
 
-impl Door for Threads {
+impl Door for RankThreads {
     fn call_site(&self) -> Option<String> {
         crate::recording::current_call()
     }

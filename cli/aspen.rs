@@ -9,7 +9,7 @@ mod run;
 
 use crate::failure::{Failure, USAGE};
 use crate::output::{self, note, say};
-use ::aspen::{Application, AspenError, Machine, Model, Request, Sources};
+use ::aspen::{Application, AspenError, EvaluationRequest, LoadedModel, Machine, Sources};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -74,15 +74,15 @@ fn paths(matches: &ArgMatches) -> Vec<PathBuf> {
     matches.get_many("FILE").map(|paths| paths.cloned().collect()).unwrap_or_default()
 }
 
-fn read(sources: &mut Sources, path: &Path) -> Result<Model, Failure> {
-    Model::read(sources, path).map_err(|error| failed(&error))
+fn read(sources: &mut Sources, path: &Path) -> Result<LoadedModel, Failure> {
+    LoadedModel::read(sources, path).map_err(|error| failed(&error))
 }
 
 /// The model of an application.
 fn application(sources: &mut Sources, path: &Path) -> Result<Box<Application>, Failure> {
     match read(sources, path)? {
-        Model::Application(model) => Ok(model),
-        Model::Machine(_) => Err(Failure::new(format!(
+        LoadedModel::Application(model) => Ok(model),
+        LoadedModel::Machine(_) => Err(Failure::new(format!(
             "{} is a machine; FILE takes the model of an application",
             path.display()
         ))),
@@ -92,8 +92,8 @@ fn application(sources: &mut Sources, path: &Path) -> Result<Box<Application>, F
 /// The model of a machine, which an argument of this name takes.
 fn machine(sources: &mut Sources, path: &Path, argument: &str) -> Result<Box<Machine>, Failure> {
     match read(sources, path)? {
-        Model::Machine(machine) => Ok(machine),
-        Model::Application(_) => Err(Failure::new(format!(
+        LoadedModel::Machine(machine) => Ok(machine),
+        LoadedModel::Application(_) => Err(Failure::new(format!(
             "{} is the model of an application; {argument} takes a machine",
             path.display()
         ))),
@@ -110,12 +110,12 @@ fn check(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut good = true;
     for path in paths(matches) {
         let mut sources = Sources::default();
-        match Model::read(&mut sources, &path) {
-            Ok(Model::Application(model)) => {
+        match LoadedModel::read(&mut sources, &path) {
+            Ok(LoadedModel::Application(model)) => {
                 warn(&model.warnings);
                 say!("{}: model {}, {} kernels", path.display(), model.name, model.len());
             }
-            Ok(Model::Machine(machine)) => {
+            Ok(LoadedModel::Machine(machine)) => {
                 warn(&machine.warnings);
                 let what =
                     machine.name().map_or("parts of machines".to_owned(), |name| format!("machine {name}"));
@@ -134,12 +134,12 @@ fn list(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut sources = Sources::default();
     let path: &PathBuf = matches.get_one("FILE").expect("clap asks for a file");
     match read(&mut sources, path)? {
-        Model::Machine(machine) => output::text(machine.outline())?,
-        Model::Application(model) => {
+        LoadedModel::Machine(machine) => output::text(machine.outline())?,
+        LoadedModel::Application(model) => {
             output::text(model.outline())?;
-            let chosen = evaluate::Choice::read(matches, &mut sources)?;
+            let chosen = evaluate::EvaluationOptions::read(matches, &mut sources)?;
             if chosen.kernel.is_some() || model.has_main() {
-                let request = Request {
+                let request = EvaluationRequest {
                     kernel: chosen.kernel.as_ref(),
                     parameters: &chosen.parameters,
                     ..chosen.request()

@@ -1,7 +1,7 @@
 //! `xsim cc|cxx|fc`: the system's compiler with what an MPI program needs, like mpicc.
 
 use crate::failure::{Failure, NOT_FOUND, USAGE};
-use crate::layout::Layout;
+use crate::layout::InstallLayout;
 use crate::names;
 use crate::output::{note, say};
 use std::ffi::{OsStr, OsString};
@@ -129,7 +129,7 @@ pub fn main(language: Language, mut args: Vec<OsString>) -> Result<ExitCode, Fai
             break;
         }
     }
-    let layout = Layout::find()?;
+    let layout = InstallLayout::find()?;
     for (option, why) in LEFT_OUT {
         let before = args.len();
         args.retain(|arg| arg != option);
@@ -147,7 +147,12 @@ pub fn main(language: Language, mut args: Vec<OsString>) -> Result<ExitCode, Fai
 }
 
 /// Returns the line that answers a question.
-fn shown(show: Show, language: Language, args: &[OsString], layout: &Layout) -> Result<String, Failure> {
+fn shown(
+    show: Show,
+    language: Language,
+    args: &[OsString],
+    layout: &InstallLayout,
+) -> Result<String, Failure> {
     let compile = || compile_flags(language, &compiler(language), layout);
     Ok(match show {
         // Build systems ask without input, to learn what linking takes.
@@ -186,7 +191,7 @@ pub fn to_program(
 ) -> Result<(), Failure> {
     let args =
         [optimization.into(), "-g".into(), "-o".into(), output.to_owned(), source.to_owned(), "-lm".into()];
-    let words = command(language, &args, true, &Layout::find()?)?;
+    let words = command(language, &args, true, &InstallLayout::find()?)?;
     match Command::new(&words[0]).args(&words[1..]).status() {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(Failure::new(format!(
@@ -213,7 +218,7 @@ fn command(
     language: Language,
     args: &[OsString],
     links: bool,
-    layout: &Layout,
+    layout: &InstallLayout,
 ) -> Result<Vec<OsString>, Failure> {
     if let Some(arg) = args
         .iter()
@@ -304,7 +309,7 @@ fn ends_static(args: &[OsString]) -> bool {
 pub fn compile_flags(
     language: Language,
     compiler: &[OsString],
-    layout: &Layout,
+    layout: &InstallLayout,
 ) -> Result<Vec<OsString>, Failure> {
     let mut flags = Vec::new();
     if language == Language::Fortran {
@@ -320,7 +325,7 @@ pub fn compile_flags(
 }
 
 /// Returns the flags for linking.
-pub fn link_flags(layout: &Layout) -> Vec<OsString> {
+pub fn link_flags(layout: &InstallLayout) -> Vec<OsString> {
     // A lazily bound call would resolve its symbol on a rank's small stack. CMake's FindMPI drops what
     // follows `-Wl,-z,`, so it is one word.
     let now = "-Wl,-znow".into();
@@ -363,7 +368,8 @@ mod tests {
     use super::*;
 
     fn words(args: &[&str]) -> Vec<String> {
-        let layout = Layout { library: "/l".into(), include: "/i".into(), share: "/s".into(), modules: None };
+        let layout =
+            InstallLayout { library: "/l".into(), include: "/i".into(), share: "/s".into(), modules: None };
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         let words = command(Language::C, &args, links(&args), &layout).unwrap().into_iter().skip(1);
         words
@@ -394,7 +400,8 @@ mod tests {
 
     #[test]
     fn static_linking_is_refused_with_the_reason() {
-        let layout = Layout { library: "/l".into(), include: "/i".into(), share: "/s".into(), modules: None };
+        let layout =
+            InstallLayout { library: "/l".into(), include: "/i".into(), share: "/s".into(), modules: None };
         for option in ["-static", "-static-pie"] {
             let failure =
                 command(Language::C, &[option.into(), "a.c".into()], true, &layout).unwrap_err().to_string();

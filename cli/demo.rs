@@ -3,13 +3,13 @@
 
 use crate::failure::Failure;
 use crate::output::{note, say};
-use crate::run::several::{Comparison, Scratch, comparison};
+use crate::run::several::{MachineComparison, Scratch, comparison};
 use ::report::read;
 use ::report::units::short;
 use ::report::wrap::{terminal_width, wrapped};
 use clap::{Arg, ArgMatches, Command};
 use observe::Simulated;
-use plot::{Chart, Mark, Series};
+use plot::{Chart, Mark, PlotSeries};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -62,13 +62,13 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         }
         let seconds = |run: &Simulated| run.virtual_time_ps as f64 / 1e12;
         let points = RANKS.iter().zip(&runs).map(|(&ranks, run)| (f64::from(ranks), seconds(run))).collect();
-        series.push(Series { name: machine.to_owned(), mark: Mark::Line, points });
+        series.push(PlotSeries { name: machine.to_owned(), mark: Mark::Line, points });
         explained.push(runs.swap_remove(EXPLAINED));
     }
     let names = MACHINES.map(str::to_owned);
     let width = terminal_width(std::io::stdout()).unwrap_or(80);
     say!("On {} ranks ({} computing, {} waiting):\n\n{}", RANKS[EXPLAINED], '#', '.', bars(&explained));
-    let Comparison { table, sentence } = comparison(&names, &explained);
+    let MachineComparison { table, sentence } = comparison(&names, &explained);
     crate::output::text(format_args!(
         "{}\n{}\n",
         table.text("  ", width),

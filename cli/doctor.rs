@@ -3,7 +3,7 @@
 use crate::compile::{self, Language};
 use crate::failure::{Failure, NOT_FOUND};
 use crate::fortran;
-use crate::layout::{LIBRARY, Layout, MPIS, NativeUse};
+use crate::layout::{InstallLayout, LIBRARY, MPIS, NativeUse};
 use crate::output::say;
 use crate::run::{Reach, reach, search};
 use clap::{Arg, ArgMatches, Command};
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 /// The state of something that was looked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CheckState {
     /// It is there and works.
     Works,
     /// It is not there, which some programs need.
@@ -23,26 +23,26 @@ enum State {
     Broken,
 }
 
-impl State {
+impl CheckState {
     fn word(self) -> &'static str {
         match self {
-            State::Works => "ok",
-            State::Missing => "missing",
-            State::Broken => "broken",
+            CheckState::Works => "ok",
+            CheckState::Missing => "missing",
+            CheckState::Broken => "broken",
         }
     }
 }
 
-/// A thing that was looked for, and what of it is there.
-struct Finding {
-    state: State,
+/// A component that was looked for, and its state.
+struct Diagnosis {
+    state: CheckState,
     what: &'static str,
     text: String,
 }
 
-impl Finding {
-    fn new(state: State, what: &'static str, text: impl Into<String>) -> Finding {
-        Finding { state, what, text: text.into() }
+impl Diagnosis {
+    fn new(state: CheckState, what: &'static str, text: impl Into<String>) -> Diagnosis {
+        Diagnosis { state, what, text: text.into() }
     }
 }
 
@@ -56,15 +56,15 @@ pub fn command() -> Command {
 
 /// Runs it; the exit status is 1 if nothing can run, or if the program cannot.
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let mut findings = vec![Finding::new(State::Works, "xsim", env!("CARGO_PKG_VERSION"))];
-    let layout = Layout::find();
+    let mut findings = vec![Diagnosis::new(CheckState::Works, "xsim", env!("CARGO_PKG_VERSION"))];
+    let layout = InstallLayout::find();
     match &layout {
-        Ok(layout) => findings.push(Finding::new(
-            State::Works,
+        Ok(layout) => findings.push(Diagnosis::new(
+            CheckState::Works,
             "library",
             layout.library.join(LIBRARY).display().to_string(),
         )),
-        Err(failure) => findings.push(Finding::new(State::Broken, "library", failure.to_string())),
+        Err(failure) => findings.push(Diagnosis::new(CheckState::Broken, "library", failure.to_string())),
     }
     findings.push(compiler(Language::C, "C compiler", "gcc"));
     findings.push(compiler(Language::Cxx, "C++ compiler", "g++"));
@@ -79,10 +79,10 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         findings.extend(of_program(program)?);
     }
     let width = findings.iter().map(|finding| finding.what.len()).max().unwrap_or(0);
-    for Finding { state, what, text } in &findings {
+    for Diagnosis { state, what, text } in &findings {
         say!("{:7}  {what:width$}  {text}", state.word());
     }
-    let is_broken = findings.iter().any(|finding| finding.state == State::Broken);
+    let is_broken = findings.iter().any(|finding| finding.state == CheckState::Broken);
     Ok(ExitCode::from(u8::from(is_broken)))
 }
 
@@ -94,38 +94,38 @@ fn version(words: &[OsString]) -> Option<String> {
     run.status.success().then(|| text.lines().next().unwrap_or_default().to_owned())
 }
 
-fn compiler(language: Language, what: &'static str, package: &str) -> Finding {
+fn compiler(language: Language, what: &'static str, package: &str) -> Diagnosis {
     let words = compile::compiler(language);
     let name = compile::shell_line(&words);
     match version(&words) {
-        Some(version) => Finding::new(State::Works, what, format!("{name}: {version}")),
-        None => Finding::new(
-            State::Missing,
+        Some(version) => Diagnosis::new(CheckState::Works, what, format!("{name}: {version}")),
+        None => Diagnosis::new(
+            CheckState::Missing,
             what,
             format!("{name} does not run: apt-get install {package}, or name another compiler"),
         ),
     }
 }
 
-fn modules(layout: &Layout) -> Option<Finding> {
+fn modules(layout: &InstallLayout) -> Option<Diagnosis> {
     const WHAT: &str = "Fortran modules";
     let words = compile::compiler(Language::Fortran);
     version(&words)?;
     Some(match fortran::modules(layout.modules.as_deref(), &words) {
         Ok(Some(directory)) => {
-            Finding::new(State::Works, WHAT, format!("mpi and mpi_f08 in {}", directory.display()))
+            Diagnosis::new(CheckState::Works, WHAT, format!("mpi and mpi_f08 in {}", directory.display()))
         }
-        Ok(None) => Finding::new(
-            State::Missing,
+        Ok(None) => Diagnosis::new(
+            CheckState::Missing,
             WHAT,
             "the compiler does not make them; programs that include mpif.h work",
         ),
-        Err(failure) => Finding::new(State::Missing, WHAT, failure.to_string()),
+        Err(failure) => Diagnosis::new(CheckState::Missing, WHAT, failure.to_string()),
     })
 }
 
 /// Returns what is there for runs on several processes, and to record real runs.
-fn native(layout: &Layout) -> Vec<Finding> {
+fn native(layout: &InstallLayout) -> Vec<Diagnosis> {
     let there = |native: NativeUse| -> Vec<&str> {
         let is_there = |mpi: &str| layout.library.join(native.library(mpi)).is_file();
         MPIS.into_iter()
@@ -139,9 +139,9 @@ fn native(layout: &Layout) -> Vec<Finding> {
             let text = format!(
                 "for no MPI: sh {script} mpich (or openmpi), from the sources, with that MPI and libclang-dev"
             );
-            Finding::new(State::Missing, what, text)
+            Diagnosis::new(CheckState::Missing, what, text)
         }
-        names => Finding::new(State::Works, what, format!("with {}", names.join(" and "))),
+        names => Diagnosis::new(CheckState::Works, what, format!("with {}", names.join(" and "))),
     };
     vec![
         finding("several processes", NativeUse::Processes, "runtime/transport/native/build.sh"),
@@ -149,23 +149,25 @@ fn native(layout: &Layout) -> Vec<Finding> {
     ]
 }
 
-fn debugger() -> Finding {
+fn debugger() -> Diagnosis {
     let name = std::env::var_os("GDB").filter(|name| !name.is_empty()).unwrap_or_else(|| "gdb".into());
     match version(&[name]) {
-        Some(version) => Finding::new(State::Works, "xsim run --debug", version),
-        None => Finding::new(State::Missing, "xsim run --debug", "gdb does not run: apt-get install gdb"),
+        Some(version) => Diagnosis::new(CheckState::Works, "xsim run --debug", version),
+        None => {
+            Diagnosis::new(CheckState::Missing, "xsim run --debug", "gdb does not run: apt-get install gdb")
+        }
     }
 }
 
-fn memory() -> Finding {
+fn memory() -> Diagnosis {
     let free = simulation::memory::available()
         .map_or_else(|| "unknown".to_owned(), |bytes| ::report::units::bytes(bytes.into()));
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    Finding::new(State::Works, "host", format!("{processors} processors, {free} of memory free"))
+    Diagnosis::new(CheckState::Works, "host", format!("{processors} processors, {free} of memory free"))
 }
 
 /// Returns whether a program will run, and what its call sites will be named by.
-fn of_program(name: &OsStr) -> Result<Vec<Finding>, Failure> {
+fn of_program(name: &OsStr) -> Result<Vec<Diagnosis>, Failure> {
     const WHAT: &str = "program";
     if Path::new(name)
         .extension()
@@ -176,44 +178,44 @@ fn of_program(name: &OsStr) -> Result<Vec<Finding>, Failure> {
             return Err(Failure::with(NOT_FOUND, format!("there is no file {}", name.display())));
         }
         let text = "a source file: xsim run compiles it with -O2 -g";
-        return Ok(vec![Finding::new(State::Works, WHAT, text)]);
+        return Ok(vec![Diagnosis::new(CheckState::Works, WHAT, text)]);
     }
     let path = search(name)?;
     let shown = path.display();
     let finding = match reach(&path) {
-        Reach::Direct => Finding::new(
-            State::Works,
+        Reach::Direct => Diagnosis::new(
+            CheckState::Works,
             WHAT,
             format!("{shown} is linked with libxsim: ./PROGRAM -xsim-np N or xsim run -n N"),
         ),
-        Reach::Through => Finding::new(
-            State::Works,
+        Reach::Through => Diagnosis::new(
+            CheckState::Works,
             WHAT,
             format!("{shown} reaches libxsim through another library: xsim run -n N"),
         ),
-        Reach::Standard => Finding::new(
-            State::Works,
+        Reach::Standard => Diagnosis::new(
+            CheckState::Works,
             WHAT,
             format!("{shown} was built for MPI's standard ABI: xsim run -n N"),
         ),
         Reach::Moved(directory) => {
             let text =
                 format!("{shown} was linked with libxsim in {directory}, which has none: xsim run -n N");
-            Finding::new(State::Works, WHAT, text)
+            Diagnosis::new(CheckState::Works, WHAT, text)
         }
         Reach::NotElf => {
-            Finding::new(State::Works, WHAT, format!("{shown} is a script: what it starts decides"))
+            Diagnosis::new(CheckState::Works, WHAT, format!("{shown} is a script: what it starts decides"))
         }
         Reach::Other(library) => {
             let text = format!(
                 "{shown} is linked with {library}, another MPI: rebuild it with xsim cc, or with MPI_HOME of xsim install"
             );
-            return Ok(vec![Finding::new(State::Broken, WHAT, text)]);
+            return Ok(vec![Diagnosis::new(CheckState::Broken, WHAT, text)]);
         }
         Reach::None => {
             let text =
                 format!("{shown} is not linked with {LIBRARY}: build it with xsim cc, xsim cxx or xsim fc");
-            return Ok(vec![Finding::new(State::Broken, WHAT, text)]);
+            return Ok(vec![Diagnosis::new(CheckState::Broken, WHAT, text)]);
         }
     };
     let has_lines = std::fs::read(&path).ok().is_some_and(|data| {
@@ -223,8 +225,10 @@ fn of_program(name: &OsStr) -> Result<Vec<Finding>, Failure> {
         })
     });
     let lines = match has_lines {
-        true => Finding::new(State::Works, "call sites", "have files and lines"),
-        false => Finding::new(State::Missing, "call sites", "have no files and lines: compile with -g"),
+        true => Diagnosis::new(CheckState::Works, "call sites", "have files and lines"),
+        false => {
+            Diagnosis::new(CheckState::Missing, "call sites", "have no files and lines: compile with -g")
+        }
     };
     Ok(vec![finding, lines])
 }

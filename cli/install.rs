@@ -3,7 +3,7 @@
 mod home;
 
 use crate::failure::Failure;
-use crate::layout::{HOME, LIBRARY, Layout, MPIS, NativeUse, STANDARD};
+use crate::layout::{HOME, InstallLayout, LIBRARY, MPIS, NativeUse, STANDARD};
 use crate::names;
 use crate::output::say;
 use std::fs;
@@ -17,7 +17,7 @@ const SHARED_FILES: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LI
 
 /// Installs under `prefix`, replacing an earlier installation's files.
 pub fn main(prefix: &Path) -> Result<ExitCode, Failure> {
-    let layout = Layout::find()?;
+    let layout = InstallLayout::find()?;
     let executable =
         std::env::current_exe().map_err(|why| Failure::new(format!("cannot tell where xsim is: {why}")))?;
     let prefix =
@@ -36,7 +36,7 @@ fn cannot((path, why): (PathBuf, io::Error)) -> Failure {
     Failure::new(format!("cannot install {}: {why}; choose a --prefix that you may write to", path.display()))
 }
 
-fn install(layout: &Layout, executable: &Path, prefix: &Path) -> Outcome {
+fn install(layout: &InstallLayout, executable: &Path, prefix: &Path) -> Outcome {
     copy(executable, &prefix.join("bin/xsim"))?;
     for (name, _) in names::OWN {
         link("xsim", prefix.join("bin").join(name))?;

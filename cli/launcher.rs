@@ -56,7 +56,7 @@ fn takes_next(command: &Command, option: &str) -> bool {
 
 /// The request that a command line of `mpiexec` makes.
 #[derive(PartialEq, Eq, Debug)]
-pub enum Request {
+pub enum LaunchRequest {
     /// A run, as a command line of `xsim run`.
     Run(Vec<OsString>),
     /// The version.
@@ -106,7 +106,7 @@ const WITHOUT_EFFECT: [(&str, usize); 32] = [
 ///
 /// # Errors
 /// If a value is missing, or if several programs are given (`mpiexec -n 1 a : -n 3 b`).
-pub fn as_run(words: Vec<OsString>) -> Result<Request, Failure> {
+pub fn as_run(words: Vec<OsString>) -> Result<LaunchRequest, Failure> {
     let run = crate::run::command();
     let mut out: Vec<OsString> = vec!["xsim".into(), "run".into()];
     let mut left_out = Vec::new();
@@ -132,7 +132,7 @@ pub fn as_run(words: Vec<OsString>) -> Result<Request, Failure> {
             continue;
         }
         match name {
-            "V" | "version" => return Ok(Request::Version),
+            "V" | "version" => return Ok(LaunchRequest::Version),
             "n" | "np" | "c" => out.extend(["--np".into(), value()?]),
             "wdir" | "wd" => out.extend(["--wdir".into(), value()?]),
             "x" => out.extend(["--env".into(), value()?]),
@@ -161,7 +161,7 @@ pub fn as_run(words: Vec<OsString>) -> Result<Request, Failure> {
         let why = "the simulated machine and --placement say where virtual ranks are";
         note!("xsim: without effect: {} ({why})", left_out.join(" "));
     }
-    Ok(Request::Run(out))
+    Ok(LaunchRequest::Run(out))
 }
 
 #[cfg(test)]
@@ -176,13 +176,14 @@ mod tests {
             ("-genv A 1 -x B -env C=2 -wdir /d ./a", "xsim run --env A=1 --env B --env C=2 --wdir /d ./a"),
             ("--mca btl self --mn torus:4 -q ./a x", "xsim run --mn torus:4 -q ./a x"),
         ] {
-            let Request::Run(words) = as_run(given.split(' ').map(OsString::from).collect()).unwrap() else {
+            let LaunchRequest::Run(words) = as_run(given.split(' ').map(OsString::from).collect()).unwrap()
+            else {
                 panic!()
             };
             let words: Vec<_> = words.iter().map(|word| word.to_str().unwrap()).collect();
             assert_eq!(words.join(" "), read_as);
         }
-        assert_eq!(as_run(vec!["--version".into()]).unwrap(), Request::Version);
+        assert_eq!(as_run(vec!["--version".into()]).unwrap(), LaunchRequest::Version);
         for (given, part) in [("-n", "needs a value"), ("-n 1 a : -n 2 b", "several programs")] {
             let failure = as_run(given.split(' ').map(OsString::from).collect()).unwrap_err().to_string();
             assert!(failure.contains(part), "{failure}");

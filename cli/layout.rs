@@ -45,7 +45,7 @@ pub const HOME: &str = "lib/xsim";
 
 /// The directories of one build or installation.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Layout {
+pub struct InstallLayout {
     /// Holds `libxsim.so`.
     pub library: PathBuf,
     /// Holds `mpi.h`.
@@ -56,21 +56,21 @@ pub struct Layout {
     pub modules: Option<PathBuf>,
 }
 
-impl Layout {
+impl InstallLayout {
     /// Finds the layout of this executable.
     ///
     /// # Errors
     /// If the library is neither beside it nor in `../lib`.
-    pub fn find() -> Result<Layout, Failure> {
+    pub fn find() -> Result<InstallLayout, Failure> {
         let executable = std::env::current_exe()
             .map_err(|why| Failure::new(format!("cannot tell where xsim is: {why}")))?;
         let directory = executable.parent().unwrap_or(Path::new("/"));
-        Layout::of(directory, Path::new(env!("CARGO_MANIFEST_DIR")))
+        InstallLayout::of(directory, Path::new(env!("CARGO_MANIFEST_DIR")))
     }
 
     /// Returns where the parts of an installation under `prefix` are.
-    pub fn installed(prefix: &Path) -> Layout {
-        Layout {
+    pub fn installed(prefix: &Path) -> InstallLayout {
+        InstallLayout {
             library: prefix.join("lib"),
             include: prefix.join("include/xsim"),
             share: prefix.join("share/xsim"),
@@ -79,10 +79,10 @@ impl Layout {
     }
 
     /// Finds the layout of an executable in `directory`; `source` is where it was built from.
-    fn of(directory: &Path, source: &Path) -> Result<Layout, Failure> {
+    fn of(directory: &Path, source: &Path) -> Result<InstallLayout, Failure> {
         let prefix = directory.parent().unwrap_or(directory);
         if prefix.join("lib").join(LIBRARY).is_file() {
-            return Ok(Layout::installed(prefix));
+            return Ok(InstallLayout::installed(prefix));
         }
         if !directory.join(LIBRARY).is_file() {
             return Err(Failure::new(format!(
@@ -94,7 +94,7 @@ impl Layout {
         // A build tree that was moved keeps target/ inside; one with a target directory elsewhere does not.
         let near = directory.ancestors().skip(1).find(|root| root.join("include/mpi.h").is_file());
         let root = near.unwrap_or(source);
-        Ok(Layout {
+        Ok(InstallLayout {
             library: directory.to_owned(),
             include: root.join("include"),
             share: root.to_owned(),
@@ -119,15 +119,15 @@ mod tests {
     #[test]
     fn an_installation_is_found_by_its_prefix() {
         let root = tree("installed", &["bin/xsim", "lib/libxsim.so"]);
-        let layout = Layout::of(&root.join("bin"), Path::new("/source")).unwrap();
-        assert_eq!(layout, Layout::installed(&root));
+        let layout = InstallLayout::of(&root.join("bin"), Path::new("/source")).unwrap();
+        assert_eq!(layout, InstallLayout::installed(&root));
         std::fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
     fn a_moved_build_tree_uses_its_own_headers() {
         let root = tree("moved", &["target/release/libxsim.so", "include/mpi.h"]);
-        let layout = Layout::of(&root.join("target/release"), Path::new("/source")).unwrap();
+        let layout = InstallLayout::of(&root.join("target/release"), Path::new("/source")).unwrap();
         assert_eq!(layout.include, root.join("include"));
         std::fs::remove_dir_all(root).unwrap();
     }
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_target_directory_elsewhere_uses_the_source_it_was_built_from() {
         let root = tree("elsewhere", &["release/libxsim.so"]);
-        let layout = Layout::of(&root.join("release"), Path::new("/source")).unwrap();
+        let layout = InstallLayout::of(&root.join("release"), Path::new("/source")).unwrap();
         assert_eq!(layout.include, Path::new("/source/include"));
         std::fs::remove_dir_all(root).unwrap();
     }
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn a_missing_library_says_how_to_build_it() {
         let failure =
-            Layout::of(Path::new("/nonexistent/bin"), Path::new("/source")).unwrap_err().to_string();
+            InstallLayout::of(Path::new("/nonexistent/bin"), Path::new("/source")).unwrap_err().to_string();
         assert!(failure.contains("cargo build --release"), "{failure}");
     }
 }

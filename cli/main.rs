@@ -57,8 +57,8 @@ fn dispatch() -> Result<ExitCode, Failure> {
     let words = match name.and_then(names::role) {
         Some(Role::Compiler(language)) => return compile::main(language, args.collect()),
         Some(Role::Launcher) => match launcher::as_run(args.collect())? {
-            launcher::Request::Run(words) => words,
-            launcher::Request::Version => {
+            launcher::LaunchRequest::Run(words) => words,
+            launcher::LaunchRequest::Version => {
                 output::line(format_args!(
                     "{} (xsim {})",
                     name.unwrap_or("mpiexec"),

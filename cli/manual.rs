@@ -1,7 +1,7 @@
 //! Help by topic, man pages and completions, all from the parser of the command line.
 
 use crate::failure::{Failure, USAGE};
-use crate::layout::Layout;
+use crate::layout::InstallLayout;
 use crate::output::{self, say};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Command};
@@ -92,7 +92,7 @@ fn names(pages: &BTreeMap<String, PathBuf>) -> String {
 
 /// Returns the directory of the manual.
 fn docs() -> Result<PathBuf, Failure> {
-    Ok(Layout::find()?.share.join("docs"))
+    Ok(InstallLayout::find()?.share.join("docs"))
 }
 
 /// Pages of the table of contents that are no topics.

@@ -2,7 +2,7 @@
 //! (docs/reference/traces.md).
 
 use crate::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, USAGE};
-use crate::layout::{Layout, MPICH, NativeUse, OPENMPI};
+use crate::layout::{InstallLayout, MPICH, NativeUse, OPENMPI};
 use crate::run::{self, Reach};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -158,7 +158,7 @@ fn mpi_of(program: &Path) -> Result<&'static str, Failure> {
 
 /// The library that records under an MPI.
 fn recorder(mpi: &str) -> Result<PathBuf, Failure> {
-    let layout = Layout::find()?;
+    let layout = InstallLayout::find()?;
     let library = layout.library.join(NativeUse::Recorder.library(mpi));
     match library.is_file() {
         true => Ok(library),

@@ -5,7 +5,7 @@ use ::report::overview::overview;
 use ::report::wrap::terminal_width;
 use ::report::{Efficiencies, difference, page};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use observe::Report;
+use observe::RunReport;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -47,7 +47,7 @@ pub fn command() -> Command {
 
 /// The form in which a report is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum ReportForm {
     Page,
     Text,
     Markdown,
@@ -55,16 +55,16 @@ enum Form {
 }
 
 /// Returns what the flags say, else the name of the file; text for a terminal.
-fn form(matches: &ArgMatches, output: Option<&PathBuf>) -> Result<Form, Failure> {
+fn form(matches: &ArgMatches, output: Option<&PathBuf>) -> Result<ReportForm, Failure> {
     match (matches.get_flag("csv"), matches.get_flag("markdown"), output) {
-        (true, ..) => Ok(Form::Values),
-        (_, true, _) => Ok(Form::Markdown),
-        (_, _, None) => Ok(Form::Text),
+        (true, ..) => Ok(ReportForm::Values),
+        (_, true, _) => Ok(ReportForm::Markdown),
+        (_, _, None) => Ok(ReportForm::Text),
         (_, _, Some(output)) => match output.extension().and_then(|suffix| suffix.to_str()) {
-            Some("html" | "htm") => Ok(Form::Page),
-            Some("txt") => Ok(Form::Text),
-            Some("md") => Ok(Form::Markdown),
-            Some("csv") => Ok(Form::Values),
+            Some("html" | "htm") => Ok(ReportForm::Page),
+            Some("txt") => Ok(ReportForm::Text),
+            Some("md") => Ok(ReportForm::Markdown),
+            Some("csv") => Ok(ReportForm::Values),
             _ => Err(Failure::with(
                 USAGE,
                 format!(
@@ -83,7 +83,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let (output, form) = (path("output"), form(matches, path("output"))?);
     let run = read(path("RUN").expect("clap asks for it"))?;
     let mut document = match path("OTHER") {
-        Some(_) if form == Form::Page => {
+        Some(_) if form == ReportForm::Page => {
             return Err(Failure::with(
                 USAGE,
                 "differences of two runs are text: give -o a name in .txt, .md or .csv, or give one report",
@@ -96,7 +96,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         None => {
             let ideal = path("ideal").map(read).transpose()?;
             let efficiencies = efficiencies(&run, ideal.as_ref())?;
-            if form == Form::Page {
+            if form == ReportForm::Page {
                 if matches.get_one::<String>("table").is_some() {
                     return Err(Failure::with(
                         USAGE,
@@ -112,15 +112,15 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         document.keep(title).map_err(|why| Failure::with(USAGE, format!("--table: {why}")))?;
     }
     let text = match form {
-        Form::Values => document.csv(),
-        Form::Markdown => document.markdown(),
-        Form::Text | Form::Page => document.text(width(output)),
+        ReportForm::Values => document.csv(),
+        ReportForm::Markdown => document.markdown(),
+        ReportForm::Text | ReportForm::Page => document.text(width(output)),
     };
     write(output, &text)
 }
 
 /// Returns what one asks for by name has to be there; without, it is said why not.
-fn efficiencies(run: &Report, ideal: Option<&Report>) -> Result<Result<Efficiencies, String>, Failure> {
+fn efficiencies(run: &RunReport, ideal: Option<&RunReport>) -> Result<Result<Efficiencies, String>, Failure> {
     let found = Efficiencies::of(run, ideal);
     if ideal.is_some() { found.map(Ok).map_err(Failure::new) } else { Ok(found) }
 }

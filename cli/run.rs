@@ -6,7 +6,7 @@ pub mod several;
 use crate::compile::{self, Language};
 use crate::debug;
 use crate::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, USAGE};
-use crate::layout::{LIBRARY, Layout, STANDARD};
+use crate::layout::{InstallLayout, LIBRARY, STANDARD};
 use crate::options;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
@@ -109,7 +109,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return several::repeat(program, count, report);
     }
     if let Some(machines) = machines {
-        let measures = matches!(options.compute, simulation::options::Compute::Measured);
+        let measures = matches!(options.compute, simulation::options::ComputeOption::Measured);
         return several::compare(program, &machines, report, measures);
     }
     if matches.get_flag("pop") {
@@ -192,7 +192,7 @@ fn existing(name: &OsStr) -> Result<std::process::Command, Failure> {
     match reach(&path) {
         Reach::Direct | Reach::NotElf => {}
         reach @ (Reach::Through | Reach::Standard | Reach::Moved(_)) => {
-            let layout = Layout::find()?;
+            let layout = InstallLayout::find()?;
             if reach == Reach::Standard {
                 // Where the loader looks first, for the library is called by another name than its own.
                 let before = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();

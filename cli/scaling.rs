@@ -31,12 +31,12 @@ pub fn args() -> [Arg; 2] {
 }
 
 /// The requested changes of computation and sizes.
-pub struct Asked {
+pub struct RequestedScaling {
     computation: Vec<Rule>,
-    sizes: Option<Formula>,
+    sizes: Option<ScalingFormula>,
 }
 
-struct Formula {
+struct ScalingFormula {
     text: String,
     sources: Sources,
     parsed: Expr,
@@ -46,7 +46,7 @@ struct Formula {
 ///
 /// # Errors
 /// A sentence with what is wrong and what may stand there.
-pub fn read(matches: &ArgMatches) -> Result<Asked, Failure> {
+pub fn read(matches: &ArgMatches) -> Result<RequestedScaling, Failure> {
     let computation = matches
         .get_many::<String>("compute")
         .into_iter()
@@ -57,10 +57,10 @@ pub fn read(matches: &ArgMatches) -> Result<Asked, Failure> {
         let mut sources = Sources::default();
         let id = sources.add("--sizes", text.clone());
         let parsed = parse_formula(&sources, id).map_err(|error| Failure::with(USAGE, error.to_string()))?;
-        Ok(Formula { text: text.clone(), sources, parsed })
+        Ok(ScalingFormula { text: text.clone(), sources, parsed })
     };
     let sizes = matches.get_one::<String>("sizes").map(formula).transpose()?;
-    Ok(Asked { computation, sizes })
+    Ok(RequestedScaling { computation, sizes })
 }
 
 fn rule(given: &str) -> Result<Rule, Failure> {
@@ -84,7 +84,7 @@ fn rule(given: &str) -> Result<Rule, Failure> {
     Ok(Rule { place, change })
 }
 
-impl Asked {
+impl RequestedScaling {
     /// Returns `true` if a trace stays as it is.
     pub fn is_nothing(&self) -> bool {
         self.sizes.is_none() && Scaling { computation: self.computation.clone(), sizes: None }.is_nothing()
@@ -109,7 +109,7 @@ impl Asked {
     }
 }
 
-impl Formula {
+impl ScalingFormula {
     fn at(&self, bytes: u64, ranks: f64) -> Result<u64, String> {
         let told = |why: &str| format!("--sizes {}: {why}", self.text);
         let size = value(&self.sources, &self.parsed, &[("bytes", bytes as f64), ("ranks", ranks)])

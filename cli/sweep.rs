@@ -5,9 +5,9 @@ mod runs;
 use crate::failure::{Failure, USAGE};
 use crate::output::note;
 use crate::{options, replay, rest, run};
-use ::sweep::{Points, Scaling, Table, Variable};
+use ::sweep::{Points, ScalingMode, SweepTable, Variable};
 use clap::{Arg, ArgMatches, Command};
-use runs::{Base, Kind};
+use runs::{RunKind, RunSettings};
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::PathBuf;
@@ -54,18 +54,19 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let words = texts(rest(matches, "WORDS"))?;
     let limit = matches.get_one::<String>("limit").map(|text| limit(text)).transpose().map_err(usage)?;
     let directory = matches.get_one::<PathBuf>("output").expect("clap asks for it").clone();
-    let base = Base { kind: kind(&words), words, limit, directory };
+    let base = RunSettings { kind: kind(&words), words, limit, directory };
     check(&base, &variables)?;
     let scaling = matches
         .get_one::<String>("scaling")
-        .map(|how| if how == "weak" { Scaling::Weak } else { Scaling::Strong });
+        .map(|how| if how == "weak" { ScalingMode::Weak } else { ScalingMode::Strong });
     // What is wrong with the question is told before anything runs.
-    Table::new(variables.clone(), Vec::new(), scaling).map_err(usage)?;
+    SweepTable::new(variables.clone(), Vec::new(), scaling).map_err(usage)?;
     base.open().map_err(usage)?;
     let there = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = matches.get_one::<u32>("jobs").map_or(there, |&jobs| jobs as usize);
     let results = base.all(&variables, &points, jobs);
-    let table = Table::new(variables, points.into_iter().zip(results).collect(), scaling).map_err(usage)?;
+    let table =
+        SweepTable::new(variables, points.into_iter().zip(results).collect(), scaling).map_err(usage)?;
     let csv = base.directory.join("sweep.csv");
     std::fs::write(&csv, table.csv())
         .map_err(|why| Failure::new(format!("cannot write {}: {why}", csv.display())))?;
@@ -108,7 +109,7 @@ fn texts(words: Vec<OsString>) -> Result<Vec<String>, Failure> {
 }
 
 /// A trace is known by how its file begins.
-fn kind(words: &[String]) -> Kind {
+fn kind(words: &[String]) -> RunKind {
     let is_trace = |word: &String| {
         let mut begin = [0; 7];
         let file =
@@ -116,12 +117,12 @@ fn kind(words: &[String]) -> Kind {
         file.is_some_and(|file| file.and_then(|mut file| file.read_exact(&mut begin)).is_ok())
             && begin == *b"xsimtrc"
     };
-    if words.iter().any(is_trace) { Kind::Trace } else { Kind::Program }
+    if words.iter().any(is_trace) { RunKind::Trace } else { RunKind::Program }
 }
 
 /// Returns what is varied has a place in the command, and one only.
-fn check(base: &Base, variables: &[Variable]) -> Result<(), Failure> {
-    let command = if base.kind == Kind::Trace { replay::command() } else { run::command() };
+fn check(base: &RunSettings, variables: &[Variable]) -> Result<(), Failure> {
+    let command = if base.kind == RunKind::Trace { replay::command() } else { run::command() };
     let given = command
         .clone()
         .no_binary_name(true)
@@ -132,7 +133,7 @@ fn check(base: &Base, variables: &[Variable]) -> Result<(), Failure> {
         .map_err(|why| Failure::with(USAGE, why.to_string().trim_end().to_owned()))?;
     for variable in variables {
         let name = &variable.name;
-        if base.kind == Kind::Trace && matches!(name.as_str(), "np" | "n") {
+        if base.kind == RunKind::Trace && matches!(name.as_str(), "np" | "n") {
             let why = format!(
                 "--vary {name}: all ranks of a trace are replayed: give the program, or a trace of each number of ranks as a variable"
             );

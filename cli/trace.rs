@@ -7,7 +7,7 @@ mod join;
 mod scale;
 
 use crate::failure::{Failure, USAGE};
-use ::trace::stat::Statistics;
+use ::trace::stat::TraceStatistics;
 use ::trace::{Trace, check, cut, diff, show};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -133,7 +133,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         "stat" => {
             let trace = open("TRACE")?;
             let size = std::fs::metadata(path("TRACE")).map_or(0, |file| file.len());
-            written(Statistics::of(&trace).write(&trace, size, &mut out))?;
+            written(TraceStatistics::of(&trace).write(&trace, size, &mut out))?;
             ExitCode::SUCCESS
         }
         "diff" => match diff::diff(&open("A")?, &open("B")?, &mut out) {

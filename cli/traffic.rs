@@ -5,7 +5,8 @@ use crate::output;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use network::traffic::{
-    Job, Pace, Pattern, Report, SweepReport, Traffic, TrafficError, heat_map, latency_load, sweep,
+    Pace, SweepReport, TrafficError, TrafficJob, TrafficPattern, TrafficReport, TrafficRun, heat_map,
+    latency_load, sweep,
 };
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -116,7 +117,7 @@ fn check_combinations(matches: &ArgMatches) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read(matches: &ArgMatches) -> Result<Traffic, Failure> {
+fn read(matches: &ArgMatches) -> Result<TrafficRun, Failure> {
     check_combinations(matches)?;
     let spec = network::packet::parse(text(matches, "network")).map_err(|e| wrong("network", e))?;
     let pace = match (matches.get_one::<String>("interval"), matches.get_one::<String>("rate")) {
@@ -142,7 +143,7 @@ fn read(matches: &ArgMatches) -> Result<Traffic, Failure> {
         ));
     }
     let size = text(matches, "size");
-    Ok(Traffic {
+    Ok(TrafficRun {
         spec,
         jobs: matches
             .get_many::<String>("job")
@@ -170,19 +171,20 @@ fn read_grid(text: &str) -> Result<Vec<u32>, Failure> {
     sides.ok_or_else(|| wrong("grid", format!("'{text}' is not a list of sides such as 8x8x8")))
 }
 
-fn read_job(text: &str) -> Result<Job, Failure> {
+fn read_job(text: &str) -> Result<TrafficJob, Failure> {
     let error =
         || wrong("job", format!("'{text}' is not NAME=FIRST-LAST[:PATTERN[:CLASS]], such as a=0-63:uniform"));
     let (name, rest) = text.split_once('=').ok_or_else(error)?;
     let mut parts = rest.split(':');
     let (first, last) = parts.next().and_then(|range| range.split_once('-')).ok_or_else(error)?;
     let (first, last): (u32, u32) = (first.parse().map_err(|_| error())?, last.parse().map_err(|_| error())?);
-    let pattern: Pattern = parts.next().unwrap_or("uniform").parse().map_err(|e: String| wrong("job", e))?;
+    let pattern: TrafficPattern =
+        parts.next().unwrap_or("uniform").parse().map_err(|e: String| wrong("job", e))?;
     let class = parts.next().unwrap_or("0").parse().map_err(|_| error())?;
     if last < first || last == u32::MAX || parts.next().is_some() {
         return Err(error());
     }
-    Ok(Job { name: name.to_owned(), first, count: last - first + 1, pattern, class })
+    Ok(TrafficJob { name: name.to_owned(), first, count: last - first + 1, pattern, class })
 }
 
 fn rates(text: &str) -> Result<Vec<f64>, Failure> {
@@ -207,7 +209,11 @@ fn write_file(path: &Path, content: &str) -> Result<(), Failure> {
         .map_err(|e| Failure::new(format!("'{}' cannot be written: {e}", path.display())))
 }
 
-fn write_report(matches: &ArgMatches, traffic: &Traffic, report: &Report) -> Result<ExitCode, Failure> {
+fn write_report(
+    matches: &ArgMatches,
+    traffic: &TrafficRun,
+    report: &TrafficReport,
+) -> Result<ExitCode, Failure> {
     if let Some(path) = matches.get_one::<PathBuf>("csv") {
         write_file(path, &report.links_to_csv())?;
     }
@@ -248,7 +254,7 @@ struct ProgressLine {
 }
 
 impl ProgressLine {
-    fn new(matches: &ArgMatches, traffic: &Traffic) -> ProgressLine {
+    fn new(matches: &ArgMatches, traffic: &TrafficRun) -> ProgressLine {
         let shown = std::io::stderr().is_terminal() && !matches.get_flag("quiet");
         ProgressLine {
             shown,

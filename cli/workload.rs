@@ -8,8 +8,8 @@ use mpi::ranks::effort::Compute;
 use mpi::remote::Remote;
 use mpi::{Mpi, Setup, World};
 use network::NetworkReport;
-use observe::{Job, Part};
-use simulation::outcome::{self, Outcome};
+use observe::{JobSummary, ProcessCounts};
+use simulation::outcome::{self, RunOutcome};
 use simulation::{HostMeter, Options, Progress, processes};
 use std::fmt::Write;
 use std::path::Path;
@@ -56,12 +56,12 @@ impl Processes {
 }
 
 /// A run that is over.
-pub struct Ran {
+pub struct FinishedRun {
     /// The simulated MPI with this process's ranks.
     pub mpi: Mpi,
     ending: Ending,
     /// The part of all processes in the report, on process 0.
-    part: Option<Part>,
+    part: Option<ProcessCounts>,
     network: Option<NetworkReport>,
     found: Found,
     /// The meter of the host; below, the names of program and machine.
@@ -69,7 +69,7 @@ pub struct Ran {
     names: Names,
 }
 
-impl Ran {
+impl FinishedRun {
     /// The processes of this run, for another one.
     pub fn again(self) -> Processes {
         Processes { remote: self.mpi.again(), besides: None }
@@ -83,7 +83,7 @@ pub fn run(
     name: String,
     names: &'static [&'static str],
     workload: impl Workload,
-) -> Result<Ran, Failure> {
+) -> Result<FinishedRun, Failure> {
     let unusable = |why: String| Failure::with(USAGE, why);
     let meter = HostMeter::start();
     let ((_, ranks), sharing) = others.own(options);
@@ -100,7 +100,7 @@ pub fn drive(
     meter: HostMeter,
     names: Names,
     workload: impl Workload,
-) -> Result<Ran, Failure> {
+) -> Result<FinishedRun, Failure> {
     let functions = setup.names;
     let unusable = |why: String| Failure::with(USAGE, why);
     if setup.tolerance.is_some() {
@@ -140,7 +140,7 @@ pub fn drive(
     let part = outcome::part(&mpi.world(), functions, &meter, resumed);
     let part = processes::together(&mpi, part).map_err(unusable)?;
     let network = mpi.world().network_report();
-    Ok(Ran { mpi, ending, part, network, found, meter, names })
+    Ok(FinishedRun { mpi, ending, part, network, found, meter, names })
 }
 
 /// The processes of a run are all there, and belong together.
@@ -156,13 +156,20 @@ fn meet(mpi: &Mpi, options: &Options, besides: Option<String>) -> Result<(), Fai
 }
 
 /// Parts from the other processes; process 0 prints the summary of a run and writes its reports.
-pub fn tell(options: &Options, jobs: Vec<Job>, ran: Ran) -> Result<ExitCode, Failure> {
-    let Ran { mpi, part, network, ending, found: Found { profile, critical_path, failed }, meter, names } =
-        ran;
+pub fn tell(options: &Options, jobs: Vec<JobSummary>, ran: FinishedRun) -> Result<ExitCode, Failure> {
+    let FinishedRun {
+        mpi,
+        part,
+        network,
+        ending,
+        found: Found { profile, critical_path, failed },
+        meter,
+        names,
+    } = ran;
     let processes = mpi.processes().0;
     mpi.part();
     if let Some(part) = part {
-        Outcome {
+        RunOutcome {
             names,
             meter: &meter,
             processes,

@@ -4,8 +4,8 @@
 mod common;
 
 use common::{Run, command, compile, scratch};
-use observe::critical_path::{Cost, CriticalPath, Delay, Kinds};
-use observe::{Report, WaitState};
+use observe::critical_path::{CriticalPath, Delay, LostTime, PathBreakdown};
+use observe::{RunReport, WaitState};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,7 +26,7 @@ fn written(run: Run) -> PathBuf {
     path
 }
 
-fn reported(run: Run) -> Report {
+fn reported(run: Run) -> RunReport {
     serde_json::from_str(&std::fs::read_to_string(written(run)).unwrap()).unwrap()
 }
 
@@ -48,7 +48,7 @@ fn case(name: &str, ranks: u32) -> Run {
 }
 
 /// Microseconds of computation, in MPI, of messages under way and of other waiting.
-fn us(of: &Kinds) -> [u64; 4] {
+fn us(of: &PathBreakdown) -> [u64; 4] {
     [of.compute_ps, of.mpi_ps, of.transfer_ps, of.wait_ps].map(|ps| ps / US)
 }
 
@@ -210,7 +210,8 @@ fn overheads_and_computation_behind_the_last_call_have_their_places() {
 /// Microseconds that ranks lose by place: of who waits for it and of who waits for those, each by
 /// computation, in MPI, by messages under way and by other waiting.
 fn costs(path: &CriticalPath) -> Vec<(&str, [u128; 4], [u128; 4])> {
-    let us = |of: &Cost| [of.compute_ps, of.mpi_ps, of.transfer_ps, of.wait_ps].map(|ps| ps / u128::from(US));
+    let us =
+        |of: &LostTime| [of.compute_ps, of.mpi_ps, of.transfer_ps, of.wait_ps].map(|ps| ps / u128::from(US));
     path.costs.iter().map(|cost| (cost.function.as_str(), us(&cost.short), us(&cost.long))).collect()
 }
 
@@ -303,7 +304,7 @@ fn a_path_changes_nothing_else() {
     assert!(with.critical_path.take().is_some());
     let path = scratch("critical-without").join("run.json");
     run().variable("XSIM_COMPUTE", "none").arg(format!("-xsim-report={}", path.display())).run().success();
-    let without: Report = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let without: RunReport = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!(with, without.simulated);
 }
 

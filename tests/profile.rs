@@ -6,13 +6,13 @@ mod common;
 use common::{Run, command, root, scratch};
 use observe::call_profile::{ChainCost, Lost, SiteCost};
 use observe::collective::Unknown;
-use observe::{CallProfile, Report, WaitState};
+use observe::{CallProfile, RunReport, WaitState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const US: u128 = 1_000_000;
 
 /// Runs it with a report: that, without what is the host's.
-fn reported(run: Run) -> Report {
+fn reported(run: Run) -> RunReport {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let path = scratch(&format!("profile-{}", NUMBER.fetch_add(1, Ordering::Relaxed))).join("run.json");
     let output = run.variable("XSIM_COMPUTE", "none").arg(format!("-xsim-report={}", path.display())).run();

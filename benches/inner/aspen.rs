@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p xsim-aspen --bench aspen`
 
-use aspen::{Formula, Model, Number, Request, Sources};
+use aspen::{EvaluationRequest, Formula, LoadedModel, Number, Sources};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::fmt::Write;
 use std::hint::black_box;
@@ -42,15 +42,15 @@ fn model() -> String {
     text + "  }\n}\n"
 }
 
-fn load(text: &str) -> Model {
+fn load(text: &str) -> LoadedModel {
     let mut sources = Sources::default();
     let id = sources.add("large.aspen", text);
-    Model::load(&mut sources, id).unwrap_or_else(|error| panic!("{error}"))
+    LoadedModel::load(&mut sources, id).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn evaluate<N: Number>(model: &Model, parameters: &[(String, N)]) -> N {
-    let Model::Application(model) = model else { panic!("a machine") };
-    let found = model.evaluate(&Request { parameters, ..Request::default() }, None);
+fn evaluate<N: Number>(model: &LoadedModel, parameters: &[(String, N)]) -> N {
+    let LoadedModel::Application(model) = model else { panic!("a machine") };
+    let found = model.evaluate(&EvaluationRequest { parameters, ..EvaluationRequest::default() }, None);
     found.unwrap_or_else(|error| panic!("{error}")).total("flops")
 }
 

@@ -27,9 +27,9 @@ fn random(seed: &mut u64) -> u64 {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Event(u64, u32);
+struct QueueEvent(u64, u32);
 
-impl Timed for Event {
+impl Timed for QueueEvent {
     fn time(&self) -> u64 {
         self.0
     }
@@ -60,10 +60,10 @@ fn queues(c: &mut Criterion) {
     });
     group.bench_function("wheel", |b| {
         let (mut wheel, mut seed) = (TimingWheel::new(10, 12), 1);
-        (0..WAITING).for_each(|i| wheel.push(Event(random(&mut seed) % 1_000_000, i)));
+        (0..WAITING).for_each(|i| wheel.push(QueueEvent(random(&mut seed) % 1_000_000, i)));
         b.iter(|| {
-            let event: Event = wheel.pop_until(u64::MAX).unwrap();
-            wheel.push(Event(event.0 + random(&mut seed) % 1_000_000, event.1));
+            let event: QueueEvent = wheel.pop_until(u64::MAX).unwrap();
+            wheel.push(QueueEvent(event.0 + random(&mut seed) % 1_000_000, event.1));
         });
     });
     group.finish();

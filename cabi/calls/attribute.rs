@@ -6,8 +6,10 @@ use crate::call::Call;
 use crate::callback;
 use crate::constants::{MPI_ANY_SOURCE, MPI_PROC_NULL};
 use crate::fortran::callbacks;
-pub use mpi::attribute::Value;
-use mpi::attribute::{Attribute, DUP_FN, KEYVAL_INVALID, Keyval, NULL_FN, Object, Place, Predefined};
+pub use mpi::attribute::AttributeValue;
+use mpi::attribute::{
+    Attribute, DUP_FN, KEYVAL_INVALID, Keyval, NULL_FN, ObjectKind, Place, PredefinedAttribute,
+};
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::handle::COMM_SELF;
 use rank::Addr;
@@ -18,12 +20,12 @@ use std::collections::HashMap;
 const FORTRAN: u8 = 1;
 
 /// A value as the functions of its key are given it: a pointer in C, an integer in Fortran.
-fn given(keyval: &Keyval, value: &Value) -> usize {
+fn given(keyval: &Keyval, value: &AttributeValue) -> usize {
     if keyval.convention == FORTRAN { value.in_fortran() as usize } else { value.in_c() }
 }
 
 /// Copies an object's attributes to a new one, through the copy functions of their keys.
-pub fn copy_all(c: &Call, object: Object, from: Handle, to: Handle) -> Result {
+pub fn copy_all(c: &Call, object: ObjectKind, from: Handle, to: Handle) -> Result {
     let me = c.mpi.world().messages.me();
     let list = c.mpi.world().objects.attributes.list((object, from.0 as u64, me));
     for attribute in list {
@@ -42,9 +44,9 @@ pub fn copy_all(c: &Call, object: Object, from: Handle, to: Handle) -> Result {
                     .map_err(|code| refused("copy", attribute.key, code))?
                     .map(|copied| {
                         if keyval.convention == FORTRAN {
-                            Value::integer(copied as i64)
+                            AttributeValue::integer(copied as i64)
                         } else {
-                            Value::Pointer(copied)
+                            AttributeValue::Pointer(copied)
                         }
                     })
             }
@@ -64,7 +66,7 @@ const MAX_ROUNDS: u32 = 100;
 ///
 /// # Errors
 /// What a delete function returned. `MPI_ERR_OTHER` if delete functions set attributes without end.
-pub fn delete_all(c: &Call, object: Object, handle: Handle) -> Result {
+pub fn delete_all(c: &Call, object: ObjectKind, handle: Handle) -> Result {
     let place = (object, handle.0 as u64, c.mpi.world().messages.me());
     for _ in 0..MAX_ROUNDS {
         let list = c.mpi.world().objects.attributes.list(place);
@@ -116,12 +118,12 @@ fn refused(which: &str, key: i32, code: i32) -> Box<Failure> {
 
 /// Copies a communicator's attributes to its duplicate.
 pub fn copy_comm(c: &Call, from: Handle, to: Handle) -> Result {
-    copy_all(c, Object::Comm, from, to)
+    copy_all(c, ObjectKind::Comm, from, to)
 }
 
 /// Deletes a communicator's attributes before it is freed.
 pub fn delete_comm(c: &Call, comm: Handle) -> Result {
-    delete_all(c, Object::Comm, comm)
+    delete_all(c, ObjectKind::Comm, comm)
 }
 
 /// Deletes the attributes of `MPI_COMM_SELF`, the first thing that `MPI_Finalize` does.
@@ -130,10 +132,10 @@ pub fn delete_self(c: &Call) -> Result {
     if c.mpi.world().objects.attributes.are_none() {
         return Ok(());
     }
-    delete_all(c, Object::Comm, Handle(COMM_SELF))
+    delete_all(c, ObjectKind::Comm, Handle(COMM_SELF))
 }
 
-fn create(c: &Call, object: Object, copy: usize, delete: usize, keyval: Out<i32>, extra: Addr) -> Result {
+fn create(c: &Call, object: ObjectKind, copy: usize, delete: usize, keyval: Out<i32>, extra: Addr) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
     let convention = if callbacks::is_keyval(delete) { FORTRAN } else { 0 };
@@ -146,7 +148,7 @@ fn create(c: &Call, object: Object, copy: usize, delete: usize, keyval: Out<i32>
     Ok(())
 }
 
-fn free(c: &Call, object: Object, keyval: InOut<i32>) -> Result {
+fn free(c: &Call, object: ObjectKind, keyval: InOut<i32>) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
     world.objects.attributes.free_key(me, object, keyval.get())?;
@@ -155,7 +157,7 @@ fn free(c: &Call, object: Object, keyval: InOut<i32>) -> Result {
 }
 
 /// Replaces a value after the delete function of the old one agreed.
-pub fn set(c: &Call, object: Object, handle: Handle, key: i32, value: Value) -> Result {
+pub fn set(c: &Call, object: ObjectKind, handle: Handle, key: i32, value: AttributeValue) -> Result {
     let place = (object, handle.0 as u64, c.mpi.world().messages.me());
     let old = c.mpi.world().objects.attributes.get(place, key)?.cloned();
     if let Some(old) = old {
@@ -167,7 +169,7 @@ pub fn set(c: &Call, object: Object, handle: Handle, key: i32, value: Value) -> 
 /// Answers a value that the program has set.
 pub fn get(
     c: &Call,
-    object: Object,
+    object: ObjectKind,
     handle: Handle,
     key: i32,
     value: OutAttribute,
@@ -183,7 +185,7 @@ pub fn get(
 }
 
 /// Deletes a value through the delete function of its key.
-pub fn remove(c: &Call, object: Object, handle: Handle, key: i32) -> Result {
+pub fn remove(c: &Call, object: ObjectKind, handle: Handle, key: i32) -> Result {
     let place = (object, handle.0 as u64, c.mpi.world().messages.me());
     let found = c.mpi.world().objects.attributes.get(place, key)?.cloned();
     match found {
@@ -203,7 +205,7 @@ pub fn create_comm_keyval(
     keyval: Out<i32>,
     extra_state: Addr,
 ) -> Result {
-    create(c, Object::Comm, copy, delete, keyval, extra_state)
+    create(c, ObjectKind::Comm, copy, delete, keyval, extra_state)
 }
 
 /// `MPI_Type_create_keyval`.
@@ -214,7 +216,7 @@ pub fn create_type_keyval(
     keyval: Out<i32>,
     extra_state: Addr,
 ) -> Result {
-    create(c, Object::Type, copy, delete, keyval, extra_state)
+    create(c, ObjectKind::Type, copy, delete, keyval, extra_state)
 }
 
 /// `MPI_Win_create_keyval`.
@@ -225,22 +227,22 @@ pub fn create_win_keyval(
     keyval: Out<i32>,
     extra_state: Addr,
 ) -> Result {
-    create(c, Object::Win, copy, delete, keyval, extra_state)
+    create(c, ObjectKind::Win, copy, delete, keyval, extra_state)
 }
 
 /// `MPI_Comm_free_keyval`.
 pub fn free_comm_keyval(c: &Call, keyval: InOut<i32>) -> Result {
-    free(c, Object::Comm, keyval)
+    free(c, ObjectKind::Comm, keyval)
 }
 
 /// `MPI_Type_free_keyval`.
 pub fn free_type_keyval(c: &Call, keyval: InOut<i32>) -> Result {
-    free(c, Object::Type, keyval)
+    free(c, ObjectKind::Type, keyval)
 }
 
 /// `MPI_Win_free_keyval`.
 pub fn free_win_keyval(c: &Call, keyval: InOut<i32>) -> Result {
-    free(c, Object::Win, keyval)
+    free(c, ObjectKind::Win, keyval)
 }
 
 fn comm(c: &Call, comm: Handle) -> Result {
@@ -248,16 +250,16 @@ fn comm(c: &Call, comm: Handle) -> Result {
 }
 
 /// `MPI_Comm_set_attr`.
-pub fn set_comm_attr(c: &Call, handle: Handle, keyval: i32, value: Value) -> Result {
+pub fn set_comm_attr(c: &Call, handle: Handle, keyval: i32, value: AttributeValue) -> Result {
     comm(c, handle)?;
-    set(c, Object::Comm, handle, keyval, value)
+    set(c, ObjectKind::Comm, handle, keyval, value)
 }
 
 /// `MPI_Comm_get_attr`; the predefined attributes are as if set in Fortran.
 pub fn get_comm_attr(c: &Call, handle: Handle, keyval: i32, value: OutAttribute, flag: Out<bool>) -> Result {
     comm(c, handle)?;
-    let Some(predefined) = Predefined::from_key(keyval) else {
-        return get(c, Object::Comm, handle, keyval, value, flag);
+    let Some(predefined) = PredefinedAttribute::from_key(keyval) else {
+        return get(c, ObjectKind::Comm, handle, keyval, value, flag);
     };
     let found = predefined_value(c, predefined);
     if let Some(found) = found {
@@ -270,46 +272,48 @@ pub fn get_comm_attr(c: &Call, handle: Handle, keyval: i32, value: OutAttribute,
 /// `MPI_Comm_delete_attr`.
 pub fn delete_comm_attr(c: &Call, handle: Handle, keyval: i32) -> Result {
     comm(c, handle)?;
-    remove(c, Object::Comm, handle, keyval)
+    remove(c, ObjectKind::Comm, handle, keyval)
 }
 
 /// `MPI_Type_set_attr`.
-pub fn set_type_attr(c: &Call, handle: Handle, keyval: i32, value: Value) -> Result {
+pub fn set_type_attr(c: &Call, handle: Handle, keyval: i32, value: AttributeValue) -> Result {
     datatype::held(c, handle)?;
-    set(c, Object::Type, handle, keyval, value)
+    set(c, ObjectKind::Type, handle, keyval, value)
 }
 
 /// `MPI_Type_get_attr`.
 pub fn get_type_attr(c: &Call, handle: Handle, keyval: i32, value: OutAttribute, flag: Out<bool>) -> Result {
     datatype::held(c, handle)?;
-    get(c, Object::Type, handle, keyval, value, flag)
+    get(c, ObjectKind::Type, handle, keyval, value, flag)
 }
 
 /// `MPI_Type_delete_attr`.
 pub fn delete_type_attr(c: &Call, handle: Handle, keyval: i32) -> Result {
     datatype::held(c, handle)?;
-    remove(c, Object::Type, handle, keyval)
+    remove(c, ObjectKind::Type, handle, keyval)
 }
 
 /// Returns what a predefined attribute of a communicator says; none for those of windows.
-fn predefined_value(c: &Call, predefined: Predefined) -> Option<i32> {
+fn predefined_value(c: &Call, predefined: PredefinedAttribute) -> Option<i32> {
     let world = c.mpi.world();
     match predefined {
-        Predefined::TagUb => Some(i32::MAX),
-        Predefined::Io => Some(MPI_ANY_SOURCE),
-        Predefined::Host => Some(MPI_PROC_NULL),
-        Predefined::WtimeIsGlobal => Some(1),
-        Predefined::Appnum => Some(world.objects.comms.command() as i32),
-        Predefined::LastUsedCode => Some(world.objects.codes.last_used(world.messages.me())),
-        Predefined::UniverseSize => Some(world.messages.ranks().size() as i32),
+        PredefinedAttribute::TagUb => Some(i32::MAX),
+        PredefinedAttribute::Io => Some(MPI_ANY_SOURCE),
+        PredefinedAttribute::Host => Some(MPI_PROC_NULL),
+        PredefinedAttribute::WtimeIsGlobal => Some(1),
+        PredefinedAttribute::Appnum => Some(world.objects.comms.command() as i32),
+        PredefinedAttribute::LastUsedCode => Some(world.objects.codes.last_used(world.messages.me())),
+        PredefinedAttribute::UniverseSize => Some(world.messages.ranks().size() as i32),
         _ => None,
     }
 }
 
 /// An integer of this value that stays where it is; one for each value that was ever asked for.
-pub fn lasting(value: i64) -> Value {
+pub fn lasting(value: i64) -> AttributeValue {
     thread_local! {
-        static VALUES: RefCell<HashMap<i64, Value>> = RefCell::default();
+        static VALUES: RefCell<HashMap<i64, AttributeValue>> = RefCell::default();
     }
-    VALUES.with_borrow_mut(|values| values.entry(value).or_insert_with(|| Value::integer(value)).clone())
+    VALUES.with_borrow_mut(|values| {
+        values.entry(value).or_insert_with(|| AttributeValue::integer(value)).clone()
+    })
 }

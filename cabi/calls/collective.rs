@@ -3,40 +3,46 @@
 use crate::args::{Counts, Handle, Handles, Out};
 use crate::call::{Call, Wait};
 use mpi::Mpi;
-use mpi::collective::area::{IN_PLACE, Parts, Side, Typed, Vector};
+use mpi::collective::area::{BufferArgument, IN_PLACE, MemberElements, Typed, Vector};
 use mpi::collective::mode::{ENDED, Mode};
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::request::ROOT;
 use rank::Addr;
 
 /// Counts and displacements of a v form, copied.
-struct Lists {
+struct CopiedCounts {
     counts: Vec<i64>,
     displacements: Vec<i64>,
 }
 
-impl Lists {
-    fn read(blocks: usize, counts: Counts, displacements: Counts) -> Result<Lists> {
+impl CopiedCounts {
+    fn read(blocks: usize, counts: Counts, displacements: Counts) -> Result<CopiedCounts> {
         if blocks > 0 && (counts.is_null() || displacements.is_null()) {
             return Err(Failure::new(
                 ErrorClass::ARG,
                 format!("the arrays of counts and displacements are null, but {blocks} blocks are asked for"),
             ));
         }
-        let lists = Lists { counts: counts.to_vec(blocks), displacements: displacements.to_vec(blocks) };
+        let lists =
+            CopiedCounts { counts: counts.to_vec(blocks), displacements: displacements.to_vec(blocks) };
         check(&lists.counts)?;
         Ok(lists)
     }
-    fn vector(&self, at: Addr, datatype: Handle) -> Side<'_> {
-        Side::Each(Vector {
+    fn vector(&self, at: Addr, datatype: Handle) -> BufferArgument<'_> {
+        BufferArgument::Each(Vector {
             at,
             counts: &self.counts,
             displacements: &self.displacements,
             datatype: datatype.0,
         })
     }
-    fn typed<'a>(&'a self, at: Addr, datatypes: &'a [usize]) -> Side<'a> {
-        Side::Typed(Typed { at, counts: &self.counts, displacements: &self.displacements, datatypes })
+    fn typed<'a>(&'a self, at: Addr, datatypes: &'a [usize]) -> BufferArgument<'a> {
+        BufferArgument::Typed(Typed {
+            at,
+            counts: &self.counts,
+            displacements: &self.displacements,
+            datatypes,
+        })
     }
 }
 
@@ -80,8 +86,8 @@ fn gives(buffer: Addr, mode: Mode) -> bool {
     buffer != IN_PLACE && !matches!(mode, Mode::Leaving(_))
 }
 
-fn side(at: Addr, count: i64, datatype: Handle) -> Side<'static> {
-    Side::of((at, count, datatype.0))
+fn side(at: Addr, count: i64, datatype: Handle) -> BufferArgument<'static> {
+    BufferArgument::of((at, count, datatype.0))
 }
 
 /// A word of the first half for the second, unless all is done.
@@ -177,7 +183,7 @@ collectives! {
 
     gatherv gatherv_end igatherv gatherv_init "Gatherv"
         (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, root: i32, comm: Handle) to recvbuf |mpi, mode, comm|
-        keep lists = Lists::read(if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, recvcounts, displs)?; {
+        keep lists = CopiedCounts::read(if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, recvcounts, displs)?; {
         mpi.gather(side(sendbuf, sendcount, sendtype), lists.vector(recvbuf, recvtype), root, comm.0, mode)
     }
 
@@ -188,7 +194,7 @@ collectives! {
 
     scatterv scatterv_end iscatterv scatterv_init "Scatterv"
         (sendbuf: Addr, sendcounts: Counts, displs: Counts, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) to recvbuf |mpi, mode, comm|
-        keep lists = Lists::read(if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, sendcounts, displs)?; {
+        keep lists = CopiedCounts::read(if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, sendcounts, displs)?; {
         mpi.scatter(lists.vector(sendbuf, sendtype), side(recvbuf, recvcount, recvtype), root, comm.0, mode)
     }
 
@@ -199,7 +205,7 @@ collectives! {
 
     allgatherv allgatherv_end iallgatherv allgatherv_init "Allgatherv"
         (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) in halves allgatherv_half |mpi, mode, comm|
-        keep lists = Lists::read(peers(mpi, comm)?, recvcounts, displs)?; {
+        keep lists = CopiedCounts::read(peers(mpi, comm)?, recvcounts, displs)?; {
         mpi.allgather(side(sendbuf, sendcount, sendtype), lists.vector(recvbuf, recvtype), comm.0, mode)
     }
 
@@ -211,10 +217,10 @@ collectives! {
     alltoallv alltoallv_end ialltoallv alltoallv_init "Alltoallv"
         (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) in halves alltoallv_half |mpi, mode, comm|
         keep blocks = peers(mpi, comm)?;
-        keep receive = Lists::read(blocks, recvcounts, rdispls)?;
-        keep send = Lists::read(if gives(sendbuf, mode) { blocks } else { 0 }, sendcounts, sdispls)?; {
+        keep receive = CopiedCounts::read(blocks, recvcounts, rdispls)?;
+        keep send = CopiedCounts::read(if gives(sendbuf, mode) { blocks } else { 0 }, sendcounts, sdispls)?; {
         if sendbuf == IN_PLACE {
-            mpi.alltoall(Side::InPlace, receive.vector(recvbuf, recvtype), comm.0, mode)
+            mpi.alltoall(BufferArgument::InPlace, receive.vector(recvbuf, recvtype), comm.0, mode)
         } else {
             mpi.alltoall(send.vector(sendbuf, sendtype), receive.vector(recvbuf, recvtype), comm.0, mode)
         }
@@ -224,12 +230,12 @@ collectives! {
         (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) in halves alltoallw_half |mpi, mode, comm|
         keep blocks = peers(mpi, comm)?;
         keep given = if gives(sendbuf, mode) { blocks } else { 0 };
-        keep receive = Lists::read(blocks, recvcounts, rdispls)?;
+        keep receive = CopiedCounts::read(blocks, recvcounts, rdispls)?;
         keep recvtypes = handles(recvtypes, blocks);
-        keep send = Lists::read(given, sendcounts, sdispls)?;
+        keep send = CopiedCounts::read(given, sendcounts, sdispls)?;
         keep sendtypes = handles(sendtypes, given); {
         if sendbuf == IN_PLACE {
-            mpi.alltoall(Side::InPlace, receive.typed(recvbuf, &recvtypes), comm.0, mode)
+            mpi.alltoall(BufferArgument::InPlace, receive.typed(recvbuf, &recvtypes), comm.0, mode)
         } else {
             mpi.alltoall(send.typed(sendbuf, &sendtypes), receive.typed(recvbuf, &recvtypes), comm.0, mode)
         }
@@ -254,43 +260,48 @@ collectives! {
     reduce_scatter reduce_scatter_end ireduce_scatter reduce_scatter_init "Reduce_scatter"
         (sendbuf: Addr, recvbuf: Addr, recvcounts: Counts, datatype: Handle, op: Handle, comm: Handle) in halves reduce_scatter_half |mpi, mode, comm|
         keep counts = reduced(mpi, recvcounts, comm)?; {
-        mpi.reduce_scatter(sendbuf, recvbuf, Parts::Each(&counts), datatype.0, op.0, comm.0, mode)
+        mpi.reduce_scatter(sendbuf, recvbuf, MemberElements::Each(&counts), datatype.0, op.0, comm.0, mode)
     }
 
     reduce_scatter_block reduce_scatter_block_end ireduce_scatter_block reduce_scatter_block_init "Reduce_scatter_block"
         (sendbuf: Addr, recvbuf: Addr, recvcount: i64, datatype: Handle, op: Handle, comm: Handle) to recvbuf |mpi, mode, comm| {
-        mpi.reduce_scatter(sendbuf, recvbuf, Parts::Same(recvcount), datatype.0, op.0, comm.0, mode)
+        mpi.reduce_scatter(sendbuf, recvbuf, MemberElements::Same(recvcount), datatype.0, op.0, comm.0, mode)
     }
 
     neighbor_allgather neighbor_allgather_end ineighbor_allgather neighbor_allgather_init "Neighbor_allgather"
         (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) in halves neighbor_allgather_half |mpi, mode, comm| {
-        mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), Side::One((recvbuf, recvcount, recvtype.0)), false, comm.0, mode)
+        let send = BufferArgument::One((sendbuf, sendcount, sendtype.0));
+        let receive = BufferArgument::One((recvbuf, recvcount, recvtype.0));
+        mpi.neighbor(send, receive, false, comm.0, mode)
     }
 
     neighbor_allgatherv neighbor_allgatherv_end ineighbor_allgatherv neighbor_allgatherv_init "Neighbor_allgatherv"
         (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) in halves neighbor_allgatherv_half |mpi, mode, comm|
-        keep lists = Lists::read(mpi.neighbor_counts(comm.0)?.0, recvcounts, displs)?; {
-        mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), lists.vector(recvbuf, recvtype), false, comm.0, mode)
+        keep lists = CopiedCounts::read(mpi.neighbor_counts(comm.0)?.0, recvcounts, displs)?; {
+        let send = BufferArgument::One((sendbuf, sendcount, sendtype.0));
+        mpi.neighbor(send, lists.vector(recvbuf, recvtype), false, comm.0, mode)
     }
 
     neighbor_alltoall neighbor_alltoall_end ineighbor_alltoall neighbor_alltoall_init "Neighbor_alltoall"
         (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) in halves neighbor_alltoall_half |mpi, mode, comm| {
-        mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), Side::One((recvbuf, recvcount, recvtype.0)), true, comm.0, mode)
+        let send = BufferArgument::One((sendbuf, sendcount, sendtype.0));
+        let receive = BufferArgument::One((recvbuf, recvcount, recvtype.0));
+        mpi.neighbor(send, receive, true, comm.0, mode)
     }
 
     neighbor_alltoallv neighbor_alltoallv_end ineighbor_alltoallv neighbor_alltoallv_init "Neighbor_alltoallv"
         (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) in halves neighbor_alltoallv_half |mpi, mode, comm|
         keep peers = mpi.neighbor_counts(comm.0)?;
-        keep send = Lists::read(if gives(sendbuf, mode) { peers.1 } else { 0 }, sendcounts, sdispls)?;
-        keep receive = Lists::read(peers.0, recvcounts, rdispls)?; {
+        keep send = CopiedCounts::read(if gives(sendbuf, mode) { peers.1 } else { 0 }, sendcounts, sdispls)?;
+        keep receive = CopiedCounts::read(peers.0, recvcounts, rdispls)?; {
         mpi.neighbor(send.vector(sendbuf, sendtype), receive.vector(recvbuf, recvtype), true, comm.0, mode)
     }
 
     neighbor_alltoallw neighbor_alltoallw_end ineighbor_alltoallw neighbor_alltoallw_init "Neighbor_alltoallw"
         (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) in halves neighbor_alltoallw_half |mpi, mode, comm|
         keep peers = mpi.neighbor_counts(comm.0)?;
-        keep send = Lists::read(if gives(sendbuf, mode) { peers.1 } else { 0 }, sendcounts, sdispls)?;
-        keep receive = Lists::read(peers.0, recvcounts, rdispls)?;
+        keep send = CopiedCounts::read(if gives(sendbuf, mode) { peers.1 } else { 0 }, sendcounts, sdispls)?;
+        keep receive = CopiedCounts::read(peers.0, recvcounts, rdispls)?;
         keep sendtypes = handles(sendtypes, send.counts.len());
         keep recvtypes = handles(recvtypes, peers.0); {
         mpi.neighbor(send.typed(sendbuf, &sendtypes), receive.typed(recvbuf, &recvtypes), true, comm.0, mode)

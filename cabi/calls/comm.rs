@@ -1,13 +1,13 @@
 //! Communicators (MPI 5.0 chapter 7).
 
-use crate::args::{Handle, InOut, Out, OutText, Text};
+use crate::args::{CText, Handle, InOut, Out, OutText};
 use crate::call::{Call, Quick};
 use crate::constants::{
     MPI_COMM_TYPE_SHARED, MPI_CONGRUENT, MPI_ERR_ARG, MPI_IDENT, MPI_MAX_OBJECT_NAME, MPI_SIMILAR,
     MPI_UNDEFINED, MPI_UNEQUAL,
 };
 use mpi::error::Result;
-use mpi::group::Comparison;
+use mpi::group::GroupComparison;
 use mpi::handle::COMM_NULL;
 use mpi::world::World;
 
@@ -113,11 +113,11 @@ pub fn compare(c: &Call, comm1: Handle, comm2: Handle, result: Out<i32>) -> Resu
         let local = one.group.compare(&other.group);
         let remote = match (&one.remote, &other.remote) {
             (Some(one), Some(other)) => one.compare(other),
-            _ => Comparison::Ident,
+            _ => GroupComparison::Ident,
         };
         match (local, remote) {
-            (Comparison::Ident, Comparison::Ident) => MPI_CONGRUENT,
-            (Comparison::Unequal, _) | (_, Comparison::Unequal) => MPI_UNEQUAL,
+            (GroupComparison::Ident, GroupComparison::Ident) => MPI_CONGRUENT,
+            (GroupComparison::Unequal, _) | (_, GroupComparison::Unequal) => MPI_UNEQUAL,
             _ => MPI_SIMILAR,
         }
     };
@@ -163,7 +163,7 @@ pub fn idup_with_info(
 
 /// Gives a new communicator the error handler of its parent, and its session.
 pub(super) fn inherit(c: &Call, parent: usize, child: usize) {
-    use mpi::attribute::Object::Comm;
+    use mpi::attribute::ObjectKind::Comm;
     if child != COMM_NULL {
         let mut world = c.mpi.world();
         let me = world.messages.me();
@@ -251,7 +251,7 @@ fn tag_of(stringtag: &str) -> i32 {
 pub fn create_from_group(
     c: &Call,
     group: Handle,
-    stringtag: Text,
+    stringtag: CText,
     _info: Handle,
     errhandler: Handle,
     newcomm: Out<Handle>,
@@ -281,7 +281,7 @@ pub fn intercomm_create_from_groups(
     local_leader: i32,
     remote_group: Handle,
     remote_leader: i32,
-    stringtag: Text,
+    stringtag: CText,
     _info: Handle,
     errhandler: Handle,
     newintercomm: Out<Handle>,
@@ -344,7 +344,7 @@ pub fn intercomm_merge(c: &Call, intercomm: Handle, high: bool, newintracomm: Ou
 
 /// `MPI_Comm_free` and, as all its communication is complete by then, `MPI_Comm_disconnect`.
 pub fn free(c: &Call, comm: InOut<Handle>) -> Result {
-    use mpi::attribute::Object::Comm;
+    use mpi::attribute::ObjectKind::Comm;
     let handle = comm.get();
     c.mpi.world().objects.comms.get(handle.0)?;
     super::attribute::delete_comm(c, handle)?;
@@ -360,7 +360,7 @@ pub fn free(c: &Call, comm: InOut<Handle>) -> Result {
 }
 
 /// `MPI_Comm_set_name`.
-pub fn set_name(c: &Call, comm: Handle, comm_name: Text) -> Result {
+pub fn set_name(c: &Call, comm: Handle, comm_name: CText) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
     world.objects.comms.set_name(me, comm.0, &comm_name.name())

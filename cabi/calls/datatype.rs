@@ -1,10 +1,10 @@
 //! Addresses and datatypes (MPI 5.0 chapter 5); the constructors are in `constructor.rs`.
 
 use super::attribute;
-use crate::args::{Counts, Handle, Handles, InOut, Ints, Out, OutCount, OutText, Text};
+use crate::args::{CText, Counts, Handle, Handles, InOut, Ints, Out, OutCount, OutText};
 use crate::call::Call;
 use crate::constants::*;
-use mpi::attribute::Object;
+use mpi::attribute::ObjectKind;
 use mpi::datatype::{Constructor, Datatype, Old, predefined};
 use mpi::error::Result;
 use rank::Addr;
@@ -43,7 +43,7 @@ pub fn commit(c: &Call, datatype: InOut<Handle>) -> Result {
 pub fn free(c: &Call, datatype: InOut<Handle>) -> Result {
     let handle = datatype.get();
     held(c, handle)?;
-    attribute::delete_all(c, Object::Type, handle)?;
+    attribute::delete_all(c, ObjectKind::Type, handle)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
     world.objects.types.free(me, handle.0)?;
@@ -59,7 +59,7 @@ pub fn dup(c: &Call, oldtype: Handle, newtype: Out<Handle>) -> Result {
         (world.objects.types.dup(me, oldtype.0)?, me)
     };
     newtype.set(Handle(predefined::DATATYPE_NULL));
-    if let Err(failure) = attribute::copy_all(c, Object::Type, oldtype, Handle(made)) {
+    if let Err(failure) = attribute::copy_all(c, ObjectKind::Type, oldtype, Handle(made)) {
         c.mpi.world().objects.types.free(me, made)?;
         return Err(failure);
     }
@@ -90,7 +90,7 @@ pub fn get_true_extent(c: &Call, datatype: Handle, true_lb: OutCount, true_exten
 }
 
 /// `MPI_Type_set_name`.
-pub fn set_name(c: &Call, datatype: Handle, type_name: Text) -> Result {
+pub fn set_name(c: &Call, datatype: Handle, type_name: CText) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
     world.objects.types.set_name(me, datatype.0, &type_name.name())

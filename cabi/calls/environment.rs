@@ -10,7 +10,7 @@ use crate::recording;
 use crate::threads;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::world::Phase;
-use observe::recorder::Region;
+use observe::recorder::RegionEvent;
 use rank::Addr;
 
 /// `MPI_Get_version`.
@@ -171,7 +171,7 @@ pub fn pcontrol(c: &Call, level: i32) -> Result {
         let me = world.messages.me();
         (me, world.messages.clock(me))
     };
-    recording::region(me, now, Region::Level(level));
+    recording::region(me, now, RegionEvent::Level(level));
     Ok(())
 }
 

@@ -1,14 +1,14 @@
 //! Error handlers, classes and codes (MPI 5.0 sections 9.3 to 9.5).
 
-use crate::args::{Handle, InOut, Out, OutText, Text};
+use crate::args::{CText, Handle, InOut, Out, OutText};
 use crate::call::Call;
 use crate::constants::MPI_MAX_ERROR_STRING;
 use crate::failure;
-use mpi::attribute::Object;
+use mpi::attribute::ObjectKind;
 use mpi::errhandler::ERRHANDLER_NULL;
 use mpi::error::{ErrorClass, Result};
 
-fn create(c: &Call, object: Object, function: usize, errhandler: Out<Handle>) -> Result {
+fn create(c: &Call, object: ObjectKind, function: usize, errhandler: Out<Handle>) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
     errhandler.set(Handle(world.objects.errhandlers.create(me, object, function, 0)?));
@@ -17,22 +17,22 @@ fn create(c: &Call, object: Object, function: usize, errhandler: Out<Handle>) ->
 
 /// `MPI_Comm_create_errhandler`.
 pub fn create_comm(c: &Call, function: usize, errhandler: Out<Handle>) -> Result {
-    create(c, Object::Comm, function, errhandler)
+    create(c, ObjectKind::Comm, function, errhandler)
 }
 
 /// `MPI_Win_create_errhandler`.
 pub fn create_win(c: &Call, function: usize, errhandler: Out<Handle>) -> Result {
-    create(c, Object::Win, function, errhandler)
+    create(c, ObjectKind::Win, function, errhandler)
 }
 
 /// `MPI_File_create_errhandler`.
 pub fn create_file(c: &Call, function: usize, errhandler: Out<Handle>) -> Result {
-    create(c, Object::File, function, errhandler)
+    create(c, ObjectKind::File, function, errhandler)
 }
 
 /// `MPI_Session_create_errhandler`.
 pub fn create_session(c: &Call, function: usize, errhandler: Out<Handle>) -> Result {
-    create(c, Object::Session, function, errhandler)
+    create(c, ObjectKind::Session, function, errhandler)
 }
 
 /// `MPI_Errhandler_free`.
@@ -49,7 +49,7 @@ pub fn set_comm(c: &Call, comm: Handle, errhandler: Handle) -> Result {
     let mut world = c.mpi.world();
     world.objects.comms.get(comm.0)?;
     let me = world.messages.me();
-    world.objects.errhandlers.set((Object::Comm, comm.0 as u64, me), errhandler.0)
+    world.objects.errhandlers.set((ObjectKind::Comm, comm.0 as u64, me), errhandler.0)
 }
 
 /// `MPI_Comm_get_errhandler`.
@@ -57,7 +57,7 @@ pub fn get_comm(c: &Call, comm: Handle, errhandler: Out<Handle>) -> Result {
     let mut world = c.mpi.world();
     world.objects.comms.get(comm.0)?;
     let me = world.messages.me();
-    errhandler.set(Handle(world.objects.errhandlers.get((Object::Comm, comm.0 as u64, me))?));
+    errhandler.set(Handle(world.objects.errhandlers.get((ObjectKind::Comm, comm.0 as u64, me))?));
     Ok(())
 }
 
@@ -100,7 +100,7 @@ pub fn add_error_code(c: &Call, errorclass: i32, errorcode: Out<i32>) -> Result 
 }
 
 /// `MPI_Add_error_string`.
-pub fn add_error_string(c: &Call, errorcode: i32, string: Text) -> Result {
+pub fn add_error_string(c: &Call, errorcode: i32, string: CText) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
     world.objects.codes.add_string(me, ErrorClass(errorcode), &string.text())

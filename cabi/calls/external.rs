@@ -26,7 +26,7 @@ pub fn grequest_start(
             // The program's function sees a status of its own kind.
             let mut memory = [0u64; 4];
             let theirs = StatusPointer(Addr(&raw mut memory as usize));
-            theirs.set_all(&args::Status {
+            theirs.set_all(&args::StatusFields {
                 source: status.source,
                 tag: status.tag,
                 error: 0,

@@ -5,13 +5,13 @@ pub mod access;
 pub mod split;
 
 use super::info::hints;
-use crate::args::{Handle, InOut, Out, OutCount, OutText, Text};
+use crate::args::{CText, Handle, InOut, Out, OutCount, OutText};
 use crate::call::{self, Call};
 use crate::callback;
 use crate::constants::{MPI_CONVERSION_FN_NULL, MPI_ERR_ARG, MPI_MAX_DATAREP_STRING};
-use mpi::attribute::Object;
+use mpi::attribute::ObjectKind;
 use mpi::error::{ErrorClass, Result};
-use mpi::file::{Functions, Meet, NewView};
+use mpi::file::{ConversionFunctions, Meet, NewView};
 use mpi::file_object::FILE_NULL;
 use mpi::group::Group;
 use rank::Addr;
@@ -27,7 +27,7 @@ fn concerns_no_file(c: &Call) {
 }
 
 /// `MPI_File_open`.
-pub fn open(c: &Call, comm: Handle, filename: Text, amode: i32, info: Handle, fh: Out<Handle>) -> Result {
+pub fn open(c: &Call, comm: Handle, filename: CText, amode: i32, info: Handle, fh: Out<Handle>) -> Result {
     concerns_no_file(c);
     fh.set(Handle(FILE_NULL));
     let info = hints(c, info)?;
@@ -38,7 +38,7 @@ pub fn open(c: &Call, comm: Handle, filename: Text, amode: i32, info: Handle, fh
     world
         .objects
         .errhandlers
-        .inherit((Object::File, FILE_NULL as u64, me), (Object::File, handle as u64, me));
+        .inherit((ObjectKind::File, FILE_NULL as u64, me), (ObjectKind::File, handle as u64, me));
     fh.set(Handle(handle));
     Ok(())
 }
@@ -58,13 +58,13 @@ pub fn close(c: &Call, fh: InOut<Handle>) -> Result {
     if !closed.as_ref().is_err_and(|failure| failure.class == ErrorClass::PROC_FAILED) {
         let mut world = c.mpi.world();
         let me = world.messages.me();
-        world.objects.errhandlers.forget((Object::File, handle.0 as u64, me));
+        world.objects.errhandlers.forget((ObjectKind::File, handle.0 as u64, me));
     }
     closed
 }
 
 /// `MPI_File_delete`.
-pub fn delete(c: &Call, filename: Text, info: Handle) -> Result {
+pub fn delete(c: &Call, filename: CText, info: Handle) -> Result {
     concerns_no_file(c);
     hints(c, info)?;
     mpi::file::delete(&filename.text())
@@ -78,7 +78,7 @@ pub fn valid(c: &Call, fh: Handle) -> Result {
 
 /// `MPI_File_set_size`.
 pub fn set_size(c: &Call, fh: Handle, size: i64) -> Result {
-    let part = |files: &mut mpi::file::Files, messages: &mut _, objects: &_, file| {
+    let part = |files: &mut mpi::file::OpenFiles, messages: &mut _, objects: &_, file| {
         files.may_resize(messages, objects, file, size).map(Meet::SetSize)
     };
     c.mpi.meet(fh.0, part).map(|_| ())
@@ -86,7 +86,7 @@ pub fn set_size(c: &Call, fh: Handle, size: i64) -> Result {
 
 /// `MPI_File_preallocate`.
 pub fn preallocate(c: &Call, fh: Handle, size: i64) -> Result {
-    let part = |files: &mut mpi::file::Files, messages: &mut _, objects: &_, file| {
+    let part = |files: &mut mpi::file::OpenFiles, messages: &mut _, objects: &_, file| {
         files.may_resize(messages, objects, file, size).map(Meet::Preallocate)
     };
     c.mpi.meet(fh.0, part).map(|_| ())
@@ -144,7 +144,7 @@ pub fn set_view(
     disp: i64,
     etype: Handle,
     filetype: Handle,
-    datarep: Text,
+    datarep: CText,
     info: Handle,
 ) -> Result {
     set_info(c, fh, info)?;
@@ -243,7 +243,7 @@ pub fn set_errhandler(c: &Call, fh: Handle, errhandler: Handle) -> Result {
     valid_or_null(c, fh)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    world.objects.errhandlers.set((Object::File, fh.0 as u64, me), errhandler.0)
+    world.objects.errhandlers.set((ObjectKind::File, fh.0 as u64, me), errhandler.0)
 }
 
 /// `MPI_File_get_errhandler`.
@@ -251,7 +251,7 @@ pub fn get_errhandler(c: &Call, fh: Handle, errhandler: Out<Handle>) -> Result {
     valid_or_null(c, fh)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    errhandler.set(Handle(world.objects.errhandlers.get((Object::File, fh.0 as u64, me))?));
+    errhandler.set(Handle(world.objects.errhandlers.get((ObjectKind::File, fh.0 as u64, me))?));
     Ok(())
 }
 
@@ -266,7 +266,7 @@ pub fn call_errhandler(c: &Call, fh: Handle, errorcode: i32) -> Result {
 /// memory.
 pub fn register_datarep(
     c: &Call,
-    datarep: Text,
+    datarep: CText,
     read: usize,
     write: usize,
     extent: usize,
@@ -280,8 +280,11 @@ pub fn register_datarep(
     let given = |function: usize| {
         (function != MPI_CONVERSION_FN_NULL).then(|| callback::conversion(function, state, large))
     };
-    let functions =
-        Functions { read: given(read), write: given(write), extent: callback::extent(extent, state) };
+    let functions = ConversionFunctions {
+        read: given(read),
+        write: given(write),
+        extent: callback::extent(extent, state),
+    };
     let functions = Some(functions).filter(|functions| functions.read.is_some() || functions.write.is_some());
     c.mpi.files(|files, messages, _| files.register(messages, &datarep.text(), functions))
 }

@@ -1,6 +1,6 @@
 //! Info objects (MPI 5.0 chapter 10).
 
-use crate::args::{Handle, InOut, Out, OutText, Text, Texts, check_pointer};
+use crate::args::{CText, Handle, InOut, Out, OutText, Texts, check_pointer};
 use crate::call::Call;
 use crate::constants::{MPI_ERR_ARG, MPI_MAX_INFO_KEY};
 use mpi::error::Result;
@@ -21,7 +21,7 @@ pub fn hints(c: &Call, info: Handle) -> Result<Info> {
 }
 
 /// The value of a key, if it is set.
-fn value(c: &Call, info: Handle, key: Text) -> Result<Option<String>> {
+fn value(c: &Call, info: Handle, key: CText) -> Result<Option<String>> {
     let world = c.mpi.world();
     Ok(world.objects.infos.get(world.messages.me(), info.0)?.get(&key.text())?.map(str::to_owned))
 }
@@ -55,21 +55,21 @@ pub fn free(c: &Call, info: InOut<Handle>) -> Result {
 }
 
 /// `MPI_Info_set`.
-pub fn set(c: &Call, info: Handle, key: Text, value: Text) -> Result {
+pub fn set(c: &Call, info: Handle, key: CText, value: CText) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
     world.objects.infos.get_mut(me, info.0)?.set(&key.text(), &value.text())
 }
 
 /// `MPI_Info_delete`.
-pub fn delete(c: &Call, info: Handle, key: Text) -> Result {
+pub fn delete(c: &Call, info: Handle, key: CText) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
     world.objects.infos.get_mut(me, info.0)?.delete(&key.text())
 }
 
 /// `MPI_Info_get`: at most `valuelen` bytes and the null byte.
-pub fn get(c: &Call, info: Handle, key: Text, valuelen: i32, out: OutText, flag: Out<bool>) -> Result {
+pub fn get(c: &Call, info: Handle, key: CText, valuelen: i32, out: OutText, flag: Out<bool>) -> Result {
     if valuelen < 0 {
         return Err(c.wrong(
             2,
@@ -89,7 +89,7 @@ pub fn get(c: &Call, info: Handle, key: Text, valuelen: i32, out: OutText, flag:
 pub fn get_string(
     c: &Call,
     info: Handle,
-    key: Text,
+    key: CText,
     buflen: InOut<i32>,
     out: OutText,
     flag: Out<bool>,
@@ -111,7 +111,7 @@ pub fn get_string(
 }
 
 /// `MPI_Info_get_valuelen`.
-pub fn get_valuelen(c: &Call, info: Handle, key: Text, valuelen: Out<i32>, flag: Out<bool>) -> Result {
+pub fn get_valuelen(c: &Call, info: Handle, key: CText, valuelen: Out<i32>, flag: Out<bool>) -> Result {
     let found = value(c, info, key)?;
     if let Some(value) = &found {
         valuelen.set(value.len() as i32);

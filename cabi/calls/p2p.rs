@@ -1,6 +1,6 @@
 //! Point-to-point communication (MPI 5.0 chapter 3).
 
-use crate::args::{Handle, InOut, Out, Status, StatusPointer};
+use crate::args::{Handle, InOut, Out, StatusFields, StatusPointer};
 use crate::call::{Call, Quick, Wait};
 use mpi::error::Result;
 use mpi::handle::MESSAGE_NULL;
@@ -11,8 +11,8 @@ use mpi::world::World;
 use rank::Addr;
 
 /// A status as the program sees it.
-pub fn status(from: &request::Status) -> Status {
-    Status {
+pub fn status(from: &request::Status) -> StatusFields {
+    StatusFields {
         source: from.source,
         tag: from.tag,
         error: from.error,

@@ -1,7 +1,7 @@
 //! Packing (MPI 5.0 sections 5.2 and 5.3).
 
 use super::datatype::held;
-use crate::args::{Handle, OutCount, Text};
+use crate::args::{CText, Handle, OutCount};
 use crate::call::Call;
 use crate::constants::{MPI_ERR_ARG, MPI_ERR_TRUNCATE, MPI_ERR_UNSUPPORTED_DATAREP};
 use mpi::datatype::Datatype;
@@ -94,7 +94,7 @@ pub fn pack_size(c: &Call, incount: i64, datatype: Handle, comm: Handle, size: O
     Ok(())
 }
 
-fn external32(c: &Call, datarep: Text) -> Result {
+fn external32(c: &Call, datarep: CText) -> Result {
     match datarep.text().as_str() {
         "external32" => Ok(()),
         other => {
@@ -109,7 +109,7 @@ fn external32(c: &Call, datarep: Text) -> Result {
 /// `MPI_Pack_external`.
 pub fn pack_external(
     c: &Call,
-    datarep: Text,
+    datarep: CText,
     inbuf: Addr,
     incount: i64,
     datatype: Handle,
@@ -130,7 +130,7 @@ pub fn pack_external(
 /// `MPI_Unpack_external`.
 pub fn unpack_external(
     c: &Call,
-    datarep: Text,
+    datarep: CText,
     inbuf: Addr,
     insize: i64,
     position: OutCount,
@@ -150,7 +150,13 @@ pub fn unpack_external(
 }
 
 /// `MPI_Pack_external_size`.
-pub fn pack_external_size(c: &Call, datarep: Text, incount: i64, datatype: Handle, size: OutCount) -> Result {
+pub fn pack_external_size(
+    c: &Call,
+    datarep: CText,
+    incount: i64,
+    datatype: Handle,
+    size: OutCount,
+) -> Result {
     external32(c, datarep)?;
     size.set(held(c, datatype)?.external_bytes(incount as u64)? as i64);
     Ok(())

@@ -4,7 +4,7 @@
 mod program;
 
 use super::info::hints;
-use crate::args::{Handle, Handles, Ints, Out, OutText, Text, Texts};
+use crate::args::{CText, Handle, Handles, Ints, Out, OutText, Texts};
 use crate::call::Call;
 use crate::constants::{
     MPI_ERR_ARG, MPI_ERR_INFO_VALUE, MPI_ERR_SPAWN, MPI_ERRCODES_IGNORE, MPI_MAX_PORT_NAME, MPI_SUCCESS,
@@ -26,24 +26,24 @@ pub fn open_port(c: &Call, info: Handle, port_name: OutText) -> Result {
 }
 
 /// `MPI_Close_port`.
-pub fn close_port(c: &Call, port_name: Text) -> Result {
+pub fn close_port(c: &Call, port_name: CText) -> Result {
     c.mpi.close_port(&port_name.text())
 }
 
 /// `MPI_Publish_name`.
-pub fn publish_name(c: &Call, service_name: Text, info: Handle, port_name: Text) -> Result {
+pub fn publish_name(c: &Call, service_name: CText, info: Handle, port_name: CText) -> Result {
     hints(c, info)?;
     c.mpi.publish_name(&service_name.text(), &port_name.text())
 }
 
 /// `MPI_Unpublish_name`.
-pub fn unpublish_name(c: &Call, service_name: Text, info: Handle, port_name: Text) -> Result {
+pub fn unpublish_name(c: &Call, service_name: CText, info: Handle, port_name: CText) -> Result {
     hints(c, info)?;
     c.mpi.unpublish_name(&service_name.text(), &port_name.text())
 }
 
 /// `MPI_Lookup_name`.
-pub fn lookup_name(c: &Call, service_name: Text, info: Handle, port_name: OutText) -> Result {
+pub fn lookup_name(c: &Call, service_name: CText, info: Handle, port_name: OutText) -> Result {
     hints(c, info)?;
     let port = c.mpi.look_up_name(&service_name.text())?;
     port_name.set(port.as_bytes(), MPI_MAX_PORT_NAME as usize);
@@ -51,7 +51,7 @@ pub fn lookup_name(c: &Call, service_name: Text, info: Handle, port_name: OutTex
 }
 
 /// Returns what the root alone gives.
-fn port_of(c: &Call, info: Handle, port_name: Text) -> Result<String> {
+fn port_of(c: &Call, info: Handle, port_name: CText) -> Result<String> {
     hints(c, info)?;
     Ok(port_name.text())
 }
@@ -59,7 +59,7 @@ fn port_of(c: &Call, info: Handle, port_name: Text) -> Result<String> {
 /// `MPI_Comm_accept`. Port and info are the root's alone.
 pub fn accept(
     c: &Call,
-    port_name: Text,
+    port_name: CText,
     info: Handle,
     root: i32,
     comm: Handle,
@@ -75,7 +75,7 @@ pub fn accept(
 /// `MPI_Comm_connect`. Port and info are the root's alone.
 pub fn connect(
     c: &Call,
-    port_name: Text,
+    port_name: CText,
     info: Handle,
     root: i32,
     comm: Handle,
@@ -124,14 +124,14 @@ fn texts(list: Texts) -> Vec<Box<[u8]>> {
 }
 
 /// One command of a spawn, as the root gives it.
-struct Wanted {
-    command: Text,
+struct SpawnCommand {
+    command: CText,
     argv: Texts,
     maxprocs: i32,
     info: Handle,
 }
 
-impl Wanted {
+impl SpawnCommand {
     fn command(&self, c: &Call) -> Result<Command> {
         let hints = hints(c, self.info)?;
         let command = self.command.text();
@@ -168,7 +168,7 @@ impl Wanted {
 /// All of `wanted`, which the root alone gives, and what became of each process in `errcodes`.
 fn spawn_all(
     c: &Call,
-    wanted: impl Fn() -> Result<Vec<Wanted>>,
+    wanted: impl Fn() -> Result<Vec<SpawnCommand>>,
     (root, comm): (i32, Handle),
     intercomm: Out<Handle>,
     errcodes: Ints,
@@ -178,7 +178,7 @@ fn spawn_all(
         let world = c.mpi.world();
         world.objects.comms.get(comm.0)?.rank(world.messages.me()) as i32 == root
     };
-    let most = |wanted: &[Wanted]| wanted.iter().map(|one| one.maxprocs.max(0)).collect::<Vec<_>>();
+    let most = |wanted: &[SpawnCommand]| wanted.iter().map(|one| one.maxprocs.max(0)).collect::<Vec<_>>();
     let made = c.mpi.comm_spawn(comm.0, root, || wanted()?.iter().map(|one| one.command(c)).collect());
     let (made, counts) = match made {
         Ok(made) => made,
@@ -219,7 +219,7 @@ fn spawn_all(
 #[allow(clippy::too_many_arguments)]
 pub fn spawn(
     c: &Call,
-    command: Text,
+    command: CText,
     argv: Texts,
     maxprocs: i32,
     info: Handle,
@@ -230,7 +230,7 @@ pub fn spawn(
 ) -> Result {
     spawn_all(
         c,
-        || Ok(vec![Wanted { command, argv, maxprocs, info }]),
+        || Ok(vec![SpawnCommand { command, argv, maxprocs, info }]),
         (root, comm),
         intercomm,
         array_of_errcodes,
@@ -253,7 +253,7 @@ pub fn spawn_multiple(
 ) -> Result {
     let argv =
         |i| if array_of_argv.is_null() { Texts(Addr::NULL) } else { Texts(Texts(array_of_argv).get(i).0) };
-    let wanted = |i| Wanted {
+    let wanted = |i| SpawnCommand {
         command: array_of_commands.get(i),
         argv: argv(i),
         maxprocs: array_of_maxprocs.get(i),

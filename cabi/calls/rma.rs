@@ -4,7 +4,7 @@
 use crate::args::{Handle, Out};
 use crate::call::{Call, Quick, Wait};
 use mpi::error::Result;
-use mpi::rma::{Asked, Flush, Operation, Target};
+use mpi::rma::{Flush, Operation, RmaArguments, Target};
 use mpi::world::World;
 use rank::Addr;
 
@@ -19,9 +19,9 @@ fn asked(
     (at, count, datatype): From,
     (rank, displacement, elements, kind, win): To,
     wants_request: bool,
-) -> Asked {
+) -> RmaArguments {
     let target = Target { rank, displacement, count: elements, datatype: kind.0 };
-    Asked { win: win.0, operation, buffer: (at, count, datatype.0), target, wants_request }
+    RmaArguments { win: win.0, operation, buffer: (at, count, datatype.0), target, wants_request }
 }
 
 /// An access; `request` gets its handle, if there is one.

@@ -1,6 +1,6 @@
 //! Sessions (MPI 5.0 section 11.3), and their error handlers (section 9.3). Their buffers are in `buffer.rs`.
 
-use crate::args::{Handle, InOut, Out, OutText, Text, check_pointer};
+use crate::args::{CText, Handle, InOut, Out, OutText, check_pointer};
 use crate::call::{Call, Object};
 use crate::constants::{
     MPI_ERR_ARG, MPI_ERR_INFO_VALUE, MPI_THREAD_FUNNELED, MPI_THREAD_MULTIPLE, MPI_THREAD_SERIALIZED,
@@ -34,7 +34,7 @@ fn open(c: &Call, threads: i32, errhandler: Handle) -> Result<Handle> {
     let me = world.messages.me();
     let session = world.objects.sessions.open(me, threads);
     if let Err(failure) =
-        world.objects.errhandlers.set((attribute::Object::Session, session as u64, me), errhandler.0)
+        world.objects.errhandlers.set((attribute::ObjectKind::Session, session as u64, me), errhandler.0)
     {
         world.objects.sessions.close(me, session)?;
         return Err(failure);
@@ -46,7 +46,7 @@ fn close(c: &Call, session: Handle) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
     world.objects.sessions.close(me, session.0)?;
-    world.objects.errhandlers.forget((attribute::Object::Session, session.0 as u64, me));
+    world.objects.errhandlers.forget((attribute::ObjectKind::Session, session.0 as u64, me));
     world.messages.requests_mut().detach(me, Use::Session(session.0));
     Ok(())
 }
@@ -162,7 +162,7 @@ pub fn get_nth_pset(
 }
 
 /// `MPI_Session_get_pset_info`.
-pub fn get_pset_info(c: &Call, session: Handle, pset_name: Text, info: Out<Handle>) -> Result {
+pub fn get_pset_info(c: &Call, session: Handle, pset_name: CText, info: Out<Handle>) -> Result {
     check(c, session)?;
     let size = {
         let world = c.mpi.world();
@@ -179,7 +179,7 @@ pub fn get_pset_info(c: &Call, session: Handle, pset_name: Text, info: Out<Handl
 }
 
 /// `MPI_Group_from_session_pset`.
-pub fn group_from_pset(c: &Call, session: Handle, pset_name: Text, newgroup: Out<Handle>) -> Result {
+pub fn group_from_pset(c: &Call, session: Handle, pset_name: CText, newgroup: Out<Handle>) -> Result {
     check(c, session)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
@@ -199,7 +199,7 @@ pub fn set_errhandler(c: &Call, session: Handle, errhandler: Handle) -> Result {
     check(c, session)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    world.objects.errhandlers.set((attribute::Object::Session, session.0 as u64, me), errhandler.0)
+    world.objects.errhandlers.set((attribute::ObjectKind::Session, session.0 as u64, me), errhandler.0)
 }
 
 /// `MPI_Session_get_errhandler`.
@@ -208,7 +208,7 @@ pub fn get_errhandler(c: &Call, session: Handle, errhandler: Out<Handle>) -> Res
     let mut world = c.mpi.world();
     let me = world.messages.me();
     errhandler.set(Handle(world.objects.errhandlers.get((
-        attribute::Object::Session,
+        attribute::ObjectKind::Session,
         session.0 as u64,
         me,
     ))?));

@@ -2,10 +2,10 @@
 //! handlers.
 
 use super::info::hints;
-use crate::args::{Handle, InOut, Out, OutAttribute, OutCount, OutText, Text};
+use crate::args::{CText, Handle, InOut, Out, OutAttribute, OutCount, OutText};
 use crate::call::{self, Call};
 use crate::constants::{MPI_ERR_NO_MEM, MPI_MAX_OBJECT_NAME, MPI_WIN_UNIFIED};
-use mpi::attribute::{Object, Predefined, Value};
+use mpi::attribute::{AttributeValue, ObjectKind, PredefinedAttribute};
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::group::Group;
 use mpi::info::Info;
@@ -116,14 +116,14 @@ pub fn free(c: &Call, win: InOut<Handle>) -> Result {
     c.concerns(call::Object::Win(handle));
     valid(c, handle)?;
     c.mpi.may_free_window(handle.0)?;
-    super::attribute::delete_all(c, Object::Win, handle)?;
+    super::attribute::delete_all(c, ObjectKind::Win, handle)?;
     let memory = c.mpi.free_window(handle.0)?;
     if let Some(memory) = memory {
         release(memory);
     }
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    world.objects.errhandlers.forget((Object::Win, handle.0 as u64, me));
+    world.objects.errhandlers.forget((ObjectKind::Win, handle.0 as u64, me));
     drop(world);
     win.set(Handle(WIN_NULL));
     Ok(())
@@ -191,7 +191,7 @@ pub fn get_group(c: &Call, win: Handle, group: Out<Handle>) -> Result {
 }
 
 /// `MPI_Win_set_name`.
-pub fn set_name(c: &Call, win: Handle, win_name: Text) -> Result {
+pub fn set_name(c: &Call, win: Handle, win_name: CText) -> Result {
     valid(c, win)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
@@ -233,16 +233,16 @@ pub fn get_info(c: &Call, win: Handle, info_used: Out<Handle>) -> Result {
 }
 
 /// `MPI_Win_set_attr`.
-pub fn set_attr(c: &Call, win: Handle, keyval: i32, value: Value) -> Result {
+pub fn set_attr(c: &Call, win: Handle, keyval: i32, value: AttributeValue) -> Result {
     valid(c, win)?;
-    super::attribute::set(c, Object::Win, win, keyval, value)
+    super::attribute::set(c, ObjectKind::Win, win, keyval, value)
 }
 
 /// `MPI_Win_get_attr`.
 pub fn get_attr(c: &Call, win: Handle, keyval: i32, value: OutAttribute, flag: Out<bool>) -> Result {
     valid(c, win)?;
-    let Some(predefined) = Predefined::from_key(keyval) else {
-        return super::attribute::get(c, Object::Win, win, keyval, value, flag);
+    let Some(predefined) = PredefinedAttribute::from_key(keyval) else {
+        return super::attribute::get(c, ObjectKind::Win, win, keyval, value, flag);
     };
     let found = predefined_value(c, win, predefined)?;
     if let Some(found) = &found {
@@ -253,17 +253,23 @@ pub fn get_attr(c: &Call, win: Handle, keyval: i32, value: OutAttribute, flag: O
 }
 
 /// Returns what a predefined attribute of a window says.
-fn predefined_value(c: &Call, win: Handle, predefined: Predefined) -> Result<Option<Value>> {
+fn predefined_value(
+    c: &Call,
+    win: Handle,
+    predefined: PredefinedAttribute,
+) -> Result<Option<AttributeValue>> {
     let world = c.mpi.world();
     let window = world.objects.wins.get(&world.objects.comms, win.0)?;
     let member = world.objects.comms.get(window.comm)?.rank(world.messages.me());
     let (part, unit) = (window.exposed[member as usize], window.units.get(member));
     Ok(match predefined {
-        Predefined::WinBase => Some(Value::Pointer(part.base)),
-        Predefined::WinSize => Some(super::attribute::lasting(part.size as i64)),
-        Predefined::WinDispUnit => Some(super::attribute::lasting(unit)),
-        Predefined::WinCreateFlavor => Some(super::attribute::lasting(i64::from(window.flavor as i32))),
-        Predefined::WinModel => Some(super::attribute::lasting(MPI_WIN_UNIFIED.into())),
+        PredefinedAttribute::WinBase => Some(AttributeValue::Pointer(part.base)),
+        PredefinedAttribute::WinSize => Some(super::attribute::lasting(part.size as i64)),
+        PredefinedAttribute::WinDispUnit => Some(super::attribute::lasting(unit)),
+        PredefinedAttribute::WinCreateFlavor => {
+            Some(super::attribute::lasting(i64::from(window.flavor as i32)))
+        }
+        PredefinedAttribute::WinModel => Some(super::attribute::lasting(MPI_WIN_UNIFIED.into())),
         _ => None,
     })
 }
@@ -271,7 +277,7 @@ fn predefined_value(c: &Call, win: Handle, predefined: Predefined) -> Result<Opt
 /// `MPI_Win_delete_attr`.
 pub fn delete_attr(c: &Call, win: Handle, keyval: i32) -> Result {
     valid(c, win)?;
-    super::attribute::remove(c, Object::Win, win, keyval)
+    super::attribute::remove(c, ObjectKind::Win, win, keyval)
 }
 
 /// `MPI_Win_set_errhandler`.
@@ -279,7 +285,7 @@ pub fn set_errhandler(c: &Call, win: Handle, errhandler: Handle) -> Result {
     valid(c, win)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    world.objects.errhandlers.set((Object::Win, win.0 as u64, me), errhandler.0)
+    world.objects.errhandlers.set((ObjectKind::Win, win.0 as u64, me), errhandler.0)
 }
 
 /// `MPI_Win_get_errhandler`.
@@ -287,7 +293,7 @@ pub fn get_errhandler(c: &Call, win: Handle, errhandler: Out<Handle>) -> Result 
     valid(c, win)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    errhandler.set(Handle(world.objects.errhandlers.get((Object::Win, win.0 as u64, me))?));
+    errhandler.set(Handle(world.objects.errhandlers.get((ObjectKind::Win, win.0 as u64, me))?));
     Ok(())
 }
 

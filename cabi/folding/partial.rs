@@ -28,12 +28,12 @@ impl Drop for Block {
 
 /// All blocks of a process.
 #[derive(Default)]
-pub struct Partial {
+pub struct PartialBlocks {
     files: HashMap<Key, Weak<OwnedFd>>,
     blocks: HashMap<usize, Block>,
 }
 
-impl Partial {
+impl PartialBlocks {
     /// A block of the key's size, of which the whole pages within `ranges` (ascending, first byte and first
     /// byte behind) are the same memory as in all other blocks of that key.
     ///
@@ -114,5 +114,5 @@ fn map(
 
 thread_local! {
     /// The parts of this process.
-    pub static PARTIAL: RefCell<Partial> = RefCell::default();
+    pub static PARTIAL: RefCell<PartialBlocks> = RefCell::default();
 }

@@ -21,21 +21,21 @@ fn reference<T>(value: &T) -> Addr {
 
 /// The object that a C extra state of ours points to. It is never freed: copies of the MPI object may call it
 /// until the process ends, and a program makes few.
-struct State {
+struct ExtraState {
     functions: [usize; 3],
     extra: i64,
 }
 
-impl State {
+impl ExtraState {
     fn leak(functions: [Addr; 3], extra: i64) -> Addr {
-        Addr(std::ptr::from_ref(Box::leak(Box::new(State { functions: functions.map(|f| f.0), extra })))
+        Addr(std::ptr::from_ref(Box::leak(Box::new(ExtraState { functions: functions.map(|f| f.0), extra })))
             as usize)
     }
 
-    fn of(at: Addr) -> &'static State {
+    fn of(at: Addr) -> &'static ExtraState {
         // SAFETY: only the functions of this file get this address as their extra state, and
         // `leak` made it.
-        unsafe { &*(at.0 as *const State) }
+        unsafe { &*(at.0 as *const ExtraState) }
     }
 }
 
@@ -59,7 +59,7 @@ extern "C-unwind" fn copy(
     out: Addr,
     flag: Addr,
 ) -> i32 {
-    let state = State::of(state);
+    let state = ExtraState::of(state);
     let (object, value_in) = (object.0 as i32, value.0 as i64);
     let (mut value_out, mut copied, mut error) = (0i64, 0i32, MPI_SUCCESS);
     call!(
@@ -78,7 +78,7 @@ extern "C-unwind" fn copy(
 }
 
 extern "C-unwind" fn delete(object: Handle, keyval: i32, value: Addr, state: Addr) -> i32 {
-    let state = State::of(state);
+    let state = ExtraState::of(state);
     let (object, value) = (object.0 as i32, value.0 as i64);
     let mut error = MPI_SUCCESS;
     call!(
@@ -115,7 +115,7 @@ macro_rules! create_keyval {
         #[unsafe(no_mangle)]
         pub extern "C-unwind" fn $name(copy_fn: Addr, delete_fn: Addr, keyval: Addr, extra_state: Addr, ierror: Addr) {
             let extra: fn(Addr) -> i64 = $extra;
-            let state = State::leak([copy_fn, delete_fn, Addr::NULL], extra(extra_state));
+            let state = ExtraState::leak([copy_fn, delete_fn, Addr::NULL], extra(extra_state));
             finish(ierror, exports::$with(copy_function(copy_fn), Addr(delete as *const () as usize), keyval, state));
         }
     )* };
@@ -129,21 +129,21 @@ create_keyval! {
 }
 
 extern "C-unwind" fn query(state: Addr, status: Addr) -> i32 {
-    let state = State::of(state);
+    let state = ExtraState::of(state);
     let mut error = MPI_SUCCESS;
     call!(state.functions[0], reference(&state.extra), status, Addr(&raw mut error as usize));
     error
 }
 
 extern "C-unwind" fn free(state: Addr) -> i32 {
-    let state = State::of(state);
+    let state = ExtraState::of(state);
     let mut error = MPI_SUCCESS;
     call!(state.functions[1], reference(&state.extra), Addr(&raw mut error as usize));
     error
 }
 
 extern "C-unwind" fn cancel(state: Addr, complete: i32) -> i32 {
-    let state = State::of(state);
+    let state = ExtraState::of(state);
     let mut error = MPI_SUCCESS;
     call!(state.functions[2], reference(&state.extra), reference(&complete), Addr(&raw mut error as usize));
     error
@@ -159,7 +159,7 @@ pub extern "C-unwind" fn pmpi_grequest_start_(
     request: Addr,
     ierror: Addr,
 ) {
-    let state = State::leak([query_fn, free_fn, cancel_fn], long(extra_state));
+    let state = ExtraState::leak([query_fn, free_fn, cancel_fn], long(extra_state));
     let mut cell = super::HandleCell::new(request);
     let result = exports::PMPI_Grequest_start(
         Addr(query as *const () as usize),
@@ -176,7 +176,7 @@ pub extern "C-unwind" fn pmpi_grequest_start_(
 #[unsafe(no_mangle)]
 pub extern "C" fn mpi_conversion_fn_null_() {}
 
-fn conversion(which: usize, state: &State, arguments: [Addr; 5]) -> i32 {
+fn conversion(which: usize, state: &ExtraState, arguments: [Addr; 5]) -> i32 {
     let [userbuf, datatype, count, filebuf, position] = arguments;
     let mut error = MPI_SUCCESS;
     call!(
@@ -196,7 +196,7 @@ macro_rules! conversions {
     ($($name:ident $which:literal $count:ty;)*) => { $(
         extern "C-unwind" fn $name(userbuf: Addr, datatype: Handle, count: $count, filebuf: Addr, position: i64, state: Addr) -> i32 {
             let datatype = datatype.0 as i32;
-            conversion($which, State::of(state), [userbuf, reference(&datatype), reference(&count), filebuf, reference(&position)])
+            conversion($which, ExtraState::of(state), [userbuf, reference(&datatype), reference(&count), filebuf, reference(&position)])
         }
     )* };
 }
@@ -208,7 +208,7 @@ conversions! {
 }
 
 extern "C-unwind" fn extent(datatype: Handle, extent: Addr, state: Addr) -> i32 {
-    let state = State::of(state);
+    let state = ExtraState::of(state);
     let datatype = datatype.0 as i32;
     let mut error = MPI_SUCCESS;
     call!(
@@ -231,7 +231,7 @@ macro_rules! register_datarep {
             let given = |function: Addr, ours: usize| {
                 if function.0 == mpi_conversion_fn_null_ as *const () as usize { Addr::NULL } else { Addr(ours) }
             };
-            let state = State::leak([read_fn, write_fn, extent_fn], load(extra_state));
+            let state = ExtraState::leak([read_fn, write_fn, extent_fn], load(extra_state));
             let datarep = text::trimmed(datarep, length);
             let (read, write) = (given(read_fn, $read as *const () as usize), given(write_fn, $write as *const () as usize));
             finish(ierror, exports::$with(datarep.at(), read, write, Addr(extent as *const () as usize), state));

@@ -14,7 +14,7 @@ use rank::memory::{self, load};
 
 /// One dimension as the descriptor gives it.
 #[derive(Clone, Copy, Debug)]
-struct Dimension {
+struct DescriptorDimension {
     extent: i64,
     /// Bytes from one element to the next.
     stride: i64,
@@ -24,25 +24,25 @@ struct Dimension {
 /// Then come rank, type and attribute (one byte each; a 16-bit type behind them for gfortran). Each dimension
 /// has lower bound, extent and byte stride.
 #[derive(Debug)]
-struct Shape {
+struct DescriptorShape {
     base: Addr,
     element: i64,
-    dimensions: Vec<Dimension>,
+    dimensions: Vec<DescriptorDimension>,
 }
 
 const RANK: i64 = 20;
 const DIMENSIONS: i64 = 24;
 
-impl Shape {
-    fn read(at: Addr) -> Shape {
+impl DescriptorShape {
+    fn read(at: Addr) -> DescriptorShape {
         let rank: u8 = load(at.offset(RANK));
         let dimensions = (0..i64::from(rank))
             .map(|d| {
                 let dimension = at.offset(DIMENSIONS + 24 * d);
-                Dimension { extent: load(dimension.offset(8)), stride: load(dimension.offset(16)) }
+                DescriptorDimension { extent: load(dimension.offset(8)), stride: load(dimension.offset(16)) }
             })
             .collect();
-        Shape { base: Addr(load(at)), element: load(at.offset(8)), dimensions }
+        DescriptorShape { base: Addr(load(at)), element: load(at.offset(8)), dimensions }
     }
 
     /// Returns `true` if the elements lie side by side; an assumed-size array does by definition.
@@ -99,7 +99,7 @@ pub fn element_length(at: Addr) -> i64 {
 /// A buffer of a blocking call: the memory itself, or a copy that lies side by side.
 pub struct Contiguous {
     at: Addr,
-    copy: Option<(Shape, Vec<u8>)>,
+    copy: Option<(DescriptorShape, Vec<u8>)>,
     write: bool,
 }
 
@@ -116,7 +116,7 @@ impl Contiguous {
     }
 
     fn of_array(at: Addr, descriptor: Addr, read: bool, write: bool) -> Contiguous {
-        let shape = Shape::read(descriptor);
+        let shape = DescriptorShape::read(descriptor);
         if shape.contiguous() {
             return Contiguous { at, copy: None, write };
         }
@@ -146,7 +146,7 @@ impl Contiguous {
 }
 
 /// The buffer arguments that a nonblocking call gets.
-pub enum Layout {
+pub enum ArgumentLayout {
     /// As the program said.
     Same,
     /// One element of this datatype.
@@ -156,19 +156,20 @@ pub enum Layout {
 }
 
 /// A buffer of a nonblocking call, which must stay where it is.
-pub struct Section {
+pub struct PinnedBuffer {
     base: Addr,
-    strided: Option<Shape>,
+    strided: Option<DescriptorShape>,
     made: Vec<usize>,
 }
 
-impl Section {
+impl PinnedBuffer {
     /// From the descriptor.
-    pub fn new(descriptor: Addr) -> Section {
+    pub fn new(descriptor: Addr) -> PinnedBuffer {
         let base = base(descriptor);
         let rank: u8 = load(descriptor.offset(RANK));
-        let strided = (rank > 0 && base.0 >= 16).then(|| Shape::read(descriptor)).filter(|s| !s.contiguous());
-        Section { base, strided, made: Vec::new() }
+        let strided =
+            (rank > 0 && base.0 >= 16).then(|| DescriptorShape::read(descriptor)).filter(|s| !s.contiguous());
+        PinnedBuffer { base, strided, made: Vec::new() }
     }
 
     /// Returns where it begins.
@@ -189,25 +190,31 @@ impl Section {
     }
 
     /// A datatype for the first `count` elements of `datatype` laid over the section.
-    pub fn layout(&mut self, function: Function, object: Object, count: i64, datatype: Handle) -> Layout {
-        let Some(shape) = self.strided.take() else { return Layout::Same };
+    pub fn layout(
+        &mut self,
+        function: Function,
+        object: Object,
+        count: i64,
+        datatype: Handle,
+    ) -> ArgumentLayout {
+        let Some(shape) = self.strided.take() else { return ArgumentLayout::Same };
         if count <= 0 {
-            return Layout::Same;
+            return ArgumentLayout::Same;
         }
         let (mut lower, mut extent, mut size) = (0i64, 0i64, 0i64);
         let (lower_at, extent_at, size_at) = (address(&mut lower), address(&mut extent), address(&mut size));
         let code = recording::unheard(|| exports::PMPI_Type_get_extent_c(datatype, lower_at, extent_at));
         if code != MPI_SUCCESS {
-            return Layout::Failed(code);
+            return ArgumentLayout::Failed(code);
         }
         let code = recording::unheard(|| exports::PMPI_Type_size_c(datatype, size_at));
         if code != MPI_SUCCESS {
-            return Layout::Failed(code);
+            return ArgumentLayout::Failed(code);
         }
         let fits = lower == 0 && size == extent && extent > 0 && shape.element % extent == 0;
         let each = if fits { shape.element / extent } else { 1 };
         if !fits || count % each != 0 || count / each > shape.elements() {
-            return Layout::Failed(edge::call(function, object, |_| {
+            return ArgumentLayout::Failed(edge::call(function, object, |_| {
                 Err(mpi::error::Failure::new(
                     mpi::error::ErrorClass(MPI_ERR_TYPE),
                     format!(
@@ -218,12 +225,18 @@ impl Section {
             }));
         }
         match self.build(&shape, count / each, each, datatype) {
-            Ok(made) => Layout::One(made),
-            Err(code) => Layout::Failed(code),
+            Ok(made) => ArgumentLayout::One(made),
+            Err(code) => ArgumentLayout::Failed(code),
         }
     }
 
-    fn build(&mut self, shape: &Shape, elements: i64, each: i64, datatype: Handle) -> Result<Handle, i32> {
+    fn build(
+        &mut self,
+        shape: &DescriptorShape,
+        elements: i64,
+        each: i64,
+        datatype: Handle,
+    ) -> Result<Handle, i32> {
         let mut of = self.made(|new| exports::PMPI_Type_contiguous_c(each, datatype, new))?;
         if elements == shape.elements() {
             for dimension in &shape.dimensions {
@@ -263,7 +276,7 @@ impl Section {
     }
 }
 
-impl Drop for Section {
+impl Drop for PinnedBuffer {
     fn drop(&mut self) {
         self.finish();
     }

@@ -5,9 +5,9 @@ use rank::Addr;
 use rank::memory::{self, load, store};
 
 /// A text for C.
-pub struct Owned(Vec<u8>);
+pub struct OwnedText(Vec<u8>);
 
-impl Owned {
+impl OwnedText {
     /// Returns where C finds it.
     pub fn at(&self) -> Addr {
         Addr(self.0.as_ptr() as usize)
@@ -27,18 +27,18 @@ fn without_padding(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// A text without its trailing blanks.
-pub fn trimmed(at: Addr, length: usize) -> Owned {
+pub fn trimmed(at: Addr, length: usize) -> OwnedText {
     let mut bytes = without_padding(read(at, length));
     bytes.push(0);
-    Owned(bytes)
+    OwnedText(bytes)
 }
 
 /// A text without blanks at either end.
-pub fn stripped(at: Addr, length: usize) -> Owned {
+pub fn stripped(at: Addr, length: usize) -> OwnedText {
     let bytes = without_padding(read(at, length));
     let mut bytes = bytes.trim_ascii_start().to_vec();
     bytes.push(0);
-    Owned(bytes)
+    OwnedText(bytes)
 }
 
 /// A text that C writes and Fortran gets padded.
@@ -68,16 +68,16 @@ impl Result {
 }
 
 /// The length of a text that goes in as room and comes back as need: C counts the null byte.
-pub struct Length {
+pub struct TextLength {
     at: Addr,
     value: i32,
 }
 
-impl Length {
+impl TextLength {
     /// From the variable.
-    pub fn new(at: Addr) -> Length {
+    pub fn new(at: Addr) -> TextLength {
         let value: i32 = load(at);
-        Length { at, value: if value > 0 { value.saturating_add(1) } else { value } }
+        TextLength { at, value: if value > 0 { value.saturating_add(1) } else { value } }
     }
     /// Bytes to make room for.
     pub fn room(&self) -> i32 {
@@ -94,22 +94,22 @@ impl Length {
 }
 
 /// An array of texts: `count` of them, or up to the first blank one.
-pub struct Texts {
+pub struct FortranStrings {
     #[expect(dead_code, reason = "the pointers point into it")]
-    texts: Vec<Owned>,
+    texts: Vec<OwnedText>,
     pointers: Vec<usize>,
 }
 
-impl Texts {
+impl FortranStrings {
     /// Each has `length` bytes.
-    pub fn new(at: Addr, length: usize, count: Option<i32>) -> Texts {
+    pub fn new(at: Addr, length: usize, count: Option<i32>) -> FortranStrings {
         if count.is_none() && is(original(at), Sentinel::ArgvNull) {
-            return Texts { texts: Vec::new(), pointers: Vec::new() };
+            return FortranStrings { texts: Vec::new(), pointers: Vec::new() };
         }
-        Texts::strided(at, length, length, count)
+        FortranStrings::strided(at, length, length, count)
     }
 
-    fn strided(at: Addr, length: usize, stride: usize, count: Option<i32>) -> Texts {
+    fn strided(at: Addr, length: usize, stride: usize, count: Option<i32>) -> FortranStrings {
         let mut texts = Vec::new();
         while count.is_none_or(|count| (texts.len() as i32) < count) {
             // Commands and arguments of spawned programs lose leading blanks as well (MPI 5.0 section
@@ -121,7 +121,7 @@ impl Texts {
             texts.push(text);
         }
         let pointers = texts.iter().map(|t| t.at().0).chain([0]).collect();
-        Texts { texts, pointers }
+        FortranStrings { texts, pointers }
     }
 
     /// Returns where C finds the array; null if there is none.
@@ -133,7 +133,7 @@ impl Texts {
 /// One argument list a command, in the rows of a matrix with `count` rows.
 pub struct TextArrays {
     #[expect(dead_code, reason = "the pointers point into it")]
-    rows: Vec<Texts>,
+    rows: Vec<FortranStrings>,
     pointers: Vec<usize>,
 }
 
@@ -144,8 +144,10 @@ impl TextArrays {
             return TextArrays { rows: Vec::new(), pointers: Vec::new() };
         }
         let count = count.max(0) as usize;
-        let rows: Vec<Texts> = (0..count)
-            .map(|row| Texts::strided(at.offset((row * length) as i64), length, count * length, None))
+        let rows: Vec<FortranStrings> = (0..count)
+            .map(|row| {
+                FortranStrings::strided(at.offset((row * length) as i64), length, count * length, None)
+            })
             .collect();
         let pointers = rows.iter().map(|r| r.at().0).chain([0]).collect();
         TextArrays { rows, pointers }

@@ -2,13 +2,13 @@
 
 use std::ffi::{c_int, c_void};
 
-use rank::lifecycle::{self, At, Handler};
-use rank::next::Next;
+use rank::lifecycle::{self, Handler, HandlerPhase};
+use rank::next::NextSymbol;
 
 type Exit = unsafe extern "C" fn(c_int) -> !;
-static EXIT: Next = Next::new(c"exit");
-static EXIT_NOW: Next = Next::new(c"_exit");
-static QUICK_EXIT: Next = Next::new(c"quick_exit");
+static EXIT: NextSymbol = NextSymbol::new(c"exit");
+static EXIT_NOW: NextSymbol = NextSymbol::new(c"_exit");
+static QUICK_EXIT: NextSymbol = NextSymbol::new(c"quick_exit");
 
 /// Ends the running rank with its handlers; outside ranks, the process.
 #[unsafe(no_mangle)]
@@ -55,7 +55,7 @@ macro_rules! registers {
         $(#[$doc])*
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(function: Destructor, object: *mut c_void, dso: *mut c_void) -> c_int {
-            static REAL: Next = Next::new($symbol);
+            static REAL: NextSymbol = NextSymbol::new($symbol);
             if lifecycle::register($at, Handler::Object(function, object as usize), dso as usize) {
                 return 0;
             }
@@ -66,17 +66,17 @@ macro_rules! registers {
 }
 registers!(
     /// `atexit` and destructors of static objects.
-    __cxa_atexit, At::Exit, c"__cxa_atexit");
+    __cxa_atexit, HandlerPhase::Exit, c"__cxa_atexit");
 registers!(
     /// Destructors of `thread_local` objects.
-    __cxa_thread_atexit_impl, At::ThreadEnd, c"__cxa_thread_atexit_impl");
+    __cxa_thread_atexit_impl, HandlerPhase::ThreadEnd, c"__cxa_thread_atexit_impl");
 
 type Quick = unsafe extern "C" fn(Destructor, *mut c_void) -> c_int;
 /// `at_quick_exit`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __cxa_at_quick_exit(function: Destructor, dso: *mut c_void) -> c_int {
-    static REAL: Next = Next::new(c"__cxa_at_quick_exit");
-    if lifecycle::register(At::QuickExit, Handler::Object(function, 0), dso as usize) {
+    static REAL: NextSymbol = NextSymbol::new(c"__cxa_at_quick_exit");
+    if lifecycle::register(HandlerPhase::QuickExit, Handler::Object(function, 0), dso as usize) {
         return 0;
     }
     // SAFETY: the C library's function of this name and type.
@@ -87,8 +87,8 @@ type WithStatus = unsafe extern "C" fn(c_int, *mut c_void);
 /// `atexit` with the exit status.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn on_exit(function: WithStatus, argument: *mut c_void) -> c_int {
-    static REAL: Next = Next::new(c"on_exit");
-    if lifecycle::register(At::Exit, Handler::WithStatus(function, argument as usize), 0) {
+    static REAL: NextSymbol = NextSymbol::new(c"on_exit");
+    if lifecycle::register(HandlerPhase::Exit, Handler::WithStatus(function, argument as usize), 0) {
         return 0;
     }
     // SAFETY: the C library's function of this name and type.
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn on_exit(function: WithStatus, argument: *mut c_void) ->
 /// Exceptions in a clone of the program find its unwind tables.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _dl_find_object(address: *mut c_void, found: *mut rank::FoundObject) -> c_int {
-    static REAL: Next = Next::new(c"_dl_find_object");
+    static REAL: NextSymbol = NextSymbol::new(c"_dl_find_object");
     // SAFETY: glibc's function of this name, with its own arguments.
     unsafe { rank::find_object(address as usize, found, REAL.get()) }
 }

@@ -3,11 +3,11 @@
 
 use rank::fortran_random::{self, Opaque};
 use rank::fortran_units;
-use rank::next::Next;
+use rank::next::NextSymbol;
 
 /// The beginning of every parameter block of libgfortran's input and output (`st_parameter_common`).
 #[repr(C)]
-pub struct Parameters {
+pub struct ParameterBlock {
     flags: i32,
     unit: i32,
 }
@@ -22,7 +22,7 @@ const FORMATTED: i32 = 1 << 7 | 1 << 12 | 1 << 15;
 ///
 /// # Safety
 /// `parameters` are of such a statement.
-unsafe fn is_scratch(parameters: &Parameters) -> bool {
+unsafe fn is_scratch(parameters: &ParameterBlock) -> bool {
     const HAS_STATUS: i32 = 1 << 9;
     /// The word of `st_parameter_open` with the status; behind it is its length.
     const STATUS: usize = 9;
@@ -45,7 +45,7 @@ unsafe fn is_scratch(parameters: &Parameters) -> bool {
 /// each rank's units.
 pub fn is_inside() -> Option<&'static str> {
     let is_called = rank::is_any_called(&STATEMENTS.map(|name| name.trim_matches('_')))
-        && !Next::new(c"_gfortran_st_write").exists();
+        && !NextSymbol::new(c"_gfortran_st_write").exists();
     is_called.then_some(
         "this program has parts of libgfortran inside it (-static-libgfortran), which cannot give each rank units of its own; \
          link it with xsim fc, which leaves -static-libgfortran out, or without that option",
@@ -59,13 +59,13 @@ macro_rules! statements {
         $(
         /// The statement of this name, for the calling rank's unit.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(parameters: *mut Parameters) {
-            static REAL: Next = Next::new($symbol);
+        pub unsafe extern "C" fn $name(parameters: *mut ParameterBlock) {
+            static REAL: NextSymbol = NextSymbol::new($symbol);
             // SAFETY: compiled Fortran passes its parameter block, made anew for each statement.
             unsafe {
                 let $parameters = &mut *parameters;
                 $parameters.unit = $unit;
-                REAL.get::<unsafe extern "C" fn(*mut Parameters)>()(parameters)
+                REAL.get::<unsafe extern "C" fn(*mut ParameterBlock)>()(parameters)
             }
         }
     )* };
@@ -95,7 +95,7 @@ macro_rules! functions {
         /// The function of this name, for the calling rank's unit.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(unit: *const i32, second: Word, third: Word, fourth: Word) -> Word {
-            static REAL: Next = Next::new($symbol);
+            static REAL: NextSymbol = NextSymbol::new($symbol);
             // SAFETY: compiled Fortran passes the address of a number; libgfortran's function takes as many
             // more as it gave.
             unsafe {
@@ -128,7 +128,7 @@ functions! {
 /// for a backtrace of its own: taken back, so that the report names the rank.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _gfortran_set_options(count: i32, options: *mut i32) {
-    static REAL: Next = Next::new(c"_gfortran_set_options");
+    static REAL: NextSymbol = NextSymbol::new(c"_gfortran_set_options");
     // SAFETY: libgfortran's own signature, with the compiler's arguments.
     unsafe { REAL.get::<unsafe extern "C" fn(i32, *mut i32)>()(count, options) };
     if rank::current().is_some() {
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn _gfortran_set_options(count: i32, options: *mut i32) {
 /// `flush(unit)`; null flushes all units.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _gfortran_flush_i4(unit: *mut i32) {
-    static REAL: Next = Next::new(c"_gfortran_flush_i4");
+    static REAL: NextSymbol = NextSymbol::new(c"_gfortran_flush_i4");
     // SAFETY: compiled Fortran passes a unit number, or null; libgfortran's own signature.
     unsafe {
         let mut number = if unit.is_null() { 0 } else { fortran_units::translate(*unit) };
@@ -153,7 +153,7 @@ macro_rules! random {
         /// Numbers of the calling rank's own sequence.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(result: Opaque) {
-            static REAL: Next = Next::new($symbol);
+            static REAL: NextSymbol = NextSymbol::new($symbol);
             fortran_random::mount();
             // SAFETY: libgfortran's function with the argument that compiled Fortran gave.
             unsafe { REAL.get::<unsafe extern "C" fn(Opaque)>()(result) }
@@ -176,7 +176,7 @@ macro_rules! random_seed {
         /// The state of the calling rank's own sequence.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(size: Opaque, put: Opaque, get: Opaque) {
-            static REAL: Next = Next::new($symbol);
+            static REAL: NextSymbol = NextSymbol::new($symbol);
             if size.is_null() && put.is_null() && get.is_null() && fortran_random::reseed() {
                 return;
             }

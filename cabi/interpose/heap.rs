@@ -11,7 +11,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use rank::heap::presence;
-use rank::next::Next;
+use rank::next::NextSymbol;
 
 /// Up to this many bytes clearing costs less than the slower way through `calloc`, which knows what is clear
 /// already.
@@ -22,10 +22,10 @@ type Calloc = unsafe extern "C" fn(usize, usize) -> *mut c_void;
 type Realloc = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
 type Free = unsafe extern "C" fn(*mut c_void);
 type Aligned = unsafe extern "C" fn(usize, usize) -> *mut c_void;
-static MALLOC: Next = Next::new(c"malloc");
-static CALLOC: Next = Next::new(c"calloc");
-static REALLOC: Next = Next::new(c"realloc");
-static FREE: Next = Next::new(c"free");
+static MALLOC: NextSymbol = NextSymbol::new(c"malloc");
+static CALLOC: NextSymbol = NextSymbol::new(c"calloc");
+static REALLOC: NextSymbol = NextSymbol::new(c"realloc");
+static FREE: NextSymbol = NextSymbol::new(c"free");
 
 unsafe extern "C" {
     // The C library's heap under names that nobody interposes.
@@ -37,10 +37,10 @@ unsafe extern "C" {
 }
 
 /// The library's own heap: the C library's, past every interposed function.
-struct Own;
+struct OwnHeap;
 
 #[global_allocator]
-static OWN: Own = Own;
+static OWN: OwnHeap = OwnHeap;
 
 /// The alignment of every block of the C library.
 const ALIGNED: usize = 16;
@@ -52,7 +52,7 @@ fn is_plain(layout: Layout) -> bool {
 
 // SAFETY: the C library's functions have the contract of an allocator, and all blocks come from and go back
 // to them.
-unsafe impl GlobalAlloc for Own {
+unsafe impl GlobalAlloc for OwnHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: any size may be asked; alignments of layouts are powers of two.
         unsafe {
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
 /// As `calloc`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn posix_memalign(at: *mut *mut c_void, alignment: usize, bytes: usize) -> c_int {
-    static REAL: Next = Next::new(c"posix_memalign");
+    static REAL: NextSymbol = NextSymbol::new(c"posix_memalign");
     type Real = unsafe extern "C" fn(*mut *mut c_void, usize, usize) -> c_int;
     presence::before(bytes.saturating_add(alignment));
     // SAFETY: the function of this name and type; where it succeeds it has written the block.
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn posix_memalign(at: *mut *mut c_void, alignment: usize, 
 /// As `calloc`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aligned_alloc(alignment: usize, bytes: usize) -> *mut c_void {
-    static REAL: Next = Next::new(c"aligned_alloc");
+    static REAL: NextSymbol = NextSymbol::new(c"aligned_alloc");
     presence::before(bytes.saturating_add(alignment));
     // SAFETY: the function of this name and type.
     noted(unsafe { REAL.get::<Aligned>()(alignment, bytes) }, bytes)
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn aligned_alloc(alignment: usize, bytes: usize) -> *mut c
 /// As `calloc`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memalign(alignment: usize, bytes: usize) -> *mut c_void {
-    static REAL: Next = Next::new(c"memalign");
+    static REAL: NextSymbol = NextSymbol::new(c"memalign");
     presence::before(bytes.saturating_add(alignment));
     // SAFETY: the function of this name and type.
     noted(unsafe { REAL.get::<Aligned>()(alignment, bytes) }, bytes)

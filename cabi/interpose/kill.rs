@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use rank::hooks;
-use rank::next::Next;
+use rank::next::NextSymbol;
 
 /// Ends the running rank, if one runs.
 fn rank_killed() {
@@ -17,7 +17,7 @@ fn rank_killed() {
 /// Sends a signal to the calling thread. With `SIGKILL` the running rank fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn raise(signal: c_int) -> c_int {
-    static REAL: Next = Next::new(c"raise");
+    static REAL: NextSymbol = NextSymbol::new(c"raise");
     if signal == libc::SIGKILL {
         rank_killed();
     }
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn raise(signal: c_int) -> c_int {
 /// Sends a signal to a process. With `SIGKILL` to its own process the running rank fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kill(process: libc::pid_t, signal: c_int) -> c_int {
-    static REAL: Next = Next::new(c"kill");
+    static REAL: NextSymbol = NextSymbol::new(c"kill");
     if signal == libc::SIGKILL && process == std::process::id() as libc::pid_t {
         rank_killed();
     }

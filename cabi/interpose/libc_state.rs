@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
 use rank::libc_state;
-use rank::next::Next;
+use rank::next::NextSymbol;
 use rank::random::{self, Generators};
 
 type Getopt = unsafe extern "C" fn(c_int, *const *mut c_char, *const c_char) -> c_int;
@@ -14,7 +14,7 @@ pub unsafe extern "C" fn getopt(
     arguments: *const *mut c_char,
     options: *const c_char,
 ) -> c_int {
-    static REAL: Next = Next::new(c"getopt");
+    static REAL: NextSymbol = NextSymbol::new(c"getopt");
     libc_state::before_getopt();
     // SAFETY: the C library's function of this name and type.
     let option = unsafe { REAL.get::<Getopt>()(count, arguments, options) };
@@ -35,7 +35,7 @@ macro_rules! getopt_long {
             long: *const c_void,
             index: *mut c_int,
         ) -> c_int {
-            static REAL: Next = Next::new($symbol);
+            static REAL: NextSymbol = NextSymbol::new($symbol);
             libc_state::before_getopt();
             // SAFETY: the C library's function of this name and type.
             let option = unsafe { REAL.get::<GetoptLong>()(count, arguments, options, long, index) };
@@ -50,7 +50,7 @@ getopt_long!(getopt_long_only, c"getopt_long_only");
 /// Goes on where the calling rank stopped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn strtok(text: *mut c_char, delimiters: *const c_char) -> *mut c_char {
-    static REAL: Next = Next::new(c"strtok");
+    static REAL: NextSymbol = NextSymbol::new(c"strtok");
     match libc_state::token() {
         // SAFETY: what strtok is, with a position that only this rank uses.
         Some(position) => unsafe { libc::strtok_r(text, delimiters, position) },
@@ -79,7 +79,7 @@ macro_rules! generator {
         $(#[$doc])*
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-            static REAL: Next = Next::new($symbol);
+            static REAL: NextSymbol = NextSymbol::new($symbol);
             match random::generators() {
                 // SAFETY: glibc's reentrant function on this rank's own state, which lives until the rank
                 // ends.

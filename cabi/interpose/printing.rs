@@ -5,11 +5,11 @@
 //! instructions that keep all registers with arguments, call [`relieve`], and jump to the C library's
 //! function of that name.
 
-use rank::next::Next;
+use rank::next::NextSymbol;
 use std::arch::naked_asm;
 
 /// Empties long streams; returns where the C library's function is.
-extern "C" fn relieve(next: &'static Next) -> usize {
+extern "C" fn relieve(next: &'static NextSymbol) -> usize {
     rank::stdio::relieve();
     next.address()
 }
@@ -20,7 +20,7 @@ macro_rules! printing {
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
-            static REAL: Next = Next::new($symbol);
+            static REAL: NextSymbol = NextSymbol::new($symbol);
             naked_asm!(
                 // Seven words and the return address keep the stack aligned to 16.
                 "push rdi",

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use rank::next::Next;
+use rank::next::NextSymbol;
 use rank::{process_state, signals};
 
 use super::stdio::fail;
@@ -10,7 +10,7 @@ use super::stdio::fail;
 /// Sets a variable of the calling rank's environment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn setenv(name: *const c_char, value: *const c_char, overwrite: c_int) -> c_int {
-    static REAL: Next = Next::new(c"setenv");
+    static REAL: NextSymbol = NextSymbol::new(c"setenv");
     if !name.is_null() && !value.is_null() {
         // SAFETY: the caller passes C strings.
         let (name, value) = unsafe { (CStr::from_ptr(name), CStr::from_ptr(value)) };
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn setenv(name: *const c_char, value: *const c_char, overw
 /// Puts a string into the calling rank's environment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn putenv(text: *mut c_char) -> c_int {
-    static REAL: Next = Next::new(c"putenv");
+    static REAL: NextSymbol = NextSymbol::new(c"putenv");
     // SAFETY: the caller passes a C string that stays; else the C library's function of this name and type.
     unsafe {
         match process_state::put_variable(text) {
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn putenv(text: *mut c_char) -> c_int {
 /// Removes a variable from the calling rank's environment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unsetenv(name: *const c_char) -> c_int {
-    static REAL: Next = Next::new(c"unsetenv");
+    static REAL: NextSymbol = NextSymbol::new(c"unsetenv");
     if !name.is_null() {
         // SAFETY: the caller passes a C string.
         if let Some(done) = process_state::unset_variable(unsafe { CStr::from_ptr(name) }.to_bytes()) {
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn unsetenv(name: *const c_char) -> c_int {
 /// Empties the calling rank's environment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clearenv() -> c_int {
-    static REAL: Next = Next::new(c"clearenv");
+    static REAL: NextSymbol = NextSymbol::new(c"clearenv");
     match process_state::clear_environment() {
         Some(()) => 0,
         // SAFETY: the C library's function of this name and type.
@@ -87,7 +87,7 @@ pub extern "C" fn umask(mask: libc::mode_t) -> libc::mode_t {
 /// Sets the calling rank's locale, or asks for it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn setlocale(category: c_int, name: *const c_char) -> *mut c_char {
-    static REAL: Next = Next::new(c"setlocale");
+    static REAL: NextSymbol = NextSymbol::new(c"setlocale");
     // SAFETY: the C library's function of this name and type, with its own arguments.
     unsafe { process_state::set_locale(REAL.get(), category, name) }
 }
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn sched_setaffinity(number: libc::pid_t, bytes: usize, se
 /// Returns the processors that the calling rank may use.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sched_getaffinity(number: libc::pid_t, bytes: usize, set: *mut c_void) -> c_int {
-    static REAL: Next = Next::new(c"sched_getaffinity");
+    static REAL: NextSymbol = NextSymbol::new(c"sched_getaffinity");
     // SAFETY: the C library's function of this name and type; it fills a set of that many bytes.
     unsafe {
         let status =
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn pthread_setaffinity_np(
     bytes: usize,
     set: *const c_void,
 ) -> c_int {
-    static REAL: Next = Next::new(c"pthread_setaffinity_np");
+    static REAL: NextSymbol = NextSymbol::new(c"pthread_setaffinity_np");
     // SAFETY: the caller passes a set of that many bytes; else the C library's function of this name and
     // type.
     unsafe {
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn pthread_getaffinity_np(
     bytes: usize,
     set: *mut c_void,
 ) -> c_int {
-    static REAL: Next = Next::new(c"pthread_getaffinity_np");
+    static REAL: NextSymbol = NextSymbol::new(c"pthread_getaffinity_np");
     // SAFETY: the C library's function of this name and type; it fills a set of that many bytes.
     unsafe {
         let status = REAL.get::<unsafe extern "C" fn(libc::pthread_t, usize, *mut c_void) -> c_int>()(
@@ -202,7 +202,7 @@ macro_rules! masks {
         /// Changes which signals the calling rank blocks, or asks for it.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(how: c_int, new: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
-            static REAL: Next = Next::new($symbol);
+            static REAL: NextSymbol = NextSymbol::new($symbol);
             let rank = if new.is_null() { None } else { process_state::before_mask() };
             // SAFETY: the C library's function of this name and type.
             let status = unsafe {

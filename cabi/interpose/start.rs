@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use rank::lifecycle::start;
-use rank::next::Next;
+use rank::next::NextSymbol;
 use rank::program::{Constructor, Main};
 
 type Plain = Option<unsafe extern "C" fn()>;
@@ -16,7 +16,7 @@ type Start = unsafe extern "C" fn(
     Plain,
     *mut c_void,
 ) -> c_int;
-static START: Next = Next::new(c"__libc_start_main");
+static START: NextSymbol = NextSymbol::new(c"__libc_start_main");
 
 /// glibc runs a non-null `init` in place of the program's constructors; ranks run those themselves.
 unsafe extern "C" fn no_constructors(_: c_int, _: *mut *mut c_char, _: *mut *mut c_char) {}

@@ -2,8 +2,8 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use rank::next::Next;
-use rank::stdio::{self, File};
+use rank::next::NextSymbol;
+use rank::stdio::{self, GlibcFile};
 use rank::{descriptors, own_streams};
 
 /// Sets errno and returns -1.
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn read(descriptor: c_int, bytes: *mut c_void, len: usize)
 /// is loaded, and would otherwise gather the lines of several ranks in one buffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isatty(descriptor: c_int) -> c_int {
-    static REAL: Next = Next::new(c"isatty");
+    static REAL: NextSymbol = NextSymbol::new(c"isatty");
     if (descriptor == 1 || descriptor == 2) && !rank::lifecycle::start::has_begun() {
         return 1;
     }
@@ -78,47 +78,52 @@ pub unsafe extern "C" fn isatty(descriptor: c_int) -> c_int {
 
 /// Flushing a standard stream passes the rank's output on to its lines.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fflush(file: *mut File) -> c_int {
-    static REAL: Next = Next::new(c"fflush");
+pub unsafe extern "C" fn fflush(file: *mut GlibcFile) -> c_int {
+    static REAL: NextSymbol = NextSymbol::new(c"fflush");
     if stdio::flush(file) {
         return 0;
     }
     // SAFETY: the C library's function of this name and type.
-    unsafe { REAL.get::<unsafe extern "C" fn(*mut File) -> c_int>()(file) }
+    unsafe { REAL.get::<unsafe extern "C" fn(*mut GlibcFile) -> c_int>()(file) }
 }
 
 /// Closes a standard stream for the calling rank alone.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fclose(file: *mut File) -> c_int {
-    static REAL: Next = Next::new(c"fclose");
+pub unsafe extern "C" fn fclose(file: *mut GlibcFile) -> c_int {
+    static REAL: NextSymbol = NextSymbol::new(c"fclose");
     if stdio::is_kept(file) && stdio::close(file) {
         return 0;
     }
     // SAFETY: the C library's function of this name and type.
-    unsafe { REAL.get::<unsafe extern "C" fn(*mut File) -> c_int>()(file) }
+    unsafe { REAL.get::<unsafe extern "C" fn(*mut GlibcFile) -> c_int>()(file) }
 }
 
 /// The standard streams' descriptors are 0, 1 and 2, whatever stands behind them.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fileno(file: *mut File) -> c_int {
-    static REAL: Next = Next::new(c"fileno");
+pub unsafe extern "C" fn fileno(file: *mut GlibcFile) -> c_int {
+    static REAL: NextSymbol = NextSymbol::new(c"fileno");
     if let Some(descriptor) = stdio::descriptor(file) {
         return descriptor;
     }
     // SAFETY: the C library's function of this name and type.
-    unsafe { REAL.get::<unsafe extern "C" fn(*mut File) -> c_int>()(file) }
+    unsafe { REAL.get::<unsafe extern "C" fn(*mut GlibcFile) -> c_int>()(file) }
 }
 
 /// The buffers of the standard streams are the simulator's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn setvbuf(file: *mut File, buffer: *mut c_char, mode: c_int, len: usize) -> c_int {
-    static REAL: Next = Next::new(c"setvbuf");
+pub unsafe extern "C" fn setvbuf(
+    file: *mut GlibcFile,
+    buffer: *mut c_char,
+    mode: c_int,
+    len: usize,
+) -> c_int {
+    static REAL: NextSymbol = NextSymbol::new(c"setvbuf");
     if stdio::is_kept(file) {
         return 0;
     }
     // SAFETY: the C library's function of this name and type.
     unsafe {
-        REAL.get::<unsafe extern "C" fn(*mut File, *mut c_char, c_int, usize) -> c_int>()(
+        REAL.get::<unsafe extern "C" fn(*mut GlibcFile, *mut c_char, c_int, usize) -> c_int>()(
             file, buffer, mode, len,
         )
     }
@@ -126,7 +131,7 @@ pub unsafe extern "C" fn setvbuf(file: *mut File, buffer: *mut c_char, mode: c_i
 
 /// As `setvbuf`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn setbuf(file: *mut File, buffer: *mut c_char) {
+pub unsafe extern "C" fn setbuf(file: *mut GlibcFile, buffer: *mut c_char) {
     let mode = if buffer.is_null() { libc::_IONBF } else { libc::_IOFBF };
     // SAFETY: what setbuf is defined as.
     unsafe { setvbuf(file, buffer, mode, libc::BUFSIZ as usize) };
@@ -134,7 +139,7 @@ pub unsafe extern "C" fn setbuf(file: *mut File, buffer: *mut c_char) {
 
 /// As `setvbuf`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn setbuffer(file: *mut File, buffer: *mut c_char, len: usize) {
+pub unsafe extern "C" fn setbuffer(file: *mut GlibcFile, buffer: *mut c_char, len: usize) {
     let mode = if buffer.is_null() { libc::_IONBF } else { libc::_IOFBF };
     // SAFETY: what setbuffer is defined as.
     unsafe { setvbuf(file, buffer, mode, len) };
@@ -142,19 +147,23 @@ pub unsafe extern "C" fn setbuffer(file: *mut File, buffer: *mut c_char, len: us
 
 /// As `setvbuf`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn setlinebuf(file: *mut File) {
+pub unsafe extern "C" fn setlinebuf(file: *mut GlibcFile) {
     // SAFETY: what setlinebuf is defined as.
     unsafe { setvbuf(file, std::ptr::null_mut(), libc::_IOLBF, 0) };
 }
 
 /// Reopening a standard stream redirects the calling rank only.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn freopen(path: *const c_char, mode: *const c_char, file: *mut File) -> *mut File {
-    static REAL: Next = Next::new(c"freopen");
+pub unsafe extern "C" fn freopen(
+    path: *const c_char,
+    mode: *const c_char,
+    file: *mut GlibcFile,
+) -> *mut GlibcFile {
+    static REAL: NextSymbol = NextSymbol::new(c"freopen");
     if !stdio::is_kept(file) {
         // SAFETY: the C library's function of this name and type.
         return unsafe {
-            REAL.get::<unsafe extern "C" fn(*const c_char, *const c_char, *mut File) -> *mut File>()(
+            REAL.get::<unsafe extern "C" fn(*const c_char, *const c_char, *mut GlibcFile) -> *mut GlibcFile>()(
                 path, mode, file,
             )
         };
@@ -240,7 +249,7 @@ pub unsafe extern "C" fn close(descriptor: c_int) -> c_int {
 /// of the other buffers for all ranks. Returns what they were.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _ZNSt8ios_base15sync_with_stdioEb(wanted: bool) -> bool {
-    static REAL: Next = Next::new(c"_ZNSt8ios_base15sync_with_stdioEb");
+    static REAL: NextSymbol = NextSymbol::new(c"_ZNSt8ios_base15sync_with_stdioEb");
     if rank::current().is_some() && rank::are_streams_private() {
         return true;
     }

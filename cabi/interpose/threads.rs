@@ -4,7 +4,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use rank::next::Next;
+use rank::next::NextSymbol;
 use rank::threads::{self, Routine};
 
 /// A thread of a rank.
@@ -15,7 +15,7 @@ pub unsafe extern "C" fn pthread_create(
     function: Routine,
     argument: *mut c_void,
 ) -> c_int {
-    static REAL: Next = Next::new(c"pthread_create");
+    static REAL: NextSymbol = NextSymbol::new(c"pthread_create");
     type Create = unsafe extern "C" fn(
         *mut libc::pthread_t,
         *const libc::pthread_attr_t,
@@ -52,7 +52,7 @@ pub unsafe extern "C" fn thrd_create(
     const SUCCESS: c_int = 0;
     const NO_MEMORY: c_int = 3;
     const ERROR: c_int = 2;
-    static REAL: Next = Next::new(c"thrd_create");
+    static REAL: NextSymbol = NextSymbol::new(c"thrd_create");
     if rank::current().is_none() {
         type Create = unsafe extern "C" fn(*mut libc::pthread_t, Plain, *mut c_void) -> c_int;
         // SAFETY: the C library's function of this name and type, with the caller's own arguments.
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn thrd_create(
 /// OpenMP's unnamed critical sections keep threads of one rank apart, and not ranks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_critical_start() {
-    static REAL: Next = Next::new(c"GOMP_critical_start");
+    static REAL: NextSymbol = NextSymbol::new(c"GOMP_critical_start");
     if !threads::enter_critical() {
         // SAFETY: the OpenMP runtime's function of this name and type.
         unsafe { REAL.get::<unsafe extern "C" fn()>()() };
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn GOMP_critical_start() {
 /// Leaves the rank's own critical section, like `GOMP_critical_start` enters it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_critical_end() {
-    static REAL: Next = Next::new(c"GOMP_critical_end");
+    static REAL: NextSymbol = NextSymbol::new(c"GOMP_critical_end");
     if !threads::leave_critical() {
         // SAFETY: the OpenMP runtime's function of this name and type.
         unsafe { REAL.get::<unsafe extern "C" fn()>()() };

@@ -3,14 +3,14 @@
 use std::ffi::{c_char, c_int, c_uint};
 
 use rank::clock;
-use rank::next::Next;
+use rank::next::NextSymbol;
 
 use super::stdio::fail;
 
 /// All clocks of a rank are virtual.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clock_gettime(which: libc::clockid_t, at: *mut libc::timespec) -> c_int {
-    static REAL: Next = Next::new(c"clock_gettime");
+    static REAL: NextSymbol = NextSymbol::new(c"clock_gettime");
     if let Some(time) = clock::read(which) {
         // SAFETY: the caller passes a timespec.
         unsafe { at.write(time) };
@@ -23,7 +23,7 @@ pub unsafe extern "C" fn clock_gettime(which: libc::clockid_t, at: *mut libc::ti
 /// As `clock_gettime`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gettimeofday(at: *mut libc::timeval, zone: *mut c_char) -> c_int {
-    static REAL: Next = Next::new(c"gettimeofday");
+    static REAL: NextSymbol = NextSymbol::new(c"gettimeofday");
     if let Some(time) = clock::read(libc::CLOCK_REALTIME) {
         if !at.is_null() {
             // SAFETY: the caller passes a timeval, or null.
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn gettimeofday(at: *mut libc::timeval, zone: *mut c_char)
 /// As `clock_gettime`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn time(at: *mut libc::time_t) -> libc::time_t {
-    static REAL: Next = Next::new(c"time");
+    static REAL: NextSymbol = NextSymbol::new(c"time");
     let Some(time) = clock::read(libc::CLOCK_REALTIME) else {
         // SAFETY: the C library's function of this name and type.
         return unsafe { REAL.get::<unsafe extern "C" fn(*mut libc::time_t) -> libc::time_t>()(at) };
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn time(at: *mut libc::time_t) -> libc::time_t {
 /// As `clock_gettime`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timespec_get(at: *mut libc::timespec, base: c_int) -> c_int {
-    static REAL: Next = Next::new(c"timespec_get");
+    static REAL: NextSymbol = NextSymbol::new(c"timespec_get");
     const TIME_UTC: c_int = 1;
     match clock::read(libc::CLOCK_REALTIME) {
         Some(time) if base == TIME_UTC => {
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn timespec_get(at: *mut libc::timespec, base: c_int) -> c
 /// A rank's processor time is its virtual time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clock() -> libc::clock_t {
-    static REAL: Next = Next::new(c"clock");
+    static REAL: NextSymbol = NextSymbol::new(c"clock");
     match clock::now_ns() {
         Some(ns) => (ns / 1000) as libc::clock_t,
         // SAFETY: the C library's function of this name and type.
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn clock() -> libc::clock_t {
 /// A rank's processor time is its virtual time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn times(at: *mut libc::tms) -> libc::clock_t {
-    static REAL: Next = Next::new(c"times");
+    static REAL: NextSymbol = NextSymbol::new(c"times");
     /// `sysconf(_SC_CLK_TCK)` is 100 on Linux.
     const NS_PER_TICK: u64 = 10_000_000;
     let Some(ns) = clock::now_ns() else {
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn times(at: *mut libc::tms) -> libc::clock_t {
 /// A rank's processor time is its virtual time; the rest is the process's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn getrusage(who: c_int, usage: *mut libc::rusage) -> c_int {
-    static REAL: Next = Next::new(c"getrusage");
+    static REAL: NextSymbol = NextSymbol::new(c"getrusage");
     // SAFETY: the C library's function of this name and type.
     let result = unsafe { REAL.get::<unsafe extern "C" fn(c_int, *mut libc::rusage) -> c_int>()(who, usage) };
     if let Some(ns) = clock::now_ns()
@@ -151,7 +151,7 @@ pub(super) fn timespec(ns: u64) -> libc::timespec {
 /// A rank sleeps in virtual time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
-    static REAL: Next = Next::new(c"sleep");
+    static REAL: NextSymbol = NextSymbol::new(c"sleep");
     if let Some(left) = clock::nap(u64::from(seconds) * 1_000_000_000) {
         return left.div_ceil(1_000_000_000) as c_uint;
     }
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
 /// A rank sleeps in virtual time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn usleep(microseconds: c_uint) -> c_int {
-    static REAL: Next = Next::new(c"usleep");
+    static REAL: NextSymbol = NextSymbol::new(c"usleep");
     if let Some(left) = clock::nap(u64::from(microseconds) * 1000) {
         return slept(left);
     }
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn usleep(microseconds: c_uint) -> c_int {
 /// A rank sleeps in virtual time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanosleep(length: *const libc::timespec, left: *mut libc::timespec) -> c_int {
-    static REAL: Next = Next::new(c"nanosleep");
+    static REAL: NextSymbol = NextSymbol::new(c"nanosleep");
     if rank::caller().is_none() || length.is_null() {
         // SAFETY: the C library's function of this name and type.
         return unsafe {
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn clock_nanosleep(
     time: *const libc::timespec,
     left: *mut libc::timespec,
 ) -> c_int {
-    static REAL: Next = Next::new(c"clock_nanosleep");
+    static REAL: NextSymbol = NextSymbol::new(c"clock_nanosleep");
     type Real =
         unsafe extern "C" fn(libc::clockid_t, c_int, *const libc::timespec, *mut libc::timespec) -> c_int;
     if rank::caller().is_none() || time.is_null() {

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_long, c_uint, c_void};
 
-use rank::next::Next;
+use rank::next::NextSymbol;
 use rank::timers::{self, INTERVAL_TIMERS, TimerSetting};
 use rank::{clock, signals};
 
@@ -34,7 +34,7 @@ fn itimerspec(setting: TimerSetting) -> libc::itimerspec {
 /// Sends the calling rank `SIGALRM` after some seconds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn alarm(seconds: c_uint) -> c_uint {
-    static REAL: Next = Next::new(c"alarm");
+    static REAL: NextSymbol = NextSymbol::new(c"alarm");
     match timers::set(0, setting(u64::from(seconds) * 1_000_000_000, 0)) {
         Some(last) => last.left.unwrap_or(0).div_ceil(1_000_000_000) as c_uint,
         // SAFETY: the C library's function of this name and type.
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn alarm(seconds: c_uint) -> c_uint {
 /// Sends the calling rank `SIGALRM` after some microseconds, and then at an interval.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ualarm(first: c_uint, interval: c_uint) -> c_uint {
-    static REAL: Next = Next::new(c"ualarm");
+    static REAL: NextSymbol = NextSymbol::new(c"ualarm");
     match timers::set(0, setting(u64::from(first) * 1000, u64::from(interval) * 1000)) {
         Some(last) => last.left.unwrap_or(0).div_ceil(1000) as c_uint,
         // SAFETY: the C library's function of this name and type.
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn timer_create(
     event: *mut libc::sigevent,
     timer: *mut libc::timer_t,
 ) -> c_int {
-    static REAL: Next = Next::new(c"timer_create");
+    static REAL: NextSymbol = NextSymbol::new(c"timer_create");
     type Real = unsafe extern "C" fn(libc::clockid_t, *mut libc::sigevent, *mut libc::timer_t) -> c_int;
     // SAFETY: the caller passes an event, or null, and room for a timer; else the C library's function of
     // this name and type.
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn timer_settime(
     new: *const libc::itimerspec,
     old: *mut libc::itimerspec,
 ) -> c_int {
-    static REAL: Next = Next::new(c"timer_settime");
+    static REAL: NextSymbol = NextSymbol::new(c"timer_settime");
     type Real =
         unsafe extern "C" fn(libc::timer_t, c_int, *const libc::itimerspec, *mut libc::itimerspec) -> c_int;
     // SAFETY: the caller passes itimerspecs, the second or null; else the C library's function of this name
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn timer_settime(
 /// Says what a timer is set to that `timer_create` has made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timer_gettime(timer: libc::timer_t, now: *mut libc::itimerspec) -> c_int {
-    static REAL: Next = Next::new(c"timer_gettime");
+    static REAL: NextSymbol = NextSymbol::new(c"timer_gettime");
     // SAFETY: the caller passes room for an itimerspec; else the C library's function of this name and type.
     unsafe {
         let Some(number) = number(timer) else {
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn timer_gettime(timer: libc::timer_t, now: *mut libc::iti
 /// Says how many signals of a timer were merged with one that was pending. Those of ranks say 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timer_getoverrun(timer: libc::timer_t) -> c_int {
-    static REAL: Next = Next::new(c"timer_getoverrun");
+    static REAL: NextSymbol = NextSymbol::new(c"timer_getoverrun");
     match number(timer) {
         Some(_) => 0,
         // SAFETY: the C library's function of this name and type.
@@ -205,7 +205,7 @@ pub unsafe extern "C" fn timer_getoverrun(timer: libc::timer_t) -> c_int {
 /// Deletes a timer that `timer_create` has made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timer_delete(timer: libc::timer_t) -> c_int {
-    static REAL: Next = Next::new(c"timer_delete");
+    static REAL: NextSymbol = NextSymbol::new(c"timer_delete");
     match number(timer) {
         Some(number) => timers::delete(number).map_or_else(|| fail(libc::EINVAL), |()| 0),
         // SAFETY: the C library's function of this name and type.
@@ -226,7 +226,7 @@ pub unsafe extern "C" fn pause() -> c_int {
 /// Waits for a signal while others are blocked, as `pause`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sigsuspend(blocked: *const libc::sigset_t) -> c_int {
-    static REAL: Next = Next::new(c"sigsuspend");
+    static REAL: NextSymbol = NextSymbol::new(c"sigsuspend");
     // SAFETY: the caller passes a set; else the C library's function of this name and type.
     unsafe {
         if !blocked.is_null() && signals::while_blocking(&*blocked, timers::pause) {

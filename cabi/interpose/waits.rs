@@ -8,7 +8,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use rank::clock;
-use rank::next::Next;
+use rank::next::NextSymbol;
 
 use super::time::slept;
 
@@ -86,7 +86,7 @@ type CondClockWait = unsafe extern "C" fn(
     libc::clockid_t,
     *const libc::timespec,
 ) -> c_int;
-static COND_CLOCK_WAIT: Next = Next::new(c"pthread_cond_clockwait");
+static COND_CLOCK_WAIT: NextSymbol = NextSymbol::new(c"pthread_cond_clockwait");
 
 fn wait_for_condition(
     cond: *mut libc::pthread_cond_t,
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn pthread_cond_timedwait(
     mutex: *mut libc::pthread_mutex_t,
     at: *const libc::timespec,
 ) -> c_int {
-    static REAL: Next = Next::new(c"pthread_cond_timedwait");
+    static REAL: NextSymbol = NextSymbol::new(c"pthread_cond_timedwait");
     match Limit::of_either(at) {
         Some(limit) => wait_for_condition(cond, mutex, &limit),
         // SAFETY: the C library's function of this name and type.
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn pthread_cond_clockwait(
 
 type SemWait = unsafe extern "C" fn(*mut libc::sem_t, *const libc::timespec) -> c_int;
 type SemClockWait = unsafe extern "C" fn(*mut libc::sem_t, libc::clockid_t, *const libc::timespec) -> c_int;
-static SEM_CLOCK_WAIT: Next = Next::new(c"sem_clockwait");
+static SEM_CLOCK_WAIT: NextSymbol = NextSymbol::new(c"sem_clockwait");
 
 fn wait_for_semaphore(semaphore: *mut libc::sem_t, limit: &Limit) -> c_int {
     let errno = || std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL);
@@ -157,7 +157,7 @@ fn wait_for_semaphore(semaphore: *mut libc::sem_t, limit: &Limit) -> c_int {
 /// A rank waits in virtual time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sem_timedwait(semaphore: *mut libc::sem_t, at: *const libc::timespec) -> c_int {
-    static REAL: Next = Next::new(c"sem_timedwait");
+    static REAL: NextSymbol = NextSymbol::new(c"sem_timedwait");
     match Limit::of(libc::CLOCK_REALTIME, at) {
         Some(limit) => wait_for_semaphore(semaphore, &limit),
         // SAFETY: the C library's function of this name and type.
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn sem_clockwait(
 type MutexLock = unsafe extern "C" fn(*mut libc::pthread_mutex_t, *const libc::timespec) -> c_int;
 type MutexClockLock =
     unsafe extern "C" fn(*mut libc::pthread_mutex_t, libc::clockid_t, *const libc::timespec) -> c_int;
-static MUTEX_CLOCK_LOCK: Next = Next::new(c"pthread_mutex_clocklock");
+static MUTEX_CLOCK_LOCK: NextSymbol = NextSymbol::new(c"pthread_mutex_clocklock");
 
 fn wait_for_mutex(mutex: *mut libc::pthread_mutex_t, limit: &Limit) -> c_int {
     // SAFETY: the caller's mutex; the C library's function of this name and type.
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn pthread_mutex_timedlock(
     mutex: *mut libc::pthread_mutex_t,
     at: *const libc::timespec,
 ) -> c_int {
-    static REAL: Next = Next::new(c"pthread_mutex_timedlock");
+    static REAL: NextSymbol = NextSymbol::new(c"pthread_mutex_timedlock");
     match Limit::of(libc::CLOCK_REALTIME, at) {
         Some(limit) => wait_for_mutex(mutex, &limit),
         // SAFETY: the C library's function of this name and type.
@@ -239,7 +239,7 @@ pub unsafe extern "C" fn cnd_timedwait(
     mutex: *mut libc::pthread_mutex_t,
     at: *const libc::timespec,
 ) -> c_int {
-    static REAL: Next = Next::new(c"cnd_timedwait");
+    static REAL: NextSymbol = NextSymbol::new(c"cnd_timedwait");
     match Limit::of(libc::CLOCK_REALTIME, at) {
         Some(limit) => thread_code(wait_for_condition(cond, mutex, &limit)),
         // SAFETY: the C library's function of this name and type.
@@ -253,7 +253,7 @@ pub unsafe extern "C" fn mtx_timedlock(
     mutex: *mut libc::pthread_mutex_t,
     at: *const libc::timespec,
 ) -> c_int {
-    static REAL: Next = Next::new(c"mtx_timedlock");
+    static REAL: NextSymbol = NextSymbol::new(c"mtx_timedlock");
     match Limit::of(libc::CLOCK_REALTIME, at) {
         Some(limit) => thread_code(wait_for_mutex(mutex, &limit)),
         // SAFETY: the C library's function of this name and type.
@@ -268,7 +268,7 @@ pub unsafe extern "C" fn sigtimedwait(
     info: *mut libc::siginfo_t,
     limit: *const libc::timespec,
 ) -> c_int {
-    static REAL: Next = Next::new(c"sigtimedwait");
+    static REAL: NextSymbol = NextSymbol::new(c"sigtimedwait");
     type Real =
         unsafe extern "C" fn(*const libc::sigset_t, *mut libc::siginfo_t, *const libc::timespec) -> c_int;
     // SAFETY: the caller passes a timespec, or null; the C library's function of this name and type.
@@ -295,7 +295,7 @@ pub unsafe extern "C" fn ppoll(
     limit: *const libc::timespec,
     signals: *const libc::sigset_t,
 ) -> c_int {
-    static REAL: Next = Next::new(c"ppoll");
+    static REAL: NextSymbol = NextSymbol::new(c"ppoll");
     type Real = unsafe extern "C" fn(
         *mut libc::pollfd,
         libc::nfds_t,
@@ -324,7 +324,7 @@ pub unsafe extern "C" fn pselect(
     limit: *const libc::timespec,
     signals: *const libc::sigset_t,
 ) -> c_int {
-    static REAL: Next = Next::new(c"pselect");
+    static REAL: NextSymbol = NextSymbol::new(c"pselect");
     type Sets = *mut libc::fd_set;
     type Real =
         unsafe extern "C" fn(c_int, Sets, Sets, Sets, *const libc::timespec, *const libc::sigset_t) -> c_int;

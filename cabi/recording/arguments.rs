@@ -1,20 +1,20 @@
 //! From the words that an entry point got to values with names: what each word is, the table says.
 
 use super::host;
-use super::objects::{self, Objects, Pending};
-use super::parameter::{Direction, Form, Kind, Length, Parameter};
-use super::plan::Plan;
+use super::objects::{self, Pending, TracedObjects};
+use super::parameter::{ArgumentForm, ArgumentIntent, Kind, Length, RecordedParameter};
+use super::plan::ReadPlan;
 use crate::constants::{MPI_IN_PLACE, MPI_ROOT};
 use crate::function::Function;
-use observe::recorder::{Argument, Class, Matched, Status, Value};
+use observe::recorder::{ArgumentValue, Class, Matched, RecordedStatus, Value};
 use rank::Addr;
 use rank::memory::{self, load, store};
 use smallvec::SmallVec;
 
 /// The arguments of an entry point's call. They are read when the call begins and when it has returned.
-pub struct Words {
-    pub(super) plan: &'static Plan,
-    form: Form,
+pub struct ArgumentRegisters {
+    pub(super) plan: &'static ReadPlan,
+    form: ArgumentForm,
     /// Address of the entry point's arguments on the rank's stack.
     frame: usize,
 }
@@ -22,15 +22,15 @@ pub struct Words {
 /// The handles that a call may replace: of each such parameter in turn.
 pub type Handles = SmallVec<[usize; 4]>;
 
-impl Words {
+impl ArgumentRegisters {
     /// The words of an entry point.
-    pub fn of(function: Function, form: Form, given: &[u64]) -> Words {
-        Words::at(function, form, given.as_ptr() as usize)
+    pub fn of(function: Function, form: ArgumentForm, given: &[u64]) -> ArgumentRegisters {
+        ArgumentRegisters::at(function, form, given.as_ptr() as usize)
     }
 
     /// Words that are there on the rank's stack.
-    pub fn at(function: Function, form: Form, frame: usize) -> Words {
-        Words { plan: Plan::of(function, form.large), form, frame }
+    pub fn at(function: Function, form: ArgumentForm, frame: usize) -> ArgumentRegisters {
+        ArgumentRegisters { plan: ReadPlan::of(function, form.large), form, frame }
     }
 
     /// If the program ignores the statuses that the call fills in: which word is to name memory for them, and
@@ -68,7 +68,7 @@ impl Words {
         load(Addr(self.frame).offset(8 * place as i64))
     }
 
-    pub(super) fn parameter(&self, index: usize) -> &'static Parameter {
+    pub(super) fn parameter(&self, index: usize) -> &'static RecordedParameter {
         &self.plan.parameters[index]
     }
 
@@ -99,7 +99,7 @@ impl Words {
     }
 
     /// Returns how the arguments are passed.
-    pub fn form(&self) -> Form {
+    pub fn form(&self) -> ArgumentForm {
         self.form
     }
 
@@ -168,7 +168,7 @@ impl Words {
 
     pub(super) fn comm(&self) -> Option<usize> {
         self.plan.comm.map(|comm| {
-            if self.parameter(comm).direction == Direction::In {
+            if self.parameter(comm).direction == ArgumentIntent::In {
                 self.object_handle(comm)
             } else {
                 self.handle(comm, 0)
@@ -274,11 +274,11 @@ impl Words {
         Value::Text(if length.is_some() { text.trim_end_matches(' ') } else { &text }.to_owned())
     }
 
-    pub(super) fn status(&self, index: usize, k: usize) -> Status {
+    pub(super) fn status(&self, index: usize, k: usize) -> RecordedStatus {
         host::status(Addr(self.word(index) as usize), k)
     }
 
-    fn value(&self, index: usize, objects: &mut Objects) -> Value {
+    fn value(&self, index: usize, objects: &mut TracedObjects) -> Value {
         let p = &self.parameter(index);
         match p.kind {
             _ if !self.is_said(index) => return Value::Unknown,
@@ -314,7 +314,7 @@ impl Words {
             && self.plan.window.is_some_and(|window| host::is_dynamic(self.object_handle(window)))
     }
 
-    fn element(&self, index: usize, k: usize, objects: &mut Objects) -> Value {
+    fn element(&self, index: usize, k: usize, objects: &mut TracedObjects) -> Value {
         match self.parameter(index).kind {
             Kind::Count if self.is_address(index) => Value::Address(self.number(index, k) as u64),
             Kind::Count => Value::Count(self.number(index, k)),
@@ -335,27 +335,32 @@ impl Words {
 
     /// Adds the arguments as they were on entry; handles that the call may have replaced since are those of
     /// `before`.
-    pub fn arguments(&self, before: &Handles, objects: &mut Objects, arguments: &mut Vec<Argument>) {
+    pub fn arguments(
+        &self,
+        before: &Handles,
+        objects: &mut TracedObjects,
+        arguments: &mut Vec<ArgumentValue>,
+    ) {
         let mut before = before.iter();
         for &index in &self.plan.told {
             let p = self.parameter(index);
-            let is_result = p.direction == Direction::Out;
+            let is_result = p.direction == ArgumentIntent::Out;
             let value = match p.class() {
                 _ if is_result && p.kind != Kind::Buffer => Value::Unknown,
-                Some(class) if p.direction == Direction::InOut => {
+                Some(class) if p.direction == ArgumentIntent::InOut => {
                     self.replaced(index, class, &mut before, objects)
                 }
                 _ => self.value(index, objects),
             };
-            arguments.push(Argument { name: p.name, value, result: is_result });
+            arguments.push(ArgumentValue { name: p.name, value, result: is_result });
         }
     }
 
     /// Adds arguments of which nothing is known any more.
-    pub fn unknown_arguments(&self, arguments: &mut Vec<Argument>) {
+    pub fn unknown_arguments(&self, arguments: &mut Vec<ArgumentValue>) {
         arguments.extend(self.plan.told.iter().map(|&index| {
             let p = self.parameter(index);
-            Argument { name: p.name, value: Value::Unknown, result: p.direction == Direction::Out }
+            ArgumentValue { name: p.name, value: Value::Unknown, result: p.direction == ArgumentIntent::Out }
         }));
     }
 
@@ -365,7 +370,7 @@ impl Words {
         index: usize,
         class: Class,
         before: &mut impl Iterator<Item = &'a usize>,
-        objects: &mut Objects,
+        objects: &mut TracedObjects,
     ) -> Value {
         let count = self.handles(index);
         let mut handles = before.take(count).map(|&handle| objects.of_class(class, handle));
@@ -407,7 +412,7 @@ impl Words {
     }
 
     /// Handles that the call has replaced are those of no object any more.
-    pub fn forget_replaced(&self, before: &Handles, objects: &mut Objects) {
+    pub fn forget_replaced(&self, before: &Handles, objects: &mut TracedObjects) {
         let mut before = before.iter();
         for &(index, class) in &self.plan.replaced {
             for (k, &handle) in (0..self.handles(index)).zip(before.by_ref()) {
@@ -419,7 +424,13 @@ impl Words {
     }
 
     /// Puts the results of a call that has `found` something among the arguments.
-    pub fn results(&self, arguments: &mut [Argument], found: bool, before: &Handles, objects: &mut Objects) {
+    pub fn results(
+        &self,
+        arguments: &mut [ArgumentValue],
+        found: bool,
+        before: &Handles,
+        objects: &mut TracedObjects,
+    ) {
         self.forget_replaced(before, objects);
         for &(place, index) in &self.plan.results {
             if self.word(index) != 0 && (found || self.plan.flag == Some(index)) {
@@ -431,7 +442,7 @@ impl Words {
 
     /// A new request, or a message, becomes one of its own, whose handle this is; what it is for is kept if
     /// that is wanted.
-    pub(super) fn distinguish(&self, index: usize, objects: &mut Objects) -> Option<usize> {
+    pub(super) fn distinguish(&self, index: usize, objects: &mut TracedObjects) -> Option<usize> {
         let Kind::Handle(class @ (Class::Request | Class::Message)) = self.parameter(index).kind else {
             return None;
         };
@@ -458,8 +469,8 @@ impl Words {
     }
 
     /// Tells what the receives that the call completes have learned, by its statuses. To be asked before
-    /// [`Words::results`], which forgets their requests.
-    pub fn received(&self, before: &Handles, objects: &Objects) -> Vec<Matched> {
+    /// [`ArgumentRegisters::results`], which forgets their requests.
+    pub fn received(&self, before: &Handles, objects: &TracedObjects) -> Vec<Matched> {
         let Some(status) = self.plan.statuses else { return Vec::new() };
         let completes = self.plan.replaced.first().is_some_and(|&(_, class)| class == Class::Request);
         let matched = |k: usize| {
@@ -495,7 +506,7 @@ impl Words {
     }
 
     /// The receive that a call itself is.
-    fn received_here(&self, before: &Handles, objects: &Objects) -> Option<Pending> {
+    fn received_here(&self, before: &Handles, objects: &TracedObjects) -> Option<Pending> {
         if !self.plan.receives {
             return None;
         }

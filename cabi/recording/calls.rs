@@ -1,67 +1,67 @@
 //! Calls that recorders are told of with their arguments, or in words: from the begin of each to its end.
 
-use super::arguments::{Handles, Words};
+use super::arguments::{ArgumentRegisters, Handles};
 use super::facts::Facts;
-use super::level::Level;
+use super::level::NestingLevel;
 use super::nesting::{LEFT, LeftCodes};
-use super::objects::Objects;
-use super::open::Open;
-use super::parameter::Form;
-use super::parked::{Parked, UnderWay};
-use super::short::Origin;
-use super::{Recording, tell_computed};
+use super::objects::TracedObjects;
+use super::open::OpenCall;
+use super::parameter::ArgumentForm;
+use super::parked::{OpenCalls, Parked};
+use super::short::CallOrigin;
+use super::{CallRecording, tell_computed};
 use crate::call;
 use crate::constants::{MPI_ERR_IN_STATUS, MPI_SUCCESS};
 use crate::function::Function;
 use engine::Time;
-use observe::recorder::{Argument, Left};
+use observe::recorder::{ArgumentValue, CallReturn};
 
 /// So many arrays of arguments are kept for calls to come.
 const SPARE: usize = 16;
 
 /// The recorded state of a rank.
-pub struct Caller {
-    /// Calls that have not returned, but for one that [`Recording::last`] has.
-    pub under_way: UnderWay,
-    objects: Objects,
+pub struct RecordedRank {
+    /// Calls that have not returned, but for one that [`CallRecording::last`] has.
+    pub under_way: OpenCalls,
+    objects: TracedObjects,
     /// When its last call returned.
     left: Time,
 }
 
-impl Caller {
+impl RecordedRank {
     /// One that has not called.
-    fn new(matches: bool) -> Caller {
-        Caller { under_way: UnderWay::None, objects: Objects::new(matches), left: Time::ZERO }
+    fn new(matches: bool) -> RecordedRank {
+        RecordedRank { under_way: OpenCalls::None, objects: TracedObjects::new(matches), left: Time::ZERO }
     }
 }
 
 /// Statuses of a call that are elsewhere while a call within it may need their room.
-pub struct Covered {
+pub struct SavedStatuses {
     /// The rank, and the level of the inner call.
-    by: (u32, Level),
+    by: (u32, NestingLevel),
     there: (usize, usize),
     statuses: Box<[u64]>,
 }
 
-impl Recording {
+impl CallRecording {
     /// The mounted rank begins a call of a function.
     pub fn open_call(
         &mut self,
         (me, function): (u32, Function),
-        Origin { site, entered, level, .. }: Origin,
-        form: Form,
+        CallOrigin { site, entered, level, .. }: CallOrigin,
+        form: ArgumentForm,
         words: &mut [u64],
     ) {
         self.put_away(me);
         let caller = self.callers[(me - self.first) as usize]
-            .get_or_insert_with(|| Box::new(Caller::new(self.matches)));
+            .get_or_insert_with(|| Box::new(RecordedRank::new(self.matches)));
         let left = caller.left;
         if caller.under_way.is_empty() || self.is_first(me, level) {
             tell_computed(&mut self.recorders, me, left, entered);
         }
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
         caller.objects.maker = (function, site);
-        let call = Words::of(function, form, words);
+        let call = ArgumentRegisters::of(function, form, words);
         if let Some((place, room)) = call.ignored_statuses() {
             words[place] = self.statuses.room(room) as u64;
         }
@@ -87,13 +87,13 @@ impl Recording {
             call.arguments(&handles, &mut caller.objects, &mut arguments);
         }
         self.last =
-            Some((me, Open { function, level, words: call, entered, site, arguments, brief, handles }));
+            Some((me, OpenCall { function, level, words: call, entered, site, arguments, brief, handles }));
     }
 
     /// The mounted rank, which has calls under way, begins another at this level. Returns `true` if none of
     /// those is around it.
     #[cold]
-    fn is_first(&mut self, me: u32, level: Level) -> bool {
+    fn is_first(&mut self, me: u32, level: NestingLevel) -> bool {
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return true };
         let Some(outer) = caller.under_way.unpark(&self.told, &mut caller.objects, &mut self.words) else {
             return true;
@@ -101,7 +101,7 @@ impl Recording {
         if !level.is_outermost()
             && let Some(there) = outer.words.statuses().filter(|&there| self.statuses.are_here(there))
         {
-            self.covered.push(Covered { by: (me, level), there, statuses: self.statuses.take(there) });
+            self.covered.push(SavedStatuses { by: (me, level), there, statuses: self.statuses.take(there) });
         }
         false
     }
@@ -109,7 +109,7 @@ impl Recording {
     /// The mounted rank has left its calls at this level and deeper without a return: they end at its clock,
     /// with what `codes` has for their levels.
     #[cold]
-    pub fn leave_calls(&mut self, (me, at): (u32, Time), level: Level, codes: &LeftCodes) {
+    pub fn leave_calls(&mut self, (me, at): (u32, Time), level: NestingLevel, codes: &LeftCodes) {
         self.put_away(me);
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
         while let Some(mut open) = caller.under_way.leave(level) {
@@ -117,7 +117,7 @@ impl Recording {
                 open.words.unknown_arguments(&mut open.arguments);
             }
             let code = codes.iter().find(|(level, _)| *level == open.level).map_or(LEFT, |&(_, code)| code);
-            let left = Left { at, code, name: call::code_name(code) };
+            let left = CallReturn { at, code, name: call::code_name(code) };
             self.recorders.iter_mut().for_each(|recorder| recorder.call(&open.call(me), &left));
             caller.left = at;
         }
@@ -127,7 +127,7 @@ impl Recording {
     /// Returns `true` if the mounted rank has calls under way that are left where a call is made at this
     /// level.
     #[inline]
-    pub fn leaves_calls(&self, me: u32, level: Level) -> bool {
+    pub fn leaves_calls(&self, me: u32, level: NestingLevel) -> bool {
         let is_last =
             self.last.as_ref().is_some_and(|(rank, open)| *rank == me && open.level.is_left_by(level));
         let caller = self.callers.get((me - self.first) as usize).and_then(|caller| caller.as_ref());
@@ -140,7 +140,7 @@ impl Recording {
     pub fn read_before_callback(&mut self, me: u32) {
         self.put_away(me);
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
-        let Caller { under_way, objects, .. } = &mut **caller;
+        let RecordedRank { under_way, objects, .. } = &mut **caller;
         let Some(open) = under_way.unpark(&self.told, objects, &mut self.words) else { return };
         if let Some(facts) = open.brief.take() {
             facts.put_back(&mut self.words);
@@ -160,7 +160,7 @@ impl Recording {
             && self.recognized
             && let Some(parked) = Parked::of(&open, &mut self.told, &self.words)
         {
-            caller.under_way = UnderWay::One(parked);
+            caller.under_way = OpenCalls::One(parked);
             return self.keep_room(open.arguments);
         }
         open.arguments.shrink_to_fit();
@@ -171,13 +171,13 @@ impl Recording {
     }
 
     /// The mounted rank's call with these words has returned.
-    pub fn close_call(&mut self, (me, at): (u32, Time), level: Level, words: &[u64], code: i32) {
+    pub fn close_call(&mut self, (me, at): (u32, Time), level: NestingLevel, words: &[u64], code: i32) {
         let last = self.last.take_if(|(rank, open)| *rank == me && open.level == level).map(|(_, open)| open);
         if last.is_none() {
             self.put_away(me);
         }
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
-        let back = |caller: &mut Caller, room| {
+        let back = |caller: &mut RecordedRank, room| {
             caller.under_way.pop(level, words, &self.told, &mut caller.objects, room)
         };
         let Some(mut open) = last.or_else(|| back(caller, &mut self.words)) else { return };
@@ -185,7 +185,7 @@ impl Recording {
         caller.left = at;
         // Callbacks may have called meanwhile.
         caller.objects.maker = (open.function, open.site);
-        let left = Left { at, code, name: call::code_name(code) };
+        let left = CallReturn { at, code, name: call::code_name(code) };
         self.tell(me, &mut open, &left);
         if let Some(there) = open.words.statuses().filter(|&there| self.statuses.are_here(there)) {
             self.statuses.clear(there);
@@ -202,7 +202,7 @@ impl Recording {
     /// Room for arguments of calls to come.
     // What a million ranks had while they were blocked in one collective is not kept for good.
     #[inline]
-    fn keep_room(&mut self, mut arguments: Vec<Argument>) {
+    fn keep_room(&mut self, mut arguments: Vec<ArgumentValue>) {
         if arguments.capacity() > 0 && self.spare.len() < SPARE {
             arguments.clear();
             self.spare.push(arguments);
@@ -211,15 +211,15 @@ impl Recording {
 
     /// The call is over that `me` made at this level within another one.
     #[cold]
-    fn uncover(&mut self, me: u32, level: Level) {
+    fn uncover(&mut self, me: u32, level: NestingLevel) {
         if let Some(place) = self.covered.iter().position(|covered| covered.by == (me, level)) {
-            let Covered { there, statuses, .. } = self.covered.swap_remove(place);
+            let SavedStatuses { there, statuses, .. } = self.covered.swap_remove(place);
             self.statuses.put_back(there, &statuses);
         }
     }
 
     /// Tells recorders of a call that has returned, in words as far as all know it by these.
-    fn tell(&mut self, me: u32, open: &mut Open, left: &Left) {
+    fn tell(&mut self, me: u32, open: &mut OpenCall, left: &CallReturn) {
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
         let code = left.code;
         // Which recorders know the call, a bit for each: there are few.

@@ -8,7 +8,7 @@
 use super::module;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder};
-use observe::recorder::Place;
+use observe::recorder::CodeLocation;
 use rank::Suspended;
 use rustc_hash::FxHashMap;
 use std::arch::asm;
@@ -74,7 +74,7 @@ impl Chains {
     /// The number of the chain through which the mounted rank calls this function from this site; `explain`
     /// is told of a new one. O(frames), those of our own included.
     #[inline(never)]
-    pub fn of(&mut self, function: u16, site: u32, explain: impl FnOnce(u32, &[Place])) -> u32 {
+    pub fn of(&mut self, function: u16, site: u32, explain: impl FnOnce(u32, &[CodeLocation])) -> u32 {
         let from = Registers::here();
         self.key.clear();
         self.key.extend([function as usize, site as usize]);
@@ -84,7 +84,7 @@ impl Chains {
         }
         let number = self.numbers.len() as u32 + 1;
         self.numbers.insert(self.key.as_slice().into(), number);
-        let places: Vec<Place> = self.key[2..].iter().map(|&address| module::place(address)).collect();
+        let places: Vec<CodeLocation> = self.key[2..].iter().map(|&address| module::place(address)).collect();
         explain(number, &places);
         number
     }

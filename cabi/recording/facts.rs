@@ -7,13 +7,13 @@
 //! differs in buffers and addresses alone, and in ranks that are as far from the caller; calls that differ in
 //! words may still be equal.
 
-use super::arguments::{Handles, Words};
+use super::arguments::{ArgumentRegisters, Handles};
 use super::host;
-use super::objects::{self, Objects, Position};
-use super::parameter::{Direction, Kind, Length, Parameter};
+use super::objects::{self, RelativeBase, TracedObjects};
+use super::parameter::{ArgumentIntent, Kind, Length, RecordedParameter};
 use crate::constants::MPI_IN_PLACE;
 use engine::Time;
-use observe::recorder::{Brief, Class, Object, distance};
+use observe::recorder::{CallKey, Class, ObjectArgument, distance};
 use rank::Addr;
 
 /// The encoding of an argument on entry.
@@ -36,11 +36,11 @@ pub enum Fact {
 }
 
 /// The steps that encode a function's calls in words.
-pub struct Steps {
+pub struct EncodingSteps {
     /// On entry.
-    entry: Box<[Step]>,
+    entry: Box<[EncodingStep]>,
     /// When they have returned.
-    results: Box<[Outcome]>,
+    results: Box<[ResultStep]>,
     /// The step of requests that the call may replace.
     requests: Option<usize>,
     /// `true` if there are datatypes.
@@ -48,7 +48,7 @@ pub struct Steps {
 }
 
 /// A step that encodes an argument on entry.
-struct Step {
+struct EncodingStep {
     fact: Fact,
     /// By parameter.
     index: usize,
@@ -57,53 +57,59 @@ struct Step {
 }
 
 /// A step that encodes a result.
-struct Outcome {
+struct ResultStep {
     kind: Kind,
     index: usize,
     place: usize,
 }
 
-impl Steps {
+impl EncodingSteps {
     /// The steps of a function with these parameters, of which these are told and have these words; `None` if
     /// it cannot be told in words.
-    pub fn of(parameters: &[Parameter], told: &[usize], words: &[Option<usize>]) -> Option<Steps> {
+    pub fn of(
+        parameters: &[RecordedParameter],
+        told: &[usize],
+        words: &[Option<usize>],
+    ) -> Option<EncodingSteps> {
         let facts: Box<[Fact]> = parameters.iter().map(Fact::of).collect::<Option<_>>()?;
         let there = || told.iter().filter_map(|&index| Some((index, words[index]?)));
         let entry = there()
-            .map(|(index, place)| Step { fact: facts[index], index, place })
+            .map(|(index, place)| EncodingStep { fact: facts[index], index, place })
             .filter(|step| step.fact != Fact::Result);
         let is_result = |index: usize| {
-            parameters[index].direction == Direction::Out && parameters[index].kind != Kind::Buffer
+            parameters[index].direction == ArgumentIntent::Out && parameters[index].kind != Kind::Buffer
         };
         let results = there().filter(|&(index, _)| is_result(index));
-        let results = results.map(|(index, place)| Outcome { kind: parameters[index].kind, index, place });
-        let (entry, results): (Box<[Step]>, Box<[Outcome]>) = (entry.collect(), results.collect());
+        let results = results.map(|(index, place)| ResultStep { kind: parameters[index].kind, index, place });
+        let (entry, results): (Box<[EncodingStep]>, Box<[ResultStep]>) = (entry.collect(), results.collect());
         let requests = entry.iter().position(|step| step.fact == Fact::Requests);
         let has_datatypes = entry.iter().any(|step| step.fact == Fact::Datatype);
-        Some(Steps { entry, results, requests, has_datatypes })
+        Some(EncodingSteps { entry, results, requests, has_datatypes })
     }
 }
 
 impl Fact {
-    fn of(p: &Parameter) -> Option<Fact> {
+    fn of(p: &RecordedParameter) -> Option<Fact> {
         Some(match (p.kind, p.direction, p.length) {
             (Kind::Main, ..) => return None,
             (Kind::Buffer, _, Length::One) => Fact::Buffer,
-            (Kind::Datatype, Direction::In, Length::One) => Fact::Datatype,
-            (Kind::Comm, Direction::In, Length::One) => Fact::Object(Class::Comm),
-            (Kind::Handle(class), Direction::In, Length::One) => Fact::Object(class),
-            (Kind::Handle(Class::Request), Direction::InOut, Length::One | Length::Of(_)) => Fact::Requests,
+            (Kind::Datatype, ArgumentIntent::In, Length::One) => Fact::Datatype,
+            (Kind::Comm, ArgumentIntent::In, Length::One) => Fact::Object(Class::Comm),
+            (Kind::Handle(class), ArgumentIntent::In, Length::One) => Fact::Object(class),
+            (Kind::Handle(Class::Request), ArgumentIntent::InOut, Length::One | Length::Of(_)) => {
+                Fact::Requests
+            }
             // Other objects that are made have to be told of.
-            (Kind::Handle(Class::Request), Direction::Out, Length::One) => Fact::Result,
-            (Kind::Status, Direction::Out, Length::One | Length::Of(_)) => Fact::Result,
-            (Kind::Rank, Direction::In, Length::One) if p.name != "root" => Fact::Peer,
+            (Kind::Handle(Class::Request), ArgumentIntent::Out, Length::One) => Fact::Result,
+            (Kind::Status, ArgumentIntent::Out, Length::One | Length::Of(_)) => Fact::Result,
+            (Kind::Rank, ArgumentIntent::In, Length::One) if p.name != "root" => Fact::Peer,
             (
                 Kind::Count | Kind::Integer | Kind::Logical | Kind::Rank | Kind::Tag,
-                Direction::In,
+                ArgumentIntent::In,
                 Length::One,
             ) => Fact::Number,
             // A count that is answered may be an address, which differs from run to run.
-            (Kind::Integer | Kind::Logical | Kind::Rank | Kind::Tag, Direction::Out, Length::One) => {
+            (Kind::Integer | Kind::Logical | Kind::Rank | Kind::Tag, ArgumentIntent::Out, Length::One) => {
                 Fact::Result
             }
             _ => return None,
@@ -119,7 +125,7 @@ pub struct Facts {
     /// Words on entry, of a call that has given up the buffer that all calls share.
     kept: Box<[u64]>,
     /// The base of relative ranks.
-    position: Position,
+    position: RelativeBase,
     /// The rank's number for the communicator, or 0.
     comm: u32,
 }
@@ -127,14 +133,20 @@ pub struct Facts {
 impl Facts {
     /// Puts what is known on entry into `words`, behind `head`.
     #[inline]
-    pub fn tell(&self, head: u64, call: &Words, objects: &mut Objects, words: &mut Vec<u64>) {
+    pub fn tell(
+        &self,
+        head: u64,
+        call: &ArgumentRegisters,
+        objects: &mut TracedObjects,
+        words: &mut Vec<u64>,
+    ) {
         words.clear();
         words.push(head);
         call.facts_on_entry(call.requests(), self, objects, words);
     }
 
     /// Returns what is known of a call beside its words.
-    pub fn of(call: &Words, objects: &mut Objects) -> Facts {
+    pub fn of(call: &ArgumentRegisters, objects: &mut TracedObjects) -> Facts {
         let comm = call.comm();
         let position = comm.and_then(host::position).unwrap_or_else(host::world);
         let comm = comm
@@ -164,17 +176,17 @@ impl Facts {
     pub fn brief<'w>(
         &self,
         (rank, entered): (u32, Time),
-        call: &Words,
-        objects: &mut Objects,
+        call: &ArgumentRegisters,
+        objects: &mut TracedObjects,
         words: &'w mut Vec<u64>,
-    ) -> Brief<'w> {
+    ) -> CallKey<'w> {
         call.facts_of_results(self.position, objects, words);
-        Brief { rank, comm: self.comm, entered, words }
+        CallKey { rank, comm: self.comm, entered, words }
     }
 }
 
 /// A rank, by its distance where it has one.
-fn relative(rank: i32, from: Position) -> u64 {
+fn relative(rank: i32, from: RelativeBase) -> u64 {
     const ABSOLUTE: u64 = 1 << 32;
     if rank <= 0 || rank as u32 >= from.peers || from.rank >= from.peers {
         return u64::from(rank as u32) | ABSOLUTE;
@@ -187,24 +199,24 @@ const MADE: u64 = 1 << 63;
 
 /// An object of the standard by its handle, another by what a trace calls it.
 #[inline]
-fn object(class: Class, handle: usize, objects: &mut Objects) -> u64 {
+fn object(class: Class, handle: usize, objects: &mut TracedObjects) -> u64 {
     if handle < objects::PREDEFINED {
         return handle as u64;
     }
     match objects.object(class, handle) {
-        Object::Made { number, .. } if class == Class::Comm => u64::from(number) | MADE,
-        Object::Made { slot, .. } => u64::from(slot) | MADE,
-        Object::Named(_) => handle as u64,
+        ObjectArgument::Made { number, .. } if class == Class::Comm => u64::from(number) | MADE,
+        ObjectArgument::Made { slot, .. } => u64::from(slot) | MADE,
+        ObjectArgument::Named(_) => handle as u64,
     }
 }
 
-impl Words {
+impl ArgumentRegisters {
     // A word for each step; then the requests, and behind them what datatypes of the program are.
     fn facts_on_entry(
         &self,
         before: impl Iterator<Item = usize>,
         of: &Facts,
-        objects: &mut Objects,
+        objects: &mut TracedObjects,
         facts: &mut Vec<u64>,
     ) {
         let Some(steps) = &self.plan.facts else { return };
@@ -247,11 +259,11 @@ impl Words {
 
     /// Returns what the call is given: a number, a handle or where a buffer is; nothing of requests.
     #[inline(always)]
-    fn given(&self, step: &Step) -> u64 {
+    fn given(&self, step: &EncodingStep) -> u64 {
         if self.is_fortran() { self.given_by_reference(step) } else { self.word_in(step.place) }
     }
 
-    fn given_by_reference(&self, step: &Step) -> u64 {
+    fn given_by_reference(&self, step: &EncodingStep) -> u64 {
         match step.fact {
             Fact::Buffer => self.buffer_at(step.index) as u64,
             Fact::Number | Fact::Peer => self.scalar(step.index) as u64,
@@ -270,7 +282,7 @@ impl Words {
 
     /// The requests that were told on entry and that the call has replaced since are none any more, where
     /// they have a slot and nothing else.
-    pub fn forget_told(&self, facts: &[u64], objects: &mut Objects) {
+    pub fn forget_told(&self, facts: &[u64], objects: &mut TracedObjects) {
         let told = self.requests_told(facts);
         if told.is_empty() {
             return;
@@ -283,7 +295,7 @@ impl Words {
     }
 
     /// The requests that were told on entry, whose handles the call may have replaced since.
-    pub fn requests_on_entry(&self, facts: &[u64], objects: &Objects) -> Handles {
+    pub fn requests_on_entry(&self, facts: &[u64], objects: &TracedObjects) -> Handles {
         let handle = |&told: &u64| match told & MADE {
             0 => told as usize,
             _ => objects.request((told ^ MADE) as u32).unwrap_or_default(),
@@ -291,11 +303,11 @@ impl Words {
         self.requests_told(facts).iter().map(handle).collect()
     }
 
-    fn facts_of_results(&self, position: Position, objects: &mut Objects, facts: &mut Vec<u64>) {
+    fn facts_of_results(&self, position: RelativeBase, objects: &mut TracedObjects, facts: &mut Vec<u64>) {
         let Some(steps) = &self.plan.facts else { return };
         let found = self.has_found();
         facts.push(u64::from(found));
-        for &Outcome { kind, index, place } in &steps.results {
+        for &ResultStep { kind, index, place } in &steps.results {
             let word = self.word_in(place);
             if word == 0 || !(found || self.plan.flag == Some(index)) {
                 continue;

@@ -1,10 +1,10 @@
 //! How findings are made of calls (`-xsim-check`), and told.
 
-use super::parameter::Form;
+use super::parameter::ArgumentForm;
 use super::sites::Frame;
 use super::touched::Watched;
 use super::watch::{Maker, Plain};
-use super::{Makes, Opened, Recording, with};
+use super::{CallRecording, Makes, Opened, with};
 use crate::alone;
 use crate::constants::MPI_SUCCESS;
 use crate::function::Function;
@@ -24,14 +24,14 @@ pub(super) struct Waits {
 
 impl Waits {
     #[inline]
-    fn of(function: Function, form: Form, words: &[u64]) -> Option<Waits> {
+    fn of(function: Function, form: ArgumentForm, words: &[u64]) -> Option<Waits> {
         let (count, first) = match function {
             Function::Wait => (1, words[0]),
             Function::Waitall => (usize::try_from(words[0] as i64).ok()?, words[1]),
             _ => return None,
         };
         // Where threads are, one may start an operation while another one waits.
-        let is_plain = form == Form::c(false) && first != 0 && !alone::mpi().is_alone();
+        let is_plain = form == ArgumentForm::c(false) && first != 0 && !alone::mpi().is_alone();
         is_plain.then_some(Waits { first: Addr(first as usize), count })
     }
 
@@ -40,8 +40,8 @@ impl Waits {
     }
 }
 
-/// A call that is made within one look at the world, and what it touches.
-pub struct Found {
+/// A call made within one borrow, and the memory that it touches.
+pub struct TouchingCall {
     maker: (Function, u32),
     memory: Plain,
     /// Index of the request that the call makes, among its argument registers.
@@ -51,13 +51,18 @@ pub struct Found {
 /// A call with these words begins: what of it has to be kept, if it is one for [`crate::edge::once`], nobody
 /// wants to know more of calls than findings, and none is made.
 #[inline(always)]
-pub fn begin_quickly(world: &mut World, function: Function, words: &[u64], frame: &Frame) -> Option<Found> {
+pub fn begin_quickly(
+    world: &mut World,
+    function: Function,
+    words: &[u64],
+    frame: &Frame,
+) -> Option<TouchingCall> {
     with(|recording| recording.begin_quickly(world, function, words, frame))?
 }
 
 /// The call is over, and has succeeded.
 #[inline(always)]
-pub fn end_quickly(world: &mut World, words: &[u64], Found { maker, memory, request }: Found) {
+pub fn end_quickly(world: &mut World, words: &[u64], TouchingCall { maker, memory, request }: TouchingCall) {
     let Some(request) = request else { return };
     let request = request_of(world, words[request]);
     let maker = Maker::of(world, maker, memory);
@@ -77,7 +82,7 @@ fn request_of(world: &mut World, at: u64) -> usize {
     request
 }
 
-impl Recording {
+impl CallRecording {
     #[inline(always)]
     fn begin_quickly(
         &mut self,
@@ -85,7 +90,7 @@ impl Recording {
         function: Function,
         words: &[u64],
         frame: &Frame,
-    ) -> Option<Found> {
+    ) -> Option<TouchingCall> {
         let single = self.only_watched?[function as usize].single.as_ref()?;
         if super::raises()
             || world.messages.watch().has_findings()
@@ -96,10 +101,10 @@ impl Recording {
         let site = self.sites.as_ref()?.known(frame, words)?;
         let memory = self.watch.as_mut()?.plainly(world.messages.me(), single, &world.objects, words)?;
         world.messages.watch_mut().call_from(site);
-        Some(Found { maker: (function, site), memory, request: single.request })
+        Some(TouchingCall { maker: (function, site), memory, request: single.request })
     }
 
-    /// [`Recording::open`] while nobody wants to know more of calls than findings.
+    /// [`CallRecording::open`] while nobody wants to know more of calls than findings.
     // Most calls are messages, with one buffer: they are told by a few of their words, with one look at the
     // world, and what a program does with a message is to cost twice as much and not more (benches/peer/run
     // --check).
@@ -107,7 +112,7 @@ impl Recording {
     pub(super) fn open_watched(
         &mut self,
         watched: &'static Watched,
-        (function, form): (Function, Form),
+        (function, form): (Function, ArgumentForm),
         words: &mut [u64],
         frame: &Frame,
         opened: &mut Opened,
@@ -131,7 +136,7 @@ impl Recording {
         mut guard: RefMut<'_, World>,
         watched: &'static Watched,
         (function, site): (Function, u32),
-        form: Form,
+        form: ArgumentForm,
         words: &mut [u64],
         opened: &mut Opened,
     ) {
@@ -151,7 +156,7 @@ impl Recording {
             return self.tell_found();
         }
         match (&watched.single, &mut self.watch) {
-            (Some(single), Some(watch)) if form == Form::c(false) => {
+            (Some(single), Some(watch)) if form == ArgumentForm::c(false) => {
                 let me = world.messages.me();
                 let memory =
                     watch.touch(me, (function, site), (single, &world.objects, words), &mut self.found);
@@ -173,7 +178,7 @@ impl Recording {
     }
 
     #[inline(never)]
-    fn begin_watching_any(&mut self, made: (Function, u32), form: Form, words: &mut [u64]) {
+    fn begin_watching_any(&mut self, made: (Function, u32), form: ArgumentForm, words: &mut [u64]) {
         let me = alone::mpi().world().messages.me();
         let level = self.nesting.level(me, words.as_ptr() as usize, |_, _| {});
         if let Some(watch) = &mut self.watch {

@@ -2,10 +2,10 @@
 //! know nothing else of it: the recorder of real runs (`cabi/tracer`) compiles the same files over a `host`
 //! of the machine's own MPI.
 
-use super::objects::{Membership, Position};
-use super::parameter::Parameter;
+use super::objects::{Membership, RelativeBase};
+use super::parameter::RecordedParameter;
 use crate::alone;
-use crate::args::{StatusPointer, Text};
+use crate::args::{CText, StatusPointer};
 use crate::fortran;
 use mpi::Objects;
 use mpi::handle::REQUEST_SENT;
@@ -13,7 +13,7 @@ use mpi::p2p::FIRST_MEMORY;
 use mpi::regions::Region;
 use mpi::topology::Topology;
 
-use observe::recorder::{Class, Status, Touch};
+use observe::recorder::{Class, RecordedStatus, Touch};
 use rank::Addr;
 use rank::memory::load;
 
@@ -21,9 +21,14 @@ use rank::memory::load;
 pub const STATUS: usize = 32;
 
 /// Element `k` of an array of statuses of the program.
-pub fn status(at: Addr, k: usize) -> Status {
+pub fn status(at: Addr, k: usize) -> RecordedStatus {
     let status = StatusPointer(at.offset((STATUS * k) as i64)).get();
-    Status { source: status.source, tag: status.tag, bytes: status.bytes, cancelled: status.cancelled }
+    RecordedStatus {
+        source: status.source,
+        tag: status.tag,
+        bytes: status.bytes,
+        cancelled: status.cancelled,
+    }
 }
 
 /// Element `k` of an array of handles as C has them.
@@ -32,7 +37,7 @@ pub fn handle(_: Option<Class>, at: Addr, k: usize) -> usize {
 }
 
 /// A number in the memory of the program, which may be a constant.
-pub fn number(_: &Parameter, number: i32) -> i32 {
+pub fn number(_: &RecordedParameter, number: i32) -> i32 {
     number
 }
 
@@ -47,7 +52,7 @@ pub fn forget(_: Class, _: usize) {}
 
 /// Text of C, without its end.
 pub fn text(at: Addr) -> Vec<u8> {
-    Text(at).bytes()
+    CText(at).bytes()
 }
 
 /// Fortran's argument for a status: null if it is ignored.
@@ -76,18 +81,18 @@ pub fn fortran_text(given: Addr) -> (Addr, usize) {
 }
 
 /// The mounted rank in the world.
-pub fn world() -> Position {
+pub fn world() -> RelativeBase {
     let world = alone::mpi().world();
-    Position { rank: world.messages.me(), peers: world.messages.ranks().size() }
+    RelativeBase { rank: world.messages.me(), peers: world.messages.ranks().size() }
 }
 
 /// Returns what the mounted rank is in a communicator; `None` if it is no member or the handle is none.
 #[inline]
-pub fn position(comm: usize) -> Option<Position> {
+pub fn position(comm: usize) -> Option<RelativeBase> {
     let world = alone::mpi().world();
     let comm = world.objects.comms.get(comm).ok()?;
     let rank = comm.rank(world.messages.me());
-    (rank < comm.size()).then(|| Position { rank, peers: comm.peers() })
+    (rank < comm.size()).then(|| RelativeBase { rank, peers: comm.peers() })
 }
 
 /// A communicator as the mounted rank sees it; `None` if the handle is none.

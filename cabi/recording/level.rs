@@ -2,25 +2,25 @@
 
 /// The thread that makes a call, and the number of callbacks around the call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Level {
+pub struct NestingLevel {
     /// 0 of the rank's first thread.
     pub thread: u32,
     pub depth: u32,
 }
 
-impl Level {
+impl NestingLevel {
     /// The level of calls of the rank's first thread outside callbacks.
-    pub const OUTERMOST: Level = Level { thread: 0, depth: 0 };
+    pub const OUTERMOST: NestingLevel = NestingLevel { thread: 0, depth: 0 };
 
     /// Returns `true` of a call at this level that is left where its thread makes a call at `new`.
     #[inline]
-    pub fn is_left_by(self, new: Level) -> bool {
+    pub fn is_left_by(self, new: NestingLevel) -> bool {
         self.thread == new.thread && self.depth >= new.depth
     }
 
     /// Returns the level of calls within callbacks of a call at this one.
-    pub fn inner(self) -> Level {
-        Level { depth: self.depth + 1, ..self }
+    pub fn inner(self) -> NestingLevel {
+        NestingLevel { depth: self.depth + 1, ..self }
     }
 
     /// Returns `true` of calls outside callbacks.

@@ -15,12 +15,12 @@ const STACK_BYTES: usize = 96 << 10;
 // They are part of it: behind a reference each switch would load their address.
 pub struct Located {
     ranks: Ranks,
-    names: Option<Box<Names>>,
+    names: Option<Box<SiteNames>>,
 }
 
 /// The names of call sites found so far.
 #[derive(Default)]
-struct Names {
+struct SiteNames {
     frames: Frames,
     symbols: Symbols,
     known: FxHashMap<usize, String>,
@@ -49,7 +49,7 @@ impl Runner for Located {
     }
     fn call_site(&mut self, rank: u32) -> Option<String> {
         let suspended = self.ranks.suspended_at(rank)?;
-        let Names { frames, symbols, known } = &mut **self.names.get_or_insert_default();
+        let SiteNames { frames, symbols, known } = &mut **self.names.get_or_insert_default();
         let address = frames.call_site(&suspended)?;
         Some(known.entry(address).or_insert_with(|| symbols.name(&module::place(address))).clone())
     }

@@ -1,6 +1,6 @@
 //! The files that are loaded, and where their code and their tables for unwinding are.
 
-use observe::recorder::Place;
+use observe::recorder::CodeLocation;
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -29,13 +29,13 @@ pub struct Tables {
 
 /// The loaded file that holds an address; O(loaded files).
 pub fn of(address: usize) -> Option<Module> {
-    struct Wanted {
+    struct ModuleSearch {
         address: usize,
         found: Option<Module>,
     }
     unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, wanted: *mut c_void) -> c_int {
         // SAFETY: the loader's own tables, during the call; `wanted` is the one below.
-        let (info, wanted) = unsafe { (&*info, &mut *wanted.cast::<Wanted>()) };
+        let (info, wanted) = unsafe { (&*info, &mut *wanted.cast::<ModuleSearch>()) };
         // SAFETY: as many headers as it says.
         let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
         let base = info.dlpi_addr as usize;
@@ -62,7 +62,7 @@ pub fn of(address: usize) -> Option<Module> {
         wanted.found = Some(Module { file, base, code, tables });
         1
     }
-    let mut wanted = Wanted { address, found: None };
+    let mut wanted = ModuleSearch { address, found: None };
     // SAFETY: the callback gets what it expects.
     unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut wanted).cast()) };
     wanted.found
@@ -70,15 +70,15 @@ pub fn of(address: usize) -> Option<Module> {
 
 impl Module {
     /// An address in it as its own symbols have it.
-    fn place(self, address: usize) -> Place {
-        Place { file: self.file, address: (address - self.base) as u64 }
+    fn place(self, address: usize) -> CodeLocation {
+        CodeLocation { file: self.file, address: (address - self.base) as u64 }
     }
 }
 
 /// An address as the symbols of the file that holds it have it; as it is, if no file does.
-pub fn place(address: usize) -> Place {
+pub fn place(address: usize) -> CodeLocation {
     of(address).map_or_else(
-        || Place { file: PathBuf::new(), address: address as u64 },
+        || CodeLocation { file: PathBuf::new(), address: address as u64 },
         |module| module.place(address),
     )
 }

@@ -6,7 +6,7 @@
 //! an exception or a jump. Where frames lie decides nothing about calls: the scheduler calls reductions on
 //! its own stack.
 
-use super::level::Level;
+use super::level::NestingLevel;
 use super::{MODE, OFF, with};
 use crate::alone;
 use crate::constants::MPI_ERR_OTHER;
@@ -77,10 +77,15 @@ impl Nesting {
     /// jump has left are removed; `left` gets the level of the call around each, and what that call returns.
     // A callback is left if a call of its rank has a frame above its own on the same stack.
     #[inline]
-    pub fn level(&mut self, rank: u32, arguments: usize, mut left: impl FnMut(Level, i32)) -> Level {
+    pub fn level(
+        &mut self,
+        rank: u32,
+        arguments: usize,
+        mut left: impl FnMut(NestingLevel, i32),
+    ) -> NestingLevel {
         let thread = thread();
         if self.0.is_empty() {
-            return Level { thread, depth: 0 };
+            return NestingLevel { thread, depth: 0 };
         }
         let is_mine = |callback: &Callback| (callback.rank, callback.thread) == (rank, thread);
         let mut depth = self.0.iter().filter(|callback| is_mine(callback)).count() as u32;
@@ -91,9 +96,9 @@ impl Nesting {
             }
             self.0.remove(at);
             depth -= 1;
-            left(Level { thread, depth }, code);
+            left(NestingLevel { thread, depth }, code);
         }
-        Level { thread, depth }
+        NestingLevel { thread, depth }
     }
 }
 
@@ -106,7 +111,7 @@ fn are_on_one_stack(one: usize, other: usize) -> bool {
 }
 
 /// The levels of calls whose callbacks a jump has left, and what these calls return.
-pub type LeftCodes = SmallVec<[(Level, i32); 1]>;
+pub type LeftCodes = SmallVec<[(NestingLevel, i32); 1]>;
 
 /// The return code of a call that was left by an exception or a jump, if no other is known.
 pub const LEFT: i32 = MPI_ERR_OTHER;

@@ -4,7 +4,7 @@
 use super::host;
 use super::parameter::HANDLES;
 use crate::function::Function;
-use observe::recorder::{Class, Leftover, Member, Object, Value};
+use observe::recorder::{Class, CommMembership, Leftover, ObjectArgument, Value};
 use observe::slots::Slots;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -26,7 +26,7 @@ pub struct Pending {
 }
 
 /// The objects that a rank has seen and not freed.
-pub struct Objects {
+pub struct TracedObjects {
     /// All but requests that are kept in `requests`.
     others: Option<Rc<Others>>,
     /// Requests, unless a recorder records the results of receives. They have no other number then.
@@ -42,26 +42,26 @@ pub struct Objects {
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Others {
     /// In no order: the latest are asked for most.
-    few: Vec<(u64, Made)>,
+    few: Vec<(u64, TracedObject)>,
     /// Instead, if there are more.
-    many: Option<Box<Table>>,
+    many: Option<Box<ObjectTable>>,
     /// Few, and mostly communicators: looked for one by one.
-    classes: Vec<(Class, Seen)>,
+    classes: Vec<(Class, SeenClass)>,
 }
 
 /// Objects by [`key`]. None is equal to another: nobody shares it.
 #[derive(Clone, Default)]
-struct Table(FxHashMap<u64, Made>);
+struct ObjectTable(FxHashMap<u64, TracedObject>);
 
-impl PartialEq for Table {
-    fn eq(&self, _: &Table) -> bool {
+impl PartialEq for ObjectTable {
+    fn eq(&self, _: &ObjectTable) -> bool {
         false
     }
 }
 
-impl Eq for Table {}
+impl Eq for ObjectTable {}
 
-impl Hash for Table {
+impl Hash for ObjectTable {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
@@ -70,13 +70,13 @@ const FEW: usize = 16;
 
 /// Sets of objects that ranks have seen, each stored once.
 #[derive(Default)]
-pub struct Known {
+pub struct ObjectSets {
     all: FxHashSet<Rc<Others>>,
     /// Number of sets that were left when those of no rank were last removed.
     left: usize,
 }
 
-impl Known {
+impl ObjectSets {
     /// Replaces `others` by a stored set that is equal, or stores it; O(objects).
     fn share(&mut self, others: &mut Rc<Others>) {
         if let Some(equal) = self.all.get(others) {
@@ -93,7 +93,7 @@ impl Known {
 
 /// An object's number, slot and maker.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Made {
+struct TracedObject {
     number: u32,
     slot: u32,
     maker: (Function, u32),
@@ -101,15 +101,15 @@ struct Made {
 
 /// The objects of a class that were seen.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
-struct Seen {
+struct SeenClass {
     count: u32,
     /// A bit for each slot that is taken, from 1 on.
     taken: SmallVec<[u64; 1]>,
 }
 
-impl Seen {
+impl SeenClass {
     /// The next object's number, and the least slot that is free.
-    fn next(&mut self, maker: (Function, u32)) -> Made {
+    fn next(&mut self, maker: (Function, u32)) -> TracedObject {
         self.count += 1;
         let word = self.taken.iter().position(|&word| word != u64::MAX).unwrap_or(self.taken.len());
         if word == self.taken.len() {
@@ -117,7 +117,7 @@ impl Seen {
         }
         let bit = self.taken[word].trailing_ones();
         self.taken[word] |= 1 << bit;
-        Made { number: self.count, slot: word as u32 * 64 + bit + 1, maker }
+        TracedObject { number: self.count, slot: word as u32 * 64 + bit + 1, maker }
     }
     fn free(&mut self, slot: u32) {
         self.taken[(slot - 1) as usize / 64] &= !(1 << ((slot - 1) % 64));
@@ -126,21 +126,21 @@ impl Seen {
 
 impl Others {
     #[inline]
-    fn find(&self, key: u64) -> Option<Made> {
+    fn find(&self, key: u64) -> Option<TracedObject> {
         match &self.many {
             None => self.few.iter().rfind(|&&(known, _)| known == key).map(|&(_, made)| made),
             Some(many) => many.0.get(&key).copied(),
         }
     }
 
-    fn add(&mut self, class: Class, key: u64, maker: (Function, u32)) -> Made {
+    fn add(&mut self, class: Class, key: u64, maker: (Function, u32)) -> TracedObject {
         let place = self.classes.iter().position(|&(known, _)| known == class).unwrap_or_else(|| {
-            self.classes.push((class, Seen::default()));
+            self.classes.push((class, SeenClass::default()));
             self.classes.len() - 1
         });
         let made = self.classes[place].1.next(maker);
         if self.many.is_none() && self.few.len() == FEW {
-            self.many = Some(Box::new(Table(self.few.drain(..).collect())));
+            self.many = Some(Box::new(ObjectTable(self.few.drain(..).collect())));
         }
         match &mut self.many {
             None => self.few.push((key, made)),
@@ -163,7 +163,7 @@ impl Others {
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = (u64, Made)> {
+    fn all(&self) -> impl Iterator<Item = (u64, TracedObject)> {
         let many = self.many.iter().flat_map(|many| many.0.iter().map(|(&key, &made)| (key, made)));
         self.few.iter().copied().chain(many)
     }
@@ -187,10 +187,10 @@ pub fn name(handle: usize) -> Option<&'static str> {
     if handle < PREDEFINED { NAMES[handle] } else { None }
 }
 
-impl Objects {
+impl TracedObjects {
     /// Makes the objects of a rank that has seen nothing. With `matches`, facts about its requests are kept.
-    pub fn new(matches: bool) -> Objects {
-        Objects {
+    pub fn new(matches: bool) -> TracedObjects {
+        TracedObjects {
             others: None,
             requests: Slots::default(),
             pending: matches.then(Box::default),
@@ -200,12 +200,12 @@ impl Objects {
 
     /// The object behind a handle; one that is seen for the first time gets the next number.
     #[inline]
-    pub fn object(&mut self, class: Class, handle: usize) -> Object {
+    pub fn object(&mut self, class: Class, handle: usize) -> ObjectArgument {
         if let Some(name) = name(handle) {
-            return Object::Named(name);
+            return ObjectArgument::Named(name);
         }
         let (number, slot) = self.numbers(class, handle);
-        Object::Made { number, slot }
+        ObjectArgument::Made { number, slot }
     }
 
     /// Returns `true` if an object is among the requests that have a slot and nothing else.
@@ -223,7 +223,7 @@ impl Objects {
         }
         let key = key(class, handle);
         let known = self.others.as_ref().and_then(|others| others.find(key));
-        let Made { number, slot, .. } = known.unwrap_or_else(|| {
+        let TracedObject { number, slot, .. } = known.unwrap_or_else(|| {
             let maker = self.maker;
             self.change(|others| others.add(class, key, maker))
         });
@@ -239,7 +239,7 @@ impl Objects {
 
     /// Keeps what has changed with other ranks that have seen the same; O(1) if nothing has.
     #[inline]
-    pub fn share(&mut self, known: &mut Known) {
+    pub fn share(&mut self, known: &mut ObjectSets) {
         if let Some(others) = &mut self.others
             && Rc::strong_count(others) == 1
             && others.many.is_none()
@@ -264,7 +264,7 @@ impl Objects {
             .map(|(key, made)| (Class::ALL[(key & 15) as usize], made))
             .collect();
         left.sort_unstable_by_key(|(class, made)| (*class as usize, made.number));
-        let told = |(class, made): (Class, Made)| Leftover::Object {
+        let told = |(class, made): (Class, TracedObject)| Leftover::Object {
             class,
             function: made.maker.0.name(),
             site: made.maker.1,
@@ -350,7 +350,7 @@ impl Objects {
                 member: comm.member(),
             },
             None => name(handle).map_or(Value::Unknown, |name| Value::Comm {
-                object: Object::Named(name),
+                object: ObjectArgument::Named(name),
                 context: None,
                 size: 0,
                 member: None,
@@ -365,7 +365,7 @@ impl Objects {
                 Value::Datatype { object: self.object(Class::Datatype, handle), size, extent }
             }
             None => name(handle).map_or(Value::Unknown, |name| Value::Datatype {
-                object: Object::Named(name),
+                object: ObjectArgument::Named(name),
                 size: 0,
                 extent: 0,
             }),
@@ -375,7 +375,7 @@ impl Objects {
 
 /// The base of relative ranks: the caller's rank, and the number of ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Position {
+pub struct RelativeBase {
     /// The calling rank.
     pub rank: u32,
     /// Ranks that its messages can go to.
@@ -406,8 +406,8 @@ pub struct Membership {
 
 impl Membership {
     /// Returns what the calling rank is in it, if it is a member.
-    fn member(&self) -> Option<Member> {
+    fn member(&self) -> Option<CommMembership> {
         let Membership { rank, peers, leaders, .. } = *self;
-        (rank < self.size).then_some(Member { rank, peers, leaders })
+        (rank < self.size).then_some(CommMembership { rank, peers, leaders })
     }
 }

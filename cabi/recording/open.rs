@@ -1,33 +1,33 @@
 //! A call that has not returned: what recorders are told of it when it does.
 
-use super::arguments::{Handles, Words};
+use super::arguments::{ArgumentRegisters, Handles};
 use super::facts::Facts;
-use super::level::Level;
+use super::level::NestingLevel;
 use crate::function::Function;
 use engine::Time;
-use observe::recorder::{Argument, Call};
+use observe::recorder::{ArgumentValue, Call};
 
 /// A call that has not returned.
-pub struct Open {
+pub struct OpenCall {
     pub function: Function,
     /// Within how many callbacks it is made, and by which thread.
-    pub level: Level,
-    pub words: Words,
+    pub level: NestingLevel,
+    pub words: ArgumentRegisters,
     pub entered: Time,
     /// The number of the place that called it; 0 is none.
     pub site: u32,
     /// Values of the arguments on entry, unless the call is recorded in words.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<ArgumentValue>,
     /// The call in words, instead of arguments.
     pub brief: Option<Facts>,
     /// The handles that the call may replace.
     pub handles: Handles,
 }
 
-impl Open {
+impl OpenCall {
     /// It as recorders see it, made by `rank`.
     pub fn call(&self, rank: u32) -> Call<'_> {
-        let Open { function, site, entered, ref arguments, .. } = *self;
+        let OpenCall { function, site, entered, ref arguments, .. } = *self;
         Call { rank, function: function as u16, name: function.name(), site, entered, arguments }
     }
 }

@@ -37,7 +37,7 @@ pub enum Kind {
 /// The access of a function to what a parameter names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "as in the table")]
-pub enum Direction {
+pub enum ArgumentIntent {
     In,
     Out,
     InOut,
@@ -76,13 +76,13 @@ pub enum Length {
 
 /// One parameter of a function, as the table has it.
 #[derive(Clone, Copy, Debug)]
-pub struct Parameter {
+pub struct RecordedParameter {
     /// The standard's name.
     pub name: &'static str,
     /// The parameter's kind.
     pub kind: Kind,
     /// In, out or both.
-    pub direction: Direction,
+    pub direction: ArgumentIntent,
     /// The length of an array.
     pub length: Length,
     /// `true` if a number takes 64 bits, in the plain variant and in the one of large counts.
@@ -97,7 +97,7 @@ include!(concat!(env!("OUT_DIR"), "/recording.rs"));
 
 /// The form in which an entry point's arguments come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Form {
+pub struct ArgumentForm {
     /// In the variant of large counts.
     pub large: bool,
     /// By reference, handles as integers, texts with their lengths behind all others.
@@ -106,13 +106,13 @@ pub struct Form {
     pub descriptors: bool,
 }
 
-impl Form {
+impl ArgumentForm {
     /// As C passes them.
-    pub const fn c(large: bool) -> Form {
-        Form { large, fortran: false, descriptors: false }
+    pub const fn c(large: bool) -> ArgumentForm {
+        ArgumentForm { large, fortran: false, descriptors: false }
     }
     /// As Fortran passes them.
-    pub const fn fortran(large: bool, descriptors: bool) -> Form {
-        Form { large, fortran: true, descriptors }
+    pub const fn fortran(large: bool, descriptors: bool) -> ArgumentForm {
+        ArgumentForm { large, fortran: true, descriptors }
     }
 }

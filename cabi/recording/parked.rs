@@ -3,24 +3,24 @@
 //! A million ranks may be blocked in one collective or with a dozen requests each. So what ranks say alike is
 //! kept once, and what stands on the rank's own stack is read again when it is back.
 
-use super::arguments::{Handles, Words};
+use super::arguments::{ArgumentRegisters, Handles};
 use super::facts::Facts;
-use super::level::Level;
-use super::objects::Objects;
-use super::open::Open;
-use super::parameter::Form;
+use super::level::NestingLevel;
+use super::objects::TracedObjects;
+use super::open::OpenCall;
+use super::parameter::ArgumentForm;
 use crate::function::Function;
 use engine::Time;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
 /// The calls of a rank that have not returned, but for one that nobody has called after.
-pub enum UnderWay {
+pub enum OpenCalls {
     None,
     /// One that is blocked.
     One(Parked),
     /// The innermost last: of functions of the program that MPI calls, or of what cannot be read again.
-    Some(Vec<Open>),
+    Some(Vec<OpenCall>),
 }
 
 /// A blocked call.
@@ -28,16 +28,16 @@ pub struct Parked {
     frame: usize,
     entered: Time,
     site: u32,
-    /// The number of the words on entry in [`Told`]; `NOTHING` if the arguments can be read again from the
-    /// stack.
+    /// The number of the words on entry in [`WordSequences`]; `NOTHING` if the arguments can be read again
+    /// from the stack.
     told: u32,
     function: Function,
-    form: Form,
+    form: ArgumentForm,
 }
 
 /// Words of calls on entry, each sequence stored once: no more than calls of the trace that differ.
 #[derive(Default)]
-pub struct Told {
+pub struct WordSequences {
     all: IndexSet<Box<[u64]>, FxBuildHasher>,
     /// The one that was asked for last: ranks that do alike come one after the other.
     last: usize,
@@ -46,7 +46,7 @@ pub struct Told {
 /// It said nothing in words.
 const NOTHING: u32 = u32::MAX;
 
-impl Told {
+impl WordSequences {
     fn number(&mut self, words: &[u64]) -> u32 {
         if self.all.get_index(self.last).is_none_or(|known| **known != *words) {
             self.last = self.all.get_index_of(words).unwrap_or_else(|| self.all.insert_full(words.into()).0);
@@ -58,26 +58,26 @@ impl Told {
 impl Parked {
     /// Parks a call that said `words` on entry, if it was told in words; `None` if not all of it can be read
     /// again.
-    pub fn of(open: &Open, told: &mut Told, words: &[u64]) -> Option<Parked> {
+    pub fn of(open: &OpenCall, told: &mut WordSequences, words: &[u64]) -> Option<Parked> {
         let told = match open.brief {
             Some(_) => told.number(words),
             // By reference the program may have given the call the same variable for a result.
             None if open.words.plan.keeps_arguments && !open.words.form().fortran => NOTHING,
             None => return None,
         };
-        if open.level != Level::OUTERMOST {
+        if open.level != NestingLevel::OUTERMOST {
             return None;
         }
-        let Open { function, entered, site, .. } = *open;
+        let OpenCall { function, entered, site, .. } = *open;
         Some(Parked { frame: open.words.frame(), entered, site, told, function, form: open.words.form() })
     }
 
     /// The call without what it said.
-    fn unread(&self) -> Open {
+    fn unread(&self) -> OpenCall {
         let Parked { frame, entered, site, function, form, .. } = *self;
-        let words = Words::at(function, form, frame);
-        let level = Level::OUTERMOST;
-        Open {
+        let words = ArgumentRegisters::at(function, form, frame);
+        let level = NestingLevel::OUTERMOST;
+        OpenCall {
             function,
             level,
             words,
@@ -91,7 +91,7 @@ impl Parked {
 
     /// The call as it was, of the mounted rank, with what it said on entry in `words` if it was told in
     /// words.
-    fn open(&self, told: &Told, objects: &mut Objects, words: &mut Vec<u64>) -> Open {
+    fn open(&self, told: &WordSequences, objects: &mut TracedObjects, words: &mut Vec<u64>) -> OpenCall {
         let mut open = self.unread();
         if self.told == NOTHING {
             open.words.arguments(&open.handles, objects, &mut open.arguments);
@@ -104,18 +104,18 @@ impl Parked {
     }
 }
 
-impl UnderWay {
+impl OpenCalls {
     /// Returns `true` if there is no call.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        matches!(self, UnderWay::None)
+        matches!(self, OpenCalls::None)
     }
 
     /// One more, within the others.
-    pub fn push(&mut self, open: Open) {
+    pub fn push(&mut self, open: OpenCall) {
         match self {
-            UnderWay::Some(all) => all.push(open),
-            _ => *self = UnderWay::Some(vec![open]),
+            OpenCalls::Some(all) => all.push(open),
+            _ => *self = OpenCalls::Some(vec![open]),
         }
     }
 
@@ -123,25 +123,25 @@ impl UnderWay {
     /// whose words are there.
     pub fn pop(
         &mut self,
-        level: Level,
+        level: NestingLevel,
         words: &[u64],
-        told: &Told,
-        objects: &mut Objects,
+        told: &WordSequences,
+        objects: &mut TracedObjects,
         room: &mut Vec<u64>,
-    ) -> Option<Open> {
-        match std::mem::replace(self, UnderWay::None) {
-            UnderWay::None => None,
-            UnderWay::One(mut parked) => {
+    ) -> Option<OpenCall> {
+        match std::mem::replace(self, OpenCalls::None) {
+            OpenCalls::None => None,
+            OpenCalls::One(mut parked) => {
                 parked.frame = words.as_ptr() as usize;
                 Some(parked.open(told, objects, room))
             }
-            UnderWay::Some(mut all) => {
+            OpenCalls::Some(mut all) => {
                 let last = all.iter().rposition(|open| open.level == level).map(|at| all.remove(at));
                 if let Some(facts) = last.as_ref().and_then(|last| last.brief.as_ref()) {
                     facts.put_back(room);
                 }
                 if !all.is_empty() {
-                    *self = UnderWay::Some(all);
+                    *self = OpenCalls::Some(all);
                 }
                 last
             }
@@ -149,9 +149,14 @@ impl UnderWay {
     }
 
     /// The innermost, within which the rank makes a call: all is read again that is to be.
-    pub fn unpark(&mut self, told: &Told, objects: &mut Objects, room: &mut Vec<u64>) -> Option<&mut Open> {
-        if matches!(self, UnderWay::One(_))
-            && let UnderWay::One(parked) = std::mem::replace(self, UnderWay::None)
+    pub fn unpark(
+        &mut self,
+        told: &WordSequences,
+        objects: &mut TracedObjects,
+        room: &mut Vec<u64>,
+    ) -> Option<&mut OpenCall> {
+        if matches!(self, OpenCalls::One(_))
+            && let OpenCalls::One(parked) = std::mem::replace(self, OpenCalls::None)
         {
             let mut open = parked.open(told, objects, room);
             if let Some(facts) = &mut open.brief {
@@ -159,29 +164,29 @@ impl UnderWay {
             }
             self.push(open);
         }
-        if let UnderWay::Some(all) = self { all.last_mut() } else { None }
+        if let OpenCalls::Some(all) = self { all.last_mut() } else { None }
     }
 
     /// Returns `true` if there are calls that are left where a call is made at this level.
-    pub fn leaves(&self, level: Level) -> bool {
+    pub fn leaves(&self, level: NestingLevel) -> bool {
         match self {
-            UnderWay::None => false,
-            UnderWay::One(_) => Level::OUTERMOST.is_left_by(level),
-            UnderWay::Some(all) => all.iter().any(|open| open.level.is_left_by(level)),
+            OpenCalls::None => false,
+            OpenCalls::One(_) => NestingLevel::OUTERMOST.is_left_by(level),
+            OpenCalls::Some(all) => all.iter().any(|open| open.level.is_left_by(level)),
         }
     }
 
     /// Takes the innermost of the calls that are left where a call is made at this level.
-    pub fn leave(&mut self, level: Level) -> Option<Open> {
+    pub fn leave(&mut self, level: NestingLevel) -> Option<OpenCall> {
         match self {
-            UnderWay::One(_) if Level::OUTERMOST.is_left_by(level) => {
-                let UnderWay::One(parked) = std::mem::replace(self, UnderWay::None) else { return None };
+            OpenCalls::One(_) if NestingLevel::OUTERMOST.is_left_by(level) => {
+                let OpenCalls::One(parked) = std::mem::replace(self, OpenCalls::None) else { return None };
                 Some(parked.unread())
             }
-            UnderWay::Some(all) => {
+            OpenCalls::Some(all) => {
                 let left = all.iter().rposition(|open| open.level.is_left_by(level)).map(|at| all.remove(at));
                 if all.is_empty() {
-                    *self = UnderWay::None;
+                    *self = OpenCalls::None;
                 }
                 left
             }
@@ -190,11 +195,11 @@ impl UnderWay {
     }
 
     /// All calls, from the outermost; of one that was parked its arguments are not known any more.
-    pub fn calls(self) -> Vec<Open> {
+    pub fn calls(self) -> Vec<OpenCall> {
         match self {
-            UnderWay::None => Vec::new(),
-            UnderWay::One(parked) => vec![parked.unread()],
-            UnderWay::Some(all) => all,
+            OpenCalls::None => Vec::new(),
+            OpenCalls::One(parked) => vec![parked.unread()],
+            OpenCalls::Some(all) => all,
         }
     }
 }

@@ -1,18 +1,18 @@
 //! Plans of functions, which follow from their parameters alone and are made once: a call finds its
 //! communicator, its flag and its statuses by place, not by name.
 
-use super::facts::Steps;
-use super::parameter::{Direction, Kind, Length, PARAMETERS, Parameter};
-use super::sent::Sent;
+use super::facts::EncodingSteps;
+use super::parameter::{ArgumentIntent, Kind, Length, PARAMETERS, RecordedParameter};
+use super::sent::SentParameters;
 use crate::function::{Function, NAMES};
 use observe::recorder::Class;
 use std::sync::LazyLock;
 
 /// The places from which the arguments of a function's calls are read, in one of its variants. Places are
 /// those of the parameters in the table.
-pub struct Plan {
+pub struct ReadPlan {
     /// The parameters.
-    pub parameters: &'static [Parameter],
+    pub parameters: &'static [RecordedParameter],
     /// The word of each among those that the entry point got, if this variant has it.
     pub words: Box<[Option<usize>]>,
     /// Number of argument registers; behind them come the lengths of Fortran's texts.
@@ -50,21 +50,21 @@ pub struct Plan {
     /// `true` if the call replaces none of what it is given: its arguments say the same when it has returned.
     pub keeps_arguments: bool,
     /// The steps that encode calls in words, if calls can be encoded.
-    pub facts: Option<Steps>,
+    pub facts: Option<EncodingSteps>,
     /// The parameters that determine what is sent, for profiles.
-    pub sent: Option<Sent>,
+    pub sent: Option<SentParameters>,
 }
 
-impl Plan {
+impl ReadPlan {
     /// That of a function, in the variant of large counts or the plain one; O(1) once it was asked for.
-    pub fn of(function: Function, large: bool) -> &'static Plan {
-        static PLANS: [LazyLock<Box<[Plan]>>; 2] =
+    pub fn of(function: Function, large: bool) -> &'static ReadPlan {
+        static PLANS: [LazyLock<Box<[ReadPlan]>>; 2] =
             [LazyLock::new(|| plans(false)), LazyLock::new(|| plans(true))];
         &PLANS[usize::from(large)][function as usize]
     }
 
-    fn new(function: &str, parameters: &'static [Parameter], large: bool) -> Plan {
-        let find = |wanted: &dyn Fn(&Parameter) -> bool| parameters.iter().position(wanted);
+    fn new(function: &str, parameters: &'static [RecordedParameter], large: bool) -> ReadPlan {
+        let find = |wanted: &dyn Fn(&RecordedParameter) -> bool| parameters.iter().position(wanted);
         let named = |name: &str| find(&|p| p.name == name);
         let is_there = |index: usize| large || !parameters[index].large_only;
         let mut length = 0;
@@ -77,11 +77,11 @@ impl Plan {
             .filter(|&index| is_there(index) && parameters[index].kind != Kind::Main)
             .collect();
         let is_result = |index: usize| {
-            parameters[index].direction == Direction::Out && parameters[index].kind != Kind::Buffer
+            parameters[index].direction == ArgumentIntent::Out && parameters[index].kind != Kind::Buffer
         };
         let replaced = |&index: &usize| {
             let class =
-                parameters[index].class().filter(|_| parameters[index].direction == Direction::InOut)?;
+                parameters[index].class().filter(|_| parameters[index].direction == ArgumentIntent::InOut)?;
             Some((index, class))
         };
         let described = |index: usize| {
@@ -89,7 +89,7 @@ impl Plan {
             parameters[..index].iter().rposition(|p| p.kind == Kind::Buffer).filter(|_| describes)
         };
         let comm = find(&|p| p.kind == Kind::Comm);
-        Plan {
+        ReadPlan {
             parameters,
             length,
             results: told.iter().copied().enumerate().filter(|&(_, index)| is_result(index)).collect(),
@@ -103,31 +103,31 @@ impl Plan {
             displacement: named("target_disp"),
             root: named("root"),
             source: named("source"),
-            flag: named("flag").filter(|&flag| parameters[flag].direction != Direction::In),
+            flag: named("flag").filter(|&flag| parameters[flag].direction != ArgumentIntent::In),
             indices: named("array_of_indices").or_else(|| named("index")),
             requests: find(&|p| p.kind == Kind::Handle(Class::Request)),
-            statuses: find(&|p| p.kind == Kind::Status && p.direction == Direction::Out),
+            statuses: find(&|p| p.kind == Kind::Status && p.direction == ArgumentIntent::Out),
             keeps_arguments: parameters
                 .iter()
-                .all(|p| p.direction != Direction::InOut || p.kind == Kind::Buffer),
-            facts: Steps::of(parameters, &told, &words),
+                .all(|p| p.direction != ArgumentIntent::InOut || p.kind == Kind::Buffer),
+            facts: EncodingSteps::of(parameters, &told, &words),
             told,
             words,
-            receives: parameters.iter().any(|p| p.kind == Kind::Buffer && p.direction != Direction::In),
-            sent: comm.and_then(|_| Sent::of(function, parameters)),
+            receives: parameters.iter().any(|p| p.kind == Kind::Buffer && p.direction != ArgumentIntent::In),
+            sent: comm.and_then(|_| SentParameters::of(function, parameters)),
         }
     }
 }
 
-fn plans(large: bool) -> Box<[Plan]> {
+fn plans(large: bool) -> Box<[ReadPlan]> {
     NAMES
         .iter()
         .zip(PARAMETERS)
-        .map(|(function, parameters)| Plan::new(function, parameters, large))
+        .map(|(function, parameters)| ReadPlan::new(function, parameters, large))
         .collect()
 }
 
-impl Parameter {
+impl RecordedParameter {
     /// The class of the objects that it names.
     pub fn class(&self) -> Option<Class> {
         match self.kind {
@@ -140,6 +140,6 @@ impl Parameter {
 
     /// Returns `true` if the word of a C call is the value itself.
     pub fn is_value(&self) -> bool {
-        self.direction == Direction::In && self.length == Length::One && self.kind != Kind::Status
+        self.direction == ArgumentIntent::In && self.length == Length::One && self.kind != Kind::Status
     }
 }

@@ -1,11 +1,11 @@
 //! Where a call says what it sends, for profiles.
 
-use super::parameter::Parameter;
-use observe::contribution::{Contribution, Giver};
+use super::parameter::RecordedParameter;
+use observe::contribution::{Giver, SendVolume};
 
 /// The parameters that determine what a function sends, by index.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
+pub struct SentParameters {
     pub giver: Giver,
     /// The send buffer, where it may be `MPI_IN_PLACE`.
     pub buffer: Option<usize>,
@@ -19,13 +19,13 @@ pub struct Sent {
     pub own_block: bool,
 }
 
-impl Sent {
+impl SentParameters {
     /// Returns where a function with these parameters says it; `None` of one that sends nothing.
-    pub fn of(function: &str, parameters: &[Parameter]) -> Option<Sent> {
-        let Contribution { giver, sent, in_place, own_block } = Contribution::of(function)?;
+    pub fn of(function: &str, parameters: &[RecordedParameter]) -> Option<SentParameters> {
+        let SendVolume { giver, sent, in_place, own_block } = SendVolume::of(function)?;
         let named = |name: &str| parameters.iter().position(|p| p.name == name);
         let both = |(count, datatype): (&str, &str)| named(count).zip(named(datatype));
-        Some(Sent {
+        Some(SentParameters {
             giver,
             buffer: named("sendbuf"),
             dest: named("dest"),

@@ -1,9 +1,9 @@
 //! Calls as profiles are told of them: no values, only which call it was, when, and what it waited for
 //! (`Recorder::returned`).
 
-use super::arguments::Words;
+use super::arguments::ArgumentRegisters;
 use super::host;
-use super::level::Level;
+use super::level::NestingLevel;
 use super::parameter::Length;
 use crate::constants::{MPI_IN_PLACE, MPI_PROC_NULL, MPI_ROOT};
 use crate::function::Function;
@@ -14,13 +14,13 @@ use mpi::waits::{Covered, FoundOut};
 use mpi::world::{Phase, World};
 use observe::Recorder;
 use observe::contribution::Giver;
-use observe::waiting::{Gathering, Returned, Rule};
+use observe::waiting::{CollectiveEntry, Returned, WaitRule};
 use smallvec::SmallVec;
 use std::ops::Range;
 
 /// The origin of a call: its site, its chain of callers, its time and its level.
 #[derive(Clone, Copy)]
-pub struct Origin {
+pub struct CallOrigin {
     /// The number of its site; 0 if nobody asked.
     pub site: u32,
     /// The number of its chain of callers; 0 if nobody asked.
@@ -28,18 +28,18 @@ pub struct Origin {
     /// The rank's clock on entry.
     pub entered: Time,
     /// Within how many callbacks it is made.
-    pub level: Level,
+    pub level: NestingLevel,
 }
 
 /// A call that has not returned.
-struct Open {
+struct NestedCall {
     function: Function,
-    level: Level,
-    origin: Origin,
+    level: NestingLevel,
+    origin: CallOrigin,
     /// Time that the rank had waited before the call.
     waited: Span,
     bytes: u64,
-    gathering: Option<Gathering>,
+    gathering: Option<CollectiveEntry>,
     /// The findings about the call that it is made within.
     covers: Option<Box<Covered>>,
 }
@@ -47,22 +47,22 @@ struct Open {
 /// A rank's calls under way, of which one is made within the other by functions of the program that MPI
 /// calls.
 #[derive(Default)]
-struct Caller {
-    open: SmallVec<[Open; 1]>,
+struct NestedCalls {
+    open: SmallVec<[NestedCall; 1]>,
     /// When its last call returned.
     left: Time,
 }
 
 /// The calls under way of a process's ranks.
-pub struct Short {
+pub struct ProcessCalls {
     first: u32,
-    callers: Vec<Caller>,
+    callers: Vec<NestedCalls>,
 }
 
-impl Short {
+impl ProcessCalls {
     /// Makes the table of these ranks, which are in no call.
-    pub fn of(own: Range<u32>) -> Short {
-        Short { first: own.start, callers: own.map(|_| Caller::default()).collect() }
+    pub fn of(own: Range<u32>) -> ProcessCalls {
+        ProcessCalls { first: own.start, callers: own.map(|_| NestedCalls::default()).collect() }
     }
 
     /// The mounted rank begins a call that sends so many bytes: when it had returned from the one before, if
@@ -71,8 +71,8 @@ impl Short {
         &mut self,
         world: &mut World,
         function: Function,
-        words: &Words,
-        origin: Origin,
+        words: &ArgumentRegisters,
+        origin: CallOrigin,
         bytes: u64,
     ) -> Option<Time> {
         let me = world.messages.me();
@@ -90,18 +90,26 @@ impl Short {
             false => world.messages.watch_mut().begin_call_within(me),
         };
         let waited = waited(&world.messages, me);
-        caller.open.push(Open { function, level: origin.level, origin, waited, bytes, gathering, covers });
+        caller.open.push(NestedCall {
+            function,
+            level: origin.level,
+            origin,
+            waited,
+            bytes,
+            gathering,
+            covers,
+        });
         before
     }
 
     /// Returns `true` if a rank has calls that are left where a call is made at this level.
     #[inline]
-    pub fn leaves(&self, rank: u32, level: Level) -> bool {
+    pub fn leaves(&self, rank: u32, level: NestingLevel) -> bool {
         self.callers[(rank - self.first) as usize].open.iter().any(|open| open.level.is_left_by(level))
     }
 
     /// The mounted rank has left its calls at this level and deeper without a return: they end at its clock.
-    pub fn leave(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>], level: Level) {
+    pub fn leave(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>], level: NestingLevel) {
         let me = (world.messages.me() - self.first) as usize;
         while let Some(at) = self.callers[me].open.iter().rposition(|open| open.level.is_left_by(level)) {
             self.close_at(world, recorders, at);
@@ -109,7 +117,7 @@ impl Short {
     }
 
     /// The mounted rank's call at this level has returned.
-    pub fn close(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>], level: Level) {
+    pub fn close(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>], level: NestingLevel) {
         let me = (world.messages.me() - self.first) as usize;
         if let Some(at) = self.callers[me].open.iter().rposition(|open| open.level == level) {
             self.close_at(world, recorders, at);
@@ -140,7 +148,7 @@ impl Short {
     }
 }
 
-impl Open {
+impl NestedCall {
     /// Returns what the rank's call did up to its clock.
     fn told(&self, messages: &Messages, rank: u32, inner: bool) -> Returned {
         let left = messages.clock(rank);
@@ -163,7 +171,7 @@ impl Open {
     }
 }
 
-impl Short {
+impl ProcessCalls {
     /// The run is over: with one rank a process it ends within `MPI_Finalize`, which has done its work.
     /// Other calls that have not returned are told of as they are: those of a deadlock, or of an abort.
     pub fn end(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>]) {
@@ -195,10 +203,10 @@ fn waited(messages: &Messages, rank: u32) -> Span {
 }
 
 /// Returns who waits for whom in a function.
-fn rule(function: Function) -> Option<Rule> {
+fn rule(function: Function) -> Option<WaitRule> {
     match function {
-        Function::Barrier => Some(Rule::Barrier),
-        Function::Win_fence => Some(Rule::Fence),
+        Function::Barrier => Some(WaitRule::Barrier),
+        Function::Win_fence => Some(WaitRule::Fence),
         Function::Allreduce
         | Function::Allgather
         | Function::Allgatherv
@@ -206,14 +214,14 @@ fn rule(function: Function) -> Option<Rule> {
         | Function::Alltoallv
         | Function::Alltoallw
         | Function::Reduce_scatter
-        | Function::Reduce_scatter_block => Some(Rule::All),
-        Function::Bcast | Function::Scatter | Function::Scatterv => Some(Rule::FromRoot),
-        Function::Reduce | Function::Gather | Function::Gatherv => Some(Rule::ToRoot),
+        | Function::Reduce_scatter_block => Some(WaitRule::All),
+        Function::Bcast | Function::Scatter | Function::Scatterv => Some(WaitRule::FromRoot),
+        Function::Reduce | Function::Gather | Function::Gatherv => Some(WaitRule::ToRoot),
         _ => None,
     }
 }
 
-impl Words {
+impl ArgumentRegisters {
     /// The communicator of those who wait for each other: that of the call, or of its window.
     fn members(&self, objects: &Objects) -> Option<usize> {
         self.comm().or_else(|| {
@@ -228,7 +236,8 @@ impl Words {
 
     /// Returns the bytes that counts and datatypes say the call sends; 0 where they are wrong. The world must
     /// not be borrowed.
-    // Arrays are as long as the one table of lengths says (`Words::count`), which looks at the communicator.
+    // Arrays are as long as the one table of lengths says (`ArgumentRegisters::count`), which looks at the
+    // communicator.
     pub(super) fn sent_bytes(&self) -> u64 {
         let Some(sent) = self.plan.sent else { return 0 };
         let is_in_place = sent.buffer.is_some_and(|buffer| self.buffer_at(buffer) == MPI_IN_PLACE);

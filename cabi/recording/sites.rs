@@ -4,7 +4,7 @@
 //! words of the call each time, since both are in frames of the same code; so later calls read it from there.
 
 use super::module;
-use observe::recorder::Place;
+use observe::recorder::CodeLocation;
 use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -82,7 +82,7 @@ impl Sites {
 
     /// The number of the site of a call with these words; 0 if it cannot be told. `explain` is told of a new
     /// one.
-    pub fn of(&mut self, frame: &Frame, words: &[u64], explain: impl FnOnce(u32, &Place)) -> u32 {
+    pub fn of(&mut self, frame: &Frame, words: &[u64], explain: impl FnOnce(u32, &CodeLocation)) -> u32 {
         let Some(address) = self.address(frame, words) else { return 0 };
         let recent = recent(address);
         match self.recent[recent] {
@@ -96,7 +96,7 @@ impl Sites {
     }
 
     #[cold]
-    fn number(&mut self, address: usize, explain: impl FnOnce(u32, &Place)) -> u32 {
+    fn number(&mut self, address: usize, explain: impl FnOnce(u32, &CodeLocation)) -> u32 {
         if let Some(&number) = self.numbers.get(&address) {
             return number;
         }
@@ -151,7 +151,7 @@ unsafe extern "C" {
     fn _Unwind_GetCFA(context: *mut c_void) -> usize;
 }
 
-struct Search<'a> {
+struct FrameSearch<'a> {
     own: &'a Range<usize>,
     inside: bool,
     found: Option<(usize, usize)>,
@@ -163,7 +163,7 @@ unsafe extern "C" fn unwind_frame(context: *mut c_void, search: *mut c_void) -> 
     // SAFETY: `unwind` hands its own search to the unwinder, which hands it here with a context that is valid
     // during the call.
     let (search, address, end) =
-        unsafe { (&mut *search.cast::<Search>(), _Unwind_GetIP(context), _Unwind_GetCFA(context)) };
+        unsafe { (&mut *search.cast::<FrameSearch>(), _Unwind_GetIP(context), _Unwind_GetCFA(context)) };
     if search.own.contains(&address) {
         search.inside = true;
         return GO_ON;
@@ -178,7 +178,7 @@ unsafe extern "C" fn unwind_frame(context: *mut c_void, search: *mut c_void) -> 
 /// The innermost return address outside our own code, and where it stands on the stack.
 #[inline(never)]
 fn unwind(own: &Range<usize>) -> Option<(usize, usize)> {
-    let mut search = Search { own, inside: false, found: None };
+    let mut search = FrameSearch { own, inside: false, found: None };
     // SAFETY: the callback gets the search, which outlives the call, and does not unwind.
     unsafe { _Unwind_Backtrace(unwind_frame, (&raw mut search).cast()) };
     search.found

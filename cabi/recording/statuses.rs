@@ -2,7 +2,7 @@
 //!
 //! A call fills its statuses in when it has waited, with its rank in place, and is told of before another
 //! rank comes: so no two calls need the memory at once but those of which one is made within the other, which
-//! [`super::Recording`] sees to. Between calls all of it is 0.
+//! [`super::CallRecording`] sees to. Between calls all of it is 0.
 
 use rank::Addr;
 use rank::memory::{load, store};

@@ -1,8 +1,8 @@
 //! The memory that a call touches: which of its parameters say where, how much and how.
 
-use super::arguments::Words;
+use super::arguments::ArgumentRegisters;
 use super::host;
-use super::parameter::{Direction, Kind, Length, PARAMETERS, Parameter};
+use super::parameter::{ArgumentIntent, Kind, Length, PARAMETERS, RecordedParameter};
 use crate::constants::{MPI_IN_PLACE, MPI_PROC_NULL};
 use crate::function::{Function, NAMES};
 use mpi::Objects;
@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 /// The number of times that a buffer has the count that the call names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Times {
+enum CountFactor {
     Once,
     /// For each rank that the communicator's messages can go to.
     Peers,
@@ -22,7 +22,7 @@ enum Times {
 
 /// The ranks at which a buffer counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Where {
+enum BufferSignificance {
     Everywhere,
     Root,
     /// The root sends from it, the others receive into it.
@@ -38,8 +38,8 @@ pub struct Touched {
     /// The rank that a message goes to or comes from: nothing is touched if that is `MPI_PROC_NULL`.
     peer: Option<usize>,
     touch: Touch,
-    times: Times,
-    counts: Where,
+    times: CountFactor,
+    counts: BufferSignificance,
 }
 
 /// The watched part of a function's calls.
@@ -56,13 +56,13 @@ pub struct Watched {
     pub any: bool,
     /// The place of all of it, for calls of C in the plain variant that touch one buffer and make no more
     /// than a request.
-    pub single: Option<Single>,
+    pub single: Option<SingleBuffer>,
 }
 
 /// The part of a call with one buffer that is watched, by its words: of messages, which are most of what a
 /// program calls.
 #[derive(Clone, Copy, Debug)]
-pub struct Single {
+pub struct SingleBuffer {
     buffer: usize,
     count: usize,
     datatype: usize,
@@ -72,27 +72,35 @@ pub struct Single {
     pub request: Option<usize>,
 }
 
-impl Single {
-    fn of(watched: &[Touched], parameters: &[Parameter]) -> Option<Single> {
+impl SingleBuffer {
+    fn of(watched: &[Touched], parameters: &[RecordedParameter]) -> Option<SingleBuffer> {
         let &[
-            Touched { buffer, count, datatype, peer, touch, times: Times::Once, counts: Where::Everywhere },
+            Touched {
+                buffer,
+                count,
+                datatype,
+                peer,
+                touch,
+                times: CountFactor::Once,
+                counts: BufferSignificance::Everywhere,
+            },
         ] = watched
         else {
             return None;
         };
         let mut made = (0..parameters.len()).filter(|&index| {
-            parameters[index].direction != Direction::In && parameters[index].class().is_some()
+            parameters[index].direction != ArgumentIntent::In && parameters[index].class().is_some()
         });
         let request = made.next();
         let is_request = |index: usize| {
             parameters[index].kind == Kind::Handle(Class::Request)
-                && parameters[index].direction == Direction::Out
+                && parameters[index].direction == ArgumentIntent::Out
         };
         if made.next().is_some() || !request.is_none_or(is_request) || parameters.iter().any(|p| p.large_only)
         {
             return None;
         }
-        Some(Single { buffer, count, datatype, peer, touch, request })
+        Some(SingleBuffer { buffer, count, datatype, peer, touch, request })
     }
 
     /// The memory that a call with these words touches.
@@ -155,14 +163,14 @@ pub struct Compared {
 }
 
 /// The buffers of collectives, and of `MPI_Reduce_local`, that a call reads and writes.
-fn apart(parameters: &[Parameter]) -> Option<[usize; 2]> {
+fn apart(parameters: &[RecordedParameter]) -> Option<[usize; 2]> {
     let named = |name: &str| parameters.iter().position(|p| p.name == name && p.kind == Kind::Buffer);
     let pair = |one: &str, other: &str| Some([named(one)?, named(other)?]);
     pair("sendbuf", "recvbuf").or_else(|| pair("inbuf", "inoutbuf"))
 }
 
 /// Blocks with a datatype each (`MPI_Alltoallw`) and those of neighbours have no common one.
-fn compared(operation: &str, parameters: &[Parameter]) -> Box<[Compared]> {
+fn compared(operation: &str, parameters: &[RecordedParameter]) -> Box<[Compared]> {
     let named = |name: &str| parameters.iter().position(|p| p.name == name);
     let side = |buffer: &str, count: &str, datatype: &str, at_root: bool, is_reference: bool| {
         let by_root = parameters.iter().any(|p| p.name == "root");
@@ -208,8 +216,9 @@ impl Watched {
     /// Returns what is watched of each function, in the order of functions.
     pub fn all() -> &'static [Watched] {
         static WATCHED: LazyLock<Box<[Watched]>> = LazyLock::new(|| {
-            let watched =
-                |(function, parameters): (&&str, &&'static [Parameter])| Watched::new(function, parameters);
+            let watched = |(function, parameters): (&&str, &&'static [RecordedParameter])| {
+                Watched::new(function, parameters)
+            };
             NAMES.iter().zip(PARAMETERS.iter()).map(watched).collect()
         });
         &WATCHED
@@ -220,12 +229,12 @@ impl Watched {
         &Watched::all()[function as usize]
     }
 
-    fn new(function: &str, parameters: &[Parameter]) -> Watched {
+    fn new(function: &str, parameters: &[RecordedParameter]) -> Watched {
         let (touched, compared) =
             (of_function(function, parameters), compared(&operation(function), parameters));
         let is_persistent =
             function.ends_with("_init") && parameters.iter().any(|p| p.kind == Kind::Handle(Class::Request));
-        let changes = |p: &Parameter| p.direction != Direction::In && p.class().is_some();
+        let changes = |p: &RecordedParameter| p.direction != ArgumentIntent::In && p.class().is_some();
         let apart = apart(parameters).filter(|_| touched.len() < 2);
         let any = !touched.is_empty()
             || !compared.is_empty()
@@ -233,7 +242,7 @@ impl Watched {
             || parameters.iter().any(changes)
             || tells_status(function);
         let is_message = !is_persistent && compared.is_empty() && apart.is_none();
-        let single = Single::of(&touched, parameters).filter(|_| is_message);
+        let single = SingleBuffer::of(&touched, parameters).filter(|_| is_message);
         Watched { touched, compared, apart, is_persistent, any, single }
     }
 }
@@ -253,7 +262,7 @@ fn operation(function: &str) -> String {
 /// point-to-point communication, and of collectives whose blocks are all alike.
 // Of blocks with counts or displacements of their own it would take O(ranks) for each call to know where they
 // are.
-fn of_function(function: &str, parameters: &[Parameter]) -> Box<[Touched]> {
+fn of_function(function: &str, parameters: &[RecordedParameter]) -> Box<[Touched]> {
     let communicates =
         parameters.iter().any(|p| p.kind == Kind::Comm || p.kind == Kind::Handle(Class::Message));
     let local = ["Pack", "Unpack", "Psend", "Precv", "Neighbor", "Ineighbor", "Comm_", "Buffer_", "Session_"];
@@ -268,47 +277,50 @@ fn of_function(function: &str, parameters: &[Parameter]) -> Box<[Touched]> {
 }
 
 impl Touched {
-    fn of(operation: &str, parameters: &[Parameter], buffer: usize) -> Option<Touched> {
+    fn of(operation: &str, parameters: &[RecordedParameter], buffer: usize) -> Option<Touched> {
         let next = |kind: Kind| (buffer..parameters.len()).find(|&index| parameters[index].kind == kind);
         let (count, datatype) = (next(Kind::Count)?, next(Kind::Datatype)?);
         if parameters[count].length != Length::One || parameters[datatype].length != Length::One {
             return None;
         }
-        let touch = if parameters[buffer].direction == Direction::In { Touch::Reads } else { Touch::Writes };
+        let touch =
+            if parameters[buffer].direction == ArgumentIntent::In { Touch::Reads } else { Touch::Writes };
         let (times, counts) = match (operation, touch) {
-            ("gather", Touch::Writes) | ("scatter", Touch::Reads) => (Times::Peers, Where::Root),
+            ("gather", Touch::Writes) | ("scatter", Touch::Reads) => {
+                (CountFactor::Peers, BufferSignificance::Root)
+            }
             ("gatherv", Touch::Writes) | ("scatterv", Touch::Reads) => return None,
             ("allgather", Touch::Writes) | ("alltoall", _) | ("reduce_scatter_block", Touch::Reads) => {
-                (Times::Peers, Where::Everywhere)
+                (CountFactor::Peers, BufferSignificance::Everywhere)
             }
-            ("reduce", Touch::Writes) => (Times::Once, Where::Root),
-            ("bcast", _) => (Times::Once, Where::RootReads),
-            _ => (Times::Once, Where::Everywhere),
+            ("reduce", Touch::Writes) => (CountFactor::Once, BufferSignificance::Root),
+            ("bcast", _) => (CountFactor::Once, BufferSignificance::RootReads),
+            _ => (CountFactor::Once, BufferSignificance::Everywhere),
         };
-        let of_message = |p: &Parameter| p.kind == Kind::Rank && p.name != "root";
+        let of_message = |p: &RecordedParameter| p.kind == Kind::Rank && p.name != "root";
         let peer = (buffer..parameters.len())
             .find(|&index| of_message(&parameters[index]) && operation != "sendrecv_replace");
         Some(Touched { buffer, count, datatype, peer, touch, times, counts })
     }
 }
 
-impl Words {
+impl ArgumentRegisters {
     /// The memory that the call touches in this buffer; `None` of none.
     pub(super) fn region(&self, touched: &Touched) -> Option<Region> {
         let &Touched { buffer, count, datatype, peer, mut touch, times, counts } = touched;
         let at = self.buffer_at(buffer);
         let mut elements = elements(at, self.scalar(count), peer.map(|peer| self.scalar(peer)))?;
-        if (times, counts) != (Times::Once, Where::Everywhere) {
+        if (times, counts) != (CountFactor::Once, BufferSignificance::Everywhere) {
             let comm = self.comm()?;
             let membership = host::membership(comm).filter(|membership| !membership.is_inter)?;
-            let is_root = counts != Where::Everywhere
+            let is_root = counts != BufferSignificance::Everywhere
                 && self.plan.root.is_some_and(|root| self.scalar(root) == i64::from(membership.rank));
             match counts {
-                Where::Root if !is_root => return None,
-                Where::RootReads => touch = if is_root { Touch::Reads } else { Touch::Writes },
+                BufferSignificance::Root if !is_root => return None,
+                BufferSignificance::RootReads => touch = if is_root { Touch::Reads } else { Touch::Writes },
                 _ => {}
             }
-            if times == Times::Peers {
+            if times == CountFactor::Peers {
                 elements = elements.checked_mul(membership.peers.into())?;
             }
         }
@@ -316,7 +328,7 @@ impl Words {
     }
 }
 
-impl Words {
+impl ArgumentRegisters {
     /// Returns `true` if the call has one address for both of these buffers, and anything in them.
     // What MPICH refuses, too: which bytes blocks with counts of their own have would take O(ranks) for each
     // call.
@@ -340,7 +352,7 @@ impl Words {
     }
 }
 
-impl Words {
+impl ArgumentRegisters {
     /// Returns what the calling rank has of a block that members compare; `None` if it has none.
     pub(super) fn block(&self, compared: &Compared, is_root: bool, is_first: bool) -> Option<Block> {
         let says = !compared.at_root || is_root;

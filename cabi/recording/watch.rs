@@ -4,12 +4,12 @@
 //! A call is asked for no more than that: its numbers are not read unless a buffer or a block of a collective
 //! follows from them.
 
-use super::arguments::{Handles, Words};
+use super::arguments::{ArgumentRegisters, Handles};
 use super::host;
-use super::level::Level;
-use super::objects::Objects;
-use super::parameter::Form;
-use super::touched::{Compared, Memory, Single, Watched};
+use super::level::NestingLevel;
+use super::objects::TracedObjects;
+use super::parameter::ArgumentForm;
+use super::touched::{Compared, Memory, SingleBuffer, Watched};
 use crate::alone;
 use crate::constants::{MPI_REQUEST_NULL, MPI_SUCCESS};
 use crate::function::Function;
@@ -25,24 +25,24 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// A call that has not returned.
-struct Open {
+struct WatchedCall {
     function: Function,
     site: u32,
-    level: Level,
+    level: NestingLevel,
     regions: Regions,
-    arguments: Arguments,
+    arguments: RecordedArguments,
 }
 
-struct Arguments {
-    words: Words,
+struct RecordedArguments {
+    words: ArgumentRegisters,
     handles: Handles,
 }
 
 #[derive(Default)]
-struct Caller {
-    open: Vec<Open>,
+struct WatchedCalls {
+    open: Vec<WatchedCall>,
     /// But for requests.
-    objects: Option<Box<Objects>>,
+    objects: Option<Box<TracedObjects>>,
     pending: Pending<Maker>,
 }
 
@@ -63,22 +63,22 @@ pub type Plain = ((usize, usize), Touch);
 /// So many lists of handles are kept for calls to come.
 const SPARE: usize = 16;
 
-/// The ranks of a process.
-pub struct Watch {
+/// The watched calls of a process's ranks.
+pub struct CallWatch {
     first: u32,
-    callers: Vec<Caller>,
+    callers: Vec<WatchedCalls>,
     /// Room that no call needs.
     spare: Vec<Handles>,
     /// The messages of the requests that the call waits for.
     pub awaited: Vec<(SentMessage, u32)>,
 }
 
-impl Watch {
+impl CallWatch {
     /// Makes the watch of these ranks, which have made no call.
-    pub fn of(own: Range<u32>) -> Watch {
-        Watch {
+    pub fn of(own: Range<u32>) -> CallWatch {
+        CallWatch {
             first: own.start,
-            callers: own.map(|_| Caller::default()).collect(),
+            callers: own.map(|_| WatchedCalls::default()).collect(),
             spare: Vec::new(),
             awaited: Vec::new(),
         }
@@ -87,9 +87,9 @@ impl Watch {
     /// `rank`, which is mounted, begins a call at a site: what of it is a finding goes to `found`.
     pub fn open(
         &mut self,
-        (rank, level): (u32, Level),
+        (rank, level): (u32, NestingLevel),
         (function, site): (Function, u32),
-        form: Form,
+        form: ArgumentForm,
         words: &mut [u64],
         found: &mut Vec<Finding>,
     ) {
@@ -97,7 +97,7 @@ impl Watch {
         caller.open.retain(|open| !open.level.is_left_by(level));
         let watched = Watched::of(function);
         let me = Party { rank, function: function.name(), site, process: None };
-        let words = Words::of(function, form, words);
+        let words = ArgumentRegisters::of(function, form, words);
         let regions: Regions = watched.touched.iter().filter_map(|touched| words.region(touched)).collect();
         if !watched.compared.is_empty() {
             compare(function, &words, &watched.compared);
@@ -135,7 +135,13 @@ impl Watch {
         }
         // Few ranks have two: no room is kept for more.
         caller.open.reserve_exact(1);
-        caller.open.push(Open { function, site, level, regions, arguments: Arguments { words, handles } });
+        caller.open.push(WatchedCall {
+            function,
+            site,
+            level,
+            regions,
+            arguments: RecordedArguments { words, handles },
+        });
     }
 
     /// `rank` begins a call of one buffer, with these words, at a site: the memory that it touches.
@@ -146,7 +152,7 @@ impl Watch {
         &mut self,
         rank: u32,
         maker: (Function, u32),
-        (single, objects, words): (&Single, &mpi::Objects, &[u64]),
+        (single, objects, words): (&SingleBuffer, &mpi::Objects, &[u64]),
         found: &mut Vec<Finding>,
     ) -> Memory {
         let memory = single.memory(objects, words);
@@ -169,7 +175,7 @@ impl Watch {
         rank: u32,
         maker: Maker,
         request: usize,
-        (memory, single, objects, words): (Memory, &Single, &mpi::Objects, &[u64]),
+        (memory, single, objects, words): (Memory, &SingleBuffer, &mpi::Objects, &[u64]),
     ) {
         let pending = &mut self.callers[(rank - self.first) as usize].pending;
         match memory {
@@ -188,7 +194,7 @@ impl Watch {
     pub fn plainly(
         &mut self,
         rank: u32,
-        single: &Single,
+        single: &SingleBuffer,
         objects: &mpi::Objects,
         words: &[u64],
     ) -> Option<Plain> {
@@ -213,7 +219,7 @@ impl Watch {
         found: &mut Vec<Finding>,
     ) {
         let party = |function: Function, site| Party { rank, function: function.name(), site, process: None };
-        let Watch { first, callers, awaited, .. } = self;
+        let CallWatch { first, callers, awaited, .. } = self;
         let pending = &callers[(rank - *first) as usize].pending;
         let waits = matches!(function, Function::Wait | Function::Waitall);
         awaited.clear();
@@ -279,14 +285,14 @@ impl Watch {
     }
 
     /// The mounted rank's call has returned.
-    pub fn close(&mut self, (rank, level): (u32, Level), words: &[u64], code: i32) {
+    pub fn close(&mut self, (rank, level): (u32, NestingLevel), words: &[u64], code: i32) {
         let caller = &mut self.callers[(rank - self.first) as usize];
         let Some(at) = caller.open.iter().rposition(|open| open.level == level) else { return };
-        let Open { function, site, mut regions, mut arguments, .. } = caller.open.remove(at);
+        let WatchedCall { function, site, mut regions, mut arguments, .. } = caller.open.remove(at);
         let (watched, maker) = (Watched::of(function), (function, site));
         arguments.words.come_back(words);
         caller.settle(function, &arguments, code);
-        let Arguments { words, mut handles } = arguments;
+        let RecordedArguments { words, mut handles } = arguments;
         // What a million ranks had while they were blocked in one call is not kept for good.
         if self.spare.len() < SPARE && handles.spilled() {
             handles.clear();
@@ -315,7 +321,7 @@ impl Watch {
                 }
                 continue;
             }
-            let objects = caller.objects.get_or_insert_with(|| Box::new(Objects::new(false)));
+            let objects = caller.objects.get_or_insert_with(|| Box::new(TracedObjects::new(false)));
             objects.maker = maker;
             for k in 0..words.handles(index) {
                 objects.object(class, words.handle(index, k));
@@ -378,7 +384,7 @@ fn sample((first, end): (usize, usize)) -> u64 {
     }
 }
 
-impl Caller {
+impl WatchedCalls {
     #[cold]
     #[inline(never)]
     fn tell_conflicts_of(
@@ -404,7 +410,12 @@ impl Caller {
     }
 
     /// Forgets the objects that a call has freed and the operations that it has completed.
-    fn settle(&mut self, function: Function, Arguments { words, handles }: &Arguments, code: i32) {
+    fn settle(
+        &mut self,
+        function: Function,
+        RecordedArguments { words, handles }: &RecordedArguments,
+        code: i32,
+    ) {
         let is_complete = |k: usize| code == MPI_SUCCESS && completes(function, words, k);
         if handles.is_empty()
             && let Some(requests) = words.plan.requests
@@ -448,7 +459,7 @@ fn completes_any(function: Function) -> bool {
 }
 
 /// Returns `true` if the call has completed its `k`th request, which keeps its handle if it is persistent.
-fn completes(function: Function, words: &Words, k: usize) -> bool {
+fn completes(function: Function, words: &ArgumentRegisters, k: usize) -> bool {
     if !words.has_found() {
         return false;
     }
@@ -464,7 +475,7 @@ fn completes(function: Function, words: &Words, k: usize) -> bool {
 }
 
 /// Hands over what the mounted rank has of the blocks of a collective call.
-fn compare(function: Function, words: &Words, compared: &[Compared]) {
+fn compare(function: Function, words: &ArgumentRegisters, compared: &[Compared]) {
     let Some(comm) = words.comm() else { return };
     let Some(membership) = host::membership(comm).filter(|membership| !membership.is_inter) else { return };
     let is_root = words.plan.root.is_some_and(|root| words.scalar(root) == i64::from(membership.rank));

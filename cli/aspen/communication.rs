@@ -1,10 +1,10 @@
 //! `xsim aspen comm`: who sends how many bytes to whom.
 
-use super::evaluate::{Choice, choices};
+use super::evaluate::{EvaluationOptions, choices};
 use super::{application, failed};
 use crate::failure::{Failure, USAGE};
 use crate::output::say;
-use ::aspen::{Communication, Pattern, Request, Sources, Step, Traffic};
+use ::aspen::{Communication, CommunicationPattern, EvaluationRequest, Sources, Step, StepTraffic};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 use std::path::PathBuf;
@@ -59,11 +59,14 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             format!("--rank {}: there are the ranks 0 to {}", rank.unwrap_or(0), ranks - 1),
         ));
     }
-    let choice = Choice::read(matches, &mut sources)?;
-    let request =
-        Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
+    let choice = EvaluationOptions::read(matches, &mut sources)?;
+    let request = EvaluationRequest {
+        kernel: choice.kernel.as_ref(),
+        parameters: &choice.parameters,
+        ..choice.request()
+    };
     let steps = model.communication(&request).map_err(|error| failed(&error.located(&sources)))?;
-    let traffic: Vec<Traffic> = steps
+    let traffic: Vec<StepTraffic> = steps
         .iter()
         .map(|one| one.step.traffic(ranks, packet))
         .collect::<Result<_, _>>()
@@ -108,10 +111,10 @@ fn described(step: &Step) -> String {
 }
 
 /// In all, over the times that it happens.
-fn totals(one: &Communication, traffic: &Traffic) -> String {
+fn totals(one: &Communication, traffic: &StepTraffic) -> String {
     match one.step.pattern {
-        Pattern::Collective(..) => ", with the messages of its algorithm".to_owned(),
-        Pattern::Unaddressed => ", with no receiver that could be known".to_owned(),
+        CommunicationPattern::Collective(..) => ", with the messages of its algorithm".to_owned(),
+        CommunicationPattern::Unaddressed => ", with no receiver that could be known".to_owned(),
         _ => {
             let times = |number: u64| number as f64 * one.times;
             let (messages, bytes, packets) =
@@ -121,7 +124,7 @@ fn totals(one: &Communication, traffic: &Traffic) -> String {
     }
 }
 
-fn as_json(one: &Communication, traffic: &Traffic, sources: &Sources) -> serde_json::Value {
+fn as_json(one: &Communication, traffic: &StepTraffic, sources: &Sources) -> serde_json::Value {
     json!({
         "kernel": one.kernel,
         "line": sources.place(one.span).line,

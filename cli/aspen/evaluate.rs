@@ -4,8 +4,8 @@ use super::{failed, read_both};
 use crate::failure::{Failure, USAGE};
 use crate::output::say;
 use ::aspen::{
-    Application, Evaluation, Formula, Machine, Number, Request, Sources, Traversal, constant, parse_formula,
-    tree,
+    Application, Evaluation, EvaluationRequest, Formula, Machine, Number, Sources, Traversal, constant,
+    parse_formula, tree,
 };
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ pub fn command() -> Command {
 }
 
 /// The choices for evaluating a model.
-pub struct Choice {
+pub struct EvaluationOptions {
     /// Another kernel than main.
     pub kernel: Option<tree::Expr>,
     /// Parameters with values of their own.
@@ -84,9 +84,9 @@ pub struct Choice {
     seed: u64,
 }
 
-impl Choice {
+impl EvaluationOptions {
     /// Reads the arguments of [`choices`].
-    pub fn read(matches: &ArgMatches, sources: &mut Sources) -> Result<Choice, Failure> {
+    pub fn read(matches: &ArgMatches, sources: &mut Sources) -> Result<EvaluationOptions, Failure> {
         let mut parameters = Vec::new();
         for given in matches.get_many::<String>("param").into_iter().flatten() {
             let Some((name, formula)) = given.split_once('=') else {
@@ -108,12 +108,12 @@ impl Choice {
         };
         let traversal = if matches.get_flag("explicit") { Traversal::Explicit } else { Traversal::Implicit };
         let seed = matches.get_one("seed").copied().unwrap_or(1);
-        Ok(Choice { kernel, parameters, traversal, seed })
+        Ok(EvaluationOptions { kernel, parameters, traversal, seed })
     }
 
     /// Returns what is asked of a model, parameters and kernel left out.
-    pub fn request<'a, N>(&self) -> Request<'a, N> {
-        Request { traversal: self.traversal, seed: self.seed, ..Request::default() }
+    pub fn request<'a, N>(&self) -> EvaluationRequest<'a, N> {
+        EvaluationRequest { traversal: self.traversal, seed: self.seed, ..EvaluationRequest::default() }
     }
 }
 
@@ -134,10 +134,10 @@ fn sockets<'m>(
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut sources = Sources::default();
     let (model, machine) = read_both(&mut sources, matches)?;
-    let choice = Choice::read(matches, &mut sources)?;
+    let choice = EvaluationOptions::read(matches, &mut sources)?;
     let open: Vec<&String> = matches.get_many("symbolic").into_iter().flatten().collect();
     let sockets = sockets(matches, machine.as_deref())?;
-    let asked = Asked {
+    let asked = RequestedEvaluation {
         model: &model,
         machine: machine.as_deref(),
         sockets,
@@ -162,26 +162,27 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 }
 
 /// A requested evaluation, with its model.
-pub struct Asked<'a> {
+pub struct RequestedEvaluation<'a> {
     /// The model.
     pub model: &'a Application,
     machine: Option<&'a Machine>,
     /// None for no machine.
     pub sockets: Vec<Option<&'a str>>,
     /// The choices for evaluating the model.
-    pub choice: &'a Choice,
+    pub choice: &'a EvaluationOptions,
     sources: &'a Sources,
     json: bool,
 }
 
-impl Asked<'_> {
+impl RequestedEvaluation<'_> {
     /// Evaluates on a socket.
     pub fn evaluate<N: Number>(
         &self,
         parameters: &[(String, N)],
         socket: Option<&str>,
     ) -> Result<Evaluation<N>, Failure> {
-        let request = Request { kernel: self.choice.kernel.as_ref(), parameters, ..self.choice.request() };
+        let request =
+            EvaluationRequest { kernel: self.choice.kernel.as_ref(), parameters, ..self.choice.request() };
         let evaluation = self.model.evaluate(&request, self.machine.zip(socket));
         evaluation.map_err(|error| failed(&error.located(self.sources)))
     }

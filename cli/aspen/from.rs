@@ -6,7 +6,7 @@ use crate::output::{note, say};
 use crate::trace;
 use ::aspen::Sources;
 use clap::{Arg, ArgMatches, Command};
-use infer::Compared;
+use infer::RunComparison;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -63,7 +63,7 @@ fn write(directory: &Path, name: &str, text: &str) -> Result<(), Failure> {
 }
 
 /// One line for each trace: what it has, and what the model has where that differs.
-fn show(compared: &[Compared]) -> Result<(), Failure> {
+fn show(compared: &[RunComparison]) -> Result<(), Failure> {
     let cell = |(run, model): (f64, f64)| match run == model {
         true => significant(run),
         false => format!("{} ({})", significant(run), significant(model)),
@@ -93,7 +93,7 @@ fn show(compared: &[Compared]) -> Result<(), Failure> {
         let line: String = row.iter().zip(&widths).map(|(cell, width)| format!("  {cell:>width$}")).collect();
         say!("{}", &line[2..]);
     }
-    match compared.iter().all(Compared::is_equal) {
+    match compared.iter().all(RunComparison::is_equal) {
         true => say!("the model sends what the traces have"),
         false => say!("in brackets: the model, where it differs"),
     }

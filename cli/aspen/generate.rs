@@ -1,10 +1,10 @@
 //! `xsim aspen generate`: a program that communicates as a model says.
 
-use super::evaluate::{Choice, choices};
+use super::evaluate::{EvaluationOptions, choices};
 use super::{application, failed};
 use crate::failure::Failure;
 use crate::output::say;
-use ::aspen::{Request, Sources};
+use ::aspen::{EvaluationRequest, Sources};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,9 +37,12 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut sources = Sources::default();
     let path: &PathBuf = matches.get_one("FILE").expect("clap asks for a file");
     let model = application(&mut sources, path)?;
-    let choice = Choice::read(matches, &mut sources)?;
-    let request =
-        Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
+    let choice = EvaluationOptions::read(matches, &mut sources)?;
+    let request = EvaluationRequest {
+        kernel: choice.kernel.as_ref(),
+        parameters: &choice.parameters,
+        ..choice.request()
+    };
     let program = model.program(&request).map_err(|error| failed(&error.located(&sources)))?;
     let directory: &PathBuf = matches.get_one("output").expect("clap asks for a directory");
     let file = directory.join(format!("{}.c", model.name));

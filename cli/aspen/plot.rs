@@ -1,11 +1,11 @@
 //! `xsim aspen eval --plot n=1..1e6`: a quantity over a range of a parameter, as a table, and as curves of
 //! characters or in a file.
 
-use super::evaluate::{Asked, significant};
+use super::evaluate::{RequestedEvaluation, significant};
 use crate::failure::{Failure, USAGE};
 use crate::output::say;
 use ::aspen::{Evaluation, Sources, constant};
-use ::plot::{Mark, Series};
+use ::plot::{Mark, PlotSeries};
 use std::path::Path;
 use std::process::ExitCode;
 use textplots::{
@@ -19,7 +19,7 @@ const DOTS: (u32, u32) = (120, 48);
 
 /// Prints the table, and a curve for each socket, unless a file is to have them.
 pub fn main(
-    asked: &Asked<'_>,
+    asked: &RequestedEvaluation<'_>,
     range: &str,
     points: u32,
     of: Option<&str>,
@@ -51,7 +51,7 @@ pub fn main(
     if let Some(file) = file {
         let series = |(head, curve): (String, &Vec<f64>)| {
             let points = places.iter().copied().zip(curve.iter().copied()).collect();
-            Series { name: head, mark: Mark::Line, points }
+            PlotSeries { name: head, mark: Mark::Line, points }
         };
         let series = heads.into_iter().zip(&curves).map(series).collect();
         let chart = ::plot::Chart { title: asked.model.name.clone(), x: name, y: with_unit(of), series };

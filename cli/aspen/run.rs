@@ -1,12 +1,12 @@
 //! `xsim aspen run`: ranks that do what a model says, on a simulated machine.
 
-use super::evaluate::{Choice, choices};
+use super::evaluate::{EvaluationOptions, choices};
 use super::{application, failed, machine};
 use crate::failure::{Failure, USAGE};
 use crate::output::note;
 use crate::workload::Processes;
 use crate::{options, workload};
-use ::aspen::{Machine, Request, Sockets, Sources};
+use ::aspen::{EvaluationRequest, Machine, Sockets, Sources};
 use ::workload::{NAMES, Walk};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
@@ -52,9 +52,12 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         .get_one::<PathBuf>("machine-model")
         .map(|path| machine(&mut sources, path, "--machine-model"))
         .transpose()?;
-    let choice = Choice::read(matches, &mut sources)?;
-    let request =
-        Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
+    let choice = EvaluationOptions::read(matches, &mut sources)?;
+    let request = EvaluationRequest {
+        kernel: choice.kernel.as_ref(),
+        parameters: &choice.parameters,
+        ..choice.request()
+    };
     let sockets = machine.as_deref().map(|machine| sockets(machine, matches)).transpose()?;
     let plan = model.plan(&request, sockets.as_ref()).map_err(|error| failed(&error.located(&sources)))?;
     let mut walk = Walk::new(&plan, options.np).map_err(|error| failed(&error))?;

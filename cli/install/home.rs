@@ -5,7 +5,7 @@ use super::{cannot, link, parent};
 use crate::compile::{self, Language};
 use crate::failure::{Failure, NOT_FOUND};
 use crate::fortran;
-use crate::layout::{HOME, LIBRARY, Layout};
+use crate::layout::{HOME, InstallLayout, LIBRARY};
 use crate::names;
 use crate::output::note;
 use std::fs;
@@ -33,7 +33,7 @@ pub fn install(prefix: &Path) -> Result<(), Failure> {
     for name in [LIBRARY, "libmpi.so"] {
         link(&format!("../../{LIBRARY}"), home.join("lib").join(name)).map_err(cannot)?;
     }
-    let layout = Layout::installed(prefix);
+    let layout = InstallLayout::installed(prefix);
     write(&package(prefix, "xsim", Language::C, &layout)?, &prefix.join("lib/pkgconfig/xsim.pc"))?;
     let has_fortran = make_modules(&home.join("modules"))?;
     for (language, [name, of_open_mpi]) in PACKAGES {
@@ -61,7 +61,7 @@ fn make_modules(directory: &Path) -> Result<bool, Failure> {
 }
 
 /// Returns a file of pkg-config with the flags that the wrapper of the language passes.
-fn package(prefix: &Path, name: &str, language: Language, layout: &Layout) -> Result<String, Failure> {
+fn package(prefix: &Path, name: &str, language: Language, layout: &InstallLayout) -> Result<String, Failure> {
     let whole = prefix.display().to_string();
     let relative = |words: &[std::ffi::OsString]| compile::shell_line(words).replace(&whole, "${prefix}");
     let compile = relative(&compile::compile_flags(language, &compile::compiler(language), layout)?);

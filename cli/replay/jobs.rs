@@ -1,8 +1,8 @@
 //! `xsim replay --job`: several traces at once on one machine, and what they cost each other.
 
 use crate::failure::{Failure, USAGE};
-use crate::scaling::Asked;
-use crate::workload::{Processes, Ran, drive, tell};
+use crate::scaling::RequestedScaling;
+use crate::workload::{FinishedRun, Processes, drive, tell};
 use ::trace::Trace;
 use ::workload::{How, Job, Jobs, Replay};
 use engine::{Span, Time};
@@ -49,7 +49,7 @@ impl Given {
 pub fn run(
     mut options: Options,
     given: &[&String],
-    (how, asked): (How, &Asked),
+    (how, asked): (How, &RequestedScaling),
     alone: bool,
 ) -> Result<ExitCode, Failure> {
     let given = given.iter().map(|text| Given::parse(text)).collect::<Result<Vec<_>, _>>()?;
@@ -80,15 +80,17 @@ pub fn run(
         .map_err(|why| Failure::with(USAGE, why))?;
     let name = given.iter().map(Given::name).collect::<Vec<_>>().join(" + ");
     let meter = HostMeter::start();
-    let once =
-        |processes, only: Option<usize>, jobs: &mut Jobs| -> Result<(Ran, Option<Vec<Span>>), Failure> {
-            jobs.restart(only);
-            let (setup, machine) = setup(&options, &shares, jobs.names())?;
-            let setup = Setup { worlds: jobs.worlds(), ..setup };
-            let ran = drive(&options, processes, setup, meter.clone(), (name.clone(), machine), &mut *jobs)?;
-            let took = jobs.took(&ran.mpi);
-            Ok((ran, took))
-        };
+    let once = |processes,
+                only: Option<usize>,
+                jobs: &mut Jobs|
+     -> Result<(FinishedRun, Option<Vec<Span>>), Failure> {
+        jobs.restart(only);
+        let (setup, machine) = setup(&options, &shares, jobs.names())?;
+        let setup = Setup { worlds: jobs.worlds(), ..setup };
+        let ran = drive(&options, processes, setup, meter.clone(), (name.clone(), machine), &mut *jobs)?;
+        let took = jobs.took(&ran.mpi);
+        Ok((ran, took))
+    };
     let mut apart = vec![None; given.len()];
     for (job, apart) in apart.iter_mut().enumerate().filter(|_| alone) {
         let (ran, took) = once(processes, Some(job), &mut jobs)?;
@@ -97,8 +99,8 @@ pub fn run(
     }
     let (ran, took) = once(processes, None, &mut jobs)?;
     let found = jobs.comparisons(&ran.mpi);
-    let told: Vec<observe::Job> = took.map_or_else(Vec::new, |took| {
-        let told = |(job, (given, trace)): (usize, (&Given, &Trace))| observe::Job {
+    let told: Vec<observe::JobSummary> = took.map_or_else(Vec::new, |took| {
+        let told = |(job, (given, trace)): (usize, (&Given, &Trace))| observe::JobSummary {
             program: given.name(),
             ranks: trace.ranks.into(),
             begin_ps: given.begins.as_ps(),
@@ -130,10 +132,10 @@ fn setup(
 }
 
 /// A line for each job.
-fn table(jobs: &[observe::Job]) -> String {
+fn table(jobs: &[observe::JobSummary]) -> String {
     let mut text = String::new();
     for (number, job) in (1..).zip(jobs) {
-        let observe::Job { program, ranks, begin_ps, virtual_time_ps, alone_ps } = job;
+        let observe::JobSummary { program, ranks, begin_ps, virtual_time_ps, alone_ps } = job;
         let (begin, together) = (Span::from_ps(*begin_ps), Span::from_ps(*virtual_time_ps));
         let from = if *begin_ps > 0 { format!(" from {begin} on") } else { String::new() };
         let _ = write!(text, "xsim: job {number}, {program} on {ranks} ranks{from}: {together} together");

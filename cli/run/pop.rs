@@ -9,7 +9,7 @@ use ::report::efficiency::regions_of;
 use ::report::profile::regions;
 use ::report::wrap::summary_width;
 use ::report::{Efficiencies, read};
-use observe::Report;
+use observe::RunReport;
 use simulation::options::variable;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -77,7 +77,7 @@ pub fn pop(mut program: Command, report: Option<&Path>) -> Result<ExitCode, Fail
     tell(&read(&reports.run)?, &read(&reports.ideal)?)
 }
 
-fn tell(run: &Report, ideal: &Report) -> Result<ExitCode, Failure> {
+fn tell(run: &RunReport, ideal: &RunReport) -> Result<ExitCode, Failure> {
     let found = Efficiencies::of(run, Some(ideal)).map_err(Failure::new)?;
     let width = summary_width();
     output::results(found.table().text("xsim:   ", width))?;

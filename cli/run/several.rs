@@ -7,7 +7,7 @@ use ::report::read;
 use ::report::table::{Align, Table, TableCell};
 use ::report::units::{percent, short};
 use ::report::wrap::summary_width;
-use observe::{Report, Simulated};
+use observe::{RunReport, Simulated};
 use simulation::options::variable;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -43,21 +43,21 @@ impl Drop for Scratch {
 }
 
 /// Runs of one program, whose environment has the options.
-struct Runs<'a> {
+struct ProgramRuns<'a> {
     program: Command,
     report: Option<&'a Path>,
     scratch: Scratch,
     begun: usize,
 }
 
-impl<'a> Runs<'a> {
-    fn new(program: Command, report: Option<&'a Path>) -> Result<Runs<'a>, Failure> {
-        Ok(Runs { program, report, scratch: Scratch::new()?, begun: 0 })
+impl<'a> ProgramRuns<'a> {
+    fn new(program: Command, report: Option<&'a Path>) -> Result<ProgramRuns<'a>, Failure> {
+        Ok(ProgramRuns { program, report, scratch: Scratch::new()?, begun: 0 })
     }
 
     /// Runs the program once more and returns its report, or the exit code of one that fails. The first run
     /// has standard input and output and writes what was asked for; the others only report.
-    fn next(&mut self) -> Result<Result<Report, ExitCode>, Failure> {
+    fn next(&mut self) -> Result<Result<RunReport, ExitCode>, Failure> {
         self.begun += 1;
         let is_first = self.begun == 1;
         let own = self.scratch.0.join(format!("{}.json", self.begun));
@@ -90,7 +90,7 @@ impl<'a> Runs<'a> {
 /// Runs `program` this many times and prints the mean, the spread and the outliers of virtual time. `report`
 /// gets the first run's.
 pub fn repeat(program: Command, count: u32, report: Option<&Path>) -> Result<ExitCode, Failure> {
-    let mut runs = Runs::new(program, report)?;
+    let mut runs = ProgramRuns::new(program, report)?;
     let mut times = Vec::new();
     for _ in 0..count {
         match runs.next()? {
@@ -177,7 +177,7 @@ pub fn compare(
     report: Option<&Path>,
     measures: bool,
 ) -> Result<ExitCode, Failure> {
-    let mut runs = Runs::new(program, report)?;
+    let mut runs = ProgramRuns::new(program, report)?;
     let mut reports = Vec::new();
     for machine in machines {
         runs.program.env(variable("mn"), machine);
@@ -186,7 +186,7 @@ pub fn compare(
             Err(code) => return Ok(code),
         }
     }
-    let Comparison { table, sentence } = comparison(machines, &reports);
+    let MachineComparison { table, sentence } = comparison(machines, &reports);
     output::results(format_args!("xsim:\n{}xsim: {sentence}\n", table.text("xsim:   ", summary_width())))?;
     if measures {
         note!(
@@ -197,7 +197,7 @@ pub fn compare(
 }
 
 /// Runs of one program on several machines.
-pub struct Comparison {
+pub struct MachineComparison {
     /// A row for each.
     pub table: Table,
     /// A sentence that names the fastest, and says why.
@@ -205,7 +205,7 @@ pub struct Comparison {
 }
 
 /// Compares runs on machines with these names.
-pub fn comparison(machines: &[String], runs: &[Simulated]) -> Comparison {
+pub fn comparison(machines: &[String], runs: &[Simulated]) -> MachineComparison {
     let time = |at: &usize| runs[*at].virtual_time_ps;
     let fastest = (0..runs.len()).min_by_key(time).unwrap_or(0);
     let slowest = (0..runs.len()).max_by_key(time).unwrap_or(0);
@@ -227,12 +227,12 @@ pub fn comparison(machines: &[String], runs: &[Simulated]) -> Comparison {
         ]);
     }
     if runs.is_empty() || time(&fastest) == time(&slowest) {
-        return Comparison { table, sentence: "all take the same time".to_owned() };
+        return MachineComparison { table, sentence: "all take the same time".to_owned() };
     }
     let (winner, loser, factor) =
         (&machines[fastest], &machines[slowest], ratio(&runs[slowest], &runs[fastest]));
     let why = reason(&runs[fastest], &runs[slowest], loser);
-    Comparison {
+    MachineComparison {
         table,
         sentence: format!("{winner} is fastest, {factor:.2} times as fast as {loser}: {why}"),
     }

@@ -1,7 +1,7 @@
 //! The runs of a sweep: which command each is, what is there already, and several at a time.
 
 use crate::output::note;
-use ::sweep::{Outcome, Point, Points, Variable};
+use ::sweep::{Point, Points, RunResults, Variable};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,19 +14,19 @@ pub fn is_ours(option: &str) -> bool {
     matches!(option, "report" | "quiet" | "progress" | "verbose" | "help" | "version")
 }
 
-/// The kind of what is run.
+/// The input of a run: a program or a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum RunKind {
     /// A program.
     Program,
     /// A trace is replayed.
     Trace,
 }
 
-/// The common part of all runs.
-pub struct Base {
+/// Settings that all runs share.
+pub struct RunSettings {
     /// The kind of what is run.
-    pub kind: Kind,
+    pub kind: RunKind,
     /// Options, program and arguments, with `{NAME}` where a value goes.
     pub words: Vec<String>,
     /// Longest time that a run may take on the host.
@@ -35,7 +35,7 @@ pub struct Base {
     pub directory: PathBuf,
 }
 
-impl Base {
+impl RunSettings {
     /// Returns `true` if a word asks for the variable's values.
     pub fn has_place(&self, name: &str) -> bool {
         let place = format!("{{{name}}}");
@@ -64,8 +64,13 @@ impl Base {
     }
 
     /// The results of all points, in their order; up to `jobs` runs at a time.
-    pub fn all(&self, variables: &[Variable], points: &[Point], jobs: usize) -> Vec<Result<Outcome, String>> {
-        let results: Vec<Mutex<Result<Outcome, String>>> =
+    pub fn all(
+        &self,
+        variables: &[Variable],
+        points: &[Point],
+        jobs: usize,
+    ) -> Vec<Result<RunResults, String>> {
+        let results: Vec<Mutex<Result<RunResults, String>>> =
             points.iter().map(|_| Mutex::new(Err("it was not started".to_owned()))).collect();
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         // Whoever is through takes the next: runs of one sweep may differ in length a thousandfold.
@@ -76,7 +81,7 @@ impl Base {
                 let (result, was_there) = self.result(variables, point);
                 let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                 if !was_there {
-                    let span = |outcome: &Outcome| engine::Span::from_ps(outcome.time_ps).to_string();
+                    let span = |outcome: &RunResults| engine::Span::from_ps(outcome.time_ps).to_string();
                     let told = result.as_ref().map_or_else(|why| format!("failed: {why}"), span);
                     note!("xsim: {done} of {}: {}: {told}", points.len(), Points(variables).name(point));
                 }
@@ -91,7 +96,7 @@ impl Base {
     }
 
     /// The result of a point, and whether it was there before.
-    fn result(&self, variables: &[Variable], point: &Point) -> (Result<Outcome, String>, bool) {
+    fn result(&self, variables: &[Variable], point: &Point) -> (Result<RunResults, String>, bool) {
         let path = self.directory.join(file_name(&Points(variables).name(point)) + ".json");
         if !self.is_older(&path, variables, point)
             && let Ok(report) = ::report::read(&path)
@@ -113,7 +118,7 @@ impl Base {
         changed(path).is_some_and(|then| newest.is_some_and(|newest| newest > then))
     }
 
-    fn run(&self, variables: &[Variable], point: &Point, path: &Path) -> Result<Outcome, String> {
+    fn run(&self, variables: &[Variable], point: &Point, path: &Path) -> Result<RunResults, String> {
         let (log, new) = (path.with_extension("log"), path.with_extension("new"));
         let output = File::create(&log).map_err(|why| format!("cannot write {}: {why}", log.display()))?;
         let own =
@@ -161,7 +166,7 @@ impl Base {
     /// The subcommand, and values that are options.
     fn arguments(&self, variables: &[Variable], point: &Point) -> Vec<String> {
         let mut arguments =
-            vec![if self.kind == Kind::Trace { "replay" } else { "run" }.to_owned(), "--quiet".to_owned()];
+            vec![if self.kind == RunKind::Trace { "replay" } else { "run" }.to_owned(), "--quiet".to_owned()];
         let mut algorithms = Vec::new();
         for (variable, &value) in
             variables.iter().zip(point).filter(|(variable, _)| !self.has_place(&variable.name))
@@ -188,9 +193,9 @@ impl Base {
     }
 }
 
-fn outcome(report: &observe::Report) -> Outcome {
+fn outcome(report: &observe::RunReport) -> RunResults {
     let simulated = &report.simulated;
-    Outcome {
+    RunResults {
         time_ps: simulated.virtual_time_ps,
         compute_ps: simulated.compute.mean_ps,
         wait_ps: simulated.wait.mean_ps,

@@ -2,7 +2,7 @@
 //! and can be evaluated.
 #![no_main]
 
-use aspen::{AspenError, Model, Request, Sources};
+use aspen::{AspenError, EvaluationRequest, LoadedModel, Sources};
 use libfuzzer_sys::fuzz_target;
 
 /// An error about a text has a place in it.
@@ -25,13 +25,16 @@ fuzz_target!(|text: &str| {
             assert_eq!(aspen::format(&sources, again).as_ref(), Ok(&formatted), "{text:?}");
         }
     }
-    match Model::load(&mut sources, id) {
+    match LoadedModel::load(&mut sources, id) {
         Err(error) => placed(error, &sources),
-        Ok(Model::Machine(machine)) => drop(machine.outline()),
-        Ok(Model::Application(model)) => {
+        Ok(LoadedModel::Machine(machine)) => drop(machine.outline()),
+        Ok(LoadedModel::Application(model)) => {
             drop(model.outline());
-            let _ = model.evaluate(&Request::<f64>::default(), None).map_err(|error| placed(error, &sources));
-            let _ = model.communication(&Request::default()).map_err(|error| placed(error, &sources));
+            let _ = model
+                .evaluate(&EvaluationRequest::<f64>::default(), None)
+                .map_err(|error| placed(error, &sources));
+            let _ =
+                model.communication(&EvaluationRequest::default()).map_err(|error| placed(error, &sources));
         }
     }
 });

@@ -1,7 +1,7 @@
 //! The C of each call, from the function table (`cabi/table`): generated programs spell the prototypes that
 //! `mpi.h` has.
 
-use abi_table::{Direction, Kind, Output, Parameter};
+use abi_table::{Intent, Kind, Output, Parameter};
 use std::env;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ fn main() {
 
 fn signatures(root: &Path) -> String {
     let table = abi_table::read(&root.join("cabi/table"));
-    let mut out = String::from("pub static SIGNATURES: &[Signature] = &[\n");
+    let mut out = String::from("pub static SIGNATURES: &[FunctionSignature] = &[\n");
     for row in &table.functions {
         writeln!(
             out,
-            "    Signature {{ name: \"{}\", has_large: {}, parameters: &[",
+            "    FunctionSignature {{ name: \"{}\", has_large: {}, parameters: &[",
             row.full_name(),
             row.large
         )
@@ -40,17 +40,17 @@ fn signatures(root: &Path) -> String {
 }
 
 fn parameter(out: &mut String, p: &Parameter) {
-    let way = match p.direction {
-        Direction::In => "In",
-        Direction::Out => "Out",
-        Direction::InOut => "InOut",
+    let intent = match p.direction {
+        Intent::In => "In",
+        Intent::Out => "Out",
+        Intent::InOut => "InOut",
     };
     let kind = match &p.kind {
-        Kind::Function(name) => format!("Kind::Function(\"{name}\")"),
-        Kind::Handle(_) => "Kind::Handle".to_owned(),
-        kind if kind.wide(true) => "Kind::Number".to_owned(),
+        Kind::Function(name) => format!("ParameterKind::Function(\"{name}\")"),
+        Kind::Handle(_) => "ParameterKind::Handle".to_owned(),
+        kind if kind.wide(true) => "ParameterKind::Number".to_owned(),
         kind => format!(
-            "Kind::{}",
+            "ParameterKind::{}",
             match kind {
                 Kind::Int | Kind::Keyval | Kind::Length | Kind::Logical => "Number",
                 Kind::Rank | Kind::Root => "Rank",
@@ -66,7 +66,7 @@ fn parameter(out: &mut String, p: &Parameter) {
     };
     writeln!(
         out,
-        "        Parameter {{ name: \"{}\", kind: {kind}, direction: Direction::{way}, is_array: {}, large_only: {}, types: [\"{}\", \"{}\"] }},",
+        "        SignatureParameter {{ name: \"{}\", kind: {kind}, direction: ParameterIntent::{intent}, is_array: {}, large_only: {}, types: [\"{}\", \"{}\"] }},",
         p.name,
         p.length.is_some(),
         p.large_only,

@@ -307,8 +307,8 @@ fn paje(text: &str) -> Timeline {
 
 /// By the crate that writes it, which reads what Score-P writes as well.
 fn otf2(path: &Path) -> Timeline {
-    use ::otf2::{Archive, Event, Files};
-    let archive = Archive::open(Files::of(path)).unwrap();
+    use ::otf2::{Archive, ArchiveFiles, Event};
+    let archive = Archive::open(ArchiveFiles::of(path)).unwrap();
     assert_eq!(archive.definitions.ticks, 1_000_000_000_000);
     let (mut timeline, locations) = (Timeline::default(), archive.definitions.ranks());
     let mut messages: HashMap<(u32, u32, u32), Vec<u64>> = HashMap::new();

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use crate::exact::{self, Link};
+use crate::exact::{self, LevelLinks};
 use crate::run::Examples;
-use crate::topology::{ALL, Topology};
+use crate::topology::{ALL, PublishedTopology};
 
 /// Links of figure 12 (section V.A): 1 us and 1 Gbps.
-const GIGABIT: Link = Link { latency: 1.0, bandwidth: 1000.0 };
+const GIGABIT: LevelLinks = LevelLinks { latency: 1.0, bandwidth: 1000.0 };
 /// Links between cores in figure 14: 0.1 us and 10 Gbps.
-const CORE: Link = Link { latency: 0.1, bandwidth: 10_000.0 };
+const CORE: LevelLinks = LevelLinks { latency: 0.1, bandwidth: 10_000.0 };
 
 /// One measured value.
 pub struct Point {
@@ -135,7 +135,11 @@ pub fn bandwidth(examples: &Examples, runs: u32) -> Result<Figure, String> {
     for exponent in -1..=9 {
         let bits_a_second = 10f64.powi(exponent);
         let machine = format!("mesh:8x16,l=1us,b={bits_a_second}bps");
-        let exact = exact::random(Topology::Mesh, 128, Link { latency: 1.0, bandwidth: bits_a_second / 1e6 });
+        let exact = exact::random(
+            PublishedTopology::Mesh,
+            128,
+            LevelLinks { latency: 1.0, bandwidth: bits_a_second / 1e6 },
+        );
         points.push(random(examples, "mesh 8x16".into(), bits_a_second, machine, 128, runs, exact)?);
     }
     Ok(Figure {
@@ -152,7 +156,7 @@ pub fn bandwidth(examples: &Examples, runs: u32) -> Result<Figure, String> {
 pub fn nested(examples: &Examples, ranks: u32, runs: u32) -> Result<Figure, String> {
     let ranks = ranks as usize;
     let mut points = Vec::new();
-    for topology in ALL.into_iter().filter(|topology| *topology != Topology::OneWayRing) {
+    for topology in ALL.into_iter().filter(|topology| *topology != PublishedTopology::OneWayRing) {
         for cores in std::iter::once(1).chain(powers(ranks)) {
             let processors = ranks / cores;
             let (outer, inner) = (topology.specification(processors), topology.specification(cores));
@@ -173,7 +177,7 @@ pub fn nested(examples: &Examples, ranks: u32, runs: u32) -> Result<Figure, Stri
 
 /// Bandwidth of `pingpong` between opposite corners of a mesh of 8 by 16, by message size.
 pub fn pingpong(examples: &Examples) -> Result<Figure, String> {
-    let hops = f64::from(exact::across(Topology::Mesh, 128));
+    let hops = f64::from(exact::across(PublishedTopology::Mesh, 128));
     let mut points = Vec::new();
     for (bandwidth, bits_a_microsecond) in [("1Mbps", 1.0), ("100Mbps", 1e2), ("10Gbps", 1e4), ("1Tbps", 1e6)]
     {

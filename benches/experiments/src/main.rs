@@ -19,10 +19,10 @@ use clap::{Parser, ValueEnum};
 
 /// Regenerates the micro-benchmark figures of the published network model.
 #[derive(Parser)]
-struct Arguments {
+struct FigureArguments {
     /// The figures to make.
     #[arg(required = true)]
-    figures: Vec<Choice>,
+    figures: Vec<FigureChoice>,
     /// The directory for CSV, SVG and PNG files.
     #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/experiments"))]
     out: PathBuf,
@@ -39,7 +39,7 @@ struct Arguments {
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Choice {
+enum FigureChoice {
     /// Everything below.
     All,
     /// Mean latency of `random` and `ring` by ranks and topology (figure 12).
@@ -53,7 +53,7 @@ enum Choice {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = FigureArguments::parse();
     match make(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
@@ -63,23 +63,24 @@ fn main() -> ExitCode {
     }
 }
 
-fn make(arguments: &Arguments) -> Result<(), String> {
+fn make(arguments: &FigureArguments) -> Result<(), String> {
     std::fs::create_dir_all(&arguments.out)
         .map_err(|why| format!("cannot make {}: {why}", arguments.out.display()))?;
-    let wanted = |choice| arguments.figures.contains(&Choice::All) || arguments.figures.contains(&choice);
+    let wanted =
+        |choice| arguments.figures.contains(&FigureChoice::All) || arguments.figures.contains(&choice);
     let examples = run::Examples::build(!arguments.no_build)?;
     let mut made = Vec::new();
-    if wanted(Choice::Latency) {
+    if wanted(FigureChoice::Latency) {
         made.push(figures::random_latency(&examples, arguments.most, arguments.runs)?);
         made.push(figures::ring_latency(&examples, arguments.most)?);
     }
-    if wanted(Choice::Bandwidth) {
+    if wanted(FigureChoice::Bandwidth) {
         made.push(figures::bandwidth(&examples, arguments.runs)?);
     }
-    if wanted(Choice::Nested) {
+    if wanted(FigureChoice::Nested) {
         made.push(figures::nested(&examples, arguments.most.min(128), arguments.runs)?);
     }
-    if wanted(Choice::Pingpong) {
+    if wanted(FigureChoice::Pingpong) {
         made.push(figures::pingpong(&examples)?);
     }
     for figure in made {

@@ -2,7 +2,7 @@
 
 /// The paper's topologies, each in its generic version.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Topology {
+pub enum PublishedTopology {
     /// Every endpoint on one hub.
     Star,
     /// A cycle with links both ways.
@@ -19,13 +19,13 @@ pub enum Topology {
     Tree,
 }
 
-use Topology::{Mesh, OneWayRing, Ring, Star, Torus, Tree, Twisted};
+use PublishedTopology::{Mesh, OneWayRing, Ring, Star, Torus, Tree, Twisted};
 
 /// All of them, in the order of the figures' legends.
-pub const ALL: [Topology; 7] = [Star, Ring, OneWayRing, Mesh, Torus, Twisted, Tree];
+pub const ALL: [PublishedTopology; 7] = [Star, Ring, OneWayRing, Mesh, Torus, Twisted, Tree];
 
 /// A network of one topology: links that may be one way, endpoints first, routers behind them.
-pub struct Graph {
+pub struct NetworkGraph {
     /// To whom each node has a link.
     pub links: Vec<Vec<usize>>,
     /// Nodes that are endpoints.
@@ -41,7 +41,7 @@ pub fn sides(n: usize) -> (usize, usize) {
     (rows, n / rows)
 }
 
-impl Topology {
+impl PublishedTopology {
     /// As the figures call it.
     pub fn name(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl Topology {
     }
 
     /// The links of a network of this many endpoints, a power of two.
-    pub fn graph(self, n: usize) -> Graph {
+    pub fn graph(self, n: usize) -> NetworkGraph {
         match self {
             Star => both_ways(n, n + 1, n, (0..n).map(|leaf| (leaf, n))),
             Ring => both_ways(n, n, 0, cycle(n)),
@@ -111,7 +111,7 @@ fn grid(n: usize, shift: fn(usize, usize) -> Option<(usize, usize)>) -> impl Ite
 }
 
 /// Leaves 0 to n - 1; the routers of each height behind those of the height below.
-fn tree(n: usize) -> Graph {
+fn tree(n: usize) -> NetworkGraph {
     let (mut links, mut first, mut width, mut nodes) = (Vec::new(), 0, n, n);
     while width > 1 {
         links.extend((0..width).map(|child| (first + child, nodes + child / 2)));
@@ -126,12 +126,12 @@ fn one_way(
     nodes: usize,
     gateway: usize,
     pairs: impl Iterator<Item = (usize, usize)>,
-) -> Graph {
+) -> NetworkGraph {
     let mut links = vec![Vec::new(); nodes];
     for (from, to) in pairs {
         links[from].push(to);
     }
-    Graph { links, endpoints, gateway }
+    NetworkGraph { links, endpoints, gateway }
 }
 
 fn both_ways(
@@ -139,6 +139,6 @@ fn both_ways(
     nodes: usize,
     gateway: usize,
     pairs: impl Iterator<Item = (usize, usize)>,
-) -> Graph {
+) -> NetworkGraph {
     one_way(endpoints, nodes, gateway, pairs.flat_map(|(a, b)| [(a, b), (b, a)]))
 }

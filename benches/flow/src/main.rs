@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 /// To whom a host sends in a step.
 #[derive(Clone, Copy)]
-enum Pattern {
+enum StepPattern {
     /// To the host that is one more away in each step.
     Pairwise,
     /// To so many hosts at random.
@@ -23,10 +23,10 @@ enum Pattern {
     Incast,
 }
 
-struct Case {
+struct FlowCase {
     name: &'static str,
     network: &'static str,
-    pattern: Pattern,
+    pattern: StepPattern,
     steps: u32,
     bytes: u64,
     /// `true` if sizes are up to twice the bytes.
@@ -48,8 +48,8 @@ const TREE_512: &str = "taperedtree:down=8x8x8,up=8x8,routing=dmodk,l=10ns,b=100
 const TREE_4096: &str = "taperedtree:down=16x16x16,up=16x16,routing=dmodk,l=10ns,b=100Gbps,level=flow";
 const TREE_65536: &str = "taperedtree:down=32x32x64,up=32x32,routing=dmodk,l=10ns,b=100Gbps,level=flow";
 
-fn cases() -> Vec<Case> {
-    let case = |name, network, pattern, steps, target| Case {
+fn cases() -> Vec<FlowCase> {
+    let case = |name, network, pattern, steps, target| FlowCase {
         name,
         network,
         pattern,
@@ -59,18 +59,18 @@ fn cases() -> Vec<Case> {
         target,
         runs: 3,
     };
-    let halo = |name, network, steps, target, varies, runs| Case {
+    let halo = |name, network, steps, target, varies, runs| FlowCase {
         varies,
         bytes: 128 << 10,
         runs,
-        ..case(name, network, Pattern::Halo, steps, target)
+        ..case(name, network, StepPattern::Halo, steps, target)
     };
     vec![
-        case("pairwise", TREE_4096, Pattern::Pairwise, 50, 0.4),
-        case("random", TREE_4096, Pattern::Random(1), 50, 1.2),
+        case("pairwise", TREE_4096, StepPattern::Pairwise, 50, 0.4),
+        case("random", TREE_4096, StepPattern::Random(1), 50, 1.2),
         halo("halo", TREE_4096, 10, 1.5, false, 3),
-        case("incast", TREE_4096, Pattern::Incast, 10, 1.0),
-        case("random4", TREE_512, Pattern::Random(4), 50, 6.0),
+        case("incast", TREE_4096, StepPattern::Incast, 10, 1.0),
+        case("random4", TREE_512, StepPattern::Random(4), 50, 6.0),
         halo("halo65536", TREE_65536, 10, 30e6 / (2.0 * 6.0 * 65_536.0 * 10.0), false, 1),
     ]
 }
@@ -92,7 +92,7 @@ fn peak_memory() -> f64 {
 
 /// The hosts and their steps.
 struct Hosts {
-    pattern: Pattern,
+    pattern: StepPattern,
     count: u32,
     side: u32,
     random: Random,
@@ -106,10 +106,10 @@ impl Hosts {
     fn destination(&mut self, host: u32, step: u32, index: u32) -> u32 {
         let (count, side) = (self.count, self.side);
         match self.pattern {
-            Pattern::Pairwise => (host + 1 + step) % count,
-            Pattern::Random(_) => self.random.below(count),
-            Pattern::Incast => 0,
-            Pattern::Halo => {
+            StepPattern::Pairwise => (host + 1 + step) % count,
+            StepPattern::Random(_) => self.random.below(count),
+            StepPattern::Incast => 0,
+            StepPattern::Halo => {
                 (host + [1, count - 1, side, count - side, side * side, count - side * side][index as usize])
                     % count
             }
@@ -118,9 +118,9 @@ impl Hosts {
 
     fn messages(&self) -> u32 {
         match self.pattern {
-            Pattern::Random(messages) => messages,
-            Pattern::Halo => 6,
-            Pattern::Pairwise | Pattern::Incast => 1,
+            StepPattern::Random(messages) => messages,
+            StepPattern::Halo => 6,
+            StepPattern::Pairwise | StepPattern::Incast => 1,
         }
     }
 
@@ -131,7 +131,7 @@ impl Hosts {
     }
 }
 
-fn run(case: &Case) -> Result<Measured, String> {
+fn run(case: &FlowCase) -> Result<Measured, String> {
     let machine = Machine::parse(case.network).map_err(|error| error.to_string())?;
     let Network::Shared(mut network) = machine.build(1).map_err(|error| error.to_string())?.network else {
         return Err(format!("{} is no shared network", case.network));

@@ -1,7 +1,7 @@
 //! Wormhole routers past saturation against BookSim2's.
 
 use network::packet::parse;
-use network::traffic::{Pace, Traffic, sweep};
+use network::traffic::{Pace, TrafficRun, sweep};
 
 /// The load that BookSim2 accepts beyond saturation.
 struct Row {
@@ -74,7 +74,7 @@ pub fn compare() -> Result<bool, String> {
         let buffer = if row.options.contains("buf=") { "" } else { ",buf=64B" };
         let network =
             format!("{},{ROUTER},{clock},packet={}{buffer},{}", row.network, 8 * row.flits, row.options);
-        let traffic = Traffic {
+        let traffic = TrafficRun {
             spec: parse(&network).map_err(|e| e.to_string())?,
             jobs: Vec::new(),
             pattern: row.pattern.parse()?,

@@ -12,14 +12,14 @@ mod booksim;
 mod validate;
 
 use network::packet::parse;
-use network::traffic::{HostReport, Pace, Pattern, Traffic};
+use network::traffic::{HostReport, Pace, TrafficPattern, TrafficRun};
 use std::process::ExitCode;
 
 /// A case and what it must reach.
-struct Case {
+struct PacketCase {
     name: &'static str,
     network: &'static str,
-    pattern: Pattern,
+    pattern: TrafficPattern,
     size: u64,
     interval: &'static str,
     packets: u64,
@@ -31,11 +31,11 @@ struct Case {
 
 const TREE: &str = "l=0ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB";
 
-fn cases() -> Vec<Case> {
-    let uniform = |name, network, interval, packets, threads, target, large| Case {
+fn cases() -> Vec<PacketCase> {
+    let uniform = |name, network, interval, packets, threads, target, large| PacketCase {
         name,
         network,
-        pattern: Pattern::Uniform,
+        pattern: TrafficPattern::Uniform,
         size: 512,
         interval,
         packets,
@@ -44,10 +44,10 @@ fn cases() -> Vec<Case> {
         large,
     };
     // The grid that the pattern finds is the torus.
-    let stencil = |name, network, target| Case {
+    let stencil = |name, network, target| PacketCase {
         name,
         network,
-        pattern: Pattern::Stencil3d,
+        pattern: TrafficPattern::Stencil3d,
         size: 128 << 10,
         interval: "1us",
         packets: 6,
@@ -79,13 +79,13 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-fn run(case: &Case) -> Result<HostReport, String> {
+fn run(case: &PacketCase) -> Result<HostReport, String> {
     let network = if case.network.contains("tree") {
         format!("{},{TREE}", case.network)
     } else {
         format!("{},buf=64KiB", case.network)
     };
-    let traffic = Traffic {
+    let traffic = TrafficRun {
         spec: parse(&network).map_err(|e| e.to_string())?,
         jobs: Vec::new(),
         pattern: case.pattern.clone(),

@@ -1,11 +1,11 @@
 //! The packet level against published and measured figures of other simulators.
 
 use network::packet::parse;
-use network::traffic::{Pace, Pattern, Report, SweepReport, Traffic, latency_load, sweep};
+use network::traffic::{Pace, SweepReport, TrafficPattern, TrafficReport, TrafficRun, latency_load, sweep};
 use std::path::Path;
 
 /// A fat tree under uniform random traffic, and the mean end-to-end latency that CODES prints.
-struct Tree {
+struct FatTreeRun {
     router: &'static str,
     routing: &'static str,
     interval: &'static str,
@@ -20,11 +20,11 @@ const fn tree(
     interval: &'static str,
     reference_ns: f64,
     within: f64,
-) -> Tree {
-    Tree { router, routing, interval, reference_ns, within }
+) -> FatTreeRun {
+    FatTreeRun { router, routing, interval, reference_ns, within }
 }
 
-const TREES: [Tree; 18] = [
+const TREES: [FatTreeRun; 18] = [
     tree("90ns", "ecmp", "1us", 675.4, 0.05),
     tree("90ns", "ecmp", "200ns", 690.7, 0.05),
     tree("90ns", "ecmp", "150ns", 699.8, 0.05),
@@ -46,7 +46,7 @@ const TREES: [Tree; 18] = [
 ];
 
 /// A network of single-flit packets with a cycle of 1 ns, and BookSim2's latency in cycles at some loads.
-struct Grid {
+struct BookSimGrid {
     name: &'static str,
     network: &'static str,
     /// Load in flits a cycle and node, latency in cycles.
@@ -54,20 +54,20 @@ struct Grid {
     saturation: f64,
 }
 
-const GRIDS: [Grid; 3] = [
-    Grid {
+const GRIDS: [BookSimGrid; 3] = [
+    BookSimGrid {
         name: "mesh 8x8",
         network: "mesh:8x8,b=64Gbps,l=1ns,router=2ns,vcs=8,buf=64B,packet=8,outq=0,queue=fifo,turnaround=2ns,crossbar=islip",
         curve: &[(0.01, 26.9), (0.1, 27.3), (0.2, 27.8), (0.3, 29.2), (0.4, 38.4)],
         saturation: 0.43,
     },
-    Grid {
+    BookSimGrid {
         name: "torus 8x8",
         network: "torus:8x8,rings=dateline,b=64Gbps,l=1ns,router=2850ps,vcs=8,buf=64B,packet=8,outq=0,queue=fifo,turnaround=2ns,crossbar=islip",
         curve: &[(0.01, 26.3), (0.3, 26.9), (0.5, 29.4), (0.6, 33.7)],
         saturation: 0.674,
     },
-    Grid {
+    BookSimGrid {
         name: "4-ary 3-tree",
         network: "taperedtree:down=4x4x4,up=4x4,b=64Gbps,l=1ns,router=2ns,vcs=8,buf=64B,packet=8,outq=0,queue=fifo,turnaround=2ns,crossbar=islip",
         curve: &[(0.01, 19.5), (0.3, 20.4), (0.5, 23.1), (0.7, 50.3)],
@@ -75,11 +75,11 @@ const GRIDS: [Grid; 3] = [
     },
 ];
 
-fn traffic(network: &str, size: u64, pace: Pace, packets: u64) -> Result<Traffic, String> {
-    Ok(Traffic {
+fn traffic(network: &str, size: u64, pace: Pace, packets: u64) -> Result<TrafficRun, String> {
+    Ok(TrafficRun {
         spec: parse(network).map_err(|e| e.to_string())?,
         jobs: Vec::new(),
-        pattern: Pattern::Uniform,
+        pattern: TrafficPattern::Uniform,
         grid: None,
         size,
         pace,
@@ -91,7 +91,7 @@ fn traffic(network: &str, size: u64, pace: Pace, packets: u64) -> Result<Traffic
     })
 }
 
-fn run(network: &str, interval: &str, packets: u64) -> Result<Report, String> {
+fn run(network: &str, interval: &str, packets: u64) -> Result<TrafficReport, String> {
     let pace = Pace::Interval(interval.parse().map_err(|e| format!("{e}"))?);
     traffic(network, 512, pace, packets)?.run(&|_, _| ()).map_err(|e| e.to_string())
 }
@@ -160,7 +160,7 @@ pub fn validate(figures: Option<&Path>) -> Result<bool, String> {
     Ok(holds)
 }
 
-fn draw(directory: &Path, grid: &Grid, curve: &SweepReport) -> Result<(), String> {
+fn draw(directory: &Path, grid: &BookSimGrid, curve: &SweepReport) -> Result<(), String> {
     let mut other = curve.clone();
     other.points = grid
         .curve

@@ -7,11 +7,11 @@
 use crate::exports::{object, rust_name, rust_type};
 use crate::fortran::in_fortran;
 use crate::kinds::Kind;
-use crate::table::{Direction, Parameter, Row, Table};
+use crate::table::{AbiTable, Intent, Parameter, Row};
 use std::fmt::Write;
 
 /// Returns the functions that entry points share.
-pub fn shared(table: &Table) -> String {
+pub fn shared(table: &AbiTable) -> String {
     let mut out = String::new();
     for row in &table.functions {
         for &large in row.variants() {
@@ -168,9 +168,9 @@ fn halves(row: &Row, large: bool, wide_handles: bool) -> String {
     let (how, quick) = quickly(row, large, wide_handles);
     let name = shared_name(row, large, wide_handles);
     format!(
-        "#[inline(never)]\npub fn begin_{name}({}) -> edge::Begun {{\n\
+        "#[inline(never)]\npub fn begin_{name}({}) -> edge::CallStart {{\n\
          \x20   edge::begin{how}(Function::{function}, {object}, {quick}|c| {{\n{}    }})\n}}\n\
-         #[inline(never)]\npub fn end_{name}(begun: edge::Begun, {}) -> i32 {{\n\
+         #[inline(never)]\npub fn end_{name}(begun: edge::CallStart, {}) -> i32 {{\n\
          \x20   edge::end(Function::{function}, {object}, begun, |c, waited| {{\n\
          \x20       calls::{path}_end(c, waited{})\n    }})\n}}\n",
         typed(&shown(row, large), large),
@@ -183,7 +183,7 @@ fn halves(row: &Row, large: bool, wide_handles: bool) -> String {
 /// Returns `true` if the second half of a call is given this parameter: the results, the lengths of those
 /// that are arrays, and what the row names.
 fn in_end(row: &Row, p: &Parameter) -> bool {
-    let result = |q: &Parameter| q.direction != Direction::In && q.kind != Kind::Buffer;
+    let result = |q: &Parameter| q.direction != Intent::In && q.kind != Kind::Buffer;
     let named = row.waits.iter().flatten().any(|name| *name == p.name || name == "all");
     named || result(p) || row.parameters.iter().any(|q| result(q) && q.length.as_ref() == Some(&p.name))
 }
@@ -193,7 +193,7 @@ fn check(out: &mut String, row: &Row, index: usize, p: &Parameter, large: bool) 
     let name = rust_name(p);
     let scalar = p.length.is_none();
     match p.kind {
-        Kind::Count | Kind::LargeCount | Kind::Length if p.direction == Direction::In && scalar => {
+        Kind::Count | Kind::LargeCount | Kind::Length if p.direction == Intent::In && scalar => {
             let check = if p.kind == Kind::Length { "length" } else { "count" };
             writeln!(out, "        args::check_{check}(c, {index}, {})?;", long(p, large)).unwrap();
         }
@@ -208,15 +208,15 @@ fn check(out: &mut String, row: &Row, index: usize, p: &Parameter, large: bool) 
                 writeln!(out, "        args::check_pointer(c, {index}, {name})?;").unwrap();
             }
         }
-        Kind::Address if p.direction == Direction::Out => {
+        Kind::Address if p.direction == Intent::Out => {
             writeln!(out, "        args::check_pointer(c, {index}, {name})?;").unwrap();
         }
-        _ if scalar && p.direction != Direction::In => {
+        _ if scalar && p.direction != Intent::In => {
             writeln!(out, "        args::check_pointer(c, {index}, {name})?;").unwrap();
         }
         _ => {
             let length = p.length.as_ref().and_then(|l| row.parameters.iter().find(|q| q.name == *l));
-            if let Some(length) = length.filter(|l| l.direction == Direction::In) {
+            if let Some(length) = length.filter(|l| l.direction == Intent::In) {
                 let length = long(length, large);
                 writeln!(out, "        args::check_array(c, {index}, {name}, {length})?;").unwrap();
             }
@@ -241,23 +241,23 @@ fn wrapped(p: &Parameter, large: bool, wide_handles: bool) -> String {
     let name = if p.large_only && !large { absent(p) } else { rust_name(p) };
     let wide = p.kind.wide(large);
     let array = p.length.is_some();
-    let out = p.direction != Direction::In;
+    let out = p.direction != Intent::In;
     match &p.kind {
         Kind::Text if out => format!("OutText({name})"),
-        Kind::Text => format!("Text({name})"),
+        Kind::Text => format!("CText({name})"),
         Kind::Texts => format!("Texts({name})"),
         Kind::TextArrays | Kind::Argc | Kind::Argv => name,
         // Handles are wide in C alone.
         Kind::Attribute if out => format!("args::OutAttribute {{ at: {name}, in_c: {wide_handles} }}"),
-        Kind::Attribute if wide_handles => format!("calls::attribute::Value::Pointer({name}.0)"),
-        Kind::Attribute => format!("calls::attribute::Value::integer({name}.0 as i64)"),
+        Kind::Attribute if wide_handles => format!("calls::attribute::AttributeValue::Pointer({name}.0)"),
+        Kind::Attribute => format!("calls::attribute::AttributeValue::integer({name}.0 as i64)"),
         Kind::Buffer | Kind::Address | Kind::ExtraState => name,
         Kind::Ranges => format!("Ranges({name})"),
         Kind::Function(_) => format!("{name}.0"),
         Kind::Status if array => format!("OutStatuses({name})"),
         Kind::Status => format!("StatusPointer({name})"),
         Kind::Handle(_) if array => format!("Handles {{ at: {name}, wide: {wide_handles} }}"),
-        Kind::Handle(_) if p.direction == Direction::InOut => format!("InOut::<Handle>::new({name})"),
+        Kind::Handle(_) if p.direction == Intent::InOut => format!("InOut::<Handle>::new({name})"),
         Kind::Handle(_) if out => format!("Out::<Handle>::new({name})"),
         Kind::Handle(_) => name,
         Kind::Weight => format!("Weights({name})"),
@@ -269,7 +269,7 @@ fn wrapped(p: &Parameter, large: bool, wide_handles: bool) -> String {
         kind if kind.counts() && (wide || p.large_only) => name,
         kind if kind.counts() => long(p, large),
         _ if array => format!("Ints({name})"),
-        _ if p.direction == Direction::InOut => format!("InOut::<i32>::new({name})"),
+        _ if p.direction == Intent::InOut => format!("InOut::<i32>::new({name})"),
         _ if out => format!("Out::<i32>::new({name})"),
         _ => name,
     }
@@ -277,7 +277,7 @@ fn wrapped(p: &Parameter, large: bool, wide_handles: bool) -> String {
 
 /// Returns what stands for a parameter that this variant does not have.
 fn absent(p: &Parameter) -> String {
-    if p.length.is_some() || p.direction != Direction::In { "Addr::NULL".into() } else { "0i64".into() }
+    if p.length.is_some() || p.direction != Intent::In { "Addr::NULL".into() } else { "0i64".into() }
 }
 
 /// A number as `i64`.

@@ -5,12 +5,12 @@
 //! library. Each entry notes where it returns to and which function that will be, and jumps on with all
 //! arguments as they are: it need not know them. Assembler of x86-64, System V ABI.
 
-use crate::table::Table;
+use crate::table::AbiTable;
 use crate::wrappers::wrapped;
 use std::fmt::Write;
 
 /// The entries, to be included in C, behind `struct entry`.
-pub fn write(table: &Table) -> String {
+pub fn write(table: &AbiTable) -> String {
     let mut out = String::from("__asm__(\".text\\n\"\n");
     let mut data = String::new();
     let mut count = 0;

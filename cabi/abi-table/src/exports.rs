@@ -5,11 +5,11 @@
 use crate::bodies::{body, quickly_watched};
 use crate::kinds::Kind;
 use crate::recording;
-use crate::table::{Direction, PROPERTIES, Parameter, Row, Table, symbol as symbol_of};
+use crate::table::{AbiTable, Intent, PROPERTIES, Parameter, Row, symbol as symbol_of};
 use std::fmt::Write;
 
 /// The `Function` enum with names and argument names.
-pub fn functions(table: &Table) -> String {
+pub fn functions(table: &AbiTable) -> String {
     let mut out = String::new();
     let count = table.functions.len();
     out.push_str("/// An MPI function; its `_c` variant is the same function.\n");
@@ -50,7 +50,7 @@ pub fn functions(table: &Table) -> String {
 }
 
 /// All entry points.
-pub fn write(table: &Table) -> String {
+pub fn write(table: &AbiTable) -> String {
     let mut out = String::new();
     for row in &table.functions {
         for &large in row.variants() {
@@ -99,7 +99,7 @@ pub fn rust_name(p: &Parameter) -> String {
 
 /// The type in the exported signature: pointers are addresses.
 pub fn rust_type(p: &Parameter, large: bool) -> &'static str {
-    let pointer = p.length.is_some() || p.direction != Direction::In;
+    let pointer = p.length.is_some() || p.direction != Intent::In;
     match &p.kind {
         Kind::Buffer | Kind::Address | Kind::Attribute | Kind::ExtraState | Kind::Text => "Addr",
         Kind::Texts | Kind::TextArrays | Kind::Argc | Kind::Argv | Kind::Ranges => "Addr",
@@ -126,7 +126,7 @@ pub fn object(row: &Row) -> String {
     if row.chapter == "tool" {
         return "Object::Tool".into();
     }
-    for p in row.parameters.iter().filter(|p| p.length.is_none() && p.direction == Direction::In) {
+    for p in row.parameters.iter().filter(|p| p.length.is_none() && p.direction == Intent::In) {
         let case = match p.kind.handle() {
             Some("comm") => "Comm",
             Some("win") => "Win",
@@ -138,7 +138,7 @@ pub fn object(row: &Row) -> String {
     }
     // What makes a communicator of groups alone is given the error handler that this one will have (MPI 5.0
     // section 7.4.2).
-    match row.parameters.iter().find(|p| p.name == "errhandler" && p.direction == Direction::In) {
+    match row.parameters.iter().find(|p| p.name == "errhandler" && p.direction == Intent::In) {
         Some(p) if row.name.contains("create_from_group") => format!("Object::Handler({})", rust_name(p)),
         _ => "Object::None".into(),
     }

@@ -6,7 +6,7 @@ use crate::bodies::body;
 use crate::exports::{object, rust_name, rust_return};
 use crate::kinds::{HANDLES, Kind};
 use crate::recording;
-use crate::table::{Direction, Parameter, Row, Table, symbol};
+use crate::table::{AbiTable, Intent, Parameter, Row, symbol};
 use std::fmt::Write;
 
 /// Returns `true` if the standard has a Fortran interface for the function. The tool interface, the integer
@@ -39,7 +39,7 @@ enum Buffers {
 }
 
 /// All entry points.
-pub fn write(table: &Table) -> String {
+pub fn write(table: &AbiTable) -> String {
     let mut out = String::new();
     for row in table.functions.iter().filter(|r| in_fortran(r)) {
         for &large in row.variants() {
@@ -67,7 +67,7 @@ pub fn write(table: &Table) -> String {
 
 /// The other spellings of the functions written by hand. An assembler alias must be in one
 /// compilation unit with its function, hence in its module.
-pub fn spellings_by_hand(table: &Table) -> String {
+pub fn spellings_by_hand(table: &AbiTable) -> String {
     let mut out = String::new();
     for row in table.functions.iter().filter(|r| in_fortran(r) && by_hand(r)) {
         for &large in row.variants() {
@@ -169,7 +169,7 @@ fn entry(out: &mut String, row: &Row, large: bool, name: &str, buffers: Buffers)
         out.push_str(&recording::branch(&names));
     }
     out.push_str("    let boundary = edge::Boundary::enter();\n");
-    let mut parts = Parts::default();
+    let mut parts = CallStatements::default();
     for p in row.shown(large) {
         if visible(row, p) {
             convert(&mut parts, row, p, large, buffers);
@@ -195,7 +195,7 @@ fn entry(out: &mut String, row: &Row, large: bool, name: &str, buffers: Buffers)
 
 /// The generated statements of one function around its call.
 #[derive(Default)]
-struct Parts {
+struct CallStatements {
     /// One argument after another.
     before: String,
     /// With all arguments there.
@@ -206,11 +206,11 @@ struct Parts {
 
 /// Turns one argument into the C function's argument of the same name before the call, and
 /// gives a result back after it.
-fn convert(parts: &mut Parts, row: &Row, p: &Parameter, large: bool, buffers: Buffers) {
-    let Parts { before: out, between, after } = parts;
+fn convert(parts: &mut CallStatements, row: &Row, p: &Parameter, large: bool, buffers: Buffers) {
+    let CallStatements { before: out, between, after } = parts;
     let name = rust_name(p);
     let array = p.length.is_some();
-    let result = p.direction != Direction::In;
+    let result = p.direction != Intent::In;
     let old = row.deprecated.as_deref() == Some("2.0");
     let through =
         |out: &mut String, with: &str| writeln!(out, "    let {name} = fortran::{with}({name});").unwrap();
@@ -225,7 +225,7 @@ fn convert(parts: &mut Parts, row: &Row, p: &Parameter, large: bool, buffers: Bu
             let count = p.length.as_ref().map_or("None".to_string(), |l| format!("Some({l})"));
             writeln!(
                 out,
-                "    let {name}_texts = fortran::text::Texts::new({name}, {name}_length, {count});"
+                "    let {name}_texts = fortran::text::FortranStrings::new({name}, {name}_length, {count});"
             )
             .unwrap();
             writeln!(out, "    let {name} = {name}_texts.at();").unwrap();
@@ -271,7 +271,7 @@ fn text(out: &mut String, after: &mut String, row: &Row, p: &Parameter, buffers:
     if buffers == Buffers::Descriptors {
         writeln!(out, "    let ({name}, {name}_length) = fortran::descriptor::text({name});").unwrap();
     }
-    if p.direction == Direction::In {
+    if p.direction == Intent::In {
         // Info keys and values lose leading blanks as well (MPI 5.0 chapter 10), and a command that is
         // spawned (section 11.8.2).
         let how = if row.chapter == "info" || p.name == "command" { "stripped" } else { "trimmed" };
@@ -286,10 +286,9 @@ fn text(out: &mut String, after: &mut String, row: &Row, p: &Parameter, buffers:
         None if p.name == "datarep" => "constants::MPI_MAX_DATAREP_STRING".into(),
         // The length goes both ways, and counts the null byte in C only.
         None => {
-            let length =
-                row.parameters.iter().find(|q| q.kind == Kind::Int && q.direction == Direction::InOut);
+            let length = row.parameters.iter().find(|q| q.kind == Kind::Int && q.direction == Intent::InOut);
             let length = rust_name(length.expect("a text without bound has a length argument"));
-            writeln!(out, "    let mut {length}_c = fortran::text::Length::new({length});").unwrap();
+            writeln!(out, "    let mut {length}_c = fortran::text::TextLength::new({length});").unwrap();
             writeln!(out, "    let {length} = {length}_c.at();").unwrap();
             writeln!(after, "    {length}_c.finish();").unwrap();
             format!("{length}_c.room()")
@@ -304,7 +303,7 @@ fn text(out: &mut String, after: &mut String, row: &Row, p: &Parameter, buffers:
 /// Returns `true` if the call has ended with its buffers when it returns.
 pub fn blocking(row: &Row) -> bool {
     let request =
-        row.parameters.iter().any(|p| p.kind.handle() == Some("request") && p.direction == Direction::Out);
+        row.parameters.iter().any(|p| p.kind.handle() == Some("request") && p.direction == Intent::Out);
     let split = row.name.ends_with("_begin") || row.name.ends_with("_end");
     !request && !split && !matches!(row.chapter.as_str(), "window" | "buffer" | "partitioned")
 }
@@ -315,9 +314,9 @@ fn descriptor(out: &mut String, between: &mut String, after: &mut String, row: &
     let name = rust_name(p);
     let index = row.parameters.iter().position(|q| q.name == p.name).expect("its own row");
     let (reads, writes) = match p.direction {
-        Direction::In => (true, false),
+        Intent::In => (true, false),
         // What the call does not write must stay, so a result is copied in as well.
-        Direction::Out | Direction::InOut => (true, true),
+        Intent::Out | Intent::InOut => (true, true),
     };
     if blocking(row) && !matches!(row.name.as_str(), "Get_address" | "Free_mem") {
         writeln!(
@@ -329,7 +328,7 @@ fn descriptor(out: &mut String, between: &mut String, after: &mut String, row: &
         writeln!(after, "    {name}_copy.finish();").unwrap();
         return;
     }
-    writeln!(out, "    let mut {name}_section = fortran::descriptor::Section::new({name});").unwrap();
+    writeln!(out, "    let mut {name}_section = fortran::descriptor::PinnedBuffer::new({name});").unwrap();
     writeln!(out, "    let {name} = {name}_section.at();").unwrap();
     if row.name.ends_with("_end") || matches!(row.name.as_str(), "Get_address" | "Free_mem") {
         return;
@@ -347,9 +346,9 @@ fn descriptor(out: &mut String, between: &mut String, after: &mut String, row: &
             writeln!(
                 between,
                 "    let ({count}, {datatype}) = match {name}_section.layout(Function::{function}, {object}, {count}.into(), {datatype}) {{\n\
-                 \x20       fortran::descriptor::Layout::Same => ({count}, {datatype}),\n\
-                 \x20       fortran::descriptor::Layout::One(of) => (1, of),\n\
-                 \x20       fortran::descriptor::Layout::Failed(code) => return fortran::finish(ierror, code),\n    }};"
+                 \x20       fortran::descriptor::ArgumentLayout::Same => ({count}, {datatype}),\n\
+                 \x20       fortran::descriptor::ArgumentLayout::One(of) => (1, of),\n\
+                 \x20       fortran::descriptor::ArgumentLayout::Failed(code) => return fortran::finish(ierror, code),\n    }};"
             )
             .unwrap();
             writeln!(after, "    {name}_section.finish();").unwrap();

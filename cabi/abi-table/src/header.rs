@@ -1,7 +1,7 @@
 //! Writes `include/mpi.h` from the table.
 
 use crate::kinds::{HANDLES, Kind};
-use crate::table::{Constant, Direction, Parameter, Row, Table, symbol};
+use crate::table::{AbiTable, Constant, Intent, Parameter, Row, symbol};
 use std::fmt::Write;
 
 const OPENING: &str = "\
@@ -51,7 +51,7 @@ extern MPI_Fint xsim_statuses_ignore_[8];
 ";
 
 /// The whole header.
-pub fn write(table: &Table) -> String {
+pub fn write(table: &AbiTable) -> String {
     let mut out = String::from(OPENING);
     for (_, c_type) in HANDLES {
         let tag = c_type.replacen("MPI_", "MPI_ABI_", 1);
@@ -123,7 +123,7 @@ fn conversions(out: &mut String) {
 
 const ENUMS: [(&str, &str); 2] = [("MPI_T_cb_safety", "MPI_T_CB_"), ("MPI_T_source_order", "MPI_T_SOURCE_")];
 
-fn enums(out: &mut String, table: &Table) {
+fn enums(out: &mut String, table: &AbiTable) {
     for (name, prefix) in ENUMS {
         let members: Vec<String> = table
             .constants
@@ -194,7 +194,7 @@ fn parameter(p: &Parameter, large: bool) -> String {
     // `index` would shadow a function of <strings.h>; C says `indx`, Fortran `index`.
     let name = if p.name == "index" { "indx" } else { p.name.as_str() };
     let c_type = p.kind.c_type(large);
-    let read_only = if p.direction == Direction::In { "const " } else { "" };
+    let read_only = if p.direction == Intent::In { "const " } else { "" };
     match &p.kind {
         Kind::Variadic => c_type,
         Kind::Buffer | Kind::Text => format!("{read_only}{c_type} *{name}"),
@@ -209,13 +209,13 @@ fn parameter(p: &Parameter, large: bool) -> String {
         _ if p.length.is_some() && name.contains("weights") => format!("{read_only}{c_type} *{name}"),
         _ if p.length.is_some() => format!("{read_only}{c_type} {name}[]"),
         Kind::Status => format!("{read_only}{c_type} *{name}"),
-        _ if p.direction != Direction::In => format!("{c_type} *{name}"),
+        _ if p.direction != Intent::In => format!("{c_type} *{name}"),
         _ => format!("{c_type} {name}"),
     }
 }
 
 /// A C program that prints every constant whose value in the header is not the table's.
-pub fn checks(table: &Table) -> String {
+pub fn checks(table: &AbiTable) -> String {
     let mut out = String::from("#include <mpi.h>\n#include <stddef.h>\n#include <stdio.h>\n");
     out.push_str("#define CHECK(name, value) if ((intptr_t)(name) != (value)) puts(#name)\n");
     out.push_str("int main(void) {\n");

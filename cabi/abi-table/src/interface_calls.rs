@@ -4,7 +4,7 @@
 use crate::fortran::{in_fortran, visible};
 use crate::kinds::{Kind, large_function};
 use crate::modules::{f08_type, integer_type};
-use crate::table::{Parameter, Row, Table, symbol};
+use crate::table::{AbiTable, Parameter, Row, symbol};
 use std::fmt::Write;
 
 /// The interface through which a program uses MPI.
@@ -16,7 +16,7 @@ enum Through {
 }
 
 /// File names and texts.
-pub fn programs(table: &Table) -> Vec<(&'static str, String)> {
+pub fn programs(table: &AbiTable) -> Vec<(&'static str, String)> {
     vec![
         ("calls_mpif.f90", program(table, Through::Header)),
         ("calls_mpi.f90", program(table, Through::Integers)),
@@ -24,7 +24,7 @@ pub fn programs(table: &Table) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn program(table: &Table, through: Through) -> String {
+fn program(table: &AbiTable, through: Through) -> String {
     // One module around all: each `use` would read all the interfaces again.
     let mut out = String::from("module calls\n");
     out.push_str(match through {

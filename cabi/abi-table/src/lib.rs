@@ -2,7 +2,7 @@
 //! from it: the exported C and Fortran symbols, `mpi.h`, Fortran's modules, the recorders' tables, and the
 //! wrappers around the machine's own MPI.
 //!
-//! Build scripts use it. A generator is a function from a [`Table`] to a text; [`Output`] parses the Rust
+//! Build scripts use it. A generator is a function from a [`AbiTable`] to a text; [`Output`] parses the Rust
 //! among them before it is written, so that a generator's fault shows as one and not as an error of the
 //! compiler in a file that nobody wrote.
 
@@ -24,4 +24,4 @@ mod tests;
 
 pub use kinds::Kind;
 pub use output::Output;
-pub use table::{Constant, Direction, PROPERTIES, Parameter, Row, Table, read};
+pub use table::{AbiTable, Constant, Intent, PROPERTIES, Parameter, Row, read};

@@ -3,7 +3,7 @@
 
 use crate::fortran::{blocking, in_fortran, name_has_pointer_form, visible};
 use crate::kinds::{HANDLES, Kind};
-use crate::table::{Constant, Direction, Parameter, Row, Table, symbol};
+use crate::table::{AbiTable, Constant, Intent, Parameter, Row, symbol};
 use std::fmt::Write;
 
 /// The module that an interface is written for.
@@ -62,7 +62,7 @@ const CALLBACKS: [(&str, &str); 12] = [
 ];
 
 /// Constants with a Fortran form: (name, handle type or empty for an integer, value).
-fn parameters(table: &Table) -> Vec<(&str, &str, String)> {
+fn parameters(table: &AbiTable) -> Vec<(&str, &str, String)> {
     let find = |name: &str| table.constants.iter().find(|c| c.name == name);
     let mut found = Vec::new();
     for constant in &table.constants {
@@ -95,7 +95,7 @@ fn number(constant: &Constant) -> String {
 }
 
 /// `mpif.h`, for fixed and free form alike: from column 7, within 72 columns, one statement a line.
-pub fn mpif(table: &Table) -> String {
+pub fn mpif(table: &AbiTable) -> String {
     let mut out = String::from(
         "! MPI 5.0 for programs that include mpif.h. Generated from cabi/table; do not edit\n\
          ! (see cabi/table/README.md). Fixed and free form.\n",
@@ -141,7 +141,7 @@ pub fn mpif(table: &Table) -> String {
 }
 
 /// The generated parts of the modules: file name and text. The rest is `fortran/*.f90`.
-pub fn parts(table: &Table) -> Vec<(&'static str, String)> {
+pub fn parts(table: &AbiTable) -> Vec<(&'static str, String)> {
     vec![
         ("mpi_constants.inc", constants(table, Style::Integers)),
         ("mpi_interfaces.inc", interfaces(table, Style::Integers)),
@@ -151,7 +151,7 @@ pub fn parts(table: &Table) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn constants(table: &Table, style: Style) -> String {
+fn constants(table: &AbiTable, style: Style) -> String {
     let mut out = String::new();
     for (name, of, value) in parameters(table) {
         if style == Style::Types && !of.is_empty() {
@@ -163,7 +163,7 @@ fn constants(table: &Table, style: Style) -> String {
     out
 }
 
-fn callbacks(table: &Table) -> String {
+fn callbacks(table: &AbiTable) -> String {
     let mut out = String::from("  abstract interface\n");
     for row in table.callbacks.iter().filter(|r| r.deprecated.is_none() && !r.name.starts_with("T_")) {
         for &large in row.variants() {
@@ -174,7 +174,7 @@ fn callbacks(table: &Table) -> String {
     out
 }
 
-fn interfaces(table: &Table, style: Style) -> String {
+fn interfaces(table: &AbiTable, style: Style) -> String {
     let mut out = String::from("  interface\n");
     let type_named =
         |name: &str| table.callbacks.iter().find(|r| r.name == name).expect("a callback type of the table");
@@ -367,10 +367,10 @@ fn declaration(row: &Row, p: &Parameter, style: Style, large: bool) -> String {
     let old = row.deprecated.as_deref() == Some("2.0");
     let loose = matches!(p.kind, Kind::Status | Kind::Weight | Kind::Buffer) || p.name == "array_of_errcodes";
     let intent = match p.direction {
-        Direction::In => ", intent(in)",
+        Intent::In => ", intent(in)",
         _ if loose => "",
-        Direction::Out => ", intent(out)",
-        Direction::InOut => ", intent(inout)",
+        Intent::Out => ", intent(out)",
+        Intent::InOut => ", intent(inout)",
     };
     let shape = match &p.kind {
         Kind::Status if style == Style::Integers && p.length.is_some() => "(MPI_STATUS_SIZE, *)",
@@ -404,7 +404,7 @@ fn declaration(row: &Row, p: &Parameter, style: Style, large: bool) -> String {
         (_, Style::Integers) => format!("{}{intent} :: {name}{shape}", integer_type(p, large, old)),
         (_, Style::Types) => {
             let asynchronous =
-                if p.length.is_some() && !blocking(row) && p.direction == Direction::In && p.kind.counts() {
+                if p.length.is_some() && !blocking(row) && p.direction == Intent::In && p.kind.counts() {
                     ", asynchronous"
                 } else {
                     ""

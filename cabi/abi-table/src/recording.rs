@@ -5,7 +5,7 @@
 use crate::exports::{rust_name, rust_type};
 use crate::fortran::visible;
 use crate::kinds::Kind;
-use crate::table::{Parameter, Row, Table};
+use crate::table::{AbiTable, Parameter, Row};
 use std::fmt::Write;
 
 /// Returns `true` if calls of the function are recorded: not those that any thread may make at any time,
@@ -15,17 +15,17 @@ pub fn is_recorded(row: &Row) -> bool {
 }
 
 /// The parameters of all functions, and the predefined handles with their names.
-pub fn tables(table: &Table) -> String {
+pub fn tables(table: &AbiTable) -> String {
     let mut out = String::new();
     writeln!(out, "/// The functions' parameters, by `Function as usize`.").unwrap();
-    writeln!(out, "pub static PARAMETERS: [&[Parameter]; {}] = [", table.functions.len()).unwrap();
+    writeln!(out, "pub static PARAMETERS: [&[RecordedParameter]; {}] = [", table.functions.len()).unwrap();
     for row in &table.functions {
         let shown: Vec<&Parameter> = row.parameters.iter().filter(|p| p.kind != Kind::Variadic).collect();
         writeln!(out, "    &[").unwrap();
         for p in &shown {
             writeln!(
                 out,
-                "        Parameter {{ name: \"{}\", kind: Kind::{}, direction: Direction::{:?}, length: {}, wide: [{}, {}], large_only: {}, at_root: {} }},",
+                "        RecordedParameter {{ name: \"{}\", kind: Kind::{}, direction: ArgumentIntent::{:?}, length: {}, wide: [{}, {}], large_only: {}, at_root: {} }},",
                 p.name,
                 kind(&p.kind),
                 p.direction,
@@ -163,7 +163,7 @@ pub fn around(row: &Row, large: bool, symbol: &str, first: &str) -> String {
         )
         .collect();
     let (form, call) = (
-        format!("recording::Form::c({large})"),
+        format!("recording::ArgumentForm::c({large})"),
         format!("{}({})", crate::table::symbol("PMPI", symbol), passed.join(", ")),
     );
     function(row, &typed, &words, (&form, first, &call), (" -> i32", "code"))
@@ -191,7 +191,7 @@ pub fn around_fortran(row: &Row, large: bool, name: &str, arguments: &[String], 
         crate::table::symbol("pmpi", name),
         passed.join(", ")
     );
-    let form = format!("recording::Form::fortran({large}, {descriptors})");
+    let form = format!("recording::ArgumentForm::fortran({large}, {descriptors})");
     let end = if names.contains(&"ierror") { "fortran::finish(ierror, code);" } else { "" };
     function(row, arguments, &words, (&form, "", &call), ("", end))
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// The access of a function to what a parameter names: it reads, writes or does both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
+pub enum Intent {
     /// The function reads it.
     In,
     /// The function writes it.
@@ -25,7 +25,7 @@ pub struct Parameter {
     /// The parameter's meaning.
     pub kind: Kind,
     /// In, out or both.
-    pub direction: Direction,
+    pub direction: Intent,
     /// Exists in the large-count variant only.
     pub large_only: bool,
     /// The program may pass a null pointer.
@@ -92,7 +92,7 @@ pub struct Constant {
 }
 
 /// The whole table.
-pub struct Table {
+pub struct AbiTable {
     /// All functions, sorted by name.
     pub functions: Vec<Row>,
     /// Callback types, in file order.
@@ -135,8 +135,8 @@ impl Row {
 }
 
 /// Reads every file of `directory`.
-pub fn read(directory: &Path) -> Table {
-    let mut table = Table { functions: Vec::new(), callbacks: Vec::new(), constants: Vec::new() };
+pub fn read(directory: &Path) -> AbiTable {
+    let mut table = AbiTable { functions: Vec::new(), callbacks: Vec::new(), constants: Vec::new() };
     let mut files: Vec<_> = fs::read_dir(directory)
         .unwrap_or_else(|e| panic!("{}: {e}", directory.display()))
         .map(|entry| entry.expect("a directory entry").path())
@@ -225,7 +225,7 @@ fn parameter(word: &str) -> Result<Parameter, String> {
     let mut result = Parameter {
         name: name.to_string(),
         kind: Kind::Int,
-        direction: Direction::In,
+        direction: Intent::In,
         large_only: false,
         nullable: false,
         length,
@@ -239,10 +239,10 @@ fn parameter(word: &str) -> Result<Parameter, String> {
         what = rest;
     }
     if let Some(rest) = what.strip_prefix("out.") {
-        result.direction = Direction::Out;
+        result.direction = Intent::Out;
         what = rest;
     } else if let Some(rest) = what.strip_prefix("inout.") {
-        result.direction = Direction::InOut;
+        result.direction = Intent::InOut;
         what = rest;
     }
     result.name = result.name.trim_end_matches('?').to_string();

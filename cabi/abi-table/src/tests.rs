@@ -1,10 +1,10 @@
 //! The reader of the function table: what it makes of a row, and that a bad row stops the build with
 //! its place and the reason.
 
-use crate::{Direction, Kind, Table};
+use crate::{AbiTable, Intent, Kind};
 use std::path::{Path, PathBuf};
 
-fn read(name: &str, text: &str) -> Table {
+fn read(name: &str, text: &str) -> AbiTable {
     let directory = std::env::temp_dir().join(format!("xsim-abi-table-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     std::fs::write(directory.join("chapter.txt"), text).unwrap();
@@ -19,7 +19,7 @@ fn root() -> PathBuf {
 }
 
 /// The project's own table.
-fn project() -> Table {
+fn project() -> AbiTable {
     crate::read(&root().join("cabi/table"))
 }
 
@@ -33,13 +33,13 @@ fn a_row_gives_name_implementation_flags_and_parameters() {
     assert_eq!((row.name.as_str(), row.body.as_deref(), row.large), ("Wait_for", Some("p2p::wait"), true));
     assert_eq!((row.chapter.as_str(), row.deprecated.as_deref()), ("chapter", Some("4.1")));
     let [count, request, tag] = &row.parameters[..] else { panic!("three parameters") };
-    assert_eq!((count.name.as_str(), &count.kind, count.direction), ("count", &Kind::Count, Direction::In));
+    assert_eq!((count.name.as_str(), &count.kind, count.direction), ("count", &Kind::Count, Intent::In));
     assert_eq!(
         (request.kind.handle(), request.direction, request.nullable),
-        (Some("request"), Direction::InOut, true)
+        (Some("request"), Intent::InOut, true)
     );
     assert_eq!(request.length.as_deref(), Some("count"));
-    assert_eq!((&tag.kind, tag.direction, tag.length.as_deref()), (&Kind::Tag, Direction::Out, None));
+    assert_eq!((&tag.kind, tag.direction, tag.length.as_deref()), (&Kind::Tag, Intent::Out, None));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn the_table_holds_the_664_functions_and_every_array_length_is_a_parameter_or_co
 
 /// Returns the text of `docs/reference/mpi-coverage.md`: how many functions each chapter has, and those that
 /// are no plain "built".
-fn coverage(table: &Table) -> String {
+fn coverage(table: &AbiTable) -> String {
     let standard = || table.functions.iter().filter(|row| row.is_standard());
     let built = standard().filter(|row| row.body.is_some()).count();
     let all = standard().count();

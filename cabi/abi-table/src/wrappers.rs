@@ -11,7 +11,7 @@
 
 use crate::kinds::Kind;
 use crate::recording::is_recorded;
-use crate::table::{Constant, Direction, Parameter, Row, Table, symbol};
+use crate::table::{AbiTable, Constant, Intent, Parameter, Row, symbol};
 use std::fmt::Write;
 
 /// Headings of the constants that programs hand over as numbers, and what the recorder calls them.
@@ -35,7 +35,7 @@ const SECTIONS: &[(&str, &str)] = &[
     ("Attribute keys: window", "Key"),
 ];
 
-fn numbers(table: &Table) -> Vec<(&Constant, &'static str)> {
+fn numbers(table: &AbiTable) -> Vec<(&Constant, &'static str)> {
     let section = |constant: &Constant| {
         SECTIONS.iter().find(|(heading, _)| *heading == constant.section).map(|&(_, name)| name)
     };
@@ -49,7 +49,7 @@ fn numbers(table: &Table) -> Vec<(&Constant, &'static str)> {
 
 /// Predefined handles with their classes, by value: where an MPI has one value for several, the first is
 /// meant.
-fn handles(table: &Table) -> Vec<(&Constant, &'static str)> {
+fn handles(table: &AbiTable) -> Vec<(&Constant, &'static str)> {
     let class = |constant: &Constant| {
         Kind::named(&constant.kind).and_then(|kind| kind.handle()).filter(|name| !name.starts_with("t_"))
     };
@@ -62,7 +62,7 @@ fn handles(table: &Table) -> Vec<(&Constant, &'static str)> {
 }
 
 /// Returns what the recorder needs of the constants, in the order of the wrappers' tables.
-pub fn constants(table: &Table) -> String {
+pub fn constants(table: &AbiTable) -> String {
     let mut out = String::from(
         "/// Numbers with a meaning: of what kind, and the standard's value.\npub static NUMBERS: &[(Section, i32)] = &[\n",
     );
@@ -108,7 +108,7 @@ fn is_helper(name: &str) -> bool {
 
 /// The functions that have wrappers, with their numbers.
 // Nobody waits in the tool interface, whose handles are of the tool alone.
-pub fn wrapped(table: &Table) -> impl Iterator<Item = (usize, &Row)> {
+pub fn wrapped(table: &AbiTable) -> impl Iterator<Item = (usize, &Row)> {
     table
         .functions
         .iter()
@@ -117,7 +117,7 @@ pub fn wrapped(table: &Table) -> impl Iterator<Item = (usize, &Row)> {
 }
 
 /// The wrappers and the tables, to be included behind `mpi.h`.
-pub fn write(table: &Table) -> String {
+pub fn write(table: &AbiTable) -> String {
     let mut out = String::from("/* Generated from cabi/table; see build/wrappers.rs. */\n\n");
     let (numbers, handles) = (numbers(table), handles(table));
     writeln!(out, "const int64_t xsimtrace_numbers[{}] = {{", numbers.len()).unwrap();
@@ -170,7 +170,7 @@ fn is_value(p: &Parameter) -> bool {
             | Kind::Ranges
             | Kind::Function(_)
     );
-    scalar && p.direction == Direction::In && p.length.is_none()
+    scalar && p.direction == Intent::In && p.length.is_none()
 }
 
 fn wrapper(number: usize, row: &Row, large: bool) -> String {

@@ -1,16 +1,16 @@
 //! Categories (MPI 5.0 section 15.3.9): the groups of options as in the help, and what is known of a rank,
 //! all below one.
 
-use super::cvar::{self, Variable};
+use super::cvar::{self, ControlVariable};
 use super::{event, give_index, give_text, initialized, place, pvar};
-use crate::args::{InOut, Ints, Out, OutText, Text};
+use crate::args::{CText, InOut, Ints, Out, OutText};
 use crate::call::Call;
 use mpi::error::Result;
-use simulation::options::Group;
+use simulation::options::Topic;
 
 /// The contents of a category, by index.
 #[derive(Default)]
-struct Contents {
+struct CategoryContents {
     cvars: Vec<i32>,
     pvars: Vec<i32>,
     events: Vec<i32>,
@@ -18,7 +18,7 @@ struct Contents {
 }
 
 /// Number of categories: the one of all, the groups of options, and that of performance variables and events.
-const COUNT: usize = Group::ALL.len() + 2;
+const COUNT: usize = Topic::ALL.len() + 2;
 
 fn name_of(index: usize) -> (String, String) {
     match index {
@@ -28,7 +28,7 @@ fn name_of(index: usize) -> (String, String) {
             "What is known of the calling rank at its clock, and what its calls do.".to_owned(),
         ),
         _ => {
-            let title = Group::ALL[index - 1].title();
+            let title = Topic::ALL[index - 1].title();
             (
                 format!("xsim_{}", title.to_lowercase().replace([' ', '\''], "_")),
                 format!("Options of the run: {}.", title.to_lowercase()),
@@ -37,29 +37,29 @@ fn name_of(index: usize) -> (String, String) {
     }
 }
 
-fn contents(index: usize) -> Contents {
+fn contents(index: usize) -> CategoryContents {
     match index {
-        0 => Contents { categories: (1..COUNT as i32).collect(), ..Contents::default() },
+        0 => CategoryContents { categories: (1..COUNT as i32).collect(), ..CategoryContents::default() },
         _ if index == COUNT - 1 => {
             let (pvars, events) = ((0..pvar::count() as i32).collect(), (0..event::count() as i32).collect());
-            Contents { pvars, events, ..Contents::default() }
+            CategoryContents { pvars, events, ..CategoryContents::default() }
         }
         _ => {
-            let group = Group::ALL[index - 1];
+            let group = Topic::ALL[index - 1];
             let is_in = |&number: &usize| match cvar::at(number) {
-                Some(Variable::Option(row)) => row.group == group,
-                Some(Variable::TraceRank) => group == Group::Output,
+                Some(ControlVariable::Option(row)) => row.group == group,
+                Some(ControlVariable::TraceRank) => group == Topic::Output,
                 None => false,
             };
-            Contents {
+            CategoryContents {
                 cvars: (0..cvar::count()).filter(is_in).map(|number| number as i32).collect(),
-                ..Contents::default()
+                ..CategoryContents::default()
             }
         }
     }
 }
 
-fn of(c: &Call, index: i32) -> Result<(usize, Contents)> {
+fn of(c: &Call, index: i32) -> Result<(usize, CategoryContents)> {
     let index = place(c, index, COUNT)?;
     Ok((index, contents(index)))
 }
@@ -78,7 +78,7 @@ pub fn get_num(c: &Call, number: Out<i32>) -> Result {
 }
 
 /// `MPI_T_category_get_index`.
-pub fn get_index(c: &Call, name: Text, index: Out<i32>) -> Result {
+pub fn get_index(c: &Call, name: CText, index: Out<i32>) -> Result {
     initialized(c)?;
     let name = name.text();
     give_index((0..COUNT).find(|&index| name_of(index).0 == name), index)

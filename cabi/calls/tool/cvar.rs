@@ -2,7 +2,7 @@
 //! is recorded.
 
 use super::{fails, give_index, give_text, initialized, locked};
-use crate::args::{Handle, InOut, Out, OutText, Text};
+use crate::args::{CText, Handle, InOut, Out, OutText};
 use crate::call::Call;
 use crate::constants::{
     MPI_CHAR, MPI_INT, MPI_T_BIND_NO_OBJECT, MPI_T_CVAR_HANDLE_NULL, MPI_T_ENUM_NULL,
@@ -18,9 +18,9 @@ use simulation::options::{Row, TABLE};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// One variable.
+/// A control variable (MPI 5.0 section 15.3.6).
 #[derive(Clone, Copy)]
-pub(super) enum Variable {
+pub(super) enum ControlVariable {
     /// An option.
     Option(&'static Row),
     /// The recording of the calling rank's calls in the trace, as `xsim_trace_on` and `xsim_trace_off` set
@@ -34,24 +34,24 @@ pub(super) fn count() -> usize {
 }
 
 /// The variable of an index.
-pub(super) fn at(index: usize) -> Option<Variable> {
+pub(super) fn at(index: usize) -> Option<ControlVariable> {
     match TABLE.get(index) {
-        Some(row) => Some(Variable::Option(row)),
-        None => (index == TABLE.len()).then_some(Variable::TraceRank),
+        Some(row) => Some(ControlVariable::Option(row)),
+        None => (index == TABLE.len()).then_some(ControlVariable::TraceRank),
     }
 }
 
-impl Variable {
+impl ControlVariable {
     pub(super) fn name(self) -> String {
         match self {
-            Variable::Option(row) => format!("xsim_{}", row.name.replace('-', "_")),
-            Variable::TraceRank => "xsim_trace_rank".to_owned(),
+            ControlVariable::Option(row) => format!("xsim_{}", row.name.replace('-', "_")),
+            ControlVariable::TraceRank => "xsim_trace_rank".to_owned(),
         }
     }
     fn description(self) -> &'static str {
         match self {
-            Variable::Option(row) => row.help,
-            Variable::TraceRank => {
+            ControlVariable::Option(row) => row.help,
+            ControlVariable::TraceRank => {
                 "Whether the calling rank's calls are recorded in the trace of -xsim-trace: 0 leaves them out."
             }
         }
@@ -64,7 +64,7 @@ impl Variable {
 
 /// A handle's rank and variable.
 static HANDLES: Mutex<Option<Slab<(u32, usize)>>> = Mutex::new(None);
-/// The value that a rank has written to [`Variable::TraceRank`].
+/// The value that a rank has written to [`ControlVariable::TraceRank`].
 static RECORDED: Mutex<BTreeMap<u32, i32>> = Mutex::new(BTreeMap::new());
 
 /// A rank has left the interface: its handles are gone.
@@ -74,7 +74,7 @@ pub(super) fn forget(rank: u32) {
     }
 }
 
-fn held(c: &Call, handle: Handle) -> Result<(u32, Variable)> {
+fn held(c: &Call, handle: Handle) -> Result<(u32, ControlVariable)> {
     let handles = locked(&HANDLES);
     let found = decode(handle.0).and_then(|index| handles.as_ref()?.get(index).map(|held| (index, *held)));
     match found
@@ -94,7 +94,7 @@ pub fn get_num(c: &Call, number: Out<i32>) -> Result {
 }
 
 /// `MPI_T_cvar_get_index`.
-pub fn get_index(c: &Call, name: Text, index: Out<i32>) -> Result {
+pub fn get_index(c: &Call, name: CText, index: Out<i32>) -> Result {
     initialized(c)?;
     let name = name.text();
     give_index((0..count()).find(|&index| at(index).is_some_and(|variable| variable.name() == name)), index)
@@ -118,7 +118,7 @@ pub fn get_info(
     let Some(variable) = usize::try_from(index).ok().and_then(at) else {
         return fails(MPI_T_ERR_INVALID_INDEX);
     };
-    let option = matches!(variable, Variable::Option(_));
+    let option = matches!(variable, ControlVariable::Option(_));
     give_text(&variable.name(), name, name_len);
     give_text(variable.description(), desc, desc_len);
     verbosity.set(MPI_T_VERBOSITY_USER_BASIC);
@@ -140,8 +140,8 @@ pub fn handle_alloc(c: &Call, index: i32, _object: Addr, handle: Out<Handle>, el
     let made = locked(&HANDLES).get_or_insert_default().insert((c.me(), index));
     handle.set(Handle(encode(made)));
     elements.set(match variable {
-        Variable::Option(row) => Variable::text(row).len() as i32 + 1,
-        Variable::TraceRank => 1,
+        ControlVariable::Option(row) => ControlVariable::text(row).len() as i32 + 1,
+        ControlVariable::TraceRank => 1,
     });
     Ok(())
 }
@@ -164,11 +164,13 @@ pub fn handle_free(c: &Call, handle: InOut<Handle>) -> Result {
 pub fn read(c: &Call, handle: Handle, buffer: Addr) -> Result {
     initialized(c)?;
     match held(c, handle)?.1 {
-        Variable::Option(row) => {
-            let text = Variable::text(row);
+        ControlVariable::Option(row) => {
+            let text = ControlVariable::text(row);
             OutText(buffer).set(text.as_bytes(), text.len() + 1);
         }
-        Variable::TraceRank => memory::store(buffer, locked(&RECORDED).get(&c.me()).copied().unwrap_or(1)),
+        ControlVariable::TraceRank => {
+            memory::store(buffer, locked(&RECORDED).get(&c.me()).copied().unwrap_or(1))
+        }
     }
     Ok(())
 }
@@ -177,8 +179,8 @@ pub fn read(c: &Call, handle: Handle, buffer: Addr) -> Result {
 pub fn write(c: &Call, handle: Handle, buffer: Addr) -> Result {
     initialized(c)?;
     match held(c, handle)?.1 {
-        Variable::Option(_) => fails(MPI_T_ERR_CVAR_SET_NEVER),
-        Variable::TraceRank => {
+        ControlVariable::Option(_) => fails(MPI_T_ERR_CVAR_SET_NEVER),
+        ControlVariable::TraceRank => {
             let on: i32 = memory::load(buffer);
             locked(&RECORDED).insert(c.me(), on);
             crate::recording::listen(c.me(), on != 0);

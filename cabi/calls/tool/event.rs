@@ -2,7 +2,7 @@
 //! says when.
 
 use super::{enums, fails, give_index, give_no_info, give_text, initialized, locked, place, raised};
-use crate::args::{Counts, Handle, Handles, InOut, Out, OutText, Text};
+use crate::args::{CText, Counts, Handle, Handles, InOut, Out, OutText};
 use crate::call::Call;
 use crate::constants::{
     MPI_INT, MPI_T_BIND_NO_OBJECT, MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, MPI_T_CB_REQUIRE_MPI_RESTRICTED,
@@ -18,7 +18,7 @@ use std::sync::Mutex;
 
 /// A kind of event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
+pub enum EventType {
     /// A call begins.
     Entered,
     /// A call has returned.
@@ -31,7 +31,7 @@ pub enum Event {
 
 /// One value of an event.
 #[derive(Clone, Copy)]
-enum Element {
+enum EventElement {
     /// A function's number in [`enums::FUNCTIONS`].
     Function,
     /// A number of 32 bits.
@@ -40,51 +40,51 @@ enum Element {
     Long,
 }
 
-impl Element {
+impl EventElement {
     fn bytes(self) -> i64 {
-        if matches!(self, Element::Long) { 8 } else { 4 }
+        if matches!(self, EventElement::Long) { 8 } else { 4 }
     }
     fn datatype(self) -> usize {
         match self {
-            Element::Function => MPI_INT,
-            Element::Short => MPI_UNSIGNED,
-            Element::Long => MPI_UNSIGNED_LONG_LONG,
+            EventElement::Function => MPI_INT,
+            EventElement::Short => MPI_UNSIGNED,
+            EventElement::Long => MPI_UNSIGNED_LONG_LONG,
         }
     }
 }
 
 /// The description of an event.
 struct Row {
-    event: Event,
+    event: EventType,
     name: &'static str,
     description: &'static str,
-    elements: &'static [Element],
+    elements: &'static [EventElement],
 }
 
 const ROWS: [Row; 4] = [
     Row {
-        event: Event::Entered,
+        event: EventType::Entered,
         name: "xsim_call_entered",
         description: "The rank enters an MPI function: which.",
-        elements: &[Element::Function],
+        elements: &[EventElement::Function],
     },
     Row {
-        event: Event::Left,
+        event: EventType::Left,
         name: "xsim_call_left",
         description: "The rank's call has returned: of which function, with which error code, and when it was entered, in picoseconds.",
-        elements: &[Element::Function, Element::Short, Element::Long],
+        elements: &[EventElement::Function, EventElement::Short, EventElement::Long],
     },
     Row {
-        event: Event::Waited,
+        event: EventType::Waited,
         name: "xsim_call_waited",
         description: "The rank's call has returned, and had to wait: in which function, and how many picoseconds.",
-        elements: &[Element::Function, Element::Long],
+        elements: &[EventElement::Function, EventElement::Long],
     },
     Row {
-        event: Event::Sent,
+        event: EventType::Sent,
         name: "xsim_call_sent",
         description: "The rank's call has returned, and has sent messages, not within collectives: in which function, how many, and their payload bytes.",
-        elements: &[Element::Function, Element::Long, Element::Long],
+        elements: &[EventElement::Function, EventElement::Long, EventElement::Long],
     },
 ];
 
@@ -96,7 +96,7 @@ pub(super) fn count() -> usize {
 /// Returns where the values of an event lie, each at a multiple of its size.
 fn places(row: &Row) -> Vec<i64> {
     let mut end = 0i64;
-    let place = |element: &Element| {
+    let place = |element: &EventElement| {
         let at = (end + element.bytes() - 1) / element.bytes() * element.bytes();
         end = at + element.bytes();
         at
@@ -104,9 +104,9 @@ fn places(row: &Row) -> Vec<i64> {
     row.elements.iter().map(place).collect()
 }
 
-/// A function of the program that is told of an event, and what it is told with.
+/// A callback of the program for an event, with its user data.
 #[derive(Clone, Copy)]
-pub(super) struct Callback {
+pub(super) struct EventCallback {
     pub function: usize,
     pub user_data: usize,
     /// `MPI_T_CB_REQUIRE_*` that it was registered for.
@@ -118,7 +118,7 @@ struct Registered {
     owner: u32,
     row: usize,
     /// One for each level of safety.
-    callbacks: Vec<Callback>,
+    callbacks: Vec<EventCallback>,
 }
 
 static REGISTERED: Mutex<Option<Slab<Registered>>> = Mutex::new(None);
@@ -127,22 +127,22 @@ fn registered<T>(with: impl FnOnce(&mut Slab<Registered>) -> T) -> T {
     with(locked(&REGISTERED).get_or_insert_default())
 }
 
-/// The event that a function of the program is told of now.
+/// The event that a callback is being called for.
 #[derive(Clone, Copy)]
-pub(super) struct Instance {
-    pub event: Event,
+pub(super) struct RaisedEvent {
+    pub event: EventType,
     pub values: [u64; 3],
     /// Virtual time, in picoseconds.
     pub at: u64,
 }
 
 /// One at a time: what a function that is told of an event calls raises none.
-pub(super) static CURRENT: Mutex<Option<Instance>> = Mutex::new(None);
+pub(super) static CURRENT: Mutex<Option<RaisedEvent>> = Mutex::new(None);
 /// The handle of it.
 pub(super) const INSTANCE: usize = 1;
 
 /// Returns who is told of an event of a rank: registrations (handles) and their functions.
-pub(super) fn told(rank: u32, event: Event) -> Vec<(usize, Callback)> {
+pub(super) fn told(rank: u32, event: EventType) -> Vec<(usize, EventCallback)> {
     registered(|all| {
         let of_rank = all.iter().filter(|(_, one)| one.owner == rank && ROWS[one.row].event == event);
         // The one that asks for least: where events are raised everything is allowed.
@@ -185,7 +185,7 @@ pub fn get_num(c: &Call, number: Out<i32>) -> Result {
 }
 
 /// `MPI_T_event_get_index`.
-pub fn get_index(c: &Call, name: Text, index: Out<i32>) -> Result {
+pub fn get_index(c: &Call, name: CText, index: Out<i32>) -> Result {
     initialized(c)?;
     let name = name.text();
     give_index(ROWS.iter().position(|row| row.name == name), index)
@@ -234,7 +234,7 @@ pub fn handle_alloc(c: &Call, index: i32, _: Addr, _: Handle, registration: Out<
     if registration.at().is_null() {
         return fails(MPI_T_ERR_INVALID);
     }
-    if ROWS[row].event == Event::Sent {
+    if ROWS[row].event == EventType::Sent {
         c.mpi.world().messages.watching().count_sends();
     }
     let owner = c.me();
@@ -269,7 +269,7 @@ pub fn register_callback(
         let Some(one) = all.get_mut(index) else { return };
         one.callbacks.retain(|callback| callback.safety != safety);
         if function != 0 {
-            one.callbacks.push(Callback { function, user_data: user_data.0, safety });
+            one.callbacks.push(EventCallback { function, user_data: user_data.0, safety });
         }
     });
     listen();
@@ -316,7 +316,7 @@ pub fn callback_set_info(c: &Call, registration: Handle, safety: i32, _: Handle)
 }
 
 /// The event that the calling function is told of.
-fn instance(c: &Call, handle: Handle) -> Result<Instance> {
+fn instance(c: &Call, handle: Handle) -> Result<RaisedEvent> {
     initialized(c)?;
     match locked(&CURRENT).filter(|_| handle.0 == INSTANCE) {
         Some(instance) => Ok(instance),
@@ -324,14 +324,14 @@ fn instance(c: &Call, handle: Handle) -> Result<Instance> {
     }
 }
 
-fn row_of(event: Event) -> &'static Row {
+fn row_of(event: EventType) -> &'static Row {
     ROWS.iter().find(|row| row.event == event).unwrap_or(&ROWS[0])
 }
 
-fn store(element: Element, value: u64, at: Addr) {
+fn store(element: EventElement, value: u64, at: Addr) {
     match element {
-        Element::Long => memory::store(at, value),
-        Element::Short | Element::Function => memory::store(at, value as u32),
+        EventElement::Long => memory::store(at, value),
+        EventElement::Short | EventElement::Function => memory::store(at, value as u32),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Performance variables (MPI 5.0 section 15.3.7): what is known of the calling rank at its clock.
 
 use super::{enums, fails, give_index, give_text, initialized, locked, place};
-use crate::args::{Handle, InOut, Out, OutText, Text};
+use crate::args::{CText, Handle, InOut, Out, OutText};
 use crate::call::Call;
 use crate::constants::{
     MPI_INT, MPI_T_BIND_MPI_COMM, MPI_T_BIND_NO_OBJECT, MPI_T_ENUM_NULL, MPI_T_ERR_INVALID,
@@ -16,9 +16,9 @@ use mpi::slab::Slab;
 use rank::{Addr, memory};
 use std::sync::Mutex;
 
-/// One variable.
+/// A performance variable (MPI 5.0 section 15.3.7).
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Variable {
+enum PerformanceVariable {
     Clock,
     Compute,
     Wait,
@@ -30,7 +30,7 @@ enum Variable {
 
 /// The description of a performance variable.
 struct Row {
-    variable: Variable,
+    variable: PerformanceVariable,
     name: &'static str,
     description: &'static str,
     class: i32,
@@ -40,49 +40,49 @@ struct Row {
 
 const ROWS: [Row; 7] = [
     Row {
-        variable: Variable::Clock,
+        variable: PerformanceVariable::Clock,
         name: "xsim_virtual_time",
         description: "The rank's virtual clock: picoseconds since its start.",
         class: MPI_T_PVAR_CLASS_TIMER,
         counted: false,
     },
     Row {
-        variable: Variable::Compute,
+        variable: PerformanceVariable::Compute,
         name: "xsim_compute_time",
         description: "Virtual time that the rank has computed, in picoseconds.",
         class: MPI_T_PVAR_CLASS_TIMER,
         counted: false,
     },
     Row {
-        variable: Variable::Wait,
+        variable: PerformanceVariable::Wait,
         name: "xsim_wait_time",
         description: "Virtual time that the rank has waited in MPI calls, in picoseconds.",
         class: MPI_T_PVAR_CLASS_TIMER,
         counted: false,
     },
     Row {
-        variable: Variable::Sent,
+        variable: PerformanceVariable::Sent,
         name: "xsim_messages_sent",
         description: "Messages that the rank has sent by calls of chapters 3 and 4, not within collectives.",
         class: MPI_T_PVAR_CLASS_COUNTER,
         counted: true,
     },
     Row {
-        variable: Variable::SentBytes,
+        variable: PerformanceVariable::SentBytes,
         name: "xsim_bytes_sent",
         description: "Payload bytes of the messages that the rank has sent by calls of chapters 3 and 4.",
         class: MPI_T_PVAR_CLASS_AGGREGATE,
         counted: true,
     },
     Row {
-        variable: Variable::Unexpected,
+        variable: PerformanceVariable::Unexpected,
         name: "xsim_unexpected_messages",
         description: "Messages in a communicator that have arrived by the rank's clock and for which it has posted no receive.",
         class: MPI_T_PVAR_CLASS_LEVEL,
         counted: false,
     },
     Row {
-        variable: Variable::Phase,
+        variable: PerformanceVariable::Phase,
         name: "xsim_phase",
         description: "Where the rank is in its life with MPI.",
         class: MPI_T_PVAR_CLASS_STATE,
@@ -108,15 +108,15 @@ struct Held {
 }
 
 #[derive(Default)]
-struct Open {
+struct PvarHandles {
     /// Whose.
     sessions: Slab<u32>,
     handles: Slab<Held>,
 }
 
-static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+static OPEN: Mutex<Option<PvarHandles>> = Mutex::new(None);
 
-fn open<T>(with: impl FnOnce(&mut Open) -> T) -> T {
+fn open<T>(with: impl FnOnce(&mut PvarHandles) -> T) -> T {
     with(locked(&OPEN).get_or_insert_default())
 }
 
@@ -129,7 +129,7 @@ pub(super) fn forget(rank: u32) {
     });
 }
 
-fn close(open: &mut Open, session: u32) {
+fn close(open: &mut PvarHandles, session: u32) {
     open.sessions.remove(session);
     open.handles.retain(|held| held.session != encode(session));
 }
@@ -155,9 +155,9 @@ fn held(c: &Call, session: Handle, handle: Handle) -> Result<u32> {
 }
 
 /// Returns what the variable is now.
-fn value(c: &Call, variable: Variable, comm: usize) -> Result<u64> {
+fn value(c: &Call, variable: PerformanceVariable, comm: usize) -> Result<u64> {
     let me = c.me();
-    if variable == Variable::Unexpected {
+    if variable == PerformanceVariable::Unexpected {
         return match c.mpi.unexpected(comm) {
             Ok(count) => Ok(u64::from(count)),
             // The communicator was freed since.
@@ -167,13 +167,13 @@ fn value(c: &Call, variable: Variable, comm: usize) -> Result<u64> {
     let world = c.mpi.world();
     let messages = &world.messages;
     Ok(match variable {
-        Variable::Clock => messages.clock(me).as_ps(),
-        Variable::Compute => messages.ranks().profile().rank(me).compute.as_ps(),
-        Variable::Wait => messages.ranks().profile().rank(me).wait.as_ps(),
-        Variable::Sent => messages.watch().sent_by(me).messages,
-        Variable::SentBytes => messages.watch().sent_by(me).bytes,
-        Variable::Phase => enums::value_of(messages.ranks()[me].phase) as u64,
-        Variable::Unexpected => unreachable!("asked above"),
+        PerformanceVariable::Clock => messages.clock(me).as_ps(),
+        PerformanceVariable::Compute => messages.ranks().profile().rank(me).compute.as_ps(),
+        PerformanceVariable::Wait => messages.ranks().profile().rank(me).wait.as_ps(),
+        PerformanceVariable::Sent => messages.watch().sent_by(me).messages,
+        PerformanceVariable::SentBytes => messages.watch().sent_by(me).bytes,
+        PerformanceVariable::Phase => enums::value_of(messages.ranks()[me].phase) as u64,
+        PerformanceVariable::Unexpected => unreachable!("asked above"),
     })
 }
 
@@ -233,7 +233,7 @@ pub fn get_num(c: &Call, number: Out<i32>) -> Result {
 }
 
 /// `MPI_T_pvar_get_index`.
-pub fn get_index(c: &Call, name: Text, class: i32, index: Out<i32>) -> Result {
+pub fn get_index(c: &Call, name: CText, class: i32, index: Out<i32>) -> Result {
     initialized(c)?;
     let name = name.text();
     give_index(ROWS.iter().position(|row| row.name == name && row.class == class), index)
@@ -262,12 +262,20 @@ pub fn get_info(
     verbosity.set(MPI_T_VERBOSITY_USER_BASIC);
     class.set(row.class);
     datatype.set(Handle(match row.variable {
-        Variable::Phase => MPI_INT,
-        Variable::Unexpected => MPI_UNSIGNED,
+        PerformanceVariable::Phase => MPI_INT,
+        PerformanceVariable::Unexpected => MPI_UNSIGNED,
         _ => MPI_UNSIGNED_LONG_LONG,
     }));
-    enumtype.set(Handle(if row.variable == Variable::Phase { enums::PHASES } else { MPI_T_ENUM_NULL }));
-    bind.set(if row.variable == Variable::Unexpected { MPI_T_BIND_MPI_COMM } else { MPI_T_BIND_NO_OBJECT });
+    enumtype.set(Handle(if row.variable == PerformanceVariable::Phase {
+        enums::PHASES
+    } else {
+        MPI_T_ENUM_NULL
+    }));
+    bind.set(if row.variable == PerformanceVariable::Unexpected {
+        MPI_T_BIND_MPI_COMM
+    } else {
+        MPI_T_BIND_NO_OBJECT
+    });
     readonly.set(!row.counted);
     continuous.set(!row.counted);
     atomic.set(row.counted);
@@ -302,7 +310,7 @@ pub fn handle_alloc(
     session_of(c, session)?;
     let row = place(c, index, ROWS.len())?;
     let mut comm = 0;
-    if ROWS[row].variable == Variable::Unexpected {
+    if ROWS[row].variable == PerformanceVariable::Unexpected {
         if object.is_null() {
             return fails(MPI_T_ERR_INVALID_HANDLE);
         }
@@ -360,7 +368,7 @@ pub fn read(c: &Call, session: Handle, handle: Handle, buffer: Addr) -> Result {
     let index = held(c, session, handle)?;
     let value = reading(c, index)?;
     match ROWS[open(|open| open.handles[index].row)].variable {
-        Variable::Phase | Variable::Unexpected => memory::store(buffer, value as i32),
+        PerformanceVariable::Phase | PerformanceVariable::Unexpected => memory::store(buffer, value as i32),
         _ => memory::store(buffer, value),
     }
     Ok(())

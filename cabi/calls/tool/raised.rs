@@ -1,7 +1,7 @@
 //! When events are raised: where a rank enters an MPI function and where it leaves it, outside of both, so
 //! that a function that is told may call MPI. What that calls raises nothing.
 
-use super::event::{CURRENT, Event, INSTANCE, Instance, told};
+use super::event::{CURRENT, EventType, INSTANCE, RaisedEvent, told};
 use super::locked;
 use crate::alone;
 use crate::args::Handle;
@@ -12,9 +12,9 @@ use engine::{Span, Time};
 use rank::Addr;
 use std::sync::Mutex;
 
-/// A call that somebody is told of when it returns.
+/// A call whose return raises an event.
 #[derive(Clone, Copy)]
-struct Under {
+struct RaisedCall {
     rank: u32,
     function: Function,
     entered: Time,
@@ -26,7 +26,7 @@ struct Under {
 }
 
 /// Calls under way, the innermost of a rank last.
-static UNDER: Mutex<Vec<Under>> = Mutex::new(Vec::new());
+static UNDER: Mutex<Vec<RaisedCall>> = Mutex::new(Vec::new());
 
 /// A rank's clock, how long it has waited, and what it has sent.
 fn now(rank: u32) -> (Time, Span, (u64, u64)) {
@@ -36,9 +36,9 @@ fn now(rank: u32) -> (Time, Span, (u64, u64)) {
     (messages.clock(rank), messages.ranks().profile().rank(rank).wait, (sent.messages, sent.bytes))
 }
 
-fn raise(rank: u32, event: Event, values: [u64; 3], at: Time) {
+fn raise(rank: u32, event: EventType, values: [u64; 3], at: Time) {
     for (registration, callback) in told(rank, event) {
-        *locked(&CURRENT) = Some(Instance { event, values, at: at.as_ps() });
+        *locked(&CURRENT) = Some(RaisedEvent { event, values, at: at.as_ps() });
         callback::event(
             callback.function,
             Handle(INSTANCE),
@@ -61,11 +61,11 @@ pub fn entered(function: Function, frame: usize) {
     }
     let rank = alone::mpi().world().messages.me();
     let (entered, waited, sent) = now(rank);
-    raise(rank, Event::Entered, [function as u64, 0, 0], entered);
+    raise(rank, EventType::Entered, [function as u64, 0, 0], entered);
     let mut under = locked(&UNDER);
     // Their frames are gone: they were left by an exception or a jump.
     under.retain(|other| other.rank != rank || other.frame > frame);
-    under.push(Under { rank, function, entered, waited, sent, frame });
+    under.push(RaisedCall { rank, function, entered, waited, sent, frame });
 }
 
 /// The mounted rank's call has returned.
@@ -78,14 +78,14 @@ pub fn left(code: i32) {
         let mut under = locked(&UNDER);
         under.iter().rposition(|under| under.rank == rank).map(|at| under.remove(at))
     };
-    let Some(Under { function, entered, waited, sent, .. }) = under else { return };
+    let Some(RaisedCall { function, entered, waited, sent, .. }) = under else { return };
     let (at, waits, sends) = now(rank);
     let function = function as u64;
-    raise(rank, Event::Left, [function, u64::from(code as u32), entered.as_ps()], at);
+    raise(rank, EventType::Left, [function, u64::from(code as u32), entered.as_ps()], at);
     if waits > waited {
-        raise(rank, Event::Waited, [function, (waits - waited).as_ps(), 0], at);
+        raise(rank, EventType::Waited, [function, (waits - waited).as_ps(), 0], at);
     }
     if sends.0 > sent.0 {
-        raise(rank, Event::Sent, [function, sends.0 - sent.0, sends.1 - sent.1], at);
+        raise(rank, EventType::Sent, [function, sends.0 - sent.0, sends.1 - sent.1], at);
     }
 }

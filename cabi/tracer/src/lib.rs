@@ -11,7 +11,7 @@ mod recording;
 mod run;
 
 use function::Function;
-use run::Run;
+use run::TracedProcess;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,7 +26,7 @@ const BEGINS: c_int = 2;
 
 thread_local! {
     /// The recording, in the thread that initialized MPI: a rank is one sequence of calls.
-    static RUN: RefCell<Option<Run>> = const { RefCell::new(None) };
+    static RUN: RefCell<Option<TracedProcess>> = const { RefCell::new(None) };
 }
 
 thread_local! {
@@ -39,8 +39,8 @@ static RECORDS: AtomicBool = AtomicBool::new(false);
 
 /// Returns what is recorded, for a short while. `None` while nothing is, on other threads, and in a panic,
 /// which is a defect of ours: the call goes on unrecorded.
-fn with<T>(what: impl FnOnce(&mut Run) -> T) -> Option<T> {
-    let borrowed = |cell: &RefCell<Option<Run>>| cell.try_borrow_mut().ok()?.as_mut().map(what);
+fn with<T>(what: impl FnOnce(&mut TracedProcess) -> T) -> Option<T> {
+    let borrowed = |cell: &RefCell<Option<TracedProcess>>| cell.try_borrow_mut().ok()?.as_mut().map(what);
     catch_unwind(AssertUnwindSafe(|| RUN.try_with(borrowed).ok().flatten())).ok().flatten()
 }
 
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn xsimtrace_open(
             PASS
         }
         Function::Abort if told == Some(true) => {
-            with(Run::save);
+            with(TracedProcess::save);
             TOLD
         }
         _ if told == Some(true) => TOLD,
@@ -106,7 +106,7 @@ unsafe fn begin(words: *mut u64) {
     let (function, site) = BEGINNING.with(Cell::get);
     // What is looked up once is looked up before the program's time begins.
     let count = [false, true].map(|large| function.parameters(large))[0];
-    let run = catch_unwind(Run::begin).ok().flatten();
+    let run = catch_unwind(TracedProcess::begin).ok().flatten();
     RECORDS.store(run.is_some(), Relaxed);
     let _ = RUN.try_with(|cell| cell.replace(run));
     // SAFETY: as the caller promises.
@@ -149,5 +149,5 @@ fn listen(on: bool) -> c_int {
 fn end() {
     RECORDS.store(false, Relaxed);
     let run = RUN.try_with(|cell| cell.try_borrow_mut().ok().and_then(|mut run| run.take())).ok().flatten();
-    let _ = catch_unwind(AssertUnwindSafe(|| run.map(Run::end)));
+    let _ = catch_unwind(AssertUnwindSafe(|| run.map(TracedProcess::end)));
 }

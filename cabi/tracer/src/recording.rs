@@ -31,24 +31,24 @@ mod sent;
 
 use crate::constants::MPI_PROC_NULL;
 use crate::function::Function;
-use arguments::{Handles, Words};
-use objects::Objects;
+use arguments::{ArgumentRegisters, Handles};
+use objects::TracedObjects;
 use observe::recorder::Class;
-use parameter::{Direction, Kind, Length};
-use plan::Plan;
+use parameter::{ArgumentIntent, Kind, Length};
+use plan::ReadPlan;
 use rank::Addr;
 
 impl Function {
     /// Returns how many words a call of it has.
     pub fn parameters(self, large: bool) -> usize {
-        Plan::of(self, large).length
+        ReadPlan::of(self, large).length
     }
 }
 
 /// Puts the standard's values in place of the MPI's own among the words of a call: what is behind addresses
 /// is translated when it is read.
 pub fn translate(function: Function, large: bool, words: &mut [u64]) {
-    let plan = Plan::of(function, large);
+    let plan = ReadPlan::of(function, large);
     for (p, place) in plan.parameters.iter().zip(&plan.words) {
         let Some(word) = place.map(|place| &mut words[place]) else { continue };
         *word = match p.class() {
@@ -66,7 +66,7 @@ fn is_address(kind: Kind) -> bool {
     matches!(kind, Kind::Buffer | Kind::Address | Kind::Text | Kind::Status | Kind::Main)
 }
 
-impl Words {
+impl ArgumentRegisters {
     /// Returns `true` if the call tells recorders all in words.
     pub fn has_facts(&self) -> bool {
         self.plan.facts.is_some()
@@ -97,10 +97,10 @@ impl Words {
 
     /// Notes which of the call's statuses are of operations that receive nothing: MPI leaves these undefined
     /// (MPI 5.0 section 3.7.3).
-    pub fn note_statuses(&self, before: &Handles, objects: &Objects) {
+    pub fn note_statuses(&self, before: &Handles, objects: &TracedObjects) {
         host::forget_statuses();
         let (Some(status), Some(requests)) = (self.plan.statuses, self.plan.requests) else { return };
-        let is_replaced = self.parameter(requests).direction == Direction::InOut;
+        let is_replaced = self.parameter(requests).direction == ArgumentIntent::InOut;
         for k in 0..self.handles(status) {
             let of = self.completed(k);
             let request = if is_replaced { before.get(of).copied() } else { Some(self.handle(requests, of)) };

@@ -1,18 +1,18 @@
 //! The recording of this process's calls, from `MPI_Init` to `MPI_Finalize`.
 
 use crate::function::Function;
-use crate::recording::arguments::Words;
+use crate::recording::arguments::ArgumentRegisters;
 use crate::recording::facts::Facts;
 use crate::recording::host;
-use crate::recording::level::Level;
+use crate::recording::level::NestingLevel;
 use crate::recording::module;
-use crate::recording::objects::Objects;
-use crate::recording::open::Open;
-use crate::recording::parameter::Form;
+use crate::recording::objects::TracedObjects;
+use crate::recording::open::OpenCall;
+use crate::recording::parameter::ArgumentForm;
 use crate::recording::translate;
 use engine::{Span, Time};
 use observe::Recorder;
-use observe::recorder::Left;
+use observe::recorder::CallReturn;
 use rustc_hash::FxHashMap;
 use std::ffi::{c_char, c_int};
 use std::ops::Range;
@@ -59,12 +59,12 @@ fn now() -> u64 {
 }
 
 /// A process's calls.
-pub struct Run {
+pub struct TracedProcess {
     rank: u32,
     size: u32,
     recording: Recording,
-    objects: Objects,
-    open: Vec<Open>,
+    objects: TracedObjects,
+    open: Vec<OpenCall>,
     /// Statuses that the program ignores, of each open call.
     statuses: Vec<Vec<u64>>,
     /// Room for the words of a call.
@@ -108,9 +108,9 @@ fn window(variable: impl Fn(&str) -> Option<String>) -> Result<Range<Time>, Stri
     Ok(window)
 }
 
-impl Run {
+impl TracedProcess {
     /// MPI is initialized.
-    pub fn begin() -> Option<Run> {
+    pub fn begin() -> Option<TracedProcess> {
         let (mut rank, mut size) = (0, 0);
         // SAFETY: MPI is initialized; native.c writes both.
         unsafe { xsimtrace_begin(&raw mut rank, &raw mut size) };
@@ -163,11 +163,11 @@ impl Run {
         };
         // SAFETY: of native.c.
         let own_code = module::of(unsafe { xsimtrace_code() } as usize).map_or(0..0, |module| module.code);
-        let mut run = Run {
+        let mut run = TracedProcess {
             rank,
             size,
             recording,
-            objects: Objects::new(true),
+            objects: TracedObjects::new(true),
             open: Vec::new(),
             statuses: Vec::new(),
             words: Vec::new(),
@@ -200,7 +200,7 @@ impl Run {
         let site = self.site(site);
         self.objects.maker = (function, site);
         let given = words;
-        let words = Words::of(function, Form::c(large), given);
+        let words = ArgumentRegisters::of(function, ArgumentForm::c(large), given);
         let mut statuses = Vec::new();
         if let Some((place, room)) = words.ignored_statuses() {
             statuses.resize(room, 0u64);
@@ -218,9 +218,9 @@ impl Run {
         } else {
             words.arguments(&handles, &mut self.objects, &mut arguments);
         }
-        self.open.push(Open {
+        self.open.push(OpenCall {
             function,
-            level: Level::OUTERMOST,
+            level: NestingLevel::OUTERMOST,
             words,
             entered,
             site,
@@ -258,7 +258,7 @@ impl Run {
         self.left = at;
         self.objects.maker = (open.function, open.site);
         let code = if code == SUCCESS { SUCCESS } else { host::error_class(code) };
-        let left = Left { at, code, name: None };
+        let left = CallReturn { at, code, name: None };
         let has_results = code == SUCCESS || code == IN_STATUS;
         if has_results {
             open.words.begin_requests();

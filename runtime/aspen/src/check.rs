@@ -6,16 +6,16 @@
 use crate::error::{AspenError, suggestion};
 use crate::evaluate::arity;
 use crate::model::{Application, Machine};
-use crate::names::{Meaning, Names, ScopeId, each_name};
-use crate::source::{Sources, Span};
-use crate::tree::{Condition, Domain, Expr, ExprKind, Global, Item, Name, Statement, StatementKind};
+use crate::names::{NameResolution, NameTable, ScopeId, each_name};
+use crate::source::{SourceSpan, Sources};
+use crate::tree::{Condition, Domain, Expr, ExprKind, Global, Item, KernelStatement, Name, StatementKind};
 use std::collections::BTreeSet;
 
 /// Functions that draw a number.
 const DRAWING: [&str; 3] = ["uniform", "normal", "cdf"];
 
 /// A call in a kernel.
-struct Call<'a> {
+struct KernelCall<'a> {
     name: &'a Name,
     arguments: &'a [Expr],
     /// Names that the kernel has here besides its own.
@@ -26,11 +26,11 @@ struct Call<'a> {
 
 /// Contents of a kernel.
 #[derive(Default)]
-struct Contents<'a> {
+struct KernelContents<'a> {
     formulas: Vec<(&'a Expr, Vec<String>)>,
     /// Bare names as values of traits, which need not stand for anything: `pattern(stencil4)`.
     words: Vec<(&'a Expr, Vec<String>)>,
-    calls: Vec<Call<'a>>,
+    calls: Vec<KernelCall<'a>>,
     samples: Vec<String>,
     data: Vec<&'a Name>,
     switched: Vec<(&'a Name, Vec<String>)>,
@@ -39,7 +39,7 @@ struct Contents<'a> {
 
 /// Findings of a model: the first in what `main` reaches is an error, the others are warnings.
 pub(crate) fn application(model: &mut Application, sources: &Sources) -> Result<(), AspenError> {
-    let contents: Vec<Contents<'_>> =
+    let contents: Vec<KernelContents<'_>> =
         model.kernels.iter().map(|kernel| contents(&kernel.tree.body)).collect();
     let reached = reached(model, &contents);
     let visible = visible(model, &contents);
@@ -75,7 +75,7 @@ pub(crate) fn application(model: &mut Application, sources: &Sources) -> Result<
 }
 
 /// The formula of a data structure's size: a shape's arguments without its name, which is free.
-pub(crate) fn shape(data: &crate::tree::Data) -> Expr {
+pub(crate) fn shape(data: &crate::tree::DataStructure) -> Expr {
     match &data.size.kind {
         ExprKind::Call(_, values) if data.is_shape => {
             Expr { kind: ExprKind::Array(values.clone()), span: data.size.span }
@@ -109,7 +109,7 @@ impl Application {
 }
 
 /// Returns which kernels `main` reaches.
-fn reached(model: &Application, contents: &[Contents<'_>]) -> Vec<bool> {
+fn reached(model: &Application, contents: &[KernelContents<'_>]) -> Vec<bool> {
     let mut reached = vec![false; contents.len()];
     let mut ahead: Vec<usize> = model.kernel(0, "main").into_iter().collect();
     while let Some(kernel) = ahead.pop() {
@@ -124,7 +124,7 @@ fn reached(model: &Application, contents: &[Contents<'_>]) -> Vec<bool> {
 }
 
 /// The names that a kernel itself brings.
-fn own(model: &Application, kernel: usize, contents: &Contents<'_>) -> Vec<String> {
+fn own(model: &Application, kernel: usize, contents: &KernelContents<'_>) -> Vec<String> {
     let tree = &model.kernels[kernel].tree;
     let arguments = tree.arguments.iter().map(|argument| argument.name.text.clone());
     let locals = tree.locals.iter().filter_map(|local| match local {
@@ -135,7 +135,7 @@ fn own(model: &Application, kernel: usize, contents: &Contents<'_>) -> Vec<Strin
 }
 
 /// The names that a kernel may see of its callers, by the model that they are in.
-fn visible(model: &Application, contents: &[Contents<'_>]) -> Vec<BTreeSet<(ScopeId, String)>> {
+fn visible(model: &Application, contents: &[KernelContents<'_>]) -> Vec<BTreeSet<(ScopeId, String)>> {
     let mut visible = vec![BTreeSet::new(); contents.len()];
     let mut ahead: Vec<usize> = (0..contents.len()).collect();
     while let Some(kernel) = ahead.pop() {
@@ -159,7 +159,7 @@ fn visible(model: &Application, contents: &[Contents<'_>]) -> Vec<BTreeSet<(Scop
 fn known(
     model: &Application,
     kernel: usize,
-    contents: &Contents<'_>,
+    contents: &KernelContents<'_>,
     visible: &BTreeSet<(ScopeId, String)>,
 ) -> Vec<String> {
     let scope = model.kernels[kernel].scope;
@@ -174,7 +174,7 @@ fn known(
 fn word_findings(
     model: &Application,
     scope: ScopeId,
-    contents: &Contents<'_>,
+    contents: &KernelContents<'_>,
     known: &[String],
     is_reached: bool,
     used: &mut BTreeSet<usize>,
@@ -203,7 +203,7 @@ fn word_findings(
 fn kernel_findings(
     model: &Application,
     kernel: usize,
-    contents: &Contents<'_>,
+    contents: &KernelContents<'_>,
     known: &[String],
     is_reached: bool,
     used: &mut BTreeSet<usize>,
@@ -263,14 +263,14 @@ fn kernel_findings(
 }
 
 /// Marks a parameter and all that its formula needs.
-fn mark_used(names: &Names, scope: ScopeId, name: &str, used: &mut BTreeSet<usize>) {
-    let Some(Meaning::Parameter(first)) = names.find(scope, name) else { return };
+fn mark_used(names: &NameTable, scope: ScopeId, name: &str, used: &mut BTreeSet<usize>) {
+    let Some(NameResolution::Parameter(first)) = names.find(scope, name) else { return };
     let mut ahead = vec![first];
     while let Some(parameter) = ahead.pop() {
         if used.insert(parameter) {
             let parameter = &names.parameters[parameter];
             each_name(&parameter.value, &mut |name, _| {
-                if let Some(Meaning::Parameter(next)) = names.find(parameter.value_scope, name) {
+                if let Some(NameResolution::Parameter(next)) = names.find(parameter.value_scope, name) {
                     ahead.push(next);
                 }
             });
@@ -278,7 +278,7 @@ fn mark_used(names: &Names, scope: ScopeId, name: &str, used: &mut BTreeSet<usiz
     }
 }
 
-fn domain_findings(names: &Names, scope: ScopeId, domain: Option<&Domain>) -> Vec<AspenError> {
+fn domain_findings(names: &NameTable, scope: ScopeId, domain: Option<&Domain>) -> Vec<AspenError> {
     match domain {
         None => Vec::new(),
         Some(Domain::Range(least, most)) => {
@@ -293,7 +293,7 @@ fn domain_findings(names: &Names, scope: ScopeId, domain: Option<&Domain>) -> Ve
 
 /// Names and functions of a formula that are not known.
 fn formula_findings(
-    names: &Names,
+    names: &NameTable,
     scope: ScopeId,
     formula: &Expr,
     known: &[String],
@@ -319,7 +319,7 @@ fn formula_findings(
     found
 }
 
-fn each_function(formula: &Expr, see: &mut impl FnMut(&str, usize, Span)) {
+fn each_function(formula: &Expr, see: &mut impl FnMut(&str, usize, SourceSpan)) {
     match &formula.kind {
         ExprKind::Call(name, values) => {
             see(name, values.len(), formula.span);
@@ -339,8 +339,8 @@ fn each_function(formula: &Expr, see: &mut impl FnMut(&str, usize, Span)) {
 }
 
 /// Kernels that call themselves whatever happens.
-fn endless(model: &Application, contents: &[Contents<'_>], reached: &[bool]) -> Vec<AspenError> {
-    let callees = |kernel: usize| -> Vec<(usize, Span)> {
+fn endless(model: &Application, contents: &[KernelContents<'_>], reached: &[bool]) -> Vec<AspenError> {
+    let callees = |kernel: usize| -> Vec<(usize, SourceSpan)> {
         let calls = contents[kernel].calls.iter().filter(|call| call.always);
         calls
             .filter_map(|call| {
@@ -351,7 +351,7 @@ fn endless(model: &Application, contents: &[Contents<'_>], reached: &[bool]) -> 
     let mut state = vec![0u8; contents.len()];
     let mut found = Vec::new();
     for first in (0..contents.len()).filter(|&kernel| reached[kernel]) {
-        let mut path: Vec<(usize, Vec<(usize, Span)>)> = Vec::new();
+        let mut path: Vec<(usize, Vec<(usize, SourceSpan)>)> = Vec::new();
         if state[first] == 0 {
             state[first] = 1;
             path.push((first, callees(first)));
@@ -383,13 +383,18 @@ fn endless(model: &Application, contents: &[Contents<'_>], reached: &[bool]) -> 
     found
 }
 
-fn contents(body: &[Statement]) -> Contents<'_> {
-    let mut contents = Contents::default();
+fn contents(body: &[KernelStatement]) -> KernelContents<'_> {
+    let mut contents = KernelContents::default();
     collect(body, &mut Vec::new(), true, &mut contents);
     contents
 }
 
-fn collect<'a>(body: &'a [Statement], counters: &mut Vec<String>, always: bool, into: &mut Contents<'a>) {
+fn collect<'a>(
+    body: &'a [KernelStatement],
+    counters: &mut Vec<String>,
+    always: bool,
+    into: &mut KernelContents<'a>,
+) {
     for statement in body {
         match &statement.kind {
             StatementKind::Execute(execute) => {
@@ -403,11 +408,11 @@ fn collect<'a>(body: &'a [Statement], counters: &mut Vec<String>, always: bool, 
                         [Some(&usage.count), usage.size.as_ref()].into_iter().flatten().chain(values);
                     into.formulas.extend(formulas.map(|formula| (formula, counters.clone())));
                     into.data.extend(&usage.data);
-                    into.findings.extend(crate::communication::Pattern::of(usage).err());
+                    into.findings.extend(crate::communication::CommunicationPattern::of(usage).err());
                 }
             }
             StatementKind::Call(name, arguments) => {
-                into.calls.push(Call { name, arguments, counters: counters.clone(), always });
+                into.calls.push(KernelCall { name, arguments, counters: counters.clone(), always });
                 // What is no formula may be the name of data.
                 let formulas =
                     arguments.iter().filter(|argument| !matches!(argument.kind, ExprKind::Name(_)));
@@ -458,7 +463,7 @@ fn collect<'a>(body: &'a [Statement], counters: &mut Vec<String>, always: bool, 
     }
 }
 
-fn collect_condition<'a>(condition: &'a Condition, counters: &[String], into: &mut Contents<'a>) {
+fn collect_condition<'a>(condition: &'a Condition, counters: &[String], into: &mut KernelContents<'a>) {
     match condition {
         Condition::Compare(_, a, b) => into.formulas.extend([(a, counters.to_vec()), (b, counters.to_vec())]),
         Condition::And(a, b) | Condition::Or(a, b) => {

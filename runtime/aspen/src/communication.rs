@@ -4,10 +4,10 @@
 //! names besides.
 
 use crate::error::{AspenError, suggestion};
-use crate::exchange::Exchange;
+use crate::exchange::StepExchange;
 use crate::grid::Grid;
-use crate::random::Random;
-use crate::source::Span;
+use crate::random::SplitMix64;
+use crate::source::SourceSpan;
 use crate::tree::Use;
 use crate::usage::Usage;
 use std::fmt;
@@ -113,7 +113,7 @@ pub struct Neighbors {
 
 /// Communication pattern: the ranks that send, and their destinations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Pattern {
+pub enum CommunicationPattern {
     /// All ranks together.
     Collective(Collective, Operation),
     /// Neighbours on a grid.
@@ -140,7 +140,7 @@ pub enum Pattern {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Step {
     /// Communication pattern.
-    pub pattern: Pattern,
+    pub pattern: CommunicationPattern,
     /// Number of items; for neighbours the items along a side.
     pub count: u64,
     /// Bytes of an item.
@@ -174,12 +174,12 @@ fn modifier(tree: &Use, at: usize, known: &[&str]) -> AspenError {
     )
 }
 
-impl Pattern {
+impl CommunicationPattern {
     /// The pattern of a use of `comm` or `messages`, `None` for other resources.
     ///
     /// # Errors
     /// A trait of `comm` is not known, or two contradict each other.
-    pub fn of(tree: &Use) -> Result<Option<Pattern>, AspenError> {
+    pub fn of(tree: &Use) -> Result<Option<CommunicationPattern>, AspenError> {
         let is_comm = tree.resource.text == "comm";
         if !is_comm && tree.resource.text != "messages" {
             return Ok(None);
@@ -191,17 +191,17 @@ impl Pattern {
                     "a trait must say how ranks communicate, such as 'as allreduce, sum'",
                 ));
             }
-            return Ok(Some(Pattern::Unaddressed));
+            return Ok(Some(CommunicationPattern::Unaddressed));
         };
         let name = first.name.text.as_str();
         let rest = 1..tree.traits.len();
         let text = |at: usize| tree.traits[at].name.text.as_str();
         if let Some(&(_, collective)) = Collective::ALL.iter().find(|(known, _)| *known == name) {
-            return Pattern::collective(tree, collective).map(Some);
+            return CommunicationPattern::collective(tree, collective).map(Some);
         }
         match name {
             "nn1d" | "nn2d" | "nn3d" => {
-                Pattern::neighbors(tree, u32::from(name.as_bytes()[2] - b'0')).map(Some)
+                CommunicationPattern::neighbors(tree, u32::from(name.as_bytes()[2] - b'0')).map(Some)
             }
             "sweep" => {
                 let mut wave = Wave::Up;
@@ -212,13 +212,13 @@ impl Pattern {
                         _ => return Err(modifier(tree, at, &["pwave", "nwave"])),
                     };
                 }
-                Ok(Some(Pattern::Sweep(wave)))
+                Ok(Some(CommunicationPattern::Sweep(wave)))
             }
             "random" => match rest.start < rest.end {
                 true => Err(modifier(tree, 1, &[])),
-                false => Ok(Some(Pattern::Random)),
+                false => Ok(Some(CommunicationPattern::Random)),
             },
-            "positive" | "negative" => Pattern::shift(tree, name == "positive").map(Some),
+            "positive" | "negative" => CommunicationPattern::shift(tree, name == "positive").map(Some),
             _ if is_comm => {
                 let known = Collective::ALL.iter().map(|(name, _)| *name);
                 let known: Vec<&str> = known
@@ -232,11 +232,11 @@ impl Pattern {
                 Err(AspenError::at(first.name.span, sentence))
             }
             // Other traits of messages are a machine's, and change what they cost.
-            _ => Ok(Some(Pattern::Unaddressed)),
+            _ => Ok(Some(CommunicationPattern::Unaddressed)),
         }
     }
 
-    fn collective(tree: &Use, collective: Collective) -> Result<Pattern, AspenError> {
+    fn collective(tree: &Use, collective: Collective) -> Result<CommunicationPattern, AspenError> {
         let mut operation = Operation::default();
         for (at, one) in tree.traits.iter().enumerate().skip(1) {
             let found = Operation::ALL.iter().find(|(known, _)| *known == one.name.text);
@@ -246,10 +246,10 @@ impl Pattern {
                 _ => return Err(modifier(tree, at, &[])),
             }
         }
-        Ok(Pattern::Collective(collective, operation))
+        Ok(CommunicationPattern::Collective(collective, operation))
     }
 
-    fn neighbors(tree: &Use, dimensions: u32) -> Result<Pattern, AspenError> {
+    fn neighbors(tree: &Use, dimensions: u32) -> Result<CommunicationPattern, AspenError> {
         if tree.size.is_none() {
             let sentence = format!(
                 "{} counts items along a side: 'of size [BYTES]' must say how large one is",
@@ -281,10 +281,10 @@ impl Pattern {
             }
             neighbors.wave = Some(wave);
         }
-        Ok(Pattern::Neighbors(neighbors))
+        Ok(CommunicationPattern::Neighbors(neighbors))
     }
 
-    fn shift(tree: &Use, up: bool) -> Result<Pattern, AspenError> {
+    fn shift(tree: &Use, up: bool) -> Result<CommunicationPattern, AspenError> {
         let (mut axis, mut periodic) = (None, false);
         for (at, one) in tree.traits.iter().enumerate().skip(1) {
             match one.name.text.as_str() {
@@ -298,30 +298,32 @@ impl Pattern {
         let axis = axis.ok_or_else(|| {
             AspenError::at(tree.traits[0].name.span, "the axis is missing: 'as positive, x'")
         })?;
-        Ok(Pattern::Shift { axis, up, periodic })
+        Ok(CommunicationPattern::Shift { axis, up, periodic })
     }
 
     /// The dimensions of the grid that it needs.
     pub fn dimensions(self) -> Option<u32> {
         match self {
-            Pattern::Neighbors(neighbors) => Some(neighbors.dimensions),
-            Pattern::Sweep(_) => Some(2),
-            Pattern::Shift { .. } => Some(3),
-            Pattern::Collective(..) | Pattern::Random | Pattern::Unaddressed => None,
+            CommunicationPattern::Neighbors(neighbors) => Some(neighbors.dimensions),
+            CommunicationPattern::Sweep(_) => Some(2),
+            CommunicationPattern::Shift { .. } => Some(3),
+            CommunicationPattern::Collective(..)
+            | CommunicationPattern::Random
+            | CommunicationPattern::Unaddressed => None,
         }
     }
 }
 
-impl fmt::Display for Pattern {
+impl fmt::Display for CommunicationPattern {
     /// As the traits say it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wave = |wave: Wave| if wave == Wave::Up { "pwave" } else { "nwave" };
         match self {
-            Pattern::Collective(collective, operation) if collective.reduces() => {
+            CommunicationPattern::Collective(collective, operation) if collective.reduces() => {
                 write!(f, "{}, {}", collective.name(), operation.name())
             }
-            Pattern::Collective(collective, _) => f.write_str(collective.name()),
-            Pattern::Neighbors(neighbors) => {
+            CommunicationPattern::Collective(collective, _) => f.write_str(collective.name()),
+            CommunicationPattern::Neighbors(neighbors) => {
                 write!(f, "nn{}d", neighbors.dimensions)?;
                 for (is, name) in
                     [(neighbors.faces, "face"), (neighbors.nodal, "nodal"), (neighbors.periodic, "periodic")]
@@ -332,14 +334,14 @@ impl fmt::Display for Pattern {
                 }
                 neighbors.wave.map_or(Ok(()), |one| write!(f, ", {}", wave(one)))
             }
-            Pattern::Sweep(one) => write!(f, "sweep, {}", wave(*one)),
-            Pattern::Random => f.write_str("random"),
-            Pattern::Shift { axis, up, periodic } => {
+            CommunicationPattern::Sweep(one) => write!(f, "sweep, {}", wave(*one)),
+            CommunicationPattern::Random => f.write_str("random"),
+            CommunicationPattern::Shift { axis, up, periodic } => {
                 let (sign, ends) =
                     (if *up { "positive" } else { "negative" }, if *periodic { ", periodic" } else { "" });
                 write!(f, "{sign}, {}{ends}", ["x", "y", "z"][*axis])
             }
-            Pattern::Unaddressed => f.write_str("to nobody in particular"),
+            CommunicationPattern::Unaddressed => f.write_str("to nobody in particular"),
         }
     }
 }
@@ -384,7 +386,7 @@ impl Step {
     /// # Errors
     /// A trait is not known, or a message would be longer than 2^63 bytes.
     pub fn of(usage: &Usage<'_, f64>, parallelism: f64) -> Result<Option<Step>, AspenError> {
-        let Some(pattern) = Pattern::of(usage.tree)? else { return Ok(None) };
+        let Some(pattern) = CommunicationPattern::of(usage.tree)? else { return Ok(None) };
         let span = usage.tree.resource.span;
         let (count, size) = match usage.size {
             Some(size) => (whole(usage.count, span)?, whole(size, span)?),
@@ -392,7 +394,7 @@ impl Step {
         };
         let step = Step { pattern, count, size, times: whole(parallelism, span)? };
         let longest = match pattern {
-            Pattern::Neighbors(neighbors) => neighbors.items([1, 0, 0], count),
+            CommunicationPattern::Neighbors(neighbors) => neighbors.items([1, 0, 0], count),
             _ => Some(count),
         };
         match longest.and_then(|items| items.checked_mul(size)).filter(|&bytes| bytes <= i64::MAX as u64) {
@@ -424,7 +426,7 @@ impl Step {
 
     /// Returns `true` if a rank sends only when it has received.
     pub fn waits(&self) -> bool {
-        matches!(self.pattern, Pattern::Sweep(_))
+        matches!(self.pattern, CommunicationPattern::Sweep(_))
     }
 
     /// Returns what a rank sends, in order. `grid` is that of [`Step::grid`], `draw` a number that differs
@@ -449,33 +451,35 @@ impl Step {
     ) -> Vec<Message> {
         let message = |peer: u64| Message { peer, bytes: self.bytes() };
         match self.pattern {
-            Pattern::Neighbors(_) | Pattern::Sweep(_) | Pattern::Shift { .. } => {
-                let exchange = Exchange::on(self, grid.copied());
+            CommunicationPattern::Neighbors(_)
+            | CommunicationPattern::Sweep(_)
+            | CommunicationPattern::Shift { .. } => {
+                let exchange = StepExchange::on(self, grid.copied());
                 (0..exchange.len())
                     .filter_map(
                         |at| if receives { exchange.receives(rank, at) } else { exchange.sends(rank, at) },
                     )
                     .collect()
             }
-            Pattern::Random if receives => {
+            CommunicationPattern::Random if receives => {
                 let sources =
                     (0..ranks).filter(|&source| source != rank && drawn(draw, source, ranks) == rank);
                 sources.map(message).collect()
             }
-            Pattern::Random => {
+            CommunicationPattern::Random => {
                 Some(drawn(draw, rank, ranks)).filter(|&peer| peer != rank).map(message).into_iter().collect()
             }
-            Pattern::Collective(..) | Pattern::Unaddressed => Vec::new(),
+            CommunicationPattern::Collective(..) | CommunicationPattern::Unaddressed => Vec::new(),
         }
     }
 }
 
 /// To whom a rank sends in a random step.
 fn drawn(draw: u64, rank: u64, ranks: u64) -> u64 {
-    Random::new(draw.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ rank).below(ranks)
+    SplitMix64::new(draw.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ rank).below(ranks)
 }
 
-fn whole(value: f64, span: Span) -> Result<u64, AspenError> {
+fn whole(value: f64, span: SourceSpan) -> Result<u64, AspenError> {
     if value.ceil() <= i64::MAX as f64 {
         return Ok(value.ceil() as u64);
     }

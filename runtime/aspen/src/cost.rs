@@ -1,20 +1,20 @@
 //! What a model needs, and how long that takes.
 
 use crate::error::{AspenError, suggestion};
-use crate::evaluate::{Value, Values};
+use crate::evaluate::{FormulaValue, ParameterValues};
 use crate::hardware::Hardware;
 use crate::model::{Application, Machine};
-use crate::names::{Meaning, Names};
+use crate::names::{NameResolution, NameTable};
 use crate::number::Number;
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::tree::{Expr, ExprKind};
 use crate::usage::Usage;
-use crate::walk::{Structure, Traversal, Visitor, Walk};
+use crate::walk::{ModelWalk, Structure, Traversal, Visitor};
 use std::collections::HashMap;
 
 /// Request to evaluate a model.
 #[derive(Clone, Debug)]
-pub struct Request<'a, N> {
+pub struct EvaluationRequest<'a, N> {
     /// `main`, or another kernel, with arguments if it takes some: `stuff(2)`.
     pub kernel: Option<&'a Expr>,
     /// Parameters that differ from their defaults, of the application or else of the machine.
@@ -25,9 +25,9 @@ pub struct Request<'a, N> {
     pub seed: u64,
 }
 
-impl<N> Default for Request<'_, N> {
+impl<N> Default for EvaluationRequest<'_, N> {
     fn default() -> Self {
-        Request { kernel: None, parameters: &[], traversal: Traversal::default(), seed: 1 }
+        EvaluationRequest { kernel: None, parameters: &[], traversal: Traversal::default(), seed: 1 }
     }
 }
 
@@ -89,20 +89,21 @@ impl Application {
     /// too long to be gone through.
     pub fn evaluate<N: Number>(
         &self,
-        request: &Request<'_, N>,
+        request: &EvaluationRequest<'_, N>,
         machine: Option<(&Machine, &str)>,
     ) -> Result<Evaluation<N>, AspenError> {
         self.on_hardware(request, machine, |values, hardware| {
-            let mut costs = Costs {
+            let mut costs = CostVisitor {
                 hardware,
                 kinds: Vec::new(),
                 kind_of: HashMap::new(),
-                open: vec![Open::default()],
+                open: vec![CostScope::default()],
                 comm: None,
             };
             let (kernel, arguments) = self.asked(request.kernel, values)?;
-            Walk::new(self, values, request.traversal, request.seed).kernel(kernel, arguments, &mut costs)?;
-            let Open { cost, .. } = costs.open.pop().unwrap_or_default();
+            ModelWalk::new(self, values, request.traversal, request.seed)
+                .kernel(kernel, arguments, &mut costs)?;
+            let CostScope { cost, .. } = costs.open.pop().unwrap_or_default();
             let mut amounts: Vec<Amount<N>> = Vec::new();
             for ((resource, traits), quantity) in costs.kinds.iter().zip(cost.amounts) {
                 amounts.push(Amount { resource: resource.clone(), traits: traits.clone(), quantity });
@@ -130,12 +131,12 @@ impl Application {
     /// one.
     pub(crate) fn on_hardware<N: Number, R>(
         &self,
-        request: &Request<'_, N>,
+        request: &EvaluationRequest<'_, N>,
         machine: Option<(&Machine, &str)>,
-        body: impl FnOnce(&Values<'_, N>, Option<&Hardware<'_, N>>) -> Result<R, AspenError>,
+        body: impl FnOnce(&ParameterValues<'_, N>, Option<&Hardware<'_, N>>) -> Result<R, AspenError>,
     ) -> Result<R, AspenError> {
-        let values = Values::new(&self.names);
-        let hardware_values = machine.map(|(machine, _)| Values::new(&machine.names));
+        let values = ParameterValues::new(&self.names);
+        let hardware_values = machine.map(|(machine, _)| ParameterValues::new(&machine.names));
         for (name, value) in request.parameters {
             set(
                 &self.names,
@@ -159,23 +160,23 @@ impl Application {
     /// As for [`Application::evaluate`], and the visitor's own.
     pub fn visit<N: Number>(
         &self,
-        request: &Request<'_, N>,
+        request: &EvaluationRequest<'_, N>,
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
-        let values = Values::new(&self.names);
+        let values = ParameterValues::new(&self.names);
         for (name, value) in request.parameters {
             set(&self.names, &values, None, None, name, value)?;
         }
         let (kernel, arguments) = self.asked(request.kernel, &values)?;
-        Walk::new(self, &values, request.traversal, request.seed).kernel(kernel, arguments, visitor)
+        ModelWalk::new(self, &values, request.traversal, request.seed).kernel(kernel, arguments, visitor)
     }
 
     /// The kernel that is asked for, and its arguments.
     pub(crate) fn asked<N: Number>(
         &self,
         kernel: Option<&Expr>,
-        values: &Values<'_, N>,
-    ) -> Result<(usize, Vec<Value<N>>), AspenError> {
+        values: &ParameterValues<'_, N>,
+    ) -> Result<(usize, Vec<FormulaValue<N>>), AspenError> {
         let (name, arguments) = match kernel.map(|asked| &asked.kind) {
             None => ("main", &[][..]),
             Some(ExprKind::Name(name)) => (name.as_str(), &[][..]),
@@ -199,7 +200,7 @@ impl Application {
     }
 
     /// The size of all data in bytes.
-    fn bytes<N: Number>(&self, values: &Values<'_, N>) -> Result<N, AspenError> {
+    fn bytes<N: Number>(&self, values: &ParameterValues<'_, N>) -> Result<N, AspenError> {
         let mut total = N::zero();
         for data in &self.data {
             total = total.plus(&self.size(data, values)?);
@@ -211,7 +212,7 @@ impl Application {
     pub(crate) fn size<N: Number>(
         &self,
         data: &crate::model::DataIn,
-        values: &Values<'_, N>,
+        values: &ParameterValues<'_, N>,
     ) -> Result<N, AspenError> {
         let size = match &data.tree.size.kind {
             ExprKind::Call(_, arguments) if data.tree.is_shape => {
@@ -235,19 +236,19 @@ impl Application {
 
 /// Gives a parameter of the application, else of the machine, a value.
 fn set<N: Number>(
-    names: &Names,
-    values: &Values<'_, N>,
-    machine_names: Option<&Names>,
-    machine_values: Option<&Values<'_, N>>,
+    names: &NameTable,
+    values: &ParameterValues<'_, N>,
+    machine_names: Option<&NameTable>,
+    machine_values: Option<&ParameterValues<'_, N>>,
     name: &str,
     value: &N,
 ) -> Result<(), AspenError> {
-    if let Some(Meaning::Parameter(parameter)) = names.find(0, name) {
+    if let Some(NameResolution::Parameter(parameter)) = names.find(0, name) {
         values.set(parameter, value.clone());
         return Ok(());
     }
     if let (Some(names), Some(values)) = (machine_names, machine_values)
-        && let Some(Meaning::Parameter(parameter)) = names.find(0, name)
+        && let Some(NameResolution::Parameter(parameter)) = names.find(0, name)
     {
         values.set(parameter, value.clone());
         return Ok(());
@@ -259,15 +260,15 @@ fn set<N: Number>(
 
 /// Cost of a part of the model.
 #[derive(Clone, Debug)]
-struct Cost<N> {
+struct PartCost<N> {
     /// By kind of use.
     amounts: Vec<N>,
     seconds: N,
     joules: N,
 }
 
-impl<N: Number> Cost<N> {
-    fn add(&mut self, other: &Cost<N>, times: Option<&N>) {
+impl<N: Number> PartCost<N> {
+    fn add(&mut self, other: &PartCost<N>, times: Option<&N>) {
         let scaled = |value: &N| times.map_or_else(|| value.clone(), |times| times.times(value));
         if self.amounts.len() < other.amounts.len() {
             self.amounts.resize(other.amounts.len(), N::zero());
@@ -282,31 +283,34 @@ impl<N: Number> Cost<N> {
 
 /// A part that is being gone through, and how often it happens.
 #[derive(Clone, Debug)]
-struct Open<N> {
-    cost: Cost<N>,
+struct CostScope<N> {
+    cost: PartCost<N>,
     times: Option<N>,
 }
 
-impl<N: Number> Default for Open<N> {
+impl<N: Number> Default for CostScope<N> {
     fn default() -> Self {
-        Open { cost: Cost { amounts: Vec::new(), seconds: N::zero(), joules: N::zero() }, times: None }
+        CostScope {
+            cost: PartCost { amounts: Vec::new(), seconds: N::zero(), joules: N::zero() },
+            times: None,
+        }
     }
 }
 
 /// A resource and the traits with which it is used.
 type Kind = (String, Vec<String>);
 
-struct Costs<'h, 'm, N> {
+struct CostVisitor<'h, 'm, N> {
     hardware: Option<&'h Hardware<'m, N>>,
     kinds: Vec<Kind>,
     /// By the place of the use.
-    kind_of: HashMap<Span, usize>,
-    open: Vec<Open<N>>,
+    kind_of: HashMap<SourceSpan, usize>,
+    open: Vec<CostScope<N>>,
     /// Note about communication that the machine leaves to a network.
     comm: Option<String>,
 }
 
-impl<N: Number> Costs<'_, '_, N> {
+impl<N: Number> CostVisitor<'_, '_, N> {
     fn kind(&mut self, usage: &Usage<'_, N>) -> usize {
         if let Some(&kind) = self.kind_of.get(&usage.tree.resource.span) {
             return kind;
@@ -341,19 +345,19 @@ impl<N: Number> Costs<'_, '_, N> {
     }
 }
 
-impl<N: Number> Visitor<N> for Costs<'_, '_, N> {
+impl<N: Number> Visitor<N> for CostVisitor<'_, '_, N> {
     fn enter(&mut self, structure: &Structure<'_, N>) -> Result<(), AspenError> {
         let times = match structure {
             Structure::Repeat { count, .. } => Some(count.clone()),
             Structure::Weighted(weight) => Some(weight.clone()),
             _ => None,
         };
-        self.open.push(Open { times, ..Open::default() });
+        self.open.push(CostScope { times, ..CostScope::default() });
         Ok(())
     }
 
     fn leave(&mut self) -> Result<(), AspenError> {
-        if let Some(Open { cost, times }) = self.open.pop()
+        if let Some(CostScope { cost, times }) = self.open.pop()
             && let Some(outer) = self.open.last_mut()
         {
             outer.cost.add(&cost, times.as_ref());
@@ -366,13 +370,13 @@ impl<N: Number> Visitor<N> for Costs<'_, '_, N> {
         _: &str,
         parallelism: &N,
         usages: &[Usage<'_, N>],
-        _: Span,
+        _: SourceSpan,
     ) -> Result<(), AspenError> {
         let (seconds, joules) = match self.hardware {
             Some(hardware) => self.together(hardware, parallelism, usages)?,
             None => (N::zero(), N::zero()),
         };
-        let mut cost = Cost { amounts: Vec::new(), seconds, joules };
+        let mut cost = PartCost { amounts: Vec::new(), seconds, joules };
         for usage in usages {
             let kind = self.kind(usage);
             if cost.amounts.len() <= kind {

@@ -1,21 +1,21 @@
 //! Why a model cannot be read or evaluated.
 
-use crate::source::{Place, Sources, Span};
+use crate::source::{LineColumn, SourceSpan, Sources};
 use std::fmt;
 
 /// A sentence for the user; where it is about a place in a file, also that place, shown by a caret.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AspenError {
     sentence: String,
-    span: Option<Span>,
-    shown: Option<Shown>,
+    span: Option<SourceSpan>,
+    shown: Option<SourceLine>,
 }
 
-/// A place with its line, copied so that an error outlives its sources.
+/// A position with its line, copied so that an error outlives its sources.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Shown {
+struct SourceLine {
     file: String,
-    place: Place,
+    place: LineColumn,
     line: String,
     /// Number of characters that the caret's line marks, at least one.
     width: usize,
@@ -28,7 +28,7 @@ impl AspenError {
     }
 
     /// An error about `span`.
-    pub fn at(span: Span, sentence: impl Into<String>) -> AspenError {
+    pub fn at(span: SourceSpan, sentence: impl Into<String>) -> AspenError {
         AspenError { sentence: sentence.into(), span: Some(span), shown: None }
     }
 
@@ -40,8 +40,12 @@ impl AspenError {
             let (place, line) = (sources.place(span), sources.line(span));
             let marked = sources.text(span).lines().next().unwrap_or_default().chars().count();
             let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-            self.shown =
-                Some(Shown { file: sources.file(span.file).name.clone(), place, line, width: marked.max(1) });
+            self.shown = Some(SourceLine {
+                file: sources.file(span.file).name.clone(),
+                place,
+                line,
+                width: marked.max(1),
+            });
         }
         self
     }
@@ -52,12 +56,12 @@ impl AspenError {
     }
 
     /// Returns what it is about.
-    pub fn span(&self) -> Option<Span> {
+    pub fn span(&self) -> Option<SourceSpan> {
         self.span
     }
 
     /// Line and column, once [`located`](AspenError::located).
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<LineColumn> {
         self.shown.as_ref().map(|shown| shown.place)
     }
 }
@@ -65,7 +69,7 @@ impl AspenError {
 impl fmt::Display for AspenError {
     /// `file:line:column: sentence`; then the line and carets below what the sentence is about.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(Shown { file, place, line, width }) = &self.shown else {
+        let Some(SourceLine { file, place, line, width }) = &self.shown else {
             return f.write_str(&self.sentence);
         };
         write!(f, "{file}:{}:{}: {}", place.line, place.column, self.sentence)?;

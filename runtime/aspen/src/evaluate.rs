@@ -1,9 +1,9 @@
 //! The value of a formula.
 
 use crate::error::{AspenError, suggestion};
-use crate::names::{Meaning, Names, ScopeId};
+use crate::names::{NameResolution, NameTable, ScopeId};
 use crate::number::{Function, Number};
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::tree::{Condition, Domain, Expr, ExprKind, Operator};
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -23,7 +23,7 @@ const FUNCTIONS: [(&str, RangeInclusive<usize>); 8] = [
 
 /// Value of a formula.
 #[derive(Clone, Debug)]
-pub(crate) enum Value<N> {
+pub(crate) enum FormulaValue<N> {
     Number(N),
     Array(Rc<[N]>),
     Table(Rc<[Vec<N>]>),
@@ -31,36 +31,36 @@ pub(crate) enum Value<N> {
 
 /// A name that holds for a while: an argument, a counter, a sample.
 #[derive(Clone, Debug)]
-pub(crate) struct Local<N> {
+pub(crate) struct LocalBinding<N> {
     pub scope: ScopeId,
     pub name: Rc<str>,
-    pub value: Value<N>,
+    pub value: FormulaValue<N>,
 }
 
 #[derive(Clone, Debug)]
 enum Cached<N> {
     Not,
     Open,
-    Value(Value<N>),
+    Value(FormulaValue<N>),
 }
 
 /// Values of a model's parameters, computed once each.
-pub(crate) struct Values<'n, N> {
-    names: &'n Names,
+pub(crate) struct ParameterValues<'n, N> {
+    names: &'n NameTable,
     cached: RefCell<Vec<Cached<N>>>,
 }
 
-impl<'n, N: Number> Values<'n, N> {
-    pub(crate) fn new(names: &'n Names) -> Values<'n, N> {
-        Values { names, cached: RefCell::new(vec![Cached::Not; names.parameters.len()]) }
+impl<'n, N: Number> ParameterValues<'n, N> {
+    pub(crate) fn new(names: &'n NameTable) -> ParameterValues<'n, N> {
+        ParameterValues { names, cached: RefCell::new(vec![Cached::Not; names.parameters.len()]) }
     }
 
     /// Gives a parameter a value instead of its formula.
     pub(crate) fn set(&self, parameter: usize, value: N) {
-        self.cached.borrow_mut()[parameter] = Cached::Value(Value::Number(value));
+        self.cached.borrow_mut()[parameter] = Cached::Value(FormulaValue::Number(value));
     }
 
-    pub(crate) fn parameter(&self, parameter: usize) -> Result<Value<N>, AspenError> {
+    pub(crate) fn parameter(&self, parameter: usize) -> Result<FormulaValue<N>, AspenError> {
         let cached = self.cached.borrow()[parameter].clone();
         match cached {
             Cached::Value(value) => Ok(value),
@@ -73,7 +73,7 @@ impl<'n, N: Number> Values<'n, N> {
     }
 
     /// Computes a parameter after all that it needs: a chain of them may be longer than a stack is deep.
-    fn compute(&self, parameter: usize) -> Result<Value<N>, AspenError> {
+    fn compute(&self, parameter: usize) -> Result<FormulaValue<N>, AspenError> {
         let mut ahead = vec![(parameter, false)];
         while let Some((parameter, is_ready)) = ahead.pop() {
             let of = &self.names.parameters[parameter];
@@ -83,7 +83,7 @@ impl<'n, N: Number> Values<'n, N> {
             } else if matches!(self.cached.borrow()[parameter], Cached::Not) {
                 ahead.push((parameter, true));
                 crate::names::each_name(&of.value, &mut |name, _| {
-                    if let Some(Meaning::Parameter(need)) = self.names.find(of.value_scope, name) {
+                    if let Some(NameResolution::Parameter(need)) = self.names.find(of.value_scope, name) {
                         ahead.push((need, false));
                     }
                 });
@@ -96,16 +96,16 @@ impl<'n, N: Number> Values<'n, N> {
     fn name(
         &self,
         scope: ScopeId,
-        locals: &[Local<N>],
+        locals: &[LocalBinding<N>],
         name: &str,
-        span: Span,
-    ) -> Result<Value<N>, AspenError> {
+        span: SourceSpan,
+    ) -> Result<FormulaValue<N>, AspenError> {
         if let Some(local) = locals.iter().rev().find(|local| local.scope == scope && *local.name == *name) {
             return Ok(local.value.clone());
         }
         match self.names.find(scope, name) {
-            Some(Meaning::Parameter(parameter)) => self.parameter(parameter),
-            Some(Meaning::Enumerator(number)) => Ok(Value::Number(N::new(number as f64))),
+            Some(NameResolution::Parameter(parameter)) => self.parameter(parameter),
+            Some(NameResolution::Enumerator(number)) => Ok(FormulaValue::Number(N::new(number as f64))),
             None => {
                 let also = locals.iter().filter(|local| local.scope == scope).map(|local| &*local.name);
                 Err(self.names.unknown(scope, name, span, also))
@@ -117,7 +117,7 @@ impl<'n, N: Number> Values<'n, N> {
     pub(crate) fn worth(
         &self,
         scope: ScopeId,
-        locals: &[Local<N>],
+        locals: &[LocalBinding<N>],
         value: &Expr,
     ) -> Result<Option<N>, AspenError> {
         match &value.kind {
@@ -126,7 +126,7 @@ impl<'n, N: Number> Values<'n, N> {
         }
     }
 
-    fn knows(&self, scope: ScopeId, locals: &[Local<N>], name: &str) -> bool {
+    fn knows(&self, scope: ScopeId, locals: &[LocalBinding<N>], name: &str) -> bool {
         locals.iter().any(|local| local.scope == scope && *local.name == *name)
             || self.names.find(scope, name).is_some()
     }
@@ -135,12 +135,12 @@ impl<'n, N: Number> Values<'n, N> {
     pub(crate) fn number(
         &self,
         scope: ScopeId,
-        locals: &[Local<N>],
+        locals: &[LocalBinding<N>],
         formula: &Expr,
     ) -> Result<N, AspenError> {
         match self.formula(scope, locals, formula)? {
-            Value::Number(number) => Ok(number),
-            Value::Array(_) | Value::Table(_) => Err(AspenError::at(
+            FormulaValue::Number(number) => Ok(number),
+            FormulaValue::Array(_) | FormulaValue::Table(_) => Err(AspenError::at(
                 formula.span,
                 "this is an array; a number is needed, such as an element of it: name[0]",
             )),
@@ -150,12 +150,12 @@ impl<'n, N: Number> Values<'n, N> {
     pub(crate) fn formula(
         &self,
         scope: ScopeId,
-        locals: &[Local<N>],
+        locals: &[LocalBinding<N>],
         formula: &Expr,
-    ) -> Result<Value<N>, AspenError> {
+    ) -> Result<FormulaValue<N>, AspenError> {
         let number = |formula: &Expr| self.number(scope, locals, formula);
         let all = |formulas: &[Expr]| formulas.iter().map(number).collect::<Result<Vec<N>, AspenError>>();
-        Ok(Value::Number(match &formula.kind {
+        Ok(FormulaValue::Number(match &formula.kind {
             ExprKind::Number(value) | ExprKind::Unit(value) => N::new(*value),
             ExprKind::Name(name) => return self.name(scope, locals, name, formula.span),
             ExprKind::Element(name, indices) => {
@@ -165,7 +165,7 @@ impl<'n, N: Number> Values<'n, N> {
             ExprKind::Negative(inner) => N::zero().minus(&number(inner)?),
             ExprKind::Binary(operator, a, b) => binary(*operator, &number(a)?, &number(b)?, formula, b)?,
             ExprKind::Call(name, values) if name == "lookup" => {
-                let values: Vec<Value<N>> = values
+                let values: Vec<FormulaValue<N>> = values
                     .iter()
                     .map(|value| self.formula(scope, locals, value))
                     .collect::<Result<_, _>>()?;
@@ -179,10 +179,10 @@ impl<'n, N: Number> Values<'n, N> {
                 finite(&value, formula.span, || format!("'{name}' has no value there"))?;
                 value
             }
-            ExprKind::Array(values) => return Ok(Value::Array(all(values)?.into())),
+            ExprKind::Array(values) => return Ok(FormulaValue::Array(all(values)?.into())),
             ExprKind::Table(rows) => {
                 let rows = rows.iter().map(|row| all(row)).collect::<Result<Vec<_>, _>>()?;
-                return Ok(Value::Table(rows.into()));
+                return Ok(FormulaValue::Table(rows.into()));
             }
         }))
     }
@@ -191,7 +191,7 @@ impl<'n, N: Number> Values<'n, N> {
     pub(crate) fn condition(
         &self,
         scope: ScopeId,
-        locals: &[Local<N>],
+        locals: &[LocalBinding<N>],
         condition: &Condition,
     ) -> Result<N, AspenError> {
         match condition {
@@ -221,7 +221,7 @@ impl<'n, N: Number> Values<'n, N> {
     }
 }
 
-fn finite<N: Number>(value: &N, span: Span, why: impl FnOnce() -> String) -> Result<(), AspenError> {
+fn finite<N: Number>(value: &N, span: SourceSpan, why: impl FnOnce() -> String) -> Result<(), AspenError> {
     match value.known() {
         Some(value) if !value.is_finite() => Err(AspenError::at(span, why())),
         None if value.is_too_large() => {
@@ -247,7 +247,7 @@ fn binary<N: Number>(operator: Operator, a: &N, b: &N, whole: &Expr, right: &Exp
 }
 
 fn element<N: Number>(
-    array: &Value<N>,
+    array: &FormulaValue<N>,
     indices: &[N],
     name: &str,
     formulas: &[Expr],
@@ -267,19 +267,19 @@ fn element<N: Number>(
         Err(AspenError::at(span, format!("'{name}' has no element {value}: {range}")))
     };
     match (array, indices.len()) {
-        (Value::Array(values), 1) => Ok(values[index(0, values.len())?].clone()),
-        (Value::Table(rows), 2) => {
+        (FormulaValue::Array(values), 1) => Ok(values[index(0, values.len())?].clone()),
+        (FormulaValue::Table(rows), 2) => {
             let row = &rows[index(0, rows.len())?];
             Ok(row[index(1, row.len())?].clone())
         }
-        (Value::Array(_), _) => {
+        (FormulaValue::Array(_), _) => {
             Err(AspenError::at(formulas[1].span, format!("'{name}' is an array, which takes one index")))
         }
-        (Value::Table(_), _) => Err(AspenError::at(
+        (FormulaValue::Table(_), _) => Err(AspenError::at(
             formulas[0].span,
             format!("'{name}' is a table, which takes two indices: {name}[0][0]"),
         )),
-        (Value::Number(_), _) => {
+        (FormulaValue::Number(_), _) => {
             Err(AspenError::at(formulas[0].span, format!("'{name}' is a number, not an array")))
         }
     }
@@ -287,8 +287,9 @@ fn element<N: Number>(
 
 /// `lookup(values, places, x)`: the value at `x` on straight lines between the places, and on the first and
 /// last of these lines beyond them.
-fn lookup<N: Number>(arguments: &[Value<N>], span: Span) -> Result<N, AspenError> {
-    let [Value::Array(values), Value::Array(places), Value::Number(x)] = arguments else {
+fn lookup<N: Number>(arguments: &[FormulaValue<N>], span: SourceSpan) -> Result<N, AspenError> {
+    let [FormulaValue::Array(values), FormulaValue::Array(places), FormulaValue::Number(x)] = arguments
+    else {
         return Err(AspenError::at(
             span,
             "lookup takes an array of values, an array of places, and a number",

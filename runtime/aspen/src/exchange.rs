@@ -1,13 +1,13 @@
 //! The messages of a step between ranks on a grid, one by one: who walks a model for a million ranks keeps no
 //! lists of them.
 
-use crate::communication::{Message, Pattern, Step, Wave};
+use crate::communication::{CommunicationPattern, Message, Step, Wave};
 use crate::error::AspenError;
 use crate::grid::Grid;
 
 /// A step's directions: in each a rank sends to the one side and receives from the other.
 #[derive(Clone, Debug)]
-pub struct Exchange {
+pub struct StepExchange {
     grid: Option<Grid>,
     /// Steps on the grid, and the bytes of a message that way.
     directions: Vec<([i64; 3], u64)>,
@@ -15,22 +15,22 @@ pub struct Exchange {
     wave: Option<Wave>,
 }
 
-impl Exchange {
+impl StepExchange {
     /// The directions of a step on so many ranks; none for collective operations, random messages and those
     /// without a receiver.
     ///
     /// # Errors
     /// So many ranks make no grid, as for [`Step::grid`].
-    pub fn new(step: &Step, ranks: u64) -> Result<Exchange, AspenError> {
-        Ok(Exchange::on(step, step.grid(ranks)?))
+    pub fn new(step: &Step, ranks: u64) -> Result<StepExchange, AspenError> {
+        Ok(StepExchange::on(step, step.grid(ranks)?))
     }
 
-    pub(crate) fn on(step: &Step, grid: Option<Grid>) -> Exchange {
+    pub(crate) fn on(step: &Step, grid: Option<Grid>) -> StepExchange {
         let even = |directions: Vec<[i64; 3]>| {
             directions.into_iter().map(|direction| (direction, step.bytes())).collect()
         };
         let (directions, periodic, wave) = match step.pattern {
-            Pattern::Neighbors(neighbors) => {
+            CommunicationPattern::Neighbors(neighbors) => {
                 let bytes = |direction: [i64; 3]| {
                     Some((direction, neighbors.items(direction, step.count)? * step.size))
                 };
@@ -40,18 +40,20 @@ impl Exchange {
                     neighbors.wave,
                 )
             }
-            Pattern::Sweep(wave) => {
+            CommunicationPattern::Sweep(wave) => {
                 let one = if wave == Wave::Up { 1 } else { -1 };
                 (even(vec![[one, 0, 0], [0, one, 0]]), false, None)
             }
-            Pattern::Shift { axis, up, periodic } => {
+            CommunicationPattern::Shift { axis, up, periodic } => {
                 let mut direction = [0; 3];
                 direction[axis] = if up { 1 } else { -1 };
                 (even(vec![direction]), periodic, None)
             }
-            Pattern::Collective(..) | Pattern::Random | Pattern::Unaddressed => (Vec::new(), false, None),
+            CommunicationPattern::Collective(..)
+            | CommunicationPattern::Random
+            | CommunicationPattern::Unaddressed => (Vec::new(), false, None),
         };
-        Exchange { grid, directions, periodic, wave }
+        StepExchange { grid, directions, periodic, wave }
     }
 
     /// Returns how many directions there are.

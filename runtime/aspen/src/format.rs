@@ -3,7 +3,7 @@
 use crate::error::AspenError;
 use crate::parse::parse;
 use crate::source::{FileId, Sources};
-use crate::token::{Comment, Kind, Token, Tokens, is_reserved, tokens};
+use crate::token::{Comment, Token, TokenKind, Tokens, is_reserved, tokens};
 
 /// Columns for each level.
 const INDENT: usize = 2;
@@ -38,14 +38,14 @@ pub fn format(sources: &Sources, id: FileId) -> Result<String, AspenError> {
 /// Returns `true` if an operator can follow: a number, a name, a closing bracket.
 fn ends_operand(token: Token<'_>) -> bool {
     match token.kind {
-        Kind::Sign => matches!(token.text, ")" | "]"),
-        Kind::Word => !is_reserved(token.text) || crate::token::unit(token.text).is_some(),
-        Kind::Number | Kind::Text | Kind::Path => true,
+        TokenKind::Sign => matches!(token.text, ")" | "]"),
+        TokenKind::Word => !is_reserved(token.text) || crate::token::unit(token.text).is_some(),
+        TokenKind::Number | TokenKind::Text | TokenKind::Path => true,
     }
 }
 
 /// A bracket that is open.
-struct Open {
+struct OpenBracket {
     sign: char,
     /// `true` if formulas are in it, not statements.
     value: bool,
@@ -56,7 +56,7 @@ struct Open {
 struct Printer<'a> {
     source: &'a str,
     written: String,
-    open: Vec<Open>,
+    open: Vec<OpenBracket>,
     before: Option<Token<'a>>,
     /// `true` if what stands here outside brackets is a formula.
     in_value: bool,
@@ -128,12 +128,12 @@ impl<'a> Printer<'a> {
 
     fn token(&mut self, token: Token<'a>) {
         let mut lines = self.lines(token.start);
-        let closes = matches!(token.text, "}" | ")" | "]") && token.kind == Kind::Sign;
+        let closes = matches!(token.text, "}" | ")" | "]") && token.kind == TokenKind::Sign;
         if closes {
             lines = lines.min(1);
         }
-        let statement =
-            !self.in_formula() || token.kind == Kind::Word && is_reserved(token.text) && token.text != "in";
+        let statement = !self.in_formula()
+            || token.kind == TokenKind::Word && is_reserved(token.text) && token.text != "in";
         let begins =
             statement && BEGINNING.contains(&token.text) && self.open.last().is_none_or(|open| !open.value);
         if (begins && self.before.is_some_and(|before| before.text != "{"))
@@ -155,7 +155,7 @@ impl<'a> Printer<'a> {
         self.written.push_str(token.text);
         self.end = token.end() as usize;
         self.negative =
-            token.kind == Kind::Sign && token.text == "-" && !self.before.is_some_and(ends_operand);
+            token.kind == TokenKind::Sign && token.text == "-" && !self.before.is_some_and(ends_operand);
         self.follow(token);
         self.before = Some(token);
     }
@@ -163,7 +163,7 @@ impl<'a> Printer<'a> {
     /// Keeps account of brackets and formulas.
     fn follow(&mut self, token: Token<'a>) {
         match token.kind {
-            Kind::Sign => match token.text {
+            TokenKind::Sign => match token.text {
                 "(" | "[" => self.push(token.text, true),
                 "{" => {
                     let value = self.before.is_some_and(|before| before.text == "=")
@@ -179,7 +179,7 @@ impl<'a> Printer<'a> {
                 "=" => self.in_value = true,
                 _ => {}
             },
-            Kind::Word
+            TokenKind::Word
                 if is_reserved(token.text)
                     && !matches!(token.text, "in")
                     && crate::token::unit(token.text).is_none() =>
@@ -192,7 +192,11 @@ impl<'a> Printer<'a> {
 
     fn push(&mut self, sign: &str, value: bool) {
         // Brackets that are opened in one line indent once.
-        self.open.push(Open { sign: sign.chars().next().unwrap_or_default(), value, level: self.level + 1 });
+        self.open.push(OpenBracket {
+            sign: sign.chars().next().unwrap_or_default(),
+            value,
+            level: self.level + 1,
+        });
     }
 
     /// Returns `true` if a line that begins with `token` goes on with the statement before it.
@@ -201,8 +205,8 @@ impl<'a> Printer<'a> {
             return false;
         }
         let goes_on = |token: Token<'_>, signs: &[&str]| match token.kind {
-            Kind::Word => JOINING.contains(&token.text),
-            Kind::Sign => signs.contains(&token.text),
+            TokenKind::Word => JOINING.contains(&token.text),
+            TokenKind::Sign => signs.contains(&token.text),
             _ => false,
         };
         let after = ["+", "-", "*", "/", "^", "..", ",", "="];
@@ -211,23 +215,24 @@ impl<'a> Printer<'a> {
     }
 
     fn is_spaced(&self, before: Token<'a>, token: Token<'a>) -> bool {
-        let sign = |token: Token<'_>, signs: &[&str]| token.kind == Kind::Sign && signs.contains(&token.text);
+        let sign =
+            |token: Token<'_>, signs: &[&str]| token.kind == TokenKind::Sign && signs.contains(&token.text);
         if sign(token, &[",", ")", "]", ".", "^"]) || sign(before, &["(", "[", ".", "^"]) {
             return false;
         }
         if self.negative {
             return false;
         }
-        let is_name = before.kind == Kind::Word && !is_reserved(before.text);
+        let is_name = before.kind == TokenKind::Word && !is_reserved(before.text);
         let top = self.open.last();
         match token.text {
-            "(" if token.kind == Kind::Sign => !is_name,
-            "[" if token.kind == Kind::Sign => {
+            "(" if token.kind == TokenKind::Sign => !is_name,
+            "[" if token.kind == TokenKind::Sign => {
                 let indexed = (is_name || sign(before, &["]"])) && self.in_formula();
                 !indexed && !self.source[token.end() as usize..].trim_start().starts_with(']')
             }
-            "{" if token.kind == Kind::Sign => !sign(before, &["{"]),
-            "}" if token.kind == Kind::Sign => top.is_some_and(|open| !open.value),
+            "{" if token.kind == TokenKind::Sign => !sign(before, &["{"]),
+            "}" if token.kind == TokenKind::Sign => top.is_some_and(|open| !open.value),
             _ if sign(before, &["{"]) => top.is_some_and(|open| !open.value),
             _ => true,
         }

@@ -1,7 +1,7 @@
 //! Formulas in parameters that stay open, kept multiplied out and added up as they are made.
 
 use crate::number::{Function, Number};
-use crate::tree::Comparison;
+use crate::tree::Relation;
 use std::cmp::Ordering;
 use std::fmt;
 use std::rc::Rc;
@@ -20,13 +20,13 @@ const TOO_LARGE: u32 = u32::MAX;
 /// Parameters are taken to be positive, as sizes are: the square root of `n^2` is `n`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Formula {
-    terms: Rc<[Term]>,
+    terms: Rc<[FormulaTerm]>,
     /// Number of parts; shared ones are counted each time.
     size: u32,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-struct Term {
+struct FormulaTerm {
     coefficient: f64,
     /// Ascending, none with exponent zero.
     factors: Vec<(Atom, f64)>,
@@ -37,7 +37,7 @@ struct Term {
 enum Atom {
     Name(Rc<str>),
     Apply(Function, Vec<Formula>),
-    Compare(Comparison, Formula, Formula),
+    Compare(Relation, Formula, Formula),
     /// A sum that is raised to a power or divided by.
     Sum(Formula),
     Power(Formula, Formula),
@@ -53,12 +53,12 @@ impl Formula {
         if coefficient == 0.0 {
             Formula::whole(Rc::new([]))
         } else {
-            Formula::whole(Rc::new([Term { coefficient, factors }]))
+            Formula::whole(Rc::new([FormulaTerm { coefficient, factors }]))
         }
     }
 
     /// Terms that are in order.
-    fn whole(terms: Rc<[Term]>) -> Formula {
+    fn whole(terms: Rc<[FormulaTerm]>) -> Formula {
         let factors = terms.iter().flat_map(|term| &term.factors);
         let size = factors.fold(terms.len() as u32, |size, (atom, _)| size.saturating_add(atom.size()));
         if size > MOST_PARTS { Formula::too_large() } else { Formula { terms, size } }
@@ -74,9 +74,9 @@ impl Formula {
     }
 
     /// Terms that may be equal to others, in any order.
-    fn sum(mut terms: Vec<Term>) -> Formula {
+    fn sum(mut terms: Vec<FormulaTerm>) -> Formula {
         terms.sort_by(|a, b| compare_factors(&a.factors, &b.factors));
-        let mut whole: Vec<Term> = Vec::with_capacity(terms.len());
+        let mut whole: Vec<FormulaTerm> = Vec::with_capacity(terms.len());
         for term in terms {
             match whole.last_mut() {
                 Some(last) if compare_factors(&last.factors, &term.factors).is_eq() => {
@@ -90,7 +90,7 @@ impl Formula {
     }
 
     /// The term, if there is one only.
-    fn single(&self) -> Option<&Term> {
+    fn single(&self) -> Option<&FormulaTerm> {
         match &*self.terms {
             [term] => Some(term),
             _ => None,
@@ -135,7 +135,7 @@ impl Atom {
     }
 }
 
-fn multiplied(a: &Term, b: &Term) -> Term {
+fn multiplied(a: &FormulaTerm, b: &FormulaTerm) -> FormulaTerm {
     let mut factors = a.factors.clone();
     for (atom, power) in &b.factors {
         match factors.binary_search_by(|(other, _)| compare_atoms(other, atom)) {
@@ -148,7 +148,7 @@ fn multiplied(a: &Term, b: &Term) -> Term {
             Err(at) => factors.insert(at, (atom.clone(), *power)),
         }
     }
-    Term { coefficient: a.coefficient * b.coefficient, factors }
+    FormulaTerm { coefficient: a.coefficient * b.coefficient, factors }
 }
 
 impl Number for Formula {
@@ -248,7 +248,7 @@ impl Number for Formula {
                 for value in values {
                     // max(max(a, b), c) is one function of three.
                     let inner = match value.single() {
-                        Some(Term { coefficient: 1.0, factors }) => match factors.as_slice() {
+                        Some(FormulaTerm { coefficient: 1.0, factors }) => match factors.as_slice() {
                             [(Atom::Apply(same, inner), 1.0)] if *same == function => inner.clone(),
                             _ => vec![value.clone()],
                         },
@@ -269,7 +269,7 @@ impl Number for Formula {
         }
     }
 
-    fn compare(how: Comparison, a: &Formula, b: &Formula) -> Formula {
+    fn compare(how: Relation, a: &Formula, b: &Formula) -> Formula {
         match (a.known(), b.known()) {
             (Some(a), Some(b)) => Formula::new(f64::from(u8::from(how.holds(a, b)))),
             _ if a.is_too_large() || b.is_too_large() => Formula::too_large(),
@@ -337,8 +337,8 @@ impl fmt::Display for Formula {
         if self.terms.is_empty() {
             return f.write_str("0");
         }
-        let degree = |term: &Term| term.factors.iter().map(|(_, power)| power).sum::<f64>();
-        let mut terms: Vec<&Term> = self.terms.iter().collect();
+        let degree = |term: &FormulaTerm| term.factors.iter().map(|(_, power)| power).sum::<f64>();
+        let mut terms: Vec<&FormulaTerm> = self.terms.iter().collect();
         terms.sort_by(|a, b| degree(b).total_cmp(&degree(a)));
         for (at, term) in terms.iter().enumerate() {
             match (at, term.coefficient < 0.0) {
@@ -353,7 +353,7 @@ impl fmt::Display for Formula {
     }
 }
 
-fn write_term(f: &mut fmt::Formatter<'_>, term: &Term) -> fmt::Result {
+fn write_term(f: &mut fmt::Formatter<'_>, term: &FormulaTerm) -> fmt::Result {
     let coefficient = term.coefficient.abs();
     let (above, below): (Vec<_>, Vec<_>) = term.factors.iter().partition(|(_, power)| *power > 0.0);
     let mut separator = "";

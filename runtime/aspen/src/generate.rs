@@ -1,11 +1,11 @@
 //! A C program with MPI that communicates as a model says.
 
-use crate::communication::{Collective, Operation, Pattern, Step, Wave};
-use crate::cost::Request;
+use crate::communication::{Collective, CommunicationPattern, Operation, Step, Wave};
+use crate::cost::EvaluationRequest;
 use crate::error::AspenError;
 use crate::formula::Plain;
 use crate::model::Application;
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::usage::Usage;
 use crate::walk::{Structure, Visitor};
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ const MOST_LINES: usize = 100_000;
 
 /// Parts of a program, in the order in which they need each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum ProgramSection {
     Memory,
     Messages,
     Receives,
@@ -27,17 +27,17 @@ enum Part {
     Random,
 }
 
-impl Part {
+impl ProgramSection {
     fn text(self) -> &'static str {
         match self {
-            Part::Memory => include_str!("generate/memory.c"),
-            Part::Messages => include_str!("generate/messages.c"),
-            Part::Receives => include_str!("generate/receives.c"),
-            Part::Grid => include_str!("generate/grid.c"),
-            Part::Neighbors => include_str!("generate/neighbors.c"),
-            Part::Sweep => include_str!("generate/sweep.c"),
-            Part::Shift => include_str!("generate/shift.c"),
-            Part::Random => include_str!("generate/random.c"),
+            ProgramSection::Memory => include_str!("generate/memory.c"),
+            ProgramSection::Messages => include_str!("generate/messages.c"),
+            ProgramSection::Receives => include_str!("generate/receives.c"),
+            ProgramSection::Grid => include_str!("generate/grid.c"),
+            ProgramSection::Neighbors => include_str!("generate/neighbors.c"),
+            ProgramSection::Sweep => include_str!("generate/sweep.c"),
+            ProgramSection::Shift => include_str!("generate/shift.c"),
+            ProgramSection::Random => include_str!("generate/random.c"),
         }
     }
 }
@@ -49,8 +49,8 @@ impl Application {
     /// # Errors
     /// As for [`Application::communication`]; a message is longer than MPI's `int` counts; a branch has a
     /// probability and the traversal is implicit; the program would be longer than 100,000 lines.
-    pub fn program(&self, request: &Request<'_, f64>) -> Result<String, AspenError> {
-        let mut writer = Writer {
+    pub fn program(&self, request: &EvaluationRequest<'_, f64>) -> Result<String, AspenError> {
+        let mut writer = ModelWriter {
             body: String::new(),
             lines: 0,
             depth: 1,
@@ -71,18 +71,18 @@ impl Application {
     }
 }
 
-struct Writer {
+struct ModelWriter {
     body: String,
     lines: usize,
     depth: usize,
     /// Loops that are open, for the names of their counters.
     loops: usize,
-    parts: BTreeSet<Part>,
+    parts: BTreeSet<ProgramSection>,
     /// `true` for each open part of the model that is a loop.
     blocks: Vec<bool>,
 }
 
-impl Writer {
+impl ModelWriter {
     fn line(&mut self, line: &str) -> Result<(), AspenError> {
         self.lines += 1;
         if self.lines > MOST_LINES {
@@ -108,20 +108,22 @@ impl Writer {
         self.line("}")
     }
 
-    fn step(&mut self, step: &Step, span: Span) -> Result<(), AspenError> {
+    fn step(&mut self, step: &Step, span: SourceSpan) -> Result<(), AspenError> {
         if step.times != 1 {
             self.open_loop(step.times)?;
         }
         let bytes = int(step.bytes(), span)?;
         match step.pattern {
-            Pattern::Collective(collective, operation) => self.collective(collective, operation, bytes)?,
-            Pattern::Neighbors(neighbors) => {
+            CommunicationPattern::Collective(collective, operation) => {
+                self.collective(collective, operation, bytes)?
+            }
+            CommunicationPattern::Neighbors(neighbors) => {
                 self.parts.extend([
-                    Part::Memory,
-                    Part::Messages,
-                    Part::Receives,
-                    Part::Grid,
-                    Part::Neighbors,
+                    ProgramSection::Memory,
+                    ProgramSection::Messages,
+                    ProgramSection::Receives,
+                    ProgramSection::Grid,
+                    ProgramSection::Neighbors,
                 ]);
                 let longest =
                     neighbors.items([1, 0, 0], step.count).and_then(|items| items.checked_mul(step.size));
@@ -134,12 +136,24 @@ impl Writer {
                     neighbors.dimensions, step.size
                 ))?;
             }
-            Pattern::Sweep(wave) => {
-                self.parts.extend([Part::Memory, Part::Messages, Part::Receives, Part::Grid, Part::Sweep]);
+            CommunicationPattern::Sweep(wave) => {
+                self.parts.extend([
+                    ProgramSection::Memory,
+                    ProgramSection::Messages,
+                    ProgramSection::Receives,
+                    ProgramSection::Grid,
+                    ProgramSection::Sweep,
+                ]);
                 self.line(&format!("sweep({}, {bytes});", if wave == Wave::Up { 1 } else { -1 }))?;
             }
-            Pattern::Shift { axis, up, periodic } => {
-                self.parts.extend([Part::Memory, Part::Messages, Part::Receives, Part::Grid, Part::Shift]);
+            CommunicationPattern::Shift { axis, up, periodic } => {
+                self.parts.extend([
+                    ProgramSection::Memory,
+                    ProgramSection::Messages,
+                    ProgramSection::Receives,
+                    ProgramSection::Grid,
+                    ProgramSection::Shift,
+                ]);
                 let mut way = [0; 3];
                 way[axis] = if up { 1 } else { -1 };
                 self.line(&format!(
@@ -150,11 +164,11 @@ impl Writer {
                     u8::from(periodic)
                 ))?;
             }
-            Pattern::Random => {
-                self.parts.extend([Part::Memory, Part::Messages, Part::Random]);
+            CommunicationPattern::Random => {
+                self.parts.extend([ProgramSection::Memory, ProgramSection::Messages, ProgramSection::Random]);
                 self.line(&format!("random_message({bytes});"))?;
             }
-            Pattern::Unaddressed => {
+            CommunicationPattern::Unaddressed => {
                 self.line(&format!("/* {bytes} bytes, to nobody in particular: not sent */"))?
             }
         }
@@ -173,7 +187,7 @@ impl Writer {
         if collective == Collective::Barrier {
             return self.line("MPI_Barrier(MPI_COMM_WORLD);");
         }
-        self.parts.insert(Part::Memory);
+        self.parts.insert(ProgramSection::Memory);
         // The largest type that divides the bytes.
         let (kind, count) = match bytes {
             bytes if bytes % 8 == 0 => ("MPI_DOUBLE", bytes / 8),
@@ -232,7 +246,7 @@ impl Writer {
 }
 
 /// A count of MPI's.
-fn int(bytes: u64, span: Span) -> Result<i32, AspenError> {
+fn int(bytes: u64, span: SourceSpan) -> Result<i32, AspenError> {
     i32::try_from(bytes).map_err(|_| {
         AspenError::at(span, format!("{bytes} bytes are more than the count of an MPI call in C holds"))
     })
@@ -243,7 +257,7 @@ fn quoted(text: &str) -> String {
     text.replace("*/", "* /").replace('\n', " ")
 }
 
-impl Visitor<f64> for Writer {
+impl Visitor<f64> for ModelWriter {
     fn enter(&mut self, structure: &Structure<'_, f64>) -> Result<(), AspenError> {
         let mut is_loop = false;
         match structure {
@@ -278,7 +292,7 @@ impl Visitor<f64> for Writer {
         label: &str,
         parallelism: &f64,
         usages: &[Usage<'_, f64>],
-        _: Span,
+        _: SourceSpan,
     ) -> Result<(), AspenError> {
         let mut amounts = Vec::new();
         for usage in usages {

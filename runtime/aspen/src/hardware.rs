@@ -5,10 +5,10 @@
 //! the counts on the way multiply to.
 
 use crate::error::{AspenError, suggestion};
-use crate::evaluate::{Local, Value, Values};
+use crate::evaluate::{FormulaValue, LocalBinding, ParameterValues};
 use crate::model::Machine;
 use crate::number::Number;
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::tree::{Expr, Item, Resource};
 use crate::usage::Usage;
 use std::cell::RefCell;
@@ -19,7 +19,7 @@ pub(crate) struct Hardware<'m, N> {
     machine: &'m Machine,
     root: usize,
     socket: Box<str>,
-    values: &'m Values<'m, N>,
+    values: &'m ParameterValues<'m, N>,
     served: RefCell<HashMap<String, Option<Served<'m, N>>>>,
     conflicts: BTreeSet<(&'m str, &'m str)>,
     notes: RefCell<BTreeSet<String>>,
@@ -61,7 +61,7 @@ impl<'m, N: Number> Hardware<'m, N> {
     pub(crate) fn new(
         machine: &'m Machine,
         socket: &str,
-        values: &'m Values<'m, N>,
+        values: &'m ParameterValues<'m, N>,
     ) -> Result<Hardware<'m, N>, AspenError> {
         let Some(root) = machine.root else {
             return Err(AspenError::new(
@@ -270,10 +270,10 @@ impl<'m, N: Number> Hardware<'m, N> {
 
     /// Seconds of one use by itself.
     fn alone(&self, resource: &Resource, usage: &Usage<'_, N>) -> Result<N, AspenError> {
-        let bound = |name: &str, value: &N| Local {
+        let bound = |name: &str, value: &N| LocalBinding {
             scope: 0,
             name: name.into(),
-            value: Value::Number(value.clone()),
+            value: FormulaValue::Number(value.clone()),
         };
         let mut locals = vec![bound(&resource.argument.text, &usage.quantity)];
         let mut seconds = self.seconds(&locals, &resource.cost, usage.tree.resource.span)?;
@@ -308,7 +308,7 @@ impl<'m, N: Number> Hardware<'m, N> {
         Ok(seconds)
     }
 
-    fn seconds(&self, locals: &[Local<N>], cost: &Expr, used: Span) -> Result<N, AspenError> {
+    fn seconds(&self, locals: &[LocalBinding<N>], cost: &Expr, used: SourceSpan) -> Result<N, AspenError> {
         let seconds = self.values.number(0, locals, cost)?;
         match seconds.known() {
             Some(known) if known < 0.0 => Err(AspenError::at(

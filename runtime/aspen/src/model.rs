@@ -1,10 +1,10 @@
 //! Files put together: imports and includes followed, names bound.
 
 use crate::error::{AspenError, suggestion};
-use crate::names::{Meaning, Names, ScopeId};
+use crate::names::{NameResolution, NameTable, ScopeId};
 use crate::parse::parse;
-use crate::source::{FileId, Sources, Span};
-use crate::tree::{Component, Data, File, Global, Import, Item, Kernel, MachineFile, Name};
+use crate::source::{FileId, SourceSpan, Sources};
+use crate::tree::{Component, DataStructure, Global, Import, Item, Kernel, MachineFile, ModelFile, Name};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub struct Application {
     /// Name of the model.
     pub name: String,
-    pub(crate) names: Names,
+    pub(crate) names: NameTable,
     pub(crate) kernels: Vec<KernelIn>,
     pub(crate) kernel_of: Vec<HashMap<String, usize>>,
     pub(crate) data: Vec<DataIn>,
@@ -34,7 +34,7 @@ pub(crate) struct KernelIn {
 /// A data structure and the model it is in.
 #[derive(Clone, Debug)]
 pub(crate) struct DataIn {
-    pub tree: Data,
+    pub tree: DataStructure,
     pub scope: ScopeId,
     /// With the models it is in, dots between.
     pub full: String,
@@ -43,7 +43,7 @@ pub(crate) struct DataIn {
 /// Machines, or parts of machines.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    pub(crate) names: Names,
+    pub(crate) names: NameTable,
     /// All, in order.
     pub(crate) components: Vec<Component>,
     pub(crate) component_of: HashMap<String, usize>,
@@ -55,7 +55,7 @@ pub struct Machine {
 
 /// Content of a file.
 #[derive(Clone, Debug)]
-pub enum Model {
+pub enum LoadedModel {
     /// A model of an application.
     Application(Box<Application>),
     /// Machines, or parts of machines.
@@ -79,22 +79,22 @@ impl Application {
     }
 }
 
-impl Model {
+impl LoadedModel {
     /// Reads a file and all that it imports or includes. O(their lengths).
     ///
     /// # Errors
     /// A file cannot be read, is no Aspen, or imports itself; a formula leads back to itself; a component or
     /// an imported model is missing.
-    pub fn read(sources: &mut Sources, path: &Path) -> Result<Model, AspenError> {
+    pub fn read(sources: &mut Sources, path: &Path) -> Result<LoadedModel, AspenError> {
         let id = sources.read(path)?;
-        Model::load(sources, id)
+        LoadedModel::load(sources, id)
     }
 
     /// Follows the imports and includes of a file of `sources`. O(their lengths).
     ///
     /// # Errors
-    /// As for [`Model::read`].
-    pub fn load(sources: &mut Sources, id: FileId) -> Result<Model, AspenError> {
+    /// As for [`LoadedModel::read`].
+    pub fn load(sources: &mut Sources, id: FileId) -> Result<LoadedModel, AspenError> {
         let mut loader =
             Loader { main: directory(sources, id), open: Vec::new(), sources, warnings: Vec::new() };
         let model = loader.load(id);
@@ -117,12 +117,12 @@ struct Loader<'s> {
 }
 
 impl Loader<'_> {
-    fn load(&mut self, id: FileId) -> Result<Model, AspenError> {
+    fn load(&mut self, id: FileId) -> Result<LoadedModel, AspenError> {
         match parse(self.sources, id)? {
-            File::Application(tree) => {
+            ModelFile::Application(tree) => {
                 let mut application = Application {
                     name: tree.name.text.clone(),
-                    names: Names::default(),
+                    names: NameTable::default(),
                     kernels: Vec::new(),
                     kernel_of: Vec::new(),
                     data: Vec::new(),
@@ -136,12 +136,12 @@ impl Loader<'_> {
                 }
                 application.warnings = self.take_warnings();
                 crate::check::application(&mut application, self.sources)?;
-                Ok(Model::Application(Box::new(application)))
+                Ok(LoadedModel::Application(Box::new(application)))
             }
-            File::Machine(tree) => {
+            ModelFile::Machine(tree) => {
                 self.open.push(id);
                 let whole = self.flatten(tree)?;
-                self.machine(whole).map(|machine| Model::Machine(Box::new(machine)))
+                self.machine(whole).map(|machine| LoadedModel::Machine(Box::new(machine)))
             }
         }
     }
@@ -154,7 +154,7 @@ impl Loader<'_> {
     fn application(
         &mut self,
         into: &mut Application,
-        tree: crate::tree::Application,
+        tree: crate::tree::ApplicationFile,
         prefix: String,
     ) -> Result<ScopeId, AspenError> {
         let scope = into.names.add_scope(prefix.clone());
@@ -220,7 +220,7 @@ impl Loader<'_> {
         prefix: &str,
     ) -> Result<(), AspenError> {
         let id = self.open_file(&import.file, false)?;
-        let File::Application(tree) = parse(self.sources, id)? else {
+        let ModelFile::Application(tree) = parse(self.sources, id)? else {
             return Err(AspenError::at(
                 import.file.span,
                 format!("'{}' has no model of an application", import.file.text),
@@ -243,7 +243,7 @@ impl Loader<'_> {
         }
         for (name, value) in &import.with {
             match into.names.find(child, &name.text) {
-                Some(Meaning::Parameter(parameter)) => {
+                Some(NameResolution::Parameter(parameter)) => {
                     into.names.parameters[parameter].value = value.clone();
                     into.names.parameters[parameter].value_scope = scope;
                 }
@@ -270,7 +270,7 @@ impl Loader<'_> {
                 continue;
             };
             let id = self.open_file(name, true)?;
-            let File::Machine(MachineFile { globals, components }) = parse(self.sources, id)? else {
+            let ModelFile::Machine(MachineFile { globals, components }) = parse(self.sources, id)? else {
                 return Err(AspenError::at(name.span, "a whole model is imported, not included"));
             };
             if !components.is_empty() {
@@ -292,7 +292,7 @@ impl Loader<'_> {
             match global {
                 Global::Include(name) => {
                     let id = self.open_file(&name, true)?;
-                    let File::Machine(inner) = parse(self.sources, id)? else {
+                    let ModelFile::Machine(inner) = parse(self.sources, id)? else {
                         return Err(AspenError::at(
                             name.span,
                             "a machine includes parts of machines, and this file is a model",
@@ -344,7 +344,7 @@ impl Loader<'_> {
     }
 
     fn machine(&mut self, file: MachineFile) -> Result<Machine, AspenError> {
-        let mut names = Names::default();
+        let mut names = NameTable::default();
         let scope = names.add_scope(String::new());
         for global in &file.globals {
             names.add(scope, global, &mut self.warnings);
@@ -416,7 +416,7 @@ impl Machine {
     }
 
     /// A component that is a part of itself, by way of others if not at once.
-    fn component_circle(&self) -> Option<(&str, Span)> {
+    fn component_circle(&self) -> Option<(&str, SourceSpan)> {
         // 0: not seen, 1: on the way, 2: done.
         let mut state = vec![0u8; self.components.len()];
         for first in 0..self.components.len() {

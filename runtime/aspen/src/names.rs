@@ -1,16 +1,16 @@
 //! What names stand for: parameters, enumerators, and in which model they are.
 
 use crate::error::{AspenError, suggestion};
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::tree::{Domain, Expr, ExprKind, Global, Name};
 use std::collections::HashMap;
 
-/// Index of the model in [`Names`] in which a name is looked up; 0 is the file's own.
+/// Index of the model in [`NameTable`] in which a name is looked up; 0 is the file's own.
 pub(crate) type ScopeId = usize;
 
 /// A parameter of a model.
 #[derive(Clone, Debug)]
-pub(crate) struct Parameter {
+pub(crate) struct ModelParameter {
     /// With the models it is in, dots between.
     pub full: String,
     pub name: Name,
@@ -21,9 +21,9 @@ pub(crate) struct Parameter {
     pub scope: ScopeId,
 }
 
-/// Meaning of a name.
+/// The declaration that a name resolves to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Meaning {
+pub(crate) enum NameResolution {
     Parameter(usize),
     Enumerator(usize),
 }
@@ -33,7 +33,7 @@ pub(crate) enum Meaning {
 pub(crate) struct Scope {
     /// `model3.model2.`, or nothing.
     pub prefix: String,
-    pub values: HashMap<String, Meaning>,
+    pub values: HashMap<String, NameResolution>,
     pub enums: HashMap<String, Vec<String>>,
     /// Imported models.
     pub imports: HashMap<String, ScopeId>,
@@ -41,12 +41,12 @@ pub(crate) struct Scope {
 
 /// The names of a model and of those it imports.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct NameTable {
     pub scopes: Vec<Scope>,
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<ModelParameter>,
 }
 
-impl Names {
+impl NameTable {
     /// A new scope.
     pub(crate) fn add_scope(&mut self, prefix: String) -> ScopeId {
         self.scopes.push(Scope { prefix, ..Scope::default() });
@@ -59,7 +59,7 @@ impl Names {
         match global {
             Global::Param(param) => {
                 let full = format!("{}{}", self.scopes[scope].prefix, param.name.text);
-                self.parameters.push(Parameter {
+                self.parameters.push(ModelParameter {
                     full,
                     name: param.name.clone(),
                     value: param.value.clone(),
@@ -67,11 +67,11 @@ impl Names {
                     domain: param.domain.clone(),
                     scope,
                 });
-                self.bind(scope, &param.name, Meaning::Parameter(self.parameters.len() - 1), warn);
+                self.bind(scope, &param.name, NameResolution::Parameter(self.parameters.len() - 1), warn);
             }
             Global::Enum(name, values) => {
                 for (number, value) in values.iter().enumerate() {
-                    self.bind(scope, value, Meaning::Enumerator(number), warn);
+                    self.bind(scope, value, NameResolution::Enumerator(number), warn);
                 }
                 let texts = values.iter().map(|value| value.text.clone()).collect();
                 self.scopes[scope].enums.insert(name.text.clone(), texts);
@@ -80,7 +80,7 @@ impl Names {
         }
     }
 
-    fn bind(&mut self, scope: ScopeId, name: &Name, meaning: Meaning, warn: &mut Vec<AspenError>) {
+    fn bind(&mut self, scope: ScopeId, name: &Name, meaning: NameResolution, warn: &mut Vec<AspenError>) {
         if self.scopes[scope].values.insert(name.text.clone(), meaning).is_some() {
             warn.push(AspenError::at(
                 name.span,
@@ -90,7 +90,7 @@ impl Names {
     }
 
     /// Returns what a name stands for in `scope`, dots leading into imported models.
-    pub(crate) fn find(&self, scope: ScopeId, name: &str) -> Option<Meaning> {
+    pub(crate) fn find(&self, scope: ScopeId, name: &str) -> Option<NameResolution> {
         let (scope, last) = self.enter(scope, name)?;
         self.scopes[scope].values.get(last).copied()
     }
@@ -110,7 +110,7 @@ impl Names {
         &'a self,
         scope: ScopeId,
         name: &str,
-        span: Span,
+        span: SourceSpan,
         also: impl Iterator<Item = &'a str>,
     ) -> AspenError {
         if let Some((model, _)) = name.rsplit_once('.')
@@ -132,7 +132,7 @@ impl Names {
     /// Finds formulas of parameters that lead back to themselves. O(their lengths).
     pub(crate) fn circles(&self) -> Vec<AspenError> {
         let mut found = Vec::new();
-        let mut state = vec![Seen::Not; self.parameters.len()];
+        let mut state = vec![VisitState::Not; self.parameters.len()];
         for first in 0..self.parameters.len() {
             self.follow(first, &mut state, &mut found);
         }
@@ -141,14 +141,14 @@ impl Names {
 
     /// Goes through the parameters that `first` needs, without recursion: a chain may be as long as the
     /// model.
-    fn follow(&self, first: usize, state: &mut [Seen], found: &mut Vec<AspenError>) {
+    fn follow(&self, first: usize, state: &mut [VisitState], found: &mut Vec<AspenError>) {
         let mut path: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut next = Some(first);
         loop {
             if let Some(parameter) = next.take() {
                 match state[parameter] {
-                    Seen::Done => {}
-                    Seen::Open => {
+                    VisitState::Done => {}
+                    VisitState::Open => {
                         let start = path.iter().position(|&(on, _)| on == parameter).unwrap_or(0);
                         let names: Vec<&str> =
                             path[start..].iter().map(|&(on, _)| self.parameters[on].full.as_str()).collect();
@@ -159,8 +159,8 @@ impl Names {
                             format!("'{}' is defined by itself: {chain}", name.full),
                         ));
                     }
-                    Seen::Not => {
-                        state[parameter] = Seen::Open;
+                    VisitState::Not => {
+                        state[parameter] = VisitState::Open;
                         path.push((parameter, self.needs(parameter)));
                     }
                 }
@@ -170,7 +170,7 @@ impl Names {
                 Some((parameter, needs)) => match needs.pop() {
                     Some(need) => next = Some(need),
                     None => {
-                        state[*parameter] = Seen::Done;
+                        state[*parameter] = VisitState::Done;
                         path.pop();
                     }
                 },
@@ -183,7 +183,7 @@ impl Names {
         let parameter = &self.parameters[parameter];
         let mut needs = Vec::new();
         each_name(&parameter.value, &mut |name, _| {
-            if let Some(Meaning::Parameter(other)) = self.find(parameter.value_scope, name) {
+            if let Some(NameResolution::Parameter(other)) = self.find(parameter.value_scope, name) {
                 needs.push(other);
             }
         });
@@ -193,14 +193,14 @@ impl Names {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum VisitState {
     Not,
     Open,
     Done,
 }
 
 /// Shows each name in a formula.
-pub(crate) fn each_name(formula: &Expr, see: &mut impl FnMut(&str, Span)) {
+pub(crate) fn each_name(formula: &Expr, see: &mut impl FnMut(&str, SourceSpan)) {
     match &formula.kind {
         ExprKind::Number(_) | ExprKind::Unit(_) => {}
         ExprKind::Name(name) => see(name, formula.span),

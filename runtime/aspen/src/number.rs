@@ -1,6 +1,6 @@
 //! What formulas are computed with: plain numbers, or formulas in parameters that stay open.
 
-use crate::tree::Comparison;
+use crate::tree::Relation;
 
 /// A function of the language that takes numbers and gives one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -64,28 +64,28 @@ impl Function {
     }
 }
 
-impl Comparison {
+impl Relation {
     /// Returns `true` if it holds.
     pub fn holds(self, a: f64, b: f64) -> bool {
         match self {
-            Comparison::Equal => a == b,
-            Comparison::Different => a != b,
-            Comparison::Less => a < b,
-            Comparison::Greater => a > b,
-            Comparison::AtMost => a <= b,
-            Comparison::AtLeast => a >= b,
+            Relation::Equal => a == b,
+            Relation::Different => a != b,
+            Relation::Less => a < b,
+            Relation::Greater => a > b,
+            Relation::AtMost => a <= b,
+            Relation::AtLeast => a >= b,
         }
     }
 
     /// Its sign.
     pub fn sign(self) -> &'static str {
         match self {
-            Comparison::Equal => "==",
-            Comparison::Different => "!=",
-            Comparison::Less => "<",
-            Comparison::Greater => ">",
-            Comparison::AtMost => "<=",
-            Comparison::AtLeast => ">=",
+            Relation::Equal => "==",
+            Relation::Different => "!=",
+            Relation::Less => "<",
+            Relation::Greater => ">",
+            Relation::AtMost => "<=",
+            Relation::AtLeast => ">=",
         }
     }
 }
@@ -107,7 +107,7 @@ pub trait Number: Clone + std::fmt::Debug {
     /// A function's value.
     fn apply(function: Function, values: &[Self]) -> Self;
     /// 1 if a comparison holds, else 0.
-    fn compare(how: Comparison, a: &Self, b: &Self) -> Self;
+    fn compare(how: Relation, a: &Self, b: &Self) -> Self;
 
     /// Returns `true` if it is a formula that has grown too large to be of use.
     fn is_too_large(&self) -> bool {
@@ -158,7 +158,7 @@ impl Number for f64 {
         function.of(values)
     }
 
-    fn compare(how: Comparison, a: &f64, b: &f64) -> f64 {
+    fn compare(how: Relation, a: &f64, b: &f64) -> f64 {
         f64::from(u8::from(how.holds(*a, *b)))
     }
 }

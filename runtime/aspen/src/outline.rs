@@ -1,11 +1,11 @@
 //! What is in a model, as text.
 
-use crate::cost::Request;
+use crate::cost::EvaluationRequest;
 use crate::error::AspenError;
-use crate::evaluate::{Local, Value, Values};
+use crate::evaluate::{FormulaValue, LocalBinding, ParameterValues};
 use crate::formula::Plain;
 use crate::model::{Application, Machine};
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::tree::{Expr, Global, Item};
 use crate::usage::Usage;
 use crate::walk::{Structure, Visitor};
@@ -20,7 +20,7 @@ const MOST_VALUES: usize = 8;
 impl Application {
     /// Parameters with their values, data with their sizes, and kernels.
     pub fn outline(&self) -> String {
-        let values: Values<'_, f64> = Values::new(&self.names);
+        let values: ParameterValues<'_, f64> = ParameterValues::new(&self.names);
         let mut text = format!("model {}\n", self.name);
         let imported: Vec<&str> =
             self.names.scopes.iter().skip(1).map(|scope| scope.prefix.trim_end_matches('.')).collect();
@@ -39,7 +39,7 @@ impl Application {
             table(&mut text, "data", rows.collect());
         }
         let kernels = self.kernels.iter().map(|kernel| {
-            let argument = |argument: &crate::tree::Argument| {
+            let argument = |argument: &crate::tree::ArgumentName| {
                 let kind = if argument.is_data { "data" } else { "param" };
                 format!("{kind} {}", argument.name.text)
             };
@@ -63,8 +63,8 @@ impl Application {
     ///
     /// # Errors
     /// As for [`Application::evaluate`].
-    pub fn tree(&self, request: &Request<'_, f64>) -> Result<String, AspenError> {
-        let mut tree = Tree { text: String::new(), depth: 0, lines: 0 };
+    pub fn tree(&self, request: &EvaluationRequest<'_, f64>) -> Result<String, AspenError> {
+        let mut tree = OutlineText { text: String::new(), depth: 0, lines: 0 };
         self.visit(request, &mut tree)?;
         if tree.lines > MOST_LINES {
             let _ = writeln!(tree.text, "... and {} lines more", tree.lines - MOST_LINES);
@@ -83,12 +83,12 @@ fn table(text: &mut String, heading: &str, rows: Vec<(String, String)>) {
     }
 }
 
-fn parameters(text: &mut String, names: &crate::names::Names, values: &Values<'_, f64>) {
+fn parameters(text: &mut String, names: &crate::names::NameTable, values: &ParameterValues<'_, f64>) {
     let rows = names.parameters.iter().enumerate().map(|(at, parameter)| {
         let mut shown = match values.parameter(at) {
-            Ok(Value::Number(value)) => Plain(value).to_string(),
-            Ok(Value::Array(values)) => shown_array(&values),
-            Ok(Value::Table(rows)) => format!("table of {} rows", rows.len()),
+            Ok(FormulaValue::Number(value)) => Plain(value).to_string(),
+            Ok(FormulaValue::Array(values)) => shown_array(&values),
+            Ok(FormulaValue::Table(rows)) => format!("table of {} rows", rows.len()),
             Err(why) => format!("? ({})", why.sentence()),
         };
         if let Ok(Some((least, most))) = values.range(at) {
@@ -114,13 +114,13 @@ fn shown_array(values: &[f64]) -> String {
     format!("{{{}{more}}}", shown.join(", "))
 }
 
-struct Tree {
+struct OutlineText {
     text: String,
     depth: usize,
     lines: usize,
 }
 
-impl Tree {
+impl OutlineText {
     fn line(&mut self, line: &str) {
         self.lines += 1;
         if self.lines <= MOST_LINES {
@@ -133,7 +133,7 @@ fn labelled(word: String, label: &str) -> String {
     if label.is_empty() { word } else { format!("{word} \"{label}\"") }
 }
 
-impl Visitor<f64> for Tree {
+impl Visitor<f64> for OutlineText {
     fn enter(&mut self, structure: &Structure<'_, f64>) -> Result<(), AspenError> {
         let word = |parallel: bool| if parallel { "map" } else { "iterate" };
         let line = match structure {
@@ -163,7 +163,7 @@ impl Visitor<f64> for Tree {
         label: &str,
         parallelism: &f64,
         usages: &[Usage<'_, f64>],
-        _: Span,
+        _: SourceSpan,
     ) -> Result<(), AspenError> {
         let head = if *parallelism == 1.0 {
             "execute".to_owned()
@@ -184,7 +184,7 @@ impl Visitor<f64> for Tree {
 impl Machine {
     /// Parameters with their values, and components with what they can do.
     pub fn outline(&self) -> String {
-        let values: Values<'_, f64> = Values::new(&self.names);
+        let values: ParameterValues<'_, f64> = ParameterValues::new(&self.names);
         let mut text = String::new();
         match self.root {
             Some(root) => {
@@ -211,7 +211,7 @@ impl Machine {
         at: usize,
         count: Option<String>,
         depth: usize,
-        values: &Values<'_, f64>,
+        values: &ParameterValues<'_, f64>,
         shown: &mut BTreeSet<usize>,
     ) {
         let component = &self.components[at];
@@ -279,11 +279,14 @@ pub fn constant(sources: &mut crate::Sources, text: &str) -> Result<f64, AspenEr
 /// # Errors
 /// It names something else, or has no value there.
 pub fn value(sources: &crate::Sources, formula: &Expr, names: &[(&str, f64)]) -> Result<f64, AspenError> {
-    let mut none = crate::names::Names::default();
+    let mut none = crate::names::NameTable::default();
     none.add_scope(String::new());
-    let local =
-        |&(name, value): &(&str, f64)| Local { scope: 0, name: name.into(), value: Value::Number(value) };
-    let locals: Vec<Local<f64>> = names.iter().map(local).collect();
-    let values: Values<'_, f64> = Values::new(&none);
+    let local = |&(name, value): &(&str, f64)| LocalBinding {
+        scope: 0,
+        name: name.into(),
+        value: FormulaValue::Number(value),
+    };
+    let locals: Vec<LocalBinding<f64>> = names.iter().map(local).collect();
+    let values: ParameterValues<'_, f64> = ParameterValues::new(&none);
     values.number(0, &locals, formula).map_err(|error| error.located(sources))
 }

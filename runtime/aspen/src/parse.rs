@@ -9,9 +9,9 @@ mod expression;
 mod machine;
 
 use crate::error::AspenError;
-use crate::source::{FileId, Sources, Span};
-use crate::token::{self, Kind, Token};
-use crate::tree::{File, Global, Name};
+use crate::source::{FileId, SourceSpan, Sources};
+use crate::token::{self, Token, TokenKind};
+use crate::tree::{Global, ModelFile, Name};
 use std::cell::{Cell, RefCell};
 use winnow::combinator::{alt, eof, opt, peek, preceded, repeat, separated};
 use winnow::error::EmptyError;
@@ -26,7 +26,7 @@ const MOST_OPERATORS: usize = 500;
 
 /// State of the parser, and its farthest failure.
 #[derive(Debug)]
-struct Progress {
+struct ParserState {
     file: FileId,
     /// Tokens left at the farthest failure.
     left: Cell<usize>,
@@ -43,10 +43,10 @@ struct Progress {
     excess: RefCell<Option<String>>,
 }
 
-type Input<'a> = Stateful<TokenSlice<'a, Token<'a>>, &'a Progress>;
+type Input<'a> = Stateful<TokenSlice<'a, Token<'a>>, &'a ParserState>;
 type Parsed<T> = Result<T, EmptyError>;
 
-impl Progress {
+impl ParserState {
     fn failed(&self, left: usize, expected: &'static str) {
         if left < self.left.get() {
             self.left.set(left);
@@ -64,8 +64,8 @@ impl Progress {
         self.excess.borrow_mut().get_or_insert(why);
     }
 
-    fn span(&self, token: &Token<'_>) -> Span {
-        Span { file: self.file, start: token.start, end: token.end() }
+    fn span(&self, token: &Token<'_>) -> SourceSpan {
+        SourceSpan { file: self.file, start: token.start, end: token.end() }
     }
 }
 
@@ -83,18 +83,18 @@ fn one<'a>(
 }
 
 /// A word of the language.
-fn keyword<'a>(word: &'static str) -> impl Parser<Input<'a>, Span, EmptyError> {
-    spanned(one(word, move |token| token.kind == Kind::Word && token.text == word))
+fn keyword<'a>(word: &'static str) -> impl Parser<Input<'a>, SourceSpan, EmptyError> {
+    spanned(one(word, move |token| token.kind == TokenKind::Word && token.text == word))
 }
 
 /// A sign.
-fn sign<'a>(sign: &'static str) -> impl Parser<Input<'a>, Span, EmptyError> {
-    spanned(one(sign, move |token| token.kind == Kind::Sign && token.text == sign))
+fn sign<'a>(sign: &'static str) -> impl Parser<Input<'a>, SourceSpan, EmptyError> {
+    spanned(one(sign, move |token| token.kind == TokenKind::Sign && token.text == sign))
 }
 
 fn spanned<'a>(
     mut parser: impl Parser<Input<'a>, &'a Token<'a>, EmptyError>,
-) -> impl Parser<Input<'a>, Span, EmptyError> {
+) -> impl Parser<Input<'a>, SourceSpan, EmptyError> {
     move |input: &mut Input<'a>| {
         let token = parser.parse_next(input)?;
         Ok(input.state.span(token))
@@ -109,7 +109,7 @@ fn name(input: &mut Input<'_>) -> Parsed<Name> {
 /// A name without dots, called `what` in messages.
 fn named<'a>(what: &'static str) -> impl Parser<Input<'a>, Name, EmptyError> {
     move |input: &mut Input<'a>| {
-        let token = one(what, |token| token.kind == Kind::Word && !token::is_reserved(token.text))
+        let token = one(what, |token| token.kind == TokenKind::Word && !token::is_reserved(token.text))
             .parse_next(input)?;
         Ok(Name { text: token.text.to_owned(), span: input.state.span(token) })
     }
@@ -125,7 +125,7 @@ fn path(input: &mut Input<'_>) -> Parsed<Name> {
 
 /// Returns what a text says, its quotes left out.
 fn text(input: &mut Input<'_>) -> Parsed<Name> {
-    let token = one("a text in \"quotes\"", |token| token.kind == Kind::Text).parse_next(input)?;
+    let token = one("a text in \"quotes\"", |token| token.kind == TokenKind::Text).parse_next(input)?;
     Ok(Name { text: token.text[1..token.text.len() - 1].to_owned(), span: input.state.span(token) })
 }
 
@@ -155,17 +155,17 @@ fn all<'a, T>(item: impl Parser<Input<'a>, T, EmptyError>) -> impl Parser<Input<
 /// `"include" path`
 fn include(input: &mut Input<'_>) -> Parsed<Global> {
     let file = alt((
-        one("a file's name", |token| token.kind == Kind::Path),
-        one("a file's name", |token| token.kind == Kind::Text),
+        one("a file's name", |token| token.kind == TokenKind::Path),
+        one("a file's name", |token| token.kind == TokenKind::Text),
     ));
     let token = preceded(keyword("include"), file).parse_next(input)?;
     Ok(Global::Include(Name { text: token.text.trim_matches('"').to_owned(), span: input.state.span(token) }))
 }
 
-fn file(input: &mut Input<'_>) -> Parsed<File> {
+fn file(input: &mut Input<'_>) -> Parsed<ModelFile> {
     let parsed = match opt(peek(keyword("model"))).parse_next(input)? {
-        Some(_) => application::application.map(File::Application).parse_next(input)?,
-        None => machine::machine.map(File::Machine).parse_next(input)?,
+        Some(_) => application::application.map(ModelFile::Application).parse_next(input)?,
+        None => machine::machine.map(ModelFile::Machine).parse_next(input)?,
     };
     let left = input.eof_offset();
     eof.parse_next(input).inspect_err(|_: &EmptyError| input.state.failed(left, "the end of the file"))?;
@@ -176,7 +176,7 @@ fn file(input: &mut Input<'_>) -> Parsed<File> {
 ///
 /// # Errors
 /// It is neither; the message says where and what would have been right there.
-pub fn parse(sources: &Sources, id: FileId) -> Result<File, AspenError> {
+pub fn parse(sources: &Sources, id: FileId) -> Result<ModelFile, AspenError> {
     let text = &sources.file(id).text;
     parsed(text, id, file).map_err(|error| error.located(sources))
 }
@@ -193,7 +193,7 @@ pub fn parse_formula(sources: &Sources, id: FileId) -> Result<crate::tree::Expr,
 
 fn parsed<T>(text: &str, id: FileId, grammar: impl Fn(&mut Input<'_>) -> Parsed<T>) -> Result<T, AspenError> {
     let tokens = token::tokens(text, id)?.tokens;
-    let progress = Progress {
+    let progress = ParserState {
         file: id,
         left: Cell::new(usize::MAX),
         expected: RefCell::default(),
@@ -211,9 +211,10 @@ fn parsed<T>(text: &str, id: FileId, grammar: impl Fn(&mut Input<'_>) -> Parsed<
 }
 
 /// "expected ..., found ...".
-fn explain(progress: &Progress, found: Option<&Token<'_>>, text: &str) -> AspenError {
+fn explain(progress: &ParserState, found: Option<&Token<'_>>, text: &str) -> AspenError {
     let end = text.trim_end().len() as u32;
-    let span = found.map_or(Span { file: progress.file, start: end, end }, |token| progress.span(token));
+    let span =
+        found.map_or(SourceSpan { file: progress.file, start: end, end }, |token| progress.span(token));
     if let Some(why) = progress.excess.take() {
         return AspenError::at(span, why);
     }
@@ -230,7 +231,9 @@ fn explain(progress: &Progress, found: Option<&Token<'_>>, text: &str) -> AspenE
     let what = match found {
         None => "the file ends".to_owned(),
         Some(token)
-            if token.kind == Kind::Word && token::is_reserved(token.text) && expected.contains(&"a name") =>
+            if token.kind == TokenKind::Word
+                && token::is_reserved(token.text)
+                && expected.contains(&"a name") =>
         {
             format!("'{}' is here, a word of the language that cannot be a name", token.text)
         }

@@ -1,29 +1,29 @@
 //! What a rank of a model does, in order: computation that takes so long, and communication.
 
-use crate::communication::{Pattern, Step};
-use crate::cost::Request;
+use crate::communication::{CommunicationPattern, Step};
+use crate::cost::EvaluationRequest;
 use crate::error::AspenError;
 use crate::hardware::Hardware;
 use crate::model::{Application, Machine};
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::usage::Usage;
-use crate::walk::{Structure, Visitor, Walk};
+use crate::walk::{ModelWalk, Structure, Visitor};
 use std::collections::BTreeSet;
 
 /// Computation and communication of all ranks of a model.
 #[derive(Clone, Debug, Default)]
-pub struct Plan {
+pub struct ExecutionPlan {
     /// In order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PlanNode>,
     /// Sentences about what was left out.
     pub notes: Vec<String>,
 }
 
-/// A part of a plan.
+/// A node of a plan: a loop, a computation or a communication step.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub enum PlanNode {
     /// Parts that happen so often, one time after the other.
-    Repeat(u64, Vec<Part>),
+    Repeat(u64, Vec<PlanNode>),
     /// Computation of so many seconds.
     Compute(f64),
     /// A step of all ranks.
@@ -52,9 +52,9 @@ impl Application {
     /// the traversal is implicit; a kernel that has a socket is not there.
     pub fn plan(
         &self,
-        request: &Request<'_, f64>,
+        request: &EvaluationRequest<'_, f64>,
         sockets: Option<&Sockets<'_>>,
-    ) -> Result<Plan, AspenError> {
+    ) -> Result<ExecutionPlan, AspenError> {
         let of_kernels = sockets.map_or(&[][..], |sockets| sockets.of_kernels.as_slice());
         let others = of_kernels
             .iter()
@@ -69,14 +69,14 @@ impl Application {
                     all.extend(hardware.map(|hardware| hardware.beside(socket)).transpose()?);
                 }
                 let kernels = others.iter().copied().zip(&all).collect();
-                let mut planner = Planner {
+                let mut planner = PlanBuilder {
                     on: vec![hardware],
                     kernels,
                     open: vec![(1, Vec::new())],
                     notes: BTreeSet::new(),
                 };
                 let (kernel, arguments) = self.asked(request.kernel, values)?;
-                Walk::new(self, values, request.traversal, request.seed).kernel(
+                ModelWalk::new(self, values, request.traversal, request.seed).kernel(
                     kernel,
                     arguments,
                     &mut planner,
@@ -86,7 +86,7 @@ impl Application {
                 notes.sort_unstable();
                 notes.dedup();
                 let (_, parts) = planner.open.pop().unwrap_or_default();
-                Ok(Plan { parts, notes })
+                Ok(ExecutionPlan { parts, notes })
             },
         )
     }
@@ -98,26 +98,26 @@ impl Application {
     }
 }
 
-struct Planner<'h, 'm> {
+struct PlanBuilder<'h, 'm> {
     /// On what the parts compute that are being gone through, innermost last: the model's own socket is the
     /// first.
     on: Vec<Option<&'h Hardware<'m, f64>>>,
     /// Kernels with sockets of their own.
     kernels: Vec<(&'h str, &'h Hardware<'m, f64>)>,
     /// Parts that are being gone through, and how often each happens.
-    open: Vec<(u64, Vec<Part>)>,
+    open: Vec<(u64, Vec<PlanNode>)>,
     notes: BTreeSet<String>,
 }
 
-impl Planner<'_, '_> {
-    fn add(&mut self, part: Part) {
+impl PlanBuilder<'_, '_> {
+    fn add(&mut self, part: PlanNode) {
         if let Some((_, parts)) = self.open.last_mut() {
             parts.push(part);
         }
     }
 }
 
-impl Visitor<f64> for Planner<'_, '_> {
+impl Visitor<f64> for PlanBuilder<'_, '_> {
     fn enter(&mut self, structure: &Structure<'_, f64>) -> Result<(), AspenError> {
         let times = match structure {
             // As a program has it, which goes through a fraction of a loop's body no less than once more.
@@ -150,7 +150,7 @@ impl Visitor<f64> for Planner<'_, '_> {
                 }
             }
             _ if parts.is_empty() || times == 0 => {}
-            _ => self.add(Part::Repeat(times, parts)),
+            _ => self.add(PlanNode::Repeat(times, parts)),
         }
         Ok(())
     }
@@ -160,13 +160,13 @@ impl Visitor<f64> for Planner<'_, '_> {
         _: &str,
         parallelism: &f64,
         usages: &[Usage<'_, f64>],
-        _: Span,
+        _: SourceSpan,
     ) -> Result<(), AspenError> {
         let (mut computes, mut steps) = (Vec::new(), Vec::new());
         for usage in usages {
             match Step::of(usage, *parallelism)? {
                 None => computes.push(usage),
-                Some(Step { pattern: Pattern::Unaddressed, .. }) => {
+                Some(Step { pattern: CommunicationPattern::Unaddressed, .. }) => {
                     let resource = &usage.tree.resource.text;
                     self.notes
                         .insert(format!("'{resource}' without a trait that says who receives is not sent"));
@@ -177,7 +177,7 @@ impl Visitor<f64> for Planner<'_, '_> {
         if let Some(hardware) = self.on.last().copied().flatten() {
             let (seconds, _) = hardware.together(parallelism, &computes)?;
             if seconds > 0.0 {
-                self.add(Part::Compute(seconds));
+                self.add(PlanNode::Compute(seconds));
             }
         } else if !computes.is_empty() {
             self.notes.insert(
@@ -187,8 +187,10 @@ impl Visitor<f64> for Planner<'_, '_> {
         for step in steps {
             match step.times {
                 0 => {}
-                1 => self.add(Part::Communicate(step)),
-                times => self.add(Part::Repeat(times, vec![Part::Communicate(Step { times: 1, ..step })])),
+                1 => self.add(PlanNode::Communicate(step)),
+                times => {
+                    self.add(PlanNode::Repeat(times, vec![PlanNode::Communicate(Step { times: 1, ..step })]))
+                }
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 /// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Random(u64);
+pub(crate) struct SplitMix64(u64);
 
 fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -10,9 +10,9 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(mix(seed.wrapping_add(0xd1b5_4a32_d192_ed03)))
+impl SplitMix64 {
+    pub(crate) fn new(seed: u64) -> SplitMix64 {
+        SplitMix64(mix(seed.wrapping_add(0xd1b5_4a32_d192_ed03)))
     }
 
     pub(crate) fn next(&mut self) -> u64 {

@@ -11,7 +11,7 @@ pub type FileId = u32;
 
 /// Bytes `start..end` of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Span {
+pub struct SourceSpan {
     /// The file.
     pub file: FileId,
     /// Its first byte.
@@ -20,16 +20,16 @@ pub struct Span {
     pub end: u32,
 }
 
-impl Span {
+impl SourceSpan {
     /// From the first byte of `self` to the last of `other`, which is in the same file.
-    pub fn to(self, other: Span) -> Span {
-        Span { end: other.end.max(self.end), ..self }
+    pub fn to(self, other: SourceSpan) -> SourceSpan {
+        SourceSpan { end: other.end.max(self.end), ..self }
     }
 }
 
 /// A file's name, as given or as another file names it, and its text.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SourceFile {
     /// For messages.
     pub name: String,
     /// Path of the file, if it is on disk.
@@ -41,12 +41,12 @@ pub struct Source {
 /// All files that were read, in the order of reading.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    files: Vec<Source>,
+    files: Vec<SourceFile>,
 }
 
-/// A place for people: both count from one, the column in characters.
+/// Line and column in a message: both count from one, the column in characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct LineColumn {
     /// Line.
     pub line: usize,
     /// Character in it.
@@ -56,7 +56,7 @@ pub struct Place {
 impl Sources {
     /// Adds a text that is in memory.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
-        self.push(Source { name: name.into(), path: None, text: text.into() })
+        self.push(SourceFile { name: name.into(), path: None, text: text.into() })
     }
 
     /// Reads a file.
@@ -74,16 +74,16 @@ impl Sources {
             return Err(said(format!("{} bytes are more than a model has ({LONGEST})", about.len())));
         }
         let text = std::fs::read_to_string(path).map_err(|why| said(why.to_string()))?;
-        Ok(self.push(Source { name, path: Some(path.to_owned()), text }))
+        Ok(self.push(SourceFile { name, path: Some(path.to_owned()), text }))
     }
 
-    fn push(&mut self, source: Source) -> FileId {
+    fn push(&mut self, source: SourceFile) -> FileId {
         self.files.push(source);
         (self.files.len() - 1) as FileId
     }
 
     /// A file.
-    pub fn file(&self, id: FileId) -> &Source {
+    pub fn file(&self, id: FileId) -> &SourceFile {
         &self.files[id as usize]
     }
 
@@ -98,19 +98,19 @@ impl Sources {
     }
 
     /// Returns what a span covers.
-    pub fn text(&self, span: Span) -> &str {
+    pub fn text(&self, span: SourceSpan) -> &str {
         &self.file(span.file).text[span.start as usize..span.end as usize]
     }
 
     /// Line and column of a span's first character. O(length of the file).
-    pub fn place(&self, span: Span) -> Place {
+    pub fn place(&self, span: SourceSpan) -> LineColumn {
         let before = &self.file(span.file).text[..span.start as usize];
         let line = before.rfind('\n').map_or(0, |at| at + 1);
-        Place { line: before.matches('\n').count() + 1, column: before[line..].chars().count() + 1 }
+        LineColumn { line: before.matches('\n').count() + 1, column: before[line..].chars().count() + 1 }
     }
 
     /// The line in which a span begins, without its end.
-    pub fn line(&self, span: Span) -> &str {
+    pub fn line(&self, span: SourceSpan) -> &str {
         let text = &self.file(span.file).text;
         let start = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
         text[start..].lines().next().unwrap_or_default()

@@ -1,10 +1,10 @@
 //! The communication of a model: which steps, and how often.
 
 use crate::communication::Step;
-use crate::cost::Request;
+use crate::cost::EvaluationRequest;
 use crate::error::AspenError;
 use crate::model::Application;
-use crate::source::Span;
+use crate::source::SourceSpan;
 use crate::usage::Usage;
 use crate::walk::{Structure, Visitor};
 use std::collections::HashMap;
@@ -19,12 +19,12 @@ pub struct Communication {
     /// The kernel in which it is.
     pub kernel: String,
     /// The place of its resource.
-    pub span: Span,
+    pub span: SourceSpan,
 }
 
 /// Messages of a step, of all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Traffic {
+pub struct StepTraffic {
     /// Number of messages.
     pub messages: u64,
     /// Their bytes.
@@ -39,8 +39,11 @@ impl Application {
     ///
     /// # Errors
     /// As for [`Application::evaluate`]; a trait is not known.
-    pub fn communication(&self, request: &Request<'_, f64>) -> Result<Vec<Communication>, AspenError> {
-        let mut steps = Steps {
+    pub fn communication(
+        &self,
+        request: &EvaluationRequest<'_, f64>,
+    ) -> Result<Vec<Communication>, AspenError> {
+        let mut steps = StepCollector {
             found: Vec::new(),
             at: HashMap::new(),
             weights: vec![1.0],
@@ -58,9 +61,9 @@ impl Step {
     ///
     /// # Errors
     /// So many ranks make no grid.
-    pub fn traffic(&self, ranks: u64, packet: u64) -> Result<Traffic, AspenError> {
+    pub fn traffic(&self, ranks: u64, packet: u64) -> Result<StepTraffic, AspenError> {
         let grid = self.grid(ranks)?;
-        let mut traffic = Traffic::default();
+        let mut traffic = StepTraffic::default();
         for rank in 0..ranks {
             for message in self.sends(rank, ranks, grid.as_ref(), 0) {
                 traffic.messages += self.times;
@@ -75,15 +78,15 @@ impl Step {
     }
 }
 
-struct Steps {
+struct StepCollector {
     found: Vec<Communication>,
-    at: HashMap<(Span, Step), usize>,
+    at: HashMap<(SourceSpan, Step), usize>,
     weights: Vec<f64>,
     kernels: Vec<String>,
     is_kernel: Vec<bool>,
 }
 
-impl Visitor<f64> for Steps {
+impl Visitor<f64> for StepCollector {
     fn enter(&mut self, structure: &Structure<'_, f64>) -> Result<(), AspenError> {
         let outer = self.weights.last().copied().unwrap_or(1.0);
         self.weights.push(match structure {
@@ -111,7 +114,7 @@ impl Visitor<f64> for Steps {
         _: &str,
         parallelism: &f64,
         usages: &[Usage<'_, f64>],
-        _: Span,
+        _: SourceSpan,
     ) -> Result<(), AspenError> {
         for usage in usages {
             let Some(step) = Step::of(usage, *parallelism)? else { continue };

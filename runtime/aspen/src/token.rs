@@ -1,7 +1,7 @@
 //! Words, numbers and signs of a file, and its comments.
 
 use crate::error::AspenError;
-use crate::source::{FileId, Span};
+use crate::source::{FileId, SourceSpan};
 use winnow::ascii::{digit0, digit1};
 use winnow::combinator::{alt, not, opt, preceded, repeat};
 use winnow::error::EmptyError;
@@ -11,7 +11,7 @@ use winnow::token::{any, none_of, one_of, take_while};
 
 /// Kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum TokenKind {
     /// A name or a word of the language.
     Word,
     /// A number without a sign.
@@ -28,7 +28,7 @@ pub enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Token<'a> {
     /// Kind of the token.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// As written.
     pub text: &'a str,
     /// Its first byte.
@@ -179,27 +179,27 @@ pub fn tokens(text_of_file: &str, file: FileId) -> Result<Tokens<'_>, AspenError
             continue;
         }
         let is_path =
-            found.tokens.last().is_some_and(|last| last.kind == Kind::Word && last.text == "include");
+            found.tokens.last().is_some_and(|last| last.kind == TokenKind::Word && last.text == "include");
         let path = |input: &mut Text<'_>| {
             take_while::<_, _, EmptyError>(1.., |c: char| !c.is_whitespace()).void().parse_next(input)
         };
         let before = input;
         let kind = match text_of_file.as_bytes()[start as usize] {
-            b'"' => text.parse_next(&mut input).map(|_| Kind::Text),
-            _ if is_path => path(&mut input).map(|()| Kind::Path),
-            b'0'..=b'9' => number.parse_next(&mut input).map(|_| Kind::Number),
+            b'"' => text.parse_next(&mut input).map(|_| TokenKind::Text),
+            _ if is_path => path(&mut input).map(|()| TokenKind::Path),
+            b'0'..=b'9' => number.parse_next(&mut input).map(|_| TokenKind::Number),
             b'.' if before[1..].starts_with(|c: char| c.is_ascii_digit()) => {
-                number.parse_next(&mut input).map(|_| Kind::Number)
+                number.parse_next(&mut input).map(|_| TokenKind::Number)
             }
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' => word.parse_next(&mut input).map(|_| Kind::Word),
-            _ => sign.parse_next(&mut input).map(|_| Kind::Sign),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => word.parse_next(&mut input).map(|_| TokenKind::Word),
+            _ => sign.parse_next(&mut input).map(|_| TokenKind::Sign),
         };
         let Ok(kind) = kind else {
             return Err(meaningless(text_of_file, start, file));
         };
         let end = input.current_token_start() as u32;
         let token = Token { kind, text: &text_of_file[start as usize..end as usize], start };
-        if kind == Kind::Number && input.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        if kind == TokenKind::Number && input.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             return Err(run_together(token, &mut input, file));
         }
         found.tokens.push(token);
@@ -209,7 +209,7 @@ pub fn tokens(text_of_file: &str, file: FileId) -> Result<Tokens<'_>, AspenError
 fn meaningless(text: &str, start: u32, file: FileId) -> AspenError {
     let rest = &text[start as usize..];
     let character = rest.chars().next().unwrap_or_default();
-    let span = |length: usize| Span { file, start, end: start + length as u32 };
+    let span = |length: usize| SourceSpan { file, start, end: start + length as u32 };
     match character {
         '"' => {
             let line = rest.lines().next().unwrap_or_default();
@@ -229,7 +229,7 @@ fn meaningless(text: &str, start: u32, file: FileId) -> AspenError {
 
 fn run_together(number: Token<'_>, input: &mut Text<'_>, file: FileId) -> AspenError {
     let unit_or_word = word.parse_next(input).unwrap_or_default();
-    let span = Span { file, start: number.start, end: input.current_token_start() as u32 };
+    let span = SourceSpan { file, start: number.start, end: input.current_token_start() as u32 };
     let _: Result<char, EmptyError> = any.parse_next(input);
     AspenError::at(
         span,

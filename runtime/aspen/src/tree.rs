@@ -1,6 +1,6 @@
 //! A file as a tree, each part with its place.
 
-use crate::source::Span;
+use crate::source::SourceSpan;
 
 /// A name; one of an imported model has dots.
 #[derive(Clone, PartialEq, Debug)]
@@ -8,7 +8,7 @@ pub struct Name {
     /// As written, without spaces.
     pub text: String,
     /// Where.
-    pub span: Span,
+    pub span: SourceSpan,
 }
 
 /// A formula.
@@ -17,7 +17,7 @@ pub struct Expr {
     /// Kind of the formula, with its operands.
     pub kind: ExprKind,
     /// Where, parentheses left out.
-    pub span: Span,
+    pub span: SourceSpan,
 }
 
 /// Kind of a formula.
@@ -62,7 +62,7 @@ pub enum Operator {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Condition {
     /// Two formulas.
-    Compare(Comparison, Expr, Expr),
+    Compare(Relation, Expr, Expr),
     /// Both hold.
     And(Box<Condition>, Box<Condition>),
     /// One holds or both do.
@@ -71,7 +71,7 @@ pub enum Condition {
 
 /// Comparison of two formulas.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Comparison {
+pub enum Relation {
     /// `==`
     Equal,
     /// `!=`
@@ -94,7 +94,7 @@ pub enum Global {
     /// `enum decomposition { pencil, slab }`
     Enum(Name, Vec<Name>),
     /// `data x [8*n]`, or `as Array(n, 8)`.
-    Data(Data),
+    Data(DataStructure),
     /// `import m from "m.aspen" with n = 2*n`
     Import(Import),
     /// `include memory/ddr3.aspen`
@@ -123,7 +123,7 @@ pub enum Domain {
 
 /// A data structure.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Data {
+pub struct DataStructure {
     /// Name of the data structure.
     pub name: Name,
     /// Its size in bytes: the formula, or the product of a shape's arguments.
@@ -143,9 +143,9 @@ pub struct Import {
     pub with: Vec<(Name, Expr)>,
 }
 
-/// A model of an application.
+/// Syntax tree of a model of an application.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Application {
+pub struct ApplicationFile {
     /// Name of the model.
     pub name: Name,
     /// Parameters, data and imports.
@@ -160,16 +160,16 @@ pub struct Kernel {
     /// Name of the kernel.
     pub name: Name,
     /// Arguments that its callers pass.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<ArgumentName>,
     /// Its own parameters and data.
     pub locals: Vec<Global>,
     /// Steps of the kernel, in order.
-    pub body: Vec<Statement>,
+    pub body: Vec<KernelStatement>,
 }
 
 /// `param x` or `data x`.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Argument {
+pub struct ArgumentName {
     /// Name of the argument.
     pub name: Name,
     /// `true` if it is a data structure.
@@ -178,11 +178,11 @@ pub struct Argument {
 
 /// A step of a kernel.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Statement {
+pub struct KernelStatement {
     /// Kind of the step, with its operands.
     pub kind: StatementKind,
     /// Its first word.
-    pub span: Span,
+    pub span: SourceSpan,
 }
 
 /// Kind of a step.
@@ -199,11 +199,11 @@ pub enum StatementKind {
     /// `iterate i [n] { ... }` or `map i [n] { ... }`
     Loop(Loop),
     /// `if (n > 1) { ... } else { ... }`
-    If(Condition, Vec<Statement>, Vec<Statement>),
+    If(Condition, Vec<KernelStatement>, Vec<KernelStatement>),
     /// `probability { [0.5] { ... } else { ... } }`
-    Probability(Vec<Case>, Vec<Statement>),
+    Probability(Vec<Alternative>, Vec<KernelStatement>),
     /// `switch (n) { [1] { ... } else { ... } }`
-    Switch(Name, Vec<Case>, Vec<Statement>),
+    Switch(Name, Vec<Alternative>, Vec<KernelStatement>),
 }
 
 /// A block of steps.
@@ -214,7 +214,7 @@ pub struct Block {
     /// Label; empty if there is none.
     pub label: String,
     /// The steps.
-    pub body: Vec<Statement>,
+    pub body: Vec<KernelStatement>,
 }
 
 /// Steps that happen several times.
@@ -229,16 +229,16 @@ pub struct Loop {
     /// Label; empty if there is none.
     pub label: String,
     /// The steps.
-    pub body: Vec<Statement>,
+    pub body: Vec<KernelStatement>,
 }
 
-/// One of several ways on.
+/// One alternative of a branch.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Case {
+pub struct Alternative {
     /// Its probability, or the value for which it is taken.
     pub value: Expr,
     /// The steps.
-    pub body: Vec<Statement>,
+    pub body: Vec<KernelStatement>,
 }
 
 /// Resources that are used together.
@@ -347,11 +347,11 @@ pub struct MachineFile {
     pub components: Vec<Component>,
 }
 
-/// A file.
+/// A file with a model.
 #[derive(Clone, PartialEq, Debug)]
-pub enum File {
+pub enum ModelFile {
     /// `model name { ... }`
-    Application(Application),
+    Application(ApplicationFile),
     /// Anything else.
     Machine(MachineFile),
 }

@@ -1,13 +1,15 @@
 //! A model gone through as if it were a program.
 
 use crate::error::AspenError;
-use crate::evaluate::{Local, Value, Values};
+use crate::evaluate::{FormulaValue, LocalBinding, ParameterValues};
 use crate::model::Application;
 use crate::names::{ScopeId, each_name};
 use crate::number::Number;
-use crate::random::Random;
-use crate::source::Span;
-use crate::tree::{Case, Condition, Execute, Expr, ExprKind, Global, Loop, Name, Statement, StatementKind};
+use crate::random::SplitMix64;
+use crate::source::SourceSpan;
+use crate::tree::{
+    Alternative, Condition, Execute, Expr, ExprKind, Global, KernelStatement, Loop, Name, StatementKind,
+};
 use crate::usage::Usage;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -80,17 +82,17 @@ pub trait Visitor<N> {
         label: &str,
         parallelism: &N,
         usages: &[Usage<'_, N>],
-        span: Span,
+        span: SourceSpan,
     ) -> Result<(), AspenError>;
 }
 
 /// Goes through a model.
-pub(crate) struct Walk<'m, N> {
+pub(crate) struct ModelWalk<'m, N> {
     model: &'m Application,
-    values: &'m Values<'m, N>,
+    values: &'m ParameterValues<'m, N>,
     traversal: Traversal,
-    random: Random,
-    locals: Vec<Local<N>>,
+    random: SplitMix64,
+    locals: Vec<LocalBinding<N>>,
     calls: usize,
     /// Statements gone through.
     steps: f64,
@@ -99,19 +101,19 @@ pub(crate) struct Walk<'m, N> {
     samples: Vec<bool>,
 }
 
-impl<'m, N: Number> Walk<'m, N> {
+impl<'m, N: Number> ModelWalk<'m, N> {
     pub(crate) fn new(
         model: &'m Application,
-        values: &'m Values<'m, N>,
+        values: &'m ParameterValues<'m, N>,
         traversal: Traversal,
         seed: u64,
-    ) -> Walk<'m, N> {
+    ) -> ModelWalk<'m, N> {
         let (mentions, samples) = mentions(model);
-        Walk {
+        ModelWalk {
             model,
             values,
             traversal,
-            random: Random::new(seed),
+            random: SplitMix64::new(seed),
             locals: Vec::new(),
             calls: 0,
             steps: 0.0,
@@ -124,7 +126,7 @@ impl<'m, N: Number> Walk<'m, N> {
     pub(crate) fn kernel(
         &mut self,
         kernel: usize,
-        arguments: Vec<Value<N>>,
+        arguments: Vec<FormulaValue<N>>,
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         let of = &self.model.kernels[kernel];
@@ -140,13 +142,13 @@ impl<'m, N: Number> Walk<'m, N> {
         let before = self.locals.len();
         for (argument, value) in tree.arguments.iter().zip(arguments) {
             if !argument.is_data {
-                self.locals.push(Local { scope, name: argument.name.text.as_str().into(), value });
+                self.locals.push(LocalBinding { scope, name: argument.name.text.as_str().into(), value });
             }
         }
         for local in &tree.locals {
             if let Global::Param(param) = local {
                 let value = self.values.formula(scope, &self.locals, &param.value)?;
-                self.locals.push(Local { scope, name: param.name.text.as_str().into(), value });
+                self.locals.push(LocalBinding { scope, name: param.name.text.as_str().into(), value });
             }
         }
         visitor.enter(&Structure::Kernel(&of.full))?;
@@ -175,7 +177,7 @@ impl<'m, N: Number> Walk<'m, N> {
     fn body(
         &mut self,
         scope: ScopeId,
-        body: &'m [Statement],
+        body: &'m [KernelStatement],
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         let before = self.locals.len();
@@ -193,7 +195,7 @@ impl<'m, N: Number> Walk<'m, N> {
     fn statement(
         &mut self,
         scope: ScopeId,
-        statement: &'m Statement,
+        statement: &'m KernelStatement,
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         match &statement.kind {
@@ -226,7 +228,7 @@ impl<'m, N: Number> Walk<'m, N> {
         &mut self,
         scope: ScopeId,
         execute: &'m Execute,
-        span: Span,
+        span: SourceSpan,
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         let parallelism = match &execute.parallelism {
@@ -271,7 +273,7 @@ impl<'m, N: Number> Walk<'m, N> {
         for (argument, formula) in takes.iter().zip(arguments) {
             // Data are named, not computed.
             let value = if argument.is_data {
-                Value::Number(N::zero())
+                FormulaValue::Number(N::zero())
             } else {
                 self.values.formula(scope, &self.locals, formula)?
             };
@@ -282,14 +284,14 @@ impl<'m, N: Number> Walk<'m, N> {
 
     fn sample(&mut self, scope: ScopeId, name: &'m Name, distribution: &'m Expr) -> Result<(), AspenError> {
         let ExprKind::Call(function, arguments) = &distribution.kind else { return Ok(()) };
-        let values: Vec<Value<N>> = arguments
+        let values: Vec<FormulaValue<N>> = arguments
             .iter()
             .map(|argument| self.values.formula(scope, &self.locals, argument))
             .collect::<Result<_, _>>()?;
-        let known = |value: &Value<N>| match value {
-            Value::Number(number) => number.known().map(|number| vec![number]),
-            Value::Array(values) => values.iter().map(N::known).collect(),
-            Value::Table(_) => None,
+        let known = |value: &FormulaValue<N>| match value {
+            FormulaValue::Number(number) => number.known().map(|number| vec![number]),
+            FormulaValue::Array(values) => values.iter().map(N::known).collect(),
+            FormulaValue::Table(_) => None,
         };
         let known: Option<Vec<Vec<f64>>> = values.iter().map(known).collect();
         let known = known.ok_or_else(|| {
@@ -310,10 +312,10 @@ impl<'m, N: Number> Walk<'m, N> {
                 ));
             }
         };
-        self.locals.push(Local {
+        self.locals.push(LocalBinding {
             scope,
             name: name.text.as_str().into(),
-            value: Value::Number(N::new(drawn)),
+            value: FormulaValue::Number(N::new(drawn)),
         });
         Ok(())
     }
@@ -357,10 +359,10 @@ impl<'m, N: Number> Walk<'m, N> {
         for time in 0..known as u64 {
             self.steps += 1.0;
             if let Some(name) = &counter {
-                self.locals.push(Local {
+                self.locals.push(LocalBinding {
                     scope,
                     name: Rc::clone(name),
-                    value: Value::Number(N::new(time as f64)),
+                    value: FormulaValue::Number(N::new(time as f64)),
                 });
             }
             self.body(scope, &repeated.body, visitor)?;
@@ -375,8 +377,8 @@ impl<'m, N: Number> Walk<'m, N> {
         &mut self,
         scope: ScopeId,
         condition: &'m Condition,
-        then: &'m [Statement],
-        otherwise: &'m [Statement],
+        then: &'m [KernelStatement],
+        otherwise: &'m [KernelStatement],
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         let holds = self.values.condition(scope, &self.locals, condition)?;
@@ -393,7 +395,7 @@ impl<'m, N: Number> Walk<'m, N> {
         &mut self,
         scope: ScopeId,
         weight: &N,
-        body: &'m [Statement],
+        body: &'m [KernelStatement],
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         visitor.enter(&Structure::Weighted(weight.clone()))?;
@@ -404,9 +406,9 @@ impl<'m, N: Number> Walk<'m, N> {
     fn chance(
         &mut self,
         scope: ScopeId,
-        cases: &'m [Case],
-        otherwise: &'m [Statement],
-        span: Span,
+        cases: &'m [Alternative],
+        otherwise: &'m [KernelStatement],
+        span: SourceSpan,
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         let mut left = N::new(1.0);
@@ -448,14 +450,14 @@ impl<'m, N: Number> Walk<'m, N> {
         &mut self,
         scope: ScopeId,
         name: &'m Name,
-        cases: &'m [Case],
-        otherwise: &'m [Statement],
+        cases: &'m [Alternative],
+        otherwise: &'m [KernelStatement],
         visitor: &mut dyn Visitor<N>,
     ) -> Result<(), AspenError> {
         let value = self.number(scope, &Expr { kind: ExprKind::Name(name.text.clone()), span: name.span })?;
         let mut left = N::new(1.0);
         for case in cases {
-            let equal = N::compare(crate::tree::Comparison::Equal, &value, &self.number(scope, &case.value)?);
+            let equal = N::compare(crate::tree::Relation::Equal, &value, &self.number(scope, &case.value)?);
             match equal.known() {
                 Some(known) if known != 0.0 && left.known().is_some() => {
                     return self.body(scope, &case.body, visitor);
@@ -474,7 +476,7 @@ impl<'m, N: Number> Walk<'m, N> {
     }
 
     /// Returns `true` if statements, or what they call, name `name`.
-    fn mentions_name(&self, scope: ScopeId, body: &[Statement], name: &str) -> bool {
+    fn mentions_name(&self, scope: ScopeId, body: &[KernelStatement], name: &str) -> bool {
         let mut found = false;
         mentioned(body, &mut |other| found |= other == name, &mut |_| {});
         found
@@ -484,11 +486,11 @@ impl<'m, N: Number> Walk<'m, N> {
     }
 
     /// Returns `true` if statements, or what they call, draw a number.
-    fn draws(&self, scope: ScopeId, body: &[Statement]) -> bool {
+    fn draws(&self, scope: ScopeId, body: &[KernelStatement]) -> bool {
         draws(body) || self.any_callee(scope, body, &|kernel| self.samples[kernel])
     }
 
-    fn any_callee(&self, scope: ScopeId, body: &[Statement], fits: &dyn Fn(usize) -> bool) -> bool {
+    fn any_callee(&self, scope: ScopeId, body: &[KernelStatement], fits: &dyn Fn(usize) -> bool) -> bool {
         let mut found = false;
         mentioned(body, &mut |_| {}, &mut |callee| {
             found |= self.model.kernel(scope, callee).is_some_and(fits)
@@ -546,7 +548,7 @@ fn mentions(model: &Application) -> (Vec<BTreeSet<String>>, Vec<bool>) {
     (names, samples)
 }
 
-fn draws(body: &[Statement]) -> bool {
+fn draws(body: &[KernelStatement]) -> bool {
     body.iter().any(|statement| match &statement.kind {
         StatementKind::Sample(..) => true,
         StatementKind::Execute(_) | StatementKind::Call(..) => false,
@@ -560,7 +562,7 @@ fn draws(body: &[Statement]) -> bool {
 }
 
 /// Shows each name in the formulas of statements, and each kernel that they call.
-fn mentioned(body: &[Statement], name: &mut dyn FnMut(&str), kernel: &mut dyn FnMut(&str)) {
+fn mentioned(body: &[KernelStatement], name: &mut dyn FnMut(&str), kernel: &mut dyn FnMut(&str)) {
     fn condition(of: &Condition, name: &mut dyn FnMut(&str)) {
         match of {
             Condition::Compare(_, a, b) => {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use aspen::{Formula, Machine, Model, Request, Sources, Traversal};
+use aspen::{EvaluationRequest, Formula, LoadedModel, Machine, Sources, Traversal};
 use common::{application, load, machine, refused, scratch, with_main};
 use proptest::prelude::*;
 
@@ -102,8 +102,9 @@ fn files_that_lead_back_to_themselves_are_refused() {
     write("e.aspen", "model e { import b from \"none.aspen\" kernel main { } }");
     write("f.aspen", "model f { import x from \"a2.aspen\" kernel main { } }");
     write("a2.aspen", "model y { kernel main { } }");
-    let error =
-        |name: &str| Model::read(&mut Sources::default(), &directory.join(name)).unwrap_err().to_string();
+    let error = |name: &str| {
+        LoadedModel::read(&mut Sources::default(), &directory.join(name)).unwrap_err().to_string()
+    };
     assert!(error("a.aspen").contains("b.aspen:2:15: the file leads back to itself"), "{}", error("a.aspen"));
     assert!(error("c.aspen").contains("d.aspen:2:9: the file leads back to itself"), "{}", error("c.aspen"));
     assert!(
@@ -114,7 +115,7 @@ fn files_that_lead_back_to_themselves_are_refused() {
     assert!(error("f.aspen").contains("'a2.aspen' has a model 'y', not 'x'"), "{}", error("f.aspen"));
     assert!(error("missing.aspen").contains("missing.aspen cannot be read"));
     assert!(
-        Model::read(&mut Sources::default(), &directory)
+        LoadedModel::read(&mut Sources::default(), &directory)
             .unwrap_err()
             .to_string()
             .contains("it is not a file")
@@ -159,7 +160,8 @@ fn quantities_must_be_numbers_that_are_not_negative() {
 
 #[test]
 fn loops_without_end_are_refused_with_advice() {
-    let explicit = Request::<f64> { traversal: Traversal::Explicit, ..Request::default() };
+    let explicit =
+        EvaluationRequest::<f64> { traversal: Traversal::Explicit, ..EvaluationRequest::default() };
     let model = application(&with_main("iterate [1e12] { execute { flops [1] } }"));
     let error = model.evaluate(&explicit, None).unwrap_err().to_string();
     assert!(
@@ -168,7 +170,7 @@ fn loops_without_end_are_refused_with_advice() {
         "{error}"
     );
     let model = application(&with_main("iterate i [1e12] { execute { flops [i] } }"));
-    let error = model.evaluate(&Request::<f64>::default(), None).unwrap_err().to_string();
+    let error = model.evaluate(&EvaluationRequest::<f64>::default(), None).unwrap_err().to_string();
     assert!(error.contains("its counter is used"), "{error}");
     let model = application(&with_main("iterate [1e4] { iterate [1e4] { seq { } } }"));
     assert!(
@@ -183,7 +185,7 @@ fn loops_without_end_are_refused_with_advice() {
     let model = application(&format!("model m {{ {doubling} kernel k60 {{ }} kernel main {{ call k0 }} }}"));
     assert!(
         model
-            .evaluate(&Request::<f64>::default(), None)
+            .evaluate(&EvaluationRequest::<f64>::default(), None)
             .unwrap_err()
             .to_string()
             .contains("more steps than can be gone through")
@@ -203,7 +205,7 @@ fn recursion_that_a_condition_ends_is_followed_and_other_recursion_refused() {
 
 fn on(machine: &Machine, uses: &str, socket: &str) -> String {
     let model = application(&with_main(uses));
-    model.evaluate(&Request::<f64>::default(), Some((machine, socket))).unwrap_err().to_string()
+    model.evaluate(&EvaluationRequest::<f64>::default(), Some((machine, socket))).unwrap_err().to_string()
 }
 
 #[test]
@@ -252,9 +254,11 @@ fn formulas_that_grow_without_measure_are_refused() {
     let model = application(&format!(
         "model m {{ param n = 3 param p0 = n {chain} kernel main {{ execute {{ flops [p200] }} }} }}"
     ));
-    assert!(model.evaluate(&Request::<f64>::default(), None).is_ok());
+    assert!(model.evaluate(&EvaluationRequest::<f64>::default(), None).is_ok());
     let open = [("n".to_owned(), Formula::open("n"))];
-    let error = model.evaluate(&Request { parameters: &open, ..Request::default() }, None).unwrap_err();
+    let error = model
+        .evaluate(&EvaluationRequest { parameters: &open, ..EvaluationRequest::default() }, None)
+        .unwrap_err();
     assert!(error.to_string().contains("grows too large when parameters in it stay open"), "{error}");
 }
 
@@ -262,7 +266,7 @@ fn formulas_that_grow_without_measure_are_refused() {
 fn parameters_that_are_not_there_are_named() {
     let parameters = [("value".to_owned(), 1.0)];
     let error = application(&with_main(""))
-        .evaluate(&Request { parameters: &parameters, ..Request::default() }, None)
+        .evaluate(&EvaluationRequest { parameters: &parameters, ..EvaluationRequest::default() }, None)
         .unwrap_err();
     assert!(error.to_string().contains("there is no parameter 'value'; did you mean 'values'?"), "{error}");
 }
@@ -311,15 +315,15 @@ fn try_all(text: &str) {
             "{text:?}"
         );
     }
-    match Model::load(&mut sources, id) {
-        Ok(Model::Application(model)) => {
+    match LoadedModel::load(&mut sources, id) {
+        Ok(LoadedModel::Application(model)) => {
             let _ = model.outline();
             let _ = model
-                .evaluate(&Request::<f64>::default(), None)
+                .evaluate(&EvaluationRequest::<f64>::default(), None)
                 .map_err(|error| error.located(&sources).to_string());
-            let _ = model.communication(&Request::default());
+            let _ = model.communication(&EvaluationRequest::default());
         }
-        Ok(Model::Machine(machine)) => drop(machine.outline()),
+        Ok(LoadedModel::Machine(machine)) => drop(machine.outline()),
         Err(error) => drop(error.to_string()),
     }
 }

@@ -2,14 +2,16 @@
 
 mod common;
 
-use aspen::{Collective, Grid, Message, Neighbors, Operation, Pattern, Request, Step, Wave};
+use aspen::{
+    Collective, CommunicationPattern, EvaluationRequest, Grid, Message, Neighbors, Operation, Step, Wave,
+};
 use common::{application, load, with_main};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 fn step(text: &str) -> Step {
     let model = application(&with_main(&format!("execute {{ {text} }}")));
-    let steps = model.communication(&Request::default()).unwrap_or_else(|error| panic!("{error}"));
+    let steps = model.communication(&EvaluationRequest::default()).unwrap_or_else(|error| panic!("{error}"));
     steps[0].step
 }
 
@@ -32,20 +34,16 @@ fn pairs(step: &Step, ranks: u64, receives: bool, draw: u64) -> Pairs {
     pairs
 }
 
-fn pattern() -> impl Strategy<Value = Pattern> {
+fn pattern() -> impl Strategy<Value = CommunicationPattern> {
     let wave = prop_oneof![Just(None), Just(Some(Wave::Up)), Just(Some(Wave::Down))];
     let neighbors = (1u32..=3, any::<[bool; 3]>(), wave);
     prop_oneof![
-        neighbors.prop_map(|(dimensions, [faces, nodal, periodic], wave)| Pattern::Neighbors(Neighbors {
-            dimensions,
-            faces,
-            nodal,
-            periodic,
-            wave
-        })),
-        any::<bool>().prop_map(|up| Pattern::Sweep(if up { Wave::Up } else { Wave::Down })),
-        Just(Pattern::Random),
-        (0usize..3, any::<[bool; 2]>()).prop_map(|(axis, [up, periodic])| Pattern::Shift {
+        neighbors.prop_map(|(dimensions, [faces, nodal, periodic], wave)| CommunicationPattern::Neighbors(
+            Neighbors { dimensions, faces, nodal, periodic, wave }
+        )),
+        any::<bool>().prop_map(|up| CommunicationPattern::Sweep(if up { Wave::Up } else { Wave::Down })),
+        Just(CommunicationPattern::Random),
+        (0usize..3, any::<[bool; 2]>()).prop_map(|(axis, [up, periodic])| CommunicationPattern::Shift {
             axis,
             up,
             periodic
@@ -66,7 +64,7 @@ proptest! {
 
     #[test]
     fn up_and_down_together_are_both_ways(dimensions in 1u32..=3, [faces, nodal, periodic] in any::<[bool; 3]>(), side in 2u64..5, count in 1u64..20) {
-        let of = |wave| Step { pattern: Pattern::Neighbors(Neighbors { dimensions, faces, nodal, periodic, wave }), count, size: 8, times: 1 };
+        let of = |wave| Step { pattern: CommunicationPattern::Neighbors(Neighbors { dimensions, faces, nodal, periodic, wave }), count, size: 8, times: 1 };
         let ranks = side.pow(dimensions);
         let mut halves = pairs(&of(Some(Wave::Up)), ranks, false, 0);
         prop_assert!(halves.keys().all(|&(from, to, _)| from < to));
@@ -132,7 +130,7 @@ fn ends_meet_only_if_it_is_periodic() {
 #[test]
 fn messages_can_say_their_direction() {
     let step = step("messages [100] as positive, y");
-    assert_eq!(step.pattern, Pattern::Shift { axis: 1, up: true, periodic: false });
+    assert_eq!(step.pattern, CommunicationPattern::Shift { axis: 1, up: true, periodic: false });
     let grid = step.grid(27).unwrap();
     assert_eq!(step.sends(0, 27, grid.as_ref(), 0), [Message { peer: 3, bytes: 100 }]);
     assert_eq!(step.sends(6, 27, grid.as_ref(), 0), []);
@@ -142,7 +140,7 @@ fn messages_can_say_their_direction() {
 #[test]
 fn messages_without_a_pattern_go_to_nobody_in_particular() {
     for text in ["messages [100]", "messages [100] as separate(3)"] {
-        assert_eq!(step(text).pattern, Pattern::Unaddressed, "{text}");
+        assert_eq!(step(text).pattern, CommunicationPattern::Unaddressed, "{text}");
         assert_eq!(step(text).traffic(8, 512).unwrap().messages, 0);
     }
 }
@@ -152,10 +150,16 @@ fn collective_operations_know_their_operation_and_bytes() {
     let of = |text: &str| (step(text).pattern, step(text).bytes());
     assert_eq!(
         of("comm [3] of size [8] as allreduce, min"),
-        (Pattern::Collective(Collective::Allreduce, Operation::Min), 24)
+        (CommunicationPattern::Collective(Collective::Allreduce, Operation::Min), 24)
     );
-    assert_eq!(of("comm [5] as allreduce"), (Pattern::Collective(Collective::Allreduce, Operation::Sum), 5));
-    assert_eq!(of("comm [0] as barrier"), (Pattern::Collective(Collective::Barrier, Operation::Sum), 0));
+    assert_eq!(
+        of("comm [5] as allreduce"),
+        (CommunicationPattern::Collective(Collective::Allreduce, Operation::Sum), 5)
+    );
+    assert_eq!(
+        of("comm [0] as barrier"),
+        (CommunicationPattern::Collective(Collective::Barrier, Operation::Sum), 0)
+    );
     for name in ["reduce", "scan", "bcast", "allgather", "alltoall", "scatter", "gather"] {
         assert!(step(&format!("comm [1] of size [4] as {name}")).pattern.to_string().starts_with(name));
     }
@@ -164,7 +168,7 @@ fn collective_operations_know_their_operation_and_bytes() {
 #[test]
 fn times_are_counted_over_loops_and_calls() {
     let text = "model m { kernel a { execute [3] { comm [1] as barrier } } kernel main { iterate [10] { call a map [2] { call a } } call a } }";
-    let steps = application(text).communication(&Request::default()).unwrap();
+    let steps = application(text).communication(&EvaluationRequest::default()).unwrap();
     assert_eq!(steps.len(), 1);
     assert_eq!((steps[0].times, steps[0].step.times), (31.0, 3));
 }
@@ -189,8 +193,9 @@ fn unknown_traits_are_said() {
         ("messages [1] as positive, w", &["'w'", "x, y or z"]),
     ] {
         let (model, sources) = load(&with_main(&format!("execute {{ {text} }}"))).unwrap();
-        let aspen::Model::Application(model) = model else { panic!("a machine") };
-        let error = model.communication(&Request::default()).unwrap_err().located(&sources).to_string();
+        let aspen::LoadedModel::Application(model) = model else { panic!("a machine") };
+        let error =
+            model.communication(&EvaluationRequest::default()).unwrap_err().located(&sources).to_string();
         assert!(model.warnings.iter().any(|warning| warning.to_string() == error), "{:?}", model.warnings);
         for part in parts {
             assert!(error.contains(part), "'{part}' is missing: {error}");
@@ -215,7 +220,7 @@ fn messages_that_are_too_long_are_refused() {
         ["comm [1e10] of size [8] as nn3d", "comm [1e300] as allreduce", "comm [4e9] of size [4e9] as bcast"]
     {
         let model = application(&with_main(&format!("execute {{ {text} }}")));
-        assert!(model.communication(&Request::default()).is_err(), "{text}");
+        assert!(model.communication(&EvaluationRequest::default()).is_err(), "{text}");
     }
 }
 

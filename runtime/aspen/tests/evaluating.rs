@@ -2,7 +2,7 @@
 
 mod common;
 
-use aspen::{Formula, Model, Request, Sources, Traversal};
+use aspen::{EvaluationRequest, Formula, LoadedModel, Sources, Traversal};
 use common::{application, evaluate, evaluate_with, machine, scratch, with_main};
 use proptest::prelude::*;
 
@@ -67,8 +67,11 @@ fn probabilities_weigh_implicitly_and_are_drawn_explicitly() {
     assert!((flops(body) - 190.0).abs() < 1e-9);
     let text = with_main(&format!("iterate [10000] {{ {body} }}"));
     let drawn = |seed| {
-        evaluate_with(&text, &Request { traversal: Traversal::Explicit, seed, ..Request::default() })
-            .total("flops")
+        evaluate_with(
+            &text,
+            &EvaluationRequest { traversal: Traversal::Explicit, seed, ..EvaluationRequest::default() },
+        )
+        .total("flops")
     };
     // Ten thousand draws with a deviation of 70: 100 standard errors of 0.7.
     assert!((drawn(1) / 10_000.0 - 190.0).abs() < 7.0, "{}", drawn(1));
@@ -78,7 +81,7 @@ fn probabilities_weigh_implicitly_and_are_drawn_explicitly() {
 
 #[test]
 fn samples_are_drawn_each_time_and_hold_until_their_block_ends() {
-    let request = |seed| Request { seed, ..Request::default() };
+    let request = |seed| EvaluationRequest { seed, ..EvaluationRequest::default() };
     let mean = |distribution: &str| {
         let text =
             with_main(&format!("iterate [20000] {{ sample x from {distribution} execute {{ flops [x] }} }}"));
@@ -124,15 +127,17 @@ fn imported_models_keep_their_names_to_themselves() {
     write("sub/c.aspen", "model c { include extra.aspen kernel work { execute { flops [1000 * n] } } }");
     write("sub/extra.aspen", "param n = 7 // of an included file");
     let mut sources = Sources::default();
-    let Model::Application(model) =
-        Model::read(&mut sources, &directory.join("a.aspen")).unwrap_or_else(|error| panic!("{error}"))
+    let LoadedModel::Application(model) =
+        LoadedModel::read(&mut sources, &directory.join("a.aspen")).unwrap_or_else(|error| panic!("{error}"))
     else {
         panic!("a machine")
     };
-    let found = model.evaluate(&Request::<f64>::default(), None).unwrap();
+    let found = model.evaluate(&EvaluationRequest::<f64>::default(), None).unwrap();
     assert_eq!(found.total("flops"), 20.0 + 10.0 + 1.0 + 7000.0);
     let parameters = [("b.c.n".to_owned(), 1.0), ("n".to_owned(), 0.0)];
-    let found = model.evaluate(&Request { parameters: &parameters, ..Request::default() }, None).unwrap();
+    let found = model
+        .evaluate(&EvaluationRequest { parameters: &parameters, ..EvaluationRequest::default() }, None)
+        .unwrap();
     assert_eq!(found.total("flops"), 1.0 + 1000.0);
 }
 
@@ -155,7 +160,7 @@ const MACHINE: &str = "
 
 fn seconds(uses: &str, socket: &str) -> f64 {
     let model = application(&with_main(uses));
-    let found = model.evaluate(&Request::<f64>::default(), Some((&machine(MACHINE), socket)));
+    let found = model.evaluate(&EvaluationRequest::<f64>::default(), Some((&machine(MACHINE), socket)));
     found.unwrap_or_else(|error| panic!("{error}")).runtime.unwrap().seconds
 }
 
@@ -199,7 +204,7 @@ fn conflicts_add_up_and_the_rest_overlaps() {
 fn energy_and_memory_are_those_of_the_machine() {
     let model = application(&with_main("execute [16] { flops [giga] } execute { loads [giga] }"));
     let found = model
-        .evaluate(&Request::<f64>::default(), Some((&machine(MACHINE), "cpu")))
+        .evaluate(&EvaluationRequest::<f64>::default(), Some((&machine(MACHINE), "cpu")))
         .unwrap()
         .runtime
         .unwrap();
@@ -214,7 +219,7 @@ fn energy_and_memory_are_those_of_the_machine() {
 fn communication_is_left_to_a_network_and_said() {
     let model = application(&with_main("execute { comm [1] of size [8] as bcast flops [giga] }"));
     let found = model
-        .evaluate(&Request::<f64>::default(), Some((&machine(MACHINE), "cpu")))
+        .evaluate(&EvaluationRequest::<f64>::default(), Some((&machine(MACHINE), "cpu")))
         .unwrap()
         .runtime
         .unwrap();
@@ -233,7 +238,8 @@ fn a_kernel_can_be_asked_for_with_its_arguments() {
     let id = sources.add("kernel", "k(2 + 3, 0)");
     let kernel = aspen::parse_formula(&sources, id).unwrap();
     assert_eq!(
-        evaluate_with(text, &Request { kernel: Some(&kernel), ..Request::default() }).total("flops"),
+        evaluate_with(text, &EvaluationRequest { kernel: Some(&kernel), ..EvaluationRequest::default() })
+            .total("flops"),
         5.0
     );
 }
@@ -246,7 +252,7 @@ fn formulas_are_multiplied_out_and_added_up() {
         ));
         let open = ["n", "k"].map(|name| (name.to_owned(), Formula::open(name)));
         model
-            .evaluate(&Request { parameters: &open, ..Request::default() }, None)
+            .evaluate(&EvaluationRequest { parameters: &open, ..EvaluationRequest::default() }, None)
             .unwrap()
             .total("flops")
             .to_string()
@@ -270,8 +276,10 @@ fn a_condition_that_stays_open_is_a_factor() {
         "model m { param n = 1 kernel main { if (n > 5) { execute { flops [7] } } else { execute { flops [2 * n] } } } }",
     );
     let open = [("n".to_owned(), Formula::open("n"))];
-    let found =
-        model.evaluate(&Request { parameters: &open, ..Request::default() }, None).unwrap().total("flops");
+    let found = model
+        .evaluate(&EvaluationRequest { parameters: &open, ..EvaluationRequest::default() }, None)
+        .unwrap()
+        .total("flops");
     assert_eq!((found.at(6.0), found.at(5.0)), (7.0, 10.0));
     assert!(found.to_string().contains("(n > 5)"), "{found}");
 }
@@ -294,14 +302,14 @@ proptest! {
     #[test]
     fn an_open_formula_has_the_value_of_the_number(formula in formula(), n in 1u32..20) {
         let model = application(&format!("model m {{ param n = {n} kernel main {{ execute {{ flops [{formula}] }} }} }}"));
-        let number = model.evaluate(&Request::<f64>::default(), None).unwrap().total("flops");
+        let number = model.evaluate(&EvaluationRequest::<f64>::default(), None).unwrap().total("flops");
         let open = [("n".to_owned(), Formula::open("n"))];
-        let open = model.evaluate(&Request { parameters: &open, ..Request::default() }, None).unwrap().total("flops");
+        let open = model.evaluate(&EvaluationRequest { parameters: &open, ..EvaluationRequest::default() }, None).unwrap().total("flops");
         // Rounding may carry a ceiling over an integer.
         prop_assert!((open.at(f64::from(n)) - number).abs() <= 1e-9 * number.abs() || formula.contains("ceil"), "{} is {}", formula, open);
         // And it reads back as what it is.
         let again = application(&format!("model m {{ param n = {n} kernel main {{ execute {{ flops [{open}] }} }} }}"));
-        let again = again.evaluate(&Request::<f64>::default(), None).unwrap().total("flops");
+        let again = again.evaluate(&EvaluationRequest::<f64>::default(), None).unwrap().total("flops");
         prop_assert!((again - open.at(f64::from(n))).abs() <= 1e-9 * number.abs() || formula.contains("ceil"), "{} is {}", formula, open);
     }
 }

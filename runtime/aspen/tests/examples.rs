@@ -3,31 +3,32 @@
 mod common;
 
 use aspen::{
-    Application, Evaluation, Formula, Machine, Model, Number, Pattern, Request, Sources, Step, Traffic,
+    Application, CommunicationPattern, Evaluation, EvaluationRequest, Formula, LoadedModel, Machine, Number,
+    Sources, Step, StepTraffic,
 };
 use std::path::Path;
 
-fn read(name: &str) -> (Model, Sources) {
+fn read(name: &str) -> (LoadedModel, Sources) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/aspen").join(name);
     let mut sources = Sources::default();
-    let model = Model::read(&mut sources, &path).unwrap_or_else(|error| panic!("{error}"));
+    let model = LoadedModel::read(&mut sources, &path).unwrap_or_else(|error| panic!("{error}"));
     (model, sources)
 }
 
 fn application(name: &str) -> Application {
-    let (Model::Application(model), _) = read(name) else { panic!("{name} is a machine") };
+    let (LoadedModel::Application(model), _) = read(name) else { panic!("{name} is a machine") };
     assert!(model.warnings.is_empty(), "{:?}", model.warnings);
     *model
 }
 
 fn cluster() -> Machine {
-    let (Model::Machine(machine), _) = read("cluster.aspen") else { panic!("an application") };
+    let (LoadedModel::Machine(machine), _) = read("cluster.aspen") else { panic!("an application") };
     assert!(machine.warnings.is_empty(), "{:?}", machine.warnings);
     *machine
 }
 
 fn on_cluster(name: &str, parameters: &[(String, f64)]) -> Evaluation<f64> {
-    let request = Request { parameters, ..Request::default() };
+    let request = EvaluationRequest { parameters, ..EvaluationRequest::default() };
     application(name).evaluate(&request, Some((&cluster(), "cpu"))).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -75,7 +76,9 @@ fn the_stencil_loads_longest() {
 fn conjugate_gradients_stay_a_formula_in_their_rows() {
     let model = application("cg.aspen");
     let parameters = [("rows".to_owned(), Formula::open("rows"))];
-    let found = model.evaluate(&Request { parameters: &parameters, ..Request::default() }, None).unwrap();
+    let found = model
+        .evaluate(&EvaluationRequest { parameters: &parameters, ..EvaluationRequest::default() }, None)
+        .unwrap();
     // 50 times: 54 for the product, five times 2.
     assert_eq!(found.total("flops").to_string(), "3200 * rows");
     // 27 * 20 for the product, 5 * 16.
@@ -95,7 +98,7 @@ fn a_training_step_takes_six_operations_for_each_weight_and_token() {
     let attention = 3.0 * 4.0 * 1024.0 * 2048.0 * tokens;
     near(found.total("flops"), 24.0 * (6.0 * weights * tokens + attention + 12.0 * weights));
     near(found.data, 24.0 * (weights * 14.0 + tokens * 16.0 * 2048.0 * 2.0));
-    let steps = application("transformer.aspen").communication(&Request::default()).unwrap();
+    let steps = application("transformer.aspen").communication(&EvaluationRequest::default()).unwrap();
     assert_eq!(steps.len(), 1);
     assert_eq!((steps[0].times, steps[0].step.bytes()), (24.0, 12 * 2048 * 2048 * 2));
 }
@@ -105,7 +108,7 @@ fn a_training_step_takes_six_operations_for_each_weight_and_token() {
 #[test]
 fn lulesh_moves_what_the_program_moves() {
     let model = application("lulesh.aspen");
-    let steps = model.communication(&Request::default()).unwrap();
+    let steps = model.communication(&EvaluationRequest::default()).unwrap();
     let phase = |kernel: &str| steps.iter().find(|one| one.kernel == kernel).unwrap();
     for (kernel, bytes, packets, hops) in [
         ("phase2", 139_968_000.0, 273_600.0, 273_600.0),
@@ -113,13 +116,13 @@ fn lulesh_moves_what_the_program_moves() {
         ("phase8", 151_079_040.0, 298_440.0, 311_400.0),
     ] {
         let one = phase(kernel);
-        let Traffic { bytes: of_one, packets: packets_of_one, .. } = one.step.traffic(64, 512).unwrap();
+        let StepTraffic { bytes: of_one, packets: packets_of_one, .. } = one.step.traffic(64, 512).unwrap();
         assert_eq!(one.times, 10.0, "{kernel}");
         assert_eq!(of_one as f64 * one.times, bytes, "{kernel}");
         assert_eq!(packets_of_one as f64 * one.times, packets, "{kernel}");
         assert_eq!(hops_of_packets(&one.step) as f64 * one.times, hops, "{kernel}");
     }
-    assert!(matches!(steps.last().unwrap().step.pattern, Pattern::Collective(..)));
+    assert!(matches!(steps.last().unwrap().step.pattern, CommunicationPattern::Collective(..)));
 }
 
 /// Hops of a step's packets of 512 bytes on a torus of the ranks' own grid.
@@ -142,14 +145,20 @@ fn a_formula_that_is_open_agrees_with_numbers() {
     let machine = cluster();
     let open = [("n".to_owned(), Formula::open("n"))];
     let formula = model
-        .evaluate(&Request { parameters: &open, ..Request::default() }, Some((&machine, "cpu")))
+        .evaluate(
+            &EvaluationRequest { parameters: &open, ..EvaluationRequest::default() },
+            Some((&machine, "cpu")),
+        )
         .unwrap();
     let seconds = formula.runtime.unwrap().seconds;
     assert!(seconds.known().is_none());
     for n in [16.0, 100.0, 777.0] {
         let known = [("n".to_owned(), n)];
         let number = model
-            .evaluate(&Request { parameters: &known, ..Request::default() }, Some((&machine, "cpu")))
+            .evaluate(
+                &EvaluationRequest { parameters: &known, ..EvaluationRequest::default() },
+                Some((&machine, "cpu")),
+            )
             .unwrap();
         near(seconds.at(n), number.runtime.unwrap().seconds);
     }

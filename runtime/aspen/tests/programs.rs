@@ -2,11 +2,11 @@
 
 mod common;
 
-use aspen::{Request, Traversal};
+use aspen::{EvaluationRequest, Traversal};
 use common::{application, with_main};
 
 fn program(body: &str, traversal: Traversal) -> Result<String, String> {
-    let request = Request { traversal, ..Request::default() };
+    let request = EvaluationRequest { traversal, ..EvaluationRequest::default() };
     application(&with_main(body)).program(&request).map_err(|error| error.to_string())
 }
 

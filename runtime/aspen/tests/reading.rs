@@ -37,7 +37,7 @@ fn numbers_units_and_functions_have_their_values() {
 fn a_range_needs_no_spaces_around_its_dots() {
     let (_, sources) =
         load("model m { param n = 5 in 1..10 kernel main { execute { flops [n] } } }").unwrap();
-    let tree::File::Application(model) = parse(&sources, 0).unwrap() else { panic!("a machine") };
+    let tree::ModelFile::Application(model) = parse(&sources, 0).unwrap() else { panic!("a machine") };
     let tree::Global::Param(param) = &model.globals[0] else { panic!("{:?}", model.globals) };
     let Some(tree::Domain::Range(least, most)) = &param.domain else { panic!("{param:?}") };
     assert_eq!((&least.kind, &most.kind), (&tree::ExprKind::Number(1.0), &tree::ExprKind::Number(10.0)));

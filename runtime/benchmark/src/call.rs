@@ -1,7 +1,7 @@
 //! A call of a trace, made by ranks of several shapes: what its arguments are, rank by rank.
 
-use crate::numbers::{Ranks, Value};
-use crate::signature::{Kind, Parameter, Signature};
+use crate::numbers::{NumberByRank, RanksByTemplate};
+use crate::signature::{FunctionSignature, ParameterKind, SignatureParameter};
 use crate::{Datatypes, Options};
 use trace::Trace;
 use trace::template::{Field, Peer, Position, Template, Whose};
@@ -10,47 +10,47 @@ use trace::trace::Cell;
 /// Why a call cannot be written.
 pub type Refusal = String;
 
-/// An argument.
+/// An argument of a generated call.
 #[derive(Clone, Copy)]
-pub struct Argument<'a> {
-    pub parameter: &'static Parameter,
+pub struct CallArgument<'a> {
+    pub parameter: &'static SignatureParameter,
     pub field: &'a Field,
     /// The place of its first number.
     pub at: usize,
 }
 
-/// A call.
-pub struct Call<'a> {
-    pub ranks: &'a Ranks<'a>,
+/// A call of the generated program.
+pub struct GeneratedCall<'a> {
+    pub ranks: &'a RanksByTemplate<'a>,
     pub options: &'a Options,
     pub template: &'a Template,
-    pub signature: &'static Signature,
-    pub arguments: Vec<Argument<'a>>,
+    pub signature: &'static FunctionSignature,
+    pub arguments: Vec<CallArgument<'a>>,
     /// By shape: its place in [`Trace::calls`].
     variants: &'a [(u32, u32)],
     /// Number of iterations of the loop around that have numbers of their own, else 1.
     turns: usize,
 }
 
-impl<'a> Call<'a> {
+impl<'a> GeneratedCall<'a> {
     /// Describes recorded calls with one template as one call.
     ///
     /// # Errors
     /// If it is no function of MPI.
     pub fn new(
-        ranks: &'a Ranks<'a>,
+        ranks: &'a RanksByTemplate<'a>,
         options: &'a Options,
         variants: &'a [(u32, u32)],
-    ) -> Result<Call<'a>, Refusal> {
+    ) -> Result<GeneratedCall<'a>, Refusal> {
         let trace = ranks.trace;
         let template = &trace.templates[trace.calls[variants[0].1 as usize].0 as usize];
         let function = &trace.functions[template.function as usize];
-        let signature = Signature::of(&function.name).ok_or("it is no function of MPI")?;
+        let signature = FunctionSignature::of(&function.name).ok_or("it is no function of MPI")?;
         let mut at = 0usize;
         let mut arguments = Vec::new();
         for (name, field) in function.arguments.iter().zip(&template.fields) {
             let parameter = signature.parameters.iter().find(|parameter| parameter.name == name);
-            arguments.push(Argument {
+            arguments.push(CallArgument {
                 parameter: parameter.ok_or_else(|| format!("it has no argument {name}"))?,
                 field,
                 at,
@@ -59,7 +59,15 @@ impl<'a> Call<'a> {
         }
         let cells: Vec<(u32, &[Cell])> =
             variants.iter().map(|&(shape, call)| (shape, trace.calls[call as usize].1.as_slice())).collect();
-        Ok(Call { ranks, options, template, signature, arguments, variants, turns: ranks.turns(&cells) })
+        Ok(GeneratedCall {
+            ranks,
+            options,
+            template,
+            signature,
+            arguments,
+            variants,
+            turns: ranks.turns(&cells),
+        })
     }
 
     /// The trace.
@@ -68,17 +76,17 @@ impl<'a> Call<'a> {
     }
 
     /// The argument of this name.
-    pub fn argument(&self, name: &str) -> Option<Argument<'a>> {
+    pub fn argument(&self, name: &str) -> Option<CallArgument<'a>> {
         self.arguments.iter().find(|argument| argument.parameter.name == name).copied()
     }
 
     /// The first that there is of these.
-    pub fn first(&self, names: &[&str]) -> Option<Argument<'a>> {
+    pub fn first(&self, names: &[&str]) -> Option<CallArgument<'a>> {
         names.iter().find_map(|name| self.argument(name))
     }
 
-    /// Returns what `of` says of the numbers in these places ([`Ranks::map`]).
-    pub fn map(&self, places: &[usize], by_rank: bool, of: impl Fn(u32, &[i64]) -> i64) -> Value {
+    /// Returns what `of` says of the numbers in these places ([`RanksByTemplate::map`]).
+    pub fn map(&self, places: &[usize], by_rank: bool, of: impl Fn(u32, &[i64]) -> i64) -> NumberByRank {
         let cells: Vec<(u32, Vec<Cell>)> = self
             .variants
             .iter()
@@ -90,19 +98,19 @@ impl<'a> Call<'a> {
     }
 
     /// The number in a place.
-    pub fn number(&self, place: usize) -> Value {
+    pub fn number(&self, place: usize) -> NumberByRank {
         self.map(&[place], false, |_, numbers| numbers[0])
     }
 
     /// The number of a scalar argument; `None` if the trace does not say it.
-    pub fn scalar(&self, name: &str) -> Option<Value> {
+    pub fn scalar(&self, name: &str) -> Option<NumberByRank> {
         let argument = self.argument(name)?;
         (argument.field.numbers() == Some(1) && !matches!(argument.field, Field::List(_)))
             .then(|| self.number(argument.at))
     }
 
     /// Returns what `of` says of the numbers in these places, and of what the call's ranks are relative to.
-    pub fn relative(&self, places: &[usize], of: impl Fn(Position, &[i64]) -> i64) -> Value {
+    pub fn relative(&self, places: &[usize], of: impl Fn(Position, &[i64]) -> i64) -> NumberByRank {
         let comm = if let Whose::Made(place) = self.template.whose() { Some(place) } else { None };
         let places: Vec<usize> = places.iter().copied().chain(comm).collect();
         self.map(&places, true, |rank, numbers| {
@@ -111,7 +119,7 @@ impl<'a> Call<'a> {
     }
 
     /// The ranks that are told in a place, in the communicator that the call names.
-    pub fn absolute(&self, place: usize) -> Value {
+    pub fn absolute(&self, place: usize) -> NumberByRank {
         self.relative(&[place], |position, numbers| Peer::of(numbers[0]).rank(position).into())
     }
 
@@ -139,7 +147,7 @@ impl<'a> Call<'a> {
     }
 
     /// Elements of an array with the places of their numbers; `None` if the trace does not say them.
-    pub fn elements(&self, argument: Argument<'a>) -> Option<Vec<(&'a Field, usize)>> {
+    pub fn elements(&self, argument: CallArgument<'a>) -> Option<Vec<(&'a Field, usize)>> {
         let Field::List(runs) = argument.field else { return None };
         let mut at = argument.at;
         let mut elements = Vec::new();
@@ -173,7 +181,7 @@ impl<'a> Call<'a> {
     }
 
     /// The datatype of the elements that an argument counts.
-    pub fn type_of(&self, counts: &str) -> Option<Argument<'a>> {
+    pub fn type_of(&self, counts: &str) -> Option<CallArgument<'a>> {
         match counts {
             "sendcount" | "sendcounts" | "sdispls" => self.first(&["sendtype", "sendtypes"]),
             "displs" if self.argument("sendcounts").is_some() => self.first(&["sendtype"]),
@@ -199,9 +207,9 @@ impl<'a> Call<'a> {
     /// Returns `true` if a parameter of this kind and name counts, so that more than an `int` needs the large
     /// variant.
     pub fn is_large(&self) -> bool {
-        let is_count = |argument: &&Argument| {
+        let is_count = |argument: &&CallArgument| {
             argument.parameter.types[0] != argument.parameter.types[1]
-                && argument.parameter.kind == Kind::Number
+                && argument.parameter.kind == ParameterKind::Number
         };
         self.signature.has_large
             && self.arguments.iter().filter(is_count).any(|argument| {

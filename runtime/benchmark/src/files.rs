@@ -1,13 +1,13 @@
 //! The files of a benchmark.
 
-use crate::lines::Program;
+use crate::lines::ProgramText;
 use crate::{Computation, Datatypes, Options};
 use observe::recorder::Class;
 use std::fmt::Write;
 use trace::Trace;
 
 /// A file by its name.
-pub struct File {
+pub struct GeneratedFile {
     /// `main.c`.
     pub name: &'static str,
     /// Its contents.
@@ -25,28 +25,28 @@ pub fn of(
     trace: &Trace,
     name: &str,
     options: &Options,
-    program: &mut Program,
+    program: &mut ProgramText,
     times: Option<String>,
-) -> Vec<File> {
+) -> Vec<GeneratedFile> {
     let mut files = vec![
-        File { name: "main.c", text: main_c(program, options) },
-        File { name: "main.h", text: main_h(trace, program, options) },
-        File { name: "util.h", text: UTIL_H.to_owned() },
-        File { name: "util.c", text: UTIL_C.to_owned() },
-        File {
+        GeneratedFile { name: "main.c", text: main_c(program, options) },
+        GeneratedFile { name: "main.h", text: main_h(trace, program, options) },
+        GeneratedFile { name: "util.h", text: UTIL_H.to_owned() },
+        GeneratedFile { name: "util.c", text: UTIL_C.to_owned() },
+        GeneratedFile {
             name: "Makefile",
             text: MAKEFILE.replace("{TIMES}", if times.is_some() { " times.c" } else { "" }),
         },
-        File { name: "README", text: readme(trace, name, options) },
+        GeneratedFile { name: "README", text: readme(trace, name, options) },
     ];
     if let Some(times) = times {
-        files.push(File { name: "times.c", text: TIMES_C.to_owned() });
-        files.push(File { name: "times.txt", text: times });
+        files.push(GeneratedFile { name: "times.c", text: TIMES_C.to_owned() });
+        files.push(GeneratedFile { name: "times.txt", text: times });
     }
     files
 }
 
-fn main_c(program: &mut Program, options: &Options) -> String {
+fn main_c(program: &mut ProgramText, options: &Options) -> String {
     let mut out = String::from("#include \"main.h\"\n#include \"util.h\"\n\n");
     let times = program.times.as_ref().map(|times| times.definitions(&mut program.speller.vectors));
     let vectors = program.speller.vectors.definitions();
@@ -74,7 +74,7 @@ fn main_c(program: &mut Program, options: &Options) -> String {
 }
 
 /// With -DCOUNT each call counts itself.
-fn counters(program: &Program) -> String {
+fn counters(program: &ProgramText) -> String {
     let mut out = String::from("#ifdef COUNT\nstatic const char *const names[FUNCTIONS] = {\n");
     let names = || {
         program
@@ -95,7 +95,7 @@ fn counters(program: &Program) -> String {
     out + "#endif\n\n"
 }
 
-fn main_h(trace: &Trace, program: &Program, options: &Options) -> String {
+fn main_h(trace: &Trace, program: &ProgramText, options: &Options) -> String {
     let sizes = &program.speller.sizes;
     let functions = program.functions.len() + usize::from(!program.functions.contains("MPI_Finalize"));
     let mut out =

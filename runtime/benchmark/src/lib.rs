@@ -18,7 +18,7 @@ mod signature;
 mod spelling;
 mod times;
 
-pub use files::File;
+pub use files::GeneratedFile;
 
 use trace::Trace;
 
@@ -60,7 +60,7 @@ pub struct Options {
 /// # Errors
 /// A sentence with the rank, the call and its site, if there is a call that cannot be written, and what can
 /// be done.
-pub fn generate(trace: &Trace, name: &str, options: &Options) -> Result<Vec<File>, String> {
+pub fn generate(trace: &Trace, name: &str, options: &Options) -> Result<Vec<GeneratedFile>, String> {
     let averaged;
     let trace = if options.averages {
         averaged = trace::average::averaged(trace)?;
@@ -69,7 +69,7 @@ pub fn generate(trace: &Trace, name: &str, options: &Options) -> Result<Vec<File
         trace
     };
     let trace = &*trace::duplicates::resolved(trace);
-    let mut program = lines::Program::write(trace, options)?;
+    let mut program = lines::ProgramText::write(trace, options)?;
     let times = match options.computation {
         Computation::Drawn => None,
         Computation::Each => Some(each::text(trace, options)?),

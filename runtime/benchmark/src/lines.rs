@@ -1,10 +1,10 @@
 //! The calls of a trace line by line.
 
-use crate::call::{Argument, Call, Refusal};
+use crate::call::{CallArgument, GeneratedCall, Refusal};
 use crate::merge::{Item, merge};
-use crate::numbers::Ranks;
+use crate::numbers::RanksByTemplate;
 use crate::spelling::{Spelled, Speller, is_left_out};
-use crate::times::Times;
+use crate::times::ComputationTimes;
 use crate::{Computation, Options};
 use indexmap::IndexSet;
 use std::fmt::Write;
@@ -20,25 +20,25 @@ const READS_STATUSES: &[&str] =
 const POLLS: &[&str] = &["MPI_Test", "MPI_Testall", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status"];
 
 /// The contents of the files that are written.
-pub struct Program {
+pub struct ProgramText {
     /// The statements of `main`.
     pub body: String,
     pub speller: Speller,
     /// Times that are drawn, if any are.
-    pub times: Option<Times>,
+    pub times: Option<ComputationTimes>,
     /// Functions that are called, in the order in which they come.
     pub functions: IndexSet<&'static str>,
     /// `true` if the trace has the call that initializes MPI, and that which ends it.
     pub is_whole: bool,
 }
 
-impl Program {
+impl ProgramText {
     /// Writes the program of a trace.
     ///
     /// # Errors
     /// A sentence, if there is a call that cannot be written.
-    pub fn write(trace: &Trace, options: &Options) -> Result<Program, String> {
-        let ranks = Ranks::new(trace);
+    pub fn write(trace: &Trace, options: &Options) -> Result<ProgramText, String> {
+        let ranks = RanksByTemplate::new(trace);
         let name = |call: u32| {
             let template = &trace.templates[trace.calls[call as usize].0 as usize];
             trace.functions[template.function as usize].name.as_str()
@@ -47,10 +47,10 @@ impl Program {
         let keeps_statuses = trace.functions.iter().any(|function| {
             READS_STATUSES.contains(&function.name.as_str()) || function.name.starts_with("MPI_Status_get")
         });
-        let mut writer = Writer {
+        let mut writer = ProgramWriter {
             ranks: &ranks,
             options,
-            program: Program {
+            program: ProgramText {
                 body: String::new(),
                 speller: Speller {
                     keeps_statuses,
@@ -59,7 +59,7 @@ impl Program {
                     ..Speller::default()
                 },
                 times: (options.computation == Computation::Drawn)
-                    .then(|| Times::of(trace))
+                    .then(|| ComputationTimes::of(trace))
                     .filter(|times| !times.is_empty()),
                 functions: IndexSet::new(),
                 is_whole: trace
@@ -81,11 +81,11 @@ impl Program {
 }
 
 /// The most neighbours that a rank can have in any topology of the trace.
-fn degree(ranks: &Ranks, options: &Options, items: &[Item]) -> i64 {
+fn degree(ranks: &RanksByTemplate, options: &Options, items: &[Item]) -> i64 {
     let of = |item: &Item| match item {
         Item::Loop { body, .. } => degree(ranks, options, body),
         Item::Call(variants) => {
-            let Ok(call) = Call::new(ranks, options, variants) else { return 0 };
+            let Ok(call) = GeneratedCall::new(ranks, options, variants) else { return 0 };
             let most = |name: &str| call.scalar(name).map_or(0, |value| value.most());
             let length = |name: &str| {
                 call.argument(name).and_then(|list| call.elements(list)).map_or(0, |list| list.len() as i64)
@@ -104,10 +104,10 @@ fn degree(ranks: &Ranks, options: &Options, items: &[Item]) -> i64 {
 }
 
 /// Returns `true` if a matched probe is for any source or tag.
-fn opens_probes(ranks: &Ranks, options: &Options, items: &[Item]) -> bool {
+fn opens_probes(ranks: &RanksByTemplate, options: &Options, items: &[Item]) -> bool {
     items.iter().any(|item| match item {
         Item::Loop { body, .. } => opens_probes(ranks, options, body),
-        Item::Call(variants) => Call::new(ranks, options, variants).is_ok_and(|call| {
+        Item::Call(variants) => GeneratedCall::new(ranks, options, variants).is_ok_and(|call| {
             let is_open = |name: &str| {
                 call.argument(name).is_some_and(|told| match name {
                     "source" => call.absolute(told.at).least() < 0,
@@ -120,18 +120,18 @@ fn opens_probes(ranks: &Ranks, options: &Options, items: &[Item]) -> bool {
     })
 }
 
-fn sum_of_edges(call: &Call) -> i64 {
-    let of = |list: Argument| -> Option<i64> {
+fn sum_of_edges(call: &GeneratedCall) -> i64 {
+    let of = |list: CallArgument| -> Option<i64> {
         let places: Vec<usize> = call.elements(list)?.into_iter().map(|(_, at)| at).collect();
         Some(call.map(&places, false, |_, degrees| degrees.iter().sum()).most())
     };
     call.argument("degrees").and_then(of).unwrap_or(0) * i64::from(call.trace().ranks)
 }
 
-struct Writer<'a> {
-    ranks: &'a Ranks<'a>,
+struct ProgramWriter<'a> {
+    ranks: &'a RanksByTemplate<'a>,
     options: &'a Options,
-    program: Program,
+    program: ProgramText,
     depth: usize,
     loops: usize,
     lines: usize,
@@ -139,7 +139,7 @@ struct Writer<'a> {
     is_begun: bool,
 }
 
-impl Writer<'_> {
+impl ProgramWriter<'_> {
     fn line(&mut self, line: &str) -> Result<(), String> {
         self.lines += 1;
         if self.lines > MOST_LINES {
@@ -216,7 +216,7 @@ impl Writer<'_> {
     }
 
     fn call(&mut self, variants: &[(u32, u32)]) -> Result<(), Refusal> {
-        let call = Call::new(self.ranks, self.options, variants)?;
+        let call = GeneratedCall::new(self.ranks, self.options, variants)?;
         if call.template.code != 0 {
             return Err(format!("it failed with code {} when it was recorded", call.template.code));
         }
@@ -256,7 +256,7 @@ impl Writer<'_> {
     }
 
     /// Returns what a call found when it was recorded it has to find, at whatever time that is.
-    fn statement(&mut self, call: &Call, spelled: &Spelled, text: String) -> String {
+    fn statement(&mut self, call: &GeneratedCall, spelled: &Spelled, text: String) -> String {
         let name = call.signature.name;
         let found = call.scalar("flag").map(|flag| flag.least());
         if POLLS.contains(&name) && found == Some(1) {

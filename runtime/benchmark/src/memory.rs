@@ -1,19 +1,19 @@
 //! The memory that the buffers of a call need.
 
-use crate::call::{Argument, Call, Refusal};
+use crate::call::{CallArgument, GeneratedCall, Refusal};
 use trace::template::{Field, Peer};
 
 /// `MPI_ROOT`, the rank that gives or takes in its group of an intercommunicator.
 const ROOT: i32 = -4;
 
 /// The contents of a buffer.
-pub enum Need<'a> {
+pub enum BufferContents<'a> {
     /// Bytes.
     Bytes(i64),
     /// Elements of a datatype that the program made; how long they are is known when it runs.
-    Elements(i64, Argument<'a>),
+    Elements(i64, CallArgument<'a>),
     /// Blocks with a datatype each, some of the program's making: lengths, displacements in bytes, datatypes.
-    Blocks([Argument<'a>; 3]),
+    Blocks([CallArgument<'a>; 3]),
 }
 
 /// Returns what a buffer holds at most, whichever rank it is of. `degree` is the greatest number of
@@ -21,12 +21,12 @@ pub enum Need<'a> {
 ///
 /// # Errors
 /// If the trace does not say it, or something lies before the buffer.
-pub fn need<'a>(call: &Call<'a>, buffer: &str, degree: i64) -> Result<Need<'a>, Refusal> {
+pub fn need<'a>(call: &GeneratedCall<'a>, buffer: &str, degree: i64) -> Result<BufferContents<'a>, Refusal> {
     let plain = |name: &str| call.scalar(name).map_or(0, |value| value.most().max(0));
     let base = call.base();
     let (counts, types): (&[&str], &[&str]) = match (base.as_str(), buffer) {
-        ("pack", "outbuf") => return Ok(Need::Bytes(plain("outsize"))),
-        ("unpack", "inbuf") => return Ok(Need::Bytes(plain("insize"))),
+        ("pack", "outbuf") => return Ok(BufferContents::Bytes(plain("outsize"))),
+        ("unpack", "inbuf") => return Ok(BufferContents::Bytes(plain("insize"))),
         ("pack", _) => (&["incount"], &["datatype"]),
         ("unpack", _) => (&["outcount"], &["datatype"]),
         (_, "sendbuf") => (
@@ -47,13 +47,15 @@ pub fn need<'a>(call: &Call<'a>, buffer: &str, degree: i64) -> Result<Need<'a>, 
         None => single(call, (&base, buffer), counts, degree),
     };
     Ok(match types.field {
-        Field::Datatype(None) if !call.is_told_in_bytes(types.field) => Need::Elements(elements, types),
-        field => Need::Bytes(elements.saturating_mul(call.extent(field, types.at).unwrap_or(0))),
+        Field::Datatype(None) if !call.is_told_in_bytes(types.field) => {
+            BufferContents::Elements(elements, types)
+        }
+        field => BufferContents::Bytes(elements.saturating_mul(call.extent(field, types.at).unwrap_or(0))),
     })
 }
 
 /// Elements of a buffer with one count: of one block, or of one for each peer or neighbour.
-fn single(call: &Call, (base, buffer): (&str, &str), count: Argument, degree: i64) -> i64 {
+fn single(call: &GeneratedCall, (base, buffer): (&str, &str), count: CallArgument, degree: i64) -> i64 {
     if count.field.numbers() != Some(1) {
         return 0;
     }
@@ -77,8 +79,8 @@ fn single(call: &Call, (base, buffer): (&str, &str), count: Argument, degree: i6
 }
 
 /// Elements of a buffer with a count for each block, up to the last one's end.
-fn blocks(call: &Call, buffer: &str, counts: Argument) -> Result<i64, Refusal> {
-    let places = |argument: Argument| -> Option<Vec<usize>> {
+fn blocks(call: &GeneratedCall, buffer: &str, counts: CallArgument) -> Result<i64, Refusal> {
+    let places = |argument: CallArgument| -> Option<Vec<usize>> {
         let elements = call.elements(argument)?;
         Some(elements.into_iter().filter(|(field, _)| field.numbers() == Some(1)).map(|(_, at)| at).collect())
     };
@@ -115,27 +117,27 @@ fn blocks(call: &Call, buffer: &str, counts: Argument) -> Result<i64, Refusal> {
 
 /// Bytes of a buffer of which each block has a datatype.
 fn blocks_of_many_types<'a>(
-    call: &Call<'a>,
+    call: &GeneratedCall<'a>,
     buffer: &str,
-    counts: Argument<'a>,
-    types: Argument<'a>,
-) -> Result<Need<'a>, Refusal> {
+    counts: CallArgument<'a>,
+    types: CallArgument<'a>,
+) -> Result<BufferContents<'a>, Refusal> {
     let Some(displacements) = call.argument(if buffer == "sendbuf" { "sdispls" } else { "rdispls" }) else {
-        return Ok(Need::Bytes(0));
+        return Ok(BufferContents::Bytes(0));
     };
     let lists = (call.elements(counts), call.elements(displacements), call.elements(types));
-    let (Some(lengths), Some(places), Some(kinds)) = lists else { return Ok(Need::Bytes(0)) };
+    let (Some(lengths), Some(places), Some(kinds)) = lists else { return Ok(BufferContents::Bytes(0)) };
     if places.iter().any(|&(_, at)| call.number(at).least() < 0) {
         return Err(format!("a block lies before its {buffer}"));
     }
     if kinds.iter().any(|&(field, _)| matches!(field, Field::Datatype(None)) && !call.is_told_in_bytes(field))
     {
-        return Ok(Need::Blocks([counts, displacements, types]));
+        return Ok(BufferContents::Blocks([counts, displacements, types]));
     }
     let mut bytes = 0;
     for ((length, place), (field, at)) in lengths.into_iter().zip(places).zip(kinds) {
         let length = call.number(length.1).most().saturating_mul(call.extent(field, at).unwrap_or(0));
         bytes = bytes.max(call.number(place.1).most().saturating_add(length));
     }
-    Ok(Need::Bytes(bytes))
+    Ok(BufferContents::Bytes(bytes))
 }

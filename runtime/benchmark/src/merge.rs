@@ -83,7 +83,7 @@ fn common(trace: &Trace, a: &Item, b: &Item) -> usize {
             if x.len().saturating_mul(y.len()) > MOST_PAIRS {
                 return 0;
             }
-            let shared = Table::new(trace, x, y).best(0, 0);
+            let shared = SuffixTable::new(trace, x, y).best(0, 0);
             // Loops that have little in common would be read as one thing that they are not.
             if 2 * shared >= a.weight().min(b.weight()) { shared } else { 0 }
         }
@@ -92,17 +92,20 @@ fn common(trace: &Trace, a: &Item, b: &Item) -> usize {
 }
 
 /// The most calls that the ends of two sequences have in common, from each pair of places on.
-struct Table {
+struct SuffixTable {
     width: usize,
     best: Vec<u32>,
     pairs: Vec<u32>,
 }
 
-impl Table {
-    fn new(trace: &Trace, a: &[Item], b: &[Item]) -> Table {
+impl SuffixTable {
+    fn new(trace: &Trace, a: &[Item], b: &[Item]) -> SuffixTable {
         let width = b.len() + 1;
-        let mut table =
-            Table { width, best: vec![0; width * (a.len() + 1)], pairs: vec![0; width * (a.len() + 1)] };
+        let mut table = SuffixTable {
+            width,
+            best: vec![0; width * (a.len() + 1)],
+            pairs: vec![0; width * (a.len() + 1)],
+        };
         for i in (0..a.len()).rev() {
             for j in (0..b.len()).rev() {
                 let pair = common(trace, &a[i], &b[j]) as u32;
@@ -143,7 +146,7 @@ fn zip(trace: &Trace, mut a: Vec<Item>, mut b: Vec<Item>) -> Vec<Item> {
 }
 
 fn between(trace: &Trace, a: Vec<Item>, b: Vec<Item>, merged: &mut Vec<Item>) {
-    let table = Table::new(trace, &a, &b);
+    let table = SuffixTable::new(trace, &a, &b);
     let (mut i, mut j) = (0, 0);
     let (ends, mut a, mut b) = ((a.len(), b.len()), a.into_iter(), b.into_iter());
     while i < ends.0 || j < ends.1 {

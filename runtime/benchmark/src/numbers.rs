@@ -13,7 +13,7 @@ const WIDTH: usize = 100;
 
 /// A number of several ranks.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Value {
+pub enum NumberByRank {
     /// One for all.
     Same(i64),
     /// By rank in `MPI_COMM_WORLD`, and by turn of the loop around, which has so many that differ, else 1.
@@ -21,26 +21,26 @@ pub enum Value {
     Each(Vec<i64>, usize),
 }
 
-impl Value {
+impl NumberByRank {
     /// The greatest.
     pub fn most(&self) -> i64 {
         match self {
-            Value::Same(value) => *value,
-            Value::Each(values, _) => values.iter().copied().max().unwrap_or(0),
+            NumberByRank::Same(value) => *value,
+            NumberByRank::Each(values, _) => values.iter().copied().max().unwrap_or(0),
         }
     }
     /// The least.
     pub fn least(&self) -> i64 {
         match self {
-            Value::Same(value) => *value,
-            Value::Each(values, _) => values.iter().copied().min().unwrap_or(0),
+            NumberByRank::Same(value) => *value,
+            NumberByRank::Each(values, _) => values.iter().copied().min().unwrap_or(0),
         }
     }
     /// Returns `true` if it holds for all.
     pub fn all(&self, is: impl Fn(i64) -> bool) -> bool {
         match self {
-            Value::Same(value) => is(*value),
-            Value::Each(values, _) => values.iter().all(|&value| is(value)),
+            NumberByRank::Same(value) => is(*value),
+            NumberByRank::Each(values, _) => values.iter().all(|&value| is(value)),
         }
     }
     /// As vectors have it.
@@ -51,21 +51,21 @@ impl Value {
 }
 
 /// The ranks of a trace by shape.
-pub struct Ranks<'t> {
+pub struct RanksByTemplate<'t> {
     pub trace: &'t Trace,
     of_shape: Vec<Vec<u32>>,
 }
 
-impl<'t> Ranks<'t> {
+impl<'t> RanksByTemplate<'t> {
     /// O(ranks).
-    pub fn new(trace: &'t Trace) -> Ranks<'t> {
+    pub fn new(trace: &'t Trace) -> RanksByTemplate<'t> {
         let mut of_shape = vec![Vec::new(); trace.shapes.len()];
         let mut rank = 0;
         trace.shape_of.each(|shape| {
             of_shape[shape as usize].push(rank);
             rank += 1;
         });
-        Ranks { trace, of_shape }
+        RanksByTemplate { trace, of_shape }
     }
 
     /// 1 for the ranks of these shapes.
@@ -104,7 +104,7 @@ impl<'t> Ranks<'t> {
         turns: usize,
         by_rank: bool,
         of: impl Fn(u32, &[i64]) -> i64,
-    ) -> Value {
+    ) -> NumberByRank {
         let same = |(shape, cells): &(u32, Vec<Cell>)| {
             let numbers: Option<Vec<i64>> = cells
                 .iter()
@@ -117,7 +117,7 @@ impl<'t> Ranks<'t> {
             && let Some(&first) = values.first()
             && values.iter().all(|&value| value == first)
         {
-            return Value::Same(first);
+            return NumberByRank::Same(first);
         }
         let mut all: Vec<Option<i64>> = vec![None; self.trace.ranks as usize * turns];
         for (shape, cells) in cells {
@@ -147,8 +147,8 @@ impl<'t> Ranks<'t> {
             })
             .collect();
         match each.first() {
-            Some(&first) if each.iter().all(|&value| value == first) => Value::Same(first),
-            _ => Value::Each(each, turns),
+            Some(&first) if each.iter().all(|&value| value == first) => NumberByRank::Same(first),
+            _ => NumberByRank::Each(each, turns),
         }
     }
 
@@ -200,35 +200,35 @@ impl Vectors {
     }
 
     /// An expression for a number.
-    pub fn number(&mut self, value: &Value) -> String {
+    pub fn number(&mut self, value: &NumberByRank) -> String {
         match value {
-            Value::Same(value) => value.to_string(),
-            Value::Each(values, turns) => {
-                let name = self.name(Value::text(values, *turns), "long");
+            NumberByRank::Same(value) => value.to_string(),
+            NumberByRank::Each(values, turns) => {
+                let name = self.name(NumberByRank::text(values, *turns), "long");
                 self.looked_up("value", &name, *turns)
             }
         }
     }
 
     /// The vector of a number that is the same in all turns, itself.
-    pub fn place(&mut self, value: &Value) -> String {
+    pub fn place(&mut self, value: &NumberByRank) -> String {
         match value {
-            Value::Same(value) => self.name(format!("r {value}"), "long"),
-            Value::Each(values, turns) => self.name(Value::text(values, *turns), "long"),
+            NumberByRank::Same(value) => self.name(format!("r {value}"), "long"),
+            NumberByRank::Each(values, turns) => self.name(NumberByRank::text(values, *turns), "long"),
         }
     }
 
     /// An expression for whether a rank is one of these.
     pub fn is_member(&mut self, members: &[i64]) -> String {
-        format!("value({})", self.name(Value::text(members, 1), "long"))
+        format!("value({})", self.name(NumberByRank::text(members, 1), "long"))
     }
 
     /// An expression for an array of numbers of this C type: `int`, `MPI_Aint` or `MPI_Count`. A `constant`
     /// may be changed by nobody, or it is used once.
-    pub fn array(&mut self, values: &[Value], kind: &'static str, constant: bool) -> String {
+    pub fn array(&mut self, values: &[NumberByRank], kind: &'static str, constant: bool) -> String {
         let same: Option<Vec<i64>> = values
             .iter()
-            .map(|value| if let Value::Same(value) = value { Some(*value) } else { None })
+            .map(|value| if let NumberByRank::Same(value) = value { Some(*value) } else { None })
             .collect();
         if let Some(numbers) = &same
             && numbers.len() <= INLINE
@@ -240,7 +240,7 @@ impl Vectors {
         }
         let turns = values
             .iter()
-            .map(|value| if let Value::Each(_, turns) = value { *turns } else { 1 })
+            .map(|value| if let NumberByRank::Each(_, turns) = value { *turns } else { 1 })
             .max()
             .unwrap_or(1);
         let text = match same {
@@ -267,14 +267,14 @@ impl Vectors {
 }
 
 /// Columns side by side, of so many turns each, equal neighbours once.
-fn columns(values: &[Value], turns: usize) -> String {
+fn columns(values: &[NumberByRank], turns: usize) -> String {
     let length = values
         .iter()
-        .find_map(|value| if let Value::Each(values, _) = value { Some(values.len()) } else { None })
+        .find_map(|value| if let NumberByRank::Each(values, _) = value { Some(values.len()) } else { None })
         .unwrap_or(1);
-    let one = |value: &Value| match value {
-        Value::Same(value) => format!("{length}x({value})"),
-        Value::Each(values, turns) => Column::of_ranks(values, *turns).text(),
+    let one = |value: &NumberByRank| match value {
+        NumberByRank::Same(value) => format!("{length}x({value})"),
+        NumberByRank::Each(values, turns) => Column::of_ranks(values, *turns).text(),
     };
     let runs = values.chunk_by(|a, b| a == b).map(|run| match run.len() {
         1 => one(&run[0]),

@@ -2,7 +2,7 @@
 
 /// The access of a function to what a parameter names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
+pub enum ParameterIntent {
     In,
     Out,
     InOut,
@@ -10,7 +10,7 @@ pub enum Direction {
 
 /// The kind of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ParameterKind {
     /// A count, a displacement, a truth value or another number.
     Number,
     Rank,
@@ -29,13 +29,13 @@ pub enum Kind {
     Other,
 }
 
-/// A parameter.
+/// A parameter of an MPI function.
 #[derive(Debug)]
-pub struct Parameter {
+pub struct SignatureParameter {
     /// The standard's name.
     pub name: &'static str,
-    pub kind: Kind,
-    pub direction: Direction,
+    pub kind: ParameterKind,
+    pub direction: ParameterIntent,
     pub is_array: bool,
     /// It is there in the large-count variant alone.
     pub large_only: bool,
@@ -43,20 +43,20 @@ pub struct Parameter {
     pub types: [&'static str; 2],
 }
 
-/// A function.
+/// The signature of an MPI function.
 #[derive(Debug)]
-pub struct Signature {
+pub struct FunctionSignature {
     pub name: &'static str,
     /// There is a large-count variant.
     pub has_large: bool,
-    pub parameters: &'static [Parameter],
+    pub parameters: &'static [SignatureParameter],
 }
 
 include!(concat!(env!("OUT_DIR"), "/signatures.rs"));
 
-impl Signature {
+impl FunctionSignature {
     /// Returns the signature of a function by its name; `None` if there is none. O(log functions).
-    pub fn of(name: &str) -> Option<&'static Signature> {
+    pub fn of(name: &str) -> Option<&'static FunctionSignature> {
         SIGNATURES.binary_search_by(|known| known.name.cmp(name)).ok().map(|at| &SIGNATURES[at])
     }
 }

@@ -1,10 +1,10 @@
 //! The arguments of a call as C has them.
 
 use crate::Datatypes;
-use crate::call::{Argument, Call, Refusal};
-use crate::memory::{self, Need};
-use crate::numbers::{Value, Vectors};
-use crate::signature::{Direction, Kind, constant};
+use crate::call::{CallArgument, GeneratedCall, Refusal};
+use crate::memory::{self, BufferContents};
+use crate::numbers::{NumberByRank, Vectors};
+use crate::signature::{ParameterIntent, ParameterKind, constant};
 use observe::recorder::Class;
 use trace::template::{Field, Whose};
 
@@ -26,13 +26,13 @@ const UNDEFINED: i64 = -32766;
 
 /// The greatest numbers of objects, and how long arrays of answers are.
 #[derive(Default)]
-pub struct Sizes {
+pub struct ObjectCounts {
     /// By class.
     objects: [i64; Class::ALL.len()],
     pub answers: u64,
 }
 
-impl Sizes {
+impl ObjectCounts {
     /// The length of the array of a class: there is one more, for what is none.
     pub fn of(&self, class: Class) -> i64 {
         self.objects[class as usize] + 1
@@ -40,12 +40,12 @@ impl Sizes {
 }
 
 /// Returns what stands for weights of a graph where there are none.
-fn no_weights(call: &Call, argument: Argument) -> Option<&'static str> {
+fn no_weights(call: &GeneratedCall, argument: CallArgument) -> Option<&'static str> {
     // Only of an address is there a number that may be one of these.
     if *argument.field != Field::Address {
         return None;
     }
-    let Value::Same(value @ 1..4096) = call.number(argument.at) else { return None };
+    let NumberByRank::Same(value @ 1..4096) = call.number(argument.at) else { return None };
     Some(constant("MPI_UN", value).or(constant("MPI_WEIGHTS", value)).unwrap_or("NULL"))
 }
 
@@ -63,7 +63,7 @@ pub struct Spelled {
 #[derive(Default)]
 pub struct Speller {
     pub vectors: Vectors,
-    pub sizes: Sizes,
+    pub sizes: ObjectCounts,
     /// `true` if the program looks at statuses.
     pub keeps_statuses: bool,
     /// The most neighbours of a rank in a topology.
@@ -73,7 +73,7 @@ pub struct Speller {
 }
 
 /// Returns `true` if a call is a matched probe.
-fn is_matched_probe(call: &Call) -> bool {
+fn is_matched_probe(call: &GeneratedCall) -> bool {
     matches!(call.signature.name, "MPI_Mprobe" | "MPI_Improbe")
 }
 
@@ -107,7 +107,7 @@ fn object(field: &Field) -> Option<(Class, Option<u32>)> {
 impl Speller {
     /// # Errors
     /// Why the call cannot be written.
-    pub fn spell(&mut self, call: &Call) -> Result<Spelled, Refusal> {
+    pub fn spell(&mut self, call: &GeneratedCall) -> Result<Spelled, Refusal> {
         let mut spelled =
             Spelled { arguments: Vec::new(), before: Vec::new(), after: Vec::new(), requests: None };
         if call.signature.parameters.iter().any(|parameter| parameter.types[0] == "MPI_Win") {
@@ -128,15 +128,15 @@ impl Speller {
                 continue;
             }
             let text = match (parameter.kind, call.argument(parameter.name)) {
-                (Kind::Status, Some(_)) if self.opens_probes && is_matched_probe(call) => {
+                (ParameterKind::Status, Some(_)) if self.opens_probes && is_matched_probe(call) => {
                     self.probed(call, &mut spelled)?
                 }
-                (Kind::Number, Some(_)) if parameter.name == "count" && self.opens_probes => {
+                (ParameterKind::Number, Some(_)) if parameter.name == "count" && self.opens_probes => {
                     self.count(call, usize::from(is_large))?
                 }
-                (Kind::Main, _) => format!("&{}", parameter.name),
+                (ParameterKind::Main, _) => format!("&{}", parameter.name),
                 (_, None) => return Err(format!("its argument {} is not in the trace", parameter.name)),
-                (Kind::Handle, Some(argument))
+                (ParameterKind::Handle, Some(argument))
                     if parameter.types[0] == "MPI_Request" && parameter.is_array =>
                 {
                     self.requests(call, argument, &mut spelled)?
@@ -149,7 +149,7 @@ impl Speller {
     }
 
     /// Returns where a matched probe puts its status, by which the message is received.
-    fn probed(&mut self, call: &Call, spelled: &mut Spelled) -> Result<String, Refusal> {
+    fn probed(&mut self, call: &GeneratedCall, spelled: &mut Spelled) -> Result<String, Refusal> {
         let Some(message) = call.argument("message").filter(|made| made.field.numbers() == Some(1)) else {
             return Ok("MPI_STATUS_IGNORE".to_owned());
         };
@@ -161,7 +161,7 @@ impl Speller {
     }
 
     /// Returns the count of a call: a message that was probed may be another than in the recording.
-    fn count(&mut self, call: &Call, form: usize) -> Result<String, Refusal> {
+    fn count(&mut self, call: &GeneratedCall, form: usize) -> Result<String, Refusal> {
         let argument = call.argument("count").ok_or("its argument count is not in the trace")?;
         let count = self.argument(call, argument, form)?;
         match self.received(call)? {
@@ -175,7 +175,7 @@ impl Speller {
 
     /// Returns the number of the message that a call receives, and the datatype; `None` if it receives none
     /// that was probed for any source or tag.
-    fn received(&mut self, call: &Call) -> Result<Option<(String, String)>, Refusal> {
+    fn received(&mut self, call: &GeneratedCall) -> Result<Option<(String, String)>, Refusal> {
         let message = call.argument("message").filter(|_| matches!(call.base().as_str(), "mrecv" | "imrecv"));
         let Some(message) = message.filter(|told| self.opens_probes && told.field.numbers() == Some(1))
         else {
@@ -186,72 +186,94 @@ impl Speller {
         Ok(Some((self.vectors.number(&call.number(message.at)), kind)))
     }
 
-    fn argument(&mut self, call: &Call, argument: Argument, form: usize) -> Result<String, Refusal> {
+    fn argument(
+        &mut self,
+        call: &GeneratedCall,
+        argument: CallArgument,
+        form: usize,
+    ) -> Result<String, Refusal> {
         let parameter = argument.parameter;
         let name = parameter.name;
-        let is_result = parameter.direction == Direction::Out;
+        let is_result = parameter.direction == ParameterIntent::Out;
         match parameter.kind {
-            Kind::Buffer => self.buffer(call, argument),
+            ParameterKind::Buffer => self.buffer(call, argument),
             // Of no requests a trace has whether there was room for statuses, and nothing else.
-            Kind::Status if is_result && matches!(argument.field, Field::Address) => {
+            ParameterKind::Status if is_result && matches!(argument.field, Field::Address) => {
                 Ok("no_statuses".to_owned())
             }
-            Kind::Status
+            ParameterKind::Status
                 if is_result
                     && name == "array_of_statuses"
                     && matches!(argument.field, Field::List(runs) if runs.is_empty()) =>
             {
                 Ok("statuses".to_owned())
             }
-            Kind::Status if is_result => Ok(match (name.starts_with("array_of"), self.keeps_statuses) {
-                (true, false) => "no_statuses".to_owned(),
-                (false, false) => "MPI_STATUS_IGNORE".to_owned(),
-                (true, true) => "statuses".to_owned(),
-                (false, true) => "&statuses[0]".to_owned(),
-            }),
-            Kind::Status if parameter.direction == Direction::In && *argument.field == Field::Status => {
+            ParameterKind::Status if is_result => {
+                Ok(match (name.starts_with("array_of"), self.keeps_statuses) {
+                    (true, false) => "no_statuses".to_owned(),
+                    (false, false) => "MPI_STATUS_IGNORE".to_owned(),
+                    (true, true) => "statuses".to_owned(),
+                    (false, true) => "&statuses[0]".to_owned(),
+                })
+            }
+            ParameterKind::Status
+                if parameter.direction == ParameterIntent::In && *argument.field == Field::Status =>
+            {
                 let source = self.peer(call, argument.at);
                 let tag = self.tag(call, argument.at + 1);
                 Ok(format!("status_of({source}, {tag})"))
             }
-            Kind::Handle => self.handle(call, argument),
-            Kind::Text if is_result => Ok("text".to_owned()),
-            Kind::Text => match argument.field {
+            ParameterKind::Handle => self.handle(call, argument),
+            ParameterKind::Text if is_result => Ok("text".to_owned()),
+            ParameterKind::Text => match argument.field {
                 Field::Text(_) if call.options.obfuscates => Ok("\"name\"".to_owned()),
                 Field::Text(text) => Ok(format!("\"{}\"", quoted(&call.trace().names[*text as usize]))),
                 Field::Null => Ok("NULL".to_owned()),
                 _ => Err(format!("its argument {name} is not in the trace")),
             },
-            Kind::Function("MPI_User_function") if form == 0 => Ok("combine".to_owned()),
-            Kind::Other if is_result => Ok("&address".to_owned()),
-            Kind::Number | Kind::Rank | Kind::Tag | Kind::Weight if is_result => {
+            ParameterKind::Function("MPI_User_function") if form == 0 => Ok("combine".to_owned()),
+            ParameterKind::Other if is_result => Ok("&address".to_owned()),
+            ParameterKind::Number | ParameterKind::Rank | ParameterKind::Tag | ParameterKind::Weight
+                if is_result =>
+            {
                 self.answer(call, argument, form)
             }
-            Kind::Number | Kind::Rank | Kind::Tag | Kind::Weight if parameter.is_array => {
+            ParameterKind::Number | ParameterKind::Rank | ParameterKind::Tag | ParameterKind::Weight
+                if parameter.is_array =>
+            {
                 self.array(call, argument, form)
             }
-            Kind::Number | Kind::Rank | Kind::Tag | Kind::Weight => {
+            ParameterKind::Number | ParameterKind::Rank | ParameterKind::Tag | ParameterKind::Weight => {
                 let number = self.number(call, argument);
-                Ok(if parameter.direction == Direction::InOut {
+                Ok(if parameter.direction == ParameterIntent::InOut {
                     format!("({}[]){{{number}}}", parameter.types[form])
                 } else {
                     number
                 })
             }
-            Kind::Status | Kind::Function(_) | Kind::Other | Kind::Main => {
+            ParameterKind::Status
+            | ParameterKind::Function(_)
+            | ParameterKind::Other
+            | ParameterKind::Main => {
                 Err(format!("its argument {name} is of the program and not in the trace"))
             }
         }
     }
 
     /// A place for what nobody reads.
-    fn answer(&mut self, call: &Call, argument: Argument, form: usize) -> Result<String, Refusal> {
+    fn answer(
+        &mut self,
+        call: &GeneratedCall,
+        argument: CallArgument,
+        form: usize,
+    ) -> Result<String, Refusal> {
         let parameter = argument.parameter;
         if parameter.is_array {
             let told = call.elements(argument).map_or(0, |elements| elements.len() as u64);
             // Where the trace leaves the answer out, a number among the arguments bounds it.
             let bounds = call.arguments.iter().filter(|other| {
-                other.parameter.kind == Kind::Number && other.parameter.direction == Direction::In
+                other.parameter.kind == ParameterKind::Number
+                    && other.parameter.direction == ParameterIntent::In
             });
             let bound = bounds
                 .filter(|other| other.field.numbers() == Some(1))
@@ -264,7 +286,8 @@ impl Speller {
             .arguments
             .iter()
             .filter(|other| {
-                other.parameter.direction == Direction::Out && other.parameter.is_array == parameter.is_array
+                other.parameter.direction == ParameterIntent::Out
+                    && other.parameter.is_array == parameter.is_array
             })
             .position(|other| other.at == argument.at && other.parameter.name == parameter.name)
             .unwrap_or(0);
@@ -290,7 +313,7 @@ impl Speller {
     }
 
     /// A number that a call is given.
-    fn number(&mut self, call: &Call, argument: Argument) -> String {
+    fn number(&mut self, call: &GeneratedCall, argument: CallArgument) -> String {
         if !matches!(
             argument.field,
             Field::Count | Field::Integer | Field::Logical | Field::Rank | Field::Tag
@@ -299,8 +322,8 @@ impl Speller {
             return "0".to_owned();
         }
         match argument.parameter.kind {
-            Kind::Rank => self.peer(call, argument.at),
-            Kind::Tag => self.tag(call, argument.at),
+            ParameterKind::Rank => self.peer(call, argument.at),
+            ParameterKind::Tag => self.tag(call, argument.at),
             _ => {
                 let value = self.plain(call, argument.parameter.name, argument.at, None);
                 self.named(argument.parameter.name, &value)
@@ -310,7 +333,13 @@ impl Speller {
 
     /// A number; what is told in bytes, times the size of the elements that it counts, whose datatype may be
     /// one of many.
-    fn plain(&self, call: &Call, name: &str, at: usize, of_many: Option<(&Field, usize)>) -> Value {
+    fn plain(
+        &self,
+        call: &GeneratedCall,
+        name: &str,
+        at: usize,
+        of_many: Option<(&Field, usize)>,
+    ) -> NumberByRank {
         let kind = of_many.or_else(|| call.type_of(name).map(|kind| (kind.field, kind.at)));
         match kind {
             Some((field, kind)) if call.is_told_in_bytes(field) => {
@@ -322,8 +351,8 @@ impl Speller {
         }
     }
 
-    fn named(&mut self, name: &str, value: &Value) -> String {
-        if let Value::Same(same) = value {
+    fn named(&mut self, name: &str, value: &NumberByRank) -> String {
+        if let NumberByRank::Same(same) = value {
             if let Some((_, prefix)) = CONSTANTS.iter().find(|(known, _)| *known == name)
                 && let Some(constant) = constant(prefix, *same)
             {
@@ -339,16 +368,16 @@ impl Speller {
         if name == "color" && value.least() == UNDEFINED { format!("constant({number})") } else { number }
     }
 
-    fn tag(&mut self, call: &Call, at: usize) -> String {
+    fn tag(&mut self, call: &GeneratedCall, at: usize) -> String {
         match call.number(at) {
-            Value::Same(-2) => "MPI_ANY_TAG".to_owned(),
+            NumberByRank::Same(-2) => "MPI_ANY_TAG".to_owned(),
             value if value.least() >= 0 => self.vectors.number(&value),
             value => format!("constant({})", self.vectors.number(&value)),
         }
     }
 
     /// The communicator that ranks are of, as `peer` takes it.
-    fn whose(&mut self, call: &Call) -> String {
+    fn whose(&mut self, call: &GeneratedCall) -> String {
         match call.template.whose() {
             Whose::Made(place) => {
                 let number = call.number(place);
@@ -359,7 +388,7 @@ impl Speller {
         }
     }
 
-    fn peer(&mut self, call: &Call, at: usize) -> String {
+    fn peer(&mut self, call: &GeneratedCall, at: usize) -> String {
         let is_own = matches!(call.template.whose(), Whose::Named(name) if call.trace().names[name as usize] == "MPI_COMM_SELF");
         let told = call.number(at);
         if told.all(|number| number & 1 == 0) && !is_own {
@@ -369,14 +398,19 @@ impl Speller {
         }
         let absolute = call.absolute(at);
         match &absolute {
-            Value::Same(number @ ..0) => trace::text::rank(*number as i32),
+            NumberByRank::Same(number @ ..0) => trace::text::rank(*number as i32),
             value if value.least() >= 0 => self.vectors.number(value),
             value => format!("constant({})", self.vectors.number(value)),
         }
     }
 
     /// An array of numbers that a call is given.
-    fn array(&mut self, call: &Call, argument: Argument, form: usize) -> Result<String, Refusal> {
+    fn array(
+        &mut self,
+        call: &GeneratedCall,
+        argument: CallArgument,
+        form: usize,
+    ) -> Result<String, Refusal> {
         let parameter = argument.parameter;
         let Some(elements) = call.elements(argument) else {
             return Ok(match argument.field {
@@ -399,7 +433,7 @@ impl Speller {
                 ));
             }
             values.push(match parameter.kind {
-                Kind::Rank => call.absolute(at),
+                ParameterKind::Rank => call.absolute(at),
                 // Where each block has a datatype, displacements are bytes already.
                 _ if types.is_some() && parameter.name.contains("displ") => call.number(at),
                 _ => self.plain(
@@ -411,33 +445,33 @@ impl Speller {
             });
         }
         let is_named = parameter.name == "array_of_distribs" || parameter.name == "array_of_dargs";
-        if parameter.kind == Kind::Rank && values.iter().any(|value| value.least() < 0) || is_named {
+        if parameter.kind == ParameterKind::Rank && values.iter().any(|value| value.least() < 0) || is_named {
             let texts: Vec<String> = values
                 .iter()
                 .map(|value| match (is_named, value) {
                     (true, value) => self.named(parameter.name, value),
-                    (false, Value::Same(number @ ..0)) => trace::text::rank(*number as i32),
+                    (false, NumberByRank::Same(number @ ..0)) => trace::text::rank(*number as i32),
                     (false, value) => format!("constant({})", self.vectors.number(value)),
                 })
                 .collect();
             return Ok(format!("(const int[]){{{}}}", texts.join(", ")));
         }
-        Ok(self.vectors.array(&values, parameter.types[form], parameter.direction == Direction::In))
+        Ok(self.vectors.array(&values, parameter.types[form], parameter.direction == ParameterIntent::In))
     }
 
-    fn use_object(&mut self, class: Class, number: &Value) {
+    fn use_object(&mut self, class: Class, number: &NumberByRank) {
         let most = &mut self.sizes.objects[class as usize];
         *most = (*most).max(number.most());
     }
 
     /// An object by number.
-    fn element(&mut self, call: &Call, class: Class, at: usize) -> Result<String, Refusal> {
+    fn element(&mut self, call: &GeneratedCall, class: Class, at: usize) -> Result<String, Refusal> {
         let number = call.number(at);
         self.use_object(class, &number);
         Ok(format!("{}[{}]", array_of(class)?, self.vectors.number(&number)))
     }
 
-    fn handle(&mut self, call: &Call, argument: Argument) -> Result<String, Refusal> {
+    fn handle(&mut self, call: &GeneratedCall, argument: CallArgument) -> Result<String, Refusal> {
         let parameter = argument.parameter;
         let kind = parameter.types[0];
         if parameter.is_array {
@@ -450,17 +484,17 @@ impl Speller {
             return Ok(format!("(const {kind}[]){{{inside}}}"));
         }
         match (object(argument.field), parameter.direction) {
-            (_, Direction::In) => self.object(call, argument.field, argument.at, kind),
+            (_, ParameterIntent::In) => self.object(call, argument.field, argument.at, kind),
             (Some((class, None)), _) => Ok(format!("&{}", self.element(call, class, argument.at)?)),
-            (Some((Class::Comm, Some(_))), Direction::Out) => Ok("&no_comm".to_owned()),
-            (Some((Class::Request, Some(_))), Direction::Out) => Err("it made no request".to_owned()),
-            (Some((class, Some(_))), Direction::Out) => Ok(format!("&{}[0]", array_of(class)?)),
+            (Some((Class::Comm, Some(_))), ParameterIntent::Out) => Ok("&no_comm".to_owned()),
+            (Some((Class::Request, Some(_))), ParameterIntent::Out) => Err("it made no request".to_owned()),
+            (Some((class, Some(_))), ParameterIntent::Out) => Ok(format!("&{}[0]", array_of(class)?)),
             (Some((Class::Request, Some(_))), _) => Ok("&requests[0]".to_owned()),
             (Some((_, Some(name))), _) => Ok(format!(
                 "&({kind}){{{}}}",
                 call.trace().names[self.name_of(call, argument.field, name) as usize]
             )),
-            (None, Direction::Out) => Ok(if kind == "MPI_Comm" {
+            (None, ParameterIntent::Out) => Ok(if kind == "MPI_Comm" {
                 "&no_comm".to_owned()
             } else {
                 return Err(format!("its argument {} is not in the trace", parameter.name));
@@ -470,12 +504,18 @@ impl Speller {
     }
 
     /// The place of a name among the names: datatypes have it in their own dictionary.
-    fn name_of(&self, call: &Call, field: &Field, name: u32) -> u32 {
+    fn name_of(&self, call: &GeneratedCall, field: &Field, name: u32) -> u32 {
         if matches!(field, Field::Datatype(_)) { call.trace().types[name as usize].name } else { name }
     }
 
     /// An object that a call is given.
-    fn object(&mut self, call: &Call, field: &Field, at: usize, kind: &str) -> Result<String, Refusal> {
+    fn object(
+        &mut self,
+        call: &GeneratedCall,
+        field: &Field,
+        at: usize,
+        kind: &str,
+    ) -> Result<String, Refusal> {
         Ok(match object(field) {
             Some(_) if call.is_told_in_bytes(field) => "MPI_BYTE".to_owned(),
             Some((class, Some(name))) => {
@@ -491,8 +531,8 @@ impl Speller {
     /// Requests that lie side by side, or are picked.
     fn requests(
         &mut self,
-        call: &Call,
-        argument: Argument,
+        call: &GeneratedCall,
+        argument: CallArgument,
         spelled: &mut Spelled,
     ) -> Result<String, Refusal> {
         let elements = call.elements(argument).unwrap_or_default();
@@ -500,16 +540,16 @@ impl Speller {
         for (field, at) in elements {
             numbers.push(match field {
                 Field::Handle(Class::Request, None) => call.number(at),
-                Field::Handle(Class::Request, Some(_)) => Value::Same(0),
+                Field::Handle(Class::Request, Some(_)) => NumberByRank::Same(0),
                 _ => return Err(format!("its argument {} is not in the trace", argument.parameter.name)),
             });
         }
         numbers.iter().for_each(|number| self.use_object(Class::Request, number));
         // Arrays of requests are as long as the longest list of them, whatever their numbers are.
-        self.use_object(Class::Request, &Value::Same(numbers.len() as i64));
+        self.use_object(Class::Request, &NumberByRank::Same(numbers.len() as i64));
         let same: Option<Vec<i64>> = numbers
             .iter()
-            .map(|number| if let Value::Same(number) = number { Some(*number) } else { None })
+            .map(|number| if let NumberByRank::Same(number) = number { Some(*number) } else { None })
             .collect();
         let first = match &same {
             Some(same) if same.windows(2).all(|pair| pair[1] == pair[0] + 1) => {
@@ -518,7 +558,7 @@ impl Speller {
             _ => {
                 let array = self.vectors.array(&numbers, "int", true);
                 spelled.before.push(format!("pick({}, {array});", numbers.len()));
-                if argument.parameter.direction == Direction::InOut {
+                if argument.parameter.direction == ParameterIntent::InOut {
                     spelled.after.push("put_back();".to_owned());
                 }
                 "picked".to_owned()
@@ -528,9 +568,9 @@ impl Speller {
         Ok(first)
     }
 
-    fn buffer(&mut self, call: &Call, argument: Argument) -> Result<String, Refusal> {
+    fn buffer(&mut self, call: &GeneratedCall, argument: CallArgument) -> Result<String, Refusal> {
         let name = argument.parameter.name;
-        let is_made = |types: &Argument| matches!(types.field, Field::Datatype(None));
+        let is_made = |types: &CallArgument| matches!(types.field, Field::Datatype(None));
         match argument.field {
             Field::InPlace => return Ok("MPI_IN_PLACE".to_owned()),
             // MPI_BOTTOM, with a datatype of addresses.
@@ -563,14 +603,14 @@ impl Speller {
             return Ok(format!("in({request}, span({count}, {kind}))"));
         }
         let bytes = match memory::need(call, name, self.degree)? {
-            Need::Bytes(bytes) => bytes.to_string(),
-            Need::Elements(count, types) => {
+            BufferContents::Bytes(bytes) => bytes.to_string(),
+            BufferContents::Elements(count, types) => {
                 let kind = self.object(call, types.field, types.at, "MPI_Datatype")?;
                 format!("span({count}, {kind})")
             }
-            Need::Blocks([lengths, places, types]) => {
+            BufferContents::Blocks([lengths, places, types]) => {
                 let count = call.elements(lengths).map_or(0, |lengths| lengths.len());
-                let values: Vec<Value> = call
+                let values: Vec<NumberByRank> = call
                     .elements(places)
                     .unwrap_or_default()
                     .into_iter()
@@ -584,18 +624,18 @@ impl Speller {
                 )
             }
         };
-        let side = if argument.parameter.direction == Direction::In { "out" } else { "in" };
+        let side = if argument.parameter.direction == ParameterIntent::In { "out" } else { "in" };
         Ok(format!("{side}({request}, {bytes})"))
     }
 
     /// Requests that were complete when the trace was recorded: how many, and an array of their indices.
-    pub fn completed(&mut self, call: &Call) -> Option<(usize, String)> {
+    pub fn completed(&mut self, call: &GeneratedCall) -> Option<(usize, String)> {
         if let Some(index) = call.argument("index") {
             let index = matches!(index.field, Field::Integer).then(|| call.number(index.at))?;
             return (index.least() >= 0).then(|| (1, self.vectors.array(&[index], "int", true)));
         }
         let elements = call.elements(call.argument("array_of_indices")?)?;
-        let values: Vec<Value> = elements
+        let values: Vec<NumberByRank> = elements
             .iter()
             .filter(|(field, _)| field.numbers() == Some(1))
             .map(|&(_, at)| call.number(at))

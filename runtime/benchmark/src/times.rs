@@ -1,25 +1,25 @@
 //! What ranks compute between calls, as a table for the program.
 
-use crate::numbers::{Value, Vectors};
+use crate::numbers::{NumberByRank, Vectors};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 use trace::Trace;
-use trace::draw::Draw;
+use trace::draw::TimeSampler;
 use trace::histogram::{Histogram, Summary};
 use trace::part::{Path, Place};
 use trace::passages;
 use trace::times::Reading;
 
-/// The places of calls, from 1, and what is computed on the way from one to another.
-pub struct Times {
+/// The call sites, from 1, and the computation on the paths between them.
+pub struct ComputationTimes {
     /// By [`Trace::calls`].
     places: Vec<u32>,
     /// By the place that they lead to.
-    paths: Vec<Way>,
+    paths: Vec<ComputationPath>,
 }
 
 /// The computation on the path from one place to another.
-struct Way {
+struct ComputationPath {
     /// 0: the beginning.
     from: u32,
     to: u32,
@@ -31,12 +31,12 @@ struct Way {
 }
 
 /// The mean of each rank in picoseconds, and whether each rank computes that long each time.
-type Means = Option<(Value, bool)>;
+type Means = Option<(NumberByRank, bool)>;
 
-impl Times {
+impl ComputationTimes {
     /// Reads the times of a trace. With exact times, which do not say where ranks were alike, those of all
     /// ranks are taken together; O(calls of all ranks) then.
-    pub fn of(trace: &Trace) -> Times {
+    pub fn of(trace: &Trace) -> ComputationTimes {
         let mut numbers: FxHashMap<Place, u32> = FxHashMap::default();
         let places: Vec<u32> = (0..trace.calls.len() as u32)
             .map(|call| {
@@ -59,11 +59,11 @@ impl Times {
             if let (Some(from), Some(&to)) = (from, numbers.get(&to)) {
                 let passages = summary.later(passages.get(&(from, to)).copied().unwrap_or(0));
                 let means = means.or_else(|| means_of(&summary, passages, trace.ranks));
-                paths.push(Way { from, to: to + 1, passages, summary, means });
+                paths.push(ComputationPath { from, to: to + 1, passages, summary, means });
             }
         }
         paths.sort_by_key(|way| (way.to, way.from));
-        Times { places: places.into_iter().map(|place| place + 1).collect(), paths }
+        ComputationTimes { places: places.into_iter().map(|place| place + 1).collect(), paths }
     }
 
     /// Returns `true` if anything is computed at all.
@@ -85,7 +85,8 @@ impl Times {
         );
         let mut firsts = String::new();
         let mut all = String::from("static const struct path paths[] = {\n");
-        for (number, Way { from, to, passages, summary, means }) in self.paths.iter().enumerate() {
+        for (number, ComputationPath { from, to, passages, summary, means }) in self.paths.iter().enumerate()
+        {
             let (first, first_times) = match &summary.first {
                 Some(first) => {
                     let row = row((*from, *to), first.summary.count, &first.summary, "NULL");
@@ -115,7 +116,7 @@ impl Times {
 fn row((from, to): (u32, u32), passages: u64, summary: &Summary, of_rank: &str) -> String {
     let [least, mean, most] = [summary.least, summary.mean, summary.most].map(|ps| ps as f64 * 1e-12);
     let bins: Vec<String> = summary.bins.iter().map(u64::to_string).collect();
-    let draw = Draw::new(summary, passages, 1);
+    let draw = TimeSampler::new(summary, passages, 1);
     let times = format!("{least:.12e}, {mean:.12e}, {most:.12e}, {:.3}, {:.3}", draw.within, draw.shrink);
     let bins = bins.join(" ");
     format!("{from}, {to}, {passages}, {times}, {}, \"{bins}\", {of_rank}", summary.first_bits)
@@ -127,15 +128,15 @@ fn means_of(summary: &Summary, passages: u64, ranks: u32) -> Means {
     if summary.spread.is_empty() {
         return None;
     }
-    let draw = Draw::new(summary, passages, ranks);
+    let draw = TimeSampler::new(summary, passages, ranks);
     let computes = summary.count as f64 / passages as f64;
     let means = (0..ranks).map(|rank| (summary.mean as f64 * draw.factor(rank) * computes).round() as i64);
-    Some((Value::Each(means.collect(), 1), false))
+    Some((NumberByRank::Each(means.collect(), 1), false))
 }
 
 /// Times that one rank computed on one path.
 #[derive(Default)]
-struct OfRank {
+struct RankTimes {
     sum: u64,
     passages: u64,
     least: u64,
@@ -151,7 +152,7 @@ fn of_exact(trace: &Trace) -> Vec<(Path, Summary, Means)> {
             continue;
         };
         let view = trace.rank(rank);
-        let (mut before, mut own) = (None, FxHashMap::<Path, OfRank>::default());
+        let (mut before, mut own) = (None, FxHashMap::<Path, RankTimes>::default());
         for event in view.calls() {
             let place = trace.place(event.call());
             let path = (before.replace(place), place);
@@ -167,7 +168,7 @@ fn of_exact(trace: &Trace) -> Vec<(Path, Summary, Means)> {
                     .add(computed);
             }
         }
-        for (path, OfRank { sum, passages, least, most }) in own {
+        for (path, RankTimes { sum, passages, least, most }) in own {
             if let Some((_, means, is_exact)) = all.get_mut(&path) {
                 means[rank as usize] = (sum / passages) as i64;
                 *is_exact &= least == most;
@@ -179,9 +180,9 @@ fn of_exact(trace: &Trace) -> Vec<(Path, Summary, Means)> {
         let mut summary = histogram.summary();
         summary.deviation = within_ranks(&summary, &means);
         let value = if means.iter().all(|&mean| mean == means[0]) {
-            Value::Same(means[0])
+            NumberByRank::Same(means[0])
         } else {
-            Value::Each(means, 1)
+            NumberByRank::Each(means, 1)
         };
         (path, summary, Some((value, is_exact)))
     };

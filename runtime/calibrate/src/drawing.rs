@@ -2,7 +2,7 @@
 
 use crate::fit::Fit;
 use crate::machine::Prediction;
-use plot::{Chart, Mark, Series};
+use plot::{Chart, Mark, PlotSeries};
 
 /// Times over sizes, from one byte on: the axes have no place for nought where they are logarithmic.
 pub fn chart(fit: &Fit, machine: &[Prediction], specification: &str) -> Chart {
@@ -12,7 +12,7 @@ pub fn chart(fit: &Fit, machine: &[Prediction], specification: &str) -> Chart {
         all.filter(|at| at.1 > 0.0).collect()
     };
     let series =
-        |name: &str, mark: Mark, points: Vec<(f64, f64)>| Series { name: name.to_owned(), mark, points };
+        |name: &str, mark: Mark, points: Vec<(f64, f64)>| PlotSeries { name: name.to_owned(), mark, points };
     let mut all = vec![series("measured", Mark::Points, points(&|at| at.row.seconds))];
     for (number, segment) in fit.segments.iter().enumerate() {
         let on = |(bytes, _): &(f64, f64)| (segment.from as f64..=segment.until as f64).contains(bytes);

@@ -5,7 +5,7 @@ use crate::reduction::Reduction;
 use engine::Time;
 use message::view::BufferView;
 use objects::error::{ErrorClass, Failure};
-use schedule::data::steps::{Fault, Rows};
+use schedule::data::steps::{Rows, SizeMismatch};
 use schedule::{Blocks, Buffer, Member, Members, Slice, member_of};
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use std::rc::Rc;
 //   \------------------(the planes, or no part in it)------------------------^
 // A member that waits for a message within a round is Running, with `waiting` set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Stage {
+pub(crate) enum AgentState {
     /// Entered, not started.
     Held,
     /// Moving through its rounds.
@@ -32,7 +32,7 @@ pub(crate) enum Stage {
 pub(crate) struct Agent {
     pub(crate) rank: u32,
     pub(crate) clock: Time,
-    pub(crate) stage: Stage,
+    pub(crate) stage: AgentState,
     pub(super) round: u32,
     /// Receives of the round that are complete, then local steps done.
     pub(super) cursor: u32,
@@ -76,7 +76,7 @@ impl Agent {
         Agent {
             rank,
             clock,
-            stage: Stage::Held,
+            stage: AgentState::Held,
             round: 0,
             cursor: 0,
             sent: false,
@@ -142,11 +142,11 @@ impl Agent {
     }
     /// The data plane found a fault of this member: the call fails when it is collected.
     #[cold]
-    pub(crate) fn fails(&mut self, fault: Fault) {
+    pub(crate) fn fails(&mut self, fault: SizeMismatch) {
         match fault {
-            Fault::Mismatch { from, got, expected } => self.mismatch(from, got, expected),
-            Fault::Short { buffer, length, needed } => self.falls_short(buffer, length, needed),
-            Fault::Missing { from } => {
+            SizeMismatch::Mismatch { from, got, expected } => self.mismatch(from, got, expected),
+            SizeMismatch::Short { buffer, length, needed } => self.falls_short(buffer, length, needed),
+            SizeMismatch::Missing { from } => {
                 let text = format!("no message from member {from} in its round");
                 self.failure.get_or_insert_with(|| Failure::new(ErrorClass::INTERN, text));
             }

@@ -84,7 +84,7 @@ pub(crate) fn mismatch_among(contributions: &[(u32, u32, Contribution)]) -> Opti
     Some(Failure::new(ErrorClass::OTHER, text))
 }
 
-impl From<Contribution> for objects::topology::Part {
+impl From<Contribution> for objects::topology::GraphContribution {
     fn from(contribution: Contribution) -> Self {
         match contribution {
             Contribution::Edges(edges, weighted) => Self::Edges(edges, weighted),
@@ -95,18 +95,18 @@ impl From<Contribution> for objects::topology::Part {
 }
 
 /// Result of the agreement: the handle that each member gets.
-pub enum Outcome {
+pub enum AgreedHandles {
     /// One handle for all.
     Same(usize),
     /// A handle each, by member.
     Each(Vec<usize>),
 }
 
-impl Outcome {
+impl AgreedHandles {
     pub(crate) fn of(&self, member: u32) -> usize {
         match self {
-            Outcome::Same(handle) => *handle,
-            Outcome::Each(handles) => handles[member as usize],
+            AgreedHandles::Same(handle) => *handle,
+            AgreedHandles::Each(handles) => handles[member as usize],
         }
     }
 }
@@ -114,13 +114,13 @@ impl Outcome {
 /// Makes the outcome from all members' `(member, world rank, contribution)`, in order of members.
 // A plain function: it travels with no state, and every process has the same one under the call's name.
 pub type Resolve =
-    fn(&mut Bridges, &Messages, &mut Objects, u32, Vec<(u32, u32, Contribution)>) -> Result<Outcome>;
+    fn(&mut Bridges, &Messages, &mut Objects, u32, Vec<(u32, u32, Contribution)>) -> Result<AgreedHandles>;
 
 /// The agreement of an instance that makes a communicator.
 pub(crate) struct Agreement {
     pub resolve: Resolve,
     pub contributions: Vec<(u32, u32, Contribution)>,
-    pub outcome: Option<Result<Outcome>>,
+    pub outcome: Option<Result<AgreedHandles>>,
 }
 
 impl Agreement {

@@ -17,7 +17,7 @@ const ROW: usize = 64;
 const MOST_MEMBERS: u32 = 16_384;
 
 /// A square of sizes in bytes, by the member that says so and the other one.
-struct Square {
+struct SizeMatrix {
     members: usize,
     // Half the memory or less for what programs mostly send: one size beyond makes the whole square wide,
     // since single wide entries would cost a lookup for each.
@@ -26,9 +26,9 @@ struct Square {
     long: Vec<u64>,
 }
 
-impl Square {
-    fn new(members: usize) -> Square {
-        Square { members, short: vec![0; members * members], long: Vec::new() }
+impl SizeMatrix {
+    fn new(members: usize) -> SizeMatrix {
+        SizeMatrix { members, short: vec![0; members * members], long: Vec::new() }
     }
     #[inline]
     fn get(&self, member: usize, other: usize) -> u64 {
@@ -69,7 +69,7 @@ impl Square {
     /// Returns `true` if the other square says the same, seen from the other side.
     // In tiles: one square is read by rows and the other by columns, and a tile of both stays in the nearest
     // cache.
-    fn mirrors(&self, other: &Square) -> bool {
+    fn mirrors(&self, other: &SizeMatrix) -> bool {
         const TILE: usize = 64;
         let size = self.members;
         (0..size).step_by(TILE).all(|top| {
@@ -89,8 +89,8 @@ pub(crate) struct Alltoallv {
     data: Vec<u8>,
     /// Beginning and end of each member's blocks in `data`.
     parts: Vec<(u64, u64)>,
-    sends: Square,
-    receives: Square,
+    sends: SizeMatrix,
+    receives: SizeMatrix,
     /// Once all are in: where the first block for each row of receivers lies, by sender.
     // Without them, finding a receiver's blocks takes the sum of all blocks before it in each sender's row:
     // O(members) for each block.
@@ -111,8 +111,8 @@ impl Alltoallv {
             members,
             data: Vec::new(),
             parts: vec![(0, 0); members],
-            sends: Square::new(members),
-            receives: Square::new(members),
+            sends: SizeMatrix::new(members),
+            receives: SizeMatrix::new(members),
             marks: Vec::new(),
             taken: Vec::new(),
             is_taken: Vec::new(),
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn sizes_that_do_not_fit_sixteen_bits_are_kept() {
-        let mut square = Square::new(3);
+        let mut square = SizeMatrix::new(3);
         square.set_row(1, |other| other as u64);
         square.set_row(2, |other| 65_535 + other as u64);
         assert_eq!((0..3).map(|other| square.get(1, other)).collect::<Vec<_>>(), [0, 1, 2]);

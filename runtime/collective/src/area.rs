@@ -50,7 +50,7 @@ impl Typed<'_> {
 
 /// Number of elements of a reduction that each member keeps.
 #[derive(Clone, Copy)]
-pub enum Parts<'a> {
+pub enum MemberElements<'a> {
     /// So many with everyone.
     Same(i64),
     /// So many with each.
@@ -60,7 +60,7 @@ pub enum Parts<'a> {
 /// The memory of one side of a collective.
 // The five ways in which MPI's functions name memory, so that a collective is written once for all its forms.
 #[derive(Clone, Copy)]
-pub enum Side<'a> {
+pub enum BufferArgument<'a> {
     /// No memory (a rank that does not take part on this side).
     Nothing,
     /// `MPI_IN_PLACE`.
@@ -73,19 +73,25 @@ pub enum Side<'a> {
     Typed(Typed<'a>),
 }
 
-impl Side<'_> {
+impl BufferArgument<'_> {
     /// A buffer that may be `MPI_IN_PLACE`.
-    pub fn of(buffer: Buffer) -> Side<'static> {
-        if buffer.0 == IN_PLACE { Side::InPlace } else { Side::One(buffer) }
+    pub fn of(buffer: Buffer) -> BufferArgument<'static> {
+        if buffer.0 == IN_PLACE { BufferArgument::InPlace } else { BufferArgument::One(buffer) }
     }
     /// Returns `true` if it has blocks that may differ.
     pub fn is_irregular(&self) -> bool {
-        matches!(self, Side::Each(_) | Side::Typed(_))
+        matches!(self, BufferArgument::Each(_) | BufferArgument::Typed(_))
     }
     // `MPI_IN_PLACE` may stand where a buffer does in each of the forms (MPI 5.0 section 6.2.1).
     pub(super) fn is_in_place(&self) -> bool {
-        matches!(self, Side::InPlace)
-            || matches!(self, Side::One((at, ..)) | Side::Each(Vector { at, .. }) | Side::Typed(Typed { at, .. }) if *at == IN_PLACE)
+        matches!(self, BufferArgument::InPlace)
+            || matches!(
+                self,
+                BufferArgument::One((at, ..))
+                | BufferArgument::Each(Vector { at, .. })
+                | BufferArgument::Typed(Typed { at, .. })
+                    if *at == IN_PLACE
+            )
     }
 }
 
@@ -115,9 +121,14 @@ impl Area {
         matches!(self.blocks, Blocks::Each(_))
     }
     /// The memory of one block alone.
-    pub(super) fn block(&self, objects: &Objects, side: &Side, index: u32) -> Result<Vec<BufferView>> {
+    pub(super) fn block(
+        &self,
+        objects: &Objects,
+        side: &BufferArgument,
+        index: u32,
+    ) -> Result<Vec<BufferView>> {
         match side {
-            Side::One((at, count, datatype)) => {
+            BufferArgument::One((at, count, datatype)) => {
                 let step = objects.types.get(*datatype)?.extent() * *count;
                 Ok(vec![view(objects, (at.offset(step * i64::from(index)), *count, *datatype))?])
             }
@@ -126,12 +137,12 @@ impl Area {
     }
 }
 
-pub(super) fn area(objects: &Objects, side: &Side, blocks: u32) -> Result<Area> {
+pub(super) fn area(objects: &Objects, side: &BufferArgument, blocks: u32) -> Result<Area> {
     match side {
-        Side::Nothing | Side::InPlace => Ok(Area::none()),
+        BufferArgument::Nothing | BufferArgument::InPlace => Ok(Area::none()),
         // A product of counts can pass 2^63 with each of them right: told as a wrong count, before any
         // address is computed from it.
-        Side::One((at, count, datatype)) => {
+        BufferArgument::One((at, count, datatype)) => {
             let one = view(objects, (*at, *count, *datatype))?.bytes;
             let Some(total) = count.checked_mul(i64::from(blocks)) else {
                 return Err(Failure::new(
@@ -142,7 +153,7 @@ pub(super) fn area(objects: &Objects, side: &Side, blocks: u32) -> Result<Area> 
             let all = view(objects, (*at, total, *datatype))?;
             Ok(Area { bytes: all.bytes, views: vec![all], blocks: Blocks::Uniform(one) })
         }
-        Side::Each(vector) => {
+        BufferArgument::Each(vector) => {
             let extent = objects.types.get(vector.datatype)?.extent();
             gathered(blocks, |i| {
                 view(
@@ -151,7 +162,7 @@ pub(super) fn area(objects: &Objects, side: &Side, blocks: u32) -> Result<Area> 
                 )
             })
         }
-        Side::Typed(typed) => gathered(blocks, |i| {
+        BufferArgument::Typed(typed) => gathered(blocks, |i| {
             view(objects, (typed.at.offset(typed.displacements[i]), typed.counts[i], typed.datatype(i)))
         }),
     }

@@ -1,7 +1,7 @@
 //! The program's memory as blocks of its members or neighbours, without a description of each: what a call
 //! says of it is enough to find them again when the call ends.
 
-use crate::area::{IN_PLACE, Side};
+use crate::area::{BufferArgument, IN_PLACE};
 use message::Messages;
 use message::p2p::FIRST_MEMORY;
 use message::packing::Packing;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 // a call, once in each half.
 pub(crate) struct BlockList<'a> {
     at: Addr,
-    places: Places<'a>,
+    places: BlockDisplacements<'a>,
     /// Number of blocks.
     pub(crate) len: usize,
     /// Packed bytes of all.
@@ -26,7 +26,7 @@ pub(crate) struct BlockList<'a> {
 }
 
 // Told apart once a call and not once a block: most lists are even, and then all follows from one number.
-enum Places<'a> {
+enum BlockDisplacements<'a> {
     /// So many elements each, side by side.
     Even(i64, Rc<Datatype>),
     /// Counts and displacements in extents.
@@ -39,21 +39,24 @@ enum Places<'a> {
 pub(crate) fn block_list<'a>(
     messages: &Messages,
     objects: &Objects,
-    side: &Side<'a>,
+    side: &BufferArgument<'a>,
     len: usize,
 ) -> Result<Option<BlockList<'a>>> {
     let usable = |handle: usize| objects.types.usable(messages.me(), handle).cloned();
     let (at, places) = match *side {
-        Side::Nothing | Side::InPlace => return Ok(None),
-        Side::One((at, count, datatype)) => (at, Places::Even(count, usable(datatype)?)),
-        Side::Each(vector) => {
-            (vector.at, Places::Uneven(vector.counts, vector.displacements, usable(vector.datatype)?))
+        BufferArgument::Nothing | BufferArgument::InPlace => return Ok(None),
+        BufferArgument::One((at, count, datatype)) => {
+            (at, BlockDisplacements::Even(count, usable(datatype)?))
         }
-        Side::Typed(typed) => {
+        BufferArgument::Each(vector) => (
+            vector.at,
+            BlockDisplacements::Uneven(vector.counts, vector.displacements, usable(vector.datatype)?),
+        ),
+        BufferArgument::Typed(typed) => {
             let types = (0..typed.datatypes.len())
                 .map(|block| usable(typed.datatype(block)))
                 .collect::<Result<_>>()?;
-            (typed.at, Places::Typed(typed.counts, typed.displacements, types))
+            (typed.at, BlockDisplacements::Typed(typed.counts, typed.displacements, types))
         }
     };
     if at == IN_PLACE {
@@ -64,7 +67,7 @@ pub(crate) fn block_list<'a>(
         Failure::new(ErrorClass::COUNT, format!("the counts of {len} blocks are beyond 2^64 bytes together"))
     };
     list.bytes = match &list.places {
-        Places::Even(count, datatype) => {
+        BlockDisplacements::Even(count, datatype) => {
             datatype.bytes(count.unsigned_abs())?.checked_mul(len as u64).ok_or_else(beyond)?
         }
         _ => (0..len).try_fold(0u64, |sum, index| {
@@ -95,9 +98,9 @@ impl BlockList<'_> {
     #[inline]
     fn elements(&self, index: usize) -> (u64, &Rc<Datatype>) {
         match &self.places {
-            Places::Even(count, datatype) => (count.unsigned_abs(), datatype),
-            Places::Uneven(counts, _, datatype) => (counts[index].unsigned_abs(), datatype),
-            Places::Typed(counts, _, types) => (counts[index].unsigned_abs(), &types[index]),
+            BlockDisplacements::Even(count, datatype) => (count.unsigned_abs(), datatype),
+            BlockDisplacements::Uneven(counts, _, datatype) => (counts[index].unsigned_abs(), datatype),
+            BlockDisplacements::Typed(counts, _, types) => (counts[index].unsigned_abs(), &types[index]),
         }
     }
     /// Packed bytes of a block.
@@ -113,21 +116,24 @@ impl BlockList<'_> {
     /// One of the blocks alone.
     pub(crate) fn one(&self, index: usize) -> BlockList<'static> {
         let (count, datatype) = self.elements(index);
-        let places = Places::Even(count as i64, datatype.clone());
+        let places = BlockDisplacements::Even(count as i64, datatype.clone());
         BlockList { at: self.at(index), places, len: 1, bytes: self.bytes(index) }
     }
     /// The bytes of each, if they are equal because the call says so.
     pub(crate) fn even(&self) -> Option<u64> {
-        matches!(self.places, Places::Even(..)).then(|| if self.len == 0 { 0 } else { self.bytes(0) })
+        matches!(self.places, BlockDisplacements::Even(..))
+            .then(|| if self.len == 0 { 0 } else { self.bytes(0) })
     }
     #[inline]
     fn at(&self, index: usize) -> Addr {
         match &self.places {
-            Places::Even(count, datatype) => self.at.offset(datatype.extent() * *count * index as i64),
-            Places::Uneven(_, displacements, datatype) => {
+            BlockDisplacements::Even(count, datatype) => {
+                self.at.offset(datatype.extent() * *count * index as i64)
+            }
+            BlockDisplacements::Uneven(_, displacements, datatype) => {
                 self.at.offset(displacements[index] * datatype.extent())
             }
-            Places::Typed(_, displacements, _) => self.at.offset(displacements[index]),
+            BlockDisplacements::Typed(_, displacements, _) => self.at.offset(displacements[index]),
         }
     }
     /// A block as a view of memory.
@@ -139,7 +145,7 @@ impl BlockList<'_> {
     /// Returns where all of it lies side by side.
     pub(crate) fn side_by_side(&self) -> Option<Addr> {
         match &self.places {
-            Places::Even(_, datatype) if datatype.contiguous => Some(self.at),
+            BlockDisplacements::Even(_, datatype) if datatype.contiguous => Some(self.at),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 //! Each leader tells the other its group and a context of its process; both sides take that of the leader
 //! with the lesser rank.
 
-use crate::remote::kind::Told;
+use crate::remote::kind::CollectiveRecordKind;
 use engine::record::{Put, Take};
 use message::Messages;
 use message::remote::group::{put_group, take_group};
@@ -58,7 +58,7 @@ impl Bridges {
         put_group(group, &mut body);
         let remote = messages.peers_mut().others();
         let process = remote.blocks.process(key.1);
-        remote.streams.put(process, Told::Leader.kind(), &body);
+        remote.streams.put(process, CollectiveRecordKind::Leader.kind(), &body);
         context
     }
 

@@ -35,7 +35,7 @@ impl Brief {
 // Members of a collective enter one after the other, so that all but the first find their instance here, in
 // O(1) and without a look at the communicator's table. Forgotten whenever the instance could change its
 // nature.
-pub(crate) struct Latest {
+pub(crate) struct LastCall {
     pub(crate) brief: Brief,
     pub(crate) function: u16,
     pub(crate) index: u32,
@@ -44,7 +44,7 @@ pub(crate) struct Latest {
     pub(crate) call: u32,
     /// Arguments of a reduction of contiguous elements.
     pub(crate) elements: Option<Elements>,
-    /// As [`Instance::taken`](crate::instance::Instance::taken).
+    /// As [`CollectiveInstance::taken`](crate::instance::CollectiveInstance::taken).
     pub(crate) taken: u32,
 }
 

@@ -5,9 +5,9 @@
 //! had to do for the others is done without it, as that of a member that has failed in the call: so who gets
 //! through depends on who has entered and when, and on nobody's knowledge but its own.
 
-use crate::agent::Stage;
+use crate::agent::AgentState;
 use crate::entry::home;
-use crate::instance::{Collectives, Instance, Place, sides};
+use crate::instance::{CollectiveInstance, Collectives, InstanceScope, sides};
 use crate::leave::agent_done;
 use engine::Time;
 use message::Messages;
@@ -17,10 +17,10 @@ use objects::Objects;
 use objects::error::{ErrorClass, Result};
 
 /// A rank's number among the members of an instance, if it is one that others wait for.
-pub(crate) fn member_of(objects: &Objects, place: &Place, rank: u32) -> Option<u32> {
+pub(crate) fn member_of(objects: &Objects, place: &InstanceScope, rank: u32) -> Option<u32> {
     let comm = match place {
-        Place::Group(_, group) => return group.rank_of(rank),
-        Place::Comm(comm) => *comm,
+        InstanceScope::Group(_, group) => return group.rank_of(rank),
+        InstanceScope::Comm(comm) => *comm,
     };
     let communicator = objects.comms.alive(comm).filter(|comm| !comm.is_self)?;
     if communicator.remote.is_none() {
@@ -60,7 +60,7 @@ impl Collectives {
     ) -> Option<Fault> {
         let faults = messages.faults()?;
         let instance = self.instance(index);
-        if let Place::Comm(comm) = instance.place
+        if let InstanceScope::Comm(comm) = instance.place
             && faults.is_revoked(rank, objects.comms.at(comm).context)
         {
             return Some(Fault { class: ErrorClass::REVOKED, known: now, rank });
@@ -98,7 +98,7 @@ impl Collectives {
         if instance.has(member) || instance.joined.contains(member) {
             return true;
         }
-        let Place::Comm(comm) = instance.place else { return false };
+        let InstanceScope::Comm(comm) = instance.place else { return false };
         let home = home(objects, comm);
         let number = self.calls.get(home).and_then(|calls| calls.number(index));
         number.is_some_and(|number| self.calls.of(home, member) > number)
@@ -107,10 +107,11 @@ impl Collectives {
     /// A member that is through by `now` goes on.
     fn release_finished(&mut self, messages: &mut Messages, (index, member): (u32, u32), now: Time) -> bool {
         let agent = self.instance_mut(index).agents.get_mut(member as usize).and_then(Option::as_mut);
-        let Some(agent) = agent.filter(|agent| agent.stage == Stage::Finished && agent.clock <= now) else {
+        let Some(agent) = agent.filter(|agent| agent.stage == AgentState::Finished && agent.clock <= now)
+        else {
             return false;
         };
-        agent.stage = Stage::Done;
+        agent.stage = AgentState::Done;
         agent_done(messages, agent);
         true
     }
@@ -166,20 +167,20 @@ impl Collectives {
         }
         let Some(fault) = self.broken.remove(&(index, member)) else { return Ok(()) };
         let agent = self.instance(index).agents.get(member as usize).and_then(Option::as_ref);
-        if agent.is_some_and(|agent| agent.stage == Stage::Done || agent.stage == Stage::Finished) {
+        if agent.is_some_and(|agent| agent.stage == AgentState::Done || agent.stage == AgentState::Finished) {
             self.leave_instance(objects, index);
         }
         Err(messages.failures().tell_failure(fault).after_entry())
     }
 }
 
-impl Instance {
+impl CollectiveInstance {
     /// Returns `true` if a member has entered, and neither left nor come through.
     fn is_under_way(&self, member: u32) -> bool {
         match &self.gathering {
             Some(gathering) => !gathering.is_complete() && gathering.has(member),
             None => self.agents.get(member as usize).is_some_and(|agent| {
-                agent.as_ref().is_some_and(|agent| agent.stage != Stage::Done && !agent.gone)
+                agent.as_ref().is_some_and(|agent| agent.stage != AgentState::Done && !agent.gone)
             }),
         }
     }

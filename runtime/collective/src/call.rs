@@ -7,15 +7,15 @@ pub(crate) mod neighbor;
 pub(crate) mod reducing;
 
 use crate::agent::pack;
-use crate::area::{Area, IN_PLACE, Side};
+use crate::area::{Area, BufferArgument, IN_PLACE};
 use crate::brief::{Brief, Bring};
 use crate::delivery::Delivery;
-use crate::entrance::{Entrance, Part, membership, root_member};
+use crate::entrance::{EnteredCall, Entrance, membership, root_member};
 use crate::entry::Entry;
-use crate::instance::Place;
+use crate::instance::InstanceScope;
 use crate::mode::Mode;
 use crate::reduction::Reduction;
-use crate::signature::Signature;
+use crate::signature::CallSignature;
 use message::handle;
 use message::p2p::view;
 use message::request::ROOT;
@@ -28,11 +28,11 @@ use std::rc::Rc;
 enum Beside {
     Nothing,
     Reduction(Rc<Reduction>),
-    Neighbors(Neighbors),
+    Neighbors(NeighborLists),
 }
 
 /// The members that a rank's blocks come from and go to.
-struct Neighbors {
+struct NeighborLists {
     sources: Rc<[u32]>,
     destinations: Rc<[u32]>,
     /// `true` if they are those of a grid.
@@ -41,7 +41,7 @@ struct Neighbors {
 
 impl Entrance<'_> {
     /// The mounted rank enters as an agent.
-    fn enter(&mut self, entry: Entry) -> Result<Part> {
+    fn enter(&mut self, entry: Entry) -> Result<EnteredCall> {
         let (instance, member, request) =
             self.collectives.enter_collective(self.messages, self.objects, entry)?;
         Ok(self.collectives.entered(
@@ -63,7 +63,7 @@ impl Entrance<'_> {
     /// delivered.
     // The one way that takes every call there is; gathering is an offer before it, which a call may decline
     // at no cost.
-    fn general(&mut self, brief: &Brief, beside: Beside, send: Area, receive: Area) -> Result<Part> {
+    fn general(&mut self, brief: &Brief, beside: Beside, send: Area, receive: Area) -> Result<EnteredCall> {
         let delivery = brief.mode.delivery(&receive);
         self.deliver(brief, beside, send, receive, delivery)
     }
@@ -76,7 +76,7 @@ impl Entrance<'_> {
         send: Area,
         receive: Area,
         delivery: Delivery,
-    ) -> Result<Part> {
+    ) -> Result<EnteredCall> {
         let comm = self.objects.comms.index(brief.comm)?;
         let (size, rank, sides) = membership(self.objects, comm);
         let root = brief.root.map(|root| root_member(self.objects, comm, root)).transpose()?;
@@ -102,7 +102,7 @@ impl Entrance<'_> {
             node: self.objects.comms.at(comm).group.on_node(self.messages.fabric().wire().node),
         };
         let function = self.messages.ranks()[self.messages.me()].function;
-        let signature = Signature {
+        let signature = CallSignature {
             function,
             blocking,
             irregular: brief.irregular,
@@ -115,7 +115,7 @@ impl Entrance<'_> {
         );
         self.enter(Entry {
             signature,
-            place: Place::Comm(comm),
+            place: InstanceScope::Comm(comm),
             root_known: root != Some(None),
             shape,
             input: pack(&send.views),
@@ -145,13 +145,13 @@ impl Entrance<'_> {
         brief: &Brief,
         source: &BufferView,
         target: &BufferView,
-    ) -> Result<Option<Part>> {
+    ) -> Result<Option<EnteredCall>> {
         self.try_gathering(brief, source, target.clone(), &mut Bring::Nothing)
     }
 
     /// Memory of `blocks` blocks of one datatype; `None` for other sides, and for too many elements.
-    fn blocks(&mut self, side: &Side, blocks: u32) -> Result<Option<BufferView>> {
-        let Side::One((at, count, datatype)) = *side else { return Ok(None) };
+    fn blocks(&mut self, side: &BufferArgument, blocks: u32) -> Result<Option<BufferView>> {
+        let BufferArgument::One((at, count, datatype)) = *side else { return Ok(None) };
         let Some(total) = count.checked_mul(i64::from(blocks)).filter(|_| at != IN_PLACE) else {
             return Ok(None);
         };
@@ -161,9 +161,14 @@ impl Entrance<'_> {
     /// The memory of an intracommunicator's rank that is one block; in place, that at the receiving side.
     // In place means that a member's own block lies at its place among those received (MPI 5.0 sections 6.5
     // and 6.7).
-    fn own_block(&mut self, send: &Side, receive: &Side, me: u32) -> Result<Option<BufferView>> {
+    fn own_block(
+        &mut self,
+        send: &BufferArgument,
+        receive: &BufferArgument,
+        me: u32,
+    ) -> Result<Option<BufferView>> {
         match (send.is_in_place(), receive) {
-            (true, Side::One((at, count, datatype))) => {
+            (true, BufferArgument::One((at, count, datatype))) => {
                 let step = self.objects.types.get(*datatype)?.extent() * *count;
                 view(self.objects, (at.offset(step * i64::from(me)), *count, *datatype)).map(Some)
             }

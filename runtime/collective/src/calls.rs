@@ -21,14 +21,14 @@ pub(crate) enum CallId {
 
 /// A communicator's persistent collectives.
 #[derive(Default)]
-pub(crate) struct Persistent {
+pub(crate) struct PersistentCollectives {
     /// Number of persistent collectives that a member has made, by member.
     pub(super) made: FxHashMap<u32, u32>,
     /// The instances of those that are started, by number.
     pub(super) open: FxHashMap<(u32, u32), u32>,
 }
 
-impl Persistent {
+impl PersistentCollectives {
     /// The instance of a start, if a member has made it.
     pub(super) fn instance(&self, number: u32, times: u32) -> Option<u32> {
         self.open.get(&(number, times)).copied()
@@ -58,7 +58,7 @@ pub(crate) struct Calls {
     instances: VecDeque<Option<u32>>,
     first: u32,
     /// Its persistent collectives, if there are any.
-    persistent: Option<Box<Persistent>>,
+    persistent: Option<Box<PersistentCollectives>>,
     /// Members that were refused a call, by the call's number, while no member has entered the call.
     #[allow(clippy::box_collection, reason = "each communicator has this, and few ever need it")]
     // A tree and not a table of hashes: reports list it, and their order must not be the host's.
@@ -173,11 +173,11 @@ impl Calls {
         }
     }
     /// Its persistent collectives, if there are any.
-    pub(crate) fn persistent(&mut self) -> Option<&mut Persistent> {
+    pub(crate) fn persistent(&mut self) -> Option<&mut PersistentCollectives> {
         self.persistent.as_deref_mut()
     }
     /// Its persistent collectives, of which there will be some.
-    pub(crate) fn make_persistent(&mut self) -> &mut Persistent {
+    pub(crate) fn make_persistent(&mut self) -> &mut PersistentCollectives {
         self.persistent.get_or_insert_default()
     }
 }

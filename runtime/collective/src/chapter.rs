@@ -2,7 +2,7 @@
 //! of them.
 
 use crate::functions::FunctionWork;
-use crate::instance::{Collectives, Place};
+use crate::instance::{Collectives, InstanceScope};
 use crate::reduction::UserReduction;
 use crate::report;
 use engine::Time;
@@ -16,18 +16,18 @@ use objects::error::{FailureScope, Result};
 use std::any::Any;
 
 /// Reduction work that needs functions of the program.
-enum Work {
+enum ReductionWork {
     /// One step of a member that goes on event by event.
     Step(UserReduction),
     /// All of a reduction whose members are in.
     Whole(FunctionWork),
 }
 
-impl Errand for Work {
+impl Errand for ReductionWork {
     fn run(&mut self, mounted: &mut dyn FnMut(u32, &mut dyn FnMut())) {
         match self {
-            Work::Step(step) => mounted(step.rank, &mut || step.run()),
-            Work::Whole(work) => work.run(mounted),
+            ReductionWork::Step(step) => mounted(step.rank, &mut || step.run()),
+            ReductionWork::Whole(work) => work.run(mounted),
         }
     }
 }
@@ -43,15 +43,15 @@ impl Chapter for Collectives {
     fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<Box<dyn Errand>> {
         self.run_agents(messages, objects);
         let work = match self.user.take() {
-            Some(step) => Some(Work::Step(step)),
-            None => self.next_functions(objects).map(Work::Whole),
+            Some(step) => Some(ReductionWork::Step(step)),
+            None => self.next_functions(objects).map(ReductionWork::Whole),
         };
         work.map(|work| Box::new(work) as Box<dyn Errand>)
     }
     fn done(&mut self, messages: &mut Messages, objects: &Objects, errand: Box<dyn Errand>) {
-        match (errand as Box<dyn Any>).downcast::<Work>().map(|work| *work) {
-            Ok(Work::Step(step)) => self.user_reduced(step),
-            Ok(Work::Whole(work)) => self.functions_called(messages, objects, work),
+        match (errand as Box<dyn Any>).downcast::<ReductionWork>().map(|work| *work) {
+            Ok(ReductionWork::Step(step)) => self.user_reduced(step),
+            Ok(ReductionWork::Whole(work)) => self.functions_called(messages, objects, work),
             Err(_) => unreachable!("an errand comes back to the chapter that gave it"),
         }
     }
@@ -77,7 +77,7 @@ impl Chapter for Collectives {
         [instance, member]: Token,
     ) -> Result<Status> {
         let scope = match self.instance(instance).place {
-            Place::Comm(comm) => Some(FailureScope::Comm(comm)),
+            InstanceScope::Comm(comm) => Some(FailureScope::Comm(comm)),
             _ => None,
         };
         let finished = self.finish_collective(messages, objects, instance, member);

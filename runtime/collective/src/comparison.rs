@@ -5,7 +5,7 @@ use crate::planes::{Between, overheads};
 use engine::EndOfTime;
 use message::Messages;
 use objects::group::Group;
-use observe::collective::{CollectiveKind, Example, Seen};
+use observe::collective::{CollectiveKind, CollectiveUse, Example};
 use schedule::choose::{choose, possible};
 use schedule::time::duration;
 use schedule::{Kind, Shape};
@@ -15,7 +15,7 @@ impl Collectives {
     /// The kinds of collective calls of this process, from number 1 on
     /// ([`FoundOut::collective`](message::waits::FoundOut::collective)), each with what is known of its
     /// calls.
-    pub fn kinds(&self) -> Vec<(CollectiveKind, Seen)> {
+    pub fn kinds(&self) -> Vec<(CollectiveKind, CollectiveUse)> {
         self.taken.kinds()
     }
 

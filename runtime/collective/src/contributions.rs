@@ -2,7 +2,7 @@
 
 use crate::agent::pack;
 use crate::pending::Pending;
-use crate::reduction::Functions;
+use crate::reduction::MemberReductions;
 use crate::reduction::Reduction;
 use crate::remote::passage::Distributed;
 use crate::varied::Varied;
@@ -27,7 +27,7 @@ pub(crate) struct Gathering {
     /// Operation and datatype, and their handles.
     pub(super) reduction: Option<((usize, usize), Rc<Reduction>)>,
     /// Each member's reduction, where it uses a function of the program.
-    pub(super) functions: Option<Box<Functions>>,
+    pub(super) functions: Option<Box<MemberReductions>>,
     /// The clock of all who are in, while they have the same.
     // Enough for all in programs without noise; then the time plane has one number to move instead of one for
     // each member.

@@ -50,7 +50,7 @@ pub fn root_member(objects: &Objects, comm: u32, root: i32) -> Result<Option<u32
 }
 
 /// A call that the mounted rank has entered: what it waits for, and where its result goes.
-pub struct Part {
+pub struct EnteredCall {
     /// The request of a call that does not wait.
     pub request: Option<usize>,
     pub(crate) instance: u32,
@@ -82,7 +82,7 @@ impl Collectives {
         member: u32,
         request: Option<usize>,
         target: BufferView,
-    ) -> Part {
+    ) -> EnteredCall {
         // Now and not at the next switch: who can leave at once, an early root for one, must not block first.
         self.run_agents(messages, objects);
         let through = request.is_some() || self.is_through(instance, member);
@@ -90,6 +90,6 @@ impl Collectives {
             let me = messages.me();
             messages.ranks_mut()[me].waiting = 1;
         }
-        Part { request, instance, member, through, target }
+        EnteredCall { request, instance, member, through, target }
     }
 }

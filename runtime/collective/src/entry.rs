@@ -4,16 +4,16 @@
 //! Members of an instance that is not complete are held until the last has entered, or until nothing else can
 //! run: then their agents start at their entry clocks.
 
-use crate::agent::{Agent, Stage};
+use crate::agent::{Agent, AgentState};
 use crate::agreement::{Agreement, Contribution, Resolve};
 use crate::agreement::{mismatch_among, refused_among};
 use crate::calls::CallId;
 use crate::delivery::Delivery;
-use crate::instance::{Collectives, Instance, Place};
+use crate::instance::{CollectiveInstance, Collectives, InstanceScope};
 use crate::leave::agent_done;
 use crate::planes::members_of;
 use crate::reduction::Reduction;
-use crate::signature::Signature;
+use crate::signature::CallSignature;
 use message::Messages;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
@@ -23,8 +23,8 @@ use std::rc::Rc;
 
 /// Arguments with which a member enters a collective.
 pub(crate) struct Entry {
-    pub place: Place,
-    pub signature: Signature,
+    pub place: InstanceScope,
+    pub signature: CallSignature,
     pub shape: Shape,
     /// False for the root's own group in an intercommunicator.
     pub root_known: bool,
@@ -66,7 +66,7 @@ impl Collectives {
         let mut agent = Agent {
             rank: me,
             clock: messages.ranks()[me].clock,
-            stage: Stage::Held,
+            stage: AgentState::Held,
             round: 0,
             cursor: 0,
             sent: false,
@@ -88,7 +88,7 @@ impl Collectives {
         if !entry.root_known {
             // In the root's group of an intercommunicator, and not the root (MPI_PROC_NULL): it has no steps,
             // whatever the others do and whenever.
-            agent.stage = Stage::Done;
+            agent.stage = AgentState::Done;
             agent_done(messages, &mut agent);
         }
         instance.agents[member as usize] = Some(Box::new(agent));
@@ -158,7 +158,7 @@ impl Collectives {
         objects: &Objects,
         index: u32,
         comm: u32,
-        signature: &Signature,
+        signature: &CallSignature,
         shape: &Shape,
     ) -> Result {
         let instance = &self.instances[index];
@@ -203,13 +203,13 @@ impl Collectives {
     ) -> Result<u32> {
         let me = messages.me();
         let comm = match &entry.place {
-            Place::Comm(comm) => *comm,
-            Place::Group(key, group) => {
+            InstanceScope::Comm(comm) => *comm,
+            InstanceScope::Group(key, group) => {
                 let instances = &self.instances;
                 let open = |index: &&u32| {
                     let instance = &instances[**index];
                     !instance.joined.contains(member)
-                        && matches!(&instance.place, Place::Group(_, have) if have.same(group))
+                        && matches!(&instance.place, InstanceScope::Group(_, have) if have.same(group))
                 };
                 // Groups have no calls to count: the first instance of this group that the member is not in
                 // yet is the one.
@@ -286,8 +286,8 @@ impl Collectives {
         &mut self,
         messages: &mut Messages,
         objects: &Objects,
-        place: Place,
-        signature: Signature,
+        place: InstanceScope,
+        signature: CallSignature,
         shape: Shape,
     ) -> u32 {
         self.latest = None;
@@ -295,7 +295,7 @@ impl Collectives {
         let chooses = messages.watch().follows_waits() && shape.size > 1 && shape.sides.is_none();
         let taken =
             if chooses { self.taken.number(&shape, members_of(objects, &place), &self.policy) } else { 0 };
-        self.instances.insert(Instance {
+        self.instances.insert(CollectiveInstance {
             taken,
             place,
             ident: None,
@@ -367,8 +367,8 @@ pub(super) fn home(objects: &Objects, comm: u32) -> u32 {
 /// and a split on another.
 // What becomes of members' contributions, the first call says for all. `MPI_Comm_dup_with_info` does what
 // `MPI_Comm_dup` does: hints have no effect.
-fn makes_alike(names: &[&'static str], one: &Signature, other: &Signature) -> bool {
-    let name = |signature: &Signature| {
+fn makes_alike(names: &[&'static str], one: &CallSignature, other: &CallSignature) -> bool {
+    let name = |signature: &CallSignature| {
         names.get(usize::from(signature.function)).map(|name| name.trim_end_matches("_with_info"))
     };
     one.kind != Kind::Agree || one.function == other.function || name(one) == name(other)

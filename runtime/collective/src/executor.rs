@@ -1,9 +1,9 @@
 //! Runs schedules event by event: an agent for each member, moved on by the arrival of messages.
 
-use crate::agent::{Agent, Stage, buffer_mut, buffer_of};
+use crate::agent::{Agent, AgentState, buffer_mut, buffer_of};
 use crate::broken::member_of;
+use crate::instance::ArrivedMessage;
 use crate::instance::Collectives;
-use crate::instance::Mail;
 use crate::instance::member_rank;
 use crate::leave::agent_done;
 use crate::reduction::UserReduction;
@@ -31,12 +31,12 @@ impl Collectives {
         let Some(schedule) = instance.schedule.clone() else { return };
         // Out of its place while it moves: sending to a member looks into the same instance.
         let Some(mut agent) = instance.agents[member as usize].take() else { return };
-        if matches!(agent.stage, Stage::Done | Stage::Finished) {
+        if matches!(agent.stage, AgentState::Done | AgentState::Finished) {
             instance.agents[member as usize] = Some(agent);
             return;
         }
-        if agent.stage == Stage::Held {
-            agent.stage = Stage::Running;
+        if agent.stage == AgentState::Held {
+            agent.stage = AgentState::Running;
             if messages.payloads().are_carried() {
                 agent.scratch = vec![0; schedule.scratch(&agent.member) as usize];
             }
@@ -70,7 +70,7 @@ impl Collectives {
             && self.instances[index].agreement.as_ref().is_none_or(|agreement| agreement.outcome.is_some());
         let mut leaves = over && agent.refused;
         if over {
-            agent.stage = Stage::Done;
+            agent.stage = AgentState::Done;
             if agent.gone {
                 leaves = !self.broken.contains_key(&(index, member));
             } else if messages.faults().is_some()
@@ -78,7 +78,7 @@ impl Collectives {
                 && member_of(objects, &self.instances[index].place, agent.rank).is_some()
             {
                 // Others may have failed by then, and it know of that.
-                agent.stage = Stage::Finished;
+                agent.stage = AgentState::Finished;
                 messages.failures().alarm(agent.rank, agent.clock);
             } else if !agent.refused {
                 agent_done(messages, &mut agent);
@@ -199,7 +199,7 @@ impl Collectives {
             agent.clock + messages.fabric().latency(agent.rank, target, from.bytes)
         };
         let instance = &mut self.instances[index];
-        instance.mail.entry(key).or_default().push_back(Mail {
+        instance.mail.entry(key).or_default().push_back(ArrivedMessage {
             at,
             bytes: from.bytes,
             payload,

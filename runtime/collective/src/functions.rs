@@ -5,13 +5,13 @@
 use crate::contributions::Data;
 use crate::instance::Collectives;
 use crate::planes::group_of;
-use crate::reduction::Functions;
-use crate::results::Reducing;
+use crate::reduction::MemberReductions;
+use crate::results::ReductionLayout;
 use message::Messages;
 use objects::Objects;
 use objects::group::Group;
 use schedule::data::steps::{DataPlane, Rows};
-use schedule::segments::Segment;
+use schedule::segments::ProcessSegment;
 use schedule::{Schedule, Shape};
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ pub(crate) struct FunctionWork {
     shape: Shape,
     schedule: Rc<dyn Schedule>,
     group: Rc<Group>,
-    functions: Functions,
+    functions: MemberReductions,
     input: Vec<u8>,
     stride: usize,
     /// Offsets at which blocks begin, where each member keeps a block of its own.
@@ -40,10 +40,10 @@ impl FunctionWork {
                 mounted(group.world_rank(member), &mut || reduction.call(left, right));
             }
         };
-        let members = Reducing { shape: &self.shape, begins: self.begins.as_ref() };
+        let members = ReductionLayout { shape: &self.shape, begins: self.begins.as_ref() };
         let input = Rows::even(std::mem::take(&mut self.input), self.stride);
         let mut plane =
-            DataPlane::new(Segment::whole(self.shape.size), self.schedule.clone(), &members, input);
+            DataPlane::new(ProcessSegment::whole(self.shape.size), self.schedule.clone(), &members, input);
         plane.advance(&members, &mut combine, &mut Vec::new());
         let fits = plane.faults().is_empty();
         let (output, input) = plane.into_rows();

@@ -8,24 +8,24 @@
 
 use crate::CHAPTER;
 use crate::agent::Agent;
-use crate::brief::{Brief, Bring, Elements, Latest};
+use crate::brief::{Brief, Bring, Elements, LastCall};
 use crate::contributions::{Data, Gathering};
 use crate::delivery::Delivery;
 use crate::entrance::root_member;
-use crate::entrance::{Entrance, Part};
+use crate::entrance::{EnteredCall, Entrance};
 use crate::instance::Collectives;
-use crate::instance::Place;
+use crate::instance::InstanceScope;
 use crate::instance::member_rank;
 use crate::mode::Mode;
 use crate::pending::Pending;
 use crate::planes::run_blocked;
 use crate::planes::run_pending;
-use crate::reduction::Functions;
+use crate::reduction::MemberReductions;
 use crate::reduction::reduction;
 use crate::remote::distributed::Beginning;
 use crate::remote::distributed::own_members;
 use crate::remote::spread::is_spread;
-use crate::signature::Signature;
+use crate::signature::CallSignature;
 use crate::ticket::Ticket;
 use crate::varied::Varied;
 use engine::Span;
@@ -147,7 +147,7 @@ impl Collectives {
             return Ok(None);
         }
         let me = messages.me();
-        let signature = Signature {
+        let signature = CallSignature {
             function: messages.ranks()[me].function,
             blocking,
             irregular: brief.irregular,
@@ -196,7 +196,7 @@ impl Collectives {
                 } else {
                     None
                 };
-                let index = self.make_held(messages, objects, Place::Comm(comm), signature, shape);
+                let index = self.make_held(messages, objects, InstanceScope::Comm(comm), signature, shape);
                 let mut gathering = Gathering::new(first, count);
                 (gathering.reduction, gathering.pending, gathering.varied) = (reduction, pending, varied);
                 if let Beginning::Distributed(distributed) = beginning {
@@ -210,7 +210,7 @@ impl Collectives {
                     let function = signature.function;
                     let taken = self.instance(index).taken;
                     self.latest =
-                        Some(Latest { brief: *brief, function, index, comm, call, elements: None, taken });
+                        Some(LastCall { brief: *brief, function, index, comm, call, elements: None, taken });
                 }
                 index
             }
@@ -221,7 +221,7 @@ impl Collectives {
             let gathering = self.instance_mut(index).gathering.as_mut().expect("made or found above");
             gathering
                 .functions
-                .get_or_insert_with(|| Box::new(Functions::new(size)))
+                .get_or_insert_with(|| Box::new(MemberReductions::new(size)))
                 .enter(member, reduction);
         }
         let request = self.come_in(messages, objects, index, member, (source, target), bring);
@@ -547,7 +547,7 @@ impl Entrance<'_> {
         source: &BufferView,
         target: BufferView,
         bring: &mut Bring,
-    ) -> Result<Option<Part>> {
+    ) -> Result<Option<EnteredCall>> {
         let Some((index, member, request)) =
             self.collectives.enter_gathering(self.messages, self.objects, brief, source, &target, bring)?
         else {

@@ -1,15 +1,15 @@
 //! The collective calls under way: each an instance, which its members enter one by one, go through and
 //! leave.
 
-use crate::agent::{Agent, Stage};
+use crate::agent::{Agent, AgentState};
 use crate::agreement::Agreement;
 use crate::bridges::Bridges;
-use crate::brief::Latest;
+use crate::brief::LastCall;
 use crate::calls::CallTable;
 use crate::contributions::Gathering;
 use crate::entrance::membership;
 use crate::reduction::UserReduction;
-use crate::signature::Signature;
+use crate::signature::CallSignature;
 use engine::Time;
 use message::faults::Fault;
 use objects::Objects;
@@ -24,7 +24,7 @@ use std::rc::Rc;
 /// A message of a schedule, on its way or arrived.
 // The payload is in the pool and not in the letter: most letters of a barrier carry none, and a letter is
 // moved several times.
-pub(crate) struct Mail {
+pub(crate) struct ArrivedMessage {
     pub(crate) at: Time,
     pub(crate) bytes: u64,
     /// Pool buffer of the payload, if it carries any.
@@ -33,9 +33,9 @@ pub(crate) struct Mail {
     pub(crate) missing: Option<u32>,
 }
 
-/// Among whom an instance is.
+/// The communicator or group of an instance.
 #[derive(Clone)]
-pub(crate) enum Place {
+pub(crate) enum InstanceScope {
     /// The members of a communicator (its index).
     Comm(u32),
     /// A group whose members find each other by context, tag and first member.
@@ -48,14 +48,14 @@ pub(crate) enum Place {
 // Its members are either in `gathering` (a bit each) or in `agents`, both only between processes, where
 // agents wait for those elsewhere (`holds_agents`). Either way `arrived` counts who is in and `left` who has
 // not gone.
-pub(crate) struct Instance {
+pub(crate) struct CollectiveInstance {
     /// Among whom it is.
-    pub(crate) place: Place,
+    pub(crate) place: InstanceScope,
     /// Its name among all processes, where it has members on several.
     pub(crate) ident: Option<crate::remote::spread::Ident>,
     /// Members on this process.
     pub(crate) here: u32,
-    pub(super) signature: Signature,
+    pub(super) signature: CallSignature,
     /// The number of its kind, while a recorder wants to know; else 0.
     pub(crate) taken: u32,
     // For sentences about members that called something else.
@@ -81,14 +81,14 @@ pub(crate) struct Instance {
     pub(crate) joined: objects::handles::RankSet,
     // By receiver, sender and round; a queue each, because a schedule may send twice to one member in one
     // round.
-    pub(super) mail: FxHashMap<(u32, u32, u32), VecDeque<Mail>>,
+    pub(super) mail: FxHashMap<(u32, u32, u32), VecDeque<ArrivedMessage>>,
     pub(crate) agreement: Option<Agreement>,
 }
 
 /// All instances of a process.
 #[derive(Default)]
 pub struct Collectives {
-    pub(super) instances: Slab<Instance>,
+    pub(super) instances: Slab<CollectiveInstance>,
     /// The calls on each communicator.
     pub(crate) calls: CallTable,
     // Instances by index and not by reference: one may be over, and its index another's, before its turn
@@ -102,7 +102,7 @@ pub struct Collectives {
     pub(crate) user: Option<UserReduction>,
     /// Reductions with functions of the program whose members are all in.
     pub(super) functions: VecDeque<u32>,
-    pub(crate) latest: Option<Latest>,
+    pub(crate) latest: Option<LastCall>,
     /// The number of the persistent collective that the mounted rank is starting.
     pub(crate) starting: Option<(u32, u32)>,
     /// `true` if collectives whose members are all here may run in one loop over clocks.
@@ -118,7 +118,7 @@ pub struct Collectives {
     /// Algorithms that calls took, if a recorder needs them.
     pub(crate) taken: crate::taken::Taken,
     /// Instances with members on other processes.
-    pub(crate) spread: crate::remote::spread::Spread,
+    pub(crate) spread: crate::remote::spread::DistributedInstances,
 }
 
 impl Collectives {
@@ -128,10 +128,10 @@ impl Collectives {
         Collectives { batch, policy, ..Collectives::default() }
     }
     /// The instance with this index, which is under way.
-    pub(crate) fn instance(&self, index: u32) -> &Instance {
+    pub(crate) fn instance(&self, index: u32) -> &CollectiveInstance {
         &self.instances[index]
     }
-    pub(crate) fn instance_mut(&mut self, index: u32) -> &mut Instance {
+    pub(crate) fn instance_mut(&mut self, index: u32) -> &mut CollectiveInstance {
         &mut self.instances[index]
     }
     /// An instance waits for its members.
@@ -167,7 +167,7 @@ impl Collectives {
     }
     /// A message of a schedule, to member `key.0` from member `key.1` in round `key.2`, arrives from another
     /// process.
-    pub(crate) fn deliver(&mut self, index: u32, key: (u32, u32, u32), mail: Mail) {
+    pub(crate) fn deliver(&mut self, index: u32, key: (u32, u32, u32), mail: ArrivedMessage) {
         let instance = &mut self.instances[index];
         instance.mail.entry(key).or_default().push_back(mail);
         if instance.agents[key.0 as usize].as_ref().is_some_and(|agent| agent.waiting == Some(key.1)) {
@@ -175,14 +175,14 @@ impl Collectives {
         }
     }
     /// All instances.
-    pub(crate) fn instances(&self) -> impl Iterator<Item = &Instance> {
+    pub(crate) fn instances(&self) -> impl Iterator<Item = &CollectiveInstance> {
         self.instances.iter().map(|(_, instance)| instance)
     }
 }
 
-impl Instance {
+impl CollectiveInstance {
     /// Returns what was called, how many members have entered (and not left), and how many there are.
-    pub(crate) fn describe(&self) -> (Signature, u32, u32) {
+    pub(crate) fn describe(&self) -> (CallSignature, u32, u32) {
         (self.signature, self.arrived, self.size)
     }
     /// Members that have not entered.
@@ -218,8 +218,8 @@ impl Instance {
     /// The communicator's index; `MPI_COMM_WORLD`'s for a group's instance.
     pub(crate) fn comm(&self) -> u32 {
         match self.place {
-            Place::Comm(comm) => comm,
-            Place::Group(..) => 0,
+            InstanceScope::Comm(comm) => comm,
+            InstanceScope::Group(..) => 0,
         }
     }
 }
@@ -229,19 +229,18 @@ impl Collectives {
     // O(instances * members), for reports alone: no rank keeps what it is blocked in, which would cost every
     // rank a word.
     pub(crate) fn waiting_instance(&self, objects: &Objects, rank: u32) -> Option<u32> {
-        let waits = |instance: &Instance| match (&instance.gathering, &instance.place) {
-            (Some(gathering), Place::Comm(comm)) => {
-                let member = objects.comms.at(*comm).group.rank_of(rank);
-                instance.signature.blocking
-                    && !gathering.is_complete()
-                    && member.is_some_and(|member| gathering.has(member))
-            }
-            _ => instance
-                .agents
-                .iter()
-                .flatten()
-                .any(|agent| agent.rank == rank && !agent.is_by_itself() && agent.stage != Stage::Done),
-        };
+        let waits =
+            |instance: &CollectiveInstance| match (&instance.gathering, &instance.place) {
+                (Some(gathering), InstanceScope::Comm(comm)) => {
+                    let member = objects.comms.at(*comm).group.rank_of(rank);
+                    instance.signature.blocking
+                        && !gathering.is_complete()
+                        && member.is_some_and(|member| gathering.has(member))
+                }
+                _ => instance.agents.iter().flatten().any(|agent| {
+                    agent.rank == rank && !agent.is_by_itself() && agent.stage != AgentState::Done
+                }),
+            };
         self.instances.iter().find(|(_, instance)| waits(instance)).map(|(index, _)| index)
     }
 
@@ -249,8 +248,10 @@ impl Collectives {
     /// members).
     // For a rank of which several threads are blocked: only then must it be known again who it was.
     pub fn blocked_member(&self, objects: &Objects, rank: u32, besides: &[(u32, u32)]) -> Option<(u32, u32)> {
-        let member_of = |instance: &Instance| match (&instance.gathering, &instance.place) {
-            (Some(_), Place::Comm(comm)) => instance.signature.blocking.then(|| membership(objects, *comm).1),
+        let member_of = |instance: &CollectiveInstance| match (&instance.gathering, &instance.place) {
+            (Some(_), InstanceScope::Comm(comm)) => {
+                instance.signature.blocking.then(|| membership(objects, *comm).1)
+            }
             _ => {
                 let mut agents = (0..).zip(&instance.agents);
                 agents.find_map(|(member, agent)| {
@@ -278,10 +279,10 @@ impl Collectives {
 }
 
 /// World rank of a member of a communicator's collectives.
-pub(crate) fn member_rank(objects: &Objects, place: &Place, member: u32, me: u32) -> u32 {
+pub(crate) fn member_rank(objects: &Objects, place: &InstanceScope, member: u32, me: u32) -> u32 {
     let comm = match place {
-        Place::Comm(comm) => *comm,
-        Place::Group(_, group) => return group.world_rank(member),
+        InstanceScope::Comm(comm) => *comm,
+        InstanceScope::Group(_, group) => return group.world_rank(member),
     };
     let communicator = objects.comms.at(comm);
     if communicator.is_self {

@@ -2,12 +2,12 @@
 //! instance's end.
 
 use crate::CHAPTER;
-use crate::agent::{Agent, Stage};
+use crate::agent::{Agent, AgentState};
 use crate::blocks::BlockList;
 use crate::delivery::Delivery;
 use crate::entry::home;
 use crate::instance::Collectives;
-use crate::instance::Place;
+use crate::instance::InstanceScope;
 use message::Messages;
 use message::handle::{self, RequestRef};
 use message::request::{Body, Request};
@@ -35,7 +35,9 @@ impl Collectives {
         let instance = self.instance(index);
         match &instance.gathering {
             Some(gathering) => gathering.is_complete(),
-            None => instance.agents[member as usize].as_ref().is_some_and(|agent| agent.stage == Stage::Done),
+            None => {
+                instance.agents[member as usize].as_ref().is_some_and(|agent| agent.stage == AgentState::Done)
+            }
         }
     }
 
@@ -48,7 +50,7 @@ impl Collectives {
             return;
         }
         if let Some(agent) = &mut self.instances[index].agents[member as usize]
-            && agent.stage == Stage::Done
+            && agent.stage == AgentState::Done
             && !matches!(agent.delivery, Delivery::Handle(_))
         {
             std::mem::take(&mut agent.delivery).deliver(&agent.output);
@@ -158,8 +160,8 @@ impl Collectives {
         }
         self.instances.remove(index);
         let comm = match place {
-            Place::Comm(comm) => comm,
-            Place::Group(key, _) => {
+            InstanceScope::Comm(comm) => comm,
+            InstanceScope::Group(key, _) => {
                 if let Some(list) = self.meetings.get_mut(&key) {
                     list.retain(|&other| other != index);
                     if list.is_empty() {

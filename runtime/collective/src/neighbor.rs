@@ -15,7 +15,7 @@ use std::rc::Rc;
 // Lists are even but for the v and w forms: then a member costs 16 bytes a side here, however many neighbours
 // it has.
 #[derive(Clone, Copy)]
-enum Sizes {
+enum BlockSizes {
     /// All so many bytes.
     Even(u64),
     /// One block of so many bytes goes to every neighbour.
@@ -25,13 +25,13 @@ enum Sizes {
 }
 
 /// Blocks from each member to its neighbours.
-pub(crate) struct Neighbor {
+pub(crate) struct NeighborExchange {
     topology: Rc<Topology>,
     data: Vec<u8>,
     /// Offset in `data` at which each member's blocks begin.
     begins: Vec<u64>,
-    sends: Vec<Sizes>,
-    receives: Vec<Sizes>,
+    sends: Vec<BlockSizes>,
+    receives: Vec<BlockSizes>,
     ends: Vec<u64>,
     /// The places in `data` of the blocks that a member of a graph gets, once all are in, and where its part
     /// of that list begins.
@@ -43,15 +43,15 @@ pub(crate) struct Neighbor {
     list: Cell<Vec<u32>>,
 }
 
-impl Neighbor {
-    pub(super) fn new(topology: Rc<Topology>, members: u32) -> Neighbor {
+impl NeighborExchange {
+    pub(super) fn new(topology: Rc<Topology>, members: u32) -> NeighborExchange {
         let members = members as usize;
-        Neighbor {
+        NeighborExchange {
             topology,
             data: Vec::new(),
             begins: vec![0; members],
-            sends: vec![Sizes::Even(0); members],
-            receives: vec![Sizes::Even(0); members],
+            sends: vec![BlockSizes::Even(0); members],
+            receives: vec![BlockSizes::Even(0); members],
             ends: Vec::new(),
             places: Vec::new(),
             places_from: Vec::new(),
@@ -63,24 +63,24 @@ impl Neighbor {
         let member = member as usize;
         self.begins[member] = self.data.len() as u64;
         send.append_to(&mut self.data);
-        self.sends[member] = if each { self.note(send) } else { Sizes::One(send.bytes) };
+        self.sends[member] = if each { self.note(send) } else { BlockSizes::One(send.bytes) };
         self.receives[member] = self.note(receive);
     }
-    fn note(&mut self, list: &BlockList) -> Sizes {
+    fn note(&mut self, list: &BlockList) -> BlockSizes {
         if let Some(bytes) = list.even() {
-            return Sizes::Even(bytes);
+            return BlockSizes::Even(bytes);
         }
         let place = self.ends.len();
         self.ends.extend(begins(list.sizes()).skip(1));
-        Sizes::Listed(place)
+        BlockSizes::Listed(place)
     }
     /// A block of a packed row, from its first byte.
     #[inline]
-    fn block(&self, sizes: Sizes, index: usize) -> Range<u64> {
+    fn block(&self, sizes: BlockSizes, index: usize) -> Range<u64> {
         match sizes {
-            Sizes::Even(bytes) => bytes * index as u64..bytes * (index as u64 + 1),
-            Sizes::One(bytes) => 0..bytes,
-            Sizes::Listed(place) => {
+            BlockSizes::Even(bytes) => bytes * index as u64..bytes * (index as u64 + 1),
+            BlockSizes::One(bytes) => 0..bytes,
+            BlockSizes::Listed(place) => {
                 let begin = if index == 0 { 0 } else { self.ends[place + index - 1] };
                 begin..self.ends[place + index]
             }
@@ -171,10 +171,10 @@ impl Neighbor {
         self.topology.sources(member, &mut sources);
         self.topology.destinations(member, &mut destinations);
         let (send, receive) = (self.sends[member as usize], self.receives[member as usize]);
-        let of = |sizes: Sizes, count: usize| match sizes {
-            Sizes::Even(bytes) => Blocks::Uniform(bytes),
-            Sizes::One(bytes) => Blocks::Same(bytes),
-            Sizes::Listed(place) => Blocks::Each(
+        let of = |sizes: BlockSizes, count: usize| match sizes {
+            BlockSizes::Even(bytes) => Blocks::Uniform(bytes),
+            BlockSizes::One(bytes) => Blocks::Same(bytes),
+            BlockSizes::Listed(place) => Blocks::Each(
                 std::iter::once(0).chain(self.ends[place..place + count].iter().copied()).collect(),
             ),
         };
@@ -184,7 +184,7 @@ impl Neighbor {
         let member = member as usize;
         let mut destinations = Vec::new();
         self.topology.destinations(member as u32, &mut destinations);
-        let count = if let Sizes::One(_) = self.sends[member] { 1 } else { destinations.len() };
+        let count = if let BlockSizes::One(_) = self.sends[member] { 1 } else { destinations.len() };
         let bytes = count.checked_sub(1).map_or(0, |last| self.block(self.sends[member], last).end);
         &self.data[self.begins[member] as usize..][..bytes as usize]
     }
@@ -203,7 +203,7 @@ impl Neighbor {
     }
 }
 
-impl Members for Neighbor {
+impl Members for NeighborExchange {
     fn prototype(&self) -> Member {
         member_of(0, Blocks::Uniform(0), Blocks::Uniform(0))
     }

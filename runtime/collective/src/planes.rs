@@ -6,9 +6,9 @@
 //! picosecond and the bits of the event executor. A test compares the two on random programs.
 
 use crate::agent::AgentMembers;
-use crate::agent::{Agent, Stage};
+use crate::agent::{Agent, AgentState};
 use crate::instance::Collectives;
-use crate::instance::{Instance, Place, sides};
+use crate::instance::{CollectiveInstance, InstanceScope, sides};
 use crate::leave::agent_done;
 use crate::pending::Pending;
 use crate::varied::Varied;
@@ -17,8 +17,8 @@ use message::Messages;
 use objects::Objects;
 use objects::group::Group;
 use schedule::data::steps::DataPlane;
-use schedule::segments::Segment;
-use schedule::time::{Burden, Clocks, Costs, Overheads, Said, TimePlane};
+use schedule::segments::ProcessSegment;
+use schedule::time::{Burden, Clocks, Costs, MessageOverheads, RoundResult, TimePlane};
 use schedule::{Kind, Schedule, Shape};
 use std::rc::Rc;
 
@@ -67,14 +67,14 @@ impl Collectives {
     /// gap, what a member does meanwhile delays its messages.
     // Agents in any other stage have done steps already, which the planes would take again. Where ranks fail,
     // a member may be told before it is through.
-    pub(crate) fn fits_planes(&self, messages: &Messages, instance: &Instance) -> bool {
+    pub(crate) fn fits_planes(&self, messages: &Messages, instance: &CollectiveInstance) -> bool {
         let gap = messages.fabric().wire().overheads.gap != Span::ZERO;
         self.batch
             && !messages.fabric().is_shared()
             && messages.faults().is_none()
             && instance.agents.iter().all(|agent| {
                 // Who has no steps is through already, or gone.
-                let Some(agent) = agent.as_ref().filter(|agent| agent.stage == Stage::Held) else {
+                let Some(agent) = agent.as_ref().filter(|agent| agent.stage == AgentState::Held) else {
                     return false;
                 };
                 !agent.refused
@@ -100,7 +100,7 @@ impl Collectives {
         let members = AgentMembers { agents: &agents, first: 0 };
         let data = (!silent).then(|| {
             let mut plane =
-                DataPlane::new(Segment::whole(size), schedule.clone(), &members, members.inputs());
+                DataPlane::new(ProcessSegment::whole(size), schedule.clone(), &members, members.inputs());
             plane.advance(
                 &members,
                 &mut |member, left, right| members.combine(member, left, right),
@@ -112,8 +112,8 @@ impl Collectives {
         let clocks = (0..size).map(|member| members.agent(member).clock.as_ps()).collect();
         let burden = burden(messages, (0..size).map(rank_of));
         let mut time =
-            TimePlane::new(Segment::whole(size), schedule.clone(), clocks, true).with_burden(burden);
-        let mut said = Said::default();
+            TimePlane::new(ProcessSegment::whole(size), schedule.clone(), clocks, true).with_burden(burden);
+        let mut said = RoundResult::default();
         time.advance(&members, &Between { wire: messages.fabric().wire(), rank_of }, &mut said);
         count_messages(messages, kind, &said);
         agents_through(messages, &mut agents, 0, &time, data);
@@ -122,7 +122,7 @@ impl Collectives {
 }
 
 /// Counts the messages of a collective. What members agree on when they make an object is MPI's own traffic.
-pub(crate) fn count_messages(messages: &mut Messages, kind: Kind, said: &Said) {
+pub(crate) fn count_messages(messages: &mut Messages, kind: Kind, said: &RoundResult) {
     messages.ranks_mut().profile_mut().messages_of(said.messages, said.bytes);
     if kind == Kind::Agree {
         messages.ranks_mut().profile_mut().internal(said.messages, said.bytes);
@@ -134,7 +134,7 @@ pub(crate) fn count_messages(messages: &mut Messages, kind: Kind, said: &Said) {
 pub(crate) fn run_blocked(
     messages: &mut Messages,
     objects: &Objects,
-    place: &Place,
+    place: &InstanceScope,
     schedule: Rc<dyn Schedule>,
     shape: &Shape,
     varied: Option<&Varied>,
@@ -162,7 +162,7 @@ pub(crate) fn run_blocked(
 pub(crate) fn run_pending(
     messages: &mut Messages,
     objects: &Objects,
-    place: &Place,
+    place: &InstanceScope,
     schedule: Rc<dyn Schedule>,
     shape: &Shape,
     varied: Option<&Varied>,
@@ -178,9 +178,9 @@ pub(crate) fn run_pending(
 }
 
 /// The members of a collective in their order: of an intercommunicator those of both sides. O(members) there.
-pub(crate) fn members_of(objects: &Objects, place: &Place) -> Rc<Group> {
+pub(crate) fn members_of(objects: &Objects, place: &InstanceScope) -> Rc<Group> {
     match place {
-        Place::Comm(comm) if objects.comms.at(*comm).remote.is_some() => {
+        InstanceScope::Comm(comm) if objects.comms.at(*comm).remote.is_some() => {
             let (first, second) = sides(objects, *comm);
             Group::from_ranks(first.iter().chain(second.iter()).collect())
         }
@@ -189,10 +189,10 @@ pub(crate) fn members_of(objects: &Objects, place: &Place) -> Rc<Group> {
 }
 
 /// The local group of a communicator, or the group of a call among one.
-pub(super) fn group_of(objects: &Objects, place: &Place) -> Rc<Group> {
+pub(super) fn group_of(objects: &Objects, place: &InstanceScope) -> Rc<Group> {
     match place {
-        Place::Comm(comm) => objects.comms.at(*comm).group.clone(),
-        Place::Group(_, group) => group.clone(),
+        InstanceScope::Comm(comm) => objects.comms.at(*comm).group.clone(),
+        InstanceScope::Group(_, group) => group.clone(),
     }
 }
 
@@ -205,10 +205,14 @@ pub(crate) fn burden(messages: &Messages, ranks: impl ExactSizeIterator<Item = u
 }
 
 /// Returns what messages cost ranks, if they, reductions or copies cost anything.
-pub(crate) fn overheads(wire: &message::wire::Wire) -> Option<Overheads> {
+pub(crate) fn overheads(wire: &message::wire::Wire) -> Option<MessageOverheads> {
     (wire.has_overheads || wire.has_local_costs()).then(|| {
         let network = &wire.overheads;
-        Overheads { send: network.send.as_ps(), receive: network.receive.as_ps(), gap: network.gap.as_ps() }
+        MessageOverheads {
+            send: network.send.as_ps(),
+            receive: network.receive.as_ps(),
+            gap: network.gap.as_ps(),
+        }
     })
 }
 
@@ -222,9 +226,10 @@ fn pass_rounds(
     varied: Option<&Varied>,
 ) -> TimePlane {
     let burden = burden(messages, (0..shape.size).map(|member| group.world_rank(member)));
-    let mut plane = TimePlane::new(Segment::whole(shape.size), schedule, clocks, true).with_burden(burden);
+    let mut plane =
+        TimePlane::new(ProcessSegment::whole(shape.size), schedule, clocks, true).with_burden(burden);
     let costs = Between { wire: messages.fabric().wire(), rank_of: |member| group.world_rank(member) };
-    let mut said = Said::default();
+    let mut said = RoundResult::default();
     // The loops are compiled for each kind of members: a call through a table for every message would double
     // the time of an all-to-all.
     let over = match varied {
@@ -266,7 +271,7 @@ pub fn time_collective(
     schedule: &Rc<dyn Schedule>,
     shape: &Shape,
 ) {
-    run_blocked(messages, objects, &Place::Comm(0), schedule.clone(), shape, None, None);
+    run_blocked(messages, objects, &InstanceScope::Comm(0), schedule.clone(), shape, None, None);
 }
 
 /// Agents in a row from member `first` on are through: they have what the planes say.
@@ -290,7 +295,7 @@ pub(crate) fn agents_through(
     for (place, agent) in agents.iter_mut().flatten().enumerate() {
         let (entry, clock) = (agent.clock, Time::from_ps(in_time(time.clock(first + place as u32))));
         let mut waited = clock.since(entry);
-        (agent.clock, agent.stage) = (clock, Stage::Done);
+        (agent.clock, agent.stage) = (clock, AgentState::Done);
         if let Some(burden) = time.burden() {
             waited = Span::from_ps(burden.waited(place));
             let state = &mut messages.ranks_mut()[agent.rank];

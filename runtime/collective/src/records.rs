@@ -1,7 +1,7 @@
 //! What other processes tell of collectives.
 
 use crate::instance::Collectives;
-use crate::remote::kind::Told;
+use crate::remote::kind::CollectiveRecordKind;
 use engine::record::Take;
 use message::Messages;
 use objects::Objects;
@@ -16,15 +16,15 @@ impl Collectives {
         kind: u8,
         record: Take,
     ) {
-        match Told::ALL[usize::from(kind)] {
-            Told::Step => self.collective_record(messages, objects, record),
-            Told::Ready => self.ready_arrived(messages, objects, from, record),
-            Told::Go => self.go_arrived(messages, objects, record),
-            Told::Round => self.round_arrived(messages, objects, from, record),
-            Told::Data => self.data_arrived(messages, objects, from, record),
-            Told::Contributions => self.contributions_arrived(messages, objects, record),
-            Told::Outcome => self.outcome_arrived(messages, objects, record),
-            Told::Leader => self.bridges.leader_arrived(record),
+        match CollectiveRecordKind::ALL[usize::from(kind)] {
+            CollectiveRecordKind::Step => self.collective_record(messages, objects, record),
+            CollectiveRecordKind::Ready => self.ready_arrived(messages, objects, from, record),
+            CollectiveRecordKind::Go => self.go_arrived(messages, objects, record),
+            CollectiveRecordKind::Round => self.round_arrived(messages, objects, from, record),
+            CollectiveRecordKind::Data => self.data_arrived(messages, objects, from, record),
+            CollectiveRecordKind::Contributions => self.contributions_arrived(messages, objects, record),
+            CollectiveRecordKind::Outcome => self.outcome_arrived(messages, objects, record),
+            CollectiveRecordKind::Leader => self.bridges.leader_arrived(record),
         }
     }
 }

@@ -98,14 +98,14 @@ pub(crate) fn reduction(
 /// Each member's reduction: the same function has another address where ranks have images of their own.
 // Where ranks share one image all members have one reduction, which is then kept once.
 #[derive(Default)]
-pub(crate) struct Functions {
+pub(crate) struct MemberReductions {
     by_member: Vec<Option<Rc<Reduction>>>,
     latest: Option<Rc<Reduction>>,
 }
 
-impl Functions {
-    pub(crate) fn new(members: u32) -> Functions {
-        Functions { by_member: vec![None; members as usize], latest: None }
+impl MemberReductions {
+    pub(crate) fn new(members: u32) -> MemberReductions {
+        MemberReductions { by_member: vec![None; members as usize], latest: None }
     }
     pub(crate) fn enter(&mut self, member: u32, reduction: Rc<Reduction>) {
         let same = |one: &Rc<Reduction>| {

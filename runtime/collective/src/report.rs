@@ -1,6 +1,6 @@
 //! What a deadlock's report says of collectives: how many members have entered, who is missing.
 
-use crate::instance::{Collectives, Instance, member_rank};
+use crate::instance::{CollectiveInstance, Collectives, member_rank};
 use crate::remote::spread::{Ident, is_spread};
 use engine::record::{Put, Take};
 use message::Messages;
@@ -14,7 +14,7 @@ const MISSING: usize = 8;
 
 /// A collective with members on several processes that not all have entered.
 #[derive(Default)]
-struct Open {
+struct IncompleteCollective {
     comm: String,
     size: u32,
     arrived: u32,
@@ -34,7 +34,7 @@ fn name_of(ident: Ident) -> Vec<u8> {
 }
 
 /// Returns what a rank waits for that is blocked in this instance.
-pub(crate) fn wait_for(instance: &Instance, objects: &Objects) -> Wait {
+pub(crate) fn wait_for(instance: &CollectiveInstance, objects: &Objects) -> Wait {
     let (_, arrived, size) = instance.describe();
     let comm = objects.comms.describe(Comms::handle(instance.comm()));
     let missing: Vec<u32> = instance.missing().take(MISSING + 1).collect();
@@ -77,7 +77,7 @@ pub(crate) fn open(collectives: &Collectives, messages: &Messages, objects: &Obj
     out
 }
 
-fn open_of(instance: &Instance, messages: &Messages, objects: &Objects) -> Open {
+fn open_of(instance: &CollectiveInstance, messages: &Messages, objects: &Objects) -> IncompleteCollective {
     let (_, arrived, size) = instance.describe();
     let world_rank = |member| member_rank(objects, &instance.place, member, u32::MAX);
     let missing = instance.missing().filter(|&member| messages.ranks().is_local(world_rank(member)));
@@ -93,10 +93,10 @@ fn open_of(instance: &Instance, messages: &Messages, objects: &Objects) -> Open 
             elsewhere.push((process, member));
         }
     }
-    Open { comm, size, arrived, missing, elsewhere, known: vec![remote.me] }
+    IncompleteCollective { comm, size, arrived, missing, elsewhere, known: vec![remote.me] }
 }
 
-impl Open {
+impl IncompleteCollective {
     fn put(&self, out: &mut Vec<u8>) {
         out.bytes(self.comm.as_bytes());
         out.u32(self.size);
@@ -136,7 +136,7 @@ fn text(from: &mut Take) -> String {
 // Added up by name, in the order of processes: each tells only what it has seen, and together that is what
 // one process would say.
 pub(crate) fn explain(told: &[Vec<u8>]) -> Explanation {
-    let (mut open, mut notes) = (FxHashMap::<Vec<u8>, Open>::default(), Vec::new());
+    let (mut open, mut notes) = (FxHashMap::<Vec<u8>, IncompleteCollective>::default(), Vec::new());
     for record in told {
         let mut from = Take(record);
         while from.u8() != 0 {

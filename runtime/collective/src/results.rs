@@ -4,17 +4,17 @@ use crate::contributions::{Data, Gathering};
 use crate::reduce_scatter::blocks;
 use schedule::data::steps::{DataPlane, Rows};
 use schedule::data::{association, movement};
-use schedule::segments::Segment;
+use schedule::segments::ProcessSegment;
 use schedule::{Kind, Member, Members, Schedule, Shape};
 use std::rc::Rc;
 
 /// Members of a reduction; `begins` says where blocks begin of which each keeps its own.
-pub(super) struct Reducing<'a> {
+pub(super) struct ReductionLayout<'a> {
     pub(super) shape: &'a Shape,
     pub(super) begins: Option<&'a Rc<[u64]>>,
 }
 
-impl Members for Reducing<'_> {
+impl Members for ReductionLayout<'_> {
     fn prototype(&self) -> Member {
         self.shape.prototype()
     }
@@ -66,8 +66,8 @@ impl Gathering {
         }
         let (input, stride) = (Rows::even(std::mem::take(data), *stride), *stride);
         let begins = self.varied.as_ref().and_then(|varied| varied.begins()).cloned();
-        let members = Reducing { shape, begins: begins.as_ref() };
-        let mut plane = DataPlane::new(Segment::whole(shape.size), schedule.clone(), &members, input);
+        let members = ReductionLayout { shape, begins: begins.as_ref() };
+        let mut plane = DataPlane::new(ProcessSegment::whole(shape.size), schedule.clone(), &members, input);
         plane.advance(&members, &mut |_, left, right| kernel(left, right), &mut Vec::new());
         let fits = plane.faults().is_empty();
         let (output, input) = plane.into_rows();

@@ -4,7 +4,7 @@ use schedule::Kind;
 
 /// Properties that must agree between the members of one collective call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Signature {
+pub struct CallSignature {
     /// The MPI function, for messages.
     pub function: u16,
     /// `true` if it is the blocking form: blocking and nonblocking calls do not match.
@@ -17,8 +17,8 @@ pub struct Signature {
     pub root: Option<u32>,
 }
 
-impl Signature {
-    pub(crate) fn agrees(&self, other: &Signature) -> bool {
+impl CallSignature {
+    pub(crate) fn agrees(&self, other: &CallSignature) -> bool {
         self.blocking == other.blocking
             && self.kind == other.kind
             && self.irregular == other.irregular

@@ -1,7 +1,7 @@
 //! Which algorithms the collective calls of a process have taken, while a recorder wants to know.
 
 use objects::group::Group;
-use observe::collective::{CollectiveKind, Example, Seen};
+use observe::collective::{CollectiveKind, CollectiveUse, Example};
 use rustc_hash::FxHashMap;
 use schedule::choose::{Policy, choose};
 use schedule::{Kind, Shape};
@@ -10,15 +10,15 @@ use std::rc::Rc;
 /// Kinds of calls, numbered from 1 in the order in which they were met.
 #[derive(Default)]
 pub(crate) struct Taken {
-    numbers: FxHashMap<Key, u32>,
-    met: Vec<(Key, u64, Call)>,
+    numbers: FxHashMap<CallKind, u32>,
+    met: Vec<(CallKind, u64, CollectiveExample)>,
     /// The last call and its number: most are one more of the same.
-    latest: Option<(Call, u32)>,
+    latest: Option<(CollectiveExample, u32)>,
 }
 
 /// Key that distinguishes kinds of collective calls ([`CollectiveKind`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
+struct CallKind {
     kind: Kind,
     algorithm: &'static str,
     members: u32,
@@ -29,20 +29,23 @@ struct Key {
 
 /// A call and its members.
 #[derive(Clone)]
-struct Call {
+struct CollectiveExample {
     shape: Shape,
     group: Rc<Group>,
 }
 
-impl Call {
+impl CollectiveExample {
     /// Returns `true` if both are one kind and one example.
-    fn is_like(&self, other: &Call) -> bool {
+    fn is_like(&self, other: &CollectiveExample) -> bool {
         Rc::ptr_eq(&self.group, &other.group) && self.shape == other.shape
     }
 
-    fn seen(&self, least_bytes: u64) -> Seen {
+    fn seen(&self, least_bytes: u64) -> CollectiveUse {
         let Shape { bytes, root, element, predefined, .. } = self.shape;
-        Seen { least_bytes, example: Example { bytes, ranks: runs(&self.group), root, element, predefined } }
+        CollectiveUse {
+            least_bytes,
+            example: Example { bytes, ranks: runs(&self.group), root, element, predefined },
+        }
     }
 }
 
@@ -69,11 +72,11 @@ fn runs(group: &Group) -> Vec<(u32, i64, u32)> {
 impl Taken {
     /// The number of the kind of a call of `group`, and the algorithm chosen by `policy`.
     pub(crate) fn number(&mut self, shape: &Shape, group: Rc<Group>, policy: &Policy) -> u32 {
-        let call = Call { shape: shape.clone(), group };
+        let call = CollectiveExample { shape: shape.clone(), group };
         if let Some((_, number)) = self.latest.as_ref().filter(|(latest, _)| latest.is_like(&call)) {
             return *number;
         }
-        let key = Key {
+        let key = CallKind {
             kind: shape.kind,
             algorithm: choose(shape, policy).name(),
             members: shape.size,
@@ -100,8 +103,8 @@ impl Taken {
     }
 
     /// The kinds, from number 1 on, each with what is known of its calls.
-    pub(crate) fn kinds(&self) -> Vec<(CollectiveKind, Seen)> {
-        let kind = |(key, least, call): &(Key, u64, Call)| {
+    pub(crate) fn kinds(&self) -> Vec<(CollectiveKind, CollectiveUse)> {
+        let kind = |(key, least, call): &(CallKind, u64, CollectiveExample)| {
             let kind = CollectiveKind {
                 collective: key.kind.name().to_owned(),
                 algorithm: key.algorithm.to_owned(),

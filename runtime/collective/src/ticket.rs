@@ -1,9 +1,9 @@
 //! A rank that is blocked in a collective, in a small frame: one word says which member of which call it is,
 //! and where the result goes is among the arguments of its call.
 
-use crate::area::Side;
+use crate::area::BufferArgument;
 use crate::blocks::block_list;
-use crate::entrance::{Entrance, Part};
+use crate::entrance::{EnteredCall, Entrance};
 use crate::mode::ENDED;
 use message::view::BufferView;
 use objects::error::Result;
@@ -47,7 +47,7 @@ impl Ticket {
     }
 }
 
-impl Part {
+impl EnteredCall {
     /// Returns what it waits for.
     pub fn waiting(&self) -> Ticket {
         Ticket::new(self.instance, self.member)
@@ -59,7 +59,7 @@ impl Entrance<'_> {
     /// knows: side by side, of the size that all get, or nowhere.
     // What a second half cannot know from its own arguments (a layout, a size that only this member has)
     // would have to be kept meanwhile.
-    pub fn ticket(&self, part: &Part) -> Option<Ticket> {
+    pub fn ticket(&self, part: &EnteredCall) -> Option<Ticket> {
         if part.through {
             return None;
         }
@@ -99,7 +99,7 @@ impl Entrance<'_> {
     ///
     /// # Errors
     /// What the member's part in it failed with; `MPI_ERR_TYPE` and the like for the blocks.
-    pub fn end_lists(&mut self, ticket: Ticket, receive: &Side, blocks: usize) -> Result {
+    pub fn end_lists(&mut self, ticket: Ticket, receive: &BufferArgument, blocks: usize) -> Result {
         let (index, member) = ticket.parts();
         let list = block_list(self.messages, self.objects, receive, blocks)?;
         self.collectives.finish_lists(self.messages, self.objects, index, member, list.as_ref()).map(|_| ())
@@ -110,7 +110,7 @@ impl Entrance<'_> {
     ///
     /// # Errors
     /// What the member's part in it failed with.
-    pub fn take_result(&mut self, part: &Part) -> Result<usize> {
+    pub fn take_result(&mut self, part: &EnteredCall) -> Result<usize> {
         self.collectives.finish_part(self.messages, self.objects, part.instance, part.member, &part.target)
     }
 }

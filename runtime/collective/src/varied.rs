@@ -4,7 +4,7 @@ use crate::allgatherv::Allgatherv;
 use crate::alltoallv::Alltoallv;
 use crate::blocks::BlockList;
 use crate::gatherv::Gatherv;
-use crate::neighbor::Neighbor;
+use crate::neighbor::NeighborExchange;
 use crate::reduce_scatter::ReduceScatter;
 use message::view::BufferView;
 use objects::topology::Topology;
@@ -27,7 +27,7 @@ pub(crate) enum Varied {
     /// A reduction of which each keeps a block; its data is not here.
     ReduceScatter(ReduceScatter),
     /// Neighbours.
-    Neighbor(Neighbor),
+    Neighbor(NeighborExchange),
 }
 
 impl Varied {
@@ -40,7 +40,9 @@ impl Varied {
     // member on.
     pub(super) fn new(shape: &Shape, members: u32, topology: Option<Rc<Topology>>) -> Option<Varied> {
         match (shape.kind, topology) {
-            (Kind::Neighbor, Some(topology)) => Some(Varied::Neighbor(Neighbor::new(topology, members))),
+            (Kind::Neighbor, Some(topology)) => {
+                Some(Varied::Neighbor(NeighborExchange::new(topology, members)))
+            }
             (Kind::Alltoall, _) => {
                 Alltoallv::holds(members).then(|| Varied::Alltoallv(Alltoallv::new(members)))
             }

@@ -1,7 +1,7 @@
 //! What a rank is in a communicator of a file that is read.
 
 use crate::writer::given;
-use observe::recorder::{Argument, Member, Object, Value};
+use observe::recorder::{ArgumentValue, CommMembership, ObjectArgument, Value};
 
 /// The contexts of `MPI_COMM_WORLD` and of `MPI_COMM_SELF`; those that ranks make come behind.
 const WORLD: u32 = 0;
@@ -10,7 +10,7 @@ const OWN: u32 = 1;
 /// A communicator as one rank has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
-    object: Object,
+    object: ObjectArgument,
     context: u32,
     /// Members.
     pub size: u32,
@@ -22,19 +22,25 @@ pub struct Place {
 impl Place {
     /// `MPI_COMM_WORLD`.
     pub fn world(ranks: u32, rank: u32) -> Place {
-        Place { object: Object::Named("MPI_COMM_WORLD"), context: WORLD, size: ranks, rank, leader: 0 }
+        Place {
+            object: ObjectArgument::Named("MPI_COMM_WORLD"),
+            context: WORLD,
+            size: ranks,
+            rank,
+            leader: 0,
+        }
     }
 
     /// `MPI_COMM_SELF`.
     pub fn own(rank: u32) -> Place {
-        Place { object: Object::Named("MPI_COMM_SELF"), context: OWN, size: 1, rank: 0, leader: rank }
+        Place { object: ObjectArgument::Named("MPI_COMM_SELF"), context: OWN, size: 1, rank: 0, leader: rank }
     }
 
     /// One that ranks have made: `number` counts those of the rank from 1, `comm` those of all. `None` if the
     /// rank is no member. O(members).
     pub fn made(number: u32, comm: u32, members: &[u32], rank: u32) -> Option<Place> {
         let place = members.iter().position(|&member| member == rank)?;
-        let object = Object::Made { number, slot: number };
+        let object = ObjectArgument::Made { number, slot: number };
         Some(Place {
             object,
             context: comm.saturating_add(OWN + 1),
@@ -45,13 +51,17 @@ impl Place {
     }
 
     /// As an argument.
-    pub fn of(&self, name: &'static str) -> Argument {
-        let member = Some(Member { rank: self.rank, peers: self.size, leaders: (self.leader, self.leader) });
+    pub fn of(&self, name: &'static str) -> ArgumentValue {
+        let member =
+            Some(CommMembership { rank: self.rank, peers: self.size, leaders: (self.leader, self.leader) });
         given(name, Value::Comm { object: self.object, context: Some(self.context), size: self.size, member })
     }
 }
 
 /// No communicator, as the one that a call makes for those who are not in it.
-pub fn nowhere(name: &'static str) -> Argument {
-    given(name, Value::Comm { object: Object::Named("MPI_COMM_NULL"), context: None, size: 0, member: None })
+pub fn nowhere(name: &'static str) -> ArgumentValue {
+    given(
+        name,
+        Value::Comm { object: ObjectArgument::Named("MPI_COMM_NULL"), context: None, size: 0, member: None },
+    )
 }

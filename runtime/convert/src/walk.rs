@@ -6,7 +6,7 @@ use engine::Span;
 use mpi::abi::{MPI_DOUBLE, MPI_FLOAT, MPI_MAX, MPI_MIN, MPI_PROD, MPI_SUM, MPI_UNSIGNED_CHAR};
 use mpi::collective::Reducing;
 use mpi::schedule::Kind;
-use observe::recorder::{Argument, Class, Object, Value};
+use observe::recorder::{ArgumentValue, Class, ObjectArgument, Value};
 use std::path::Path;
 use trace::trace::Comms;
 use workload::{Call, Collective, Envelope, Requests, Script, Wait, Walk};
@@ -100,7 +100,7 @@ impl Telling<'_> {
 }
 
 /// Returns what is reduced, of the datatype and by the operation that a walk takes.
-fn reduced(bytes: u64, reduction: Option<&Reducing>) -> Vec<Argument> {
+fn reduced(bytes: u64, reduction: Option<&Reducing>) -> Vec<ArgumentValue> {
     let Some(Reducing::Predefined { op, datatype }) = reduction else {
         unreachable!("models have no functions")
     };
@@ -117,7 +117,7 @@ fn reduced(bytes: u64, reduction: Option<&Reducing>) -> Vec<Argument> {
         MPI_PROD => "MPI_PROD",
         other => unreachable!("models have no operation {other}"),
     };
-    let op = given("op", Value::Handle(Class::Op, Object::Named(op)));
+    let op = given("op", Value::Handle(Class::Op, ObjectArgument::Named(op)));
     vec![
         buffer("sendbuf"),
         buffer("recvbuf"),

@@ -3,7 +3,9 @@
 
 use engine::{Span, Time};
 use observe::Recorder;
-use observe::recorder::{Argument, Call, Class, Left, Member, Object, Status, Value};
+use observe::recorder::{
+    ArgumentValue, Call, CallReturn, Class, CommMembership, ObjectArgument, RecordedStatus, Value,
+};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
@@ -116,12 +118,12 @@ impl Writer {
     }
 
     /// The rank calls one of [`FUNCTIONS`].
-    pub fn call(&mut self, rank: u32, name: &'static str, arguments: &[Argument]) {
+    pub fn call(&mut self, rank: u32, name: &'static str, arguments: &[ArgumentValue]) {
         let function =
             FUNCTIONS.iter().position(|known| *known == name).expect("a function that is listed") as u16;
         let call = Call { rank, function, name, site: 0, entered: Time::ZERO, arguments };
         let at = Time::ZERO + std::mem::take(&mut self.takes);
-        self.recording.call(&call, &Left { at, code: 0, name: Some("MPI_SUCCESS") });
+        self.recording.call(&call, &CallReturn { at, code: 0, name: Some("MPI_SUCCESS") });
     }
 
     /// The rank begins, as a recording has it: without what `MPI_Init` was given.
@@ -145,7 +147,7 @@ impl Writer {
     /// As [`Writer::message`], in a communicator that the rank is in.
     pub fn message_in(
         &mut self,
-        comm: Argument,
+        comm: ArgumentValue,
         rank: u32,
         name: &'static str,
         message: Message,
@@ -168,7 +170,7 @@ impl Writer {
     }
 
     /// The rank sends one message and receives another in one call.
-    pub fn exchange_in(&mut self, comm: Argument, rank: u32, to: Message, from: Message) {
+    pub fn exchange_in(&mut self, comm: ArgumentValue, rank: u32, to: Message, from: Message) {
         let told = (from.peer, from.tag, from.count.saturating_mul(from.datatype.size));
         let arguments = [
             buffer("sendbuf"),
@@ -256,10 +258,10 @@ impl Writer {
     }
 
     /// `MPI_COMM_WORLD` as an argument of a rank's call.
-    pub fn world(&self, rank: u32) -> Argument {
-        let member = Some(Member { rank, peers: self.ranks, leaders: (0, 0) });
+    pub fn world(&self, rank: u32) -> ArgumentValue {
+        let member = Some(CommMembership { rank, peers: self.ranks, leaders: (0, 0) });
         let value = Value::Comm {
-            object: Object::Named("MPI_COMM_WORLD"),
+            object: ObjectArgument::Named("MPI_COMM_WORLD"),
             context: Some(0),
             size: self.ranks,
             member,
@@ -269,27 +271,27 @@ impl Writer {
 }
 
 /// An argument that the program gives.
-pub fn given(name: &'static str, value: Value) -> Argument {
-    Argument { name, value, result: false }
+pub fn given(name: &'static str, value: Value) -> ArgumentValue {
+    ArgumentValue { name, value, result: false }
 }
 
 /// One that the call alone says.
-pub fn result(name: &'static str, value: Value) -> Argument {
-    Argument { name, value, result: true }
+pub fn result(name: &'static str, value: Value) -> ArgumentValue {
+    ArgumentValue { name, value, result: true }
 }
 
 /// Returns how many there are of something.
-pub fn count(name: &'static str, count: u64) -> Argument {
+pub fn count(name: &'static str, count: u64) -> ArgumentValue {
     given(name, Value::Count(count as i64))
 }
 
 /// Returns how many there are for each of several.
-pub fn counts(name: &'static str, counts: &[u64]) -> Argument {
+pub fn counts(name: &'static str, counts: &[u64]) -> ArgumentValue {
     given(name, Value::List(counts.iter().map(|&count| Value::Count(count as i64)).collect()))
 }
 
 /// Returns where blocks begin that lie one behind the other.
-pub fn displacements(name: &'static str, counts: &[u64]) -> Argument {
+pub fn displacements(name: &'static str, counts: &[u64]) -> ArgumentValue {
     let mut at = 0u64;
     let begin = |&count: &u64| {
         let begin = at;
@@ -300,13 +302,13 @@ pub fn displacements(name: &'static str, counts: &[u64]) -> Argument {
 }
 
 /// Returns what each has for each, and gets of each, in bytes.
-pub fn blocks_of(bytes: u64) -> Vec<Argument> {
+pub fn blocks_of(bytes: u64) -> Vec<ArgumentValue> {
     let side = |buf, of, datatype| [buffer(buf), count(of, bytes), BYTE.of(datatype)];
     [side("sendbuf", "sendcount", "sendtype"), side("recvbuf", "recvcount", "recvtype")].concat()
 }
 
 /// A buffer of unknown whereabouts.
-pub fn buffer(name: &'static str) -> Argument {
+pub fn buffer(name: &'static str) -> ArgumentValue {
     given(name, Value::Buffer(1 << 20))
 }
 
@@ -324,17 +326,21 @@ pub const BYTE: Type = Type { name: "MPI_BYTE", size: 1 };
 
 impl Type {
     /// As an argument.
-    pub fn of(self, name: &'static str) -> Argument {
+    pub fn of(self, name: &'static str) -> ArgumentValue {
         given(
             name,
-            Value::Datatype { object: Object::Named(self.name), size: self.size, extent: self.size as i64 },
+            Value::Datatype {
+                object: ObjectArgument::Named(self.name),
+                size: self.size,
+                extent: self.size as i64,
+            },
         )
     }
 }
 
 /// The request with this number, from 1.
 pub fn request(slot: u32) -> Value {
-    Value::Handle(Class::Request, Object::Made { number: slot, slot })
+    Value::Handle(Class::Request, ObjectArgument::Made { number: slot, slot })
 }
 
 /// A message as a call has it: with any source or tag below 0.
@@ -360,7 +366,12 @@ pub fn status((source, tag, bytes): Told) -> Value {
     if source < 0 || tag < 0 {
         return Value::Unknown;
     }
-    Value::Status(Status { source, tag, bytes: i64::try_from(bytes).unwrap_or(i64::MAX), cancelled: false })
+    Value::Status(RecordedStatus {
+        source,
+        tag,
+        bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
+        cancelled: false,
+    })
 }
 
 /// The requests that a rank has open, by the least numbers that are free: O(log) each.

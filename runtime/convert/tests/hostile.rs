@@ -110,7 +110,7 @@ fn packed(files: &[Vec<u8>]) -> Vec<u8> {
 
 /// An archive of two ranks that send, receive, wait and reduce, and make a communicator.
 fn archive() -> Vec<Vec<u8>> {
-    use otf2::{Collective, Communicator, Contents, Event, Message, Writer, operation};
+    use otf2::{ArchiveDefinitions, ArchiveWriter, Collective, Communicator, Event, Message, operation};
     let directory = std::env::temp_dir().join(format!("xsim-hostile-{}", std::process::id()));
     let anchor = directory.join("a.otf2");
     std::fs::create_dir_all(&directory).unwrap();
@@ -120,7 +120,7 @@ fn archive() -> Vec<Vec<u8>> {
         parent: Some(0),
         has_events,
     };
-    let contents = Contents {
+    let contents = ArchiveDefinitions {
         ticks: 1_000_000,
         ranks: vec!["rank 0".to_owned(), "rank 1".to_owned()],
         regions: [
@@ -139,7 +139,7 @@ fn archive() -> Vec<Vec<u8>> {
             communicator("dup", Some(vec![0, 1]), true),
         ],
     };
-    let mut writer = Writer::create(&anchor, contents).unwrap();
+    let mut writer = ArchiveWriter::create(&anchor, contents).unwrap();
     for rank in 0..2 {
         let message = Message { peer: 1 - rank, comm: 0, tag: 3, bytes: 1 << 20 };
         let joint = |operation, comm| Collective { operation, comm, root: u32::MAX, sent: 16, received: 16 };

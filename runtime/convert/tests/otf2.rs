@@ -107,11 +107,11 @@ fn an_archive_does_not_take_the_place_of_a_file() {
 /// Every collective that OTF2 knows, waiting and with a request, on three ranks.
 #[test]
 fn all_collectives_can_be_replayed() {
-    use otf2::{Collective, Communicator, Contents, Event, Writer};
+    use otf2::{ArchiveDefinitions, ArchiveWriter, Collective, Communicator, Event};
     use workload::{How, Replay, Script};
     let directory = directory("collectives");
     let anchor = directory.join("a.otf2");
-    let contents = Contents {
+    let contents = ArchiveDefinitions {
         ticks: 1_000_000_000,
         ranks: (0..3).map(|rank| format!("rank {rank}")).collect(),
         regions: ["MPI_Of_some_kind", "MPI_Wait"].map(str::to_owned).to_vec(),
@@ -122,7 +122,7 @@ fn all_collectives_can_be_replayed() {
             has_events: false,
         }],
     };
-    let mut writer = Writer::create(&anchor, contents).unwrap();
+    let mut writer = ArchiveWriter::create(&anchor, contents).unwrap();
     for rank in 0..3 {
         let mut time = 0;
         let mut call = |region: u32, event: Event| {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 /// One side of an intercommunicator that is to be made.
 #[derive(Clone, Debug)]
-pub struct Side {
+pub struct IntercommSide {
     /// Its members.
     pub group: Rc<Group>,
     /// The context that it proposes: that of who accepts is taken, which both then know.
@@ -31,15 +31,15 @@ pub struct Command {
 
 /// The action that a question asks for.
 #[derive(Clone, Debug)]
-pub(crate) enum Action {
+pub(crate) enum PortAction {
     /// Waits at a port for somebody who connects.
-    Accept(PortName, Side),
+    Accept(PortName, IntercommSide),
     /// Waits at a port for somebody who accepts.
-    Connect(PortName, Side),
+    Connect(PortName, IntercommSide),
     /// Nobody connects to this port any more.
     Close(PortName),
     /// Waits for the other end of a socket, which both ends call by the same name.
-    Join(Box<str>, Side),
+    Join(Box<str>, IntercommSide),
     /// A service has a port under this name.
     Publish(Box<str>, Box<str>),
     /// It has none any more.
@@ -47,20 +47,25 @@ pub(crate) enum Action {
     /// A lookup of a service's port by the service's name.
     Look(Box<str>),
     /// Starts ranks that have not run; the second context is that of their world.
-    Spawn(Box<[Command]>, Side, u32),
+    Spawn(Box<[Command]>, IntercommSide, u32),
 }
 
 /// Bytes of a message that has no text: a port's number, a context.
 const WORD: u64 = 8;
 
-impl Action {
+impl PortAction {
     /// Bytes of the message that asks.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
-            Action::Accept(..) | Action::Connect(..) | Action::Close(_) | Action::Join(..) => WORD,
-            Action::Publish(name, port) | Action::Unpublish(name, port) => (name.len() + port.len()) as u64,
-            Action::Look(name) => name.len() as u64,
-            Action::Spawn(commands, ..) => {
+            PortAction::Accept(..)
+            | PortAction::Connect(..)
+            | PortAction::Close(_)
+            | PortAction::Join(..) => WORD,
+            PortAction::Publish(name, port) | PortAction::Unpublish(name, port) => {
+                (name.len() + port.len()) as u64
+            }
+            PortAction::Look(name) => name.len() as u64,
+            PortAction::Spawn(commands, ..) => {
                 commands.iter().flat_map(|command| &command.arguments).map(|text| text.len() as u64).sum()
             }
         }
@@ -77,7 +82,7 @@ pub(crate) struct Ask {
     pub(crate) arrival: Time,
     /// The sequence number of the question among those of its origin.
     pub(crate) sequence: u32,
-    pub(crate) action: Action,
+    pub(crate) action: PortAction,
     /// The number of the operation in its origin's process; [`NOBODY`] if no operation waits for the answer.
     pub(crate) operation: u32,
 }
@@ -101,9 +106,9 @@ pub enum Reply {
     /// A port's name.
     Port(Box<str>),
     /// The other side that was met, with the context that both sides take.
-    Met(Side),
+    Met(IntercommSide),
     /// The ranks that were spawned, and their number for each command.
-    Spawned(Side, Rc<[u32]>),
+    Spawned(IntercommSide, Rc<[u32]>),
 }
 
 impl Reply {

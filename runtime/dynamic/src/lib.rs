@@ -24,7 +24,7 @@ pub(crate) mod serve;
 pub(crate) mod spawn;
 pub(crate) mod state;
 
-pub use ask::{Command, Reply, Side};
+pub use ask::{Command, IntercommSide, Reply};
 pub use broken::Members;
 pub use state::Dynamic;
 

@@ -1,9 +1,9 @@
 //! Operations under way: what a rank has asked and waits for.
 
 use crate::CHAPTER;
-use crate::ask::{Action, Answer, Ask, Command, NOBODY, Reply, Side};
+use crate::ask::{Answer, Ask, Command, IntercommSide, NOBODY, PortAction, Reply};
 use crate::broken::{Members, Parties};
-use crate::port::{Port, PortName};
+use crate::port::{OpenPort, PortName};
 use crate::state::{Dynamic, NAMES};
 use engine::Time;
 use message::Messages;
@@ -32,7 +32,7 @@ impl Dynamic {
         let opened = self.opened.entry(owner).or_default();
         let name = PortName { owner, number: *opened };
         *opened += 1;
-        self.ports.insert(name, Port::default());
+        self.ports.insert(name, OpenPort::default());
         name.to_string()
     }
 
@@ -47,14 +47,14 @@ impl Dynamic {
             Some(port) if name.owner == messages.me() && !port.closing => port.closing = true,
             _ => return Err(name.not_open()),
         }
-        self.ask(messages, name.owner, Action::Close(name), NOBODY);
+        self.ask(messages, name.owner, PortAction::Close(name), NOBODY);
         Ok(())
     }
 
     /// The mounted rank's side of an intercommunicator.
     // The context is this process's next: which of them both sides take they know once they have met.
-    fn side(objects: &mut Objects, members: &Members) -> Side {
-        Side { group: members.group.clone(), context: objects.comms.reserve_context() }
+    fn side(objects: &mut Objects, members: &Members) -> IntercommSide {
+        IntercommSide { group: members.group.clone(), context: objects.comms.reserve_context() }
     }
 
     /// `MPI_Comm_accept` of the mounted rank, for a group: the handle of the request that meets who connects.
@@ -69,7 +69,7 @@ impl Dynamic {
         members: Members,
     ) -> Result<usize> {
         let name = PortName::parse(port, messages.ranks().size())?;
-        let action = Action::Accept(name, Dynamic::side(objects, &members));
+        let action = PortAction::Accept(name, Dynamic::side(objects, &members));
         let parties = Parties { members, owner: Some(name.owner) };
         Ok(self.begin(
             messages,
@@ -92,7 +92,7 @@ impl Dynamic {
         members: Members,
     ) -> Result<usize> {
         let name = PortName::parse(port, messages.ranks().size())?;
-        let action = Action::Connect(name, Dynamic::side(objects, &members));
+        let action = PortAction::Connect(name, Dynamic::side(objects, &members));
         let waits = format!("somebody who accepts at port '{name}' (rank {} opened it)", name.owner);
         Ok(self.begin(
             messages,
@@ -112,7 +112,7 @@ impl Dynamic {
         socket: &str,
         members: Members,
     ) -> usize {
-        let action = Action::Join(socket.into(), Dynamic::side(objects, &members));
+        let action = PortAction::Join(socket.into(), Dynamic::side(objects, &members));
         let waits = "MPI_Comm_join at the other end of its socket".to_owned();
         self.begin(messages, NAMES, action, waits, Some(Parties { members, owner: None }))
     }
@@ -120,13 +120,13 @@ impl Dynamic {
     /// `MPI_Publish_name` of the mounted rank: the handle of its request.
     pub fn publish(&mut self, messages: &mut Messages, service: &str, port: &str) -> usize {
         let waits = format!("service '{service}' to be published");
-        self.begin(messages, NAMES, Action::Publish(service.into(), port.into()), waits, None)
+        self.begin(messages, NAMES, PortAction::Publish(service.into(), port.into()), waits, None)
     }
 
     /// `MPI_Unpublish_name` of the mounted rank: the handle of its request.
     pub fn unpublish(&mut self, messages: &mut Messages, service: &str, port: &str) -> usize {
         let waits = format!("service '{service}' to be unpublished");
-        self.begin(messages, NAMES, Action::Unpublish(service.into(), port.into()), waits, None)
+        self.begin(messages, NAMES, PortAction::Unpublish(service.into(), port.into()), waits, None)
     }
 
     /// `MPI_Lookup_name` of the mounted rank: the handle of its request.
@@ -134,7 +134,7 @@ impl Dynamic {
         self.begin(
             messages,
             NAMES,
-            Action::Look(service.into()),
+            PortAction::Look(service.into()),
             format!("service '{service}' to be looked up"),
             None,
         )
@@ -154,7 +154,7 @@ impl Dynamic {
         self.begin(
             messages,
             NAMES,
-            Action::Spawn(commands.into(), side, world),
+            PortAction::Spawn(commands.into(), side, world),
             "ranks to be spawned".to_owned(),
             None,
         )
@@ -165,7 +165,7 @@ impl Dynamic {
         &mut self,
         messages: &mut Messages,
         place: u32,
-        action: Action,
+        action: PortAction,
         waits: String,
         parties: Option<Parties>,
     ) -> usize {
@@ -179,7 +179,7 @@ impl Dynamic {
         handle::of_cold(request)
     }
 
-    fn ask(&mut self, messages: &mut Messages, place: u32, action: Action, operation: u32) {
+    fn ask(&mut self, messages: &mut Messages, place: u32, action: PortAction, operation: u32) {
         let origin = messages.me();
         // What is answered is no message of the place's rank, which pays nothing for it and may not even run.
         messages.fabric_mut().expect_handshakes();

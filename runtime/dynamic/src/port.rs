@@ -1,6 +1,6 @@
 //! Ports: their names, and who waits at them.
 
-use crate::ask::Side;
+use crate::ask::IntercommSide;
 use objects::error::{ErrorClass, Failure, Result};
 use std::collections::VecDeque;
 use std::fmt;
@@ -52,20 +52,20 @@ impl PortName {
 }
 
 /// Somebody who waits at a port.
-pub(crate) struct Caller {
+pub(crate) struct PortWaiter {
     /// World rank.
     pub(crate) origin: u32,
     pub(crate) operation: u32,
-    pub(crate) side: Side,
+    pub(crate) side: IntercommSide,
 }
 
 /// An open port, and who waits there. At most one of the two is not empty.
 #[derive(Default)]
-pub(crate) struct Port {
+pub(crate) struct OpenPort {
     /// Its owner has closed it, which happens in its turn.
     pub(crate) closing: bool,
-    pub(crate) accepting: VecDeque<Caller>,
-    pub(crate) connecting: VecDeque<Caller>,
+    pub(crate) accepting: VecDeque<PortWaiter>,
+    pub(crate) connecting: VecDeque<PortWaiter>,
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Questions and answers as bytes, between processes.
 
 use crate::CHAPTER;
-use crate::ask::{Action, Answer, Ask, Command, Reply, Side};
+use crate::ask::{Answer, Ask, Command, IntercommSide, PortAction, Reply};
 use crate::port::PortName;
 use crate::spawn::{Birth, Start};
 use crate::state::Dynamic;
@@ -15,22 +15,22 @@ use message::remote::stream::Kind;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure};
 
-/// Kinds of records.
+/// Kind of a record about dynamic processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-enum Told {
+enum DynamicRecordKind {
     Ask,
     Answer,
     Birth,
 }
 
-fn put_side(side: &Side, out: &mut Vec<u8>) {
+fn put_side(side: &IntercommSide, out: &mut Vec<u8>) {
     put_group(&side.group, out);
     out.u32(side.context);
 }
 
-fn take_side(from: &mut Take) -> Side {
-    Side { group: take_group(from), context: from.u32() }
+fn take_side(from: &mut Take) -> IntercommSide {
+    IntercommSide { group: take_group(from), context: from.u32() }
 }
 
 fn put_port(name: PortName, out: &mut Vec<u8>) {
@@ -103,33 +103,33 @@ fn put_ask(ask: &Ask, out: &mut Vec<u8>) {
     out.u64(ask.arrival.as_ps());
     [ask.place, ask.origin, ask.sequence, ask.operation].into_iter().for_each(|word| out.u32(word));
     let texts: [&str; 2] = match &ask.action {
-        Action::Accept(name, side) | Action::Connect(name, side) => {
-            out.u8(if matches!(ask.action, Action::Accept(..)) { 0 } else { 1 });
+        PortAction::Accept(name, side) | PortAction::Connect(name, side) => {
+            out.u8(if matches!(ask.action, PortAction::Accept(..)) { 0 } else { 1 });
             put_port(*name, out);
             return put_side(side, out);
         }
-        Action::Close(name) => {
+        PortAction::Close(name) => {
             out.u8(2);
             return put_port(*name, out);
         }
-        Action::Join(socket, side) => {
+        PortAction::Join(socket, side) => {
             out.u8(3);
             out.bytes(socket.as_bytes());
             return put_side(side, out);
         }
-        Action::Publish(name, port) => {
+        PortAction::Publish(name, port) => {
             out.u8(4);
             [name, port]
         }
-        Action::Unpublish(name, port) => {
+        PortAction::Unpublish(name, port) => {
             out.u8(5);
             [name, port]
         }
-        Action::Look(name) => {
+        PortAction::Look(name) => {
             out.u8(6);
             return out.bytes(name.as_bytes());
         }
-        Action::Spawn(commands, side, world) => {
+        PortAction::Spawn(commands, side, world) => {
             out.u8(7);
             out.u32(commands.len() as u32);
             commands.iter().for_each(|command| put_command(command, out));
@@ -144,16 +144,18 @@ fn take_ask(from: &mut Take) -> Ask {
     let arrival = Time::from_ps(from.u64());
     let (place, origin, sequence, operation) = (from.u32(), from.u32(), from.u32(), from.u32());
     let action = match from.u8() {
-        0 => Action::Accept(take_port(from), take_side(from)),
-        1 => Action::Connect(take_port(from), take_side(from)),
-        2 => Action::Close(take_port(from)),
-        3 => Action::Join(take_text(from), take_side(from)),
-        4 => Action::Publish(take_text(from), take_text(from)),
-        5 => Action::Unpublish(take_text(from), take_text(from)),
-        6 => Action::Look(take_text(from)),
-        _ => {
-            Action::Spawn((0..from.u32()).map(|_| take_command(from)).collect(), take_side(from), from.u32())
-        }
+        0 => PortAction::Accept(take_port(from), take_side(from)),
+        1 => PortAction::Connect(take_port(from), take_side(from)),
+        2 => PortAction::Close(take_port(from)),
+        3 => PortAction::Join(take_text(from), take_side(from)),
+        4 => PortAction::Publish(take_text(from), take_text(from)),
+        5 => PortAction::Unpublish(take_text(from), take_text(from)),
+        6 => PortAction::Look(take_text(from)),
+        _ => PortAction::Spawn(
+            (0..from.u32()).map(|_| take_command(from)).collect(),
+            take_side(from),
+            from.u32(),
+        ),
     };
     Ask { place, origin, arrival, sequence, action, operation }
 }
@@ -201,7 +203,7 @@ impl Dynamic {
         messages.departures().send_on_way(
             Departure::Own,
             (ask.origin, ask.place),
-            Kind::Chapter(CHAPTER, Told::Ask as u8),
+            Kind::Chapter(CHAPTER, DynamicRecordKind::Ask as u8),
             way,
             body,
         );
@@ -223,7 +225,7 @@ impl Dynamic {
         messages.departures().send_on_way(
             Departure::Answer,
             (from, to),
-            Kind::Chapter(CHAPTER, Told::Answer as u8),
+            Kind::Chapter(CHAPTER, DynamicRecordKind::Answer as u8),
             way,
             body,
         );
@@ -238,7 +240,7 @@ impl Dynamic {
         for process in messages.peers_mut().others().streams.others() {
             messages.peers_mut().send_record(
                 process,
-                Kind::Chapter(CHAPTER, Told::Birth as u8),
+                Kind::Chapter(CHAPTER, DynamicRecordKind::Birth as u8),
                 birth.at,
                 &body,
             );
@@ -253,10 +255,10 @@ impl Dynamic {
         kind: u8,
         mut record: Take,
     ) {
-        if kind == Told::Birth as u8 {
+        if kind == DynamicRecordKind::Birth as u8 {
             return self.begin_ranks(messages, objects, &take_birth(&mut record));
         }
-        if kind == Told::Answer as u8 {
+        if kind == DynamicRecordKind::Answer as u8 {
             let (at, operation) = (Time::from_ps(record.u64()), record.u32());
             return self.answered(messages, operation, take_answer(&mut record), at);
         }
@@ -271,18 +273,18 @@ mod tests {
 
     #[test]
     fn what_is_asked_and_answered_survives_its_way() {
-        let side = || Side { group: Group::from_ranks(vec![4, 1, 9]), context: 6 };
+        let side = || IntercommSide { group: Group::from_ranks(vec![4, 1, 9]), context: 6 };
         let name = PortName { owner: 3, number: 2 };
         let text = |text: &str| Box::<str>::from(text);
         let actions = [
-            Action::Accept(name, side()),
-            Action::Connect(name, side()),
-            Action::Close(name),
-            Action::Join(text("s"), side()),
-            Action::Publish(text("a"), text("b")),
-            Action::Unpublish(text("a"), text("")),
-            Action::Look(text("a")),
-            Action::Spawn(
+            PortAction::Accept(name, side()),
+            PortAction::Connect(name, side()),
+            PortAction::Close(name),
+            PortAction::Join(text("s"), side()),
+            PortAction::Publish(text("a"), text("b")),
+            PortAction::Unpublish(text("a"), text("")),
+            PortAction::Look(text("a")),
+            PortAction::Spawn(
                 [Command {
                     program: [47].into(),
                     directory: [46].into(),

@@ -1,9 +1,9 @@
 //! The way of a question to its place, what is done there in turn, and the way of the answer.
 
 use crate::CHAPTER;
-use crate::ask::{Action, Answer, Ask, NOBODY, Reply, Side};
+use crate::ask::{Answer, Ask, IntercommSide, NOBODY, PortAction, Reply};
 use crate::broken::fault_of;
-use crate::port::{Caller, PortName};
+use crate::port::{PortName, PortWaiter};
 use crate::state::Dynamic;
 use engine::Time;
 use message::Messages;
@@ -17,7 +17,7 @@ use std::collections::hash_map::Entry;
 /// The direction of a flight on a shared network, encoded in its first word: a question or its answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-enum Leg {
+enum QuestionLeg {
     There,
     Back,
 }
@@ -56,7 +56,7 @@ impl Dynamic {
                     origin,
                     place,
                     (bytes, at),
-                    Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] },
+                    Flight::Chapter { chapter: CHAPTER, words: [QuestionLeg::There as u32, index, 0, 0] },
                 );
             }
         }
@@ -84,20 +84,20 @@ impl Dynamic {
         let Ask { place, origin, operation, action, .. } = ask;
         let to = Addressee { place, origin, operation };
         match action {
-            Action::Accept(name, side) => {
-                self.call_at(messages, name, Caller { origin, operation, side }, true, at)
+            PortAction::Accept(name, side) => {
+                self.call_at(messages, name, PortWaiter { origin, operation, side }, true, at)
             }
-            Action::Connect(name, side) => {
-                self.call_at(messages, name, Caller { origin, operation, side }, false, at)
+            PortAction::Connect(name, side) => {
+                self.call_at(messages, name, PortWaiter { origin, operation, side }, false, at)
             }
-            Action::Close(name) => {
+            PortAction::Close(name) => {
                 let Some(port) = self.ports.remove(&name) else { return };
                 for caller in port.accepting.into_iter().chain(port.connecting) {
                     self.answer(messages, caller.addressee(place), Err(name.not_open()), at);
                 }
             }
-            Action::Join(socket, side) => {
-                let caller = Caller { origin, operation, side };
+            PortAction::Join(socket, side) => {
+                let caller = PortWaiter { origin, operation, side };
                 match self.ends.remove(&socket) {
                     Some(first) => match fault_of(messages, &first.side.group, None, at) {
                         Some(fault) => self.answer(messages, to, Err(fault.failure()), at),
@@ -106,7 +106,7 @@ impl Dynamic {
                     None => drop(self.ends.insert(socket, caller)),
                 }
             }
-            Action::Publish(name, port) => {
+            PortAction::Publish(name, port) => {
                 let answer = match self.names.entry(name) {
                     Entry::Occupied(known) => Err(known_already(known.key(), known.get())),
                     Entry::Vacant(free) => {
@@ -116,7 +116,7 @@ impl Dynamic {
                 };
                 self.answer(messages, to, answer, at);
             }
-            Action::Unpublish(name, port) => {
+            PortAction::Unpublish(name, port) => {
                 let answer = if self.names.get(&name) == Some(&port) {
                     self.names.remove(&name);
                     Ok(Reply::Done)
@@ -128,7 +128,7 @@ impl Dynamic {
                 };
                 self.answer(messages, to, answer, at);
             }
-            Action::Look(name) => {
+            PortAction::Look(name) => {
                 let answer = self
                     .names
                     .get(&name)
@@ -136,7 +136,7 @@ impl Dynamic {
                     .ok_or_else(|| not_published(&name));
                 self.answer(messages, to, answer, at);
             }
-            Action::Spawn(commands, side, world) => {
+            PortAction::Spawn(commands, side, world) => {
                 if let Some(fault) = fault_of(messages, &side.group, None, at) {
                     return self.answer(messages, to, Err(fault.failure()), at);
                 }
@@ -151,9 +151,16 @@ impl Dynamic {
 
     /// Somebody calls at a port: meets the first who waits for that, or waits. Who is lost to others knows
     /// that by itself.
-    fn call_at(&mut self, messages: &mut Messages, name: PortName, caller: Caller, accepts: bool, at: Time) {
+    fn call_at(
+        &mut self,
+        messages: &mut Messages,
+        name: PortName,
+        caller: PortWaiter,
+        accepts: bool,
+        at: Time,
+    ) {
         let is_lost =
-            |caller: &Caller| fault_of(messages, &caller.side.group, Some(name.owner), at).is_some();
+            |caller: &PortWaiter| fault_of(messages, &caller.side.group, Some(name.owner), at).is_some();
         if is_lost(&caller) {
             return;
         }
@@ -174,11 +181,18 @@ impl Dynamic {
     }
 
     /// Two sides have met: each gets to know the other, and both take the context of the first.
-    fn introduce(&mut self, messages: &mut Messages, place: u32, first: Caller, second: Caller, at: Time) {
+    fn introduce(
+        &mut self,
+        messages: &mut Messages,
+        place: u32,
+        first: PortWaiter,
+        second: PortWaiter,
+        at: Time,
+    ) {
         let context = first.side.context;
         let (one, other) = (first.addressee(place), second.addressee(place));
-        self.answer(messages, one, Ok(Reply::Met(Side { group: second.side.group, context })), at);
-        self.answer(messages, other, Ok(Reply::Met(Side { group: first.side.group, context })), at);
+        self.answer(messages, one, Ok(Reply::Met(IntercommSide { group: second.side.group, context })), at);
+        self.answer(messages, other, Ok(Reply::Met(IntercommSide { group: first.side.group, context })), at);
     }
 
     /// An answer leaves at `at`.
@@ -202,7 +216,7 @@ impl Dynamic {
                     place,
                     origin,
                     (bytes, at),
-                    Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] },
+                    Flight::Chapter { chapter: CHAPTER, words: [QuestionLeg::Back as u32, index, 0, 0] },
                 );
             }
         }
@@ -211,7 +225,7 @@ impl Dynamic {
     /// Queues the questions that a shared network has delivered, and takes the answers.
     pub(crate) fn land_all(&mut self, messages: &mut Messages) {
         for ([leg, index, ..], at) in std::mem::take(&mut self.landed) {
-            if leg == Leg::There as u32 {
+            if leg == QuestionLeg::There as u32 {
                 let mut ask = self.asks.remove(index).expect("it was launched");
                 ask.arrival = at;
                 self.arrive(messages, ask);
@@ -223,7 +237,7 @@ impl Dynamic {
     }
 }
 
-impl Caller {
+impl PortWaiter {
     fn addressee(&self, place: u32) -> Addressee {
         Addressee { place, origin: self.origin, operation: self.operation }
     }

@@ -1,6 +1,6 @@
 //! Ranks that are spawned: which of those that have not run, and how each process has its own of them begin.
 
-use crate::ask::{Command, Reply, Side};
+use crate::ask::{Command, IntercommSide, Reply};
 use crate::state::Dynamic;
 use engine::Time;
 use message::Messages;
@@ -31,7 +31,7 @@ pub(crate) struct Birth {
     /// Program and arguments of each command's ranks.
     pub(crate) starts: Vec<Start>,
     /// The ranks that spawned them, and the context of the intercommunicator with those.
-    pub(crate) parents: Side,
+    pub(crate) parents: IntercommSide,
     /// The context of their world.
     pub(crate) world: u32,
     /// When they begin.
@@ -65,7 +65,7 @@ impl Dynamic {
         messages: &mut Messages,
         objects: &mut Objects,
         commands: &[Command],
-        side: &Side,
+        side: &IntercommSide,
         world: u32,
         at: Time,
     ) -> Result<(Reply, Time)> {
@@ -90,7 +90,7 @@ impl Dynamic {
             self.tell_birth(messages, &birth);
         }
         self.begin_ranks(messages, objects, &birth);
-        Ok((Reply::Spawned(Side { group, context: side.context }, counts), at))
+        Ok((Reply::Spawned(IntercommSide { group, context: side.context }, counts), at))
     }
 
     /// Ranks of this process begin: its part of a birth.

@@ -2,7 +2,7 @@
 
 use crate::ask::{Answer, Ask, Reply};
 use crate::operation::Operation;
-use crate::port::{Caller, Port, PortName};
+use crate::port::{OpenPort, PortName, PortWaiter};
 use engine::{Span, Time};
 use message::chapter::arrivals::Arrivals;
 use message::faults::Fault;
@@ -16,14 +16,14 @@ pub(crate) const NAMES: u32 = 0;
 #[derive(Default)]
 pub struct Dynamic {
     /// Ports that ranks of this process have open.
-    pub(crate) ports: FxHashMap<PortName, Port>,
+    pub(crate) ports: FxHashMap<PortName, OpenPort>,
     /// The number of ports that a rank of this process has opened, closed ones included.
     // A number is not used again: who knows the name of a closed port must not get to another one.
     pub(crate) opened: FxHashMap<u32, u32>,
     /// Ports by their services' names, at [`NAMES`].
     pub(crate) names: FxHashMap<Box<str>, Box<str>>,
     /// First ends of sockets, by what both ends call them, at [`NAMES`].
-    pub(crate) ends: FxHashMap<Box<str>, Caller>,
+    pub(crate) ends: FxHashMap<Box<str>, PortWaiter>,
     /// From when ranks are spawned until they run.
     pub(crate) start_up: Span,
     pub(crate) operations: Slab<Operation>,

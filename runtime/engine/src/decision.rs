@@ -186,9 +186,9 @@ mod tests {
 
     /// Time, owner, source.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-    struct Decision(Time, u32, u32);
+    struct TestDecision(Time, u32, u32);
 
-    impl Decidable for Decision {
+    impl Decidable for TestDecision {
         fn owner(&self) -> u32 {
             self.1
         }
@@ -203,9 +203,10 @@ mod tests {
             steps in proptest::collection::vec((0..OWNERS, proptest::collection::vec((0u64..20, 0u32..3), 0..3), 0u32..4), 0..80),
         ) {
             let mut queue = DecisionQueue::of(FIRST, OWNERS as usize);
-            let mut model: Vec<Vec<Decision>> = vec![Vec::new(); OWNERS as usize];
+            let mut model: Vec<Vec<TestDecision>> = vec![Vec::new(); OWNERS as usize];
             for (owner, decisions, what) in steps {
-                let decisions: Vec<Decision> = decisions.into_iter().map(|(time, source)| Decision(Time::from_ps(time), FIRST + owner, source)).collect();
+                let decision = |(time, source)| TestDecision(Time::from_ps(time), FIRST + owner, source);
+                let decisions: Vec<TestDecision> = decisions.into_iter().map(decision).collect();
                 let least = model.iter().flatten().min().copied();
                 prop_assert_eq!(queue.first(), least);
                 match (what, least) {
@@ -225,7 +226,8 @@ mod tests {
                     }
                 }
                 queue.tidy();
-                let (mut open, mut expected): (Vec<Decision>, Vec<Decision>) = (queue.iter().collect(), model.iter().flatten().copied().collect());
+                let mut open: Vec<TestDecision> = queue.iter().collect();
+                let mut expected: Vec<TestDecision> = model.iter().flatten().copied().collect();
                 open.sort();
                 expected.sort();
                 prop_assert_eq!(open, expected);
@@ -240,29 +242,29 @@ mod tests {
     /// A program of ranks that wait for decisions: at each that it gets, a rank computes and sends messages,
     /// which are decisions of others.
     #[derive(Clone, Debug)]
-    struct Program {
+    struct TestProgram {
         /// Decisions that are there from the beginning.
-        decisions: Vec<Decision>,
+        decisions: Vec<TestDecision>,
         /// Steps of each rank, one for each of its decisions in turn.
         steps: Vec<Vec<Step>>,
         lookahead: u64,
     }
 
-    impl Program {
+    impl TestProgram {
         /// Returns what a rank does because of its decision number `count`, at `time`: when it acts, and the
         /// decisions that follow.
-        fn react(&self, decision: Decision, count: usize) -> (Time, Vec<Decision>) {
-            let Decision(time, rank, _) = decision;
+        fn react(&self, decision: TestDecision, count: usize) -> (Time, Vec<TestDecision>) {
+            let TestDecision(time, rank, _) = decision;
             let Some((compute, sends)) = self.steps[(rank - FIRST) as usize].get(count) else {
                 return (time, Vec::new());
             };
             let acts = time + Span::from_ps(*compute);
             let arrival = |late: u64| acts + Span::from_ps(self.lookahead + late);
-            (acts, sends.iter().map(|&(to, late)| Decision(arrival(late), FIRST + to, rank)).collect())
+            (acts, sends.iter().map(|&(to, late)| TestDecision(arrival(late), FIRST + to, rank)).collect())
         }
 
         /// Makes one decision at a time, each with all that follows.
-        fn one_by_one(&self) -> Vec<Decision> {
+        fn one_by_one(&self) -> Vec<TestDecision> {
             let (mut open, mut counts, mut order) =
                 (self.decisions.clone(), [0; OWNERS as usize], Vec::new());
             while let Some(place) = (0..open.len()).min_by_key(|&place| open[place]) {
@@ -275,7 +277,7 @@ mod tests {
         }
 
         /// Decides all that is safe, and lets the ranks act only then.
-        fn in_windows(&self) -> Vec<Decision> {
+        fn in_windows(&self) -> Vec<TestDecision> {
             let mut queue = DecisionQueue::of(FIRST, OWNERS as usize);
             let (mut open, mut counts, mut order) =
                 (self.decisions.clone(), [0; OWNERS as usize], Vec::new());
@@ -308,15 +310,15 @@ mod tests {
         }
     }
 
-    fn programs() -> impl Strategy<Value = Program> {
+    fn programs() -> impl Strategy<Value = TestProgram> {
         let decisions = proptest::collection::vec((0u64..30, 0..OWNERS, 0u32..3), 0..8);
         let sends = proptest::collection::vec((0..OWNERS, 0u64..10), 0..3);
         let steps =
             proptest::collection::vec(proptest::collection::vec((0u64..6, sends), 0..5), OWNERS as usize);
-        (decisions, steps, 0u64..12).prop_map(|(decisions, steps, lookahead)| Program {
+        (decisions, steps, 0u64..12).prop_map(|(decisions, steps, lookahead)| TestProgram {
             decisions: decisions
                 .into_iter()
-                .map(|(time, rank, source)| Decision(Time::from_ps(time), FIRST + rank, source))
+                .map(|(time, rank, source)| TestDecision(Time::from_ps(time), FIRST + rank, source))
                 .collect(),
             steps,
             lookahead,

@@ -384,8 +384,8 @@ mod tests {
     use proptest::prelude::*;
 
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-    struct Event(u64, u32);
-    impl Timed for Event {
+    struct TestEvent(u64, u32);
+    impl Timed for TestEvent {
         fn time(&self) -> u64 {
             self.0
         }
@@ -400,7 +400,8 @@ mod tests {
         #[test]
         fn crowds_of_one_instant_come_out_sorted(numbers in prop::collection::vec((0u64..3, any::<u32>()), 100..4000), mask in prop_oneof![Just(0xffu32), Just(0x1ff_8003), Just(u32::MAX)], shift in 6u32..20) {
             let mut wheel = TimingWheel::new(shift, 6);
-            let mut events: Vec<Event> = numbers.into_iter().map(|(time, number)| Event(777 + 1000 * time, number & mask)).collect();
+            let event = |(time, number)| TestEvent(777 + 1000 * time, number & mask);
+            let mut events: Vec<TestEvent> = numbers.into_iter().map(event).collect();
             events.iter().for_each(|&event| wheel.push(event));
             events.sort_unstable();
             for event in events {
@@ -412,7 +413,8 @@ mod tests {
         #[test]
         fn crowded_buckets_come_out_sorted(times in prop::collection::vec(0u64..5000, 200..2000), shift in 4u32..14) {
             let mut wheel = TimingWheel::new(shift, 6);
-            let mut events: Vec<Event> = times.into_iter().enumerate().map(|(i, time)| Event(time, (i % 7) as u32)).collect();
+            let event = |(i, time)| TestEvent(time, (i % 7) as u32);
+            let mut events: Vec<TestEvent> = times.into_iter().enumerate().map(event).collect();
             events.iter().for_each(|&event| wheel.push(event));
             events.sort_unstable();
             for event in events {
@@ -427,7 +429,7 @@ mod tests {
             let (mut wheel, mut heap, mut now, mut number) = (TimingWheel::new(12, 6), BinaryHeap::new(), 0, 0);
             for (times, pops) in batches {
                 for time in times {
-                    let event = Event(now + time, number % 5);
+                    let event = TestEvent(now + time, number % 5);
                     number += 1;
                     wheel.push(event);
                     heap.push(Reverse(event));
@@ -446,7 +448,7 @@ mod tests {
         fn what_is_set_aside_stays_apart(steps in prop::collection::vec((0u64..40_000, any::<bool>(), 0u32..8), 1..800), shift in 4u32..9) {
             let (mut wheel, mut queued, mut aside, mut now) = (TimingWheel::new(shift, 6), Vec::new(), Vec::new(), 0);
             for (i, (away, apart, then)) in steps.into_iter().enumerate() {
-                let event = Event(now + away, i as u32);
+                let event = TestEvent(now + away, i as u32);
                 wheel.push_unless(event, apart);
                 if apart { aside.push(event) } else { queued.push(event) }
                 if then == 0 {
@@ -472,7 +474,7 @@ mod tests {
         fn pops_in_the_order_of_a_heap(steps in prop::collection::vec((0u32..44, any::<u64>(), any::<bool>(), any::<bool>(), any::<bool>()), 1..600), shift in 0u32..12) {
             let (mut wheel, mut heap, mut now) = (TimingWheel::new(shift, 6), BinaryHeap::new(), 0u64);
             for (i, (magnitude, random, pop, peek, look_ahead)) in steps.into_iter().enumerate() {
-                let event = Event(now + (random & ((1 << magnitude) - 1)), i as u32);
+                let event = TestEvent(now + (random & ((1 << magnitude) - 1)), i as u32);
                 wheel.push(event);
                 heap.push(Reverse(event));
                 if look_ahead {

@@ -2,12 +2,12 @@
 
 use trace::Trace;
 use trace::dictionary::{Dictionary, Names};
-use trace::part::{Datatype, Part};
+use trace::part::{NamedDatatype, ProcessTrace};
 use trace::template::{Field, Position, Template, Whose};
 
 /// The key of elements of a sequence: those with one key are of one place of the program.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Key {
+pub enum ElementKey {
     /// A call of this kind, or several behind each other.
     Call(u32),
     /// These keys, once or several times.
@@ -17,16 +17,16 @@ pub enum Key {
 /// A function and a call site, by their places in dictionaries.
 pub type Site = (u32, u32);
 
-/// The dictionaries.
+/// The dictionaries that all traces share.
 #[derive(Default)]
-pub struct Common {
+pub struct Dictionaries {
     functions: Names,
     sites: Names,
     names: Names,
-    types: Dictionary<Datatype>,
+    types: Dictionary<NamedDatatype>,
     /// Templates without the lengths of their arrays.
     kinds: Dictionary<Template>,
-    keys: Dictionary<Key>,
+    keys: Dictionary<ElementKey>,
 }
 
 /// The places of one trace's values in these dictionaries.
@@ -44,14 +44,15 @@ impl Renamed {
     }
 }
 
-impl Common {
+impl Dictionaries {
     /// Adds what a trace has.
     pub fn add(&mut self, trace: &Trace) -> Renamed {
         let functions: Vec<u32> =
             trace.functions.iter().map(|function| self.functions.place(function.text())).collect();
         let sites: Vec<u32> = trace.sites.iter().map(|name| self.sites.place_of(name.as_str()) + 1).collect();
         let names: Vec<u32> = trace.names.iter().map(|name| self.names.place_of(name.as_str())).collect();
-        let datatype = |datatype: &Datatype| Datatype { name: names[datatype.name as usize], ..*datatype };
+        let datatype =
+            |datatype: &NamedDatatype| NamedDatatype { name: names[datatype.name as usize], ..*datatype };
         let types: Vec<u32> = trace.types.iter().map(|known| self.types.place(datatype(known))).collect();
         let mut renamed = Renamed { functions, sites, templates: Vec::new() };
         for template in &trace.templates {
@@ -71,23 +72,23 @@ impl Common {
     }
 
     /// The number of a key.
-    pub fn key(&mut self, key: Key) -> u32 {
+    pub fn key(&mut self, key: ElementKey) -> u32 {
         self.keys.place(key)
     }
 
     /// The keys of what a group repeats; `None` of a call.
     pub fn group(&self, key: u32) -> Option<&[u32]> {
         match self.keys.get(key) {
-            Key::Group(keys) => Some(keys),
-            Key::Call(_) => None,
+            ElementKey::Group(keys) => Some(keys),
+            ElementKey::Call(_) => None,
         }
     }
 
     /// The kind of the calls of a key; of a group that of its first.
     pub fn kind_of_key(&self, key: u32) -> u32 {
         match self.keys.get(key) {
-            Key::Call(kind) => *kind,
-            Key::Group(keys) => self.kind_of_key(keys[0]),
+            ElementKey::Call(kind) => *kind,
+            ElementKey::Group(keys) => self.kind_of_key(keys[0]),
         }
     }
 
@@ -131,9 +132,9 @@ impl Common {
     }
 
     /// A part with these dictionaries and nothing else.
-    pub fn part(&self, ranks: u32) -> Part {
+    pub fn part(&self, ranks: u32) -> ProcessTrace {
         let (functions, sites, names) = (self.functions.clone(), self.sites.clone(), self.names.clone());
-        Part { ranks, functions, sites, names, types: self.types.clone(), ..Part::default() }
+        ProcessTrace { ranks, functions, sites, names, types: self.types.clone(), ..ProcessTrace::default() }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The communicators that the program made: which ranks have which, as rules.
 
 use crate::family::Family;
-use crate::linear::{At, Index};
-use crate::quantity::{self, Quantity, Row, What};
+use crate::linear::{Index, SamplePoint};
+use crate::quantity::{self, NumberMeaning, Quantity, Row};
 use trace::Trace;
 use trace::dictionary::Dictionary;
 use trace::part::Seen;
@@ -27,8 +27,8 @@ pub struct Comms(Vec<(Quantity, Vec<Quantity>)>);
 /// The communicators of a rank by number less one.
 pub type OfRank = Vec<Option<[i64; 7]>>;
 
-fn at(family: &Family, run: usize, rank: u32) -> At {
-    At { run, rank, index: Index::new(), position: Position { rank, peers: family.counts[run] } }
+fn at(family: &Family, run: usize, rank: u32) -> SamplePoint {
+    SamplePoint { run, rank, index: Index::new(), position: Position { rank, peers: family.counts[run] } }
 }
 
 impl Comms {
@@ -58,7 +58,7 @@ impl Comms {
                 runs.iter().enumerate().flat_map(of_run).collect()
             };
             let found = |what: &str, rows: &[Row]| {
-                quantity::fit(family, rows, What::Plain).map_err(|_| {
+                quantity::fit(family, rows, NumberMeaning::Plain).map_err(|_| {
                     format!("comm#{number} of the ranks: {what}: no formula in the rank, its place in a grid and the rank count gives it")
                 })
             };

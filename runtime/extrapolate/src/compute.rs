@@ -1,7 +1,7 @@
 //! Computation at another rank count: for each two places that follow each other the closest formula through
 //! the means of the traces, and a histogram of that mean that is like the one of the largest of them.
 
-use crate::common::{Common, Renamed};
+use crate::common::{Dictionaries, Renamed};
 use engine::Span;
 use fit::fit;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub fn of_trace(trace: &Trace, renamed: &Renamed) -> Result<BTreeMap<Path, Summa
 /// The histograms at the rank count that is wanted; those of the traces are ordered by count. And sentences
 /// about means that no formula comes close to.
 pub fn extrapolate(
-    common: &Common,
+    common: &Dictionaries,
     counts: &[u32],
     traces: &[BTreeMap<Path, Summary>],
     wanted: u32,

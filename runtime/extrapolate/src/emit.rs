@@ -1,28 +1,28 @@
 //! What a plan says, on one of the runs, as a part of a trace.
 
-use crate::common::Common;
+use crate::common::Dictionaries;
 use crate::comms::{self, Comms, OfRank};
 use crate::family::Family;
-use crate::linear::{At, Index};
-use crate::plan::{Content, Elements, Numbers, Passed, Place, Plan};
+use crate::linear::{Index, SamplePoint};
+use crate::plan::{Content, Elements, FieldValues, Passed, PlannedSite, SequencePlan};
 use crate::quantity::Quantity;
 use trace::assembly::Assembly;
 use trace::dictionary::Dictionary;
-use trace::part::{Item, Part};
+use trace::part::{Item, ProcessTrace};
 use trace::template::{Field, Peer, Position, Slot, Template, Whose};
 
 /// The most turns of a place whose numbers follow from the turn, and elements of an array: each is a call or
 /// number of its own.
 const MOST: i64 = 1 << 24;
 
-/// The common part of all runs.
-pub struct Whole<'a> {
+/// Data that all generated ranks share.
+pub struct EmitContext<'a> {
     /// The rank counts.
     pub family: &'a Family,
     /// The dictionaries.
-    pub common: &'a Common,
+    pub common: &'a Dictionaries,
     /// The plan of what ranks do.
-    pub plan: &'a Plan,
+    pub plan: &'a SequencePlan,
     /// Their communicators.
     pub comms: &'a Comms,
 }
@@ -31,7 +31,7 @@ pub struct Whole<'a> {
 ///
 /// # Errors
 /// A sentence with the call whose numbers are none there.
-pub fn part(whole: &Whole, run: usize) -> Result<Part, String> {
+pub fn part(whole: &EmitContext, run: usize) -> Result<ProcessTrace, String> {
     let ranks = whole.family.counts[run];
     let mut emitter = Emitter {
         whole,
@@ -51,11 +51,11 @@ pub fn part(whole: &Whole, run: usize) -> Result<Part, String> {
         emitter.assembly.keep(rank, items, None);
     }
     let templates: Vec<Template> = emitter.templates.into_values().collect();
-    Ok(Part { comms: seen, ..emitter.assembly.finish(&templates) })
+    Ok(ProcessTrace { comms: seen, ..emitter.assembly.finish(&templates) })
 }
 
 struct Emitter<'a> {
-    whole: &'a Whole<'a>,
+    whole: &'a EmitContext<'a>,
     run: usize,
     rank: u32,
     comms: OfRank,
@@ -76,13 +76,13 @@ impl Emitter<'_> {
         )
     }
 
-    fn plan(&mut self, plan: &Plan) -> Result<Vec<Item>, String> {
+    fn plan(&mut self, plan: &SequencePlan) -> Result<Vec<Item>, String> {
         match plan {
-            Plan::Split(partition, plans) => {
+            SequencePlan::Split(partition, plans) => {
                 let plan = plans.get(&self.class(*partition)).ok_or_else(|| self.stranger())?;
                 self.plan(plan)
             }
-            Plan::Sequence(places) => {
+            SequencePlan::Sequence(places) => {
                 let mut items = Vec::with_capacity(places.len());
                 for place in places {
                     self.passed(place, &place.passed, &mut items)?;
@@ -92,7 +92,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn passed(&mut self, place: &Place, passed: &Passed, items: &mut Vec<Item>) -> Result<(), String> {
+    fn passed(&mut self, place: &PlannedSite, passed: &Passed, items: &mut Vec<Item>) -> Result<(), String> {
         let failed =
             |why: String, what: &str| format!("{}: {what}: {why}", self.whole.common.shown(place.key));
         match passed {
@@ -133,7 +133,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn content(&mut self, place: &Place, content: &Content) -> Result<Vec<Item>, String> {
+    fn content(&mut self, place: &PlannedSite, content: &Content) -> Result<Vec<Item>, String> {
         match content {
             Content::Group(plan) => self.plan(plan),
             Content::Call(numbers) => {
@@ -143,7 +143,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn call(&mut self, key: u32, fields: &[Numbers]) -> Result<Item, String> {
+    fn call(&mut self, key: u32, fields: &[FieldValues]) -> Result<Item, String> {
         let whole = self.whole;
         let kind = whole.common.kind_of_key(key);
         let template = whole.common.kind(kind);
@@ -154,7 +154,7 @@ impl Emitter<'_> {
         for ((field, values), name) in template.fields.iter().zip(fields).zip(names) {
             let failed = |why: String| format!("its argument {name}: {why}");
             said.fields.push(match (field, values) {
-                (Field::List(runs), Numbers::Runs(elements)) => {
+                (Field::List(runs), FieldValues::Runs(elements)) => {
                     let mut all = Vec::with_capacity(runs.len());
                     for ((_, field), elements) in runs.iter().zip(elements) {
                         let length =
@@ -168,13 +168,13 @@ impl Emitter<'_> {
                     }
                     Field::List(all)
                 }
-                (field, Numbers::Fixed(values)) => {
+                (field, FieldValues::Fixed(values)) => {
                     for (slot, value) in slots(field).into_iter().zip(values) {
                         numbers.push(self.number(value, slot, position).map_err(failed)?);
                     }
                     field.clone()
                 }
-                (field, Numbers::Runs(_)) => field.clone(),
+                (field, FieldValues::Runs(_)) => field.clone(),
             });
         }
         let template = self.templates.place(said);
@@ -182,11 +182,11 @@ impl Emitter<'_> {
     }
 
     /// Returns what ranks in the call are relative to.
-    fn position(&self, template: &Template, fields: &[Numbers]) -> Result<Position, String> {
+    fn position(&self, template: &Template, fields: &[FieldValues]) -> Result<Position, String> {
         let world = Position { rank: self.rank, peers: self.whole.family.counts[self.run] };
         if let Whose::Made(_) = template.whose()
             && let Some(place) = template.fields.iter().position(|field| *field == Field::Comm(None))
-            && let Numbers::Fixed(comm) = &fields[place]
+            && let FieldValues::Fixed(comm) = &fields[place]
         {
             let number = self
                 .number(&comm[0], Slot::Plain, world)
@@ -242,7 +242,7 @@ impl Emitter<'_> {
     fn value(&self, quantity: &Quantity, position: Position) -> Result<i64, String> {
         quantity.at(
             self.whole.family,
-            &At { run: self.run, rank: self.rank, index: self.index.clone(), position },
+            &SamplePoint { run: self.run, rank: self.rank, index: self.index.clone(), position },
         )
     }
 

@@ -9,12 +9,12 @@ pub type Coordinates = SmallVec<[u32; 3]>;
 
 /// A grid of all ranks, row by row: the last coordinate moves first, as in `MPI_Cart_create`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Grid {
+pub struct RankGrid {
     /// The sides, by run.
     sides: Vec<Vec<u32>>,
 }
 
-impl Grid {
+impl RankGrid {
     /// Returns how many sides it has.
     pub fn dimensions(&self) -> usize {
         self.sides[0].len()
@@ -95,7 +95,7 @@ pub struct Family {
     /// The counts.
     pub counts: Vec<u32>,
     /// Grids that all of them have.
-    pub grids: Vec<Grid>,
+    pub grids: Vec<RankGrid>,
     /// Functions of the count: those of numbers, and the sides of grids.
     pub terms: Vec<Term>,
     /// From coarse to fine, so that what all ranks do alike is not learned from few of them.
@@ -193,10 +193,10 @@ impl Family {
 }
 
 /// Grids that all counts have, without a side of one: a rank is anywhere along that.
-fn grids(counts: &[u32]) -> Vec<Grid> {
-    let mut grids: Vec<Grid> = Vec::new();
+fn grids(counts: &[u32]) -> Vec<RankGrid> {
+    let mut grids: Vec<RankGrid> = Vec::new();
     let mut add = |sides: Vec<Vec<u32>>| {
-        let grid = Grid { sides };
+        let grid = RankGrid { sides };
         if !grid.sides.iter().flatten().any(|&side| side < 2) && !grids.contains(&grid) {
             grids.push(grid);
         }
@@ -215,7 +215,7 @@ fn grids(counts: &[u32]) -> Vec<Grid> {
     grids
 }
 
-fn all_terms(counts: &[u32], grids: &[Grid]) -> Vec<Term> {
+fn all_terms(counts: &[u32], grids: &[RankGrid]) -> Vec<Term> {
     let mut all = terms(counts);
     let mut add = |name: String, of: &dyn Fn(usize) -> Option<Exact>| {
         let values: Vec<Option<Exact>> = (0..counts.len()).map(of).collect();

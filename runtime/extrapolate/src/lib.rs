@@ -22,16 +22,16 @@ mod plan;
 mod quantity;
 mod sequence;
 
-use common::{Common, Renamed, Site};
+use common::{Dictionaries, Renamed, Site};
 use comms::Comms;
-use emit::Whole;
+use emit::EmitContext;
 use family::{Family, Grids};
-use plan::{Doing, Planner};
+use plan::{Planner, RankElements};
 use rustc_hash::FxHashSet;
-use sequence::Element;
+use sequence::SequenceElement;
 use trace::Trace;
 use trace::builder::Builder;
-use trace::part::Part;
+use trace::part::ProcessTrace;
 use trace::template::{Position, Template};
 
 /// The fewest rank counts: a formula of two numbers goes through any two.
@@ -57,7 +57,7 @@ pub fn extrapolate(traces: &[Trace], ranks: u32) -> Result<Extrapolated, String>
     traces.sort_by_key(|trace| trace.ranks);
     check(&traces)?;
     let counts: Vec<u32> = traces.iter().map(|trace| trace.ranks).collect();
-    let mut common = Common::default();
+    let mut common = Dictionaries::default();
     let renamed: Vec<Renamed> = traces.iter().map(|trace| common.add(trace)).collect();
     agree(&common, &traces, &renamed)?;
     let mut elements = Vec::with_capacity(traces.len());
@@ -68,7 +68,8 @@ pub fn extrapolate(traces: &[Trace], ranks: u32) -> Result<Extrapolated, String>
     let mut groups = FxHashSet::default();
     elements.iter().flatten().for_each(|elements| sequence::bodies(elements, &mut groups));
     elements.iter_mut().flatten().for_each(|elements| sequence::regroup(&mut common, &groups, elements));
-    let recorded = Recorded { traces: &traces, common: &common, renamed: &renamed, elements: &elements };
+    let recorded =
+        ComparableTraces { traces: &traces, common: &common, renamed: &renamed, elements: &elements };
     let by = |grids: Grids| recorded.part(&Family::new(&counts, ranks, grids));
     let mut part = match by(Grids::Regular) {
         Ok(part) => part,
@@ -94,17 +95,17 @@ pub fn extrapolate(traces: &[Trace], ranks: u32) -> Result<Extrapolated, String>
 }
 
 /// Traces in a form in which they can be compared.
-struct Recorded<'a> {
+struct ComparableTraces<'a> {
     traces: &'a [&'a Trace],
-    common: &'a Common,
+    common: &'a Dictionaries,
     renamed: &'a [Renamed],
     /// By trace, by rank.
-    elements: &'a [Vec<Vec<Element>>],
+    elements: &'a [Vec<Vec<SequenceElement>>],
 }
 
-impl Recorded<'_> {
+impl ComparableTraces<'_> {
     /// Returns what ranks do at the count that is wanted, times aside, by rules that make all traces again.
-    fn part(&self, family: &Family) -> Result<Part, String> {
+    fn part(&self, family: &Family) -> Result<ProcessTrace, String> {
         let hint = |why: String| {
             family.stranger().map_or_else(|| why.clone(), |stranger| format!("{why}; {stranger}"))
         };
@@ -117,7 +118,7 @@ impl Recorded<'_> {
         let planner = Planner { family, common: self.common, templates, member: &member };
         let mut doing = Vec::new();
         for (run, ranks) in self.elements.iter().enumerate() {
-            doing.extend((0..).zip(ranks).map(|(rank, elements)| Doing {
+            doing.extend((0..).zip(ranks).map(|(rank, elements)| RankElements {
                 run,
                 rank,
                 index: linear::Index::new(),
@@ -126,7 +127,7 @@ impl Recorded<'_> {
         }
         let plan = planner.plan(&doing).map_err(hint)?;
         let comms = Comms::plan(family, self.traces).map_err(hint)?;
-        let whole = Whole { family, common: self.common, plan: &plan, comms: &comms };
+        let whole = EmitContext { family, common: self.common, plan: &plan, comms: &comms };
         for (run, trace) in self.traces.iter().enumerate() {
             reproduced(trace, emit::part(&whole, run).map_err(hint)?)?;
         }
@@ -134,7 +135,7 @@ impl Recorded<'_> {
     }
 }
 
-fn file(part: Part) -> Vec<u8> {
+fn file(part: ProcessTrace) -> Vec<u8> {
     let mut builder = Builder::new(part.ranks);
     builder.add(part);
     builder.finish()
@@ -166,7 +167,7 @@ fn check(traces: &[&Trace]) -> Result<(), String> {
 }
 
 /// Checks that all traces call the same functions at the same call sites.
-fn agree(common: &Common, traces: &[&Trace], renamed: &[Renamed]) -> Result<(), String> {
+fn agree(common: &Dictionaries, traces: &[&Trace], renamed: &[Renamed]) -> Result<(), String> {
     let places = |renamed: &Renamed| {
         renamed
             .templates
@@ -191,7 +192,7 @@ fn agree(common: &Common, traces: &[&Trace], renamed: &[Renamed]) -> Result<(), 
 }
 
 /// Checks that a trace equals the part that the plan makes for its rank count.
-fn reproduced(trace: &Trace, part: Part) -> Result<(), String> {
+fn reproduced(trace: &Trace, part: ProcessTrace) -> Result<(), String> {
     let again = Trace::read(&file(part))?;
     let mut different = Vec::new();
     let is_same = trace::diff::diff(trace, &again, &mut different).map_err(|why| why.to_string())?;

@@ -10,9 +10,9 @@ use trace::template::Position;
 /// The turns of the loops around a number, and its place in an array.
 pub type Index = SmallVec<[i64; 3]>;
 
-/// Whose number it is.
+/// The run, rank and iteration that a number belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct At {
+pub struct SamplePoint {
     /// The index of the run.
     pub run: usize,
     /// The rank in `MPI_COMM_WORLD`.
@@ -41,7 +41,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    fn at(self, family: &Family, at: &At) -> Option<i64> {
+    fn at(self, family: &Family, at: &SamplePoint) -> Option<i64> {
         Some(match self {
             Feature::One => 1,
             Feature::Index(number) => *at.index.get(number)?,
@@ -81,7 +81,7 @@ impl Factors {
     }
 
     /// The sum times the denominator.
-    fn sum(&self, family: &Family, features: &[Feature], at: &At) -> Option<i128> {
+    fn sum(&self, family: &Family, features: &[Feature], at: &SamplePoint) -> Option<i128> {
         features.iter().zip(&self.above).try_fold(0, |sum, (feature, &factor)| {
             let product =
                 if factor == 0 { 0 } else { i128::checked_mul(factor, feature.at(family, at)?.into())? };
@@ -114,7 +114,7 @@ impl Linear {
     }
 
     /// Its value; `None` if that is no whole number.
-    pub fn at(&self, family: &Family, at: &At) -> Option<i64> {
+    pub fn at(&self, family: &Family, at: &SamplePoint) -> Option<i64> {
         let factors = &self.factors[at.run];
         let sum = factors.sum(family, &self.features, at)?;
         if sum % factors.below == 0 { i64::try_from(sum / factors.below).ok() } else { None }
@@ -130,7 +130,7 @@ impl Linear {
 pub fn fit(
     family: &Family,
     terms: &[Term],
-    rows: &[&At],
+    rows: &[&SamplePoint],
     values: &[i64],
     features: &[Feature],
 ) -> Result<Linear, Unfit> {
@@ -205,10 +205,16 @@ const SAMPLE: usize = 128;
 
 /// The factor of each feature, `None` of those that follow from the ones before them; no answer if no factors
 /// give the values.
-fn solve(family: &Family, rows: &[&At], values: &[i64], features: &[Feature]) -> Option<Vec<Option<Exact>>> {
+fn solve(
+    family: &Family,
+    rows: &[&SamplePoint],
+    values: &[i64],
+    features: &[Feature],
+) -> Option<Vec<Option<Exact>>> {
     if rows.len() > 2 * SAMPLE {
         let places = (0..SAMPLE).map(|place| place * (rows.len() - 1) / (SAMPLE - 1));
-        let (some, of_some): (Vec<&At>, Vec<i64>) = places.map(|place| (rows[place], values[place])).unzip();
+        let (some, of_some): (Vec<&SamplePoint>, Vec<i64>) =
+            places.map(|place| (rows[place], values[place])).unzip();
         let factors = eliminate(family, &some, &of_some, features)?;
         // What does not vary in the sample may vary elsewhere.
         if factors.iter().all(Option::is_some) && is_solved(family, rows, values, features, &factors)? {
@@ -221,13 +227,13 @@ fn solve(family: &Family, rows: &[&At], values: &[i64], features: &[Feature]) ->
 /// Returns `true` if the factors give all values; no answer if that cannot be computed.
 fn is_solved(
     family: &Family,
-    rows: &[&At],
+    rows: &[&SamplePoint],
     values: &[i64],
     features: &[Feature],
     factors: &[Option<Exact>],
 ) -> Option<bool> {
     let factors = Factors::of(factors.iter().flatten())?;
-    let gives = |(row, &value): (&&At, &i64)| {
+    let gives = |(row, &value): (&&SamplePoint, &i64)| {
         let sum = factors.sum(family, features, row);
         sum.is_some() && sum == i128::checked_mul(factors.below, value.into())
     };
@@ -237,7 +243,7 @@ fn is_solved(
 /// The factors as [`solve`] has them, from all rows.
 fn eliminate(
     family: &Family,
-    rows: &[&At],
+    rows: &[&SamplePoint],
     values: &[i64],
     features: &[Feature],
 ) -> Option<Vec<Option<Exact>>> {
@@ -288,8 +294,8 @@ mod tests {
     use crate::family::Grids;
     use proptest::prelude::*;
 
-    fn all(family: &Family) -> Vec<At> {
-        let at = |run: usize, rank: u32| At {
+    fn all(family: &Family) -> Vec<SamplePoint> {
+        let at = |run: usize, rank: u32| SamplePoint {
             run,
             rank,
             index: Index::new(),
@@ -303,7 +309,7 @@ mod tests {
         fn what_is_linear_in_coordinates_is_found_again(by in prop::collection::vec(-20i64..20, 4), side in -3i64..4) {
             let family = Family::new(&[8, 27, 64], 125, Grids::Regular);
             let rows = all(&family);
-            let value = |at: &At| {
+            let value = |at: &SamplePoint| {
                 let grid = &family.grids[0];
                 let c = grid.coordinates(at.run, at.rank);
                 by[0] + side * i64::from(grid.sides(at.run)[0]) + (0..3).map(|d| by[d + 1] * i64::from(c[d])).sum::<i64>()
@@ -313,7 +319,8 @@ mod tests {
             let features = [Feature::One, Feature::Coordinate(0, 0), Feature::Coordinate(0, 1), Feature::Coordinate(0, 2)];
             let found = fit(&family, &family.terms, &rows.iter().collect::<Vec<_>>(), &values, &features).unwrap();
             for rank in 0..125 {
-                let at = At { run: 3, rank, index: Index::new(), position: Position { rank, peers: 125 } };
+                let position = Position { rank, peers: 125 };
+                let at = SamplePoint { run: 3, rank, index: Index::new(), position };
                 prop_assert_eq!(found.at(&family, &at), Some(value(&at)));
             }
         }
@@ -324,9 +331,14 @@ mod tests {
         let family = Family::new(&[2, 4, 8], 16, Grids::Regular);
         let position = Position { rank: 0, peers: 0 };
         let turns = |run: usize| {
-            (0..=run as i64).map(move |turn| At { run, rank: 0, index: Index::from_slice(&[turn]), position })
+            (0..=run as i64).map(move |turn| SamplePoint {
+                run,
+                rank: 0,
+                index: Index::from_slice(&[turn]),
+                position,
+            })
         };
-        let rows: Vec<At> = (0..3).flat_map(turns).collect();
+        let rows: Vec<SamplePoint> = (0..3).flat_map(turns).collect();
         // The bits of the rank count, from the highest.
         let values: Vec<i64> = rows.iter().map(|at| at.run as i64 - at.index[0]).collect();
         let found = fit(
@@ -346,7 +358,7 @@ mod tests {
         let family = Family::new(&[8, 27, 64], 125, Grids::Regular);
         let rows = all(&family);
         let mut values: Vec<i64> = rows.iter().map(|at| i64::from(at.rank) + 3).collect();
-        let rows: Vec<&At> = rows.iter().collect();
+        let rows: Vec<&SamplePoint> = rows.iter().collect();
         assert!(fit(&family, &family.terms, &rows, &values, &[Feature::One, Feature::Rank]).is_ok());
         values[50] += 1;
         assert_eq!(

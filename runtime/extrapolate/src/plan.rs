@@ -7,28 +7,28 @@
 //! says, which may be never.
 
 use crate::align::align;
-use crate::common::Common;
+use crate::common::Dictionaries;
 use crate::family::Family;
-use crate::linear::{At, Index};
-use crate::quantity::{self, Quantity, Row, What, split};
-use crate::sequence::{Element, Said, Turns};
+use crate::linear::{Index, SamplePoint};
+use crate::quantity::{self, NumberMeaning, Quantity, Row, split};
+use crate::sequence::{ElementIterations, Said, SequenceElement};
 use fit::exact::Unfit;
 use std::collections::BTreeMap;
 use trace::template::{Field, Peer, Position, Slot, Template};
 
 /// Places in order.
 #[derive(Debug)]
-pub enum Plan {
+pub enum SequencePlan {
     /// All ranks have these.
-    Sequence(Vec<Place>),
+    Sequence(Vec<PlannedSite>),
     /// By class of the partition in this place.
-    Split(usize, BTreeMap<i64, Plan>),
+    Split(usize, BTreeMap<i64, SequencePlan>),
 }
 
-/// A place of the program and how it is passed.
+/// A call site of the program and how it is passed.
 #[derive(Debug)]
-pub struct Place {
-    /// [`Common::key`].
+pub struct PlannedSite {
+    /// [`Dictionaries::key`].
     pub key: u32,
     /// How.
     pub passed: Passed,
@@ -51,14 +51,14 @@ pub enum Passed {
 #[derive(Debug)]
 pub enum Content {
     /// A call, with the numbers of its fields.
-    Call(Vec<Numbers>),
+    Call(Vec<FieldValues>),
     /// Places.
-    Group(Plan),
+    Group(SequencePlan),
 }
 
 /// The numbers of a field.
 #[derive(Debug)]
-pub enum Numbers {
+pub enum FieldValues {
     /// Numbers of one value.
     Fixed(Vec<Quantity>),
     /// Numbers of an array: of each of its runs of elements of one kind.
@@ -78,7 +78,7 @@ pub enum Elements {
 
 /// The elements of a rank on a run.
 #[derive(Clone, Debug)]
-pub struct Doing<'a> {
+pub struct RankElements<'a> {
     /// On which run.
     pub run: usize,
     /// The rank.
@@ -86,7 +86,7 @@ pub struct Doing<'a> {
     /// Turns of the loops around.
     pub index: Index,
     /// What.
-    pub elements: &'a [Element],
+    pub elements: &'a [SequenceElement],
 }
 
 /// An element of a rank that may have none.
@@ -95,7 +95,7 @@ struct Has<'a> {
     run: usize,
     rank: u32,
     index: Index,
-    element: Option<&'a Element>,
+    element: Option<&'a SequenceElement>,
 }
 
 /// A call of a rank.
@@ -115,7 +115,7 @@ pub struct Planner<'a> {
     /// The rank counts.
     pub family: &'a Family,
     /// The dictionaries.
-    pub common: &'a Common,
+    pub common: &'a Dictionaries,
     /// The templates of each run, in the common dictionaries.
     pub templates: Vec<&'a [(Template, u32)]>,
     /// Position of a rank in one of its communicators, by run, rank and the communicator's number.
@@ -128,18 +128,19 @@ impl<'a> Planner<'a> {
     ///
     /// # Errors
     /// A sentence with the call that has no rule.
-    pub fn plan(&self, doing: &[Doing<'a>]) -> Result<Plan, String> {
-        let keys = |doing: &Doing| doing.elements.iter().map(|element| element.key).collect::<Vec<u32>>();
+    pub fn plan(&self, doing: &[RankElements<'a>]) -> Result<SequencePlan, String> {
+        let keys =
+            |doing: &RankElements| doing.elements.iter().map(|element| element.key).collect::<Vec<u32>>();
         let mut different: Vec<Vec<u32>> = doing.iter().map(keys).collect();
         let of_rank = different.clone();
         different.sort_unstable();
         different.dedup();
         if let [keys] = &different[..] {
             let places = (0..keys.len()).map(|at| {
-                let has = |doing: &Doing<'a>| has(doing, Some(&doing.elements[at]));
+                let has = |doing: &RankElements<'a>| has(doing, Some(&doing.elements[at]));
                 self.place(keys[at], &doing.iter().map(has).collect::<Vec<_>>())
             });
-            return Ok(Plan::Sequence(places.collect::<Result<_, _>>()?));
+            return Ok(SequencePlan::Sequence(places.collect::<Result<_, _>>()?));
         }
         let all: Vec<usize> = (0..doing.len()).collect();
         let alike = |rows: &[usize]| rows.iter().all(|&row| of_rank[row] == of_rank[rows[0]]);
@@ -149,7 +150,7 @@ impl<'a> Planner<'a> {
                 self.plan(&rows.into_iter().map(|row| doing[row].clone()).collect::<Vec<_>>())
             };
             let plans = classes.into_iter().map(|(class, rows)| Ok((class, plan(rows)?)));
-            return Ok(Plan::Split(partition, plans.collect::<Result<_, String>>()?));
+            return Ok(SequencePlan::Split(partition, plans.collect::<Result<_, String>>()?));
         }
         let Some(aligned) = align(&different) else {
             return Err("ranks do what is too long and too different to be compared".to_owned());
@@ -157,12 +158,12 @@ impl<'a> Planner<'a> {
         let of_rank: Vec<&Vec<usize>> =
             of_rank.iter().map(|keys| &aligned.places[different.binary_search(keys).unwrap_or(0)]).collect();
         let places = (0..aligned.keys.len()).map(|at| {
-            let one = |(doing, places): (&Doing<'a>, &&Vec<usize>)| {
+            let one = |(doing, places): (&RankElements<'a>, &&Vec<usize>)| {
                 has(doing, places.binary_search(&at).ok().map(|place| &doing.elements[place]))
             };
             self.place(aligned.keys[at], &doing.iter().zip(&of_rank).map(one).collect::<Vec<_>>())
         });
-        Ok(Plan::Sequence(places.collect::<Result<_, _>>()?))
+        Ok(SequencePlan::Sequence(places.collect::<Result<_, _>>()?))
     }
 
     /// The first partition whose classes are all `good`.
@@ -178,8 +179,8 @@ impl<'a> Planner<'a> {
         })
     }
 
-    fn place(&self, key: u32, has: &[Has<'a>]) -> Result<Place, String> {
-        Ok(Place { key, passed: self.passed(key, &has.iter().collect::<Vec<_>>())? })
+    fn place(&self, key: u32, has: &[Has<'a>]) -> Result<PlannedSite, String> {
+        Ok(PlannedSite { key, passed: self.passed(key, &has.iter().collect::<Vec<_>>())? })
     }
 
     fn passed(&self, key: u32, has: &[&Has<'a>]) -> Result<Passed, String> {
@@ -192,7 +193,8 @@ impl<'a> Planner<'a> {
         if let Some((partition, classes)) = self.parted(has, place, alike) {
             return self.split_passed(key, partition, classes);
         }
-        let counted = |rows: &[&Has<'a>]| quantity::fit(self.family, &self.totals(rows), What::Plain);
+        let counted =
+            |rows: &[&Has<'a>]| quantity::fit(self.family, &self.totals(rows), NumberMeaning::Plain);
         let why = match counted(has) {
             Ok(count) => return Ok(Passed::Counted(count, Box::new(self.turns(key, has)?))),
             Err(why) => why,
@@ -228,7 +230,7 @@ impl<'a> Planner<'a> {
 
     fn row(&self, run: usize, rank: u32, index: &Index, value: i64) -> Row {
         let position = Position { rank, peers: self.family.counts[run] };
-        Row { at: At { run, rank, index: index.clone(), position }, value }
+        Row { at: SamplePoint { run, rank, index: index.clone(), position }, value }
     }
 
     /// A place with so many turns that differ for all.
@@ -236,7 +238,7 @@ impl<'a> Planner<'a> {
         if entries == 0 {
             return Ok(Passed::Never);
         }
-        let elements: Vec<(&Has<'a>, &'a Element)> =
+        let elements: Vec<(&Has<'a>, &'a SequenceElement)> =
             has.iter().filter_map(|row| Some((*row, row.element?))).collect();
         let one = |entry: usize| {
             let rows: Vec<Row> = elements
@@ -245,9 +247,9 @@ impl<'a> Planner<'a> {
                     self.row(row.run, row.rank, &row.index, element.turns.times(entry) as i64)
                 })
                 .collect();
-            let times = quantity::fit(self.family, &rows, What::Plain)
+            let times = quantity::fit(self.family, &rows, NumberMeaning::Plain)
                 .map_err(|why| self.refusal(key, "how often it is called there", &why, &rows))?;
-            let at = |&(row, element): &(&Has<'a>, &'a Element)| {
+            let at = |&(row, element): &(&Has<'a>, &'a SequenceElement)| {
                 (row.run, row.rank, row.index.clone(), element, entry)
             };
             Ok((times, self.content(key, elements.iter().map(at))?))
@@ -279,13 +281,17 @@ impl<'a> Planner<'a> {
     fn content(
         &self,
         key: u32,
-        turns: impl Iterator<Item = (usize, u32, Index, &'a Element, usize)>,
+        turns: impl Iterator<Item = (usize, u32, Index, &'a SequenceElement, usize)>,
     ) -> Result<Content, String> {
         let (mut calls, mut groups) = (Vec::new(), Vec::new());
         for (run, rank, index, element, entry) in turns {
             match &element.turns {
-                Turns::Calls(turns) => calls.push(Calling { run, rank, index, said: &turns[entry].1 }),
-                Turns::Groups(turns) => groups.push(Doing { run, rank, index, elements: &turns[entry].1 }),
+                ElementIterations::Calls(turns) => {
+                    calls.push(Calling { run, rank, index, said: &turns[entry].1 })
+                }
+                ElementIterations::Groups(turns) => {
+                    groups.push(RankElements { run, rank, index, elements: &turns[entry].1 })
+                }
             }
         }
         if calls.is_empty() {
@@ -295,7 +301,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn call(&self, key: u32, calls: &[Calling<'a>]) -> Result<Vec<Numbers>, String> {
+    fn call(&self, key: u32, calls: &[Calling<'a>]) -> Result<Vec<FieldValues>, String> {
         let (_, kind) = &self.templates[calls[0].run][calls[0].said.0 as usize];
         let kind = self.common.kind(*kind);
         // Where in each call's numbers the next field begins.
@@ -315,7 +321,7 @@ impl<'a> Planner<'a> {
                         calls.iter().zip(&mut at).map(|(call, at)| self.number(call, slot, at)).collect();
                     self.quantity(key, &format!("its argument {name}"), &rows, slot)
                 });
-                all.push(Numbers::Fixed(found.collect::<Result<_, _>>()?));
+                all.push(FieldValues::Fixed(found.collect::<Result<_, _>>()?));
                 continue;
             };
             let mut of_runs = Vec::with_capacity(runs.len());
@@ -327,7 +333,7 @@ impl<'a> Planner<'a> {
                 of_runs.push(self.elements(&array, &all)?);
                 at.iter_mut().zip(&lengths).for_each(|(at, &length)| *at += length as usize * slots.len());
             }
-            all.push(Numbers::Runs(of_runs));
+            all.push(FieldValues::Runs(of_runs));
         }
         Ok(all)
     }
@@ -416,7 +422,7 @@ impl<'a> Planner<'a> {
     }
 
     fn quantity(&self, key: u32, name: &str, rows: &[Row], slot: Slot) -> Result<Quantity, String> {
-        let what = if slot == Slot::Peer { What::Peer } else { What::Plain };
+        let what = if slot == Slot::Peer { NumberMeaning::Peer } else { NumberMeaning::Plain };
         quantity::fit(self.family, rows, what).map_err(|why| self.refusal(key, name, &why, rows))
     }
 
@@ -458,6 +464,6 @@ struct Array<'a, 'b> {
     lengths: &'b [u64],
 }
 
-fn has<'a>(doing: &Doing<'a>, element: Option<&'a Element>) -> Has<'a> {
+fn has<'a>(doing: &RankElements<'a>, element: Option<&'a SequenceElement>) -> Has<'a> {
     Has { run: doing.run, rank: doing.rank, index: doing.index.clone(), element }
 }

@@ -1,13 +1,13 @@
 //! A number of ranks at all rank counts: the rule that it follows.
 
 use crate::family::Family;
-use crate::linear::{self, At, Feature, Linear};
+use crate::linear::{self, Feature, Linear, SamplePoint};
 use fit::exact::{Term, Unfit};
 use std::collections::BTreeMap;
 
 /// The meaning of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
+pub enum NumberMeaning {
     /// A number like others.
     Plain,
     /// A rank of the call's communicator.
@@ -18,14 +18,14 @@ pub enum What {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
     /// Whose.
-    pub at: At,
+    pub at: SamplePoint,
     /// The number; of a rank that it is, not how it was told.
     pub value: i64,
 }
 
 /// The formula by which a number follows from a rank.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Value {
+pub enum RankFormula {
     /// A sum.
     Linear(Linear),
     /// A constant times two to the power of a sum.
@@ -34,31 +34,31 @@ pub enum Value {
 
 /// The rule by which a rank or another number follows.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Rule {
+pub enum RankRule {
     /// It is itself a sum or a power.
-    Value(Value),
+    Value(RankFormula),
     /// The rank so far behind the caller, or before it, round the communicator.
-    Shift { forwards: bool, by: Value },
+    Shift { forwards: bool, by: RankFormula },
     /// So far along each side of a grid, round it.
     Grid { grid: usize, by: Vec<(bool, Linear)> },
     /// The caller's number with these bits turned.
-    Xor(Value),
+    Xor(RankFormula),
 }
 
 /// A number's rule, or one for each kind of ranks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Quantity {
     /// All ranks have this one.
-    One(Rule),
+    One(RankRule),
     /// By the class of the partition in this place.
-    Split(usize, BTreeMap<i64, Rule>),
+    Split(usize, BTreeMap<i64, RankRule>),
 }
 
-impl Value {
-    fn at(&self, family: &Family, at: &At) -> Option<i64> {
+impl RankFormula {
+    fn at(&self, family: &Family, at: &SamplePoint) -> Option<i64> {
         match self {
-            Value::Linear(linear) => linear.at(family, at),
-            Value::Power(odd, exponent) => {
+            RankFormula::Linear(linear) => linear.at(family, at),
+            RankFormula::Power(odd, exponent) => {
                 let exponent =
                     u32::try_from(exponent.at(family, at)?).ok().filter(|&exponent| exponent < 62)?;
                 odd.checked_mul(1 << exponent)
@@ -67,19 +67,19 @@ impl Value {
     }
 }
 
-impl Rule {
-    fn at(&self, family: &Family, at: &At) -> Option<i64> {
+impl RankRule {
+    fn at(&self, family: &Family, at: &SamplePoint) -> Option<i64> {
         let (rank, peers) = (i64::from(at.position.rank), i64::from(at.position.peers.max(1)));
         match self {
-            Rule::Value(value) => value.at(family, at),
-            Rule::Shift { forwards, by } => {
+            RankRule::Value(value) => value.at(family, at),
+            RankRule::Shift { forwards, by } => {
                 let by = by.at(family, at)?;
                 Some(
                     (if *forwards { rank.checked_add(by)? } else { rank.checked_sub(by)? }).rem_euclid(peers),
                 )
             }
-            Rule::Xor(bits) => Some(rank ^ bits.at(family, at)?),
-            Rule::Grid { grid, by } => {
+            RankRule::Xor(bits) => Some(rank ^ bits.at(family, at)?),
+            RankRule::Grid { grid, by } => {
                 let grid = &family.grids[*grid];
                 let mut to = grid.coordinates(at.run, at.position.rank);
                 for ((to, &side), (forwards, by)) in to.iter_mut().zip(grid.sides(at.run)).zip(by) {
@@ -97,7 +97,7 @@ impl Quantity {
     ///
     /// # Errors
     /// A sentence: the number is not whole there, or no trace has a rank of this kind.
-    pub fn at(&self, family: &Family, at: &At) -> Result<i64, String> {
+    pub fn at(&self, family: &Family, at: &SamplePoint) -> Result<i64, String> {
         let rule = match self {
             Quantity::One(rule) => rule,
             Quantity::Split(partition, rules) => {
@@ -118,15 +118,15 @@ impl Quantity {
 ///
 /// # Errors
 /// Why there is none: the most that any attempt came to.
-pub fn fit(family: &Family, rows: &[Row], what: What) -> Result<Quantity, Unfit> {
-    let mut fitting = Fitting { family, terms: &[], why: Unfit::NoFormula };
+pub fn fit(family: &Family, rows: &[Row], what: NumberMeaning) -> Result<Quantity, Unfit> {
+    let mut fitting = QuantityFit { family, terms: &[], why: Unfit::NoFormula };
     let all: Vec<&Row> = rows.iter().collect();
     if let Some(rule) = fitting.rule(&all, what) {
         return Ok(Quantity::One(rule));
     }
     for partition in 0..family.partitions.len() {
         if let Some(classes) = split(family, partition, &all, |row| (row.at.run, row.at.rank)) {
-            let rules: Option<BTreeMap<i64, Rule>> =
+            let rules: Option<BTreeMap<i64, RankRule>> =
                 classes.into_iter().map(|(class, rows)| Some((class, fitting.rule(&rows, what)?))).collect();
             if let Some(rules) = rules {
                 return Ok(Quantity::Split(partition, rules));
@@ -157,16 +157,16 @@ pub fn split<R: Copy>(
     (classes.len() > 1 && classes.values().all(|rows| runs(rows) == family.wanted())).then_some(classes)
 }
 
-struct Fitting<'f> {
+struct QuantityFit<'f> {
     family: &'f Family,
     /// Terms of which factors may be functions.
     terms: &'f [Term],
     why: Unfit,
 }
 
-impl Fitting<'_> {
+impl QuantityFit<'_> {
     /// A rule whose factors are the same on any number of ranks, else one whose factors are functions of it.
-    fn rule(&mut self, rows: &[&Row], what: What) -> Option<Rule> {
+    fn rule(&mut self, rows: &[&Row], what: NumberMeaning) -> Option<RankRule> {
         let family = self.family;
         [&[], family.terms.as_slice()].into_iter().find_map(|terms| {
             self.terms = terms;
@@ -174,36 +174,36 @@ impl Fitting<'_> {
         })
     }
 
-    fn any_rule(&mut self, rows: &[&Row], what: What) -> Option<Rule> {
-        let at: Vec<&At> = rows.iter().map(|row| &row.at).collect();
+    fn any_rule(&mut self, rows: &[&Row], what: NumberMeaning) -> Option<RankRule> {
+        let at: Vec<&SamplePoint> = rows.iter().map(|row| &row.at).collect();
         let values: Vec<i64> = rows.iter().map(|row| row.value).collect();
         let bases = self.bases(rows);
-        if what == What::Plain {
-            return self.value(&at, &values, &bases).map(Rule::Value);
+        if what == NumberMeaning::Plain {
+            return self.value(&at, &values, &bases).map(RankRule::Value);
         }
         // A root, or one relative to the caller, before what has to be solved for.
         let simple = &bases[..1];
         if let Some(value) = self.value(&at, &values, simple) {
-            return Some(Rule::Value(value));
+            return Some(RankRule::Value(value));
         }
         if values.iter().zip(&at).any(|(&value, at)| value < 0 || value >= i64::from(at.position.peers)) {
-            return self.value(&at, &values, &bases).map(Rule::Value);
+            return self.value(&at, &values, &bases).map(RankRule::Value);
         }
         self.shift(&at, &values, simple)
             .or_else(|| {
                 (0..self.family.grids.len()).find_map(|grid| self.grid(&at, &values, grid, &bases[0]))
             })
-            .or_else(|| self.value(&at, &values, &bases).map(Rule::Value))
+            .or_else(|| self.value(&at, &values, &bases).map(RankRule::Value))
             .or_else(|| {
                 let bits: Vec<i64> =
                     values.iter().zip(&at).map(|(value, at)| value ^ i64::from(at.position.rank)).collect();
-                self.value(&at, &bits, &bases).map(Rule::Xor)
+                self.value(&at, &bits, &bases).map(RankRule::Xor)
             })
             .or_else(|| self.shift(&at, &values, &bases))
     }
 
-    fn value(&mut self, at: &[&At], values: &[i64], bases: &[Vec<Feature>]) -> Option<Value> {
-        let linear = bases.iter().find_map(|basis| self.linear(at, values, basis)).map(Value::Linear);
+    fn value(&mut self, at: &[&SamplePoint], values: &[i64], bases: &[Vec<Feature>]) -> Option<RankFormula> {
+        let linear = bases.iter().find_map(|basis| self.linear(at, values, basis)).map(RankFormula::Linear);
         linear.or_else(|| {
             let odd = values[0].checked_shr(values[0].trailing_zeros())?;
             let exponent = |&value: &i64| {
@@ -213,11 +213,11 @@ impl Fitting<'_> {
             bases
                 .iter()
                 .find_map(|basis| self.linear(at, &exponents, basis))
-                .map(|exponent| Value::Power(odd, exponent))
+                .map(|exponent| RankFormula::Power(odd, exponent))
         })
     }
 
-    fn linear(&mut self, at: &[&At], values: &[i64], basis: &[Feature]) -> Option<Linear> {
+    fn linear(&mut self, at: &[&SamplePoint], values: &[i64], basis: &[Feature]) -> Option<Linear> {
         // What two simple rules say differently is not decided by one that is less simple.
         if matches!(self.why, Unfit::Ambiguous(..)) {
             return None;
@@ -254,18 +254,24 @@ impl Fitting<'_> {
         bases
     }
 
-    fn shift(&mut self, at: &[&At], values: &[i64], bases: &[Vec<Feature>]) -> Option<Rule> {
+    fn shift(&mut self, at: &[&SamplePoint], values: &[i64], bases: &[Vec<Feature>]) -> Option<RankRule> {
         [true, false].into_iter().find_map(|forwards| {
-            let distance = |(value, at): (&i64, &&At)| {
+            let distance = |(value, at): (&i64, &&SamplePoint)| {
                 let distance = value - i64::from(at.position.rank);
                 (if forwards { distance } else { -distance }).rem_euclid(at.position.peers.into())
             };
             let distances: Vec<i64> = values.iter().zip(at).map(distance).collect();
-            self.value(at, &distances, bases).map(|by| Rule::Shift { forwards, by })
+            self.value(at, &distances, bases).map(|by| RankRule::Shift { forwards, by })
         })
     }
 
-    fn grid(&mut self, at: &[&At], values: &[i64], number: usize, basis: &[Feature]) -> Option<Rule> {
+    fn grid(
+        &mut self,
+        at: &[&SamplePoint],
+        values: &[i64],
+        number: usize,
+        basis: &[Feature],
+    ) -> Option<RankRule> {
         let family = self.family;
         let grid = &family.grids[number];
         // Only a communicator of all ranks is such a grid.
@@ -277,16 +283,18 @@ impl Fitting<'_> {
             at.iter().zip(values).map(|(at, &value)| grid.coordinates(at.run, value as u32)).collect();
         let side = |side: usize| {
             [true, false].into_iter().find_map(|forwards| {
-                let moved =
-                    |((from, to), at): ((&crate::family::Coordinates, &crate::family::Coordinates), &&At)| {
-                        let moved = i64::from(to[side]) - i64::from(from[side]);
-                        (if forwards { moved } else { -moved }).rem_euclid(grid.sides(at.run)[side].into())
-                    };
+                let moved = |((from, to), at): (
+                    (&crate::family::Coordinates, &crate::family::Coordinates),
+                    &&SamplePoint,
+                )| {
+                    let moved = i64::from(to[side]) - i64::from(from[side]);
+                    (if forwards { moved } else { -moved }).rem_euclid(grid.sides(at.run)[side].into())
+                };
                 let moved: Vec<i64> = places.iter().zip(&targets).zip(at).map(moved).collect();
                 self.linear(at, &moved, basis).map(|by| (forwards, by))
             })
         };
         let by: Option<Vec<_>> = (0..grid.dimensions()).map(side).collect();
-        by.map(|by| Rule::Grid { grid: number, by })
+        by.map(|by| RankRule::Grid { grid: number, by })
     }
 }

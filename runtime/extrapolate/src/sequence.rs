@@ -5,10 +5,10 @@
 //! a rank, or over other ranks, says another number in each turn and stands in the trace as it ran: as so
 //! many calls of one place behind each other. Here both are one thing, a place of the program with its turns.
 
-use crate::common::{Common, Key, Renamed};
+use crate::common::{Dictionaries, ElementKey, Renamed};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
-use trace::trace::{Act, Made, View};
+use trace::trace::{Act, Made, RankView};
 
 /// The longest body that is looked for where its turns differ, in elements.
 const LONGEST: usize = 64;
@@ -18,36 +18,36 @@ pub type Said = Rc<(u32, Box<[i64]>)>;
 
 /// Calls of a place, or several places, once or more often.
 #[derive(Clone, Debug)]
-pub struct Element {
-    /// [`Common::key`].
+pub struct SequenceElement {
+    /// [`Dictionaries::key`].
     pub key: u32,
     /// Iterations of the element, and how often each is repeated in a row.
-    pub turns: Turns,
+    pub turns: ElementIterations,
 }
 
-/// The turns of an element.
+/// The iterations of an element.
 #[derive(Clone, Debug)]
-pub enum Turns {
+pub enum ElementIterations {
     /// Calls of one kind.
     Calls(Vec<(u64, Said)>),
     /// Elements with equal keys.
-    Groups(Vec<(u64, Vec<Element>)>),
+    Groups(Vec<(u64, Vec<SequenceElement>)>),
 }
 
-impl Turns {
+impl ElementIterations {
     /// Returns how many turns differ from the ones before.
     pub fn entries(&self) -> usize {
         match self {
-            Turns::Calls(turns) => turns.len(),
-            Turns::Groups(turns) => turns.len(),
+            ElementIterations::Calls(turns) => turns.len(),
+            ElementIterations::Groups(turns) => turns.len(),
         }
     }
 
     /// Returns how often each entry comes.
     pub fn times(&self, entry: usize) -> u64 {
         match self {
-            Turns::Calls(turns) => turns[entry].0,
-            Turns::Groups(turns) => turns[entry].0,
+            ElementIterations::Calls(turns) => turns[entry].0,
+            ElementIterations::Groups(turns) => turns[entry].0,
         }
     }
 
@@ -58,20 +58,20 @@ impl Turns {
 }
 
 /// Returns what a rank does. O(its folded calls, times [`LONGEST`]).
-pub fn elements(common: &mut Common, renamed: &Renamed, view: &View) -> Vec<Element> {
-    Reader { common, renamed, view, said: FxHashMap::default() }.elements(view.acts())
+pub fn elements(common: &mut Dictionaries, renamed: &Renamed, view: &RankView) -> Vec<SequenceElement> {
+    SequenceReader { common, renamed, view, said: FxHashMap::default() }.elements(view.acts())
 }
 
-struct Reader<'a, 'v> {
-    common: &'a mut Common,
+struct SequenceReader<'a, 'v> {
+    common: &'a mut Dictionaries,
     renamed: &'a Renamed,
-    view: &'a View<'v>,
+    view: &'a RankView<'v>,
     said: FxHashMap<Made, Said>,
 }
 
-impl Reader<'_, '_> {
-    fn elements(&mut self, acts: &[Act]) -> Vec<Element> {
-        let mut elements: Vec<Element> = Vec::new();
+impl SequenceReader<'_, '_> {
+    fn elements(&mut self, acts: &[Act]) -> Vec<SequenceElement> {
+        let mut elements: Vec<SequenceElement> = Vec::new();
         for act in acts {
             match act {
                 Act::Call(made) => {
@@ -83,14 +83,20 @@ impl Reader<'_, '_> {
                     let mut body = self.elements(body);
                     match (&mut body[..], turns) {
                         (_, 0) => {}
-                        ([Element { turns: Turns::Calls(calls), .. }], _) if calls.len() == 1 => {
+                        ([SequenceElement { turns: ElementIterations::Calls(calls), .. }], _)
+                            if calls.len() == 1 =>
+                        {
                             calls[0].0 = calls[0].0.saturating_mul(turns);
                             body.into_iter().for_each(|element| add(&mut elements, element));
                         }
                         _ => {
-                            let key =
-                                self.common.key(Key::Group(body.iter().map(|element| element.key).collect()));
-                            elements.push(Element { key, turns: Turns::Groups(vec![(turns, body)]) });
+                            let key = self
+                                .common
+                                .key(ElementKey::Group(body.iter().map(|element| element.key).collect()));
+                            elements.push(SequenceElement {
+                                key,
+                                turns: ElementIterations::Groups(vec![(turns, body)]),
+                            });
                         }
                     }
                 }
@@ -99,16 +105,16 @@ impl Reader<'_, '_> {
         self.grouped(elements)
     }
 
-    fn call(&mut self, made: Made) -> Element {
+    fn call(&mut self, made: Made) -> SequenceElement {
         let event = self.view.event(made);
         let template = self.view.trace.calls[made.call as usize].0;
         let said = self.said.entry(made).or_insert_with(|| Rc::new((template, event.numbers.into())));
-        let key = self.common.key(Key::Call(self.renamed.templates[template as usize].1));
-        Element { key, turns: Turns::Calls(vec![(1, Rc::clone(said))]) }
+        let key = self.common.key(ElementKey::Call(self.renamed.templates[template as usize].1));
+        SequenceElement { key, turns: ElementIterations::Calls(vec![(1, Rc::clone(said))]) }
     }
 
     /// With elements whose keys come again behind each other as groups, the shortest first.
-    fn grouped(&mut self, mut elements: Vec<Element>) -> Vec<Element> {
+    fn grouped(&mut self, mut elements: Vec<SequenceElement>) -> Vec<SequenceElement> {
         let mut length = 1;
         while length <= LONGEST.min(elements.len()) {
             match self.group(&elements, length) {
@@ -124,7 +130,7 @@ impl Reader<'_, '_> {
     }
 
     /// With all that comes again after so many elements as groups; nothing if nothing does.
-    fn group(&mut self, elements: &[Element], length: usize) -> Option<Vec<Element>> {
+    fn group(&mut self, elements: &[SequenceElement], length: usize) -> Option<Vec<SequenceElement>> {
         let mut grouped = Vec::new();
         let mut at = 0;
         let mut found = false;
@@ -138,7 +144,9 @@ impl Reader<'_, '_> {
             let mut entries = Vec::new();
             while at < end {
                 match &elements[at].turns {
-                    Turns::Groups(turns) if self.common.group(elements[at].key) == Some(&body) => {
+                    ElementIterations::Groups(turns)
+                        if self.common.group(elements[at].key) == Some(&body) =>
+                    {
                         entries.extend(turns.iter().cloned());
                         at += 1;
                     }
@@ -148,14 +156,22 @@ impl Reader<'_, '_> {
                     }
                 }
             }
-            grouped.push(Element { key: self.common.key(Key::Group(body)), turns: Turns::Groups(entries) });
+            grouped.push(SequenceElement {
+                key: self.common.key(ElementKey::Group(body)),
+                turns: ElementIterations::Groups(entries),
+            });
         }
         found.then_some(grouped)
     }
 
     /// The keys that come twice or more from this place on, and where that ends: as groups that a recorder
     /// found, or beside them.
-    fn repeated(&self, elements: &[Element], begin: usize, length: usize) -> Option<(Vec<u32>, usize)> {
+    fn repeated(
+        &self,
+        elements: &[SequenceElement],
+        begin: usize,
+        length: usize,
+    ) -> Option<(Vec<u32>, usize)> {
         let keys = |at: usize| {
             let run = elements.get(at..at + length)?;
             // Calls of one key are one element already.
@@ -182,11 +198,12 @@ impl Reader<'_, '_> {
 
 /// Makes groups of one turn of what is a group elsewhere: a loop over the bits of the rank count has one turn
 /// on the fewest ranks, and what comes once is not found as a loop. `groups` are the bodies of all groups.
-pub fn regroup(common: &mut Common, groups: &FxHashSet<Vec<u32>>, elements: &mut Vec<Element>) {
+pub fn regroup(common: &mut Dictionaries, groups: &FxHashSet<Vec<u32>>, elements: &mut Vec<SequenceElement>) {
     for element in elements.iter_mut() {
-        if let Turns::Groups(turns) = &mut element.turns {
+        if let ElementIterations::Groups(turns) = &mut element.turns {
             turns.iter_mut().for_each(|(_, body)| regroup(common, groups, body));
-            element.key = common.key(Key::Group(turns[0].1.iter().map(|element| element.key).collect()));
+            element.key =
+                common.key(ElementKey::Group(turns[0].1.iter().map(|element| element.key).collect()));
         }
     }
     let keys: Vec<u32> = elements.iter().map(|element| element.key).collect();
@@ -197,9 +214,12 @@ pub fn regroup(common: &mut Common, groups: &FxHashSet<Vec<u32>>, elements: &mut
             .rev()
             .find(|&length| length < keys.len() && groups.contains(&keys[at - length..at]));
         if let Some(length) = found {
-            let body: Vec<Element> = elements.drain(at - length..at).collect();
-            let key = common.key(Key::Group(keys[at - length..at].to_vec()));
-            elements.insert(at - length, Element { key, turns: Turns::Groups(vec![(1, body)]) });
+            let body: Vec<SequenceElement> = elements.drain(at - length..at).collect();
+            let key = common.key(ElementKey::Group(keys[at - length..at].to_vec()));
+            elements.insert(
+                at - length,
+                SequenceElement { key, turns: ElementIterations::Groups(vec![(1, body)]) },
+            );
             at -= length;
         } else {
             at -= 1;
@@ -208,9 +228,9 @@ pub fn regroup(common: &mut Common, groups: &FxHashSet<Vec<u32>>, elements: &mut
 }
 
 /// Adds the bodies of all groups among the elements and within them.
-pub fn bodies(elements: &[Element], groups: &mut FxHashSet<Vec<u32>>) {
+pub fn bodies(elements: &[SequenceElement], groups: &mut FxHashSet<Vec<u32>>) {
     for element in elements {
-        if let Turns::Groups(turns) = &element.turns {
+        if let ElementIterations::Groups(turns) = &element.turns {
             groups.insert(turns[0].1.iter().map(|element| element.key).collect());
             turns.iter().for_each(|(_, body)| bodies(body, groups));
         }
@@ -218,10 +238,10 @@ pub fn bodies(elements: &[Element], groups: &mut FxHashSet<Vec<u32>>) {
 }
 
 /// Puts a call behind the others, together with the last if that is of the same kind.
-fn add(elements: &mut Vec<Element>, element: Element) {
-    if let Some(Element { key, turns: Turns::Calls(calls) }) = elements.last_mut()
+fn add(elements: &mut Vec<SequenceElement>, element: SequenceElement) {
+    if let Some(SequenceElement { key, turns: ElementIterations::Calls(calls) }) = elements.last_mut()
         && *key == element.key
-        && let Turns::Calls(more) = &element.turns
+        && let ElementIterations::Calls(more) = &element.turns
     {
         for (times, said) in more {
             match calls.last_mut() {

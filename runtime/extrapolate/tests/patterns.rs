@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use trace::Trace;
 use trace::assembly::Assembly;
 use trace::builder::Builder;
-use trace::part::{Item, Part};
+use trace::part::{Item, ProcessTrace};
 use trace::template::{Field, Peer, Position, Template};
 
 /// The pattern of a call of a program: the destinations of its messages.
@@ -60,11 +60,11 @@ fn destinations(pattern: Pattern, rank: u32, side: i32) -> Vec<i32> {
 fn program(patterns: &[(Pattern, i64)], turns: u64, side: u32) -> Trace {
     let ranks = side * side * side;
     let sites = (0..patterns.len()).map(|line| format!("program.c:{line} main"));
-    let part = Part {
+    let part = ProcessTrace {
         ranks,
         functions: std::iter::once(FUNCTION.to_owned()).collect(),
         sites: sites.collect(),
-        ..Part::default()
+        ..ProcessTrace::default()
     };
     let fields = vec![Field::Rank, Field::Count];
     let templates: Vec<Template> = (1..=patterns.len() as u32)
@@ -122,11 +122,11 @@ fn one_rank_that_does_otherwise_is_named() {
     assert!(extrapolate(&traces, 343).is_ok());
     // Rank 17 of 125 and no other sends to itself.
     let other = program(&[(Pattern::Shift(0), 8)], 3, 5);
-    let mut part = Assembly::new(Part {
+    let mut part = Assembly::new(ProcessTrace {
         ranks: 125,
         functions: std::iter::once(FUNCTION.to_owned()).collect(),
         sites: std::iter::once("program.c:0 main".to_owned()).collect(),
-        ..Part::default()
+        ..ProcessTrace::default()
     });
     for rank in 0..125 {
         let from = if rank == 17 { &other } else { &traces[1] };

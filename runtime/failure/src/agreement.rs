@@ -10,7 +10,7 @@
 
 use crate::CHAPTER;
 use crate::members::Members;
-use crate::round::{Entry, Key, Outcome, Round};
+use crate::round::{AgreementKey, AgreementResult, AgreementRound, Entry};
 use message::Messages;
 use message::chapter::id::Token;
 use message::handle;
@@ -33,25 +33,25 @@ pub enum Subject {
 }
 
 /// An agreement that a rank of this process is in.
-pub(crate) struct Part {
-    key: Key,
+pub(crate) struct EnteredAgreement {
+    key: AgreementKey,
     subject: Subject,
     /// The rank's side ([`Members::side`]).
     side: usize,
     /// Address of the flag.
     target: Addr,
     request: u32,
-    outcome: Option<Outcome>,
+    outcome: Option<AgreementResult>,
 }
 
 /// All agreements under way.
 #[derive(Default)]
 pub struct Agreements {
-    parts: Slab<Part>,
+    parts: Slab<EnteredAgreement>,
     /// Number of agreements that each member of this process has entered, by communicator, then by member.
     counts: FxHashMap<(u32, Option<u32>), Vec<u32>>,
     /// Agreements that this process keeps.
-    pub(crate) rounds: FxHashMap<Key, Round>,
+    pub(crate) rounds: FxHashMap<AgreementKey, AgreementRound>,
     /// Members of communicators, by context, as far as this process keeps their agreements or they are of two
     /// sides.
     pub(crate) members: FxHashMap<u32, Members>,
@@ -91,12 +91,12 @@ impl Agreements {
         let counts =
             self.counts.entry((context, alone)).or_insert_with(|| vec![0; members.group.size() as usize]);
         let count = &mut counts[member as usize];
-        let key = Key { context, number: *count, alone };
+        let key = AgreementKey { context, number: *count, alone };
         if self.rounds.get(&key).is_some_and(|round| round.subject != subject) {
-            return Err(Failure::new(ErrorClass::OTHER, Round::DIFFER));
+            return Err(Failure::new(ErrorClass::OTHER, AgreementRound::DIFFER));
         }
         *count += 1;
-        let part = self.parts.insert(Part {
+        let part = self.parts.insert(EnteredAgreement {
             key,
             subject,
             side: members.side(member),
@@ -125,27 +125,28 @@ impl Agreements {
         &mut self,
         messages: &mut Messages,
         objects: &mut Objects,
-        key: Key,
+        key: AgreementKey,
         subject: Subject,
         (member, entry): (u32, Entry),
     ) {
         let Some(members) = self.members_of(key) else { unreachable!("who comes first tells it") };
-        let round = self.rounds.entry(key).or_insert_with(|| Round::new(subject, &members.group, messages));
+        let round =
+            self.rounds.entry(key).or_insert_with(|| AgreementRound::new(subject, &members.group, messages));
         if round.subject != subject {
-            messages.peers_mut().fail(Round::DIFFER);
+            messages.peers_mut().fail(AgreementRound::DIFFER);
         }
         round.enter(member, entry);
         self.settle(messages, objects, key, &members);
     }
 
     /// The members that agree.
-    fn members_of(&self, key: Key) -> Option<Members> {
+    fn members_of(&self, key: AgreementKey) -> Option<Members> {
         key.alone.map_or_else(|| self.members.get(&key.context).cloned(), |rank| Some(Members::alone(rank)))
     }
 
     /// A rank has failed: those wait for it no longer that it has not joined.
     pub fn failed(&mut self, messages: &mut Messages, objects: &mut Objects, rank: u32) {
-        let mut open: Vec<Key> = self.rounds.keys().copied().collect();
+        let mut open: Vec<AgreementKey> = self.rounds.keys().copied().collect();
         open.sort_unstable();
         for key in open {
             let Some(members) = self.members_of(key) else { continue };
@@ -158,8 +159,14 @@ impl Agreements {
     }
 
     /// If all have come in or failed, they agree.
-    fn settle(&mut self, messages: &mut Messages, objects: &mut Objects, key: Key, members: &Members) {
-        if !self.rounds.get(&key).is_some_and(Round::is_complete) {
+    fn settle(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        key: AgreementKey,
+        members: &Members,
+    ) {
+        if !self.rounds.get(&key).is_some_and(AgreementRound::is_complete) {
             return;
         }
         let Some(round) = self.rounds.remove(&key) else { return };
@@ -172,14 +179,20 @@ impl Agreements {
             Subject::Survivors if key.alone.is_some() => [objects.comms.make_self(None), COMM_NULL],
             Subject::Survivors => settled.survivors.make(objects),
         };
-        let outcome = Outcome { flags: settled.flags, failed: settled.failed, comms };
+        let outcome = AgreementResult { flags: settled.flags, failed: settled.failed, comms };
         for left in settled.leaving.iter().filter(|left| left.process == here) {
             self.finish(messages, left.part, outcome, left.at);
         }
     }
 
     /// A rank of this process is told what came of it.
-    pub(crate) fn finish(&mut self, messages: &mut Messages, part: u32, outcome: Outcome, at: engine::Time) {
+    pub(crate) fn finish(
+        &mut self,
+        messages: &mut Messages,
+        part: u32,
+        outcome: AgreementResult,
+        at: engine::Time,
+    ) {
         let part = &mut self.parts[part];
         part.outcome = Some(outcome);
         messages.finish_request(part.request, at);
@@ -188,8 +201,13 @@ impl Agreements {
     /// The mounted rank takes the outcome.
     pub(crate) fn leave(&mut self, messages: &mut Messages, [index, _]: Token) -> Result {
         let part = self.parts.remove(index);
-        let Some(Part {
-            key, subject, side, target, outcome: Some(Outcome { flags, failed, comms }), ..
+        let Some(EnteredAgreement {
+            key,
+            subject,
+            side,
+            target,
+            outcome: Some(AgreementResult { flags, failed, comms }),
+            ..
         }) = part
         else {
             unreachable!("its request is complete")
@@ -225,7 +243,7 @@ impl Agreements {
     }
 
     /// Returns who has neither come in nor failed, where this process keeps the round.
-    pub(crate) fn missing(&self, messages: &Messages, key: Key) -> Option<String> {
+    pub(crate) fn missing(&self, messages: &Messages, key: AgreementKey) -> Option<String> {
         Some(self.rounds.get(&key)?.missing(messages, &self.members_of(key)?.group))
     }
 }

@@ -2,7 +2,7 @@
 //! of them.
 
 use crate::agreement::Agreements;
-use crate::round::Key;
+use crate::round::AgreementKey;
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
@@ -37,7 +37,7 @@ impl Chapter for Agreements {
         Some(Wait { text, name: Some(name) })
     }
     fn open(&self, messages: &Messages, _: &Objects) -> Vec<u8> {
-        let mut open: Vec<Key> = self.rounds.keys().copied().collect();
+        let mut open: Vec<AgreementKey> = self.rounds.keys().copied().collect();
         open.sort_unstable();
         let mut out = Vec::new();
         for key in open {

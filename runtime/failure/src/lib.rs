@@ -1,8 +1,8 @@
 //! Failures of ranks: which rank fails when.
 //!
 //! What a run is told to have fail (`specification.rs`: a list, a file, a law with a seed) becomes a
-//! [`Plan`], the same on every process of a run: nobody has to be told of a failure that everybody can work
-//! out. docs/reference/failures.md has the model.
+//! [`FailurePlan`], the same on every process of a run: nobody has to be told of a failure that everybody
+//! can work out. docs/reference/failures.md has the model.
 
 mod agreement;
 mod chapter;
@@ -14,7 +14,7 @@ mod round;
 mod specification;
 
 pub use agreement::{Agreements, Subject};
-pub use plan::{Failure, Plan};
+pub use plan::{Failure, FailurePlan};
 pub use specification::Specification;
 
 /// The name of this chapter.

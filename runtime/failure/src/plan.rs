@@ -16,15 +16,15 @@ pub struct Failure {
 /// All failures that a run has been told of, one a rank at most: who has stopped cannot fail again.
 // Sparse: of a million ranks with a failure in years each, few have one within the 213 days of virtual time.
 #[derive(Clone, Debug, Default)]
-pub struct Plan {
+pub struct FailurePlan {
     times: FxHashMap<u32, Time>,
     first: Option<Failure>,
 }
 
-impl Plan {
+impl FailurePlan {
     /// These failures; of several of one rank the first counts.
-    pub fn new(failures: impl IntoIterator<Item = Failure>) -> Plan {
-        let mut plan = Plan::default();
+    pub fn new(failures: impl IntoIterator<Item = Failure>) -> FailurePlan {
+        let mut plan = FailurePlan::default();
         failures.into_iter().for_each(|failure| plan.add(failure));
         plan
     }
@@ -61,13 +61,13 @@ mod tests {
     #[test]
     fn a_rank_fails_once_and_the_first_failure_is_by_time_then_rank() {
         let at = |rank, ps| Failure { rank, at: Time::from_ps(ps) };
-        let plan = Plan::new([at(7, 30), at(3, 20), at(2, 20), at(7, 25), at(2, 90)]);
+        let plan = FailurePlan::new([at(7, 30), at(3, 20), at(2, 20), at(7, 25), at(2, 90)]);
         assert_eq!(plan.first(), Some(at(2, 20)));
         assert_eq!(
             (plan.of(7), plan.of(2), plan.of(1)),
             (Some(Time::from_ps(25)), Some(Time::from_ps(20)), None)
         );
         assert_eq!(plan.ranks(), [2, 3, 7]);
-        assert_eq!(Plan::default().first(), None);
+        assert_eq!(FailurePlan::default().first(), None);
     }
 }

@@ -4,7 +4,7 @@
 use crate::CHAPTER;
 use crate::agreement::{Agreements, Subject};
 use crate::members::{Members, Survivors};
-use crate::round::{Entry, Key, Outcome, Settled};
+use crate::round::{AgreementKey, AgreementOutcome, AgreementResult, Entry};
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
@@ -27,7 +27,7 @@ impl Agreements {
         &mut self,
         messages: &mut Messages,
         keeper: u32,
-        key: Key,
+        key: AgreementKey,
         subject: Subject,
         entry: Entry,
         members: &Members,
@@ -53,7 +53,7 @@ impl Agreements {
         process: u32,
         mut record: Take,
     ) {
-        let key = Key::take(&mut record);
+        let key = AgreementKey::take(&mut record);
         let subject = subject_of(record.u8());
         let (rank, clock) = (record.u32(), Time::from_ps(record.u64()));
         let (flag, acknowledged, part) = (record.i32(), record.u32(), record.u32());
@@ -70,7 +70,7 @@ impl Agreements {
 
     /// Tells the other processes with members what came of a round; the new communicator, if any, has this
     /// context.
-    pub(crate) fn tell_outcome(&self, messages: &mut Messages, settled: &Settled, context: u32) {
+    pub(crate) fn tell_outcome(&self, messages: &mut Messages, settled: &AgreementOutcome, context: u32) {
         let Some(remote) = messages.peers_mut().remote_mut() else { return };
         let mut processes: Vec<u32> = settled.leaving.iter().map(|left| left.process).collect();
         processes.sort_unstable();
@@ -105,7 +105,7 @@ impl Agreements {
                 comms
             }
         };
-        let outcome = Outcome { flags, failed: (failed != u32::MAX).then_some(failed), comms };
+        let outcome = AgreementResult { flags, failed: (failed != u32::MAX).then_some(failed), comms };
         while !record.is_empty() {
             let (part, at) = (record.u32(), Time::from_ps(record.u64()));
             self.finish(messages, part, outcome, at);

@@ -14,7 +14,7 @@ const FLAG_BYTES: u64 = 8;
 
 /// The identity of an agreement on all processes: all members agree in the same order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct Key {
+pub(crate) struct AgreementKey {
     /// The communicator's context.
     pub(crate) context: u32,
     /// The agreement's sequence number on that communicator.
@@ -23,15 +23,15 @@ pub(crate) struct Key {
     pub(crate) alone: Option<u32>,
 }
 
-impl Key {
+impl AgreementKey {
     pub(crate) fn put(self, out: &mut Vec<u8>) {
         out.u32(self.context);
         out.u32(self.number);
         out.u32(self.alone.unwrap_or(u32::MAX));
     }
-    pub(crate) fn take(from: &mut Take) -> Key {
+    pub(crate) fn take(from: &mut Take) -> AgreementKey {
         let (context, number, alone) = (from.u32(), from.u32(), from.u32());
-        Key { context, number, alone: (alone != u32::MAX).then_some(alone) }
+        AgreementKey { context, number, alone: (alone != u32::MAX).then_some(alone) }
     }
     /// As bytes.
     pub(crate) fn bytes(self) -> Vec<u8> {
@@ -55,7 +55,7 @@ pub(crate) struct Entry {
 
 /// The outcome of an agreement, as a member sees it.
 #[derive(Clone, Copy)]
-pub(crate) struct Outcome {
+pub(crate) struct AgreementResult {
     /// Flags that the members of each side get; sides as [`Members::side`] has them.
     pub(crate) flags: [i32; 2],
     /// Somebody has failed that not all have acknowledged: its rank.
@@ -72,7 +72,7 @@ pub(crate) struct Leaving {
 }
 
 /// The outcome of an agreement, on the process that keeps it.
-pub(crate) struct Settled {
+pub(crate) struct AgreementOutcome {
     pub(crate) subject: Subject,
     pub(crate) flags: [i32; 2],
     pub(crate) failed: Option<u32>,
@@ -82,7 +82,7 @@ pub(crate) struct Settled {
 
 /// One agreement.
 // made by the first member --(others come in or fail)--> settled, and gone
-pub(crate) struct Round {
+pub(crate) struct AgreementRound {
     pub(crate) subject: Subject,
     members: Vec<Option<Entry>>,
     /// Members that have come in, and that have failed before they did.
@@ -90,15 +90,15 @@ pub(crate) struct Round {
     lost: u32,
 }
 
-impl Round {
+impl AgreementRound {
     /// The error sentence for members that agree on different things.
     pub(crate) const DIFFER: &str = "other members of the communicator call MPIX_Comm_agree where this one calls MPIX_Comm_shrink, or the other way round; all must call the same ones in the same order";
 
     /// Nobody has come in.
-    pub(crate) fn new(subject: Subject, group: &Group, messages: &Messages) -> Round {
+    pub(crate) fn new(subject: Subject, group: &Group, messages: &Messages) -> AgreementRound {
         let failed = messages.faults().into_iter().flat_map(|faults| faults.failed());
         let lost = failed.filter(|failed| group.rank_of(failed.rank).is_some()).count() as u32;
-        Round { subject, members: (0..group.size()).map(|_| None).collect(), there: 0, lost }
+        AgreementRound { subject, members: (0..group.size()).map(|_| None).collect(), there: 0, lost }
     }
 
     /// A member comes in.
@@ -120,7 +120,7 @@ impl Round {
     }
 
     /// Returns what comes of it, when all are there or lost.
-    pub(crate) fn settle(self, messages: &mut Messages, members: &Members) -> Settled {
+    pub(crate) fn settle(self, messages: &mut Messages, members: &Members) -> AgreementOutcome {
         // Who has come in and failed since has had its say; as a member of the new communicator it is one
         // that has failed.
         let lost = |rank: u32| {
@@ -146,7 +146,7 @@ impl Round {
         };
         let times = walk(messages, &there, known, bytes);
         let leave = |(entry, at): (&&Entry, Time)| Leaving { process: entry.process, part: entry.part, at };
-        Settled {
+        AgreementOutcome {
             subject: self.subject,
             flags: members.flags(numbered().map(|(member, entry)| (member, entry.flag))),
             failed,

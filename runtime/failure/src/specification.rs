@@ -1,7 +1,7 @@
 //! What is to fail, as a user says it (`-xsim-fail`).
 
 use crate::law::{Law, instant};
-use crate::plan::{Failure, Plan};
+use crate::plan::{Failure, FailurePlan};
 use engine::{Random, Span, Time};
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,16 @@ pub enum Specification {
     #[default]
     Nothing,
     /// These.
-    List(Vec<Ranks>),
+    List(Vec<FailedRanks>),
     /// Failures that a file lists: a line `RANKS@TIME` or `RANKS TIME` each.
     File(PathBuf),
     /// Failures that are drawn.
-    Drawn(Draw),
+    Drawn(RandomFailures),
 }
 
 /// Ranks that fail together: the first, the last, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ranks {
+pub struct FailedRanks {
     first: u32,
     last: u32,
     at: Time,
@@ -29,7 +29,7 @@ pub struct Ranks {
 
 /// Ranks or nodes that each last a time of their own.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Draw {
+pub struct RandomFailures {
     law: Law,
     /// Mean time between failures of one, in seconds.
     mtbf: f64,
@@ -52,13 +52,13 @@ impl Specification {
     /// A sentence with what may be written.
     pub fn parse(text: &str) -> Result<Specification, String> {
         let Some((kind, rest)) = text.split_once(':') else {
-            let ranks: Result<Vec<Ranks>, String> =
-                text.split(',').map(|part| Ranks::parse(part.trim())).collect();
+            let ranks: Result<Vec<FailedRanks>, String> =
+                text.split(',').map(|part| FailedRanks::parse(part.trim())).collect();
             return ranks.map(Specification::List);
         };
         match kind {
             "file" if !rest.is_empty() => Ok(Specification::File(rest.into())),
-            "exponential" | "weibull" => Draw::parse(kind, rest).map(Specification::Drawn),
+            "exponential" | "weibull" => RandomFailures::parse(kind, rest).map(Specification::Drawn),
             _ => Err(format!(
                 "failures are a list ({FORM}), file:PATH, or exponential:mtbf=TIME,... or weibull:mtbf=TIME,shape=NUMBER,..."
             )),
@@ -69,9 +69,9 @@ impl Specification {
     ///
     /// # Errors
     /// A sentence: a rank that the run has not, a file that cannot be read.
-    pub fn plan(&self, ranks: u32, node: u32) -> Result<Plan, String> {
+    pub fn plan(&self, ranks: u32, node: u32) -> Result<FailurePlan, String> {
         match self {
-            Specification::Nothing => Ok(Plan::default()),
+            Specification::Nothing => Ok(FailurePlan::default()),
             Specification::List(list) => listed(list, ranks).map_err(|why| format!("-xsim-fail: {why}")),
             Specification::File(path) => {
                 let list = read(path)?;
@@ -82,7 +82,7 @@ impl Specification {
     }
 }
 
-fn listed(list: &[Ranks], ranks: u32) -> Result<Plan, String> {
+fn listed(list: &[FailedRanks], ranks: u32) -> Result<FailurePlan, String> {
     if let Some(other) = list.iter().find(|part| part.last >= ranks) {
         return Err(format!(
             "there is no rank {} to fail: the run has the ranks 0 to {}",
@@ -90,12 +90,12 @@ fn listed(list: &[Ranks], ranks: u32) -> Result<Plan, String> {
             ranks - 1
         ));
     }
-    Ok(Plan::new(
+    Ok(FailurePlan::new(
         list.iter().flat_map(|part| (part.first..=part.last).map(|rank| Failure { rank, at: part.at })),
     ))
 }
 
-fn read(path: &Path) -> Result<Vec<Ranks>, String> {
+fn read(path: &Path) -> Result<Vec<FailedRanks>, String> {
     let text = engine::text::read(path, engine::text::LIST)
         .map_err(|why| format!("cannot read {}, the list of failures (-xsim-fail): {why}", path.display()))?;
     let lines = (1..)
@@ -104,13 +104,13 @@ fn read(path: &Path) -> Result<Vec<Ranks>, String> {
     let lines = lines.filter(|(_, line)| !line.is_empty());
     lines
         .map(|(number, line)| {
-            Ranks::parse(line).map_err(|why| format!("{}: line {number}: {why}", path.display()))
+            FailedRanks::parse(line).map_err(|why| format!("{}: line {number}: {why}", path.display()))
         })
         .collect()
 }
 
-impl Ranks {
-    fn parse(text: &str) -> Result<Ranks, String> {
+impl FailedRanks {
+    fn parse(text: &str) -> Result<FailedRanks, String> {
         let (ranks, time) = text
             .split_once('@')
             .or_else(|| text.split_once(char::is_whitespace))
@@ -121,12 +121,12 @@ impl Ranks {
             return Err(format!("the range {first}-{last} has no rank: write the lesser one first"));
         }
         let at: Span = time.trim().parse().map_err(|why: engine::ParseSpanError| why.to_string())?;
-        Ok(Ranks { first, last, at: Time::ZERO + at })
+        Ok(FailedRanks { first, last, at: Time::ZERO + at })
     }
 }
 
-impl Draw {
-    fn parse(kind: &str, text: &str) -> Result<Draw, String> {
+impl RandomFailures {
+    fn parse(kind: &str, text: &str) -> Result<RandomFailures, String> {
         let (mut mtbf, mut shape, mut nodes, mut seed) = (None, None, false, 0);
         for part in text.split(',').map(str::trim) {
             match part.split_once('=') {
@@ -162,19 +162,21 @@ impl Draw {
             }
             _ => Law::Exponential,
         };
-        Ok(Draw { law, mtbf, nodes, seed })
+        Ok(RandomFailures { law, mtbf, nodes, seed })
     }
 
     // A stream of random numbers for each, so that rank 5 fails at one time however many ranks there are.
     // O(ranks), on each process.
-    fn plan(&self, ranks: u32, node: u32) -> Plan {
+    fn plan(&self, ranks: u32, node: u32) -> FailurePlan {
         let together = if self.nodes { node.max(1) } else { 1 };
         let last = |first: u32| first.saturating_add(together - 1).min(ranks - 1);
         let drawn = (0..ranks).step_by(together as usize).filter_map(|first| {
             let seconds = self.law.draw(self.mtbf, &mut Random::new(self.seed, u64::from(first / together)));
             instant(seconds).map(|at| (first, at))
         });
-        Plan::new(drawn.flat_map(|(first, at)| (first..=last(first)).map(move |rank| Failure { rank, at })))
+        FailurePlan::new(
+            drawn.flat_map(|(first, at)| (first..=last(first)).map(move |rank| Failure { rank, at })),
+        )
     }
 }
 
@@ -201,10 +203,10 @@ fn long_time(text: &str) -> Result<f64, String> {
 mod tests {
     use super::*;
 
-    fn plan(text: &str, ranks: u32, node: u32) -> Plan {
+    fn plan(text: &str, ranks: u32, node: u32) -> FailurePlan {
         Specification::parse(text).unwrap().plan(ranks, node).unwrap()
     }
-    fn at(plan: &Plan, rank: u32) -> Option<u64> {
+    fn at(plan: &FailurePlan, rank: u32) -> Option<u64> {
         plan.of(rank).map(Time::as_ps)
     }
 

@@ -1,13 +1,13 @@
 //! Accesses as calls name them, and what becomes of them.
 
 use crate::direction::Direction;
-use crate::transfer::Memory;
+use crate::transfer::UserBuffer;
 use message::p2p::Buffer;
 use message::request::Status;
 
-/// An access as a call names it.
+/// The arguments of an access, as a call names them.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct AccessArguments {
     /// The file's handle.
     pub file: usize,
     /// Direction of the data.
@@ -25,7 +25,7 @@ pub struct Transfer {
     /// The file's handle.
     pub(crate) handle: usize,
     pub(crate) direction: Direction,
-    pub(crate) memory: Memory,
+    pub(crate) memory: UserBuffer,
     /// Bytes in the file.
     pub(crate) bytes: u64,
     /// Etypes of the view.
@@ -59,19 +59,19 @@ impl Transfer {
 
 /// An access that has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Started {
+pub enum AccessStart {
     /// All is done: so many bytes of memory were moved.
     Done(u64),
     /// The handle of the request that completes it.
     Waits(usize),
 }
 
-impl Started {
+impl AccessStart {
     /// The status of an access that is done.
     pub fn status(self) -> Option<Status> {
         match self {
-            Started::Done(bytes) => Some(status(bytes)),
-            Started::Waits(_) => None,
+            AccessStart::Done(bytes) => Some(status(bytes)),
+            AccessStart::Waits(_) => None,
         }
     }
 }

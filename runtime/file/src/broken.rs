@@ -5,7 +5,7 @@
 //! later is refused (`mpi/call/file.rs`). What such a wait was for may still come: its operation stays.
 
 use crate::operation::Then;
-use crate::state::Files;
+use crate::state::OpenFiles;
 use engine::Time;
 use message::Messages;
 use message::faults::Fault;
@@ -20,7 +20,7 @@ fn comm_index(objects: &Objects, file: u32) -> Option<u32> {
     decode(objects.files.alive(file)?.comm)
 }
 
-impl Files {
+impl OpenFiles {
     /// Ends with an error what waits of `rank` for all members of a file, one of which is known at `now` to
     /// have failed.
     // O(operations of all ranks), once a failure and rank.

@@ -8,12 +8,12 @@
 //! aggregator has to wait for the file's home says, where all members meet first. Times are all that comes of
 //! it: data is where it would be without.
 
-use crate::access::{Access, Action, Answer};
+use crate::access::{HomeAction, HomeReply, HomeRequest};
 use crate::direction::Direction;
-use crate::exchange::{Division, Exchange, Part, Plan, Share};
+use crate::exchange::{Division, ExchangePlan, MemberBytes, MemberExchange, RoundTransfer};
 use crate::hints::When;
 use crate::meet::Meet;
-use crate::state::Files;
+use crate::state::OpenFiles;
 use engine::Time;
 use message::Messages;
 use objects::Objects;
@@ -43,7 +43,7 @@ fn first_on_nodes(messages: &Messages, comm: &Comm) -> Vec<u32> {
     ranks.into_values().collect()
 }
 
-impl Files {
+impl OpenFiles {
     /// Returns how many nodes the members of a file are on: the aggregators, unless hints say fewer.
     /// O(members).
     ///
@@ -62,7 +62,7 @@ impl Files {
         objects: &Objects,
         file: u32,
         meets: &[Meet],
-    ) -> Vec<Answer> {
+    ) -> Vec<HomeReply> {
         let span = |meet: &Meet| if let Meet::Span(first, end, _) = *meet { (first, end) } else { (0, 0) };
         let spans: Vec<(u64, u64)> = meets.iter().map(span).collect();
         let Some(&Meet::Span(_, _, hints)) = meets.first() else { return Vec::new() };
@@ -92,7 +92,10 @@ impl Files {
         let plan = |span: &(u64, u64)| {
             let places = places(span).unwrap_or(0..0);
             let aggregators = places.clone().map(|at| (ranks[at as usize], members[at as usize])).collect();
-            Answer { data: Plan { division, first: places.start, aggregators }.put(), ..Answer::default() }
+            HomeReply {
+                data: ExchangePlan { division, first: places.start, aggregators }.put(),
+                ..HomeReply::default()
+            }
         };
         spans.iter().map(plan).collect()
     }
@@ -104,7 +107,7 @@ impl Files {
         messages: &mut Messages,
         objects: &Objects,
         index: u32,
-        answer: &Answer,
+        answer: &HomeReply,
         at: Time,
     ) -> bool {
         let Some(operation) = self.operations.get_mut(index) else { return false };
@@ -115,8 +118,9 @@ impl Files {
         }
         exchange.done = exchange.done.max(at);
         if exchange.plan.is_none() {
-            self.learn(messages, objects, index, Plan::take(&answer.data));
-            let Some(Exchange { plan: Some(Plan { first, aggregators, .. }), .. }) = self.exchange(index)
+            self.learn(messages, objects, index, ExchangePlan::take(&answer.data));
+            let Some(MemberExchange { plan: Some(ExchangePlan { first, aggregators, .. }), .. }) =
+                self.exchange(index)
             else {
                 return true;
             };
@@ -131,18 +135,18 @@ impl Files {
                 exchange.open -= 1;
             }
         }
-        if let Some(&mut Exchange { open: 0, done, .. }) = self.exchange(index) {
+        if let Some(&mut MemberExchange { open: 0, done, .. }) = self.exchange(index) {
             self.over(messages, index, done);
         }
         true
     }
 
-    fn exchange(&mut self, index: u32) -> Option<&mut Exchange> {
+    fn exchange(&mut self, index: u32) -> Option<&mut MemberExchange> {
         self.operations.get_mut(index)?.exchange.as_mut()
     }
 
     /// The meeting is over: where the operation's bytes are to go.
-    fn learn(&mut self, messages: &Messages, objects: &Objects, index: u32, plan: Plan) {
+    fn learn(&mut self, messages: &Messages, objects: &Objects, index: u32, plan: ExchangePlan) {
         let operation = &self.operations[index];
         let (file, rank) = (operation.file, operation.rank);
         let (Some(storage), Some((transfer, from))) =
@@ -151,7 +155,7 @@ impl Files {
             return;
         };
         let first = self.first_server(objects, file, storage);
-        let mut shares: BTreeMap<(u32, u32), Share> = BTreeMap::new();
+        let mut shares: BTreeMap<(u32, u32), MemberBytes> = BTreeMap::new();
         self.part(file, rank).view.pieces(*from, transfer.bytes, &mut |mut at, len| {
             let end = at.saturating_add(len);
             while at < end {
@@ -186,14 +190,15 @@ impl Files {
         let of = (operation.file, operation.rank);
         let direction =
             operation.transfer.as_ref().map_or(Direction::Read, |(transfer, _)| transfer.direction);
-        let Some(Exchange { meeting, plan: Some(plan), shares, .. }) = &mut operation.exchange else {
+        let Some(MemberExchange { meeting, plan: Some(plan), shares, .. }) = &mut operation.exchange else {
             return;
         };
         let (rank, members) = plan.aggregators[(aggregator - plan.first) as usize];
-        let Share { bytes, loads } = shares.remove(&(aggregator, round)).unwrap_or_default();
+        let MemberBytes { bytes, loads } = shares.remove(&(aggregator, round)).unwrap_or_default();
         let loads = (0..).zip(loads).filter(|(_, load)| *load != 0).collect();
-        let part = Part { meeting: *meeting, aggregator, rank, round, members, direction, bytes, loads };
-        self.ask(messages, objects, of, Action::Part(Box::new(part)), index, at);
+        let part =
+            RoundTransfer { meeting: *meeting, aggregator, rank, round, members, direction, bytes, loads };
+        self.ask(messages, objects, of, HomeAction::Part(Box::new(part)), index, at);
     }
 
     /// A member's part has its turn at the aggregator, which asks the servers with the last.
@@ -201,8 +206,8 @@ impl Files {
         &mut self,
         messages: &mut Messages,
         objects: &Objects,
-        access: Access,
-        part: &Part,
+        access: HomeRequest,
+        part: &RoundTransfer,
         at: Time,
     ) {
         let (key, file) = (part.key(access.file), access.file);
@@ -213,7 +218,7 @@ impl Files {
         }
         let parts = self.rounds.remove(&key).unwrap_or_default();
         let mut loads: BTreeMap<u32, u64> = BTreeMap::new();
-        for (server, bytes) in parts.iter().flat_map(Access::loads) {
+        for (server, bytes) in parts.iter().flat_map(HomeRequest::loads) {
             *loads.entry(server).or_default() += bytes;
         }
         let index = self.aggregated.insert(parts);
@@ -224,7 +229,7 @@ impl Files {
             messages,
             objects,
             (file, part.rank),
-            Action::Serve(loads.into_iter().collect()),
+            HomeAction::Serve(loads.into_iter().collect()),
             index | ROUND,
             at,
         );
@@ -233,17 +238,17 @@ impl Files {
     /// The servers have answered an aggregator, which answers the members of its round.
     pub(crate) fn answer_round(&mut self, messages: &mut Messages, objects: &Objects, index: u32, at: Time) {
         for access in self.aggregated.remove(index).unwrap_or_default() {
-            let Action::Part(part) = &access.action else { continue };
-            let answer = Answer::of(u64::from(part.aggregator) << 32 | u64::from(part.round));
+            let HomeAction::Part(part) = &access.action else { continue };
+            let answer = HomeReply::of(u64::from(part.aggregator) << 32 | u64::from(part.round));
             self.answer(messages, objects, &access, answer, at);
         }
     }
 }
 
-impl Access {
+impl HomeRequest {
     /// Returns what a part asks of the servers.
     fn loads(&self) -> impl Iterator<Item = (u32, u64)> {
-        let loads = if let Action::Part(part) = &self.action { &part.loads[..] } else { &[] };
+        let loads = if let HomeAction::Part(part) = &self.action { &part.loads[..] } else { &[] };
         loads.iter().copied()
     }
 }

@@ -1,8 +1,8 @@
 //! Files as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of
 //! them.
 
-use crate::reading::Reading;
-use crate::state::Files;
+use crate::reading::PendingRead;
+use crate::state::OpenFiles;
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
@@ -14,7 +14,7 @@ use objects::error::Result;
 use rustc_hash::FxHashSet;
 use std::any::Any;
 
-impl Chapter for Files {
+impl Chapter for OpenFiles {
     #[inline]
     fn has_work(&self) -> bool {
         !self.landed.is_empty() || !self.readings.is_empty()
@@ -24,7 +24,7 @@ impl Chapter for Files {
         self.next_reading(messages, objects)
     }
     fn done(&mut self, messages: &mut Messages, _: &Objects, errand: Box<dyn Errand>) {
-        let Ok(reading) = (errand as Box<dyn Any>).downcast::<Reading>() else {
+        let Ok(reading) = (errand as Box<dyn Any>).downcast::<PendingRead>() else {
             unreachable!("an errand comes back to the chapter that gave it")
         };
         self.has_read(messages, &reading);
@@ -90,7 +90,7 @@ fn name(objects: &Objects, file: u32, number: u32) -> Option<Vec<u8>> {
     Some(name)
 }
 
-impl Files {
+impl OpenFiles {
     /// Returns who has not come to a meeting, if this process is its file's home.
     fn missing(&self, objects: &Objects, file: u32, number: u32) -> Option<String> {
         let meeting = self.homes.get(&file)?.meetings.get(&number)?;

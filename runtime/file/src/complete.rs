@@ -1,10 +1,10 @@
 //! What becomes of operations when an answer comes, and when their rank completes them.
 
-use crate::access::Answer;
+use crate::access::HomeReply;
 use crate::asked::status;
 use crate::buffering::ROUND;
 use crate::operation::Then;
-use crate::state::Files;
+use crate::state::OpenFiles;
 use crate::transfer;
 use crate::write::WRITE;
 use engine::Time;
@@ -13,14 +13,14 @@ use message::request::Status;
 use objects::Objects;
 use objects::error::{FailureScope, Result};
 
-impl Files {
+impl OpenFiles {
     /// The answer to an operation is back at its rank's process.
     pub(crate) fn answered(
         &mut self,
         messages: &mut Messages,
         objects: &Objects,
         index: u32,
-        answer: Answer,
+        answer: HomeReply,
         at: Time,
     ) {
         if index & ROUND != 0 {

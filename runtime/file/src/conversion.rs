@@ -19,7 +19,7 @@ pub type Extent = Rc<dyn Fn(usize) -> std::result::Result<i64, i32>>;
 
 /// Functions that a program registers for a data representation.
 #[derive(Clone)]
-pub struct Functions {
+pub struct ConversionFunctions {
     /// From the file; none leaves data as it is.
     pub read: Option<Convert>,
     /// To the file; none leaves data as it is.
@@ -32,7 +32,7 @@ pub struct Functions {
 pub struct Conversion {
     pub(crate) name: Rc<str>,
     /// Functions that the program has registered.
-    pub functions: Functions,
+    pub functions: ConversionFunctions,
     /// Bytes in the file, of the predefined datatypes that the program was asked about.
     extents: RefCell<FxHashMap<usize, u64>>,
 }
@@ -55,7 +55,7 @@ pub(crate) fn failed(what: &str, code: i32) -> Box<Failure> {
 }
 
 impl Conversion {
-    pub(crate) fn new(name: Rc<str>, functions: Functions) -> Conversion {
+    pub(crate) fn new(name: Rc<str>, functions: ConversionFunctions) -> Conversion {
         Conversion { name, functions, extents: RefCell::default() }
     }
 

@@ -43,7 +43,7 @@ impl Division {
 
 /// Plan of the exchange, as a member receives it at the meeting.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct ExchangePlan {
     pub(crate) division: Division,
     /// The aggregators from `first` on that it has to do with: their world ranks, and how many members have
     /// to do with each.
@@ -51,7 +51,7 @@ pub(crate) struct Plan {
     pub(crate) aggregators: Vec<(u32, u32)>,
 }
 
-impl Plan {
+impl ExchangePlan {
     pub(crate) fn put(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let Division { first, end, each, buffer } = self.division;
@@ -65,17 +65,17 @@ impl Plan {
         out
     }
 
-    pub(crate) fn take(bytes: &[u8]) -> Plan {
+    pub(crate) fn take(bytes: &[u8]) -> ExchangePlan {
         let mut from = Take(bytes);
         let division = Division { first: from.u64(), end: from.u64(), each: from.u64(), buffer: from.u64() };
         let (first, count) = (from.u32(), from.u32());
-        Plan { division, first, aggregators: (0..count).map(|_| (from.u32(), from.u32())).collect() }
+        ExchangePlan { division, first, aggregators: (0..count).map(|_| (from.u32(), from.u32())).collect() }
     }
 }
 
-/// A member's part in a round of an aggregator.
+/// A member's transfer in a round of an aggregator.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Part {
+pub(crate) struct RoundTransfer {
     /// The meeting's number among the file's.
     pub(crate) meeting: u32,
     pub(crate) aggregator: u32,
@@ -91,7 +91,7 @@ pub(crate) struct Part {
     pub(crate) loads: Box<[(u32, u64)]>,
 }
 
-impl Part {
+impl RoundTransfer {
     pub(crate) fn key(&self, file: u32) -> (u32, u32, u32, u32) {
         (file, self.meeting, self.aggregator, self.round)
     }
@@ -99,27 +99,27 @@ impl Part {
 
 /// A member's bytes in a round.
 #[derive(Default)]
-pub(crate) struct Share {
+pub(crate) struct MemberBytes {
     pub(crate) bytes: u64,
     pub(crate) loads: Vec<u64>,
 }
 
 /// A member's collective access while it is under way.
-pub(crate) struct Exchange {
+pub(crate) struct MemberExchange {
     pub(crate) meeting: u32,
     /// None before the meeting is over.
-    pub(crate) plan: Option<Plan>,
+    pub(crate) plan: Option<ExchangePlan>,
     /// By aggregator and round.
-    pub(crate) shares: BTreeMap<(u32, u32), Share>,
+    pub(crate) shares: BTreeMap<(u32, u32), MemberBytes>,
     /// Aggregators that have something left to do.
     pub(crate) open: u32,
     /// The latest answer.
     pub(crate) done: Time,
 }
 
-impl Exchange {
-    pub(crate) fn new(meeting: u32) -> Exchange {
-        Exchange { meeting, plan: None, shares: BTreeMap::new(), open: 0, done: Time::ZERO }
+impl MemberExchange {
+    pub(crate) fn new(meeting: u32) -> MemberExchange {
+        MemberExchange { meeting, plan: None, shares: BTreeMap::new(), open: 0, done: Time::ZERO }
     }
 }
 
@@ -150,8 +150,9 @@ mod tests {
 
         #[test]
         fn plans_survive_their_way(buffer: u64, first: u32, aggregators in proptest::collection::vec(any::<(u32, u32)>(), 0..5)) {
-            let plan = Plan { division: Division { first: 3, end: buffer, each: 5, buffer }, first, aggregators };
-            prop_assert_eq!(Plan::take(&plan.put()), plan);
+            let division = Division { first: 3, end: buffer, each: 5, buffer };
+            let plan = ExchangePlan { division, first, aggregators };
+            prop_assert_eq!(ExchangePlan::take(&plan.put()), plan);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is decided of a file, kept by the process of its first member.
 
-use crate::access::Access;
+use crate::access::HomeRequest;
 use crate::meet::Meet;
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(crate) struct Home {
 #[derive(Default)]
 pub(crate) struct Meeting {
     /// Their parts, in any order.
-    pub(crate) parts: Vec<(Access, Meet)>,
+    pub(crate) parts: Vec<(HomeRequest, Meet)>,
 }
 
 impl Meeting {

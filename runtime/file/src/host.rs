@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 /// A file of the host, open.
-pub(crate) struct Host {
+pub(crate) struct HostFile {
     file: File,
     name: String,
 }
@@ -51,14 +51,14 @@ pub(crate) fn options(amode: i32) -> OpenOptions {
     options
 }
 
-impl Host {
+impl HostFile {
     /// Opens a file that is there.
     ///
     /// # Errors
     /// What the host says.
-    pub(crate) fn open(name: &str, amode: i32) -> Result<Host> {
+    pub(crate) fn open(name: &str, amode: i32) -> Result<HostFile> {
         let file = options(amode).open(name).map_err(|why| failed("opened", name, &why))?;
-        Ok(Host { file, name: name.to_owned() })
+        Ok(HostFile { file, name: name.to_owned() })
     }
 
     /// Bytes in it.

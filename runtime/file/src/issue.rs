@@ -1,18 +1,18 @@
 //! How an access begins: from the arguments of a call to data moved, or to what is asked of the file's home.
 
 use crate::CHAPTER;
-use crate::access::{Action, Answer};
-use crate::asked::{Asked, Started, Transfer};
+use crate::access::{HomeAction, HomeReply};
+use crate::asked::{AccessArguments, AccessStart, Transfer};
 use crate::check;
 use crate::check::is_alone;
 use crate::direction::Direction;
-use crate::exchange::Exchange;
+use crate::exchange::MemberExchange;
 use crate::hints::Hints;
-use crate::host::Host;
+use crate::host::HostFile;
 use crate::meet::Meet;
 use crate::operation::{Operation, Then};
-use crate::state::Files;
-use crate::transfer::{self, Memory};
+use crate::state::OpenFiles;
+use crate::transfer::{self, UserBuffer};
 use crate::view::View;
 use engine::Time;
 use message::Messages;
@@ -24,9 +24,9 @@ use objects::error::{ErrorClass, Failure, Result};
 use std::rc::Rc;
 
 /// Work that remains for an access.
-struct Plan {
+struct AccessPlan {
     /// Actions to request, the first last.
-    steps: Vec<Action>,
+    steps: Vec<HomeAction>,
     then: Then,
     /// Bytes of memory that were moved, or will have been.
     bytes: u64,
@@ -42,14 +42,19 @@ fn span(view: &View, (from, bytes): (u64, u64), hints: Hints) -> Meet {
     }
 }
 
-impl Files {
+impl OpenFiles {
     /// Looks at all that an access is asked for with but its place.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`, `MPI_ERR_COUNT`, `MPI_ERR_TYPE`, `MPI_ERR_BUFFER`; `MPI_ERR_ACCESS`,
     /// `MPI_ERR_READ_ONLY`, `MPI_ERR_UNSUPPORTED_OPERATION` by the access mode; `MPI_ERR_IO` for what is no
     /// multiple of the etype, or data where the view has none.
-    pub fn prepare(&self, messages: &Messages, objects: &Objects, asked: Asked) -> Result<Transfer> {
+    pub fn prepare(
+        &self,
+        messages: &Messages,
+        objects: &Objects,
+        asked: AccessArguments,
+    ) -> Result<Transfer> {
         let file = objects.files.index(&objects.comms, asked.file)?;
         let object = objects.files.at(file);
         check::direction(object, asked.direction)?;
@@ -61,7 +66,7 @@ impl Files {
         let (buffer, count, datatype) = asked.buffer;
         let named = (buffer.0, datatype);
         let datatype = objects.types.usable(messages.me(), datatype)?.clone();
-        let memory = Memory { extent, datatype, count: count as u64 };
+        let memory = UserBuffer { extent, datatype, count: count as u64 };
         let bytes = view_of.representation.in_file_bytes(objects, &memory.datatype, memory.count)?;
         if !bytes.is_multiple_of(view_of.unit) {
             let text = format!(
@@ -104,7 +109,7 @@ impl Files {
         mut transfer: Transfer,
         offset: u64,
         collective: bool,
-    ) -> Result<Started> {
+    ) -> Result<AccessStart> {
         let (file, me) = (transfer.file, messages.me());
         let part = self.part(file, me);
         let view = part.view.clone();
@@ -113,7 +118,7 @@ impl Files {
         transfer.atomic = atomic;
         let from = offset.saturating_mul(view.unit);
         let load = self.load_of(messages, objects, file, &view, (from, transfer.bytes));
-        let Plan { mut steps, then, bytes, failure } =
+        let AccessPlan { mut steps, then, bytes, failure } =
             self.plan(objects, &view, &transfer, (from, atomic, collective))?;
         // What is asked first is last: all members, then the file's home, then the servers.
         let mut exchange = None;
@@ -127,11 +132,11 @@ impl Files {
                 _ => Meet::Access,
             };
             steps.push(self.part_in(file, me, meet));
-            exchange = (meet != Meet::Access).then(|| Exchange::new(self.part(file, me).meetings));
+            exchange = (meet != Meet::Access).then(|| MemberExchange::new(self.part(file, me).meetings));
         } else if let Some(failure) = failure {
             return Err(failure);
         } else if steps.is_empty() && then != Then::Convert {
-            return Ok(Started::Done(bytes));
+            return Ok(AccessStart::Done(bytes));
         }
         let index = self.make_operation(messages, file);
         let operation = &mut self.operations[index];
@@ -142,16 +147,16 @@ impl Files {
         operation.next = steps;
         let Some(first) = first else {
             self.over(messages, index, messages.clock(me));
-            return Ok(Started::Waits(handle::of_cold(request)));
+            return Ok(AccessStart::Waits(handle::of_cold(request)));
         };
         // The servers are asked beside the network, which costs the rank nothing.
-        let leaves = if matches!(first, Action::Serve(_)) {
+        let leaves = if matches!(first, HomeAction::Serve(_)) {
             messages.clock(me)
         } else {
             messages.departures().inject(me)
         };
         self.ask(messages, objects, (file, me), first, index, leaves);
-        Ok(Started::Waits(handle::of_cold(request)))
+        Ok(AccessStart::Waits(handle::of_cold(request)))
     }
 
     /// Moves the data of an access now where that is its time, and says what else is to be done for it.
@@ -161,8 +166,8 @@ impl Files {
         view: &View,
         transfer: &Transfer,
         (from, atomic, collective): (u64, bool, bool),
-    ) -> Result<Plan> {
-        let mut plan = Plan {
+    ) -> Result<AccessPlan> {
+        let mut plan = AccessPlan {
             steps: Vec::new(),
             then: Then::Nothing,
             bytes: transfer.memory.extent.bytes,
@@ -173,7 +178,7 @@ impl Files {
             view.representation.conversion().is_some_and(|conversion| conversion.functions.read.is_some());
         match (transfer.direction, atomic) {
             (Direction::Write, false) => {
-                let store = |host: Rc<Host>| match &transfer.converted {
+                let store = |host: Rc<HostFile>| match &transfer.converted {
                     Some(bytes) => transfer::write(&host, &pieces(), bytes),
                     None => transfer::store(&host, view, from, &transfer.memory).map(|_| ()),
                 };
@@ -181,7 +186,7 @@ impl Files {
             }
             (Direction::Write, true) => {
                 match transfer.converted.clone().map_or_else(|| transfer::pack(view, &transfer.memory), Ok) {
-                    Ok(data) => plan.steps.push(Action::Write(pieces(), data)),
+                    Ok(data) => plan.steps.push(HomeAction::Write(pieces(), data)),
                     Err(failure) => plan.failure = Some(failure),
                 }
             }
@@ -196,7 +201,7 @@ impl Files {
                 )?
             }
             (Direction::Read, true) => {
-                plan.steps.push(Action::Read(pieces()));
+                plan.steps.push(HomeAction::Read(pieces()));
                 plan.then = if converts { Then::Convert } else { Then::Unpack };
             }
         }
@@ -206,7 +211,7 @@ impl Files {
     /// An operation of the mounted rank, with a request.
     pub(crate) fn make_operation(&mut self, messages: &mut Messages, file: u32) -> u32 {
         let rank = messages.me();
-        let (answer, then) = (Answer::default(), Then::Nothing);
+        let (answer, then) = (HomeReply::default(), Then::Nothing);
         let index = self.operations.insert(Operation {
             file,
             rank,

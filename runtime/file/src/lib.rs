@@ -49,13 +49,13 @@ pub(crate) mod transfer;
 pub(crate) mod view;
 pub(crate) mod write;
 
-pub use asked::{Asked, Started, Transfer};
-pub use conversion::{Conversion, Convert, Extent, Functions};
+pub use asked::{AccessArguments, AccessStart, Transfer};
+pub use conversion::{Conversion, ConversionFunctions, Convert, Extent};
 pub use direction::Direction;
 pub use hints::{Hints, When};
 pub use meet::Meet;
 pub use open::{create, delete};
-pub use state::Files;
+pub use state::OpenFiles;
 pub use view::NewView;
 
 /// The name of this chapter.

@@ -2,10 +2,10 @@
 //! there it is done, and each is told (one message there, one back). Members know their meetings by number,
 //! so that one may be ahead of others.
 
-use crate::access::{Access, Action, Answer};
+use crate::access::{HomeAction, HomeReply, HomeRequest};
 use crate::check::{bad_argument, is_alone, other};
 use crate::meet::Meet;
-use crate::state::Files;
+use crate::state::OpenFiles;
 use engine::Time;
 use message::Messages;
 use message::handle;
@@ -13,12 +13,12 @@ use objects::Objects;
 use objects::abi::{MPI_SEEK_CUR, MPI_SEEK_SET};
 use objects::error::{ErrorClass, Failure, Result};
 
-impl Files {
+impl OpenFiles {
     /// The mounted rank's part in the next meeting of a file.
-    pub(crate) fn part_in(&mut self, file: u32, rank: u32, meet: Meet) -> Action {
+    pub(crate) fn part_in(&mut self, file: u32, rank: u32, meet: Meet) -> HomeAction {
         let part = self.part_mut(file, rank);
         part.meetings += 1;
-        Action::Meet(part.meetings, meet)
+        HomeAction::Meet(part.meetings, meet)
     }
 
     /// The mounted rank meets the others: the handle of a request to wait for, or what it answers at once to
@@ -66,7 +66,7 @@ impl Files {
         &mut self,
         messages: &mut Messages,
         objects: &Objects,
-        access: Access,
+        access: HomeRequest,
         number: u32,
         meet: Meet,
     ) {
@@ -81,7 +81,7 @@ impl Files {
         // It has its turn when the last member's part does.
         let (last, _) =
             meeting.parts.iter().max_by_key(|(access, _)| access.turn(0)).expect("a file has members");
-        let met = Access { action: Action::Met(number), ..last.clone() };
+        let met = HomeRequest { action: HomeAction::Met(number), ..last.clone() };
         self.wait_for_turn(messages, objects, met);
     }
 
@@ -112,8 +112,10 @@ impl Files {
         for (member, (access, _)) in parts.into_iter().enumerate() {
             let answer = match &answers {
                 Ok(_) if !plans.is_empty() => std::mem::take(&mut plans[member]),
-                Ok(values) => Answer::of(values.get(member).or(values.first()).copied().unwrap_or_default()),
-                Err(failure) => Answer::failed(failure.clone()),
+                Ok(values) => {
+                    HomeReply::of(values.get(member).or(values.first()).copied().unwrap_or_default())
+                }
+                Err(failure) => HomeReply::failed(failure.clone()),
             };
             self.answer(messages, objects, &access, answer, at);
         }

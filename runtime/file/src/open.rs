@@ -4,8 +4,8 @@
 //! whoever is on which process.
 
 use crate::home::Home;
-use crate::host::{Host, failed, options, plain_name};
-use crate::state::{Files, Part};
+use crate::host::{HostFile, failed, options, plain_name};
+use crate::state::{OpenFiles, RankFile};
 use crate::view::View;
 use message::Messages;
 use objects::Objects;
@@ -87,7 +87,7 @@ pub fn delete(name: &str) -> Result {
     std::fs::remove_file(name).map_err(|why| failed("deleted", name, &why))
 }
 
-impl Files {
+impl OpenFiles {
     /// Returns what is decided here of a file.
     pub(crate) fn home(&mut self, objects: &Objects, file: u32) -> &mut Home {
         if !self.homes.contains_key(&file) {
@@ -108,7 +108,7 @@ impl Files {
     }
 
     /// The host's file, which the first rank of the process that needs it opens.
-    pub(crate) fn host(&mut self, objects: &Objects, file: u32) -> Result<Rc<Host>> {
+    pub(crate) fn host(&mut self, objects: &Objects, file: u32) -> Result<Rc<HostFile>> {
         if let Some(host) = self.hosts.get(&file) {
             return Ok(host.clone());
         }
@@ -118,7 +118,7 @@ impl Files {
                 "the file was closed while operations on it were under way",
             ));
         };
-        let host = Rc::new(Host::open(&object.name, object.amode)?);
+        let host = Rc::new(HostFile::open(&object.name, object.amode)?);
         self.hosts.insert(file, host.clone());
         Ok(host)
     }
@@ -133,7 +133,7 @@ impl Files {
         // One for all: many ranks open a file, and few of them look at it otherwise.
         let view = self.plain.get_or_insert_with(|| Rc::new(View::plain(objects))).clone();
         let pointer = self.end_on_opening(objects, file);
-        self.parts.insert((file, messages.me()), Part { pointer, ..Part::new(view) });
+        self.parts.insert((file, messages.me()), RankFile { pointer, ..RankFile::new(view) });
         Ok(())
     }
 

@@ -1,11 +1,11 @@
 //! File pointers and views of the mounted rank (MPI 5.0 sections 14.3, 14.4.2 to 14.4.4).
 
-use crate::access::Action;
-use crate::asked::{Started, Transfer};
+use crate::access::HomeAction;
+use crate::asked::{AccessStart, Transfer};
 use crate::check::{self, bad_argument, is_alone, not_negative};
 use crate::direction::Direction;
 use crate::meeting::seek;
-use crate::state::{Files, Split};
+use crate::state::{OpenFiles, Split};
 use crate::view::{NewView, View};
 use message::Messages;
 use message::handle;
@@ -25,7 +25,7 @@ fn check_whence(whence: i32) -> Result {
     Err(bad_argument(format!("whence {whence} is none: use MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END")))
 }
 
-impl Files {
+impl OpenFiles {
     /// The end of the file as the mounted rank's view has it, in etypes.
     fn end(&mut self, messages: &Messages, objects: &Objects, file: u32) -> Result<u64> {
         let size = self.host(objects, file)?.size()?;
@@ -61,7 +61,7 @@ impl Files {
         let me = messages.me();
         let index = self.make_operation(messages, file);
         let leaves = messages.departures().inject(me);
-        self.ask(messages, objects, (file, me), Action::Advance(etypes), index, leaves);
+        self.ask(messages, objects, (file, me), HomeAction::Advance(etypes), index, leaves);
         Err(handle::of_cold(self.operations[index].request))
     }
 
@@ -234,7 +234,7 @@ impl Files {
     }
 
     /// The mounted rank has begun a split collective.
-    pub fn begin_split(&mut self, messages: &Messages, file: u32, name: &'static str, started: Started) {
+    pub fn begin_split(&mut self, messages: &Messages, file: u32, name: &'static str, started: AccessStart) {
         self.part_mut(file, messages.me()).split = Some(Split { name, started });
     }
 
@@ -258,7 +258,7 @@ impl Files {
         objects: &Objects,
         handle: usize,
         name: &str,
-    ) -> Result<Started> {
+    ) -> Result<AccessStart> {
         let file = objects.files.index(&objects.comms, handle)?;
         let split = &mut self.part_mut(file, messages.me()).split;
         match split.take_if(|split| split.name == name) {

@@ -5,10 +5,10 @@
 //! the answer alone, and the bytes go to the file once their place is known (`short.rs`). When that is, what
 //! it is a message of and who comes first is as it is for all others.
 
-use crate::access::{Access, Action, WORD};
+use crate::access::{HomeAction, HomeRequest, WORD};
 use crate::check::{self, is_alone};
 use crate::direction::Direction;
-use crate::state::Files;
+use crate::state::OpenFiles;
 use crate::transfer::SHORT;
 use crate::write::{WRITE, Write};
 use engine::Time;
@@ -20,9 +20,10 @@ use objects::Objects;
 use rank::memory;
 use smallvec::SmallVec;
 
-impl Files {
-    /// The mounted rank's write begins: its number, for [`Files::end_short`] when the rank is woken; `None`,
-    /// with nothing done, if it is none of a few bytes to successive bytes of the file, or can fail.
+impl OpenFiles {
+    /// The mounted rank's write begins: its number, for [`OpenFiles::end_short`] when the rank is woken;
+    /// `None`, with nothing done, if it is none of a few bytes to successive bytes of the file, or can
+    /// fail.
     ///
     /// A process of one rank may have several threads that wait, and ranks that fail may do so in the call:
     /// they go the general way.
@@ -72,17 +73,17 @@ impl Files {
         let leaves = messages.departures().inject(me);
         let sequence = self.number(messages, me);
         messages.ranks_mut().profile_mut().internal_message(WORD);
-        let arrival = Files::arrival(messages, (me, home), WORD, leaves);
+        let arrival = OpenFiles::arrival(messages, (me, home), WORD, leaves);
         let number = index | WRITE;
         if messages.ranks().is_local(home) {
             self.arrivals.push(messages, home, Arrival { time: arrival, origin: me, sequence, what: number });
         } else {
-            let access = Access {
+            let access = HomeRequest {
                 file,
                 origin: me,
                 arrival,
                 sequence,
-                action: Action::Advance(etypes),
+                action: HomeAction::Advance(etypes),
                 operation: number,
             };
             self.tell_access(messages, objects, &access, Way::Arrives(arrival));

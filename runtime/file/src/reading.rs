@@ -1,11 +1,11 @@
 //! Work of the program's own functions for accesses to files: reads whose bytes they convert, and datatypes
 //! that they are asked about.
 
-use crate::access::Answer;
+use crate::access::HomeReply;
 use crate::asked::Transfer;
 use crate::conversion::{Conversion, Convert, failed};
 use crate::operation::Then;
-use crate::state::Files;
+use crate::state::OpenFiles;
 use crate::transfer;
 use engine::Time;
 use message::Messages;
@@ -16,7 +16,7 @@ use objects::error::Result;
 use std::rc::Rc;
 
 /// A read whose bytes are there, and are to be converted while its rank is mounted.
-pub(crate) struct Reading {
+pub(crate) struct PendingRead {
     rank: u32,
     /// The operation, and when it is over.
     index: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Reading {
     code: i32,
 }
 
-impl Errand for Reading {
+impl Errand for PendingRead {
     fn run(&mut self, mounted: &mut dyn FnMut(u32, &mut dyn FnMut())) {
         let (buffer, datatype, elements) = self.memory;
         let bytes = self.bytes.as_mut_ptr() as usize;
@@ -48,7 +48,7 @@ fn elements(transfer: &Transfer, bytes: u64) -> (u64, u64) {
     (whole * (datatype.element_count / pieces), whole * (datatype.size / pieces))
 }
 
-impl Files {
+impl OpenFiles {
     /// The representation of the view of a mounted rank's file, if it converts by functions of the program.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ impl Files {
         None
     }
 
-    fn reading(&mut self, objects: &Objects, index: u32, at: Time) -> Result<Option<Reading>> {
+    fn reading(&mut self, objects: &Objects, index: u32, at: Time) -> Result<Option<PendingRead>> {
         let Some(operation) = self.operations.get_mut(index) else { return Ok(None) };
         let (file, rank, brought) =
             (operation.file, operation.rank, std::mem::take(&mut operation.answer.data));
@@ -130,7 +130,7 @@ impl Files {
         };
         let (elements, converted) = elements(&transfer, bytes.len() as u64);
         let (buffer, datatype) = transfer.named;
-        Ok(Some(Reading {
+        Ok(Some(PendingRead {
             rank,
             index,
             at,
@@ -143,7 +143,7 @@ impl Files {
     }
 
     /// A read has been converted.
-    pub(crate) fn has_read(&mut self, messages: &mut Messages, reading: &Reading) {
+    pub(crate) fn has_read(&mut self, messages: &mut Messages, reading: &PendingRead) {
         let done = if reading.code == 0 { Ok(reading.converted) } else { Err(failed("read", reading.code)) };
         self.read(messages, reading.index, reading.at, done);
     }
@@ -156,7 +156,7 @@ impl Files {
         operation.then = Then::Nothing;
         match done {
             Ok(bytes) => operation.bytes = bytes,
-            Err(failure) => operation.answer.add(Answer::failed(failure)),
+            Err(failure) => operation.answer.add(HomeReply::failed(failure)),
         }
         messages.finish_request(operation.request, at);
     }

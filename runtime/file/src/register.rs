@@ -1,20 +1,25 @@
 //! Data representations by their names: MPI's own and those of the program.
 
-use crate::conversion::{Conversion, Functions};
+use crate::conversion::{Conversion, ConversionFunctions};
 use crate::representation::Representation;
-use crate::state::Files;
+use crate::state::OpenFiles;
 use message::Messages;
 use objects::abi::MPI_MAX_DATAREP_STRING;
 use objects::error::{ErrorClass, Failure, Result};
 use std::rc::Rc;
 
-impl Files {
+impl OpenFiles {
     /// `MPI_Register_datarep` of the mounted rank (MPI 5.0 section 14.5.3), with `functions` if it gives a
     /// conversion function.
     ///
     /// # Errors
     /// `MPI_ERR_DUP_DATAREP`; `MPI_ERR_ARG` for a name that is none.
-    pub fn register(&mut self, messages: &Messages, name: &str, functions: Option<Functions>) -> Result {
+    pub fn register(
+        &mut self,
+        messages: &Messages,
+        name: &str,
+        functions: Option<ConversionFunctions>,
+    ) -> Result {
         if name.is_empty() || name.len() >= MPI_MAX_DATAREP_STRING as usize {
             let text =
                 format!("datarep has {} bytes; it may have 1 to {}", name.len(), MPI_MAX_DATAREP_STRING - 1);

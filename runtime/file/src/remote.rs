@@ -3,12 +3,12 @@
 //! others, so that nothing comes too early.
 
 use crate::CHAPTER;
-use crate::access::{Access, Action, Answer, Pieces};
+use crate::access::{HomeAction, HomeReply, HomeRequest, Pieces};
 use crate::direction::Direction;
-use crate::exchange::Part;
+use crate::exchange::RoundTransfer;
 use crate::hints::Hints;
 use crate::meet::Meet;
-use crate::state::Files;
+use crate::state::OpenFiles;
 use crate::storage::PLACE;
 use engine::Time;
 use engine::record::{Put, Take};
@@ -22,7 +22,7 @@ use objects::error::{ErrorClass, Failure};
 /// Kind of a message to another process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-enum Told {
+enum FileRecordKind {
     Access,
     Answer,
     Load,
@@ -87,55 +87,56 @@ fn take_loads(from: &mut Take) -> Box<[(u32, u64)]> {
 }
 
 /// Encodes an access without its file and its arrival.
-fn put_access(access: &Access, out: &mut Vec<u8>) {
+fn put_access(access: &HomeRequest, out: &mut Vec<u8>) {
     [access.origin, access.sequence, access.operation].into_iter().for_each(|word| out.u32(word));
     match &access.action {
-        Action::Advance(etypes) => {
+        HomeAction::Advance(etypes) => {
             out.u8(0);
             out.u64(*etypes);
         }
-        Action::Read(pieces) => {
+        HomeAction::Read(pieces) => {
             out.u8(1);
             put_pieces(pieces, out);
         }
-        Action::Write(pieces, data) => {
+        HomeAction::Write(pieces, data) => {
             out.u8(2);
             put_pieces(pieces, out);
             out.bytes(data);
         }
-        Action::Meet(number, meet) => {
+        HomeAction::Meet(number, meet) => {
             out.u8(3);
             out.u32(*number);
             put_meet(*meet, out);
         }
-        Action::Serve(loads) => {
+        HomeAction::Serve(loads) => {
             out.u8(4);
             put_loads(loads, out);
         }
-        Action::Part(part) => {
-            let Part { meeting, aggregator, rank, round, members, direction, bytes, ref loads } = **part;
+        HomeAction::Part(part) => {
+            let RoundTransfer { meeting, aggregator, rank, round, members, direction, bytes, ref loads } =
+                **part;
             out.u8(5);
             [meeting, aggregator, rank, round, members].into_iter().for_each(|word| out.u32(word));
             out.u8((direction == Direction::Write).into());
             out.u64(bytes);
             put_loads(loads, out);
         }
-        Action::Met(_) => unreachable!("made at home"),
+        HomeAction::Met(_) => unreachable!("made at home"),
     }
 }
 
-fn take_access(file: u32, arrival: Time, from: &mut Take) -> Access {
+fn take_access(file: u32, arrival: Time, from: &mut Take) -> HomeRequest {
     let (origin, sequence, operation) = (from.u32(), from.u32(), from.u32());
     let action = match from.u8() {
-        0 => Action::Advance(from.u64()),
-        1 => Action::Read(take_pieces(from)),
-        2 => Action::Write(take_pieces(from), from.bytes().to_vec()),
-        4 => Action::Serve(take_loads(from)),
+        0 => HomeAction::Advance(from.u64()),
+        1 => HomeAction::Read(take_pieces(from)),
+        2 => HomeAction::Write(take_pieces(from), from.bytes().to_vec()),
+        4 => HomeAction::Serve(take_loads(from)),
         5 => {
             let [meeting, aggregator, rank, round, members] = std::array::from_fn(|_| from.u32());
             let direction = if from.u8() != 0 { Direction::Write } else { Direction::Read };
             let (bytes, loads) = (from.u64(), take_loads(from));
-            Action::Part(Box::new(Part {
+            HomeAction::Part(Box::new(RoundTransfer {
                 meeting,
                 aggregator,
                 rank,
@@ -146,12 +147,12 @@ fn take_access(file: u32, arrival: Time, from: &mut Take) -> Access {
                 loads,
             }))
         }
-        _ => Action::Meet(from.u32(), take_meet(from)),
+        _ => HomeAction::Meet(from.u32(), take_meet(from)),
     };
-    Access { file, origin, arrival, sequence, action, operation }
+    HomeRequest { file, origin, arrival, sequence, action, operation }
 }
 
-fn put_answer(answer: &Answer, out: &mut Vec<u8>) {
+fn put_answer(answer: &HomeReply, out: &mut Vec<u8>) {
     out.u64(answer.value);
     out.bytes(&answer.data);
     out.u8(u8::from(answer.failure.is_some()));
@@ -161,27 +162,27 @@ fn put_answer(answer: &Answer, out: &mut Vec<u8>) {
     }
 }
 
-fn take_answer(from: &mut Take) -> Answer {
+fn take_answer(from: &mut Take) -> HomeReply {
     let (value, data) = (from.u64(), from.bytes().to_vec());
     let failure =
         (from.u8() != 0).then(|| Failure::new(ErrorClass(from.i32()), String::from_utf8_lossy(from.bytes())));
-    Answer { value, data, failure }
+    HomeReply { value, data, failure }
 }
 
-impl Files {
+impl OpenFiles {
     /// Something is asked of a home on another process.
     #[cold]
     pub(crate) fn tell_access(
         &mut self,
         messages: &mut Messages,
         objects: &Objects,
-        access: &Access,
+        access: &HomeRequest,
         way: Way,
     ) {
         // Servers belong to no file, and their process may not know it.
         let (told, to) = match access.action {
-            Action::Serve(_) => (Told::Load, PLACE),
-            _ => (Told::Access, access.action.place(objects.files.at(access.file).home)),
+            HomeAction::Serve(_) => (FileRecordKind::Load, PLACE),
+            _ => (FileRecordKind::Access, access.action.place(objects.files.at(access.file).home)),
         };
         let mut body = Vec::new();
         body.u64(0);
@@ -203,7 +204,7 @@ impl Files {
         messages: &mut Messages,
         (from, to): (u32, u32),
         operation: u32,
-        answer: &Answer,
+        answer: &HomeReply,
         way: Way,
     ) {
         let mut body = Vec::new();
@@ -213,7 +214,7 @@ impl Files {
         messages.departures().send_on_way(
             Departure::Answer,
             (from, to),
-            Kind::Chapter(CHAPTER, Told::Answer as u8),
+            Kind::Chapter(CHAPTER, FileRecordKind::Answer as u8),
             way,
             body,
         );
@@ -222,12 +223,12 @@ impl Files {
     /// A record of another process.
     pub(crate) fn told(&mut self, messages: &mut Messages, objects: &Objects, kind: u8, mut record: Take) {
         let at = Time::from_ps(record.u64());
-        if kind == Told::Answer as u8 {
+        if kind == FileRecordKind::Answer as u8 {
             let operation = record.u32();
             return self.answered(messages, objects, operation, take_answer(&mut record), at);
         }
         let context = record.u32();
-        if kind == Told::Load as u8 {
+        if kind == FileRecordKind::Load as u8 {
             return self.wait_at(messages, PLACE, take_access(u32::MAX, at, &mut record));
         }
         // A file that is no more: of a member whose call was refused, for which nobody waits.
@@ -256,7 +257,7 @@ mod tests {
             Meet::Span(13, 14, Hints { nodes: 15, ..Hints::default() }),
         ];
         let loads: Box<[(u32, u64)]> = Box::new([(2, 5), (3, 6)]);
-        let part = Part {
+        let part = RoundTransfer {
             meeting: 1,
             aggregator: 2,
             rank: 3,
@@ -267,21 +268,27 @@ mod tests {
             loads,
         };
         let actions = [
-            Action::Advance(6),
-            Action::Read(pieces.clone()),
-            Action::Write(pieces, vec![1, 2, 3]),
-            Action::Serve(Box::new([(2, 5)])),
-            Action::Part(Box::new(part)),
+            HomeAction::Advance(6),
+            HomeAction::Read(pieces.clone()),
+            HomeAction::Write(pieces, vec![1, 2, 3]),
+            HomeAction::Serve(Box::new([(2, 5)])),
+            HomeAction::Part(Box::new(part)),
         ];
-        for action in actions.into_iter().chain(meets.map(|meet| Action::Meet(12, meet))) {
-            let access =
-                Access { file: 1, origin: 2, arrival: Time::from_ps(3), sequence: 4, action, operation: 5 };
+        for action in actions.into_iter().chain(meets.map(|meet| HomeAction::Meet(12, meet))) {
+            let access = HomeRequest {
+                file: 1,
+                origin: 2,
+                arrival: Time::from_ps(3),
+                sequence: 4,
+                action,
+                operation: 5,
+            };
             let mut bytes = Vec::new();
             put_access(&access, &mut bytes);
             assert_eq!(take_access(1, access.arrival, &mut Take(&bytes)), access);
         }
         for failure in [None, Some(Failure::new(ErrorClass::NO_SPACE, "full"))] {
-            let answer = Answer { value: 1, data: vec![4, 5], failure };
+            let answer = HomeReply { value: 1, data: vec![4, 5], failure };
             let mut bytes = Vec::new();
             put_answer(&answer, &mut bytes);
             assert_eq!(take_answer(&mut Take(&bytes)), answer);

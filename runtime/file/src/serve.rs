@@ -1,8 +1,8 @@
 //! The way of what is asked to a file's home, what is done there in turn, and the way back.
 
 use crate::CHAPTER;
-use crate::access::{Access, Action, Answer, WORD};
-use crate::state::Files;
+use crate::access::{HomeAction, HomeReply, HomeRequest, WORD};
+use crate::state::OpenFiles;
 use crate::storage::PLACE;
 use crate::transfer;
 use crate::write::WRITE;
@@ -17,33 +17,33 @@ use objects::Objects;
 /// Direction of a message on a shared network, the first word of a flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-enum Leg {
+enum HomeLeg {
     There,
     Back,
 }
 
-impl Files {
+impl OpenFiles {
     /// A rank of the process asks something of a file's home, for an operation (none if nobody waits for it).
     pub(crate) fn ask(
         &mut self,
         messages: &mut Messages,
         objects: &Objects,
         (file, origin): (u32, u32),
-        action: Action,
+        action: HomeAction,
         operation: u32,
         leaves: Time,
     ) {
         let home = action.place(objects.files.at(file).home);
         let sequence = self.number(messages, origin);
         let bytes = action.bytes();
-        let served = matches!(action, Action::Serve(_));
-        let mut access = Access { file, origin, arrival: Time::MAX, sequence, action, operation };
+        let served = matches!(action, HomeAction::Serve(_));
+        let mut access = HomeRequest { file, origin, arrival: Time::MAX, sequence, action, operation };
         if served {
             return self.ask_servers(messages, objects, access, leaves);
         }
         access.action.count(messages, bytes);
         let way = match messages.fabric().way(origin, home, bytes, leaves) {
-            Way::Arrives(_) => Way::Arrives(Files::arrival(messages, (origin, home), bytes, leaves)),
+            Way::Arrives(_) => Way::Arrives(OpenFiles::arrival(messages, (origin, home), bytes, leaves)),
             way => way,
         };
         if !messages.ranks().is_local(home) {
@@ -61,7 +61,7 @@ impl Files {
                     origin,
                     home,
                     (bytes, at),
-                    Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] },
+                    Flight::Chapter { chapter: CHAPTER, words: [HomeLeg::There as u32, index, 0, 0] },
                 );
             }
         }
@@ -85,15 +85,15 @@ impl Files {
     }
 
     /// Something asked is at home, or will be at its arrival.
-    pub(crate) fn arrive(&mut self, messages: &mut Messages, objects: &Objects, access: Access) {
+    pub(crate) fn arrive(&mut self, messages: &mut Messages, objects: &Objects, access: HomeRequest) {
         match access.action {
-            Action::Meet(number, meet) => self.enter(messages, objects, access, number, meet),
+            HomeAction::Meet(number, meet) => self.enter(messages, objects, access, number, meet),
             _ => self.wait_for_turn(messages, objects, access),
         }
     }
 
     /// It waits until nothing comes before it.
-    pub(crate) fn wait_for_turn(&mut self, messages: &mut Messages, objects: &Objects, access: Access) {
+    pub(crate) fn wait_for_turn(&mut self, messages: &mut Messages, objects: &Objects, access: HomeRequest) {
         if let Some(home) = objects.files.alive(access.file).map(|file| file.home) {
             let place = access.action.place(home);
             self.wait_at(messages, place, access);
@@ -101,7 +101,7 @@ impl Files {
     }
 
     /// It waits at a rank.
-    pub(crate) fn wait_at(&mut self, messages: &mut Messages, rank: u32, access: Access) {
+    pub(crate) fn wait_at(&mut self, messages: &mut Messages, rank: u32, access: HomeRequest) {
         let index = self.accesses.insert(access);
         self.arrivals.push(messages, rank, self.accesses[index].turn(index));
     }
@@ -141,35 +141,44 @@ impl Files {
         self.placed(messages, objects, index, before, back);
     }
 
-    fn perform(&mut self, messages: &mut Messages, objects: &Objects, access: Access, at: Time) {
+    fn perform(&mut self, messages: &mut Messages, objects: &Objects, access: HomeRequest, at: Time) {
         let file = access.file;
-        if let Action::Part(part) = &access.action {
+        if let HomeAction::Part(part) = &access.action {
             let part = part.clone();
             return self.aggregate(messages, objects, access, &part, at);
         }
         let answer = match &access.action {
-            Action::Met(number) => return self.met(messages, objects, file, *number, at),
-            Action::Meet(..) | Action::Part(_) => unreachable!("a member's part waits for the others'"),
-            Action::Serve(loads) => {
-                let done = self.serve_load(messages, loads, at);
-                return self.give(messages, objects, PLACE, &access, Answer::default(), Way::Arrives(done));
+            HomeAction::Met(number) => return self.met(messages, objects, file, *number, at),
+            HomeAction::Meet(..) | HomeAction::Part(_) => {
+                unreachable!("a member's part waits for the others'")
             }
-            Action::Advance(etypes) => {
+            HomeAction::Serve(loads) => {
+                let done = self.serve_load(messages, loads, at);
+                return self.give(
+                    messages,
+                    objects,
+                    PLACE,
+                    &access,
+                    HomeReply::default(),
+                    Way::Arrives(done),
+                );
+            }
+            HomeAction::Advance(etypes) => {
                 let shared = &mut self.home(objects, file).shared;
                 let before = *shared;
                 *shared += etypes;
-                Answer::of(before)
+                HomeReply::of(before)
             }
-            Action::Read(pieces) => {
+            HomeAction::Read(pieces) => {
                 match self.host(objects, file).and_then(|host| transfer::read(&host, pieces)) {
-                    Ok(data) => Answer { data, ..Answer::default() },
-                    Err(failure) => Answer::failed(failure),
+                    Ok(data) => HomeReply { data, ..HomeReply::default() },
+                    Err(failure) => HomeReply::failed(failure),
                 }
             }
-            Action::Write(pieces, data) => {
+            HomeAction::Write(pieces, data) => {
                 match self.host(objects, file).and_then(|host| transfer::write(&host, pieces, data)) {
-                    Ok(()) => Answer::default(),
-                    Err(failure) => Answer::failed(failure),
+                    Ok(()) => HomeReply::default(),
+                    Err(failure) => HomeReply::failed(failure),
                 }
             }
         };
@@ -181,8 +190,8 @@ impl Files {
         &mut self,
         messages: &mut Messages,
         objects: &Objects,
-        access: &Access,
-        answer: Answer,
+        access: &HomeRequest,
+        answer: HomeReply,
         at: Time,
     ) {
         if access.operation == u32::MAX {
@@ -203,11 +212,11 @@ impl Files {
         messages: &mut Messages,
         objects: &Objects,
         home: u32,
-        access: &Access,
-        answer: Answer,
+        access: &HomeRequest,
+        answer: HomeReply,
         way: Way,
     ) {
-        let &Access { origin, operation, .. } = access;
+        let &HomeRequest { origin, operation, .. } = access;
         if !messages.ranks().is_local(origin) {
             return self.tell_answer(messages, (home, origin), operation, &answer, way);
         }
@@ -220,7 +229,7 @@ impl Files {
                     home,
                     origin,
                     (bytes, at),
-                    Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] },
+                    Flight::Chapter { chapter: CHAPTER, words: [HomeLeg::Back as u32, index, 0, 0] },
                 );
             }
         }
@@ -230,7 +239,7 @@ impl Files {
     /// steps.
     pub(crate) fn land_all(&mut self, messages: &mut Messages, objects: &Objects) {
         for ([leg, index, ..], at) in std::mem::take(&mut self.landed) {
-            if leg == Leg::There as u32 {
+            if leg == HomeLeg::There as u32 {
                 let mut access = self.accesses.remove(index).expect("it was launched");
                 access.arrival = at;
                 self.arrive(messages, objects, access);

@@ -1,7 +1,7 @@
 //! Short writes at the shared pointer once their place is known: what many ranks write side by side goes to
 //! the host's file as one.
 
-use crate::state::Files;
+use crate::state::OpenFiles;
 use crate::transfer;
 use engine::Time;
 use message::Messages;
@@ -9,7 +9,7 @@ use message::request::Status;
 use objects::Objects;
 use objects::error::Result;
 
-impl Files {
+impl OpenFiles {
     /// A short write has its place, so many etypes from the view's beginning: its rank goes on then.
     pub(crate) fn placed(
         &mut self,

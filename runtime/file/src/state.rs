@@ -1,13 +1,13 @@
 //! What is kept of open files.
 
-use crate::access::{Access, Answer};
+use crate::access::{HomeReply, HomeRequest};
 use crate::check::other;
 use crate::home::Home;
-use crate::host::Host;
+use crate::host::HostFile;
 use crate::operation::Operation;
 use crate::representation::Representation;
 use crate::view::View;
-use crate::write::{Batch, Write};
+use crate::write::{Write, WriteBehind};
 use engine::Time;
 use message::chapter::arrivals::Arrivals;
 use message::faults::Fault;
@@ -24,12 +24,12 @@ pub(crate) struct Split {
     /// Name of the collective without `_begin` and `_end`.
     pub(crate) name: &'static str,
     /// The handle of its request; none if it is complete, with so many bytes.
-    pub(crate) started: crate::asked::Started,
+    pub(crate) started: crate::asked::AccessStart,
 }
 
-/// A rank's part in a file.
+/// A rank's view, pointer and accesses of an open file.
 #[derive(Clone)]
-pub(crate) struct Part {
+pub(crate) struct RankFile {
     pub(crate) view: Rc<View>,
     /// The individual pointer, in etypes of the view.
     pub(crate) pointer: u64,
@@ -39,9 +39,9 @@ pub(crate) struct Part {
     pub(crate) split: Option<Split>,
 }
 
-impl Part {
-    pub(crate) fn new(view: Rc<View>) -> Part {
-        Part { view, pointer: 0, meetings: 0, atomic: false, split: None }
+impl RankFile {
+    pub(crate) fn new(view: Rc<View>) -> RankFile {
+        RankFile { view, pointer: 0, meetings: 0, atomic: false, split: None }
     }
 
     /// A collective call may not come between the halves of another one.
@@ -61,11 +61,11 @@ impl Part {
 
 /// Files that ranks of this process have open, and what is under way.
 #[derive(Default)]
-pub struct Files {
+pub struct OpenFiles {
     /// The host's files, by file.
-    pub(crate) hosts: FxHashMap<u32, Rc<Host>>,
+    pub(crate) hosts: FxHashMap<u32, Rc<HostFile>>,
     /// By file and rank (world number).
-    pub(crate) parts: FxHashMap<(u32, u32), Part>,
+    pub(crate) parts: FxHashMap<(u32, u32), RankFile>,
     /// Data representations that ranks (world numbers) have registered.
     pub(crate) registered: FxHashMap<(u32, Rc<str>), Representation>,
     /// Operations whose bytes are to be converted by functions of the program, and when they are over then.
@@ -76,21 +76,21 @@ pub struct Files {
     /// Blocking writes of a few bytes at shared pointers, and those of them that are on their way to the
     /// host's file.
     pub(crate) writes: Slab<Write>,
-    pub(crate) batch: Batch,
+    pub(crate) batch: WriteBehind,
     /// View of a file after opening.
     pub(crate) plain: Option<Rc<View>>,
     /// Accesses that wait at homes until no other one comes before them.
-    pub(crate) accesses: Slab<Access>,
+    pub(crate) accesses: Slab<HomeRequest>,
     pub(crate) arrivals: Arrivals<u32>,
     /// The file system's servers, at the process that has them, once something was asked of them.
     pub(crate) servers: Option<Servers>,
     /// Parts in rounds of collective buffering at aggregators of this process, by file, meeting, aggregator
     /// and round.
-    pub(crate) rounds: FxHashMap<(u32, u32, u32, u32), Vec<Access>>,
+    pub(crate) rounds: FxHashMap<(u32, u32, u32, u32), Vec<HomeRequest>>,
     /// Rounds whose aggregators wait for the servers.
-    pub(crate) aggregated: Slab<Vec<Access>>,
+    pub(crate) aggregated: Slab<Vec<HomeRequest>>,
     /// Answers that a shared network carries: to which operation.
-    pub(crate) answers: Slab<(u32, Answer)>,
+    pub(crate) answers: Slab<(u32, HomeReply)>,
     /// Messages that a shared network has delivered: their words and arrival times.
     pub(crate) landed: Vec<([u32; 4], Time)>,
     /// Number of requests of each rank of the process, from its first rank on; empty until the first request.
@@ -103,14 +103,14 @@ pub struct Files {
     pub(crate) answer: u64,
 }
 
-impl Files {
+impl OpenFiles {
     /// A rank's part in a file that it has open.
-    pub(crate) fn part(&self, file: u32, rank: u32) -> &Part {
+    pub(crate) fn part(&self, file: u32, rank: u32) -> &RankFile {
         self.parts.get(&(file, rank)).expect("a rank that has the handle has opened the file")
     }
 
     /// To change it.
-    pub(crate) fn part_mut(&mut self, file: u32, rank: u32) -> &mut Part {
+    pub(crate) fn part_mut(&mut self, file: u32, rank: u32) -> &mut RankFile {
         self.parts.get_mut(&(file, rank)).expect("a rank that has the handle has opened the file")
     }
 }

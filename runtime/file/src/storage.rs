@@ -2,8 +2,8 @@
 //! Servers' queues are one thing for all files, so that they have one place: the process of rank 0 of
 //! `MPI_COMM_WORLD`, which serves requests in the order of their arrival.
 
-use crate::access::{Access, Action};
-use crate::state::Files;
+use crate::access::{HomeAction, HomeRequest};
+use crate::state::OpenFiles;
 use crate::view::View;
 use engine::Time;
 use message::Messages;
@@ -25,7 +25,7 @@ fn first_server(name: &str, servers: u32) -> u32 {
     ((hash >> 32) % u64::from(servers)) as u32
 }
 
-impl Files {
+impl OpenFiles {
     pub(crate) fn first_server(&self, objects: &Objects, file: u32, storage: &Storage) -> u32 {
         first_server(&objects.files.at(file).name, storage.servers)
     }
@@ -39,13 +39,13 @@ impl Files {
         file: u32,
         view: &View,
         (from, bytes): (u64, u64),
-    ) -> Option<Action> {
+    ) -> Option<HomeAction> {
         let storage = messages.fabric().wire().storage.as_ref().filter(|_| bytes != 0)?;
         let first = self.first_server(objects, file, storage);
         let mut loads = vec![0; storage.servers as usize];
         view.pieces(from, bytes, &mut |at, len| storage.share(first, at, len, &mut loads));
         let busy = (0..).zip(loads).filter(|(_, load)| *load != 0);
-        Some(Action::Serve(busy.collect()))
+        Some(HomeAction::Serve(busy.collect()))
     }
 
     /// A request goes to the servers, which takes their latency and no message of the network.
@@ -53,7 +53,7 @@ impl Files {
         &mut self,
         messages: &mut Messages,
         objects: &Objects,
-        mut access: Access,
+        mut access: HomeRequest,
         leaves: Time,
     ) {
         let Some(Storage { latency, .. }) = messages.fabric().wire().storage else {

@@ -1,7 +1,7 @@
 //! Data between the program's memory and the host's file, along a view.
 
 use crate::access::Pieces;
-use crate::host::Host;
+use crate::host::HostFile;
 use crate::view::View;
 use message::packing::Packing;
 use message::view::BufferView;
@@ -18,15 +18,15 @@ const CHUNK: u64 = 4 << 20;
 /// long as all else that is done for one.
 pub(crate) const SHORT: usize = 512;
 
-/// The program's memory.
+/// The buffer of a call, as MPI names it.
 #[derive(Clone)]
-pub(crate) struct Memory {
+pub(crate) struct UserBuffer {
     pub(crate) extent: BufferView,
     pub(crate) datatype: Rc<Datatype>,
     pub(crate) count: u64,
 }
 
-impl Memory {
+impl UserBuffer {
     fn pack(&self, position: u64, out: &mut [u8]) {
         match &self.extent.layout {
             None => memory::read(self.extent.buffer.offset(position as i64), out),
@@ -63,7 +63,7 @@ pub(crate) fn pieces(view: &View, from: u64, bytes: u64) -> Pieces {
 }
 
 /// Reads pieces one after the other, up to the end of the file: what there was.
-pub(crate) fn read(host: &Host, pieces: &[(u64, u64)]) -> Result<Vec<u8>> {
+pub(crate) fn read(host: &HostFile, pieces: &[(u64, u64)]) -> Result<Vec<u8>> {
     let mut out = vec![0; pieces.iter().map(|piece| piece.1).sum::<u64>() as usize];
     let mut have = 0;
     for &(at, len) in pieces {
@@ -79,7 +79,7 @@ pub(crate) fn read(host: &Host, pieces: &[(u64, u64)]) -> Result<Vec<u8>> {
 }
 
 /// Writes bytes to pieces one after the other.
-pub(crate) fn write(host: &Host, pieces: &[(u64, u64)], bytes: &[u8]) -> Result {
+pub(crate) fn write(host: &HostFile, pieces: &[(u64, u64)], bytes: &[u8]) -> Result {
     let mut rest = bytes;
     for &(at, len) in pieces {
         let (head, tail) = rest.split_at((len as usize).min(rest.len()));
@@ -93,14 +93,14 @@ pub(crate) fn write(host: &Host, pieces: &[(u64, u64)], bytes: &[u8]) -> Result 
 ///
 /// # Errors
 /// `MPI_ERR_CONVERSION`.
-pub(crate) fn pack(view: &View, memory: &Memory) -> Result<Vec<u8>> {
+pub(crate) fn pack(view: &View, memory: &UserBuffer) -> Result<Vec<u8>> {
     let mut packed = vec![0; memory.extent.bytes as usize];
     memory.pack(0, &mut packed);
     view.representation.encode(&memory.datatype, memory.count, packed)
 }
 
 /// Moves bytes of the file into the program's memory: how many bytes of memory that were.
-pub(crate) fn unpack(view: &View, memory: &Memory, bytes: Vec<u8>) -> u64 {
+pub(crate) fn unpack(view: &View, memory: &UserBuffer, bytes: Vec<u8>) -> u64 {
     let packed = view.representation.decode(&memory.datatype, memory.count, bytes);
     memory.unpack(0, &packed);
     packed.len() as u64
@@ -110,7 +110,7 @@ pub(crate) fn unpack(view: &View, memory: &Memory, bytes: Vec<u8>) -> u64 {
 ///
 /// # Errors
 /// What the host says; `MPI_ERR_CONVERSION`.
-pub(crate) fn store(host: &Host, view: &View, from: u64, memory: &Memory) -> Result<u64> {
+pub(crate) fn store(host: &HostFile, view: &View, from: u64, memory: &UserBuffer) -> Result<u64> {
     if !view.representation.is_plain() {
         let bytes = pack(view, memory)?;
         write(host, &pieces(view, from, bytes.len() as u64), &bytes)?;
@@ -144,7 +144,12 @@ pub(crate) fn store(host: &Host, view: &View, from: u64, memory: &Memory) -> Res
 ///
 /// # Errors
 /// What the host says.
-pub(crate) fn load(host: &Host, view: &View, (from, bytes): (u64, u64), memory: &Memory) -> Result<u64> {
+pub(crate) fn load(
+    host: &HostFile,
+    view: &View,
+    (from, bytes): (u64, u64),
+    memory: &UserBuffer,
+) -> Result<u64> {
     if !view.representation.is_plain() {
         return Ok(unpack(view, memory, read(host, &pieces(view, from, bytes))?));
     }

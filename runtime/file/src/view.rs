@@ -117,7 +117,7 @@ impl View {
         if self.tile.contiguous {
             return f(self.disp.saturating_add(from), bytes);
         }
-        let mut joined = Joined { disp: self.disp, open: None, f };
+        let mut joined = BlockMerger { disp: self.disp, open: None, f };
         self.tile.walk_range(from..from + bytes, &mut joined);
         joined.end();
     }
@@ -151,13 +151,13 @@ fn wrong(text: impl Into<String>) -> Box<Failure> {
 }
 
 /// Joins blocks that touch.
-struct Joined<'a> {
+struct BlockMerger<'a> {
     disp: u64,
     open: Option<(u64, u64)>,
     f: &'a mut dyn FnMut(u64, u64),
 }
 
-impl Joined<'_> {
+impl BlockMerger<'_> {
     fn end(&mut self) {
         if let Some((at, len)) = self.open.take() {
             (self.f)(at, len);
@@ -165,7 +165,7 @@ impl Joined<'_> {
     }
 }
 
-impl Sink for Joined<'_> {
+impl Sink for BlockMerger<'_> {
     fn block(&mut self, at: i64, len: u64) {
         let at = self.disp.wrapping_add_signed(at);
         match &mut self.open {

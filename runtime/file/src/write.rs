@@ -34,7 +34,7 @@ pub(crate) struct Write {
 /// Who writes them is woken but has not run: the first that does brings all to the file. So nobody who learns
 /// that a write is over finds the file without it.
 #[derive(Default)]
-pub(crate) struct Batch {
+pub(crate) struct WriteBehind {
     pub(crate) file: u32,
     pub(crate) at: u64,
     pub(crate) bytes: Vec<u8>,
@@ -44,7 +44,7 @@ pub(crate) struct Batch {
     pub(crate) failed: FxHashMap<u32, Box<Failure>>,
 }
 
-impl Batch {
+impl WriteBehind {
     /// Returns `true` if nothing is to be brought to the file.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {

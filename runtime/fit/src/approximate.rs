@@ -7,7 +7,7 @@
 
 /// A formula of Aspen's, and how far it is from what was seen.
 #[derive(Clone, Debug)]
-pub struct Fit {
+pub struct Approximation {
     /// In `ranks`.
     pub text: String,
     /// The greatest difference from a number, divided by that.
@@ -18,7 +18,7 @@ pub struct Fit {
     whole: bool,
 }
 
-impl Fit {
+impl Approximation {
     /// Its value on so many ranks.
     pub fn at(&self, ranks: f64) -> f64 {
         let value = self.candidate.at(ranks);
@@ -143,7 +143,7 @@ fn candidates(seen: &[(f64, f64)]) -> Vec<(usize, Candidate)> {
 
 /// The formula for numbers seen at rank counts. Where `whole`, the numbers are integers, which a formula has
 /// to give after rounding.
-pub fn fit(seen: &[(f64, f64)], whole: bool) -> Fit {
+pub fn fit(seen: &[(f64, f64)], whole: bool) -> Approximation {
     let mut best: Option<(usize, f64, Candidate)> = None;
     for (numbers, candidate) in candidates(seen) {
         let error = error(|ranks| candidate.at(ranks), seen);
@@ -162,18 +162,18 @@ pub fn fit(seen: &[(f64, f64)], whole: bool) -> Fit {
     let text = if candidate.crosses_nought() { format!("max(0, {text})") } else { text };
     let is_integer = !varies && candidate.constant.round() == candidate.constant;
     if !whole || is_integer {
-        return Fit { text, error: found, varies, candidate, whole: false };
+        return Approximation { text, error: found, varies, candidate, whole: false };
     }
     // A term that is whole by itself need not be rounded, but its factor may not be exact.
     let error = error(|ranks| (candidate.at(ranks) + 0.5).floor(), seen);
-    Fit { text: format!("floor({text} + 0.5)"), error, varies, candidate, whole: true }
+    Approximation { text: format!("floor({text} + 0.5)"), error, varies, candidate, whole: true }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(values: impl Fn(f64) -> f64, ranks: &[f64], whole: bool) -> Fit {
+    fn of(values: impl Fn(f64) -> f64, ranks: &[f64], whole: bool) -> Approximation {
         fit(&ranks.iter().map(|&ranks| (ranks, values(ranks))).collect::<Vec<_>>(), whole)
     }
 

@@ -4,4 +4,4 @@
 mod approximate;
 pub mod exact;
 
-pub use approximate::{Fit, fit};
+pub use approximate::{Approximation, fit};

@@ -4,7 +4,7 @@ mod place;
 mod solve;
 mod watch;
 
-use crate::link::{FREE, Group, Link, NEVER, NONE};
+use crate::link::{BottleneckGroup, FREE, Link, NEVER, NONE};
 use crate::members::Flow;
 use crate::scale::{Capacity, Scale};
 use engine::Time;
@@ -25,7 +25,7 @@ pub struct FlowId(pub u32);
 pub struct Flows {
     links: Vec<Link>,
     /// The group of each link.
-    groups: Vec<Group>,
+    groups: Vec<BottleneckGroup>,
     flows: Vec<Flow>,
     /// Flows that have ended, for use again.
     free: Vec<u32>,
@@ -60,7 +60,7 @@ impl Flows {
     pub fn with_scale(capacities: &[Capacity], scale: Scale) -> Flows {
         Flows {
             links: capacities.iter().map(|&capacity| Link::new(scale.units(capacity))).collect(),
-            groups: capacities.iter().map(|_| Group::new()).collect(),
+            groups: capacities.iter().map(|_| BottleneckGroup::new()).collect(),
             flows: Vec::new(),
             free: Vec::new(),
             free_bounds: Vec::new(),
@@ -134,7 +134,7 @@ impl Flows {
         let capacity = self.scale.units(capacity);
         let link = self.free_bounds.pop().unwrap_or_else(|| {
             self.links.push(Link::new(capacity));
-            self.groups.push(Group::new());
+            self.groups.push(BottleneckGroup::new());
             self.links.len() as u32 - 1
         });
         self.links[link as usize].capacity = capacity;

@@ -15,7 +15,7 @@ pub(crate) const NEVER: u64 = u64::MAX;
 
 /// Flows across a link that another link bottlenecks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Share {
+pub(crate) struct BottleneckedFlows {
     /// The other link.
     pub(crate) group: u32,
     /// Sum of the flows' weights.
@@ -36,12 +36,12 @@ pub(crate) struct Link {
     /// The round in which it was last inspected.
     pub(crate) seen: u32,
     /// Other flows across the link, by the link that bottlenecks them.
-    pub(crate) foreign: SmallVec<[Share; 2]>,
+    pub(crate) foreign: SmallVec<[BottleneckedFlows; 2]>,
 }
 
 /// The flows that a link bottlenecks.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub(crate) struct BottleneckGroup {
     /// Work done for each unit of weight, at `since`.
     pub(crate) clock: u128,
     pub(crate) since: u64,
@@ -49,12 +49,12 @@ pub(crate) struct Group {
     pub(crate) due: u64,
     pub(crate) members: Members,
     /// With many members, the other links that they cross.
-    pub(crate) watch: Option<Box<Watch>>,
+    pub(crate) watch: Option<Box<CrossedLinks>>,
 }
 
 /// The links that a large group crosses beside its own.
 #[derive(Default, Debug)]
-pub(crate) struct Watch {
+pub(crate) struct CrossedLinks {
     /// The level up to which each link cannot saturate.
     pub(crate) levels: FxHashMap<u32, u64>,
     /// The levels with their links, least first. Some entries are out of date.
@@ -73,7 +73,7 @@ impl Link {
     pub(crate) fn add_foreign(&mut self, group: u32, weight: u32) {
         match self.foreign.iter_mut().find(|share| share.group == group) {
             Some(share) => share.weight += weight,
-            None => self.foreign.push(Share { group, weight }),
+            None => self.foreign.push(BottleneckedFlows { group, weight }),
         }
     }
 
@@ -89,9 +89,9 @@ impl Link {
     }
 }
 
-impl Group {
-    pub(crate) fn new() -> Group {
-        Group { clock: 0, since: 0, due: NEVER, members: Members::default(), watch: None }
+impl BottleneckGroup {
+    pub(crate) fn new() -> BottleneckGroup {
+        BottleneckGroup { clock: 0, since: 0, due: NEVER, members: Members::default(), watch: None }
     }
 
     /// Moves the clock of a group with this level on to `now`.
@@ -118,4 +118,4 @@ impl Group {
     }
 }
 
-const _: () = assert!(size_of::<Link>() == 64 && size_of::<Group>() == 64, "a line each");
+const _: () = assert!(size_of::<Link>() == 64 && size_of::<BottleneckGroup>() == 64, "a line each");

@@ -20,7 +20,7 @@ pub(crate) struct Flow {
 
 /// A flow of a group.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Member {
+pub(crate) struct GroupFlow {
     /// The flow ends where the clock reaches this.
     pub(crate) mark: u128,
     pub(crate) flow: u32,
@@ -28,12 +28,12 @@ pub(crate) struct Member {
 
 /// A binary heap of members, the least mark first. Each flow has the index of its member.
 #[derive(Default, Debug)]
-pub(crate) struct Members(Vec<Member>);
+pub(crate) struct Members(Vec<GroupFlow>);
 
 impl Members {
     /// Returns the member that ends first.
     #[inline]
-    pub(crate) fn first(&self) -> Option<&Member> {
+    pub(crate) fn first(&self) -> Option<&GroupFlow> {
         self.0.first()
     }
 
@@ -45,23 +45,23 @@ impl Members {
 
     /// Returns a member by its index.
     #[inline]
-    pub(crate) fn at(&self, index: usize) -> &Member {
+    pub(crate) fn at(&self, index: usize) -> &GroupFlow {
         &self.0[index]
     }
 
     /// Returns the members in no particular order.
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Member> {
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, GroupFlow> {
         self.0.iter()
     }
 
     /// Adds a member. O(log n).
-    pub(crate) fn push(&mut self, member: Member, flows: &mut [Flow]) {
+    pub(crate) fn push(&mut self, member: GroupFlow, flows: &mut [Flow]) {
         self.0.push(member);
         self.rise(self.0.len() - 1, flows);
     }
 
     /// Removes the member at an index and returns it. O(log n).
-    pub(crate) fn remove(&mut self, index: u32, flows: &mut [Flow]) -> Member {
+    pub(crate) fn remove(&mut self, index: u32, flows: &mut [Flow]) -> GroupFlow {
         let index = index as usize;
         let member = self.0.swap_remove(index);
         if index < self.0.len() {
@@ -103,7 +103,7 @@ impl Members {
         self.put(index, member, flows);
     }
 
-    fn put(&mut self, index: usize, member: Member, flows: &mut [Flow]) {
+    fn put(&mut self, index: usize, member: GroupFlow, flows: &mut [Flow]) {
         self.0[index] = member;
         flows[member.flow as usize].slot = index as u32;
     }

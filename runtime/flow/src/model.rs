@@ -21,7 +21,7 @@ struct Start {
 }
 
 /// A flow under way in the model.
-struct Under {
+struct ModelFlow {
     path: Vec<usize>,
     weight: u64,
     left: u128,
@@ -55,11 +55,11 @@ fn model_ends(capacities: &[Capacity], starts: &[Start]) -> Vec<u64> {
     let shape = Flows::new(capacities);
     let mut units: Vec<u64> = capacities.iter().map(|&capacity| shape.scale().units(capacity)).collect();
     let mut ends = vec![u64::MAX; starts.len()];
-    let mut under: BTreeMap<usize, Under> = BTreeMap::new();
+    let mut under: BTreeMap<usize, ModelFlow> = BTreeMap::new();
     let mut started = vec![false; starts.len()];
     let mut now = 0;
     loop {
-        let end = |flow: &Under| {
+        let end = |flow: &ModelFlow| {
             now + ((2 * flow.left + u128::from(flow.level)) / (2 * u128::from(flow.level))) as u64
         };
         let next_end = under.values().map(end).min();
@@ -85,7 +85,7 @@ fn model_ends(capacities: &[Capacity], starts: &[Start]) -> Vec<u64> {
                 units.push(shape.scale().units(per_ps(bound)));
             }
             let left = shape.scale().work(start.bytes, start.weight);
-            under.insert(index, Under { path, weight: start.weight.into(), left, level: 0 });
+            under.insert(index, ModelFlow { path, weight: start.weight.into(), left, level: 0 });
         }
         now = next;
         let flows: Vec<(&[usize], u64)> = under.values().map(|flow| (&flow.path[..], flow.weight)).collect();

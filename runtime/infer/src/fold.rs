@@ -1,17 +1,17 @@
 //! Loops in a sequence of steps.
 
-use crate::steps::{Run, What};
+use crate::steps::{RunSteps, StepAction};
 
 /// The most steps of a loop's body that are looked for.
 const LONGEST: usize = 64;
 
 /// A step or a loop.
 #[derive(Clone, Debug)]
-pub enum Node {
+pub enum ModelNode {
     /// A step, with the seconds computed before it all the times that it happens, and how often that is.
     Step {
         /// The kind of the step.
-        what: What,
+        what: StepAction,
         /// Seconds in all.
         computed: f64,
         /// Number of times that it happens.
@@ -22,16 +22,16 @@ pub enum Node {
         /// Number of repetitions.
         count: u64,
         /// What.
-        body: Vec<Node>,
+        body: Vec<ModelNode>,
     },
 }
 
-impl Node {
+impl ModelNode {
     /// Returns `true` if both do the same, times of computation aside.
-    fn is_like(&self, other: &Node) -> bool {
+    fn is_like(&self, other: &ModelNode) -> bool {
         match (self, other) {
-            (Node::Step { what, .. }, Node::Step { what: other, .. }) => what == other,
-            (Node::Loop { count, body }, Node::Loop { count: times, body: other }) => {
+            (ModelNode::Step { what, .. }, ModelNode::Step { what: other, .. }) => what == other,
+            (ModelNode::Loop { count, body }, ModelNode::Loop { count: times, body: other }) => {
                 count == times && are_alike(body, other)
             }
             _ => false,
@@ -39,43 +39,46 @@ impl Node {
     }
 
     /// Adds the computation of another time.
-    fn add(&mut self, other: &Node) {
+    fn add(&mut self, other: &ModelNode) {
         match (self, other) {
-            (Node::Step { computed, times, .. }, Node::Step { computed: more, times: also, .. }) => {
+            (
+                ModelNode::Step { computed, times, .. },
+                ModelNode::Step { computed: more, times: also, .. },
+            ) => {
                 *computed += more;
                 *times += also;
             }
-            (Node::Loop { body, .. }, Node::Loop { body: other, .. }) => add_all(body, other),
+            (ModelNode::Loop { body, .. }, ModelNode::Loop { body: other, .. }) => add_all(body, other),
             _ => {}
         }
     }
 }
 
-fn are_alike(a: &[Node], b: &[Node]) -> bool {
+fn are_alike(a: &[ModelNode], b: &[ModelNode]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_like(b))
 }
 
-fn add_all(body: &mut [Node], other: &[Node]) {
+fn add_all(body: &mut [ModelNode], other: &[ModelNode]) {
     body.iter_mut().zip(other).for_each(|(mine, other)| mine.add(other));
 }
 
 /// The steps of a run as loops. O(steps * 64 ^ 2), of which nearly all comparisons end at once.
-pub fn fold(run: &Run) -> Vec<Node> {
-    let mut nodes: Vec<Node> = Vec::new();
+pub fn fold(run: &RunSteps) -> Vec<ModelNode> {
+    let mut nodes: Vec<ModelNode> = Vec::new();
     for step in &run.steps {
-        nodes.push(Node::Step { what: step.what.clone(), computed: step.computed, times: 1.0 });
+        nodes.push(ModelNode::Step { what: step.what.clone(), computed: step.computed, times: 1.0 });
         while shorten(&mut nodes) {}
     }
     nodes
 }
 
 /// Makes the end of a sequence a turn of the loop before it, or the first two turns of a new one.
-fn shorten(nodes: &mut Vec<Node>) -> bool {
+fn shorten(nodes: &mut Vec<ModelNode>) -> bool {
     for length in 1..=LONGEST.min(nodes.len()) {
         let end = nodes.len() - length;
         if end > 0
             && let (before, turn) = nodes.split_at_mut(end)
-            && let Some(Node::Loop { count, body }) = before.last_mut()
+            && let Some(ModelNode::Loop { count, body }) = before.last_mut()
             && are_alike(body, turn)
         {
             *count += 1;
@@ -87,7 +90,7 @@ fn shorten(nodes: &mut Vec<Node>) -> bool {
             let turn = nodes.split_off(end);
             let mut body = nodes.split_off(end - length);
             add_all(&mut body, &turn);
-            nodes.push(Node::Loop { count: 2, body });
+            nodes.push(ModelNode::Loop { count: 2, body });
             return true;
         }
     }
@@ -97,24 +100,24 @@ fn shorten(nodes: &mut Vec<Node>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::steps::Step;
+    use crate::steps::ModelStep;
     use aspen::{Collective, Operation};
 
-    fn run(bytes: &[u64]) -> Run {
-        let step = |&bytes: &u64| Step {
-            what: What::Collective(Collective::Bcast, Operation::Sum, bytes),
+    fn run(bytes: &[u64]) -> RunSteps {
+        let step = |&bytes: &u64| ModelStep {
+            what: StepAction::Collective(Collective::Bcast, Operation::Sum, bytes),
             computed: 1.0,
         };
-        Run { ranks: 2, steps: bytes.iter().map(step).collect() }
+        RunSteps { ranks: 2, steps: bytes.iter().map(step).collect() }
     }
 
-    fn shown(nodes: &[Node]) -> String {
-        let one = |node: &Node| match node {
-            Node::Step { what: What::Collective(_, _, bytes), computed, .. } => {
+    fn shown(nodes: &[ModelNode]) -> String {
+        let one = |node: &ModelNode| match node {
+            ModelNode::Step { what: StepAction::Collective(_, _, bytes), computed, .. } => {
                 format!("{bytes}/{computed} ")
             }
-            Node::Step { .. } => String::new(),
-            Node::Loop { count, body } => format!("{count}({})", shown(body)),
+            ModelNode::Step { .. } => String::new(),
+            ModelNode::Loop { count, body } => format!("{count}({})", shown(body)),
         };
         nodes.iter().map(one).collect()
     }

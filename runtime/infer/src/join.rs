@@ -1,73 +1,74 @@
 //! What several runs have in common: their loops and steps, with a number for each run where they differ.
 
-use crate::fold::{Node, fold};
+use crate::fold::{ModelNode, fold};
 use crate::pattern::{Fitting, fitting};
-use crate::steps::{Run, What};
-use aspen::{Collective, Operation, Pattern};
+use crate::steps::{RunSteps, StepAction};
+use aspen::{Collective, CommunicationPattern, Operation};
 
 /// One number for each run.
 pub type Numbers = Vec<f64>;
 
 /// A step or a loop of all runs.
 #[derive(Clone, Debug)]
-pub enum Common {
+pub enum CommonStep {
     /// A step, and the seconds that a rank computes before it.
-    Step(Doing, Numbers),
+    Step(StepKind, Numbers),
     /// A loop: how many iterations it has, and its body.
-    Loop(Numbers, Vec<Common>),
+    Loop(Numbers, Vec<CommonStep>),
 }
 
 /// The kind of a step.
 #[derive(Clone, Debug)]
-pub enum Doing {
+pub enum StepKind {
     /// A collective operation and its bytes.
     Collective(Collective, Operation, Numbers),
     /// Messages between pairs: items, and bytes of one.
-    Exchange(Pattern, Numbers, Numbers),
+    Exchange(CommunicationPattern, Numbers, Numbers),
     /// Messages of no pattern: the bytes that a rank sends on average.
     Open(Numbers),
 }
 
 /// The common part of runs.
 #[derive(Clone, Debug)]
-pub struct Joined {
+pub struct CommonRuns {
     /// The ranks of each.
     pub ranks: Vec<u32>,
     /// In their order.
-    pub body: Vec<Common>,
+    pub body: Vec<CommonStep>,
 }
 
 /// Returns what runs have in common.
 ///
 /// # Errors
 /// A sentence: they differ by more than numbers.
-pub fn join(runs: &[Run]) -> Result<Joined, String> {
-    let folded: Vec<Vec<Node>> = runs.iter().map(fold).collect();
+pub fn join(runs: &[RunSteps]) -> Result<CommonRuns, String> {
+    let folded: Vec<Vec<ModelNode>> = runs.iter().map(fold).collect();
     let ranks: Vec<u32> = runs.iter().map(|run| run.ranks).collect();
-    let bodies: Vec<&[Node]> = folded.iter().map(Vec::as_slice).collect();
+    let bodies: Vec<&[ModelNode]> = folded.iter().map(Vec::as_slice).collect();
     let body = together(&ranks, &bodies)?;
-    Ok(Joined { ranks, body })
+    Ok(CommonRuns { ranks, body })
 }
 
-fn described(node: Option<&Node>) -> String {
+fn described(node: Option<&ModelNode>) -> String {
     match node {
         None => "nothing more".to_owned(),
-        Some(Node::Loop { count, body }) => format!("{count} times {}", described(body.first())),
-        Some(Node::Step { what: What::Collective(which, ..), .. }) => which.name().to_owned(),
-        Some(Node::Step { what: What::Messages(messages), .. }) => {
+        Some(ModelNode::Loop { count, body }) => format!("{count} times {}", described(body.first())),
+        Some(ModelNode::Step { what: StepAction::Collective(which, ..), .. }) => which.name().to_owned(),
+        Some(ModelNode::Step { what: StepAction::Messages(messages), .. }) => {
             format!("{} messages between pairs", messages.len())
         }
     }
 }
 
-fn together(ranks: &[u32], bodies: &[&[Node]]) -> Result<Vec<Common>, String> {
+fn together(ranks: &[u32], bodies: &[&[ModelNode]]) -> Result<Vec<CommonStep>, String> {
     let length = bodies.iter().map(|body| body.len()).max().unwrap_or(0);
     (0..length)
         .map(|at| {
-            let nodes: Option<Vec<&Node>> = bodies.iter().map(|body| body.get(at)).collect();
+            let nodes: Option<Vec<&ModelNode>> = bodies.iter().map(|body| body.get(at)).collect();
             nodes.and_then(|nodes| common(ranks, &nodes).transpose()).unwrap_or_else(|| {
-                let has =
-                    |(ranks, body): (&u32, &&[Node])| format!("on {ranks} ranks {}", described(body.get(at)));
+                let has = |(ranks, body): (&u32, &&[ModelNode])| {
+                    format!("on {ranks} ranks {}", described(body.get(at)))
+                };
                 let all: Vec<String> = ranks.iter().zip(bodies).map(has).collect();
                 Err(format!(
                     "the traces differ by more than numbers: at one place there are {}",
@@ -79,41 +80,43 @@ fn together(ranks: &[u32], bodies: &[&[Node]]) -> Result<Vec<Common>, String> {
 }
 
 /// Nodes of all runs as one; nothing if they are of different kinds.
-fn common(ranks: &[u32], nodes: &[&Node]) -> Result<Option<Common>, String> {
+fn common(ranks: &[u32], nodes: &[&ModelNode]) -> Result<Option<CommonStep>, String> {
     match nodes.first() {
-        Some(Node::Loop { .. }) => {
+        Some(ModelNode::Loop { .. }) => {
             let (mut counts, mut bodies) = (Vec::new(), Vec::new());
             for node in nodes {
-                let Node::Loop { count, body } = node else { return Ok(None) };
+                let ModelNode::Loop { count, body } = node else { return Ok(None) };
                 counts.push(*count as f64);
                 bodies.push(body.as_slice());
             }
-            Ok(Some(Common::Loop(counts, together(ranks, &bodies)?)))
+            Ok(Some(CommonStep::Loop(counts, together(ranks, &bodies)?)))
         }
-        Some(Node::Step { .. }) => {
+        Some(ModelNode::Step { .. }) => {
             let (mut computed, mut whats) = (Vec::new(), Vec::new());
             for node in nodes {
-                let Node::Step { what, computed: seconds, times } = node else { return Ok(None) };
+                let ModelNode::Step { what, computed: seconds, times } = node else { return Ok(None) };
                 computed.push(seconds / times);
                 whats.push(what);
             }
-            Ok(doing(ranks, &whats).map(|doing| Common::Step(doing, computed)))
+            Ok(doing(ranks, &whats).map(|doing| CommonStep::Step(doing, computed)))
         }
         None => Ok(None),
     }
 }
 
-fn doing(ranks: &[u32], whats: &[&What]) -> Option<Doing> {
-    if let Some(What::Collective(which, operation, _)) = whats.first() {
+fn doing(ranks: &[u32], whats: &[&StepAction]) -> Option<StepKind> {
+    if let Some(StepAction::Collective(which, operation, _)) = whats.first() {
         let bytes = whats.iter().map(|what| match what {
-            What::Collective(other, by, bytes) if (other, by) == (which, operation) => Some(*bytes as f64),
+            StepAction::Collective(other, by, bytes) if (other, by) == (which, operation) => {
+                Some(*bytes as f64)
+            }
             _ => None,
         });
-        return Some(Doing::Collective(*which, *operation, bytes.collect::<Option<_>>()?));
+        return Some(StepKind::Collective(*which, *operation, bytes.collect::<Option<_>>()?));
     }
     let mut messages = Vec::new();
     for what in whats {
-        let What::Messages(these) = what else { return None };
+        let StepAction::Messages(these) = what else { return None };
         messages.push(these);
     }
     // A pattern that all runs have: on few ranks several may fit.
@@ -124,12 +127,12 @@ fn doing(ranks: &[u32], whats: &[&What]) -> Option<Doing> {
         let same = |fits: &Vec<Fitting>| fits.iter().find(|fit| fit.pattern == first.pattern).copied();
         let Some(rest) = others.iter().map(same).collect::<Option<Vec<Fitting>>>() else { continue };
         let all = || std::iter::once(&first).chain(&rest);
-        return Some(Doing::Exchange(
+        return Some(StepKind::Exchange(
             first.pattern,
             all().map(|fit| fit.count as f64).collect(),
             all().map(|fit| fit.size as f64).collect(),
         ));
     }
     let all = messages.iter().map(|messages| messages.iter().map(|&(.., bytes)| bytes as f64).sum::<f64>());
-    Some(Doing::Open(ranks.iter().zip(all).map(|(&ranks, bytes)| bytes / f64::from(ranks)).collect()))
+    Some(StepKind::Open(ranks.iter().zip(all).map(|(&ranks, bytes)| bytes / f64::from(ranks)).collect()))
 }

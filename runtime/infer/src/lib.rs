@@ -14,7 +14,7 @@ mod pattern;
 mod steps;
 mod write;
 
-pub use check::Compared;
+pub use check::RunComparison;
 
 use trace::Trace;
 
@@ -26,7 +26,7 @@ pub struct Inferred {
     /// A machine on which what was computed takes as long as in the recordings.
     pub machine: String,
     /// A row for each trace.
-    pub compared: Vec<Compared>,
+    pub compared: Vec<RunComparison>,
     /// Sentences about what the model leaves out.
     pub notes: Vec<String>,
 }

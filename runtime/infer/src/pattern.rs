@@ -1,13 +1,13 @@
 //! Messages between pairs as one of Aspen's patterns.
 
-use aspen::{Exchange, Grid, Neighbors, Pattern, Step, Wave};
+use aspen::{CommunicationPattern, Grid, Neighbors, Step, StepExchange, Wave};
 use rustc_hash::FxHashMap;
 
 /// A pattern, with the items and their bytes that make the messages what they are.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Fitting {
     /// The pairs of ranks that exchange messages.
-    pub pattern: Pattern,
+    pub pattern: CommunicationPattern,
     /// Items, for neighbours those along a side.
     pub count: u64,
     /// Bytes of an item.
@@ -15,7 +15,7 @@ pub struct Fitting {
 }
 
 /// Patterns of pairs, the simplest first.
-fn candidates() -> Vec<Pattern> {
+fn candidates() -> Vec<CommunicationPattern> {
     let mut all = Vec::new();
     for dimensions in 1..=3 {
         for periodic in [false, true] {
@@ -23,7 +23,13 @@ fn candidates() -> Vec<Pattern> {
                 for (faces, nodal) in [(true, false), (false, false), (false, true)] {
                     // On a line all neighbours are faces.
                     if dimensions > 1 || !faces && !nodal {
-                        all.push(Pattern::Neighbors(Neighbors { dimensions, faces, nodal, periodic, wave }));
+                        all.push(CommunicationPattern::Neighbors(Neighbors {
+                            dimensions,
+                            faces,
+                            nodal,
+                            periodic,
+                            wave,
+                        }));
                     }
                 }
             }
@@ -31,7 +37,7 @@ fn candidates() -> Vec<Pattern> {
     }
     for axis in 0..3 {
         for (up, periodic) in [(true, false), (true, true), (false, false), (false, true)] {
-            all.push(Pattern::Shift { axis, up, periodic });
+            all.push(CommunicationPattern::Shift { axis, up, periodic });
         }
     }
     all
@@ -42,7 +48,7 @@ fn candidates() -> Vec<Pattern> {
 pub fn fitting(ranks: u32, messages: &[(u32, u32, u64)]) -> Vec<Fitting> {
     let mut wanted: FxHashMap<(u32, u32), Vec<u64>> = FxHashMap::default();
     messages.iter().for_each(|&(from, to, bytes)| wanted.entry((from, to)).or_default().push(bytes));
-    let fits = |pattern: Pattern| fit(ranks, &wanted, messages.len(), pattern);
+    let fits = |pattern: CommunicationPattern| fit(ranks, &wanted, messages.len(), pattern);
     candidates().into_iter().filter_map(fits).collect()
 }
 
@@ -50,7 +56,7 @@ fn fit(
     ranks: u32,
     wanted: &FxHashMap<(u32, u32), Vec<u64>>,
     length: usize,
-    pattern: Pattern,
+    pattern: CommunicationPattern,
 ) -> Option<Fitting> {
     let dimensions = pattern.dimensions()?;
     let grid = Grid::new(ranks.into(), dimensions)?;
@@ -58,10 +64,10 @@ fn fit(
     if grid.sides()[..dimensions as usize].contains(&1) {
         return None;
     }
-    let exchange = Exchange::new(&Step { pattern, count: 1, size: 1, times: 1 }, ranks.into()).ok()?;
+    let exchange = StepExchange::new(&Step { pattern, count: 1, size: 1, times: 1 }, ranks.into()).ok()?;
     // How many axes each direction moves along, from 1.
     let moved: Vec<usize> = match pattern {
-        Pattern::Neighbors(neighbors) => {
+        CommunicationPattern::Neighbors(neighbors) => {
             neighbors.directions().iter().map(|step| step.iter().filter(|&&one| one != 0).count()).collect()
         }
         _ => vec![1],
@@ -94,12 +100,14 @@ fn fit(
 
 /// Items and bytes of one, from the bytes of messages over faces, edges and corners (of a square: sides and
 /// corners).
-fn items(pattern: Pattern, bytes: [Option<u64>; 3]) -> Option<(u64, u64)> {
+fn items(pattern: CommunicationPattern, bytes: [Option<u64>; 3]) -> Option<(u64, u64)> {
     let (neighbors, first) = match (pattern, bytes[0]) {
-        (Pattern::Neighbors(neighbors), Some(first)) if neighbors.dimensions > 1 && !neighbors.faces => {
+        (CommunicationPattern::Neighbors(neighbors), Some(first))
+            if neighbors.dimensions > 1 && !neighbors.faces =>
+        {
             (neighbors, first)
         }
-        (Pattern::Neighbors(Neighbors { nodal: true, .. }), _) | (_, None) => return None,
+        (CommunicationPattern::Neighbors(Neighbors { nodal: true, .. }), _) | (_, None) => return None,
         (_, Some(first)) => return Some((1, first)),
     };
     let corner = bytes[neighbors.dimensions as usize - 1]?;
@@ -117,8 +125,8 @@ fn items(pattern: Pattern, bytes: [Option<u64>; 3]) -> Option<(u64, u64)> {
 mod tests {
     use super::*;
 
-    fn messages(pattern: Pattern, count: u64, size: u64, ranks: u32) -> Vec<(u32, u32, u64)> {
-        let exchange = Exchange::new(&Step { pattern, count, size, times: 1 }, ranks.into()).unwrap();
+    fn messages(pattern: CommunicationPattern, count: u64, size: u64, ranks: u32) -> Vec<(u32, u32, u64)> {
+        let exchange = StepExchange::new(&Step { pattern, count, size, times: 1 }, ranks.into()).unwrap();
         let of = |rank: u32| (0..exchange.len()).map(move |at| (rank, at));
         let all = (0..ranks).flat_map(of).filter_map(|(rank, at)| {
             exchange.sends(rank.into(), at).map(|one| (rank, one.peer as u32, one.bytes))
@@ -130,7 +138,7 @@ mod tests {
     fn every_pattern_is_found_in_its_own_messages() {
         for pattern in candidates() {
             let (count, size) = match pattern {
-                Pattern::Neighbors(Neighbors { dimensions: 2.., faces: false, .. }) => (7, 24),
+                CommunicationPattern::Neighbors(Neighbors { dimensions: 2.., faces: false, .. }) => (7, 24),
                 _ => (1, 168),
             };
             for ranks in [12, 64] {

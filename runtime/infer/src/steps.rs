@@ -16,7 +16,7 @@ use workload::{Call, Envelope, How, Replay, Requests, Script};
 
 /// The kind of a step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum What {
+pub enum StepAction {
     /// A collective operation, with the bytes of a rank's part.
     Collective(Collective, Operation, u64),
     /// Messages: source, destination and bytes, in order.
@@ -25,25 +25,25 @@ pub enum What {
 
 /// A step, and how long a rank computes before it, on average, in seconds.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct ModelStep {
     /// The kind of the step.
-    pub what: What,
+    pub what: StepAction,
     /// Seconds.
     pub computed: f64,
 }
 
 /// A run, in steps.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct RunSteps {
     /// Its ranks.
     pub ranks: u32,
     /// In their order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ModelStep>,
 }
 
-/// The part of one rank in a step.
+/// One rank's messages and collective in a step.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
-struct Part {
+struct RankStep {
     collective: Option<(Collective, Operation, u64)>,
     /// Destinations and bytes.
     sends: Vec<(u32, u64)>,
@@ -52,10 +52,10 @@ struct Part {
 }
 
 /// The parts of one rank, with what it computes before each.
-type Parts = Vec<(f64, Rc<Part>)>;
+type Parts = Vec<(f64, Rc<RankStep>)>;
 
 /// The steps of a trace. O(calls of all ranks).
-pub fn steps(trace: &Trace) -> Result<Run, String> {
+pub fn steps(trace: &Trace) -> Result<RunSteps, String> {
     let how = How { decides: false, compares: false, without: &[] };
     let mut replay = Replay::new(trace, how)?;
     let mut known = FxHashSet::default();
@@ -70,19 +70,19 @@ pub fn steps(trace: &Trace) -> Result<Run, String> {
 }
 
 /// The state of the reader of a rank's calls.
-struct Reading<'k> {
-    known: &'k mut FxHashSet<Rc<Part>>,
+struct CallReader<'k> {
+    known: &'k mut FxHashSet<Rc<RankStep>>,
     parts: Parts,
     open: FxHashSet<u32>,
-    part: Part,
+    part: RankStep,
     /// Seconds that were computed before the part, and since.
     computed: f64,
 }
 
-impl Reading<'_> {
+impl CallReader<'_> {
     fn close(&mut self) {
         let part = std::mem::take(&mut self.part);
-        if part != Part::default() {
+        if part != RankStep::default() {
             let part = match self.known.get(&part) {
                 Some(known) => Rc::clone(known),
                 None => {
@@ -122,14 +122,14 @@ fn parts(
     trace: &Trace,
     replay: &mut Replay<'_>,
     rank: u32,
-    known: &mut FxHashSet<Rc<Part>>,
+    known: &mut FxHashSet<Rc<RankStep>>,
 ) -> Result<Parts, String> {
     let mut script = Script::new(replay, rank);
-    let mut reading = Reading {
+    let mut reading = CallReader {
         known,
         parts: Vec::new(),
         open: FxHashSet::default(),
-        part: Part::default(),
+        part: RankStep::default(),
         computed: 0.0,
     };
     while let Some((computed, call)) = script.next()? {
@@ -142,7 +142,7 @@ fn parts(
     Ok(reading.parts)
 }
 
-fn read(trace: &Trace, rank: u32, call: &Call, reading: &mut Reading) -> Result<(), String> {
+fn read(trace: &Trace, rank: u32, call: &Call, reading: &mut CallReader) -> Result<(), String> {
     let world = |comm: u32| of_world(trace, rank, comm);
     match call {
         Call::Send(_, to) => {
@@ -242,14 +242,14 @@ fn agree(all: &[Parts]) -> bool {
     if all.iter().any(|parts| parts.len() != length) {
         return false;
     }
-    let mut seen: FxHashSet<Vec<*const Part>> = FxHashSet::default();
+    let mut seen: FxHashSet<Vec<*const RankStep>> = FxHashSet::default();
     (0..length).all(|at| {
-        let parts: Vec<&Rc<Part>> = all.iter().map(|parts| &parts[at].1).collect();
+        let parts: Vec<&Rc<RankStep>> = all.iter().map(|parts| &parts[at].1).collect();
         !seen.insert(parts.iter().map(|part| Rc::as_ptr(part)).collect()) || meet(&parts)
     })
 }
 
-fn meet(parts: &[&Rc<Part>]) -> bool {
+fn meet(parts: &[&Rc<RankStep>]) -> bool {
     let is_collective = parts[0].collective.is_some();
     if parts.iter().any(|part| part.collective.is_some() != is_collective) {
         return false;
@@ -266,7 +266,7 @@ fn meet(parts: &[&Rc<Part>]) -> bool {
 /// nothing.
 fn merged(parts: &Parts) -> Parts {
     let mut merged: Parts = Vec::new();
-    let (mut between, mut computed) = (Part::default(), 0.0);
+    let (mut between, mut computed) = (RankStep::default(), 0.0);
     for (seconds, part) in parts {
         computed += seconds;
         if part.collective.is_none() {
@@ -282,17 +282,17 @@ fn merged(parts: &Parts) -> Parts {
 }
 
 /// The parts of all ranks as steps.
-fn together(ranks: u32, all: &[Parts]) -> Result<Run, String> {
+fn together(ranks: u32, all: &[Parts]) -> Result<RunSteps, String> {
     let length = all.first().map_or(0, Vec::len);
     if all.iter().any(|parts| parts.len() != length) {
         return Err("its ranks do not meet in the same collective operations".to_owned());
     }
-    let mut known: FxHashMap<Vec<*const Part>, What> = FxHashMap::default();
+    let mut known: FxHashMap<Vec<*const RankStep>, StepAction> = FxHashMap::default();
     let mut steps = Vec::with_capacity(length);
     let mut computed = 0.0;
     for at in 0..length {
         computed += all.iter().map(|parts| parts[at].0).sum::<f64>() / f64::from(ranks);
-        let key: Vec<*const Part> = all.iter().map(|parts| Rc::as_ptr(&parts[at].1)).collect();
+        let key: Vec<*const RankStep> = all.iter().map(|parts| Rc::as_ptr(&parts[at].1)).collect();
         let what = match known.get(&key) {
             Some(what) => what.clone(),
             None => {
@@ -302,14 +302,14 @@ fn together(ranks: u32, all: &[Parts]) -> Result<Run, String> {
             }
         };
         // Where parts were merged there may be nothing between two collective operations.
-        if what != What::Messages(Rc::from([])) {
-            steps.push(Step { what, computed: std::mem::take(&mut computed) });
+        if what != StepAction::Messages(Rc::from([])) {
+            steps.push(ModelStep { what, computed: std::mem::take(&mut computed) });
         }
     }
-    Ok(Run { ranks, steps })
+    Ok(RunSteps { ranks, steps })
 }
 
-fn step<'p>(parts: impl Iterator<Item = &'p Part>) -> Result<What, String> {
+fn step<'p>(parts: impl Iterator<Item = &'p RankStep>) -> Result<StepAction, String> {
     let mut messages = Vec::new();
     let mut of: Option<(Collective, Operation, u64)> = None;
     for (rank, part) in (0..).zip(parts) {
@@ -329,7 +329,7 @@ fn step<'p>(parts: impl Iterator<Item = &'p Part>) -> Result<What, String> {
     }
     messages.sort_unstable();
     Ok(of.map_or_else(
-        || What::Messages(messages.into()),
-        |(which, operation, bytes)| What::Collective(which, operation, bytes),
+        || StepAction::Messages(messages.into()),
+        |(which, operation, bytes)| StepAction::Collective(which, operation, bytes),
     ))
 }

@@ -1,8 +1,8 @@
 //! The text of a model.
 
-use crate::join::{Common, Doing, Joined, Numbers};
+use crate::join::{CommonRuns, CommonStep, Numbers, StepKind};
 use aspen::Collective;
-use fit::{Fit, fit};
+use fit::{Approximation, fit};
 use std::fmt::Write;
 
 /// The machine of recordings: a computation takes the time that was recorded. It has one core, whatever is
@@ -22,7 +22,7 @@ core rank { resource compute(seconds) [seconds] }
 const LARGE: f64 = 0.1;
 
 /// The text of a model of this name, as `xsim aspen format` writes it, and what it does not say.
-pub fn model(name: &str, joined: &Joined) -> (String, Vec<String>) {
+pub fn model(name: &str, joined: &CommonRuns) -> (String, Vec<String>) {
     let mut writing = Writing { joined, parameters: String::new(), counts: [0; 4], notes: Vec::new() };
     let body = writing.body(&joined.body, 2);
     let ranks: Vec<String> = joined.ranks.iter().map(u32::to_string).collect();
@@ -36,7 +36,7 @@ pub fn model(name: &str, joined: &Joined) -> (String, Vec<String>) {
 }
 
 struct Writing<'j> {
-    joined: &'j Joined,
+    joined: &'j CommonRuns,
     parameters: String,
     /// Parameters of each kind.
     counts: [usize; 4],
@@ -45,7 +45,7 @@ struct Writing<'j> {
 
 /// The kind of a number.
 #[derive(Clone, Copy)]
-enum Kind {
+enum NumberKind {
     Times,
     Count,
     Bytes,
@@ -54,10 +54,10 @@ enum Kind {
 
 impl Writing<'_> {
     /// A number in the text: itself if it is the same on any number of ranks, else a parameter of its own.
-    fn number(&mut self, kind: Kind, values: &Numbers) -> String {
+    fn number(&mut self, kind: NumberKind, values: &Numbers) -> String {
         let seen: Vec<(f64, f64)> =
             self.joined.ranks.iter().map(|&ranks| f64::from(ranks)).zip(values.iter().copied()).collect();
-        let Fit { text, error, varies, .. } = fit(&seen, !matches!(kind, Kind::Seconds));
+        let Approximation { text, error, varies, .. } = fit(&seen, !matches!(kind, NumberKind::Seconds));
         if !varies && error == 0.0 {
             return text;
         }
@@ -76,18 +76,18 @@ impl Writing<'_> {
         name
     }
 
-    fn body(&mut self, body: &[Common], depth: usize) -> String {
+    fn body(&mut self, body: &[CommonStep], depth: usize) -> String {
         let indent = "  ".repeat(depth);
         let mut text = String::new();
         for common in body {
             let _ = match common {
-                Common::Loop(counts, body) => {
-                    let (times, body) = (self.number(Kind::Times, counts), self.body(body, depth + 1));
+                CommonStep::Loop(counts, body) => {
+                    let (times, body) = (self.number(NumberKind::Times, counts), self.body(body, depth + 1));
                     writeln!(text, "{indent}iterate [{times}] {{\n{body}{indent}}}")
                 }
-                Common::Step(doing, computed) => {
+                CommonStep::Step(doing, computed) => {
                     if computed.iter().any(|&seconds| seconds > 0.0) {
-                        let seconds = self.number(Kind::Seconds, computed);
+                        let seconds = self.number(NumberKind::Seconds, computed);
                         let _ = writeln!(text, "{indent}execute {{ compute [{seconds}] }}");
                     }
                     writeln!(text, "{indent}execute {{ {} }}", self.doing(doing))
@@ -97,26 +97,30 @@ impl Writing<'_> {
         text
     }
 
-    fn doing(&mut self, doing: &Doing) -> String {
+    fn doing(&mut self, doing: &StepKind) -> String {
         match doing {
-            Doing::Collective(which, operation, bytes) => {
+            StepKind::Collective(which, operation, bytes) => {
                 let bytes = if *which == Collective::Barrier {
                     "0".to_owned()
                 } else {
-                    self.number(Kind::Bytes, bytes)
+                    self.number(NumberKind::Bytes, bytes)
                 };
                 let operation =
                     if which.reduces() { format!(", {}", operation.name()) } else { String::new() };
                 format!("comm [{bytes}] as {}{operation}", which.name())
             }
-            Doing::Exchange(pattern, counts, sizes) => {
-                let (count, size) = (self.number(Kind::Count, counts), self.number(Kind::Bytes, sizes));
-                let resource =
-                    if matches!(pattern, aspen::Pattern::Shift { .. }) { "messages" } else { "comm" };
+            StepKind::Exchange(pattern, counts, sizes) => {
+                let (count, size) =
+                    (self.number(NumberKind::Count, counts), self.number(NumberKind::Bytes, sizes));
+                let resource = if matches!(pattern, aspen::CommunicationPattern::Shift { .. }) {
+                    "messages"
+                } else {
+                    "comm"
+                };
                 format!("{resource} [{count}] of size [{size}] as {pattern}")
             }
-            Doing::Open(bytes) => {
-                let bytes = self.number(Kind::Bytes, bytes);
+            StepKind::Open(bytes) => {
+                let bytes = self.number(NumberKind::Bytes, bytes);
                 self.notes.push(format!(
                     "messages of no pattern of Aspen's, {bytes} bytes of each rank on average, have no receiver in the model"
                 ));

@@ -5,7 +5,7 @@ mod spare;
 use crate::envelope::Envelope;
 use engine::Time;
 use rank::Addr;
-use rank::growing::Growing;
+use rank::growing::StableVec;
 use spare::Spare;
 
 /// "No node".
@@ -186,7 +186,7 @@ const RECENT: u32 = 128;
 /// All nodes of a process. Those that were freed last are reused last in, first out, and in the order in
 /// which they lie once they were many ([`Nodes::settle`]).
 pub struct Nodes {
-    nodes: Growing<Node>,
+    nodes: StableVec<Node>,
     free: u32,
     /// Number of nodes that were freed since the free list was put in order; nodes taken since then are not
     /// subtracted.
@@ -201,7 +201,7 @@ impl Nodes {
     // The free list runs through the nodes themselves (`key`), and the last freed is the first given out: it
     // is still in cache.
     pub fn new() -> Nodes {
-        Nodes { nodes: Growing::new(), free: NIL, freed: 0, spare: Spare::default() }
+        Nodes { nodes: StableVec::new(), free: NIL, freed: 0, spare: Spare::default() }
     }
     /// Takes a node and fills it.
     // Always: the fields of a node that is made where this is called go straight to their places. Wide loads

@@ -17,7 +17,7 @@ use crate::node::{Node, Nodes};
 pub use approach::Way;
 use engine::Time;
 use pool::Pool;
-use rank::growing::Growing;
+use rank::growing::StableVec;
 
 /// Entries up to which a queue is searched one by one.
 // So many fingerprints are 2 to 6 KiB, which a processor reads in order faster than it follows a hash table's
@@ -158,7 +158,7 @@ fn told(key: u32) -> u32 {
 /// All queues of one kind in a process.
 #[derive(Default)]
 pub struct Queues<E: Copy> {
-    entries: Growing<E>,
+    entries: StableVec<E>,
     free: [Vec<u32>; LARGEST as usize + 1],
     long: Pool,
 }

@@ -12,7 +12,7 @@ use crate::watch::Watch;
 use engine::Time;
 use objects::Objects;
 use objects::comm::Comm;
-use observe::waiting::{Gathering, Rule};
+use observe::waiting::{CollectiveEntry, WaitRule};
 
 /// Subscriptions of recorders, with the ranks and processes that they report on and the paths that they
 /// close.
@@ -52,7 +52,13 @@ impl Watching<'_> {
 
     /// Notes that the mounted rank enters a blocking collective of `comm` at `at`. Returns none if it waits
     /// for no one, or if waits are not followed.
-    pub fn enter_gathering(&mut self, comm: &Comm, rule: Rule, root: i32, at: Time) -> Option<Gathering> {
+    pub fn enter_gathering(
+        &mut self,
+        comm: &Comm,
+        rule: WaitRule,
+        root: i32,
+        at: Time,
+    ) -> Option<CollectiveEntry> {
         self.watch.enter_gathering((self.ranks.me(), self.peers), comm, (rule, root), at)
     }
 

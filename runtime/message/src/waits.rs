@@ -14,7 +14,7 @@ use crate::watch::Watch;
 use engine::Time;
 use gatherings::Gatherings;
 use observe::Traffic;
-use observe::waiting::{Cause, Entries, Received, Side};
+use observe::waiting::{Entries, LateSide, ReceivedMessage, WaitCause};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -73,14 +73,14 @@ pub struct Waits {
     gatherings: Gatherings,
     /// The messages that the call under way of each rank has received, of those ranks that somebody listens
     /// to for it. By rank, because a call that waits for several messages lets others run between them.
-    received: Option<Block<Option<Vec<Received>>>>,
+    received: Option<Block<Option<Vec<ReceivedMessage>>>>,
 }
 
 /// Facts about a call that returns.
 #[derive(Clone, Copy, Default)]
 pub struct FoundOut {
     /// The event that ended the call's wait.
-    pub cause: Option<Cause>,
+    pub cause: Option<WaitCause>,
     /// When the first to leave left of the messages that it has received.
     pub oldest: Option<Time>,
     /// The kind of collective that it has entered; 0: none.
@@ -91,7 +91,7 @@ pub struct FoundOut {
 #[derive(Clone, Copy)]
 struct Found {
     /// The event that ended the call's wait.
-    cause: Option<Cause>,
+    cause: Option<WaitCause>,
     /// When the first to leave left of the messages that it has received; `Time::MAX` before there is one.
     oldest: Time,
     /// The number of the kind of collective that it has entered; 0: none.
@@ -101,7 +101,7 @@ struct Found {
 /// The findings about a call while another is made within it.
 pub struct Covered {
     found: Found,
-    received: Vec<Received>,
+    received: Vec<ReceivedMessage>,
 }
 
 impl Default for Found {
@@ -111,7 +111,7 @@ impl Default for Found {
 }
 
 impl Waits {
-    fn note(&mut self, rank: u32, cause: Cause) {
+    fn note(&mut self, rank: u32, cause: WaitCause) {
         let known = &mut self.calls[rank as usize].cause;
         if known.as_ref().is_none_or(|known| cause.order() > known.order()) {
             *known = Some(cause);
@@ -175,7 +175,7 @@ impl Watch {
 
     /// Returns what the call of a rank of this process has received; `None` if nobody listens to the rank for
     /// it.
-    pub fn take_received(&mut self, rank: u32) -> Option<std::vec::Drain<'_, Received>> {
+    pub fn take_received(&mut self, rank: u32) -> Option<std::vec::Drain<'_, ReceivedMessage>> {
         let received = self.waits.as_mut()?.received.as_mut()?;
         received[rank as usize].as_mut().map(|received| received.drain(..))
     }
@@ -281,8 +281,8 @@ impl Watch {
         let follows = if waits.held_up.is_empty() { act } else { waits.held_up.remove(&node).unwrap_or(act) };
         waits.note(
             rank,
-            Cause {
-                side: Side::Sender,
+            WaitCause {
+                side: LateSide::Sender,
                 at,
                 acted: act.at,
                 by: act.rank,
@@ -296,7 +296,7 @@ impl Watch {
         }
         if let Some(received) = waits.received.as_mut().and_then(|received| received[rank as usize].as_mut())
         {
-            received.push(Received { from: act.rank, sent: act.at, arrived: at, bytes, tag });
+            received.push(ReceivedMessage { from: act.rank, sent: act.at, arrived: at, bytes, tag });
         }
     }
 
@@ -340,8 +340,10 @@ impl Watch {
             let Met { posted, follows } = self.receive_of(request);
             if let Some(waits) = &mut self.waits {
                 let follows = (follows.at, follows.rank);
-                waits
-                    .note(me, Cause { side: Side::Receiver, at, acted: posted.at, by: posted.rank, follows });
+                waits.note(
+                    me,
+                    WaitCause { side: LateSide::Receiver, at, acted: posted.at, by: posted.rank, follows },
+                );
             }
         }
     }
@@ -373,7 +375,7 @@ impl Watch {
 
     /// The mounted rank goes on because of what is no message of its own: an answer, a lock, the end of an
     /// epoch.
-    pub fn note_cause(&mut self, me: u32, cause: Cause) {
+    pub fn note_cause(&mut self, me: u32, cause: WaitCause) {
         if let Some(waits) = &mut self.waits {
             waits.note(me, cause);
         }

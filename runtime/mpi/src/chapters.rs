@@ -6,7 +6,7 @@ use crate::messages::Messages;
 use dynamic::Dynamic;
 use engine::{Span, Time};
 use failure::Agreements;
-use file::Files;
+use file::OpenFiles;
 use message::chapter::id::ChapterId;
 use message::chapter::{Chapter, Errand};
 use message::request::RequestArray;
@@ -24,7 +24,7 @@ pub struct Chapters {
     /// Chapter 4.
     pub partitioned: Partitioned,
     /// Chapter 14.
-    pub files: Files,
+    pub files: OpenFiles,
     /// Chapter 11.
     pub dynamic: Dynamic,
     /// Agreements that complete whichever ranks fail, an extension of the standard.
@@ -42,7 +42,7 @@ impl Chapters {
             collectives: Collectives::new(batch, policy),
             rma: Rma::default(),
             partitioned: Partitioned::default(),
-            files: Files::default(),
+            files: OpenFiles::default(),
             dynamic: Dynamic::new(start_up),
             failures: Agreements::default(),
         }

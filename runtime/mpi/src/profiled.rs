@@ -4,7 +4,7 @@
 use crate::World;
 use engine::Time;
 use observe::CallProfile;
-use observe::call_profile::LinkUse;
+use observe::call_profile::LinkUseSeries;
 use observe::collective::Unknown;
 
 /// Messages that are looked at to find out, in all: a second of the host or two.
@@ -19,7 +19,7 @@ impl World {
     pub fn complete(&self, mut profile: CallProfile) -> CallProfile {
         let links = self.messages.fabric().wire().link_series(self.end_of_run());
         profile.series.links =
-            links.map(|links| LinkUse { bin_ps: links.bin_ps, mean: links.mean, most: links.most });
+            links.map(|links| LinkUseSeries { bin_ps: links.bin_ps, mean: links.mean, most: links.most });
         self.compare_algorithms(&mut profile);
         profile
     }

@@ -1,7 +1,7 @@
 //! How a run goes as a whole: who has ended, whether somebody aborted it.
 
 use engine::Time;
-use failure::Plan;
+use failure::FailurePlan;
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ pub(crate) struct Run {
     pub(crate) ended: u32,
     pub(crate) abort: Option<Abort>,
     /// Planned failures: ranks and times.
-    pub(crate) plan: Plan,
+    pub(crate) plan: FailurePlan,
     /// From when on a rank may not simply go on: somebody has failed or aborted by then.
     // One time for both, so that a call asks one thing; the end of time while there is neither.
     pub(crate) limit: Time,
@@ -47,7 +47,7 @@ pub(crate) struct Run {
 
 impl Run {
     /// Nobody has begun.
-    pub(crate) fn new(plan: Plan, tolerant: bool) -> Run {
+    pub(crate) fn new(plan: FailurePlan, tolerant: bool) -> Run {
         let limit = plan.first().map_or(Time::MAX, |first| first.at);
         Run {
             ended: 0,

@@ -54,8 +54,8 @@ impl Runner for Ranks {
     #[inline(always)]
     fn resume(&mut self, rank: u32) -> Outcome {
         match Ranks::resume(self, rank) {
-            rank::Outcome::Blocked => Outcome::Blocked,
-            rank::Outcome::Finished { status } => Outcome::Finished { status },
+            rank::ResumeResult::Blocked => Outcome::Blocked,
+            rank::ResumeResult::Finished { status } => Outcome::Finished { status },
         }
     }
     fn mounted(&mut self, rank: u32, call: impl FnOnce()) {

@@ -45,7 +45,7 @@ pub struct Setup {
     /// The other native processes, if there are any.
     pub remote: Option<Remote>,
     /// Planned failures: ranks and times.
-    pub failures: failure::Plan,
+    pub failures: failure::FailurePlan,
     /// Delay after which a failure is reported to the other ranks, which go on; `None` if a failure ends the
     /// run.
     pub tolerance: Option<engine::Span>,
@@ -72,7 +72,7 @@ impl Setup {
             environment: crate::info::Info::default(),
             check: false,
             remote: None,
-            failures: failure::Plan::default(),
+            failures: failure::FailurePlan::default(),
             tolerance: None,
             payloads: true,
             cancels: false,

@@ -38,8 +38,8 @@ pub(crate) struct AnalyticLevel {
 pub(crate) struct Analytic {
     uniform: Option<Uniform>,
     /// All levels but the outermost, innermost first: the order in which endpoint numbers are taken apart.
-    inner: Vec<Level>,
-    outermost: Level,
+    inner: Vec<LevelModel>,
+    outermost: LevelModel,
     /// The levels' serializations, narrowest first.
     lines: Vec<Serialization>,
     /// For messages that take no hop.
@@ -48,7 +48,7 @@ pub(crate) struct Analytic {
 }
 
 #[derive(Clone, Debug)]
-struct Level {
+struct LevelModel {
     topology: AnyTopology,
     size: Divisor,
     /// Picoseconds a link.
@@ -106,7 +106,7 @@ impl Analytic {
             _ => None,
         };
         let lines = bandwidths.iter().copied().map(Serialization::new).collect();
-        let level = |level: AnalyticLevel| Level {
+        let level = |level: AnalyticLevel| LevelModel {
             size: Divisor::new(u32::try_from(level.topology.endpoints()).expect("sizes are 32-bit")),
             line: bandwidths.iter().position(|&b| b == level.bandwidth).unwrap_or(0) as u32,
             latency: level.latency.as_ps(),
@@ -180,7 +180,7 @@ impl Analytic {
         &'a self,
         mut source: u32,
         mut destination: u32,
-        mut cross: impl FnMut(&'a Level, u32),
+        mut cross: impl FnMut(&'a LevelModel, u32),
     ) {
         for level in &self.inner {
             let (from, to);

@@ -16,7 +16,7 @@ use crate::machine::MachineError;
 use crate::message::{Endpoint, Message};
 use crate::model::Formula;
 use crate::packet::report::{job_report, kind_report};
-use crate::packet::{FlowNetwork, LinkEnd, LinkReport, Map, NetworkReport, Paths, Route, Statistics};
+use crate::packet::{FlowNetwork, LinkEnd, LinkReport, NetworkReport, Paths, Route, RouterMap, Statistics};
 use crate::spec::{LevelSpec, Rail};
 use engine::Span;
 use flow::Capacity;
@@ -403,7 +403,7 @@ impl Paths for LevelPaths {
             each_link,
             row: 1,
             places: self.levels.endpoints_below(0),
-            map: Map::default(),
+            map: RouterMap::default(),
         }
     }
 }

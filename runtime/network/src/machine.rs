@@ -9,7 +9,7 @@ mod share;
 mod storage;
 
 pub use error::MachineError;
-pub(crate) use error::Source;
+pub(crate) use error::MachineText;
 pub use overheads::{CopyCost, Overheads};
 pub use placement::{Dealt, Placement, PlacementRule};
 pub use presets::{DEFAULT_MACHINE, PRESETS, Preset, preset};
@@ -22,9 +22,9 @@ use crate::divisor::Divisor;
 use crate::engines::{LevelService, RankEngines};
 use crate::level_paths::shared_levels;
 use crate::model::{Network, Shared};
-use crate::nodes::Nodes;
+use crate::nodes::NodeNetwork;
 use crate::packet::PacketSpec;
-use crate::spec::{BuiltLevels, Host, LevelSpec, NetworkSpec};
+use crate::spec::{BuiltLevels, LevelSpec, NetworkSpec, RankLevels};
 use engine::{Span, Time};
 use file::Described;
 
@@ -107,7 +107,7 @@ impl Machine {
     }
 
     fn described(Described { name, source, network, host }: Described) -> Machine {
-        let Host { overheads, placement, processor_factor, flop_rate, storage } = host;
+        let RankLevels { overheads, placement, processor_factor, flop_rate, storage } = host;
         Machine { name, source, network, placement, processor_factor, flop_rate, overheads, storage }
     }
 
@@ -251,7 +251,7 @@ fn packet(
         .transpose()?;
     let network: Box<dyn Shared + Send> = match inside.is_empty() && network.delay().is_zero() {
         true => outer,
-        false => Box::new(Nodes::new(outer, node, shared, network.delay().clone())),
+        false => Box::new(NodeNetwork::new(outer, node, shared, network.delay().clone())),
     };
     Ok((with_engines(network, services), size))
 }

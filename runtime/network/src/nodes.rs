@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// A packet network of analytic nodes. Endpoint `node * size + place` is at `place` in the node at the
 /// packet network's endpoint `node`.
-pub(crate) struct Nodes {
+pub(crate) struct NodeNetwork {
     outer: Box<dyn Interfaces + Send>,
     inside: Analytic,
     /// The messages inside all nodes, if they share anything.
@@ -28,7 +28,7 @@ pub(crate) struct Nodes {
     delay: BySize,
     size: Divisor,
     /// Messages on their way to the packet network: by time, then in the order of their sending.
-    leaving: BTreeMap<(Time, u64), Leaving>,
+    leaving: BTreeMap<(Time, u64), InterNodeMessage>,
     sent: u64,
     /// The way from the gateways of the messages in the packet network, where it takes time.
     inwards: FxHashMap<u64, Span>,
@@ -41,12 +41,12 @@ pub(crate) struct Nodes {
 }
 
 /// A message between nodes, and the pair of ranks that it takes turns as in its node's interface.
-struct Leaving {
+struct InterNodeMessage {
     message: Message,
     flow: u64,
 }
 
-impl Nodes {
+impl NodeNetwork {
     /// Returns the nodes of a network. `inside` is one node; `shared` has all of them, if messages inside a
     /// node share anything.
     pub(crate) fn new(
@@ -54,11 +54,11 @@ impl Nodes {
         inside: Analytic,
         shared: Option<FlowNetwork<LevelPaths>>,
         delay: BySize,
-    ) -> Nodes {
+    ) -> NodeNetwork {
         let size = u32::try_from(inside.endpoints()).expect("sizes are 32-bit");
         let least_out = inside.least_outwards();
         let (leaving, inwards, entering) = Default::default();
-        Nodes {
+        NodeNetwork {
             outer,
             inside,
             shared,
@@ -82,7 +82,7 @@ impl Nodes {
         if at > until || self.outer.next_event().is_some_and(|event| event < at) {
             return false;
         }
-        let Leaving { message, flow } = entry.remove();
+        let InterNodeMessage { message, flow } = entry.remove();
         self.outer.send_of_pair(at, &message, flow);
         true
     }
@@ -96,7 +96,7 @@ impl Nodes {
     }
 }
 
-impl Shared for Nodes {
+impl Shared for NodeNetwork {
     fn endpoints(&self) -> u64 {
         self.outer.endpoints() * self.inside.endpoints()
     }
@@ -133,7 +133,7 @@ impl Shared for Nodes {
         }
         let flow = u64::from(message.source.0) << 32 | u64::from(message.destination.0);
         let message = Message { source: Endpoint(from), destination: Endpoint(to), ..*message };
-        self.leaving.insert((leaves, self.sent), Leaving { message, flow });
+        self.leaving.insert((leaves, self.sent), InterNodeMessage { message, flow });
         self.sent += 1;
         None
     }

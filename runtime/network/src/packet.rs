@@ -36,13 +36,14 @@ mod topology;
 mod usage;
 
 pub use crate::spec::parse_packet as parse;
-pub(crate) use fabric::Fabric;
+pub(crate) use fabric::PacketFabric;
 pub(crate) use flow::{FlowNetwork, Paths, Route, Routes};
-pub use histogram::Histogram;
+pub use histogram::OctaveHistogram;
 pub use network::PacketNetwork;
 pub use over_time::LinkSeries;
 pub use report::{
-    Busy, Cell, JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, Map, MessageReport, NetworkReport,
+    BusyLink, JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, MessageReport, NetworkReport,
+    RouterCell, RouterMap,
 };
 pub(crate) use spec::FLOW_MIN;
 pub use spec::{COMMON_KEYS, PacketSpec, parse_bytes, topologies};

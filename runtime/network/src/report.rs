@@ -5,7 +5,7 @@ mod packets;
 use crate::analytic::{Analytic, WayHops};
 use crate::machine::{Machine, MachineError};
 use crate::spec::{self, LevelSpec, NetworkSpec};
-use crate::topology::{Method, Statistics};
+use crate::topology::{HopStatistics, Method};
 use engine::Span;
 pub use packets::{PacketLinkReport, PacketReport};
 use serde::Serialize;
@@ -167,7 +167,7 @@ fn topology_report(
 
 /// The mean over all ordered pairs, by the level in which they meet: ways inside that level, and
 /// gateway ways in the levels further in, are independent of each other.
-fn average_hops(network: &Analytic, statistics: &[Statistics]) -> f64 {
+fn average_hops(network: &Analytic, statistics: &[HopStatistics]) -> f64 {
     let (mut sum, mut pairs, mut gateways, mut inside) = (0.0, 0.0, 0.0, 1.0);
     for (topology, statistics) in network.topologies().zip(statistics).rev() {
         let meet = inside * (topology.endpoints() as f64 - 1.0);
@@ -180,13 +180,13 @@ fn average_hops(network: &Analytic, statistics: &[Statistics]) -> f64 {
 }
 
 /// The nearest and farthest pairs that meet in each level, innermost first, after a message to oneself.
-fn distances(network: &Analytic, statistics: &[Statistics]) -> Vec<(String, WayHops)> {
+fn distances(network: &Analytic, statistics: &[HopStatistics]) -> Vec<(String, WayHops)> {
     let topologies: Vec<_> = network.topologies().collect();
     let mut found = vec![("to itself".to_owned(), WayHops(vec![0; topologies.len()]))];
     for (meet, topology) in
         topologies.iter().enumerate().rev().filter(|(_, topology)| topology.endpoints() > 1)
     {
-        let way = |hops: u32, gateways: fn(&Statistics) -> u32| {
+        let way = |hops: u32, gateways: fn(&HopStatistics) -> u32| {
             let inner = statistics[meet + 1..].iter().map(gateways);
             WayHops(std::iter::repeat_n(0, meet).chain([hops]).chain(inner).collect())
         };

@@ -10,7 +10,7 @@ pub(crate) mod text;
 
 pub(crate) use nearest::did_you_mean;
 pub use nearest::nearest;
-pub(crate) use parse::{Host, RANK, Reader, STORAGE, parse};
+pub(crate) use parse::{RANK, RankLevels, STORAGE, SpecParser, parse};
 pub use parse::{flop_rate, parse_packet};
 pub(crate) use sharing::{LevelSharing, Rail};
 

@@ -22,7 +22,7 @@ pub(crate) trait Topology: Sized {
     /// Form of its size in a specification.
     const SIZING: Sizing;
     /// The options it understands beside `l` and `b`.
-    const KEYS: &'static [Key];
+    const KEYS: &'static [OptionKey];
 
     /// Builds it with the given sides (one number unless `SIZING` is `Sides`), each at least 1, their
     /// product below 2^32. The error is a sentence about the size or an option.
@@ -54,12 +54,12 @@ pub(crate) trait Topology: Sized {
     /// Pairs of neighbours that a link joins (routers included), directions not counted twice.
     fn links(&self) -> u64;
     /// Diameter and averages.
-    fn statistics(&self) -> Statistics;
+    fn statistics(&self) -> HopStatistics;
 }
 
 /// Hop counts over all endpoints of a level.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Statistics {
+pub(crate) struct HopStatistics {
     /// The largest hop count between two endpoints.
     pub(crate) diameter: u32,
     /// The mean hop count over ordered pairs of two different endpoints; 0 if there is only one.
@@ -115,7 +115,7 @@ pub(crate) enum Sizing {
 
 /// An option of a topology.
 #[derive(Debug)]
-pub(crate) struct Key {
+pub(crate) struct OptionKey {
     /// Its name, as in `dir=2`.
     pub(crate) name: &'static str,
     /// Values that it takes.
@@ -139,40 +139,46 @@ pub(crate) enum KeyKind {
 
 /// The value of an option.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Value {
+pub(crate) enum OptionValue {
     Number(u32),
     Bits(Vec<bool>),
     PerDimension(Vec<u32>),
     Word(&'static str),
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for OptionValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Number(n) => write!(f, "{n}"),
-            Value::Bits(bits) => bits.iter().try_for_each(|&bit| f.write_str(if bit { "1" } else { "0" })),
-            Value::PerDimension(numbers) => numbers
+            OptionValue::Number(n) => write!(f, "{n}"),
+            OptionValue::Bits(bits) => {
+                bits.iter().try_for_each(|&bit| f.write_str(if bit { "1" } else { "0" }))
+            }
+            OptionValue::PerDimension(numbers) => numbers
                 .iter()
                 .enumerate()
                 .try_for_each(|(i, n)| write!(f, "{}{n}", if i == 0 { "" } else { "x" })),
-            Value::Word(word) => f.write_str(word),
+            OptionValue::Word(word) => f.write_str(word),
         }
     }
 }
 
 /// The options given to a level, in the order given.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Options(pub(crate) Vec<(&'static str, Value)>);
+pub(crate) struct Options(pub(crate) Vec<(&'static str, OptionValue)>);
 
 impl Options {
-    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn get(&self, name: &str) -> Option<&OptionValue> {
         self.0.iter().find(|(given, _)| *given == name).map(|(_, value)| value)
     }
     pub(crate) fn number(&self, name: &str, default: u32) -> u32 {
-        if let Some(&Value::Number(n)) = self.get(name) { n } else { default }
+        if let Some(&OptionValue::Number(n)) = self.get(name) { n } else { default }
     }
     pub(crate) fn bits(&self, name: &str, dimensions: usize, default: bool) -> Vec<bool> {
-        if let Some(Value::Bits(bits)) = self.get(name) { bits.clone() } else { vec![default; dimensions] }
+        if let Some(OptionValue::Bits(bits)) = self.get(name) {
+            bits.clone()
+        } else {
+            vec![default; dimensions]
+        }
     }
 }
 
@@ -182,7 +188,7 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) sizing: Sizing,
-    pub(crate) keys: &'static [Key],
+    pub(crate) keys: &'static [OptionKey],
     pub(crate) build: fn(&[u32], &Options) -> Result<AnyTopology, String>,
 }
 
@@ -210,7 +216,7 @@ macro_rules! topologies {
             nearest(destination: u32) -> u32;
             hop_bound() -> u64;
             links() -> u64;
-            statistics() -> Statistics;
+            statistics() -> HopStatistics;
         );
     };
     (@forward $variants:tt $($method:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {
@@ -244,11 +250,11 @@ macro_rules! topologies {
 topologies! {
     None(none::NoNetwork),
     Star(star::Star),
-    Ring(ring::Ring),
+    Ring(ring::RingTopology),
     Mesh(mesh::Mesh),
     Torus(torus::Torus),
     Twisted(twisted::Twisted),
-    Tree(tree::Tree),
+    Tree(tree::TreeTopology),
 }
 
 #[cfg(test)]
@@ -259,19 +265,23 @@ pub(crate) mod brute {
     use std::collections::VecDeque;
 
     /// Directed edges among `nodes`; endpoints come first, in order.
-    pub(crate) struct Graph {
+    pub(crate) struct HopGraph {
         pub(crate) nodes: usize,
         pub(crate) edges: Vec<(usize, usize)>,
         pub(crate) gateway: usize,
     }
 
-    impl Graph {
+    impl HopGraph {
         pub(crate) fn undirected(
             nodes: usize,
             gateway: usize,
             links: impl IntoIterator<Item = (usize, usize)>,
-        ) -> Graph {
-            Graph { nodes, gateway, edges: links.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]).collect() }
+        ) -> HopGraph {
+            HopGraph {
+                nodes,
+                gateway,
+                edges: links.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]).collect(),
+            }
         }
 
         pub(crate) fn distances(&self) -> Vec<Vec<u32>> {
@@ -296,7 +306,7 @@ pub(crate) mod brute {
     }
 
     /// Checks everything that a topology says about hops against the explicit graph.
-    pub(crate) fn check<T: Topology>(topology: &T, graph: &Graph, what: &str) {
+    pub(crate) fn check<T: Topology>(topology: &T, graph: &HopGraph, what: &str) {
         let distances = graph.distances();
         let n = usize::try_from(topology.endpoints()).unwrap();
         let (mut sum, mut diameter, mut to, mut from) = (0u64, 0, Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
 //! Synthetic traffic on a packet network: patterns, arrival processes, jobs, sweeps and their reports.
 //!
-//! Every endpoint sends messages by a [`Pattern`] with exponential or equal gaps. The same seed gives the
-//! same messages, and the same bytes in the report's `simulated` part, on any number of threads.
+//! Every endpoint sends messages by a [`TrafficPattern`] with exponential or equal gaps. The same seed
+//! gives the same messages, and the same bytes in the report's `simulated` part, on any number of threads.
 
 mod generator;
 mod pattern;
@@ -15,17 +15,17 @@ use crate::message::{Endpoint, Message};
 use crate::model::Shared;
 use crate::packet::report::each_link;
 use crate::packet::run::{Progress, Stopped, run as run_shards, thread_seconds};
-use crate::packet::shard::{Feed, Partition, Shard, build};
-use crate::packet::{Fabric, FlowNetwork, PacketSpec, Routes, Statistics};
+use crate::packet::shard::{Feed, Shard, ShardAssignment, build};
+use crate::packet::{FlowNetwork, PacketFabric, PacketSpec, Routes, Statistics};
 pub use crate::packet::{JobReport, LinkEnd, LinkReport};
 use engine::{Span, Time};
 use generator::Generator;
 use pattern::Destinations;
-pub use pattern::Pattern;
+pub use pattern::TrafficPattern;
 pub(crate) use pattern::shuffled;
 pub use plot::{heat_map, latency_load};
-use report::Found;
-pub use report::{HostReport, Report, SimulatedReport};
+use report::TrafficResults;
+pub use report::{HostReport, SimulatedReport, TrafficReport};
 use std::sync::Arc;
 use std::time::Instant;
 pub use sweep::{SweepPoint, SweepReport, sweep};
@@ -41,7 +41,7 @@ pub enum Pace {
 
 /// A contiguous set of endpoints that send to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct TrafficJob {
     /// Name in reports.
     pub name: String,
     /// Its first endpoint.
@@ -49,20 +49,20 @@ pub struct Job {
     /// Number of endpoints.
     pub count: u32,
     /// Communication pattern, which gives each endpoint its destinations.
-    pub pattern: Pattern,
+    pub pattern: TrafficPattern,
     /// Traffic class of its messages.
     pub class: u8,
 }
 
-/// A run.
+/// Parameters of a run of synthetic traffic.
 #[derive(Clone)]
-pub struct Traffic {
+pub struct TrafficRun {
     /// The network.
     pub spec: PacketSpec,
     /// The jobs; none means one of all endpoints with `pattern`.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<TrafficJob>,
     /// The pattern without jobs.
-    pub pattern: Pattern,
+    pub pattern: TrafficPattern,
     /// Sides for `stencil3d` and `tornado`; found if not given.
     pub grid: Option<Vec<u32>>,
     /// Payload of a message in bytes.
@@ -119,8 +119,8 @@ impl From<String> for TrafficError {
 
 /// A run that is ready.
 struct Prepared {
-    fabric: Arc<Fabric>,
-    jobs: Vec<Job>,
+    fabric: Arc<PacketFabric>,
+    jobs: Vec<TrafficJob>,
     /// Picoseconds between two messages of an endpoint.
     interval: f64,
     /// The smallest packet on the wire.
@@ -134,13 +134,13 @@ struct Prepared {
     works: Arc<Vec<bool>>,
 }
 
-impl Traffic {
+impl TrafficRun {
     fn prepare(&self) -> Result<Prepared, TrafficError> {
         self.spec.check_synthetic()?;
         let fabric = Arc::new(self.spec.fabric(None)?);
         let endpoints = fabric.topology.endpoints();
         let jobs = if self.jobs.is_empty() {
-            vec![Job {
+            vec![TrafficJob {
                 name: "all".to_owned(),
                 first: 0,
                 count: endpoints,
@@ -245,14 +245,14 @@ impl Traffic {
         })
     }
 
-    fn destinations(&self, job: &Job, fabric: &Fabric) -> Result<Destinations, String> {
+    fn destinations(&self, job: &TrafficJob, fabric: &PacketFabric) -> Result<Destinations, String> {
         let group = |member: u32| fabric.topology.group(fabric.topology.attachment(job.first + member).0);
         Destinations::new(job.pattern.clone(), job.count, self.grid.as_deref(), self.seed, group)
     }
 
     /// Runs it. `progress` is told the simulated picoseconds and the packets delivered so far by one of the
     /// threads.
-    pub fn run(&self, progress: Progress<'_>) -> Result<Report, TrafficError> {
+    pub fn run(&self, progress: Progress<'_>) -> Result<TrafficReport, TrafficError> {
         if let Some(flow_min) = self.spec.flow_min() {
             return self.run_flows(flow_min, progress);
         }
@@ -260,7 +260,7 @@ impl Traffic {
         let prepared = self.prepare()?;
         let fabric = &prepared.fabric;
         let threads = self.threads.min(fabric.topology.routers());
-        let partition = Partition::new(fabric, threads);
+        let partition = ShardAssignment::new(fabric, threads);
         let mut shards = self.shards(&prepared, &partition)?;
         let built = Instant::now();
         let cpu_s = run_shards(&mut shards, fabric.lookahead(prepared.smallest), prepared.last, progress)?;
@@ -270,14 +270,19 @@ impl Traffic {
         let each_link = each_link(&shards, statistics.total().last_arrival);
         let messages_left_out =
             shards.iter().filter_map(|shard| shard.feed.as_ref()).map(|feed| feed.left_out()).sum();
-        Ok(Report::new(self, &prepared, Found { statistics, each_link, messages_left_out }, host))
+        Ok(TrafficReport::new(
+            self,
+            &prepared,
+            TrafficResults { statistics, each_link, messages_left_out },
+            host,
+        ))
     }
 
     /// Runs it at the flow level, on one thread.
-    fn run_flows(&self, flow_min: u64, progress: Progress<'_>) -> Result<Report, TrafficError> {
+    fn run_flows(&self, flow_min: u64, progress: Progress<'_>) -> Result<TrafficReport, TrafficError> {
         let started = Instant::now();
         let prepared = self.prepare()?;
-        let all = Partition::new(&prepared.fabric, 1).endpoints.pop().unwrap_or_default();
+        let all = ShardAssignment::new(&prepared.fabric, 1).endpoints.pop().unwrap_or_default();
         let mut feed = Generator::new(self, &prepared, &all);
         let mut network =
             FlowNetwork::new(Routes::new(&prepared.fabric), flow_min, prepared.statistics.clone());
@@ -317,13 +322,13 @@ impl Traffic {
         let host = HostReport::new(1, started, built, thread_seconds() - cpu, events);
         let statistics = network.statistics.clone();
         let each_link = network.each_link(statistics.total().last_arrival);
-        let found = Found { statistics, each_link, messages_left_out: feed.left_out() };
-        Ok(Report::new(self, &prepared, found, host))
+        let found = TrafficResults { statistics, each_link, messages_left_out: feed.left_out() };
+        Ok(TrafficReport::new(self, &prepared, found, host))
     }
 
     /// The shards with their traffic. Each is built by a thread of its own, so that no two have small things
     /// side by side in memory: what one processor writes others would wait for.
-    fn shards(&self, prepared: &Prepared, partition: &Partition) -> Result<Vec<Shard>, String> {
+    fn shards(&self, prepared: &Prepared, partition: &ShardAssignment) -> Result<Vec<Shard>, String> {
         let shard = |me: usize| {
             let mut shard =
                 build(&prepared.fabric, partition, me, self.bucket(prepared), &prepared.statistics);
@@ -356,8 +361,8 @@ fn picoseconds_per_byte(bandwidth: Bandwidth) -> f64 {
     8e12 / bandwidth.as_bits_per_second()
 }
 
-fn check_jobs(jobs: &[Job], endpoints: u32, classes: u8) -> Result<(), String> {
-    let mut sorted: Vec<&Job> = jobs.iter().collect();
+fn check_jobs(jobs: &[TrafficJob], endpoints: u32, classes: u8) -> Result<(), String> {
+    let mut sorted: Vec<&TrafficJob> = jobs.iter().collect();
     sorted.sort_by_key(|job| job.first);
     for pair in sorted.windows(2) {
         if pair[0].first + pair[0].count > pair[1].first {

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 /// Kind of the object that has an attribute or an error handler.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub enum Object {
+pub enum ObjectKind {
     /// A communicator.
     Comm,
     /// A datatype (attributes only).
@@ -27,15 +27,15 @@ pub enum Object {
     Session,
 }
 
-impl Object {
+impl ObjectKind {
     /// The noun in messages.
     pub fn noun(self) -> &'static str {
         match self {
-            Object::Comm => "communicator",
-            Object::Type => "datatype",
-            Object::Win => "window",
-            Object::File => "file",
-            Object::Session => "session",
+            ObjectKind::Comm => "communicator",
+            ObjectKind::Type => "datatype",
+            ObjectKind::Win => "window",
+            ObjectKind::File => "file",
+            ObjectKind::Session => "session",
         }
     }
 }
@@ -52,7 +52,7 @@ pub const KEYVAL_INVALID: usize = abi::MPI_KEYVAL_INVALID as usize;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(i32)]
 #[allow(missing_docs, reason = "the names are MPI's")]
-pub enum Predefined {
+pub enum PredefinedAttribute {
     TagUb = abi::MPI_TAG_UB,
     Io = abi::MPI_IO,
     Host = abi::MPI_HOST,
@@ -67,10 +67,10 @@ pub enum Predefined {
     WinModel = abi::MPI_WIN_MODEL,
 }
 
-impl Predefined {
+impl PredefinedAttribute {
     /// The predefined attribute of a key, if it is one.
-    pub fn from_key(key: i32) -> Option<Predefined> {
-        use Predefined::*;
+    pub fn from_key(key: i32) -> Option<PredefinedAttribute> {
+        use PredefinedAttribute::*;
         [
             TagUb,
             Io,
@@ -94,7 +94,7 @@ impl Predefined {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Keyval {
     /// The kind of object that it fits.
-    pub object: Object,
+    pub object: ObjectKind,
     /// Address of the copy function, [`NULL_FN`] or [`DUP_FN`].
     pub copy: usize,
     /// Address of the delete function, or [`NULL_FN`].
@@ -109,38 +109,38 @@ pub struct Keyval {
 // MPI asks that what one language sets the other can read (MPI 5.0 section 19.3.7); C reads a Fortran integer
 // through a pointer, hence its place on the heap.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Value {
+pub enum AttributeValue {
     /// Set in C: a pointer.
     Pointer(usize),
     /// Set in Fortran: an integer, in a place that lasts as long as the attribute.
     Integer(Rc<Cell<i64>>),
 }
 
-impl Value {
+impl AttributeValue {
     /// A value that is set in Fortran.
-    pub fn integer(value: i64) -> Value {
-        Value::Integer(Rc::new(Cell::new(value)))
+    pub fn integer(value: i64) -> AttributeValue {
+        AttributeValue::Integer(Rc::new(Cell::new(value)))
     }
     /// Returns what C reads: the pointer, or one to the integer. Its lower half is the `int` that the
     /// deprecated calls of Fortran set.
     pub fn in_c(&self) -> usize {
         match self {
-            Value::Pointer(pointer) => *pointer,
-            Value::Integer(place) => place.as_ptr() as usize,
+            AttributeValue::Pointer(pointer) => *pointer,
+            AttributeValue::Integer(place) => place.as_ptr() as usize,
         }
     }
     /// Returns what Fortran reads: the integer, or the pointer as one.
     pub fn in_fortran(&self) -> i64 {
         match self {
-            Value::Pointer(pointer) => *pointer as i64,
-            Value::Integer(place) => place.get(),
+            AttributeValue::Pointer(pointer) => *pointer as i64,
+            AttributeValue::Integer(place) => place.get(),
         }
     }
     /// A copy that does not change with this one.
-    pub fn duplicate(&self) -> Value {
+    pub fn duplicate(&self) -> AttributeValue {
         match self {
-            Value::Pointer(pointer) => Value::Pointer(*pointer),
-            Value::Integer(place) => Value::integer(place.get()),
+            AttributeValue::Pointer(pointer) => AttributeValue::Pointer(*pointer),
+            AttributeValue::Integer(place) => AttributeValue::integer(place.get()),
         }
     }
 }
@@ -155,11 +155,11 @@ pub struct Attribute {
     /// Functions and state with which the key was created; they outlive the key.
     pub keyval: Rc<Keyval>,
     /// The program's value.
-    pub value: Value,
+    pub value: AttributeValue,
 }
 
 /// An object of a rank: kind, number or handle, world rank.
-pub type Place = (Object, u64, u32);
+pub type Place = (ObjectKind, u64, u32);
 
 /// Every key and attribute of this process.
 pub struct Attributes {
@@ -195,7 +195,7 @@ impl Attributes {
     ///
     /// # Errors
     /// `MPI_ERR_KEYVAL` for a key that is unknown, freed, or of another kind of object.
-    pub fn free_key(&mut self, rank: u32, object: Object, key: i32) -> Result {
+    pub fn free_key(&mut self, rank: u32, object: ObjectKind, key: i32) -> Result {
         match self.key(rank, object, key) {
             Ok(_) => self.keys.release(rank, key as usize).map(|_| ()),
             // While an attribute keeps the key in use, freeing it again is no error either.
@@ -215,8 +215,8 @@ impl Attributes {
     ///
     /// # Errors
     /// `MPI_ERR_KEYVAL` for a key that is unknown, freed, predefined, or of another kind of object.
-    pub fn key(&self, rank: u32, object: Object, key: i32) -> Result<&Rc<Keyval>> {
-        if Predefined::from_key(key).is_some() {
+    pub fn key(&self, rank: u32, object: ObjectKind, key: i32) -> Result<&Rc<Keyval>> {
+        if PredefinedAttribute::from_key(key).is_some() {
             return Err(Failure::new(
                 ErrorClass::KEYVAL,
                 format!("{key} is the key of a predefined attribute, which cannot be changed"),
@@ -258,7 +258,7 @@ impl Attributes {
     ///
     /// # Errors
     /// As for [`key`](Self::key).
-    pub fn set(&mut self, place: Place, key: i32, value: Value) -> Result {
+    pub fn set(&mut self, place: Place, key: i32, value: AttributeValue) -> Result {
         let keyval = match self.get(place, key)? {
             Some(attribute) => attribute.keyval.clone(),
             None => self.key(place.2, place.0, key)?.clone(),
@@ -271,7 +271,7 @@ impl Attributes {
     }
 
     /// Sets a copied attribute whose key may have been freed since.
-    pub fn set_copy(&mut self, place: Place, source: &Attribute, value: Value) {
+    pub fn set_copy(&mut self, place: Place, source: &Attribute, value: AttributeValue) {
         self.values.entry(place).or_default().push(Attribute { value, ..source.clone() });
     }
 
@@ -302,33 +302,33 @@ impl Attributes {
 mod tests {
     use super::*;
 
-    fn keyval(object: Object) -> Keyval {
+    fn keyval(object: ObjectKind) -> Keyval {
         Keyval { object, copy: DUP_FN, delete: NULL_FN, extra: 0, convention: 0 }
     }
 
     #[test]
     fn attributes_are_each_ranks_own_and_listed_as_set() {
         let mut attributes = Attributes::new();
-        let a = attributes.create_key(0, keyval(Object::Comm)).unwrap();
-        let b = attributes.create_key(0, keyval(Object::Comm)).unwrap();
-        assert_eq!(attributes.create_key(1, keyval(Object::Comm)).unwrap(), a);
+        let a = attributes.create_key(0, keyval(ObjectKind::Comm)).unwrap();
+        let b = attributes.create_key(0, keyval(ObjectKind::Comm)).unwrap();
+        assert_eq!(attributes.create_key(1, keyval(ObjectKind::Comm)).unwrap(), a);
         assert_ne!(a, b);
-        let place = (Object::Comm, 7, 0);
-        attributes.set(place, a, Value::Pointer(10)).unwrap();
-        attributes.set(place, b, Value::Pointer(20)).unwrap();
-        attributes.set(place, a, Value::Pointer(30)).unwrap();
+        let place = (ObjectKind::Comm, 7, 0);
+        attributes.set(place, a, AttributeValue::Pointer(10)).unwrap();
+        attributes.set(place, b, AttributeValue::Pointer(20)).unwrap();
+        attributes.set(place, a, AttributeValue::Pointer(30)).unwrap();
         assert_eq!(
             attributes.list(place).iter().map(|x| (x.key, x.value.in_c())).collect::<Vec<_>>(),
             [(b, 20), (a, 30)]
         );
-        assert!(attributes.get((Object::Comm, 7, 1), a).unwrap().is_none());
+        assert!(attributes.get((ObjectKind::Comm, 7, 1), a).unwrap().is_none());
         attributes.remove(place, b);
         assert!(attributes.get(place, b).unwrap().is_none());
     }
 
     #[test]
     fn each_language_reads_a_value_in_its_own_way() {
-        let (set_in_c, set_in_fortran) = (Value::Pointer(0x1000), Value::integer(-7));
+        let (set_in_c, set_in_fortran) = (AttributeValue::Pointer(0x1000), AttributeValue::integer(-7));
         assert_eq!((set_in_c.in_c(), set_in_c.in_fortran()), (0x1000, 0x1000));
         assert_eq!(set_in_fortran.in_fortran(), -7);
         let copy = set_in_fortran.duplicate();
@@ -340,33 +340,37 @@ mod tests {
     #[test]
     fn a_freed_key_leaves_its_attributes() {
         let mut attributes = Attributes::new();
-        let key = attributes.create_key(0, keyval(Object::Type)).unwrap();
-        let place = (Object::Type, 0x1000, 0);
-        attributes.set(place, key, Value::Pointer(5)).unwrap();
-        attributes.free_key(0, Object::Type, key).unwrap();
+        let key = attributes.create_key(0, keyval(ObjectKind::Type)).unwrap();
+        let place = (ObjectKind::Type, 0x1000, 0);
+        attributes.set(place, key, AttributeValue::Pointer(5)).unwrap();
+        attributes.free_key(0, ObjectKind::Type, key).unwrap();
         assert!(attributes.get(place, key).unwrap().is_some());
-        assert!(attributes.get((Object::Type, 0x1002, 0), key).is_err());
-        attributes.free_key(0, Object::Type, key).unwrap();
+        assert!(attributes.get((ObjectKind::Type, 0x1002, 0), key).is_err());
+        attributes.free_key(0, ObjectKind::Type, key).unwrap();
         let list = attributes.list(place);
-        attributes.set_copy((Object::Type, 0x1001, 0), &list[0], Value::integer(6));
-        assert_eq!(attributes.list((Object::Type, 0x1001, 0))[0].value, Value::integer(6));
+        attributes.set_copy((ObjectKind::Type, 0x1001, 0), &list[0], AttributeValue::integer(6));
+        assert_eq!(attributes.list((ObjectKind::Type, 0x1001, 0))[0].value, AttributeValue::integer(6));
     }
 
     #[test]
     fn keys_fit_one_kind_of_object() {
         let mut attributes = Attributes::new();
-        let key = attributes.create_key(0, keyval(Object::Win)).unwrap();
-        assert!(
-            attributes.set((Object::Comm, 0, 0), key, Value::integer(1)).unwrap_err().text.contains("window")
-        );
-        assert_eq!(attributes.get((Object::Comm, 0, 0), 0).unwrap_err().class, ErrorClass::KEYVAL);
+        let key = attributes.create_key(0, keyval(ObjectKind::Win)).unwrap();
         assert!(
             attributes
-                .set((Object::Comm, 0, 0), 501, Value::integer(1))
+                .set((ObjectKind::Comm, 0, 0), key, AttributeValue::integer(1))
+                .unwrap_err()
+                .text
+                .contains("window")
+        );
+        assert_eq!(attributes.get((ObjectKind::Comm, 0, 0), 0).unwrap_err().class, ErrorClass::KEYVAL);
+        assert!(
+            attributes
+                .set((ObjectKind::Comm, 0, 0), 501, AttributeValue::integer(1))
                 .unwrap_err()
                 .text
                 .contains("predefined")
         );
-        assert!(attributes.key(0, Object::Comm, -5).is_err());
+        assert!(attributes.key(0, ObjectKind::Comm, -5).is_err());
     }
 }

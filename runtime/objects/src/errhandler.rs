@@ -1,7 +1,7 @@
 //! Error handlers (MPI 5.0 section 9.3): which object calls what when an operation fails.
 
 use crate::abi;
-use crate::attribute::{Object, Place};
+use crate::attribute::{ObjectKind, Place};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handles::{Naming, Shared};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -29,7 +29,7 @@ pub enum Errhandler {
     /// The program's function runs, then the call returns the code.
     User {
         /// The kind of object it was made for.
-        object: Object,
+        object: ObjectKind,
         /// Address of the function.
         function: usize,
         /// Calling convention of the function; the edge gives it a meaning.
@@ -72,7 +72,13 @@ impl Errhandlers {
     ///
     /// # Errors
     /// `MPI_ERR_ARG` for a null function.
-    pub fn create(&mut self, rank: u32, object: Object, function: usize, convention: u8) -> Result<usize> {
+    pub fn create(
+        &mut self,
+        rank: u32,
+        object: ObjectKind,
+        function: usize,
+        convention: u8,
+    ) -> Result<usize> {
         if function == 0 {
             return Err(Failure::new(
                 ErrorClass::ARG,
@@ -121,7 +127,7 @@ impl Errhandlers {
     pub fn of(&self, place: Place) -> &Rc<Errhandler> {
         match self.set.get(&place) {
             Some((_, handler)) => handler,
-            None if place.0 == Object::File => &self.return_,
+            None if place.0 == ObjectKind::File => &self.return_,
             None => &self.fatal,
         }
     }
@@ -135,7 +141,7 @@ impl Errhandlers {
     /// the program set, while it has it.
     pub fn get(&mut self, place: Place) -> Result<usize> {
         match self.set.get(&place).cloned() {
-            None if place.0 == Object::File => Ok(ERRORS_RETURN),
+            None if place.0 == ObjectKind::File => Ok(ERRORS_RETURN),
             None => Ok(ERRORS_ARE_FATAL),
             Some((handle, handler)) => match self.table.held(place.2, handle) {
                 // A freed handle's number may be another handler's by now: the object decides.
@@ -169,13 +175,13 @@ impl Errhandlers {
 mod tests {
     use super::*;
 
-    const WORLD: Place = (Object::Comm, 0, 3);
+    const WORLD: Place = (ObjectKind::Comm, 0, 3);
 
     #[test]
     fn the_default_is_fatal_and_files_return() {
         let mut handlers = Errhandlers::new();
         assert_eq!(**handlers.of(WORLD), Errhandler::AreFatal);
-        assert_eq!(handlers.get((Object::File, 0, 3)).unwrap(), ERRORS_RETURN);
+        assert_eq!(handlers.get((ObjectKind::File, 0, 3)).unwrap(), ERRORS_RETURN);
         handlers.set(WORLD, ERRORS_RETURN).unwrap();
         assert_eq!(**handlers.of(WORLD), Errhandler::Return);
         assert_eq!(handlers.get(WORLD).unwrap(), ERRORS_RETURN);
@@ -186,22 +192,22 @@ mod tests {
     #[test]
     fn a_handler_outlives_its_handle_and_is_inherited() {
         let mut handlers = Errhandlers::new();
-        let handle = handlers.create(3, Object::Comm, 0xf00, 0).unwrap();
+        let handle = handlers.create(3, ObjectKind::Comm, 0xf00, 0).unwrap();
         handlers.set(WORLD, handle).unwrap();
         assert_eq!(handlers.get(WORLD).unwrap(), handle);
         handlers.free(3, handle).unwrap();
         handlers.free(3, handle).unwrap();
         assert!(handlers.free(3, handle).is_err());
-        let child = (Object::Comm, 1, 3);
+        let child = (ObjectKind::Comm, 1, 3);
         handlers.inherit(WORLD, child);
         assert_eq!(
             **handlers.of(child),
-            Errhandler::User { object: Object::Comm, function: 0xf00, convention: 0 }
+            Errhandler::User { object: ObjectKind::Comm, function: 0xf00, convention: 0 }
         );
         let again = handlers.get(child).unwrap();
         handlers.free(3, again).unwrap();
         handlers.forget(child);
         assert_eq!(**handlers.of(child), Errhandler::AreFatal);
-        assert!(handlers.set((Object::Win, 0, 3), handle).is_err());
+        assert!(handlers.set((ObjectKind::Win, 0, 3), handle).is_err());
     }
 }

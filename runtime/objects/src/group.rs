@@ -9,7 +9,7 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub use registry::{GROUP_EMPTY, GROUP_NULL, Groups};
+pub use registry::{GROUP_EMPTY, GROUP_NULL, GroupRegistry};
 
 use crate::abi;
 use crate::error::{ErrorClass, Failure, Result};
@@ -25,7 +25,7 @@ pub const PROC_NULL: i32 = abi::MPI_PROC_NULL;
 /// Answer of a comparison, with the standard ABI's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(i32)]
-pub enum Comparison {
+pub enum GroupComparison {
     /// `MPI_IDENT`: the same members in the same order (of communicators: the same one).
     Ident = abi::MPI_IDENT,
     /// `MPI_CONGRUENT`: communicators with identical groups.
@@ -272,13 +272,13 @@ impl Group {
     }
 
     /// `MPI_Group_compare`
-    pub fn compare(&self, other: &Group) -> Comparison {
+    pub fn compare(&self, other: &Group) -> GroupComparison {
         if self.same(other) {
-            Comparison::Ident
+            GroupComparison::Ident
         } else if self.size == other.size && self.iter().all(|member| other.rank_of(member).is_some()) {
-            Comparison::Similar
+            GroupComparison::Similar
         } else {
-            Comparison::Unequal
+            GroupComparison::Unequal
         }
     }
 

@@ -6,7 +6,7 @@ use crate::datatype::{Constructor, Datatype, Element, Types};
 use crate::errhandler::Errhandlers;
 use crate::error::{ErrorCodes, Result};
 use crate::file::Files;
-use crate::group::Groups;
+use crate::group::GroupRegistry;
 use crate::info::{Info, Infos};
 use crate::op::{self, Ops, Predefined};
 use crate::session::Sessions;
@@ -23,7 +23,7 @@ pub struct Objects {
     /// Operations.
     pub ops: Ops,
     /// Groups.
-    pub groups: Groups,
+    pub groups: GroupRegistry,
     /// Windows.
     pub wins: Wins,
     /// Sessions.
@@ -47,7 +47,7 @@ impl Objects {
             comms,
             types: Types::new(),
             ops: Ops::new(),
-            groups: Groups::new(),
+            groups: GroupRegistry::new(),
             wins: Wins::default(),
             sessions: Sessions::default(),
             files: Files::default(),

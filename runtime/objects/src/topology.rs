@@ -11,7 +11,7 @@ mod tests;
 
 pub use cart::Cart;
 pub use dims::{balanced, dims_create};
-pub use graph::{DistGraph, Edges, Graph, Part};
+pub use graph::{DistGraph, Edges, Graph, GraphContribution};
 
 use crate::abi;
 use std::rc::Rc;
@@ -95,7 +95,7 @@ impl Topology {
     /// # Errors
     /// `MPI_ERR_RANK` for an edge to a rank that is not in the communicator, `MPI_ERR_ARG` where
     /// some ranks gave weights and others did not.
-    pub fn distributed<P: Into<Part>>(
+    pub fn distributed<P: Into<GraphContribution>>(
         size: u32,
         parts: impl Iterator<Item = (u32, P)>,
     ) -> crate::error::Result<Topology> {

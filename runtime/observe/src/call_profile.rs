@@ -16,9 +16,9 @@ pub struct CallProfile {
     /// Messages and bytes by sender and receiver, without messages within collectives.
     pub traffic: Matrix,
     /// Computation, MPI and waiting over virtual time.
-    pub series: Series,
+    pub series: ActivitySeries,
     /// Computation, MPI and waiting by groups of neighbouring ranks.
-    pub load: Vec<Load>,
+    pub load: Vec<RankGroupTimes>,
     /// Time of the ranks in the regions that the program marks, those that took most first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<RegionCost>,
@@ -110,7 +110,7 @@ pub struct Lost {
 /// Times of what ranks did, in equal stretches of virtual time from its beginning. Of each, the times of all
 /// ranks together.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Series {
+pub struct ActivitySeries {
     /// The length of a stretch.
     pub bin_ps: u64,
     /// Outside MPI, up to the last call.
@@ -125,13 +125,13 @@ pub struct Series {
     pub under_way_bytes: Vec<u128>,
     /// Use of the links of a packet-level network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub links: Option<LinkUse>,
+    pub links: Option<LinkUseSeries>,
 }
 
 /// The use of links, in equal stretches of virtual time from its beginning; in ten-thousandths of each, the
 /// last of which ends with the run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct LinkUse {
+pub struct LinkUseSeries {
     /// The length of a stretch.
     pub bin_ps: u64,
     /// All directions of all cables, in the mean.
@@ -160,7 +160,7 @@ pub struct RegionCost {
 
 /// Time of a group of neighbouring ranks.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Load {
+pub struct RankGroupTimes {
     /// The first of them.
     pub first_rank: u64,
     /// Number of ranks in the group.

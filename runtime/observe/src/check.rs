@@ -5,8 +5,8 @@
 mod faults;
 
 use crate::Symbols;
-use crate::recorder::{Call, Class, Finding, Left, Leftover, Place, Recorder};
-use faults::{Fault, Faults};
+use crate::recorder::{Call, CallReturn, Class, CodeLocation, Finding, Leftover, Recorder};
+use faults::{FaultFinding, FaultFindings};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,24 +19,24 @@ type Message = (u32, Option<u32>, i32, u64);
 
 /// Number of findings of one kind, and of the ranks that have them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-struct Tally {
+struct FindingCount {
     count: u64,
     ranks: u64,
     first: u32,
     last: u32,
 }
 
-impl Tally {
+impl FindingCount {
     /// One more, of a rank that is no lower than those before.
     fn add(&mut self, rank: u32) {
-        self.add_all(&Tally {
+        self.add_all(&FindingCount {
             count: 1,
             ranks: u64::from(self.count == 0 || self.last != rank),
             first: rank,
             last: rank,
         });
     }
-    fn add_all(&mut self, other: &Tally) {
+    fn add_all(&mut self, other: &FindingCount) {
         self.first = if self.count == 0 { other.first } else { self.first.min(other.first) };
         self.last = self.last.max(other.last);
         self.count += other.count;
@@ -46,12 +46,12 @@ impl Tally {
 
 /// Findings of one process.
 #[derive(PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-struct Part {
+struct ProcessFindings {
     // By name and not by number: a site has another number on each process.
-    objects: Vec<(Made, Tally)>,
-    messages: Tally,
+    objects: Vec<(Made, FindingCount)>,
+    messages: FindingCount,
     least: Option<Message>,
-    faults: Vec<(Fault, Tally)>,
+    faults: Vec<(FaultFinding, FindingCount)>,
     /// Places by their numbers, which other processes may name.
     sites: Vec<(u32, String)>,
 }
@@ -62,10 +62,10 @@ struct Part {
 pub struct Check {
     symbols: Symbols,
     sites: FxHashMap<u32, String>,
-    objects: BTreeMap<Made, Tally>,
-    messages: Tally,
+    objects: BTreeMap<Made, FindingCount>,
+    messages: FindingCount,
     least: Option<Message>,
-    faults: Faults,
+    faults: FaultFindings,
 }
 
 /// Returns what an object is called in a sentence, and how a program gets rid of it.
@@ -101,19 +101,19 @@ fn gives_predefined(function: &str) -> bool {
     function == "MPI_Comm_get_parent" || function.starts_with("MPI_Type_create_f90_")
 }
 
-fn on_ranks(tally: &Tally) -> String {
+fn on_ranks(tally: &FindingCount) -> String {
     match tally.ranks {
         1 => format!("{} on rank {}", tally.count, tally.first),
         ranks => format!("{} on {ranks} ranks, the first of which is rank {}", tally.count, tally.first),
     }
 }
 
-fn object_sentence((class, function, site): &Made, tally: &Tally) -> String {
+fn object_sentence((class, function, site): &Made, tally: &FindingCount) -> String {
     let (what, state, way) = words(Class::ALL[*class]);
     format!("{what} that {function} made at {site} {state} ({}): call {way}", on_ranks(tally))
 }
 
-fn message_sentence((rank, source, tag, bytes): Message, tally: &Tally) -> String {
+fn message_sentence((rank, source, tag, bytes): Message, tally: &FindingCount) -> String {
     let from = source.map_or_else(
         || "a rank of a communicator that was freed".to_owned(),
         |source| format!("rank {source}"),
@@ -125,8 +125,8 @@ fn message_sentence((rank, source, tag, bytes): Message, tally: &Tally) -> Strin
 }
 
 impl Check {
-    fn take_part(&mut self) -> Part {
-        Part {
+    fn take_part(&mut self) -> ProcessFindings {
+        ProcessFindings {
             objects: std::mem::take(&mut self.objects).into_iter().collect(),
             messages: self.messages,
             least: self.least,
@@ -136,9 +136,10 @@ impl Check {
     }
 
     /// A sentence for each finding.
-    fn sentences(mut parts: Vec<Part>) -> Vec<String> {
-        let (mut objects, mut messages, mut least) = (BTreeMap::<Made, Tally>::new(), Tally::default(), None);
-        let mut faults = BTreeMap::<Fault, Tally>::new();
+    fn sentences(mut parts: Vec<ProcessFindings>) -> Vec<String> {
+        let (mut objects, mut messages, mut least) =
+            (BTreeMap::<Made, FindingCount>::new(), FindingCount::default(), None);
+        let mut faults = BTreeMap::<FaultFinding, FindingCount>::new();
         for at in 0..parts.len() {
             for (fault, tally) in std::mem::take(&mut parts[at].faults) {
                 let site = |process: u32, number: u32| {
@@ -175,7 +176,7 @@ impl Recorder for Check {
         false
     }
 
-    fn call(&mut self, _call: &Call, _left: &Left) {}
+    fn call(&mut self, _call: &Call, _left: &CallReturn) {}
 
     fn unfinished(&mut self, _call: &Call) {}
 
@@ -183,7 +184,7 @@ impl Recorder for Check {
         true
     }
 
-    fn site(&mut self, number: u32, place: &Place) {
+    fn site(&mut self, number: u32, place: &CodeLocation) {
         self.sites.insert(number, self.symbols.name(place));
     }
 
@@ -221,7 +222,7 @@ impl Recorder for Check {
         let read = |part: &Vec<u8>| {
             serde_json::from_slice(part).map_err(|why| format!("a process's findings cannot be read: {why}"))
         };
-        let parts: Vec<Part> = parts.iter().map(read).collect::<Result<_, _>>()?;
+        let parts: Vec<ProcessFindings> = parts.iter().map(read).collect::<Result<_, _>>()?;
         if parts.len() > 1 {
             engine::stderr::line(format_args!(
                 "xsim: -xsim-check looks for sends that need a buffer in runs of one process"

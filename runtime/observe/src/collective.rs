@@ -59,16 +59,16 @@ impl Example {
 
 /// A kind with what is known of its calls.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Seen {
+pub struct CollectiveUse {
     /// The fewest bytes.
     pub least_bytes: u64,
     /// The call that stands for all.
     pub example: Example,
 }
 
-impl Seen {
+impl CollectiveUse {
     /// With the calls that another process has seen.
-    pub fn add(&mut self, other: &Seen) {
+    pub fn add(&mut self, other: &CollectiveUse) {
         self.least_bytes = self.least_bytes.min(other.least_bytes);
         if !self.example.leads(&other.example) {
             self.example = other.example.clone();
@@ -124,9 +124,9 @@ pub enum Unknown {
 mod tests {
     use super::*;
 
-    fn example(bytes: u64, first: u32, root: u32) -> Seen {
+    fn example(bytes: u64, first: u32, root: u32) -> CollectiveUse {
         let example = Example { bytes, ranks: vec![(first, 1, 4)], root, element: 8, predefined: true };
-        Seen { least_bytes: bytes, example }
+        CollectiveUse { least_bytes: bytes, example }
     }
 
     #[test]

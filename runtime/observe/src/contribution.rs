@@ -23,23 +23,23 @@ pub type Named = (&'static str, &'static str);
 
 /// The bytes that calls of a function send, by its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Contribution {
+pub struct SendVolume {
     /// Whose arguments count.
     pub giver: Giver,
     /// The part that is sent.
     pub sent: Named,
     /// The argument that is sent instead where the send buffer is `MPI_IN_PLACE`; of an array for each member
-    /// with [`Contribution::own_block`] the caller's element.
+    /// with [`SendVolume::own_block`] the caller's element.
     pub in_place: Named,
     /// `true` if of the counts in place only the caller's own says what it brings: `MPI_Allgatherv`,
     /// `MPI_Gatherv`.
     pub own_block: bool,
 }
 
-impl Contribution {
+impl SendVolume {
     /// Returns the contribution of a function's calls; `None` of a function that sends nothing, or starts it
     /// later (`..._init`).
-    pub fn of(function: &str) -> Option<Contribution> {
+    pub fn of(function: &str) -> Option<SendVolume> {
         const PLAIN: Named = ("count", "datatype");
         const SENT: Named = ("sendcount", "sendtype");
         const SENT_EACH: Named = ("sendcounts", "sendtype");
@@ -52,7 +52,7 @@ impl Contribution {
             .filter(|rest| rest.starts_with(char::is_lowercase))
             .unwrap_or(name)
             .to_lowercase();
-        let of = |giver, sent, in_place, own_block| Some(Contribution { giver, sent, in_place, own_block });
+        let of = |giver, sent, in_place, own_block| Some(SendVolume { giver, sent, in_place, own_block });
         let same = |giver, sent| of(giver, sent, sent, false);
         match operation.as_str() {
             "send" | "ssend" | "bsend" | "rsend" | "sendrecv_replace" => same(Giver::Sender, PLAIN),
@@ -80,17 +80,16 @@ impl Contribution {
 
 #[cfg(test)]
 mod tests {
-    use super::{Contribution, Giver};
+    use super::{Giver, SendVolume};
 
     #[test]
     fn a_nonblocking_call_brings_what_the_blocking_one_does_and_an_init_brings_nothing() {
         for name in ["send", "ssend", "gatherv", "alltoallw", "neighbor_alltoallv", "reduce_scatter", "bcast"]
         {
             let blocking = format!("MPI_{}{}", name[..1].to_uppercase(), &name[1..]);
-            assert_eq!(Contribution::of(&format!("MPI_I{name}")), Contribution::of(&blocking), "{name}");
+            assert_eq!(SendVolume::of(&format!("MPI_I{name}")), SendVolume::of(&blocking), "{name}");
             assert!(
-                Contribution::of(&blocking).is_some()
-                    && Contribution::of(&format!("{blocking}_init")).is_none(),
+                SendVolume::of(&blocking).is_some() && SendVolume::of(&format!("{blocking}_init")).is_none(),
                 "{name}"
             );
         }
@@ -98,11 +97,8 @@ mod tests {
 
     #[test]
     fn only_the_root_of_a_scatter_names_what_is_sent() {
-        assert_eq!(
-            Contribution::of("MPI_Scatterv").map(|contribution| contribution.giver),
-            Some(Giver::Root)
-        );
-        assert_eq!(Contribution::of("MPI_Get_count"), None);
-        assert_eq!(Contribution::of("MPI_Type_contiguous"), None);
+        assert_eq!(SendVolume::of("MPI_Scatterv").map(|contribution| contribution.giver), Some(Giver::Root));
+        assert_eq!(SendVolume::of("MPI_Get_count"), None);
+        assert_eq!(SendVolume::of("MPI_Type_contiguous"), None);
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CriticalPath {
     /// All of it.
-    pub whole: Kinds,
+    pub whole: PathBreakdown,
     /// Number of times that the path goes from one rank to another.
     pub hops: u64,
     /// By place in the program, those that have most of it first.
@@ -35,7 +35,7 @@ impl CriticalPath {
 
 /// Parts of a path by what happens meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Kinds {
+pub struct PathBreakdown {
     /// A rank is outside MPI.
     pub compute_ps: u64,
     /// A rank is in MPI and does not wait.
@@ -46,7 +46,7 @@ pub struct Kinds {
     pub wait_ps: u64,
 }
 
-impl Kinds {
+impl PathBreakdown {
     /// All of them; on a path not more than the run's time.
     pub fn sum(&self) -> u64 {
         self.compute_ps + self.mpi_ps + self.transfer_ps + self.wait_ps
@@ -61,7 +61,7 @@ pub struct PathSite {
     /// The MPI function that is called there.
     pub function: String,
     /// Its calls, and the computation that leads to them.
-    pub of: Kinds,
+    pub of: PathBreakdown,
 }
 
 /// The part of the path that belongs to a rank.
@@ -70,7 +70,7 @@ pub struct PathRank {
     /// The rank.
     pub rank: u32,
     /// Time of the rank on the path. Messages under way count for their receiver.
-    pub of: Kinds,
+    pub of: PathBreakdown,
 }
 
 /// Time that is lost at one call site because of another.
@@ -103,14 +103,14 @@ pub struct DelayCost {
     /// The MPI function that is called there.
     pub function: String,
     /// Short-term cost: loss of ranks that wait directly for a rank at this place.
-    pub short: Cost,
+    pub short: LostTime,
     /// Long-term cost: loss of ranks that wait for it through one or more other waiting ranks.
-    pub long: Cost,
+    pub long: LostTime,
 }
 
 /// Time that ranks lose, all of them together, by what the one does meanwhile that they wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Cost {
+pub struct LostTime {
     /// It computes.
     pub compute_ps: u128,
     /// It is in MPI and does not wait.
@@ -121,7 +121,7 @@ pub struct Cost {
     pub wait_ps: u128,
 }
 
-impl Cost {
+impl LostTime {
     /// All of it.
     pub fn sum(&self) -> u128 {
         self.compute_ps + self.mpi_ps + self.transfer_ps + self.wait_ps

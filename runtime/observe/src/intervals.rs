@@ -67,7 +67,7 @@ impl LongIntervals {
 }
 
 /// Intervals between two functions.
-struct Pair {
+struct FunctionPair {
     key: u32,
     count: u64,
     longest_ps: u64,
@@ -80,7 +80,7 @@ struct Pair {
 /// All intervals of a process.
 #[derive(Default)]
 pub struct Intervals {
-    pairs: Vec<Option<Box<Pair>>>,
+    pairs: Vec<Option<Box<FunctionPair>>>,
     from: u16,
     /// Returns the address in the program that the current call returns to.
     pub site: Option<fn() -> usize>,
@@ -136,7 +136,7 @@ impl Intervals {
     }
 
     #[inline]
-    fn pair(&mut self, key: u32) -> Option<&mut Pair> {
+    fn pair(&mut self, key: u32) -> Option<&mut FunctionPair> {
         if self.pairs.is_empty() {
             self.pairs.resize_with(MAX_PAIRS, || None);
         }
@@ -147,7 +147,7 @@ impl Intervals {
                 Some(pair) if pair.key != key => {}
                 Some(_) => return self.pairs[at].as_deref_mut(),
                 None => {
-                    self.pairs[at] = Some(Box::new(Pair::new(key)));
+                    self.pairs[at] = Some(Box::new(FunctionPair::new(key)));
                     return self.pairs[at].as_deref_mut();
                 }
             }
@@ -194,9 +194,16 @@ impl Intervals {
     }
 }
 
-impl Pair {
-    fn new(key: u32) -> Pair {
-        Pair { key, count: 0, longest_ps: 0, longest_rank: 0, longest_site: 0, histogram: [0; BUCKETS] }
+impl FunctionPair {
+    fn new(key: u32) -> FunctionPair {
+        FunctionPair {
+            key,
+            count: 0,
+            longest_ps: 0,
+            longest_rank: 0,
+            longest_site: 0,
+            histogram: [0; BUCKETS],
+        }
     }
 
     /// The median, how many intervals are long beside it, and what they add; `None` if none is.

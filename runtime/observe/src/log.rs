@@ -5,7 +5,7 @@
 //! byte for byte on any number of processes. Of a run that did not come to its end (a crash) the parts are
 //! left.
 
-use crate::recorder::{Call, Class, Left, Matched, Object, Recorder, Status, Value};
+use crate::recorder::{Call, CallReturn, Class, Matched, ObjectArgument, RecordedStatus, Recorder, Value};
 use engine::{Span, Time};
 use std::fmt::{self, Display, Write as _};
 use std::fs::File;
@@ -89,9 +89,9 @@ impl Log {
 
     fn begin(&mut self, rank: u32, at: Time, span: Option<Span>) {
         self.line.clear();
-        let _ = write!(self.line, "rank {rank}  {} us  ", Micro(at.as_ps()));
+        let _ = write!(self.line, "rank {rank}  {} us  ", Microseconds(at.as_ps()));
         let _ = match span {
-            Some(span) => write!(self.line, "+{} us  ", Micro(span.as_ps())),
+            Some(span) => write!(self.line, "+{} us  ", Microseconds(span.as_ps())),
             None => write!(self.line, "unfinished  "),
         };
     }
@@ -100,7 +100,7 @@ impl Log {
         let _ = write!(self.line, "{}(", call.name);
         for (index, argument) in call.arguments.iter().enumerate() {
             let comma = if index == 0 { "" } else { ", " };
-            let _ = write!(self.line, "{comma}{}={}", argument.name, Shown(&argument.value));
+            let _ = write!(self.line, "{comma}{}={}", argument.name, LoggedValue(&argument.value));
         }
         self.line.push(')');
     }
@@ -118,7 +118,7 @@ impl Recorder for Log {
         self.ranks.contains(rank)
     }
 
-    fn call(&mut self, call: &Call, left: &Left) {
+    fn call(&mut self, call: &Call, left: &CallReturn) {
         if !self.wants(call.rank) {
             return;
         }
@@ -177,7 +177,7 @@ impl Recorder for Log {
 }
 
 /// Location of a line in a part, and the keys by which lines are ordered.
-struct Place {
+struct LogPosition {
     at: u64,
     rank: u32,
     part: u32,
@@ -209,7 +209,7 @@ fn merge(path: &Path, parts: &[PathBuf]) -> Result<(), String> {
     write().map_err(|why| cannot("write", path, &why))
 }
 
-fn index(file: &File, part: u32, places: &mut Vec<Place>) -> io::Result<()> {
+fn index(file: &File, part: u32, places: &mut Vec<LogPosition>) -> io::Result<()> {
     let mut reader = BufReader::new(file);
     let (mut line, mut offset) = (Vec::new(), 0);
     loop {
@@ -221,7 +221,7 @@ fn index(file: &File, part: u32, places: &mut Vec<Place>) -> io::Result<()> {
         let (rank, at) = key(&line).ok_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidData, "a line does not begin with rank and time")
         })?;
-        places.push(Place { at, rank, part, offset, length });
+        places.push(LogPosition { at, rank, part, offset, length });
         offset += length as u64;
     }
 }
@@ -235,18 +235,18 @@ fn key(line: &[u8]) -> Option<(u32, u64)> {
 }
 
 /// Picoseconds as microseconds, all of them.
-struct Micro(u64);
+struct Microseconds(u64);
 
-impl Display for Micro {
+impl Display for Microseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
     }
 }
 
 /// A value as it is shown: constants by name, memory not at all.
-struct Shown<'a>(&'a Value);
+struct LoggedValue<'a>(&'a Value);
 
-impl Display for Shown<'_> {
+impl Display for LoggedValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Value::Unknown => f.write_str("?"),
@@ -268,10 +268,10 @@ impl Display for Shown<'_> {
     }
 }
 
-fn show(class: Class, object: Object, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn show(class: Class, object: ObjectArgument, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match object {
-        Object::Named(name) => f.write_str(name),
-        Object::Made { number, .. } => write!(f, "{}#{number}", class.name()),
+        ObjectArgument::Named(name) => f.write_str(name),
+        ObjectArgument::Made { number, .. } => write!(f, "{}#{number}", class.name()),
     }
 }
 
@@ -289,7 +289,7 @@ fn show_tag(tag: i32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if tag == -2 { f.write_str("MPI_ANY_TAG") } else { tag.fmt(f) }
 }
 
-fn show_status(status: &Status, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn show_status(status: &RecordedStatus, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     // Of a send, or of no operation.
     if status.source == -1 && !status.cancelled {
         return f.write_str("{}");
@@ -304,7 +304,7 @@ fn show_status(status: &Status, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 fn show_list(values: &[Value], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("[")?;
     for (index, value) in values.iter().take(SHOWN).enumerate() {
-        write!(f, "{}{}", if index == 0 { "" } else { ", " }, Shown(value))?;
+        write!(f, "{}{}", if index == 0 { "" } else { ", " }, LoggedValue(value))?;
     }
     if values.len() > SHOWN {
         write!(f, ", ... {} in all", values.len())?;

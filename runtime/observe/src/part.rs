@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 
 /// The spread of a length of time over some ranks, before the mean is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Sum {
+pub struct SpreadSum {
     least: (u64, u64),
     most: (u64, u64),
     sum: u128,
     count: u64,
 }
 
-impl Sum {
+impl SpreadSum {
     /// Sums `spans`, one for each rank from `first` on.
-    pub fn of(first: u32, spans: impl IntoIterator<Item = Span>) -> Sum {
-        let mut all = Sum::default();
+    pub fn of(first: u32, spans: impl IntoIterator<Item = Span>) -> SpreadSum {
+        let mut all = SpreadSum::default();
         for (rank, span) in (u64::from(first)..).zip(spans) {
-            all = all.with(&Sum {
+            all = all.with(&SpreadSum {
                 least: (span.as_ps(), rank),
                 most: (span.as_ps(), rank),
                 sum: span.as_ps().into(),
@@ -31,11 +31,11 @@ impl Sum {
     }
     /// With those of higher ranks; of equal ones the lower rank stays.
     #[must_use]
-    pub fn with(self, other: &Sum) -> Sum {
+    pub fn with(self, other: &SpreadSum) -> SpreadSum {
         if self.count == 0 || other.count == 0 {
             return if self.count == 0 { *other } else { self };
         }
-        Sum {
+        SpreadSum {
             least: if other.least.0 < self.least.0 { other.least } else { self.least },
             most: if other.most.0 > self.most.0 { other.most } else { self.most },
             sum: self.sum + other.sum,
@@ -57,7 +57,7 @@ impl Sum {
 
 /// Counts of one process.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Part {
+pub struct ProcessCounts {
     /// The latest clock, in picoseconds.
     pub latest_ps: u64,
     /// Messages of the program.
@@ -71,9 +71,9 @@ pub struct Part {
     /// Functions.
     pub functions: BTreeMap<String, FunctionCost>,
     /// Compute time.
-    pub compute: Sum,
+    pub compute: SpreadSum,
     /// Waiting time.
-    pub wait: Sum,
+    pub wait: SpreadSum,
     /// Processor seconds.
     pub cpu_s: f64,
     /// Largest resident set.
@@ -84,9 +84,9 @@ pub struct Part {
     pub long_intervals: Vec<LongIntervals>,
 }
 
-impl Part {
+impl ProcessCounts {
     /// Adds the part of the next process.
-    pub fn add(&mut self, other: &Part) {
+    pub fn add(&mut self, other: &ProcessCounts) {
         self.latest_ps = self.latest_ps.max(other.latest_ps);
         self.messages += other.messages;
         self.bytes += other.bytes;
@@ -121,7 +121,7 @@ impl Part {
     ///
     /// # Errors
     /// A sentence, if the text is something else.
-    pub fn from_text(text: &str) -> Result<Part, String> {
+    pub fn from_text(text: &str) -> Result<ProcessCounts, String> {
         serde_json::from_str(text)
             .map_err(|why| format!("a process's part of the report cannot be read: {why}"))
     }
@@ -136,18 +136,24 @@ mod tests {
         let spans = [5u64, 3, 3, 9, 9, 0].map(Span::from_ps);
         for cut in 0..=spans.len() {
             let (low, high) = spans.split_at(cut);
-            let sum = Sum::of(0, low.iter().copied()).with(&Sum::of(cut as u32, high.iter().copied()));
+            let sum =
+                SpreadSum::of(0, low.iter().copied()).with(&SpreadSum::of(cut as u32, high.iter().copied()));
             assert_eq!(sum.spread(), Spread::of(spans), "cut at {cut}");
         }
-        assert_eq!(Sum::of(0, [Span::ZERO; 3]).spread(), Spread::of([Span::ZERO; 3]));
-        assert_eq!(Sum::default().spread(), Spread::default());
+        assert_eq!(SpreadSum::of(0, [Span::ZERO; 3]).spread(), Spread::of([Span::ZERO; 3]));
+        assert_eq!(SpreadSum::default().spread(), Spread::default());
     }
 
     #[test]
     fn a_part_survives_its_way() {
         let functions = [("MPI_Send".to_owned(), FunctionCost { calls: 1, time_ps: u128::MAX / 4 })].into();
-        let part = Part { functions, bytes: u128::from(u64::MAX) * 3, cpu_s: 0.25, ..Part::default() };
-        assert_eq!(Part::from_text(&part.to_text()).unwrap(), part);
+        let part = ProcessCounts {
+            functions,
+            bytes: u128::from(u64::MAX) * 3,
+            cpu_s: 0.25,
+            ..ProcessCounts::default()
+        };
+        assert_eq!(ProcessCounts::from_text(&part.to_text()).unwrap(), part);
         let mut twice = part.clone();
         twice.add(&part);
         assert_eq!((twice.functions["MPI_Send"].calls, twice.bytes), (2, u128::from(u64::MAX) * 6));

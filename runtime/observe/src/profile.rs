@@ -1,7 +1,7 @@
 //! Accumulators on the path of every MPI call: a few additions, no allocation, no branch on the rank.
 
 use crate::intervals::Intervals;
-use crate::part::Sum;
+use crate::part::SpreadSum;
 use crate::report::FunctionCost;
 use engine::Span;
 use std::collections::BTreeMap;
@@ -168,13 +168,13 @@ impl Profile {
     }
 
     /// Compute time over the first `ranks`.
-    pub fn compute_sum(&self, ranks: u32) -> Sum {
-        Sum::of(self.first, self.compute[..ranks as usize].iter().map(|&ps| Span::from_ps(ps)))
+    pub fn compute_sum(&self, ranks: u32) -> SpreadSum {
+        SpreadSum::of(self.first, self.compute[..ranks as usize].iter().map(|&ps| Span::from_ps(ps)))
     }
 
     /// Waiting time over the first `ranks`.
-    pub fn wait_sum(&self, ranks: u32) -> Sum {
-        Sum::of(self.first, self.wait[..ranks as usize].iter().map(|&ps| Span::from_ps(ps)))
+    pub fn wait_sum(&self, ranks: u32) -> SpreadSum {
+        SpreadSum::of(self.first, self.wait[..ranks as usize].iter().map(|&ps| Span::from_ps(ps)))
     }
 }
 

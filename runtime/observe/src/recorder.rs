@@ -7,10 +7,10 @@
 //! another, so that a file of several ranks is put in order at the end.
 
 use crate::call_profile::CallProfile;
-use crate::collective::{CollectiveKind, Seen};
+use crate::collective::{CollectiveKind, CollectiveUse};
 use crate::critical_path::CriticalPath;
 use crate::traffic::Traffic;
-use crate::waiting::{Entries, Received, Returned};
+use crate::waiting::{Entries, ReceivedMessage, Returned};
 use engine::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ pub struct Call<'a> {
     /// The rank's clock on entry, after what it computed before.
     pub entered: Time,
     /// In the order of the standard. On entry results are [`Value::Unknown`].
-    pub arguments: &'a [Argument],
+    pub arguments: &'a [ArgumentValue],
 }
 
 impl Call<'_> {
@@ -42,7 +42,7 @@ impl Call<'_> {
 
 /// Outcome of a call: the rank's clock and the error code on return.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Left {
+pub struct CallReturn {
     /// The rank's clock.
     pub at: Time,
     /// The error code that the call returned.
@@ -53,7 +53,7 @@ pub struct Left {
 
 /// One argument. What a call reads and writes has its value of before the call.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Argument {
+pub struct ArgumentValue {
     /// The standard's name for it.
     pub name: &'static str,
     /// The argument's value.
@@ -62,18 +62,18 @@ pub struct Argument {
     pub result: bool,
 }
 
-/// A place in a program or a library.
+/// An address in a program or a library.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct CodeLocation {
     /// The file that holds the code.
     pub file: PathBuf,
     /// The address within it, as its symbols have it.
     pub address: u64,
 }
 
-/// An opaque object.
+/// An opaque object as an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Object {
+pub enum ObjectArgument {
     /// The standard's own: `MPI_COMM_WORLD`, `MPI_REQUEST_NULL`.
     Named(&'static str),
     /// Made by the program.
@@ -88,7 +88,7 @@ pub enum Object {
 
 /// Membership of a rank in a communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Member {
+pub struct CommMembership {
     /// Its rank in the (local) group.
     pub rank: u32,
     /// Ranks that its messages can go to: of an intercommunicator those of the remote group.
@@ -106,7 +106,7 @@ pub fn distance(from: u32, to: u32, peers: u32) -> i32 {
 
 /// Status of a message that was received, or of an operation that is complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Status {
+pub struct RecordedStatus {
     /// The source in its communicator, or `MPI_ANY_SOURCE` (-1) or `MPI_PROC_NULL` (-3).
     pub source: i32,
     /// The tag, or `MPI_ANY_TAG` (-2).
@@ -197,27 +197,27 @@ pub enum Value {
     /// A communicator.
     Comm {
         /// The communicator.
-        object: Object,
+        object: ObjectArgument,
         /// Context, which identifies the communicator on all ranks; `None` for a null handle.
         context: Option<u32>,
         /// Members of its (local) group.
         size: u32,
         /// Membership of the calling rank; `None` if it is no member, or if the handle is null.
-        member: Option<Member>,
+        member: Option<CommMembership>,
     },
     /// A datatype.
     Datatype {
         /// The datatype.
-        object: Object,
+        object: ObjectArgument,
         /// Bytes of one element.
         size: u64,
         /// From one element to the next, in bytes.
         extent: i64,
     },
     /// Any other object.
-    Handle(Class, Object),
+    Handle(Class, ObjectArgument),
     /// A status.
-    Status(Status),
+    Status(RecordedStatus),
     /// Text.
     Text(String),
     /// An array.
@@ -235,7 +235,7 @@ pub struct Matched {
     /// The context of the communicator.
     pub context: Option<u32>,
     /// Status of the message.
-    pub status: Status,
+    pub status: RecordedStatus,
 }
 
 /// An object or a message that a rank leaves behind when it finalizes MPI.
@@ -338,7 +338,7 @@ pub enum Finding {
 /// roots: these are as far ([`distance`]) from the caller in the call's communicator (the world where there
 /// is none).
 #[derive(Clone, Copy, Debug)]
-pub struct Brief<'a> {
+pub struct CallKey<'a> {
     /// The rank, in `MPI_COMM_WORLD`.
     pub rank: u32,
     /// Its number for the communicator of the call, if that is one that the program made; else 0.
@@ -351,7 +351,7 @@ pub struct Brief<'a> {
 
 /// Entry into a region of the program, exit from one, or a level of `MPI_Pcontrol`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Region<'a> {
+pub enum RegionEvent<'a> {
     /// It goes into one of this name, within those that it is in.
     Begin(&'a str),
     /// It leaves the one of this name, which is the last that it went into.
@@ -388,7 +388,7 @@ pub trait Recorder {
     }
     /// A message was received in the call that is told of next ([`Recorder::returned`] or
     /// [`Recorder::unreturned`]).
-    fn received(&mut self, _message: &Received) {}
+    fn received(&mut self, _message: &ReceivedMessage) {}
     /// All members of the collective `id` have entered it: when they did. Told before or after the calls of
     /// these members return.
     fn gathered(&mut self, _id: (u32, u32), _entries: &Entries) {}
@@ -399,9 +399,9 @@ pub trait Recorder {
     fn traffic(&mut self, _traffic: &Traffic) {}
     /// Tells the kinds of collectives that the calls of this process were ([`Returned::collective`]), from
     /// number 1 on; told before [`Recorder::end`] to who wants waits.
-    fn collectives(&mut self, _kinds: &[(CollectiveKind, Seen)]) {}
+    fn collectives(&mut self, _kinds: &[(CollectiveKind, CollectiveUse)]) {}
     /// A call has returned. Calls from within callbacks come before the call that the callback was for.
-    fn call(&mut self, call: &Call, left: &Left);
+    fn call(&mut self, call: &Call, left: &CallReturn);
     /// Returns `true` if it knows calls again by their words, and wants nothing of calls that have not
     /// returned. If all recorders do, [`Recorder::recognize`] is asked first.
     fn recognizes(&self) -> bool {
@@ -409,7 +409,7 @@ pub trait Recorder {
     }
     /// A call has returned, and that is all if the answer is true: else [`Recorder::call`] tells of the same
     /// call next.
-    fn recognize(&mut self, _call: &Brief, _left: &Left) -> bool {
+    fn recognize(&mut self, _call: &CallKey, _left: &CallReturn) -> bool {
         false
     }
     /// A call had not returned when the run ended, or was left by an exception: [`Recorder::call`] was not
@@ -437,7 +437,7 @@ pub trait Recorder {
     /// The program wants a rank to be recorded from now on, or not any more; it is at the beginning.
     fn listen(&mut self, _rank: u32, _on: bool) {}
     /// A rank goes into a region of the program or leaves one; whether that fits what it said before.
-    fn region(&mut self, _rank: u32, _at: Time, _region: Region) -> bool {
+    fn region(&mut self, _rank: u32, _at: Time, _region: RegionEvent) -> bool {
         true
     }
     /// Returns `true` if calls are to have their [`Call::site`].
@@ -445,7 +445,7 @@ pub trait Recorder {
         false
     }
     /// Calls with site `number` are made here: where they return to. Told before the first of them.
-    fn site(&mut self, _number: u32, _place: &Place) {}
+    fn site(&mut self, _number: u32, _place: &CodeLocation) {}
     /// Calls with site `number` are made at a place of this name, which is in no program that runs: calls of
     /// a trace. Told before the first of them.
     fn named_site(&mut self, _number: u32, _name: &str) {}
@@ -457,7 +457,7 @@ pub trait Recorder {
     /// Calls with this chain come from where these frames return to, innermost first: those behind the frame
     /// of the site, fewer if the rank began there. Told before the first of them; a chain is of one function
     /// and site.
-    fn chain(&mut self, _number: u32, _places: &[Place]) {}
+    fn chain(&mut self, _number: u32, _places: &[CodeLocation]) {}
     /// All calls of this process have been told of.
     ///
     /// # Errors

@@ -11,8 +11,8 @@ use std::io::{self, Write};
 
 /// A run in numbers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Report {
-    /// Version of the report's form: [`Report::VERSION`] when it was written.
+pub struct RunReport {
+    /// Version of the report's form: [`RunReport::VERSION`] when it was written.
     #[serde(default)]
     pub version: u32,
     /// The simulated machine's side. With a compute model that does not measure the host, it is the
@@ -55,7 +55,7 @@ pub struct Simulated {
     pub wait: Spread,
     /// The jobs, if several had the machine at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<JobSummary>,
     /// Profile by call site, with `-xsim-profile`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<CallProfile>,
@@ -101,7 +101,7 @@ impl EndCause {
 
 /// One of several jobs that had the machine at once.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Job {
+pub struct JobSummary {
     /// The program that the job ran.
     pub program: String,
     /// Its ranks; those of all jobs are numbered one job's behind the other's.
@@ -192,7 +192,7 @@ impl Simulated {
     }
 }
 
-impl Report {
+impl RunReport {
     /// The form that this library writes and reads. It changes when a field gets another meaning or is no
     /// more.
     pub const VERSION: u32 = 1;
@@ -200,7 +200,7 @@ impl Report {
     /// The report as indented JSON with a final newline; keys always come in the same order.
     pub fn to_json(&self) -> String {
         let mut text = Vec::new();
-        let mut writer = serde_json::Serializer::with_formatter(&mut text, Lines::default());
+        let mut writer = serde_json::Serializer::with_formatter(&mut text, LineFormatter::default());
         self.serialize(&mut writer).expect("a report is plain data, which always has a JSON form");
         text.push(b'\n');
         String::from_utf8(text).expect("JSON is UTF-8")
@@ -219,9 +219,9 @@ impl Report {
 /// Indented JSON with a line for each field, and arrays of plain values on the line of theirs: they may be
 /// long.
 #[derive(Default)]
-struct Lines(PrettyFormatter<'static>);
+struct LineFormatter(PrettyFormatter<'static>);
 
-impl Formatter for Lines {
+impl Formatter for LineFormatter {
     fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
         self.0.begin_object(writer)
     }
@@ -243,7 +243,7 @@ impl Formatter for Lines {
 mod tests {
     use super::*;
 
-    fn report() -> Report {
+    fn report() -> RunReport {
         let functions = [("MPI_Send".to_owned(), FunctionCost { calls: 2, time_ps: u128::MAX })].into();
         let spread = Spread::of([5, 3, 3, 9, 9].map(Span::from_ps));
         let simulated = Simulated {
@@ -276,13 +276,13 @@ mod tests {
             options: [("np".to_owned(), "5".to_owned())].into(),
             long_intervals: vec![LongIntervals { max_rank: 4, ..LongIntervals::default() }],
         };
-        Report { version: Report::VERSION, simulated, host }
+        RunReport { version: RunReport::VERSION, simulated, host }
     }
 
     #[test]
     fn json_reads_back_exactly() {
         let report = report();
-        assert_eq!(serde_json::from_str::<Report>(&report.to_json()).unwrap(), report);
+        assert_eq!(serde_json::from_str::<RunReport>(&report.to_json()).unwrap(), report);
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
         report.simulated.network = Some(serde_json::json!({"cells": [[1, 2], [3, 4]], "total": 5}));
         let json = report.to_json();
         assert!(json.contains("\n      \"cells\": [[1,2],[3,4]],\n      \"total\": 5\n    }"), "{json}");
-        assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
+        assert_eq!(serde_json::from_str::<RunReport>(&json).unwrap(), report);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The requests of one rank that are under way, by number: the least that no other had when it began
-//! ([`Object::Made`](crate::recorder::Object::Made)).
+//! ([`ObjectArgument::Made`](crate::recorder::ObjectArgument::Made)).
 //!
 //! Most ranks have a dozen, which are looked for one by one: of a million ranks each keeps four bytes of a
 //! request.
@@ -149,9 +149,9 @@ mod tests {
 
     /// Model of [`Slots`]: the number of a handle is its index in a list, plus one.
     #[derive(Default)]
-    struct Model(Vec<Option<usize>>);
+    struct SlotModel(Vec<Option<usize>>);
 
-    impl Model {
+    impl SlotModel {
         fn number(&mut self, handle: usize) -> u32 {
             let known = self.0.iter().position(|&known| known == Some(handle));
             let place = known.or_else(|| self.0.iter().position(Option::is_none)).unwrap_or(self.0.len());
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn numbers_are_the_least_that_are_free_however_many_there_are() {
         for (handles, wide) in [(6, false), (40, false), (6, true), (200, true)] {
-            let (mut slots, mut model, mut state) = (Slots::default(), Model::default(), 12345u64);
+            let (mut slots, mut model, mut state) = (Slots::default(), SlotModel::default(), 12345u64);
             for step in 0..5000 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let mut handle = (state >> 33) as usize % handles * 16;

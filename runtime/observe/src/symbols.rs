@@ -1,7 +1,7 @@
 //! Names of call sites: `file:line function`, from a program's debug information; without that the function
 //! and where in it, from its symbols; else the file and the address.
 
-use crate::recorder::Place;
+use crate::recorder::CodeLocation;
 use addr2line::Loader;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
@@ -24,13 +24,13 @@ pub struct Symbols {
 impl Symbols {
     /// The name of the place that a call returns to. Paths of sources are left out: a name does not depend on
     /// where a program was built.
-    pub fn name(&mut self, place: &Place) -> String {
+    pub fn name(&mut self, place: &CodeLocation) -> String {
         self.names(place).swap_remove(0)
     }
 
     /// The place that a call returns to, and where the functions are called that the compiler has put into
     /// each other there, innermost first.
-    pub fn names(&mut self, place: &Place) -> Vec<String> {
+    pub fn names(&mut self, place: &CodeLocation) -> Vec<String> {
         let loader =
             self.files.entry(place.file.clone()).or_insert_with(|| Loader::new(readable(&place.file)).ok());
         let file = place.file.file_name().unwrap_or_default().to_string_lossy();

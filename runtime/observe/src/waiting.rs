@@ -32,11 +32,11 @@ pub struct Returned {
     /// Bytes that its count and datatype say it sends; of a rooted collective the same on all members.
     pub bytes: u64,
     /// Whose act ended the wait, if one did.
-    pub cause: Option<Cause>,
+    pub cause: Option<WaitCause>,
     /// When the first to leave left of the messages that it has received; those within collectives aside.
     pub oldest: Option<Time>,
     /// The blocking collective that the call entered, if its members wait for each other.
-    pub gathering: Option<Gathering>,
+    pub gathering: Option<CollectiveEntry>,
     /// The kind of the collective that it entered, blocking or not: a number that
     /// [`Recorder::collectives`](crate::Recorder::collectives) will explain; 0: it entered none. Of several
     /// (`MPI_Startall`) the last.
@@ -45,7 +45,7 @@ pub struct Returned {
 
 /// A message between two ranks that was received, those within collectives aside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Received {
+pub struct ReceivedMessage {
     /// The sender, in `MPI_COMM_WORLD`.
     pub from: u32,
     /// When it left.
@@ -61,9 +61,9 @@ pub struct Received {
 /// Whose act a wait ended with: the last one that the call waited for. Of several at one time it is the one
 /// that acted last, then the one with the lowest rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cause {
+pub struct WaitCause {
     /// The side that kept the other waiting.
-    pub side: Side,
+    pub side: LateSide,
     /// When what it waited for was there.
     pub at: Time,
     /// When the other side acted: its message left, its receive was posted, it gave the lock back.
@@ -76,7 +76,7 @@ pub struct Cause {
     pub follows: (Time, u32),
 }
 
-impl Cause {
+impl WaitCause {
     /// The greatest of several is the cause of a wait.
     // At a tie the one who acted last kept the others waiting; of several then the least rank, so that the
     // host's order is not seen.
@@ -87,7 +87,7 @@ impl Cause {
 
 /// Side that kept the other waiting, by the act that was late.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
+pub enum LateSide {
     /// A message had not been sent.
     Sender,
     /// A receive had not been posted.
@@ -104,21 +104,21 @@ pub enum Side {
 
 /// A member's blocking collective call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Gathering {
+pub struct CollectiveEntry {
     /// Identifier of the collective call on all processes of the run: its context and its sequence number
     /// there.
     pub id: (u32, u32),
     /// Number of members among this process's ranks.
     pub members: u32,
     /// Rule by which its members wait for each other.
-    pub rule: Rule,
+    pub rule: WaitRule,
     /// `true` if the rank is its root.
     pub is_root: bool,
 }
 
 /// Rules by which the members of a collective wait for each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rule {
+pub enum WaitRule {
     /// All for all, and no data: `MPI_Barrier`.
     Barrier,
     /// All for all, at the end of an epoch: `MPI_Win_fence`.
@@ -280,28 +280,28 @@ impl Returned {
     /// wait before that one acted. Of a late sender it is not known here whether the messages came in wrong
     /// order: that shows later.
     pub fn lost_to_partner(&self) -> Option<(WaitState, Span, u32)> {
-        let Cause { side, acted, by, .. } = self.cause?;
+        let WaitCause { side, acted, by, .. } = self.cause?;
         let state = match side {
-            Side::Sender => WaitState::LateSender,
-            Side::Receiver => WaitState::LateReceiver,
-            Side::Target => WaitState::LatePost,
-            Side::Origin => WaitState::EarlyWait,
-            Side::Holder => WaitState::LockContention,
-            Side::Nobody => return None,
+            LateSide::Sender => WaitState::LateSender,
+            LateSide::Receiver => WaitState::LateReceiver,
+            LateSide::Target => WaitState::LatePost,
+            LateSide::Origin => WaitState::EarlyWait,
+            LateSide::Holder => WaitState::LockContention,
+            LateSide::Nobody => return None,
         };
         self.lost(state, (acted, by))
     }
 
     /// Returns what the member lost in its collective to who entered late, when all `entries` are known.
     pub fn lost_in_gathering(&self, entries: &Entries) -> Option<(WaitState, Span, u32)> {
-        let Gathering { rule, is_root, .. } = self.gathering?;
+        let CollectiveEntry { rule, is_root, .. } = self.gathering?;
         match (rule, is_root) {
-            (Rule::Barrier, _) => self.lost(WaitState::WaitAtBarrier, entries.last),
-            (Rule::Fence, _) => self.lost(WaitState::WaitAtFence, entries.last),
-            (Rule::All, _) => self.lost(WaitState::WaitAtNxn, entries.last),
-            (Rule::FromRoot, false) => self.lost(WaitState::LateBroadcast, entries.root),
-            (Rule::ToRoot, true) => self.lost(WaitState::EarlyReduce, entries.first),
-            (Rule::FromRoot, true) | (Rule::ToRoot, false) => None,
+            (WaitRule::Barrier, _) => self.lost(WaitState::WaitAtBarrier, entries.last),
+            (WaitRule::Fence, _) => self.lost(WaitState::WaitAtFence, entries.last),
+            (WaitRule::All, _) => self.lost(WaitState::WaitAtNxn, entries.last),
+            (WaitRule::FromRoot, false) => self.lost(WaitState::LateBroadcast, entries.root),
+            (WaitRule::ToRoot, true) => self.lost(WaitState::EarlyReduce, entries.first),
+            (WaitRule::FromRoot, true) | (WaitRule::ToRoot, false) => None,
         }
     }
 
@@ -337,8 +337,8 @@ mod tests {
     #[test]
     fn what_is_under_way_is_not_lost_to_the_sender() {
         let cause = |acted| {
-            Some(Cause {
-                side: Side::Sender,
+            Some(WaitCause {
+                side: LateSide::Sender,
                 at: Time::from_ps(150),
                 acted: Time::from_ps(acted),
                 by: 3,
@@ -365,16 +365,22 @@ mod tests {
         let all = all.fold(Entries::NONE, |all, one| all.with(&one));
         assert_eq!(all.last, (Time::from_ps(90), 7), "of two at one time the lower rank");
         let lost = |rule, is_root, entered| {
-            let gathering = Some(Gathering { id: (0, 0), members: 4, rule, is_root });
+            let gathering = Some(CollectiveEntry { id: (0, 0), members: 4, rule, is_root });
             Returned { gathering, ..returned(entered, 1000) }.lost_in_gathering(&all)
         };
-        assert_eq!(lost(Rule::Barrier, false, 40), Some((WaitState::WaitAtBarrier, Span::from_ps(50), 7)));
-        assert_eq!(lost(Rule::Fence, false, 40), Some((WaitState::WaitAtFence, Span::from_ps(50), 7)));
-        assert_eq!(lost(Rule::All, true, 70), Some((WaitState::WaitAtNxn, Span::from_ps(20), 7)));
-        assert_eq!(lost(Rule::FromRoot, false, 40), Some((WaitState::LateBroadcast, Span::from_ps(30), 6)));
-        assert_eq!(lost(Rule::FromRoot, false, 90), None);
-        assert_eq!(lost(Rule::ToRoot, true, 10), Some((WaitState::EarlyReduce, Span::from_ps(30), 5)));
-        assert_eq!(lost(Rule::ToRoot, false, 10), None);
+        assert_eq!(
+            lost(WaitRule::Barrier, false, 40),
+            Some((WaitState::WaitAtBarrier, Span::from_ps(50), 7))
+        );
+        assert_eq!(lost(WaitRule::Fence, false, 40), Some((WaitState::WaitAtFence, Span::from_ps(50), 7)));
+        assert_eq!(lost(WaitRule::All, true, 70), Some((WaitState::WaitAtNxn, Span::from_ps(20), 7)));
+        assert_eq!(
+            lost(WaitRule::FromRoot, false, 40),
+            Some((WaitState::LateBroadcast, Span::from_ps(30), 6))
+        );
+        assert_eq!(lost(WaitRule::FromRoot, false, 90), None);
+        assert_eq!(lost(WaitRule::ToRoot, true, 10), Some((WaitState::EarlyReduce, Span::from_ps(30), 5)));
+        assert_eq!(lost(WaitRule::ToRoot, false, 10), None);
     }
 
     #[test]

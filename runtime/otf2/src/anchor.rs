@@ -1,6 +1,6 @@
 //! The anchor file: what an archive is, and how long the chunks of its files are.
 
-use crate::numbers::{Put, Result, Take};
+use crate::numbers::{NumberReader, Put, Result};
 
 /// Lengths that chunks may have; the library's own are from 2^18 on.
 const CHUNKS: std::ops::RangeInclusive<u64> = 64..=1 << 24;
@@ -30,13 +30,13 @@ impl Anchor {
     /// If it is something else, or an archive that is stored in a way that is not read.
     pub fn read(file: &[u8]) -> Result<Anchor> {
         let order = file.get(1).copied().unwrap_or(0);
-        let mut take = Take::new(file, 0, order == BIG);
+        let mut take = NumberReader::new(file, 0, order == BIG);
         if take.byte()? != HEADER || ![LITTLE, BIG].contains(&take.byte()?) || take.text()? != "OTF2" {
-            return Take::new(file, 0, false).wrong("it is no anchor file of OTF2");
+            return NumberReader::new(file, 0, false).wrong("it is no anchor file of OTF2");
         }
         // Versions of the anchor, of the format, of the library (three bytes).
         take.slice(5)?;
-        let chunk = |take: &mut Take| {
+        let chunk = |take: &mut NumberReader| {
             let bytes = take.full()?;
             if CHUNKS.contains(&bytes) { Ok(bytes) } else { take.wrong(format!("chunks of {bytes} bytes")) }
         };

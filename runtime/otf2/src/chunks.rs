@@ -1,7 +1,7 @@
 //! Files of chunks, of which one is in memory at a time.
 
 use crate::anchor::{BIG, END_OF_FILE, HEADER, LITTLE};
-use crate::numbers::{Malformed, Put, Result, Take};
+use crate::numbers::{MalformedArchive, NumberReader, Put, Result};
 use std::io::Read;
 
 /// Byte behind the last record of a chunk, which also fills the rest of the chunk.
@@ -45,7 +45,7 @@ impl<R: Read> Chunks<R> {
     }
 
     fn wrong<T>(&self, why: impl Into<String>) -> Result<T> {
-        Err(Malformed { at: self.position(), why: why.into() })
+        Err(MalformedArchive { at: self.position(), why: why.into() })
     }
 
     /// The kind of the next record; `None` behind the last one.
@@ -90,8 +90,8 @@ impl<R: Read> Chunks<R> {
 
     /// Reads from what is left of the chunk.
     #[inline]
-    pub fn take<T>(&mut self, read: impl FnOnce(&mut Take) -> Result<T>) -> Result<T> {
-        let mut take = Take::new(&self.chunk[self.at..], self.position(), self.is_big);
+    pub fn take<T>(&mut self, read: impl FnOnce(&mut NumberReader) -> Result<T>) -> Result<T> {
+        let mut take = NumberReader::new(&self.chunk[self.at..], self.position(), self.is_big);
         let taken = read(&mut take)?;
         self.at += take.position();
         Ok(taken)

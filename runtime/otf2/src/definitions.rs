@@ -1,7 +1,7 @@
 //! What the numbers in events mean.
 
 use crate::chunks::Chunks;
-use crate::numbers::{Malformed, Result, Take};
+use crate::numbers::{MalformedArchive, NumberReader, Result};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -47,7 +47,7 @@ struct Location {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Group {
+struct GroupDefinition {
     kind: u8,
     paradigm: u8,
     members: Vec<u64>,
@@ -81,7 +81,7 @@ pub struct Definitions {
     pub ticks: u64,
     strings: FxHashMap<u32, String>,
     locations: Vec<Location>,
-    groups: FxHashMap<u32, Group>,
+    groups: FxHashMap<u32, GroupDefinition>,
     /// Communicators by their numbers.
     pub comms: BTreeMap<u32, Comm>,
     /// Numbers of the intercommunicators, which connect two groups.
@@ -101,7 +101,7 @@ impl Definitions {
             chunks.take(|take| all.record(kind, &mut take.record()?))?;
         }
         if all.ticks == 0 {
-            return Err(Malformed {
+            return Err(MalformedArchive {
                 at: chunks.position(),
                 why: "nothing says how many ticks of the clock a second has".to_owned(),
             });
@@ -109,7 +109,7 @@ impl Definitions {
         Ok(all)
     }
 
-    fn record(&mut self, kind: u8, record: &mut Take) -> Result<()> {
+    fn record(&mut self, kind: u8, record: &mut NumberReader) -> Result<()> {
         match kind {
             kind::CLOCK_PROPERTIES => self.ticks = record.u64()?,
             kind::STRING => drop(self.strings.insert(record.u32()?, record.text()?)),
@@ -196,7 +196,7 @@ impl Definitions {
     }
 }
 
-fn group(record: &mut Take) -> Result<Group> {
+fn group(record: &mut NumberReader) -> Result<GroupDefinition> {
     record.u32()?;
     record.byte()?;
     let count = record.u32()?;
@@ -208,26 +208,26 @@ fn group(record: &mut Take) -> Result<Group> {
     if record.left() == 0 {
         return record.wrong("a group as versions of OTF2 before 1.2 had it, which are not read");
     }
-    Ok(Group { members, kind: record.byte()?, paradigm: record.byte()?, flags: record.u32()? })
+    Ok(GroupDefinition { members, kind: record.byte()?, paradigm: record.byte()?, flags: record.u32()? })
 }
 
 /// Mapping of one location's numbers and times to those of all.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Local {
+pub struct LocationMapping {
     regions: FxHashMap<u32, u32>,
     comms: FxHashMap<u32, u32>,
     /// Times, and how far the clock is behind there; in order.
     offsets: Vec<(u64, i64)>,
 }
 
-impl Local {
+impl LocationMapping {
     /// Reads the file of a location's definitions; memory is that of the file.
     ///
     /// # Errors
     /// The byte, and what is wrong there.
-    pub fn read(from: impl Read, chunk: u64) -> Result<Local> {
+    pub fn read(from: impl Read, chunk: u64) -> Result<LocationMapping> {
         let mut chunks = Chunks::new(from, chunk);
-        let mut all = Local::default();
+        let mut all = LocationMapping::default();
         while let Some(kind) = chunks.kind()? {
             chunks.take(|take| {
                 let record = &mut take.record()?;
@@ -245,7 +245,7 @@ impl Local {
         Ok(all)
     }
 
-    fn mapping(&mut self, record: &mut Take) -> Result<()> {
+    fn mapping(&mut self, record: &mut NumberReader) -> Result<()> {
         let what = record.byte()?;
         let (count, is_sparse) = (record.u64()?, record.byte()? != 0);
         let map = match what {
@@ -302,23 +302,23 @@ mod tests {
 
     #[test]
     fn clocks_are_interpolated_between_comparisons() {
-        let local = Local { offsets: vec![(100, 10), (200, 30)], ..Local::default() };
+        let local = LocationMapping { offsets: vec![(100, 10), (200, 30)], ..LocationMapping::default() };
         assert_eq!([50, 100, 150, 200, 300].map(|time| local.time(time)), [60, 110, 170, 230, 330]);
-        assert_eq!(Local::default().time(7), 7);
+        assert_eq!(LocationMapping::default().time(7), 7);
     }
 
     #[test]
     fn counts_that_lie_are_refused() {
-        let group_of = |bytes: &[u8]| group(&mut Take::new(bytes, 0, false)).unwrap_err().why;
+        let group_of = |bytes: &[u8]| group(&mut NumberReader::new(bytes, 0, false)).unwrap_err().why;
         assert!(
             group_of(&[0xff, 5, 4, 0xfe, 0xff, 0xff, 0xff, 0])
                 .contains("a group of 4294967294 members in 1 bytes")
         );
         assert!(group_of(&[0, 5, 0]).contains("before 1.2"));
-        let mut local = Local::default();
+        let mut local = LocationMapping::default();
         assert!(
             local
-                .mapping(&mut Take::new(&[3, 1, 200, 1, 0], 0, false))
+                .mapping(&mut NumberReader::new(&[3, 1, 200, 1, 0], 0, false))
                 .unwrap_err()
                 .why
                 .contains("200 numbers")

@@ -1,6 +1,6 @@
 //! Events of one location.
 
-use crate::numbers::{NONE, Put, Result, Take};
+use crate::numbers::{NONE, NumberReader, Put, Result};
 
 /// Kinds of records (`otf2_events_int.h`).
 mod kind {
@@ -131,11 +131,11 @@ pub enum Event {
     Other,
 }
 
-fn message(take: &mut Take) -> Result<Message> {
+fn message(take: &mut NumberReader) -> Result<Message> {
     Ok(Message { peer: take.u32()?, comm: take.u32()?, tag: take.u32()?, bytes: take.u64()? })
 }
 
-fn collective(take: &mut Take) -> Result<Collective> {
+fn collective(take: &mut NumberReader) -> Result<Collective> {
     Ok(Collective {
         operation: take.byte()?,
         comm: take.u32()?,
@@ -149,7 +149,7 @@ impl Event {
     /// The event of a record of this kind. Records of kinds that later versions may add are passed over by
     /// their lengths.
     #[inline]
-    pub(crate) fn take(kind: u8, take: &mut Take) -> Result<Event> {
+    pub(crate) fn take(kind: u8, take: &mut NumberReader) -> Result<Event> {
         Ok(match kind {
             // The oldest ones have one number and no length.
             kind::ENTER => Event::Enter(take.u32()?),
@@ -286,7 +286,7 @@ mod tests {
         ];
         let mut bytes = Vec::new();
         all.iter().for_each(|event| event.put(&mut bytes));
-        let mut take = Take::new(&bytes, 0, false);
+        let mut take = NumberReader::new(&bytes, 0, false);
         for event in all {
             let kind = take.byte().unwrap();
             assert_eq!(Event::take(kind, &mut take), Ok(event));

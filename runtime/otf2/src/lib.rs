@@ -20,5 +20,5 @@ mod writer;
 
 pub use definitions::Definitions;
 pub use event::{Collective, Event, Message, operation};
-pub use reader::{Archive, Events, Files};
-pub use writer::{Communicator, Contents, Writer, prepare};
+pub use reader::{Archive, ArchiveFiles, Events};
+pub use writer::{ArchiveDefinitions, ArchiveWriter, Communicator, prepare};

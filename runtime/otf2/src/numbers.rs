@@ -6,28 +6,28 @@
 
 /// A defect of a file, and its location.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Malformed {
+pub struct MalformedArchive {
     /// The byte, from 0.
     pub at: u64,
     /// Why.
     pub why: String,
 }
 
-impl std::fmt::Display for Malformed {
+impl std::fmt::Display for MalformedArchive {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "byte {}: {}", self.at, self.why)
     }
 }
 
-/// Result of reading, with [`Malformed`] as its error.
-pub type Result<T> = std::result::Result<T, Malformed>;
+/// Result of reading, with [`MalformedArchive`] as its error.
+pub type Result<T> = std::result::Result<T, MalformedArchive>;
 
 /// No such thing: of references in definitions, of roots.
 pub const NONE: u32 = u32::MAX;
 
 /// Reads numbers from bytes that are in memory.
 #[derive(Clone, Debug)]
-pub struct Take<'a> {
+pub struct NumberReader<'a> {
     bytes: &'a [u8],
     at: usize,
     /// Offset of the first byte in its file.
@@ -36,10 +36,10 @@ pub struct Take<'a> {
     is_big: bool,
 }
 
-impl<'a> Take<'a> {
+impl<'a> NumberReader<'a> {
     /// From bytes that begin at `base` of their file.
-    pub fn new(bytes: &'a [u8], base: u64, is_big: bool) -> Take<'a> {
-        Take { bytes, at: 0, base, is_big }
+    pub fn new(bytes: &'a [u8], base: u64, is_big: bool) -> NumberReader<'a> {
+        NumberReader { bytes, at: 0, base, is_big }
     }
 
     /// Bytes that were read.
@@ -57,7 +57,7 @@ impl<'a> Take<'a> {
     /// # Errors
     /// Always.
     pub fn wrong<T>(&self, why: impl Into<String>) -> Result<T> {
-        Err(Malformed { at: self.base + self.at as u64, why: why.into() })
+        Err(MalformedArchive { at: self.base + self.at as u64, why: why.into() })
     }
 
     /// So many bytes.
@@ -161,14 +161,14 @@ impl<'a> Take<'a> {
     /// # Errors
     /// If it is longer than what is left.
     #[inline]
-    pub fn record(&mut self) -> Result<Take<'a>> {
+    pub fn record(&mut self) -> Result<NumberReader<'a>> {
         let length = match self.byte()? {
             0xff => self.full()?,
             length => length.into(),
         };
         let base = self.base + self.at as u64;
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        Ok(Take { bytes: self.slice(length)?, at: 0, base, is_big: self.is_big })
+        Ok(NumberReader { bytes: self.slice(length)?, at: 0, base, is_big: self.is_big })
     }
 }
 
@@ -247,21 +247,21 @@ mod tests {
 
     #[test]
     fn numbers_of_machines_with_the_greatest_byte_first_are_read() {
-        assert_eq!(Take::new(&[2, 0x40, 0], 0, true).u32(), Ok(16384));
-        assert_eq!(Take::new(&[0, 0, 0, 0, 0, 0, 1, 0], 0, true).full(), Ok(256));
+        assert_eq!(NumberReader::new(&[2, 0x40, 0], 0, true).u32(), Ok(16384));
+        assert_eq!(NumberReader::new(&[0, 0, 0, 0, 0, 0, 1, 0], 0, true).full(), Ok(256));
     }
 
     #[test]
     fn errors_name_the_byte() {
-        let error = Take::new(&[5, 1, 1, 1, 1, 1], 100, false).u32().unwrap_err();
+        let error = NumberReader::new(&[5, 1, 1, 1, 1, 1], 100, false).u32().unwrap_err();
         assert_eq!(error.to_string(), "byte 100: a number of 5 bytes, where 4 are the most");
-        let error = Take::new(&[3, 1], 7, false).u64().unwrap_err();
+        let error = NumberReader::new(&[3, 1], 7, false).u64().unwrap_err();
         assert_eq!(error.to_string(), "byte 8: 3 bytes should follow, and there are 1");
-        let error = Take::new(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], 0, false)
+        let error = NumberReader::new(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], 0, false)
             .record()
             .unwrap_err();
         assert_eq!(error.at, 9);
-        assert!(Take::new(b"no end", 0, false).text().is_err());
+        assert!(NumberReader::new(b"no end", 0, false).text().is_err());
     }
 
     proptest! {
@@ -272,7 +272,7 @@ mod tests {
                 numbers.iter().for_each(|&number| bytes.number(number));
                 bytes.text(&text);
             });
-            let mut take = Take::new(&bytes, 0, false);
+            let mut take = NumberReader::new(&bytes, 0, false);
             prop_assert_eq!(take.byte(), Ok(7));
             let mut record = take.record().unwrap();
             for &number in &numbers {

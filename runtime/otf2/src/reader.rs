@@ -2,7 +2,7 @@
 
 use crate::anchor::Anchor;
 use crate::chunks::Chunks;
-use crate::definitions::{Definitions, Local};
+use crate::definitions::{Definitions, LocationMapping};
 use crate::event::{Collective, Event, Message};
 use crate::numbers::Result;
 use std::io::{self, Read};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// A file of an archive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum File {
+pub enum ArchiveFile {
     /// The anchor file, which describes the archive.
     Anchor,
     /// The definitions of all.
@@ -22,7 +22,7 @@ pub enum File {
 }
 
 /// Location of an archive's files: on disk, or in memory.
-pub enum Files<'a> {
+pub enum ArchiveFiles<'a> {
     /// On disk; this is the anchor file.
     Disk(PathBuf),
     /// In memory, one behind the other, each with its length before it as four bytes, least first: anchor,
@@ -30,43 +30,43 @@ pub enum Files<'a> {
     Memory(&'a [u8]),
 }
 
-impl Files<'_> {
+impl ArchiveFiles<'_> {
     /// The archive with this anchor file.
-    pub fn of(anchor: &Path) -> Files<'static> {
-        Files::Disk(anchor.to_owned())
+    pub fn of(anchor: &Path) -> ArchiveFiles<'static> {
+        ArchiveFiles::Disk(anchor.to_owned())
     }
 
     /// Returns what a file is called.
-    pub fn name(&self, file: File) -> String {
+    pub fn name(&self, file: ArchiveFile) -> String {
         match self {
-            Files::Disk(anchor) => path(anchor, file).display().to_string(),
-            Files::Memory(_) => format!("{file:?}"),
+            ArchiveFiles::Disk(anchor) => path(anchor, file).display().to_string(),
+            ArchiveFiles::Memory(_) => format!("{file:?}"),
         }
     }
 
-    fn open(&self, file: File) -> io::Result<Box<dyn Read + '_>> {
+    fn open(&self, file: ArchiveFile) -> io::Result<Box<dyn Read + '_>> {
         Ok(match self {
-            Files::Disk(anchor) => Box::new(std::fs::File::open(path(anchor, file))?),
-            Files::Memory(bytes) => Box::new(packed(bytes, file)),
+            ArchiveFiles::Disk(anchor) => Box::new(std::fs::File::open(path(anchor, file))?),
+            ArchiveFiles::Memory(bytes) => Box::new(packed(bytes, file)),
         })
     }
 }
 
-pub(crate) fn path(anchor: &Path, file: File) -> PathBuf {
+pub(crate) fn path(anchor: &Path, file: ArchiveFile) -> PathBuf {
     match file {
-        File::Anchor => anchor.to_owned(),
-        File::Definitions => anchor.with_extension("def"),
-        File::Local(location) => anchor.with_extension("").join(format!("{location}.def")),
-        File::Events(location) => anchor.with_extension("").join(format!("{location}.evt")),
+        ArchiveFile::Anchor => anchor.to_owned(),
+        ArchiveFile::Definitions => anchor.with_extension("def"),
+        ArchiveFile::Local(location) => anchor.with_extension("").join(format!("{location}.def")),
+        ArchiveFile::Events(location) => anchor.with_extension("").join(format!("{location}.evt")),
     }
 }
 
-fn packed(mut bytes: &[u8], file: File) -> &[u8] {
+fn packed(mut bytes: &[u8], file: ArchiveFile) -> &[u8] {
     let skipped = match file {
-        File::Anchor => 0,
-        File::Definitions => 1,
-        File::Local(location) => location.saturating_mul(2).saturating_add(2),
-        File::Events(location) => location.saturating_mul(2).saturating_add(3),
+        ArchiveFile::Anchor => 0,
+        ArchiveFile::Definitions => 1,
+        ArchiveFile::Local(location) => location.saturating_mul(2).saturating_add(2),
+        ArchiveFile::Events(location) => location.saturating_mul(2).saturating_add(3),
     };
     for number in 0.. {
         let Some((length, rest)) = bytes.split_first_chunk::<4>() else { return &[] };
@@ -81,7 +81,7 @@ fn packed(mut bytes: &[u8], file: File) -> &[u8] {
 
 /// An archive.
 pub struct Archive<'a> {
-    files: Files<'a>,
+    files: ArchiveFiles<'a>,
     anchor: Anchor,
     /// Definitions that the numbers in events refer to.
     pub definitions: Definitions,
@@ -95,15 +95,19 @@ impl<'a> Archive<'a> {
     ///
     /// # Errors
     /// A sentence with the file, the byte and the reason.
-    pub fn open(files: Files<'a>) -> std::result::Result<Archive<'a>, String> {
+    pub fn open(files: ArchiveFiles<'a>) -> std::result::Result<Archive<'a>, String> {
         let mut anchor = Vec::new();
-        let read = files.open(File::Anchor).and_then(|file| file.take(ANCHOR).read_to_end(&mut anchor));
-        read.map_err(|why| unreadable(&files, File::Anchor, &why))?;
-        let anchor = Anchor::read(&anchor).map_err(|why| format!("{}: {why}", files.name(File::Anchor)))?;
-        let file =
-            files.open(File::Definitions).map_err(|why| unreadable(&files, File::Definitions, &why))?;
+        let read =
+            files.open(ArchiveFile::Anchor).and_then(|file| file.take(ANCHOR).read_to_end(&mut anchor));
+        read.map_err(|why| unreadable(&files, ArchiveFile::Anchor, &why))?;
+        let anchor =
+            Anchor::read(&anchor).map_err(|why| format!("{}: {why}", files.name(ArchiveFile::Anchor)))?;
+        let file = files
+            .open(ArchiveFile::Definitions)
+            .map_err(|why| unreadable(&files, ArchiveFile::Definitions, &why))?;
         let definitions = Definitions::read(file, anchor.definitions);
-        let definitions = definitions.map_err(|why| format!("{}: {why}", files.name(File::Definitions)))?;
+        let definitions =
+            definitions.map_err(|why| format!("{}: {why}", files.name(ArchiveFile::Definitions)))?;
         Ok(Archive { files, anchor, definitions })
     }
 
@@ -112,26 +116,26 @@ impl<'a> Archive<'a> {
     /// # Errors
     /// A sentence with the file, the byte and the reason.
     pub fn events(&self, location: u64) -> std::result::Result<Events<'_>, String> {
-        let file = File::Local(location);
+        let file = ArchiveFile::Local(location);
         // A location whose numbers are those of all needs no file, and old writers make none.
         let local = match self.files.open(file) {
-            Ok(from) => Local::read(from, self.anchor.definitions)
+            Ok(from) => LocationMapping::read(from, self.anchor.definitions)
                 .map_err(|why| format!("{}: {why}", self.files.name(file)))?,
-            Err(why) if why.kind() == io::ErrorKind::NotFound => Local::default(),
+            Err(why) if why.kind() == io::ErrorKind::NotFound => LocationMapping::default(),
             Err(why) => return Err(unreadable(&self.files, file, &why)),
         };
-        let file = File::Events(location);
+        let file = ArchiveFile::Events(location);
         let from = self.files.open(file).map_err(|why| unreadable(&self.files, file, &why))?;
         Ok(Events { chunks: Chunks::new(from, self.anchor.events), local, time: 0 })
     }
 
     /// Returns what the file with a location's events is called.
     pub fn name(&self, location: u64) -> String {
-        self.files.name(File::Events(location))
+        self.files.name(ArchiveFile::Events(location))
     }
 }
 
-fn unreadable(files: &Files, file: File, why: &io::Error) -> String {
+fn unreadable(files: &ArchiveFiles, file: ArchiveFile, why: &io::Error) -> String {
     format!("{} cannot be read: {why}", files.name(file))
 }
 
@@ -146,7 +150,7 @@ const BUFFER_FLUSH: u8 = 10;
 /// The events of a location, in the order of time.
 pub struct Events<'a> {
     chunks: Chunks<Box<dyn Read + 'a>>,
-    local: Local,
+    local: LocationMapping,
     time: u64,
 }
 

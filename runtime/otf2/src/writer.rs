@@ -5,7 +5,7 @@ use crate::chunks::{HEAD, LAST, header};
 use crate::definitions::{COMM_GROUP, COMM_LOCATIONS, COMM_SELF, CPU_THREAD, MPI, kind};
 use crate::event::Event;
 use crate::numbers::{NONE, Put};
-use crate::reader::{File, path};
+use crate::reader::{ArchiveFile, path};
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
@@ -39,7 +39,7 @@ pub struct Communicator {
 
 /// Contents of an archive besides its events.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Contents {
+pub struct ArchiveDefinitions {
     /// Ticks of its clock in a second.
     pub ticks: u64,
     /// Names of ranks. Each is a process with one location, which has the number of its place.
@@ -50,9 +50,9 @@ pub struct Contents {
     pub communicators: Vec<Communicator>,
 }
 
-/// The events of a rank under way.
+/// Encodes the events of one location.
 #[derive(Clone, Default)]
-struct Location {
+struct LocationWriter {
     /// Bytes that are not in the file yet; their offset there follows.
     bytes: Vec<u8>,
     written: u64,
@@ -85,10 +85,10 @@ pub fn prepare(anchor: &Path) -> io::Result<PathBuf> {
 }
 
 /// Writes an archive.
-pub struct Writer {
+pub struct ArchiveWriter {
     anchor: PathBuf,
-    contents: Contents,
-    locations: Vec<Location>,
+    contents: ArchiveDefinitions,
+    locations: Vec<LocationWriter>,
     /// Bytes of one location that are kept.
     most: usize,
     record: Vec<u8>,
@@ -96,12 +96,12 @@ pub struct Writer {
     last: u64,
 }
 
-impl Writer {
+impl ArchiveWriter {
     /// Begins one: `NAME.otf2`, with the files beside it.
     ///
     /// # Errors
     /// What the system says of a file.
-    pub fn create(anchor: &Path, contents: Contents) -> io::Result<Writer> {
+    pub fn create(anchor: &Path, contents: ArchiveDefinitions) -> io::Result<ArchiveWriter> {
         let directory = prepare(anchor)?;
         // What another archive of this name has left would be read as this one's.
         for file in fs::read_dir(&directory)? {
@@ -115,12 +115,18 @@ impl Writer {
                 fs::remove_file(file)?;
             }
         }
-        let locations: Vec<Location> = vec![Location::default(); contents.ranks.len()];
+        let locations: Vec<LocationWriter> = vec![LocationWriter::default(); contents.ranks.len()];
         let most = (BUFFERS / locations.len().max(1)).clamp(256, CHUNK);
-        let mut writer =
-            Writer { anchor: anchor.to_owned(), contents, locations, most, record: Vec::new(), last: 0 };
+        let mut writer = ArchiveWriter {
+            anchor: anchor.to_owned(),
+            contents,
+            locations,
+            most,
+            record: Vec::new(),
+            last: 0,
+        };
         for place in 0..writer.locations.len() {
-            fs::File::create(path(anchor, File::Events(place as u64)))?;
+            fs::File::create(path(anchor, ArchiveFile::Events(place as u64)))?;
             writer.begin(place);
         }
         Ok(writer)
@@ -166,7 +172,8 @@ impl Writer {
     // Files are opened each time: there may be more ranks than a process may have files.
     fn flush(&mut self, place: usize) -> io::Result<()> {
         let location = &mut self.locations[place];
-        let file = fs::OpenOptions::new().write(true).open(path(&self.anchor, File::Events(place as u64)))?;
+        let file =
+            fs::OpenOptions::new().write(true).open(path(&self.anchor, ArchiveFile::Events(place as u64)))?;
         file.write_all_at(&location.bytes, location.written)?;
         location.written += location.bytes.len() as u64;
         location.bytes.clear();
@@ -187,7 +194,8 @@ impl Writer {
     fn number(&mut self, place: usize) -> io::Result<()> {
         self.flush(place)?;
         let location = &self.locations[place];
-        let file = fs::OpenOptions::new().write(true).open(path(&self.anchor, File::Events(place as u64)))?;
+        let file =
+            fs::OpenOptions::new().write(true).open(path(&self.anchor, ArchiveFile::Events(place as u64)))?;
         file.write_all_at(&location.events.to_le_bytes(), location.begin + LAST)
     }
 
@@ -201,17 +209,17 @@ impl Writer {
             self.number(place)?;
             let mut local = header(1);
             local.extend(END);
-            fs::write(path(&self.anchor, File::Local(place as u64)), local)?;
+            fs::write(path(&self.anchor, ArchiveFile::Local(place as u64)), local)?;
         }
         let (file, chunk, definitions) = self.definitions()?;
-        fs::write(path(&self.anchor, File::Definitions), file)?;
+        fs::write(path(&self.anchor, ArchiveFile::Definitions), file)?;
         let anchor = Anchor { events: CHUNK as u64, definitions: chunk as u64 };
         fs::File::create(&self.anchor)?.write_all(&anchor.write(self.locations.len() as u64, definitions))
     }
 
     /// The file of all definitions, the length of its chunks, and how many there are.
     fn definitions(&self) -> io::Result<(Vec<u8>, usize, u64)> {
-        let records = Records::of(self);
+        let records = DefinitionRecords::of(self);
         let longest = records.all.iter().map(Vec::len).max().unwrap_or(0);
         let chunk = (longest + HEAD + END.len()).next_power_of_two().max(CHUNKS.0);
         if chunk > CHUNKS.1 {
@@ -241,15 +249,15 @@ impl Writer {
 
 /// Records of definitions, and the numbers of texts.
 #[derive(Default)]
-struct Records {
+struct DefinitionRecords {
     all: Vec<Vec<u8>>,
     strings: HashMap<String, u32>,
 }
 
-impl Records {
-    fn of(writer: &Writer) -> Records {
-        let Writer { contents, locations, last, .. } = writer;
-        let mut records = Records::default();
+impl DefinitionRecords {
+    fn of(writer: &ArchiveWriter) -> DefinitionRecords {
+        let ArchiveWriter { contents, locations, last, .. } = writer;
+        let mut records = DefinitionRecords::default();
         records.put(kind::CLOCK_PROPERTIES, |out| {
             out.number(contents.ticks);
             // All clocks begin with 0, and what ranks compute before their first event counts from there.
@@ -323,7 +331,7 @@ impl Records {
         });
     }
 
-    fn communicators(&mut self, contents: &Contents) {
+    fn communicators(&mut self, contents: &ArchiveDefinitions) {
         let ranks: Vec<u32> = (0..contents.ranks.len() as u32).collect();
         let all = self.string("MPI");
         self.group((0, all, COMM_LOCATIONS), &ranks);

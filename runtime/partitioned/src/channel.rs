@@ -4,7 +4,7 @@ use engine::record::{Put, Take};
 
 /// A send and the receive that it was matched with.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Channel {
+pub(crate) struct MatchedPair {
     /// The communicator's context.
     pub(crate) context: u32,
     /// The sender's rank in the communicator (of an intercommunicator: in its own group).
@@ -16,14 +16,14 @@ pub(crate) struct Channel {
     pub(crate) number: u32,
 }
 
-impl Channel {
+impl MatchedPair {
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
         [self.context, self.source, self.to, self.number].into_iter().for_each(|word| out.u32(word));
         out.i32(self.tag);
     }
 
-    pub(crate) fn take(from: &mut Take) -> Channel {
+    pub(crate) fn take(from: &mut Take) -> MatchedPair {
         let (context, source, to, number) = (from.u32(), from.u32(), from.u32(), from.u32());
-        Channel { context, source, to, number, tag: from.i32() }
+        MatchedPair { context, source, to, number, tag: from.i32() }
     }
 }

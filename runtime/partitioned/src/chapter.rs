@@ -2,7 +2,7 @@
 //! deadlock's report ask of it.
 
 use crate::end::{End, NIL};
-use crate::part::Part;
+use crate::part::PartitionTransfer;
 use crate::state::Partitioned;
 use engine::Time;
 use engine::record::Take;
@@ -15,7 +15,7 @@ use objects::error::Result;
 
 /// The meaning of a request's second word; the first is the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Token {
+pub(crate) enum TransferToken {
     /// All partitions are ready.
     Send,
     /// All have come.
@@ -24,19 +24,19 @@ pub(crate) enum Token {
     Look(u32),
 }
 
-impl Token {
+impl TransferToken {
     pub(crate) fn word(self) -> u32 {
         match self {
-            Token::Send => 0,
-            Token::Receive => 1,
-            Token::Look(partition) => 2 + partition,
+            TransferToken::Send => 0,
+            TransferToken::Receive => 1,
+            TransferToken::Look(partition) => 2 + partition,
         }
     }
-    fn of(word: u32) -> Token {
+    fn of(word: u32) -> TransferToken {
         match word {
-            0 => Token::Send,
-            1 => Token::Receive,
-            _ => Token::Look(word - 2),
+            0 => TransferToken::Send,
+            1 => TransferToken::Receive,
+            _ => TransferToken::Look(word - 2),
         }
     }
 }
@@ -49,7 +49,7 @@ impl Chapter for Partitioned {
     fn work(&mut self, messages: &mut Messages, _: &Objects) -> Option<Box<dyn Errand>> {
         for (index, at) in std::mem::take(&mut self.landed) {
             let part = self.flying.remove(index).expect("it was launched");
-            self.land(messages, Part { arrival: at, ..part });
+            self.land(messages, PartitionTransfer { arrival: at, ..part });
         }
         None
     }
@@ -59,32 +59,32 @@ impl Chapter for Partitioned {
     fn reach(&mut self, messages: &mut Messages, [number, word]: Words, done: Time) {
         let me = messages.me();
         let overhead = messages.fabric().wire().overheads.receive;
-        let look = match Token::of(word) {
-            Token::Receive
+        let look = match TransferToken::of(word) {
+            TransferToken::Receive
                 if messages.fabric().wire().has_overheads && !self.broken.contains_key(&number) =>
             {
                 None
             }
-            Token::Look(partition) if messages.fabric().wire().has_overheads => Some(partition),
+            TransferToken::Look(partition) if messages.fabric().wire().has_overheads => Some(partition),
             _ => return messages.ranks_mut().advance(me, done),
         };
         let clock = self.clock_after(number, look, overhead, messages.clock(me));
         messages.ranks_mut().advance(me, clock);
     }
     fn finish(&mut self, messages: &mut Messages, _: &Objects, [number, word]: Words) -> Result<Status> {
-        match Token::of(word) {
-            Token::Send => {
+        match TransferToken::of(word) {
+            TransferToken::Send => {
                 if let Some(end) = self.ends.get_mut(number) {
                     end.common_mut().request = NIL;
                     end.common_mut().round += 1;
                 }
                 Ok(Status::EMPTY)
             }
-            Token::Receive => {
+            TransferToken::Receive => {
                 self.take_broken(messages, number)?;
                 self.received(messages, number)
             }
-            Token::Look(partition) => {
+            TransferToken::Look(partition) => {
                 self.looked(number, partition);
                 Ok(Status::EMPTY)
             }
@@ -100,7 +100,7 @@ impl Chapter for Partitioned {
         self.landed.push((index, at));
     }
     fn record(&mut self, messages: &mut Messages, _: &mut Objects, _: u32, _: u8, record: Take) {
-        self.land(messages, Part::of(record));
+        self.land(messages, PartitionTransfer::of(record));
     }
     fn wait_of(&self, _: &Messages, _: &Objects, _: u32, token: Option<Words>) -> Option<Wait> {
         let [number, _] = token?;

@@ -1,6 +1,6 @@
 //! The two ends of a channel: what a persistent partitioned request keeps.
 
-use crate::channel::Channel;
+use crate::channel::MatchedPair;
 use engine::Time;
 use message::view::BufferView;
 use objects::datatype::Datatype;
@@ -11,9 +11,9 @@ use std::rc::Rc;
 /// The number of an absent request or partner.
 pub(crate) const NIL: u32 = u32::MAX;
 
-/// Data that both ends have.
-pub(crate) struct Common {
-    pub(crate) channel: Channel,
+/// State that both ends of a channel have.
+pub(crate) struct EndState {
+    pub(crate) channel: MatchedPair,
     /// `MPI_PROC_NULL` on the other side: everything is complete at once.
     pub(crate) nobody: bool,
     pub(crate) partitions: u32,
@@ -25,7 +25,7 @@ pub(crate) struct Common {
 
 /// The buffer of a send, to be read partition by partition.
 pub(crate) struct Sender {
-    pub(crate) common: Common,
+    pub(crate) common: EndState,
     pub(crate) buffer: Addr,
     pub(crate) datatype: Rc<Datatype>,
     /// Bytes of a partition.
@@ -36,10 +36,10 @@ pub(crate) struct Sender {
     pub(crate) left: u32,
 }
 
-/// The buffer of a receive. What has come is kept by the round ([`crate::round::Round`]), which may begin
-/// before the receive is started.
+/// The buffer of a receive. What has come is kept by the round ([`crate::round::PartitionedMessages`]),
+/// which may begin before the receive is started.
 pub(crate) struct Receiver {
-    pub(crate) common: Common,
+    pub(crate) common: EndState,
     pub(crate) view: BufferView,
     /// When it was started last.
     pub(crate) started: Time,
@@ -55,13 +55,13 @@ pub(crate) enum End {
 }
 
 impl End {
-    pub(crate) fn common(&self) -> &Common {
+    pub(crate) fn common(&self) -> &EndState {
         match self {
             End::Send(sender) => &sender.common,
             End::Receive(receiver) => &receiver.common,
         }
     }
-    pub(crate) fn common_mut(&mut self) -> &mut Common {
+    pub(crate) fn common_mut(&mut self) -> &mut EndState {
         match self {
             End::Send(sender) => &mut sender.common,
             End::Receive(receiver) => &mut receiver.common,

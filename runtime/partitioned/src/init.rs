@@ -1,7 +1,7 @@
 //! Initializing and freeing a partitioned send or receive.
 
-use crate::channel::Channel;
-use crate::end::{Common, End, NIL, Receiver, Sender};
+use crate::channel::MatchedPair;
+use crate::end::{End, EndState, NIL, Receiver, Sender};
 use crate::state::Partitioned;
 use engine::Time;
 use message::Messages;
@@ -44,8 +44,8 @@ impl Partitioned {
             true => objects.comms.get(comm).map(|comm| (comm.context, NIL, NIL))?,
             false => objects.comms.partner(comm, rank, "destination")?,
         };
-        let channel = self.next(Channel { context, source, to, tag, number: 0 }, false);
-        let common = Common { channel, nobody, partitions, request: NIL, round: 0 };
+        let channel = self.next(MatchedPair { context, source, to, tag, number: 0 }, false);
+        let common = EndState { channel, nobody, partitions, request: NIL, round: 0 };
         let ready = vec![false; partitions as usize];
         let sender = Sender { common, buffer, datatype, bytes, ready, left: partitions };
         Ok(self.ends.insert(End::Send(sender)))
@@ -81,8 +81,8 @@ impl Partitioned {
             false => objects.comms.context_from(comm, rank)?,
         };
         let channel =
-            self.next(Channel { context, source: rank as u32, to: messages.me(), tag, number: 0 }, true);
-        let common = Common { channel, nobody, partitions, request: NIL, round: 0 };
+            self.next(MatchedPair { context, source: rank as u32, to: messages.me(), tag, number: 0 }, true);
+        let common = EndState { channel, nobody, partitions, request: NIL, round: 0 };
         let number = self.ends.insert(End::Receive(Receiver {
             common,
             view,
@@ -94,9 +94,9 @@ impl Partitioned {
     }
 
     /// The next channel of an envelope, seen from one end.
-    fn next(&mut self, envelope: Channel, receives: bool) -> Channel {
+    fn next(&mut self, envelope: MatchedPair, receives: bool) -> MatchedPair {
         let count = self.initialized.entry((envelope, receives)).or_default();
-        let channel = Channel { number: *count, ..envelope };
+        let channel = MatchedPair { number: *count, ..envelope };
         *count += 1;
         channel
     }

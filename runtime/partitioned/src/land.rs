@@ -1,11 +1,11 @@
 //! The receiver: partitions that come, and what is asked about them.
 
 use crate::CHAPTER;
-use crate::chapter::Token;
+use crate::chapter::TransferToken;
 use crate::end::{End, NIL, Receiver};
-use crate::part::Part;
+use crate::part::PartitionTransfer;
 use crate::ready::end_of;
-use crate::round::Round;
+use crate::round::PartitionedMessages;
 use crate::state::Partitioned;
 use engine::{Span, Time};
 use message::Messages;
@@ -43,7 +43,7 @@ fn is_reachable(view: &BufferView) -> bool {
 
 impl Partitioned {
     /// A partition has come, or will have at its arrival.
-    pub(crate) fn land(&mut self, messages: &mut Messages, part: Part) {
+    pub(crate) fn land(&mut self, messages: &mut Messages, part: PartitionTransfer) {
         let key = (part.channel, part.round);
         let round = self.rounds.entry(key).or_default();
         round.arrived(&part);
@@ -87,8 +87,10 @@ impl Partitioned {
     pub(crate) fn started(&mut self, messages: &mut Messages, number: u32) {
         self.settle(number);
         let End::Receive(receiver) = &self.ends[number] else { return };
-        if let Some(at) =
-            self.rounds.get(&(receiver.common.channel, receiver.common.round)).and_then(Round::complete)
+        if let Some(at) = self
+            .rounds
+            .get(&(receiver.common.channel, receiver.common.round))
+            .and_then(PartitionedMessages::complete)
         {
             messages.finish_request(receiver.common.request, at);
         }
@@ -136,7 +138,7 @@ impl Partitioned {
         let (first, length) = receiver.bytes_of(partition);
         let there =
             self.rounds.get(&(common.channel, common.round)).and_then(|round| round.there(first, length));
-        let token = [number, Token::Look(partition).word()];
+        let token = [number, TransferToken::Look(partition).word()];
         let me = messages.me();
         let look = messages.requests_mut().make(me, Body::Chapter { chapter: CHAPTER, token });
         messages.requests_mut()[look].done = there;

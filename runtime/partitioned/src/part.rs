@@ -1,13 +1,13 @@
 //! A message: one partition of a sender.
 
-use crate::channel::Channel;
+use crate::channel::MatchedPair;
 use engine::Time;
 use engine::record::{Put, Take};
 
 /// A partition on its way.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) channel: Channel,
+pub(crate) struct PartitionTransfer {
+    pub(crate) channel: MatchedPair,
     /// Sequence number of the operation on the channel.
     pub(crate) round: u32,
     /// Index of the partition, and the number of partitions.
@@ -20,7 +20,7 @@ pub(crate) struct Part {
     pub(crate) data: Vec<u8>,
 }
 
-impl Part {
+impl PartitionTransfer {
     /// For the receiver's process.
     pub(crate) fn record(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(48 + self.data.len());
@@ -31,12 +31,12 @@ impl Part {
         out
     }
 
-    pub(crate) fn of(mut record: Take) -> Part {
+    pub(crate) fn of(mut record: Take) -> PartitionTransfer {
         let arrival = Time::from_ps(record.u64());
-        let channel = Channel::take(&mut record);
+        let channel = MatchedPair::take(&mut record);
         let (round, index, parts) = (record.u32(), record.u32(), record.u32());
         let data = record.0.to_vec();
-        Part { channel, round, index, parts, bytes: data.len() as u64, arrival, data }
+        PartitionTransfer { channel, round, index, parts, bytes: data.len() as u64, arrival, data }
     }
 }
 
@@ -46,8 +46,8 @@ mod tests {
 
     #[test]
     fn a_part_survives_its_way() {
-        let channel = Channel { context: 3, source: 7, to: 9, tag: -1, number: 2 };
-        let part = Part {
+        let channel = MatchedPair { context: 3, source: 7, to: 9, tag: -1, number: 2 };
+        let part = PartitionTransfer {
             channel,
             round: 4,
             index: 1,
@@ -56,6 +56,6 @@ mod tests {
             arrival: Time::from_ps(77),
             data: vec![1, 2, 3],
         };
-        assert_eq!(Part::of(Take(&part.record())), part);
+        assert_eq!(PartitionTransfer::of(Take(&part.record())), part);
     }
 }

@@ -1,9 +1,9 @@
 //! The sender: starting, and partitions that are ready.
 
 use crate::CHAPTER;
-use crate::chapter::Token;
+use crate::chapter::TransferToken;
 use crate::end::{End, NIL, Sender};
-use crate::part::Part;
+use crate::part::PartitionTransfer;
 use crate::state::Partitioned;
 use engine::Time;
 use message::Messages;
@@ -35,8 +35,8 @@ impl Partitioned {
         messages.flush_batch();
         let me = messages.me();
         let token = match self.ends[number] {
-            End::Send(_) => Token::Send,
-            End::Receive(_) => Token::Receive,
+            End::Send(_) => TransferToken::Send,
+            End::Receive(_) => TransferToken::Receive,
         };
         let request = messages
             .requests_mut()
@@ -135,7 +135,7 @@ impl Partitioned {
         messages.watch_mut().note_sending(at, to, bytes);
         let parts = sender.common.partitions.max(1);
         let data = packed(sender, index);
-        let mut part = Part {
+        let mut part = PartitionTransfer {
             channel: sender.common.channel,
             round: sender.common.round,
             index,

@@ -1,11 +1,11 @@
 //! What has come of one operation of a channel.
 
-use crate::part::Part;
+use crate::part::PartitionTransfer;
 use engine::{Span, Time};
 
 /// The messages of one operation, each a partition of the sender's.
 #[derive(Default)]
-pub(crate) struct Round {
+pub(crate) struct PartitionedMessages {
     /// When each came; [`Time::MAX`] if it has not. Empty before the first came, which tells how many there
     /// are.
     times: Vec<Time>,
@@ -20,9 +20,9 @@ pub(crate) struct Round {
     pub(crate) staged: Vec<(u64, Vec<u8>)>,
 }
 
-impl Round {
+impl PartitionedMessages {
     /// A message has come.
-    pub(crate) fn arrived(&mut self, part: &Part) {
+    pub(crate) fn arrived(&mut self, part: &PartitionTransfer) {
         if self.times.is_empty() {
             self.times = vec![Time::MAX; part.parts as usize];
             self.paid = vec![false; part.parts as usize];
@@ -87,14 +87,14 @@ impl Round {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::channel::Channel;
+    use crate::channel::MatchedPair;
 
-    fn round(bytes: u64, times: &[u64]) -> Round {
-        let channel = Channel { context: 0, source: 0, to: 0, tag: 0, number: 0 };
-        let mut round = Round::default();
+    fn round(bytes: u64, times: &[u64]) -> PartitionedMessages {
+        let channel = MatchedPair { context: 0, source: 0, to: 0, tag: 0, number: 0 };
+        let mut round = PartitionedMessages::default();
         for (index, &time) in times.iter().enumerate().filter(|(_, time)| **time != u64::MAX) {
             let (index, parts) = (index as u32, times.len() as u32);
-            round.arrived(&Part {
+            round.arrived(&PartitionTransfer {
                 channel,
                 round: 0,
                 index,

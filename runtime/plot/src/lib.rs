@@ -42,7 +42,7 @@ pub enum Mark {
 
 /// Points that belong together.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Series {
+pub struct PlotSeries {
     /// Name in the legend; a series without one is not listed.
     pub name: String,
     /// Style in which it is drawn.
@@ -61,7 +61,7 @@ pub struct Chart {
     /// Label of the vertical axis, with its unit.
     pub y: String,
     /// Series that are drawn.
-    pub series: Vec<Series>,
+    pub series: Vec<PlotSeries>,
 }
 
 /// Draws it, as PNG if the file's name ends so and as SVG otherwise.
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     fn chart(points: &[(f64, f64)]) -> Chart {
-        let series = |mark, name: &str| Series { name: name.to_owned(), mark, points: points.to_vec() };
+        let series = |mark, name: &str| PlotSeries { name: name.to_owned(), mark, points: points.to_vec() };
         let series =
             vec![series(Mark::Line, "line"), series(Mark::Points, "points"), series(Mark::Curve, "")];
         Chart { title: "title".to_owned(), x: "x [s]".to_owned(), y: "y [B]".to_owned(), series }
@@ -276,7 +276,7 @@ mod tests {
     fn names_of_series_cover_no_line() {
         let mut long = chart(&[(1.0, 2.0), (3.0, 4.0)]);
         long.series = (0..9)
-            .map(|at| Series {
+            .map(|at| PlotSeries {
                 name: format!("{}={at}", "machine:a=1,".repeat(20)),
                 ..long.series[0].clone()
             })

@@ -3,7 +3,7 @@
 
 use observe::Symbols;
 use observe::call_profile::ChainCost;
-use observe::recorder::Place;
+use observe::recorder::CodeLocation;
 use observe::waiting::Returned;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -12,17 +12,17 @@ use std::collections::BTreeMap;
 
 /// Calls, time and waiting time of one chain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Cost {
+pub struct ChainSum {
     calls: u64,
     time_ps: u128,
     wait_ps: u128,
 }
 
-/// The chains of a process, by their numbers.
+/// Costs of a process's call chains, by their numbers.
 #[derive(Default)]
-pub struct Chains {
+pub struct ChainCosts {
     names: FxHashMap<u32, Vec<String>>,
-    costs: Vec<Cost>,
+    costs: Vec<ChainSum>,
     /// The tally that each chain belongs to. A chain has one function and one call site, and so one tally.
     tallies: Vec<u32>,
 }
@@ -30,11 +30,11 @@ pub struct Chains {
 /// The chains of one site and function, by the names of their callers: that is how those of several processes
 /// meet, and clones and copies of code.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Part(Vec<(Vec<String>, Cost)>);
+pub struct SiteChains(Vec<(Vec<String>, ChainSum)>);
 
-impl Chains {
+impl ChainCosts {
     /// A chain has this number.
-    pub fn explain(&mut self, number: u32, places: &[Place], symbols: &mut Symbols) {
+    pub fn explain(&mut self, number: u32, places: &[CodeLocation], symbols: &mut Symbols) {
         self.names.insert(number, places.iter().flat_map(|place| symbols.names(place)).collect());
     }
 
@@ -43,7 +43,7 @@ impl Chains {
     pub fn add(&mut self, tally: u32, call: &Returned) {
         let at = call.chain as usize;
         if self.costs.len() <= at {
-            self.costs.resize(at + 1, Cost::default());
+            self.costs.resize(at + 1, ChainSum::default());
             self.tallies.resize(at + 1, 0);
         }
         self.tallies[at] = tally;
@@ -67,7 +67,7 @@ impl Chains {
     /// These chains of one tally; `site` is the name of its place, with those of the functions that the
     /// compiler has put around it. Nothing behind `main` is the program's: where a process is one rank the
     /// system's start would follow.
-    pub fn part(&self, numbers: &[u32], site: &[String]) -> Part {
+    pub fn part(&self, numbers: &[u32], site: &[String]) -> SiteChains {
         let chains = numbers.iter().map(|number| {
             let all: Vec<&String> = site.iter().chain(self.names.get(number).into_iter().flatten()).collect();
             let main = all.iter().position(|name| is_main(name)).unwrap_or(all.len());
@@ -76,21 +76,21 @@ impl Chains {
                 self.costs[*number as usize],
             )
         });
-        Part(chains.collect())
+        SiteChains(chains.collect())
     }
 }
 
-impl Part {
+impl SiteChains {
     /// With those of other processes and copies of the site; as a report has them.
-    pub fn report(parts: &[Part]) -> Vec<ChainCost> {
-        let mut all: BTreeMap<&[String], Cost> = BTreeMap::new();
+    pub fn report(parts: &[SiteChains]) -> Vec<ChainCost> {
+        let mut all: BTreeMap<&[String], ChainSum> = BTreeMap::new();
         for (names, cost) in parts.iter().flat_map(|part| &part.0) {
             let sum = all.entry(names).or_default();
             sum.calls += cost.calls;
             sum.time_ps += cost.time_ps;
             sum.wait_ps += cost.wait_ps;
         }
-        let cost = |(names, cost): (&[String], Cost)| ChainCost {
+        let cost = |(names, cost): (&[String], ChainSum)| ChainCost {
             chain: names.to_vec(),
             calls: cost.calls,
             time_ps: cost.time_ps,
@@ -125,9 +125,9 @@ mod tests {
     #[test]
     fn chains_of_one_name_are_one() {
         let part = |name: &str, calls, time_ps| {
-            Part(vec![(vec![name.to_owned()], Cost { calls, time_ps, wait_ps: 0 })])
+            SiteChains(vec![(vec![name.to_owned()], ChainSum { calls, time_ps, wait_ps: 0 })])
         };
-        let all = Part::report(&[part("a", 1, 5), part("b", 1, 7), part("a", 2, 6)]);
+        let all = SiteChains::report(&[part("a", 1, 5), part("b", 1, 7), part("a", 2, 6)]);
         let told: Vec<_> =
             all.iter().map(|cost| (cost.chain[0].as_str(), cost.calls, cost.time_ps)).collect();
         assert_eq!(told, [("a", 3, 11), ("b", 1, 7)]);

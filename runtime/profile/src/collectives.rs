@@ -1,7 +1,7 @@
 //! Which algorithms the collectives took that are called from each place.
 
 use engine::Span;
-use observe::collective::{CollectiveCost, CollectiveKind, Seen};
+use observe::collective::{CollectiveCost, CollectiveKind, CollectiveUse};
 use observe::waiting::Returned;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 
 /// Calls of one kind from one place.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Cost {
+pub struct CollectiveSum {
     calls: u64,
     time_ps: u128,
     wait_ps: u128,
 }
 
-impl Cost {
+impl CollectiveSum {
     fn add(&mut self, calls: u64, time_ps: u128, wait_ps: u128) {
         self.calls += calls;
         self.time_ps += time_ps;
@@ -23,18 +23,18 @@ impl Cost {
     }
 }
 
-/// Collective calls, by place and kind.
+/// Collective calls by call site and kind.
 #[derive(Default)]
-pub struct Collectives {
+pub struct CollectiveProfile {
     /// By place; most places have one kind.
-    costs: Vec<Vec<(u32, Cost)>>,
-    kinds: Vec<(CollectiveKind, Seen)>,
+    costs: Vec<Vec<(u32, CollectiveSum)>>,
+    kinds: Vec<(CollectiveKind, CollectiveUse)>,
 }
 
 /// Kinds and costs of the collective calls of one place, which a process sends to the first process.
-pub type Part = Vec<(CollectiveKind, Seen, Cost)>;
+pub type Part = Vec<(CollectiveKind, CollectiveUse, CollectiveSum)>;
 
-impl Collectives {
+impl CollectiveProfile {
     /// One more call from this place; O(kinds there).
     pub fn add(&mut self, place: u32, call: &Returned) {
         let place = place as usize;
@@ -43,7 +43,7 @@ impl Collectives {
         }
         let kinds = &mut self.costs[place];
         let at = kinds.iter().position(|(kind, _)| *kind == call.collective).unwrap_or_else(|| {
-            kinds.push((call.collective, Cost::default()));
+            kinds.push((call.collective, CollectiveSum::default()));
             kinds.len() - 1
         });
         let ps = |span: Span| u128::from(span.as_ps());
@@ -51,13 +51,13 @@ impl Collectives {
     }
 
     /// Sets the kinds of collectives that calls name by number, from 1 on.
-    pub fn explain(&mut self, kinds: &[(CollectiveKind, Seen)]) {
+    pub fn explain(&mut self, kinds: &[(CollectiveKind, CollectiveUse)]) {
         self.kinds = kinds.to_vec();
     }
 
     /// For the first process, what is known of a place.
     pub fn part(&self, place: usize) -> Part {
-        let of = |&(number, cost): &(u32, Cost)| {
+        let of = |&(number, cost): &(u32, CollectiveSum)| {
             let (kind, seen) = self.kinds.get(number as usize - 1)?;
             Some((kind.clone(), seen.clone(), cost))
         };
@@ -67,14 +67,14 @@ impl Collectives {
 
 /// Collective calls of all processes, by call site, function and kind.
 #[derive(Default)]
-pub struct All(BTreeMap<(String, String, CollectiveKind), (Seen, Cost)>);
+pub struct CollectiveTotals(BTreeMap<(String, String, CollectiveKind), (CollectiveUse, CollectiveSum)>);
 
-impl All {
+impl CollectiveTotals {
     /// With what a process knows of a place: its name, and the function that is called there.
     pub fn add(&mut self, (site, function): (&str, &str), part: Part) {
         for (kind, seen, cost) in part {
             let key = (site.to_owned(), function.to_owned(), kind);
-            let (all, sum) = self.0.entry(key).or_insert_with(|| (seen.clone(), Cost::default()));
+            let (all, sum) = self.0.entry(key).or_insert_with(|| (seen.clone(), CollectiveSum::default()));
             all.add(&seen);
             sum.add(cost.calls, cost.time_ps, cost.wait_ps);
         }
@@ -84,12 +84,15 @@ impl All {
     // A process knows of a kind what it has seen of it anywhere. So what all know of it is put together
     // before it is said of each place, whichever processes have called from there.
     pub fn report(self) -> Vec<CollectiveCost> {
-        let mut kinds: BTreeMap<CollectiveKind, Seen> = BTreeMap::new();
+        let mut kinds: BTreeMap<CollectiveKind, CollectiveUse> = BTreeMap::new();
         for ((.., kind), (seen, _)) in &self.0 {
             kinds.entry(kind.clone()).and_modify(|all| all.add(seen)).or_insert_with(|| seen.clone());
         }
-        let cost = |((site, function, kind), (_, cost)): ((String, String, CollectiveKind), (Seen, Cost))| {
-            let Seen { least_bytes, example } = kinds[&kind].clone();
+        let cost = |((site, function, kind), (_, cost)): (
+            (String, String, CollectiveKind),
+            (CollectiveUse, CollectiveSum),
+        )| {
+            let CollectiveUse { least_bytes, example } = kinds[&kind].clone();
             CollectiveCost {
                 site,
                 function,
@@ -125,13 +128,14 @@ mod tests {
             commutative: true,
             size_bits: 0,
         };
-        let seen = |first| Seen {
+        let seen = |first| CollectiveUse {
             least_bytes: 0,
             example: Example { bytes: 0, ranks: vec![(first, 1, 4)], root: 0, element: 1, predefined: true },
         };
-        let part = |first| vec![(kind.clone(), seen(first), Cost { calls: 1, time_ps: 5, wait_ps: 0 })];
+        let part =
+            |first| vec![(kind.clone(), seen(first), CollectiveSum { calls: 1, time_ps: 5, wait_ps: 0 })];
         let told = |places: &[(&str, u32)]| {
-            let mut all = All::default();
+            let mut all = CollectiveTotals::default();
             places.iter().for_each(|&(site, first)| all.add((site, "MPI_Barrier"), part(first)));
             all.report().into_iter().map(|cost| (cost.site, cost.example)).collect::<BTreeMap<_, _>>()
         };

@@ -10,19 +10,19 @@ mod delays;
 mod steps;
 mod walk;
 
-use crate::gatherings::Gatherings;
-use crate::places::Places;
+use crate::gatherings::PendingCollectives;
+use crate::places::SiteNumbers;
 use engine::Time;
 use observe::Symbols;
 use observe::critical_path::CriticalPath;
-use observe::recorder::{Call, Left, Place, Recorder};
-use observe::waiting::{Entries, Returned, Rule, WaitState};
+use observe::recorder::{Call, CallReturn, CodeLocation, Recorder};
+use observe::waiting::{Entries, Returned, WaitRule, WaitState};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use steps::{NOBODY, Reader, Step, Writer, acts};
+use steps::{CallStep, NOBODY, StepsReader, StepsWriter, acts};
 
 /// Records what the path of a process's ranks can go through.
 pub struct Critical {
@@ -30,20 +30,20 @@ pub struct Critical {
     /// The path of the processes' files; `.path` and the number of a process are appended to it.
     path: PathBuf,
     process: u32,
-    writer: Writer,
+    writer: StepsWriter,
     symbols: Symbols,
     sites: FxHashMap<u32, String>,
-    places: Places,
+    places: SiteNumbers,
     /// Flags of [`acts`] for the calls, by the number of their call site and function.
     acts: Vec<u32>,
-    gatherings: Gatherings,
+    gatherings: PendingCollectives,
     failed: Option<io::Error>,
     whole: Option<CriticalPath>,
 }
 
 /// Data that a process sends to the first process.
 #[derive(Serialize, Deserialize)]
-struct Part {
+struct ProcessPath {
     own: Range<u32>,
     /// Site and function, by place.
     names: Vec<(String, String)>,
@@ -70,7 +70,7 @@ impl Critical {
         let path = std::path::absolute(report)
             .map_err(|why| format!("cannot find the directory of {}: {why}", report.display()))?;
         let file = file_of(&path, process);
-        let writer = Writer::create(&file, own.clone()).map_err(|why| cannot(&file, &why))?;
+        let writer = StepsWriter::create(&file, own.clone()).map_err(|why| cannot(&file, &why))?;
         Ok(Critical {
             own,
             path,
@@ -78,9 +78,9 @@ impl Critical {
             writer,
             symbols: Symbols::default(),
             sites: FxHashMap::default(),
-            places: Places::default(),
+            places: SiteNumbers::default(),
             acts: Vec::new(),
-            gatherings: Gatherings::default(),
+            gatherings: PendingCollectives::default(),
             failed: None,
             whole: None,
         })
@@ -94,8 +94,8 @@ impl Critical {
         (place, self.acts[place as usize])
     }
 
-    fn step(&mut self, call: &Returned) -> Step {
-        let mut step = Step::of(call, self.place(call));
+    fn step(&mut self, call: &Returned) -> CallStep {
+        let mut step = CallStep::of(call, self.place(call));
         if let Some(cause) = &call.cause {
             step.ended = cause.at.as_ps().min(step.left);
             (step.since, step.after) = (cause.follows.0.as_ps().min(step.ended), cause.follows.1);
@@ -118,7 +118,7 @@ impl Critical {
 // The last to enter in a call of all with all, and at the root of one that collects: they need everybody's
 // data. Where a root gives, the root. Who waits within a tree for a member that is neither is not known here:
 // that counts as messages under way.
-fn settle(step: &mut Step, call: &Returned, entries: &Entries) {
+fn settle(step: &mut CallStep, call: &Returned, entries: &Entries) {
     if let Some((state, lost, by)) = call.lost_in_gathering(entries) {
         let (acted, _) = match state {
             WaitState::LateBroadcast => entries.root,
@@ -129,9 +129,9 @@ fn settle(step: &mut Step, call: &Returned, entries: &Entries) {
     }
     let Some(gathering) = call.gathering else { return };
     let (at, who) = match (gathering.rule, gathering.is_root) {
-        (Rule::Barrier | Rule::Fence | Rule::All, _) | (Rule::ToRoot, true) => entries.last,
-        (Rule::FromRoot, false) => entries.root,
-        (Rule::FromRoot, true) | (Rule::ToRoot, false) => return,
+        (WaitRule::Barrier | WaitRule::Fence | WaitRule::All, _) | (WaitRule::ToRoot, true) => entries.last,
+        (WaitRule::FromRoot, false) => entries.root,
+        (WaitRule::FromRoot, true) | (WaitRule::ToRoot, false) => return,
     };
     if at > call.entered && at <= call.left {
         (step.since, step.after) = (at.as_ps(), who);
@@ -155,7 +155,7 @@ impl Recorder for Critical {
         true
     }
 
-    fn site(&mut self, number: u32, place: &Place) {
+    fn site(&mut self, number: u32, place: &CodeLocation) {
         self.sites.insert(number, self.symbols.name(place));
     }
 
@@ -199,7 +199,7 @@ impl Recorder for Critical {
         self.writer.finish(rank, at.as_ps());
     }
 
-    fn call(&mut self, _: &Call, _: &Left) {}
+    fn call(&mut self, _: &Call, _: &CallReturn) {}
 
     fn unfinished(&mut self, _: &Call) {}
 
@@ -214,15 +214,19 @@ impl Recorder for Critical {
             (self.sites.get(&site).map_or("unknown", String::as_str).to_owned(), function.to_owned())
         };
         let names = self.places.met().iter().map(name).collect();
-        let part =
-            Part { own: self.own.clone(), names, table: self.writer.table(), latest: self.writer.latest() };
+        let part = ProcessPath {
+            own: self.own.clone(),
+            names,
+            table: self.writer.table(),
+            latest: self.writer.latest(),
+        };
         serde_json::to_vec(&part).expect("plain data always has a JSON form")
     }
 
     fn merge(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
         let mut read = Vec::new();
         for part in &parts {
-            let part: Part = serde_json::from_slice(part)
+            let part: ProcessPath = serde_json::from_slice(part)
                 .map_err(|why| format!("a process's part of the critical path cannot be read: {why}"))?;
             read.push(part);
         }
@@ -240,8 +244,8 @@ impl Recorder for Critical {
     }
 }
 
-fn analyse(files: &[PathBuf], parts: &[Part]) -> io::Result<CriticalPath> {
-    let mut reader = Reader::new();
+fn analyse(files: &[PathBuf], parts: &[ProcessPath]) -> io::Result<CriticalPath> {
+    let mut reader = StepsReader::new();
     // Of one name one place, whichever process saw it.
     let mut numbers: FxHashMap<&(String, String), u32> = FxHashMap::default();
     let mut names: Vec<&(String, String)> = Vec::new();

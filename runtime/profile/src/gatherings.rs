@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 /// A collective call on this process.
 #[derive(Default)]
-struct Open {
+struct PendingCollective {
     /// When its members entered, once all have.
     entries: Option<Entries>,
     /// Calls that have returned before that, each with what it belongs to.
@@ -19,11 +19,11 @@ struct Open {
 
 /// Collective calls under way; those that nothing is missing of are forgotten.
 #[derive(Default)]
-pub struct Gatherings {
-    open: FxHashMap<(u32, u32), Open>,
+pub struct PendingCollectives {
+    open: FxHashMap<(u32, u32), PendingCollective>,
 }
 
-impl Gatherings {
+impl PendingCollectives {
     /// A call that is a member's part of one has returned; `tell` is told at once if all is known. O(1).
     pub fn returned(&mut self, tally: u32, call: &Returned, tell: impl FnOnce(u32, &Returned, &Entries)) {
         let Some(gathering) = call.gathering else { return };

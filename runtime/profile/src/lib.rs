@@ -14,24 +14,24 @@ mod regions;
 mod series;
 mod tally;
 
-use chains::Chains;
-use collectives::Collectives;
+use chains::ChainCosts;
+use collectives::CollectiveProfile;
 pub use critical::Critical;
 use engine::{Span, Time};
-use gatherings::Gatherings;
+use gatherings::PendingCollectives;
 use load::{Blocks, Load};
 use observe::call_profile::{CallProfile, SiteCost};
-use observe::collective::{CollectiveKind, Seen};
-use observe::recorder::{Call, Left, Place, Recorder, Region};
+use observe::collective::{CollectiveKind, CollectiveUse};
+use observe::recorder::{Call, CallReturn, CodeLocation, Recorder, RegionEvent};
 use observe::traffic::Matrix;
 use observe::waiting::{Entries, Returned, WaitState};
 use observe::{Bins, Symbols, Traffic};
-use order::{Order, Settled};
-use places::Places;
+use order::{ClassifiedWait, Order};
+use places::SiteNumbers;
 use regions::Regions;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use series::{Doing, Series};
+use series::{Activity, ActivityTimes};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -46,14 +46,14 @@ pub struct Profiler {
     sites: FxHashMap<u32, Vec<String>>,
     /// The greatest number of callers by which the calls of a site are distinguished.
     depth: u32,
-    chains: Chains,
-    places: Places,
+    chains: ChainCosts,
+    places: SiteNumbers,
     /// Sums over calls, by the number of their call site and function.
     tallies: Vec<Tally>,
-    collectives: Collectives,
-    gatherings: Gatherings,
+    collectives: CollectiveProfile,
+    gatherings: PendingCollectives,
     order: Order,
-    series: Series,
+    series: ActivityTimes,
     load: Load,
     regions: Regions,
     traffic: Matrix,
@@ -64,11 +64,11 @@ pub struct Profiler {
 
 /// Data that a process sends to the first process.
 #[derive(Default, Serialize, Deserialize)]
-struct Part {
-    tallies: Vec<(String, String, Tally, chains::Part, collectives::Part)>,
-    series: Series,
+struct ProcessProfile {
+    tallies: Vec<(String, String, Tally, chains::SiteChains, collectives::Part)>,
+    series: ActivityTimes,
     load: Blocks,
-    regions: regions::Part,
+    regions: regions::RegionTimes,
     traffic: Matrix,
     under_way: Bins,
 }
@@ -86,12 +86,12 @@ impl Profiler {
             symbols: Symbols::default(),
             sites: FxHashMap::default(),
             depth,
-            chains: Chains::default(),
-            places: Places::default(),
+            chains: ChainCosts::default(),
+            places: SiteNumbers::default(),
             tallies: Vec::new(),
-            collectives: Collectives::default(),
-            gatherings: Gatherings::default(),
-            series: Series::default(),
+            collectives: CollectiveProfile::default(),
+            gatherings: PendingCollectives::default(),
+            series: ActivityTimes::default(),
             load,
             regions,
             traffic: Matrix::default(),
@@ -102,7 +102,7 @@ impl Profiler {
 
     /// A rank did this.
     #[inline]
-    fn spent(&mut self, doing: Doing, rank: u32, from: Time, span: Span) {
+    fn spent(&mut self, doing: Activity, rank: u32, from: Time, span: Span) {
         self.series.add(doing, from, span);
         self.load.add(doing, rank, span);
         self.regions.add(doing, rank, from, span);
@@ -147,7 +147,7 @@ impl Recorder for Profiler {
         true
     }
 
-    fn site(&mut self, number: u32, place: &Place) {
+    fn site(&mut self, number: u32, place: &CodeLocation) {
         self.sites.insert(number, self.symbols.names(place));
     }
 
@@ -159,7 +159,7 @@ impl Recorder for Profiler {
         self.depth
     }
 
-    fn chain(&mut self, number: u32, places: &[Place]) {
+    fn chain(&mut self, number: u32, places: &[CodeLocation]) {
         self.chains.explain(number, places, &mut self.symbols);
     }
 
@@ -185,8 +185,8 @@ impl Recorder for Profiler {
         if !call.inner && call.left > call.entered {
             let took = call.left.since(call.entered);
             let busy = took - call.wait;
-            self.spent(Doing::Mpi, call.rank, call.entered, busy);
-            self.spent(Doing::Wait, call.rank, call.entered + busy, call.wait);
+            self.spent(Activity::Mpi, call.rank, call.entered, busy);
+            self.spent(Activity::Wait, call.rank, call.entered + busy, call.wait);
         }
     }
 
@@ -197,10 +197,10 @@ impl Recorder for Profiler {
     }
 
     fn computed(&mut self, rank: u32, from: Time, span: Span) {
-        self.spent(Doing::Compute, rank, from, span);
+        self.spent(Activity::Compute, rank, from, span);
     }
 
-    fn region(&mut self, rank: u32, at: Time, region: Region) -> bool {
+    fn region(&mut self, rank: u32, at: Time, region: RegionEvent) -> bool {
         self.regions.change(rank, at, region)
     }
 
@@ -209,11 +209,11 @@ impl Recorder for Profiler {
         self.under_way = traffic.under_way.clone();
     }
 
-    fn collectives(&mut self, kinds: &[(CollectiveKind, Seen)]) {
+    fn collectives(&mut self, kinds: &[(CollectiveKind, CollectiveUse)]) {
         self.collectives.explain(kinds);
     }
 
-    fn call(&mut self, _: &Call, _: &Left) {}
+    fn call(&mut self, _: &Call, _: &CallReturn) {}
 
     fn unfinished(&mut self, _: &Call) {}
 
@@ -233,7 +233,7 @@ impl Recorder for Profiler {
                 self.collectives.part(place),
             )
         });
-        let part = Part {
+        let part = ProcessProfile {
             tallies: tallies.collect(),
             series: std::mem::take(&mut self.series),
             load: self.load.blocks(),
@@ -247,12 +247,12 @@ impl Recorder for Profiler {
     fn merge(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
         // By name: what is one site in the source has another number on each process, and several where the
         // compiler has copied it.
-        let mut tallies: BTreeMap<(String, String), (Tally, Vec<chains::Part>)> = BTreeMap::new();
+        let mut tallies: BTreeMap<(String, String), (Tally, Vec<chains::SiteChains>)> = BTreeMap::new();
         let (mut series, mut load, mut traffic) =
-            (Series::default(), Blocks::default(), Traffic::of(self.ranks));
-        let (mut regions, mut collectives) = (Vec::new(), collectives::All::default());
+            (ActivityTimes::default(), Blocks::default(), Traffic::of(self.ranks));
+        let (mut regions, mut collectives) = (Vec::new(), collectives::CollectiveTotals::default());
         for part in &parts {
-            let part: Part = serde_json::from_slice(part)
+            let part: ProcessProfile = serde_json::from_slice(part)
                 .map_err(|why| format!("a process's part of the profile cannot be read: {why}"))?;
             for (site, function, tally, chains, kinds) in part.tallies {
                 collectives.add((&site, &function), kinds);
@@ -266,14 +266,15 @@ impl Recorder for Profiler {
             traffic.under_way.add_all(&part.under_way);
             regions.push(part.regions);
         }
-        let cost = |((site, function), (tally, chains)): ((String, String), (Tally, Vec<chains::Part>))| {
-            SiteCost { callers: chains::Part::report(&chains), ..tally.cost(site, function) }
-        };
+        let cost =
+            |((site, function), (tally, chains)): ((String, String), (Tally, Vec<chains::SiteChains>))| {
+                SiteCost { callers: chains::SiteChains::report(&chains), ..tally.cost(site, function) }
+            };
         let mut sites: Vec<_> = tallies.into_iter().map(cost).collect();
         sites.sort_by_key(|cost| Reverse((cost.time.sum_ps, cost.time.count)));
         let matrix = traffic.matrix();
         let (series, load) = (series.report(traffic.under_way), load.report());
-        let (regions, collectives) = (regions::Part::report(&regions), collectives.report());
+        let (regions, collectives) = (regions::RegionTimes::report(&regions), collectives.report());
         self.whole = Some(CallProfile { sites, traffic: matrix, series, load, regions, collectives });
         Ok(())
     }
@@ -283,7 +284,7 @@ impl Recorder for Profiler {
     }
 }
 
-fn lose_settled(tallies: &mut [Tally], Settled { place, state, lost, rank, by }: Settled) {
+fn lose_settled(tallies: &mut [Tally], ClassifiedWait { place, state, lost, rank, by }: ClassifiedWait) {
     tallies[place as usize].lose(state, lost, rank, by);
 }
 

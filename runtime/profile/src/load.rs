@@ -1,8 +1,8 @@
 //! What each rank did, as a whole; of many ranks, folded to blocks of neighbours.
 
-use crate::series::Doing;
+use crate::series::Activity;
 use engine::Span;
-use observe::Sum;
+use observe::SpreadSum;
 use observe::call_profile;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct Load {
 }
 
 /// Some ranks of one block: its number, and their times by what they did.
-pub type Block = (u32, [Sum; 3]);
+pub type Block = (u32, [SpreadSum; 3]);
 
 /// All blocks that a process has ranks of.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ impl Load {
 
     /// A rank did this for so long; O(1).
     #[inline]
-    pub fn add(&mut self, doing: Doing, rank: u32, span: Span) {
+    pub fn add(&mut self, doing: Activity, rank: u32, span: Span) {
         if span != Span::ZERO {
             // No rank does anything for longer than virtual time is.
             self.times[doing as usize][(rank - self.first) as usize] += span.as_ps();
@@ -59,7 +59,7 @@ impl Load {
             blocks.push((
                 number,
                 std::array::from_fn(|at| {
-                    Sum::of(from, self.times[at][here.clone()].iter().map(|&ps| Span::from_ps(ps)))
+                    SpreadSum::of(from, self.times[at][here.clone()].iter().map(|&ps| Span::from_ps(ps)))
                 }),
             ));
             from = until;
@@ -83,8 +83,8 @@ impl Blocks {
     }
 
     /// As a report has them.
-    pub fn report(&self) -> Vec<call_profile::Load> {
-        let block = |(number, [compute, mpi, wait]): &Block| call_profile::Load {
+    pub fn report(&self) -> Vec<call_profile::RankGroupTimes> {
+        let block = |(number, [compute, mpi, wait]): &Block| call_profile::RankGroupTimes {
             first_rank: u64::from(number * self.block),
             ranks: compute.count(),
             compute: compute.spread(),
@@ -101,7 +101,7 @@ mod tests {
 
     fn of(first: u32, count: u32) -> Blocks {
         let mut load = Load::new(first, count, 1500);
-        (first..first + count).for_each(|rank| load.add(Doing::Wait, rank, Span::from_ps(rank.into())));
+        (first..first + count).for_each(|rank| load.add(Activity::Wait, rank, Span::from_ps(rank.into())));
         load.blocks()
     }
 

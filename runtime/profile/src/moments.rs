@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Counts, sums and extremes of lengths of time.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Sums {
+pub struct TimeMoments {
     count: u64,
     sum: u128,
     /// In square picoseconds. A square has 128 bits, and there are less than 2^64 of them.
@@ -17,13 +17,13 @@ pub struct Sums {
     max: (u64, u32),
 }
 
-impl Default for Sums {
-    fn default() -> Sums {
-        Sums { count: 0, sum: 0, squares: U256::ZERO, min: (u64::MAX, u32::MAX), max: (0, u32::MAX) }
+impl Default for TimeMoments {
+    fn default() -> TimeMoments {
+        TimeMoments { count: 0, sum: 0, squares: U256::ZERO, min: (u64::MAX, u32::MAX), max: (0, u32::MAX) }
     }
 }
 
-impl Sums {
+impl TimeMoments {
     /// One more, of `rank`; O(1).
     #[inline]
     pub fn add(&mut self, span: Span, rank: u32) {
@@ -46,7 +46,7 @@ impl Sums {
     }
 
     /// Adds moments of other calls.
-    pub fn add_all(&mut self, other: &Sums) {
+    pub fn add_all(&mut self, other: &TimeMoments) {
         self.count += other.count;
         self.sum += other.sum;
         self.squares += other.squares;
@@ -92,8 +92,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(spans: &[(u64, u32)]) -> Sums {
-        let mut sums = Sums::default();
+    fn of(spans: &[(u64, u32)]) -> TimeMoments {
+        let mut sums = TimeMoments::default();
         spans.iter().for_each(|&(ps, rank)| sums.add(Span::from_ps(ps), rank));
         sums
     }

@@ -13,7 +13,7 @@ const KEPT: usize = 4;
 
 /// A call that waited for a late sender; of none `lost_ps` is 0.
 #[derive(Clone, Copy, Default)]
-struct Late {
+struct LateSenderWait {
     lost_ps: u64,
     /// When the message left that it waited for.
     sent_ps: u64,
@@ -23,7 +23,7 @@ struct Late {
 
 /// A wait, now that its state is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Settled {
+pub struct ClassifiedWait {
     /// The number of the call site and function of the wait.
     pub place: u32,
     pub state: WaitState,
@@ -37,13 +37,13 @@ pub struct Settled {
 pub struct Order {
     first: u32,
     /// The latest first.
-    late: Vec<[Late; KEPT]>,
+    late: Vec<[LateSenderWait; KEPT]>,
 }
 
-impl Late {
-    fn settled(self, state: WaitState, rank: u32) -> Option<Settled> {
-        let Late { lost_ps, place, by, .. } = self;
-        (lost_ps > 0).then_some(Settled { place, state, lost: Span::from_ps(lost_ps), rank, by })
+impl LateSenderWait {
+    fn settled(self, state: WaitState, rank: u32) -> Option<ClassifiedWait> {
+        let LateSenderWait { lost_ps, place, by, .. } = self;
+        (lost_ps > 0).then_some(ClassifiedWait { place, state, lost: Span::from_ps(lost_ps), rank, by })
     }
 }
 
@@ -56,17 +56,23 @@ impl Order {
     /// A call of a rank has received a message that left at `sent`, and none that left before: `tell` is told
     /// of the waits for later ones. O(1).
     #[inline]
-    pub fn received(&mut self, rank: u32, sent: Time, mut tell: impl FnMut(Settled)) {
+    pub fn received(&mut self, rank: u32, sent: Time, mut tell: impl FnMut(ClassifiedWait)) {
         let Some(late) = self.late.get_mut((rank - self.first) as usize) else { return };
         for late in late.iter_mut().filter(|late| late.sent_ps > sent.as_ps()) {
             late.settled(WaitState::WrongOrder, rank).into_iter().for_each(&mut tell);
-            *late = Late::default();
+            *late = LateSenderWait::default();
         }
     }
 
     /// A call of a rank lost `lost` to rank `by`, whose message left at `sent`: the one that is no longer
     /// kept because of that, if there is any. O(1).
-    pub fn waited(&mut self, rank: u32, place: u32, sent: Time, (lost, by): (Span, u32)) -> Option<Settled> {
+    pub fn waited(
+        &mut self,
+        rank: u32,
+        place: u32,
+        sent: Time,
+        (lost, by): (Span, u32),
+    ) -> Option<ClassifiedWait> {
         let at = (rank - self.first) as usize;
         if self.late.len() <= at {
             self.late.resize(at + 1, Default::default());
@@ -74,12 +80,12 @@ impl Order {
         let late = &mut self.late[at];
         let oldest = late[KEPT - 1];
         late.copy_within(..KEPT - 1, 1);
-        late[0] = Late { lost_ps: lost.as_ps(), sent_ps: sent.as_ps(), place, by };
+        late[0] = LateSenderWait { lost_ps: lost.as_ps(), sent_ps: sent.as_ps(), place, by };
         oldest.settled(WaitState::LateSender, rank)
     }
 
     /// All that are kept, at the end of the run: nothing older came.
-    pub fn end(&mut self) -> impl Iterator<Item = Settled> {
+    pub fn end(&mut self) -> impl Iterator<Item = ClassifiedWait> {
         let ranks = (self.first..).zip(std::mem::take(&mut self.late));
         ranks.flat_map(|(rank, late)| {
             late.into_iter().filter_map(move |late| late.settled(WaitState::LateSender, rank))

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 /// Places, numbered from 0 in the order in which they are met.
 #[derive(Default)]
-pub struct Places {
+pub struct SiteNumbers {
     numbers: FxHashMap<(u32, u16), u32>,
     /// By the number of a site, the function that was called from there last, and its place: the same one but
     /// where a pointer is called, so that calls are rarely hashed.
@@ -14,7 +14,7 @@ pub struct Places {
     met: Vec<(u32, &'static str)>,
 }
 
-impl Places {
+impl SiteNumbers {
     /// The number of the place of a call; O(1).
     #[inline]
     pub fn number(&mut self, call: &Returned) -> u32 {

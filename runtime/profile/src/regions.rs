@@ -2,11 +2,11 @@
 //!
 //! Time counts for all regions that are open: what an inner one takes is a part of the outer one.
 
-use crate::series::Doing;
+use crate::series::Activity;
 use engine::{Span, Time};
-use observe::Sum;
+use observe::SpreadSum;
 use observe::call_profile::RegionCost;
-use observe::recorder::Region;
+use observe::recorder::RegionEvent;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -21,12 +21,12 @@ pub struct Regions {
     /// By number: the name, how often ranks went in, and their times.
     regions: Vec<(String, u64, Vec<[u64; 3]>)>,
     /// Empty until a rank speaks of a region: a program without pays one look at this for each call.
-    callers: Vec<Caller>,
+    callers: Vec<OpenRegions>,
 }
 
 /// Regions that a rank is in, and the time up to which its time is counted.
 #[derive(Clone, Default)]
-struct Caller {
+struct OpenRegions {
     level: Option<usize>,
     open: Vec<usize>,
     /// Up to when its time is counted. Computation is told of at the call behind it, and a region may end
@@ -35,11 +35,11 @@ struct Caller {
 }
 
 /// Visits of a region on a process, and sums over its ranks of the whole time and of each activity.
-type Sums = (u64, [Sum; 4]);
+type Sums = (u64, [SpreadSum; 4]);
 
 /// The regions of a process's ranks by name.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Part {
+pub struct RegionTimes {
     first: u32,
     count: u32,
     regions: BTreeMap<String, Sums>,
@@ -61,34 +61,34 @@ impl Regions {
     }
 
     /// A rank goes into a region or out of one; whether that fits what it said before.
-    pub fn change(&mut self, rank: u32, at: Time, region: Region) -> bool {
+    pub fn change(&mut self, rank: u32, at: Time, region: RegionEvent) -> bool {
         if self.callers.is_empty() {
-            self.callers = vec![Caller::default(); self.count as usize];
+            self.callers = vec![OpenRegions::default(); self.count as usize];
         }
         // Between calls a rank computes.
         let counted = self.callers[(rank - self.first) as usize].counted;
         if at > counted {
-            self.add(Doing::Compute, rank, counted, at.since(counted));
+            self.add(Activity::Compute, rank, counted, at.since(counted));
         }
         let number = match region {
-            Region::Begin(name) | Region::End(name) => Some(self.number(name)),
+            RegionEvent::Begin(name) | RegionEvent::End(name) => Some(self.number(name)),
             // Level 1 is MPI's normal one, in which a program is that says nothing.
-            Region::Level(1) => None,
-            Region::Level(level) => Some(self.number(&format!("MPI_Pcontrol {level}"))),
+            RegionEvent::Level(1) => None,
+            RegionEvent::Level(level) => Some(self.number(&format!("MPI_Pcontrol {level}"))),
         };
         let caller = &mut self.callers[(rank - self.first) as usize];
         let enters = match region {
-            Region::Begin(_) => {
+            RegionEvent::Begin(_) => {
                 caller.open.extend(number);
                 true
             }
             // Regions that overlap would have their time counted for neither of them rightly.
-            Region::End(_) if caller.open.last() != number.as_ref() => return false,
-            Region::End(_) => {
+            RegionEvent::End(_) if caller.open.last() != number.as_ref() => return false,
+            RegionEvent::End(_) => {
                 caller.open.pop();
                 false
             }
-            Region::Level(_) => std::mem::replace(&mut caller.level, number) != number,
+            RegionEvent::Level(_) => std::mem::replace(&mut caller.level, number) != number,
         };
         if let Some(number) = number.filter(|_| enters) {
             self.regions[number].1 += 1;
@@ -98,13 +98,13 @@ impl Regions {
 
     /// A rank did this; O(1) without regions, else O(regions that are open).
     #[inline]
-    pub fn add(&mut self, doing: Doing, rank: u32, from: Time, span: Span) {
+    pub fn add(&mut self, doing: Activity, rank: u32, from: Time, span: Span) {
         if !self.callers.is_empty() {
             self.count_in(doing, rank, from, span);
         }
     }
 
-    fn count_in(&mut self, doing: Doing, rank: u32, from: Time, span: Span) {
+    fn count_in(&mut self, doing: Activity, rank: u32, from: Time, span: Span) {
         let index = (rank - self.first) as usize;
         let caller = &mut self.callers[index];
         let (from, until) = (from.max(caller.counted), from + span);
@@ -122,10 +122,10 @@ impl Regions {
     }
 
     /// Added up over ranks; O(ranks regions).
-    pub fn part(&mut self) -> Part {
-        let sums = |times: &[[u64; 3]]| -> [Sum; 4] {
+    pub fn part(&mut self) -> RegionTimes {
+        let sums = |times: &[[u64; 3]]| -> [SpreadSum; 4] {
             let of = |time: &dyn Fn(&[u64; 3]) -> u64| {
-                Sum::of(self.first, times.iter().map(|times| Span::from_ps(time(times))))
+                SpreadSum::of(self.first, times.iter().map(|times| Span::from_ps(time(times))))
             };
             [
                 of(&|times| times.iter().sum()),
@@ -135,7 +135,7 @@ impl Regions {
             ]
         };
         let regions = self.regions.iter().filter(|(_, visits, _)| *visits > 0);
-        Part {
+        RegionTimes {
             first: self.first,
             count: self.count,
             regions: regions.map(|(name, visits, times)| (name.clone(), (*visits, sums(times)))).collect(),
@@ -143,17 +143,17 @@ impl Regions {
     }
 }
 
-impl Part {
+impl RegionTimes {
     /// Returns what each region cost in a run whose processes, in the order of their ranks, have these parts;
     /// the longest first.
-    pub fn report(parts: &[Part]) -> Vec<RegionCost> {
+    pub fn report(parts: &[RegionTimes]) -> Vec<RegionCost> {
         let names: BTreeMap<&String, ()> =
             parts.iter().flat_map(|part| part.regions.keys()).map(|name| (name, ())).collect();
         let cost = |name: &String| {
-            let (mut visits, mut all) = (0, [Sum::default(); 4]);
+            let (mut visits, mut all) = (0, [SpreadSum::default(); 4]);
             for part in parts {
                 // A process none of whose ranks was there has ranks all the same.
-                let idle = || (0, [Sum::of(part.first, (0..part.count).map(|_| Span::ZERO)); 4]);
+                let idle = || (0, [SpreadSum::of(part.first, (0..part.count).map(|_| Span::ZERO)); 4]);
                 let (count, sums) = part.regions.get(name).copied().unwrap_or_else(idle);
                 visits += count;
                 all = std::array::from_fn(|at| all[at].with(&sums[at]));
@@ -175,24 +175,24 @@ mod tests {
         Time::from_ps(ps)
     }
 
-    fn did(regions: &mut Regions, doing: Doing, rank: u32, from: u64, until: u64) {
+    fn did(regions: &mut Regions, doing: Activity, rank: u32, from: u64, until: u64) {
         regions.add(doing, rank, at(from), at(until).since(at(from)));
     }
 
     #[test]
     fn time_counts_for_all_regions_that_are_open() {
         let mut regions = Regions::new(4, 2);
-        did(&mut regions, Doing::Compute, 4, 0, 10);
-        assert!(regions.change(4, at(15), Region::Begin("outer")));
-        assert!(regions.change(4, at(20), Region::Begin("inner")));
+        did(&mut regions, Activity::Compute, 4, 0, 10);
+        assert!(regions.change(4, at(15), RegionEvent::Begin("outer")));
+        assert!(regions.change(4, at(20), RegionEvent::Begin("inner")));
         // What was computed between two calls is told of at the second.
-        did(&mut regions, Doing::Compute, 4, 10, 30);
-        did(&mut regions, Doing::Mpi, 4, 30, 31);
-        did(&mut regions, Doing::Wait, 4, 31, 40);
-        assert!(regions.change(4, at(45), Region::End("inner")));
-        assert!(regions.change(4, at(46), Region::End("outer")));
-        did(&mut regions, Doing::Compute, 4, 40, 60);
-        let costs = Part::report(&[regions.part()]);
+        did(&mut regions, Activity::Compute, 4, 10, 30);
+        did(&mut regions, Activity::Mpi, 4, 30, 31);
+        did(&mut regions, Activity::Wait, 4, 31, 40);
+        assert!(regions.change(4, at(45), RegionEvent::End("inner")));
+        assert!(regions.change(4, at(46), RegionEvent::End("outer")));
+        did(&mut regions, Activity::Compute, 4, 40, 60);
+        let costs = RegionTimes::report(&[regions.part()]);
         let told: Vec<_> = costs
             .iter()
             .map(|cost| {
@@ -210,14 +210,14 @@ mod tests {
     #[test]
     fn a_level_is_a_region_until_the_next() {
         let mut regions = Regions::new(0, 1);
-        assert!(regions.change(0, at(0), Region::Level(3)));
-        assert!(regions.change(0, at(2), Region::Level(3)));
-        assert!(regions.change(0, at(5), Region::Level(0)));
-        assert!(regions.change(0, at(6), Region::Level(1)));
-        assert!(regions.change(0, at(9), Region::Begin("a")));
-        assert!(regions.change(0, at(9), Region::Begin("a")));
-        did(&mut regions, Doing::Compute, 0, 0, 10);
-        let told: Vec<_> = Part::report(&[regions.part()])
+        assert!(regions.change(0, at(0), RegionEvent::Level(3)));
+        assert!(regions.change(0, at(2), RegionEvent::Level(3)));
+        assert!(regions.change(0, at(5), RegionEvent::Level(0)));
+        assert!(regions.change(0, at(6), RegionEvent::Level(1)));
+        assert!(regions.change(0, at(9), RegionEvent::Begin("a")));
+        assert!(regions.change(0, at(9), RegionEvent::Begin("a")));
+        did(&mut regions, Activity::Compute, 0, 0, 10);
+        let told: Vec<_> = RegionTimes::report(&[regions.part()])
             .into_iter()
             .map(|cost| (cost.name, cost.visits, cost.time.max_ps))
             .collect();
@@ -234,10 +234,16 @@ mod tests {
     #[test]
     fn regions_end_in_the_order_in_which_they_began() {
         let mut regions = Regions::new(0, 1);
-        assert!(!regions.change(0, at(0), Region::End("a")));
-        assert!(regions.change(0, at(0), Region::Begin("a")) && regions.change(0, at(0), Region::Begin("b")));
-        assert!(!regions.change(0, at(0), Region::End("a")), "b is within it");
-        assert!(regions.change(0, at(0), Region::End("b")) && regions.change(0, at(0), Region::End("a")));
+        assert!(!regions.change(0, at(0), RegionEvent::End("a")));
+        assert!(
+            regions.change(0, at(0), RegionEvent::Begin("a"))
+                && regions.change(0, at(0), RegionEvent::Begin("b"))
+        );
+        assert!(!regions.change(0, at(0), RegionEvent::End("a")), "b is within it");
+        assert!(
+            regions.change(0, at(0), RegionEvent::End("b"))
+                && regions.change(0, at(0), RegionEvent::End("a"))
+        );
     }
 
     #[test]
@@ -245,11 +251,11 @@ mod tests {
         let run = |first: u32, count: u32| {
             let mut regions = Regions::new(first, count);
             for rank in (first..first + count).filter(|&rank| rank > 0) {
-                assert!(regions.change(rank, at(0), Region::Begin("a")));
-                did(&mut regions, Doing::Compute, rank, 0, u64::from(rank));
+                assert!(regions.change(rank, at(0), RegionEvent::Begin("a")));
+                did(&mut regions, Activity::Compute, rank, 0, u64::from(rank));
             }
             regions.part()
         };
-        assert_eq!(Part::report(&[run(0, 1), run(1, 3)]), Part::report(&[run(0, 4)]));
+        assert_eq!(RegionTimes::report(&[run(0, 1), run(1, 3)]), RegionTimes::report(&[run(0, 4)]));
     }
 }

@@ -1,6 +1,6 @@
 //! What is added up of the calls of one function from one place.
 
-use crate::moments::{Sums, longer};
+use crate::moments::{TimeMoments, longer};
 use engine::Span;
 use observe::call_profile::{Lost, SiteCost};
 use observe::waiting::{Returned, WaitState};
@@ -13,8 +13,8 @@ const BUCKETS: usize = 65;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Tally {
     bytes: u128,
-    time: Sums,
-    wait: Sums,
+    time: TimeMoments,
+    wait: TimeMoments,
     /// Calls whose duration has so many bits.
     histogram: Vec<u64>,
     /// By the number of the wait state.
@@ -23,7 +23,7 @@ pub struct Tally {
 
 impl Default for Tally {
     fn default() -> Tally {
-        let (time, wait) = (Sums::default(), Sums::default());
+        let (time, wait) = (TimeMoments::default(), TimeMoments::default());
         Tally {
             bytes: 0,
             time,

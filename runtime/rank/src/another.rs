@@ -48,7 +48,7 @@ pub(crate) struct Common {
 }
 
 #[derive(Default)]
-struct State {
+struct ProgramSet {
     common: Option<Common>,
     /// By number less one: gone once its first rank has started.
     ready: Vec<Option<Box<Another>>>,
@@ -57,9 +57,9 @@ struct State {
     begun: Option<(usize, usize)>,
 }
 
-static STATE: Single<Option<State>> = Single::new(None);
+static STATE: Single<Option<ProgramSet>> = Single::new(None);
 
-fn state<R>(f: impl FnOnce(&mut State) -> R) -> R {
+fn state<R>(f: impl FnOnce(&mut ProgramSet) -> R) -> R {
     // SAFETY: the simulating thread; no closure here suspends, runs the program's code or comes back.
     unsafe { STATE.with(|state| f(state.get_or_insert_default())) }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Arena {
     shift: u32,
     /// The units of the open segment that nobody has had.
     open: std::ops::Range<u32>,
-    segments: Vec<Segment>,
+    segments: Vec<ArenaSegment>,
     /// Segments that nothing lies in.
     spare: Vec<u32>,
     /// Large records lie from here on.
@@ -48,7 +48,7 @@ pub(crate) struct Arena {
 
 /// A part of the mapping that is given out from its beginning.
 #[derive(Clone, Copy)]
-struct Segment {
+struct ArenaSegment {
     /// Records in it that are not free.
     live: u16,
     /// Units given out, free ones included.
@@ -57,7 +57,7 @@ struct Segment {
 
 /// Content of a free record: its links in the free list, and its size class.
 #[repr(C)]
-struct Link {
+struct FreeRecord {
     next: u32,
     before: u32,
     class: u32,
@@ -116,7 +116,7 @@ impl Arena {
         };
         arena.open_segment();
         // Unit 0 is never handed out: 0 means "no record".
-        (arena.open.start, arena.segments[0]) = (1, Segment { live: 1, used: 1 });
+        (arena.open.start, arena.segments[0]) = (1, ArenaSegment { live: 1, used: 1 });
         Ok(arena)
     }
 
@@ -170,7 +170,7 @@ impl Arena {
     #[cold]
     fn open_segment(&mut self) {
         let index = self.spare.pop().unwrap_or_else(|| {
-            self.segments.push(Segment { live: 0, used: 0 });
+            self.segments.push(ArenaSegment { live: 0, used: 0 });
             self.segments.len() as u32 - 1
         });
         let start = u64::from(index) * u64::from(SEGMENT);
@@ -247,7 +247,7 @@ impl Arena {
         let next = std::mem::replace(&mut self.free[class as usize], record);
         // SAFETY: a free record has room for a link: units have at least 16 bytes.
         unsafe {
-            self.link(record).write(Link { next, before: 0, class });
+            self.link(record).write(FreeRecord { next, before: 0, class });
             if next != 0 {
                 (*self.link(next)).before = record;
             }
@@ -284,7 +284,7 @@ impl Arena {
     fn unlink(&mut self, record: u32, class: u32) {
         // SAFETY: free records hold links, which name free records of their class.
         unsafe {
-            let Link { next, before, .. } = self.link(record).read();
+            let FreeRecord { next, before, .. } = self.link(record).read();
             match before {
                 0 => self.free[class as usize] = next,
                 before => (*self.link(before)).next = next,
@@ -296,8 +296,8 @@ impl Arena {
     }
 
     #[inline]
-    fn link(&self, record: u32) -> *mut Link {
-        self.address(record) as *mut Link
+    fn link(&self, record: u32) -> *mut FreeRecord {
+        self.address(record) as *mut FreeRecord
     }
 
     /// The address of a record.

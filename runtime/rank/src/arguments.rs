@@ -3,22 +3,22 @@
 use std::ffi::{CString, c_char};
 
 /// Arguments as strings, and laid out once: each rank gets a copy.
-pub(crate) struct Arguments {
+pub(crate) struct ArgumentVector {
     strings: Vec<CString>,
     /// The strings one behind the other, and where each begins from `argv` on.
     text: Vec<u8>,
     places: Vec<usize>,
 }
 
-impl Arguments {
-    pub(crate) fn new(strings: Vec<CString>) -> Arguments {
+impl ArgumentVector {
+    pub(crate) fn new(strings: Vec<CString>) -> ArgumentVector {
         let (mut text, mut places) = (Vec::new(), Vec::with_capacity(strings.len()));
         let pointers = (strings.len() + 1) * size_of::<usize>();
         for string in &strings {
             places.push(pointers + text.len());
             text.extend_from_slice(string.as_bytes_with_nul());
         }
-        Arguments { strings, text, places }
+        ArgumentVector { strings, text, places }
     }
 
     pub(crate) fn strings(&self) -> &[CString] {
@@ -30,7 +30,7 @@ impl Arguments {
         self.strings.len() as i32
     }
 
-    /// Bytes that [`Arguments::write`] needs, a multiple of 16.
+    /// Bytes that [`ArgumentVector::write`] needs, a multiple of 16.
     pub(crate) fn bytes(&self) -> usize {
         ((self.places.len() + 1) * size_of::<usize>() + self.text.len()).next_multiple_of(16)
     }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use crate::reserve::reserve;
-use crate::text::Text;
+use crate::text::FixedText;
 use crate::{now, output, signals, stack, stdio, symbols};
 
 const SIGNALS: [(i32, &str, &str); 5] = [
@@ -102,7 +102,7 @@ pub(crate) unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, 
     let (address, pointer) = unsafe { ((*info).si_addr() as usize, stack_pointer(context)) };
     let (_, name, what) =
         SIGNALS.iter().find(|s| s.0 == signal).copied().unwrap_or((signal, "a signal", "was stopped"));
-    let mut text = Text::new();
+    let mut text = FixedText::new();
     let _ = match rank.or(served) {
         Some(rank) => write!(text, "xsim: rank {} ", global(rank)),
         None => write!(text, "xsim: the simulator itself, between ranks, "),
@@ -147,7 +147,7 @@ pub(crate) unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, 
 }
 
 /// Writes what helps against a stack overflow.
-fn say_how_to_raise(text: &mut Text) {
+fn say_how_to_raise(text: &mut FixedText) {
     let _ = writeln!(
         text,
         "xsim: raise it with -xsim-stack SIZE, or look for recursion without end or large local arrays"
@@ -162,7 +162,7 @@ pub(crate) fn stack_overflow(rank: u32) -> ! {
     REPORTING.store(true, Relaxed);
     stdio::pour(rank);
     output::pour_all();
-    let mut text = Text::new();
+    let mut text = FixedText::new();
     let _ = write!(
         text,
         "xsim: rank {} needs more stack than its {} KiB (stack overflow)",
@@ -234,7 +234,7 @@ unsafe extern "C" {
     fn _Unwind_GetIP(context: *mut c_void) -> usize;
 }
 
-struct Frames {
+struct Backtrace {
     addresses: [usize; FRAMES + 16],
     count: usize,
 }
@@ -242,7 +242,7 @@ struct Frames {
 unsafe extern "C" fn collect(context: *mut c_void, frames: *mut c_void) -> i32 {
     // SAFETY: called by the unwinder with its context and the pointer given to it below.
     unsafe {
-        let frames = &mut *frames.cast::<Frames>();
+        let frames = &mut *frames.cast::<Backtrace>();
         if frames.count == frames.addresses.len() {
             return 5;
         }
@@ -254,13 +254,13 @@ unsafe extern "C" fn collect(context: *mut c_void, frames: *mut c_void) -> i32 {
 
 /// Prints the frames from where the signal struck.
 fn backtrace(context: *mut c_void) {
-    let mut frames = Frames { addresses: [0; FRAMES + 16], count: 0 };
+    let mut frames = Backtrace { addresses: [0; FRAMES + 16], count: 0 };
     // SAFETY: `collect` matches the unwinder's callback type and stays inside `frames`.
     unsafe { _Unwind_Backtrace(collect, (&raw mut frames).cast()) };
     let at = instruction(context);
     let found = &frames.addresses[..frames.count];
     let from = found.iter().position(|&address| address == at);
-    let mut text = Text::new();
+    let mut text = FixedText::new();
     let mut number = 0;
     let mut line = |address: usize, exact: bool| {
         let _ = write!(text, "  #{number:<2} ");

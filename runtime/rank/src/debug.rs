@@ -7,16 +7,16 @@
 //! address take the registers back).
 
 use crate::now;
-use crate::ranks::Place;
-use crate::stack::own::Layout;
+use crate::ranks::StackPosition;
+use crate::stack::own::SlotLayout;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Version of this description. It changes whenever the meaning of a word changes.
 const VERSION: u64 = 1;
 
-/// Words, all of 64 bits.
+/// Words that a debugger reads, all of 64 bits.
 #[repr(C)]
-pub struct View {
+pub struct DebuggerView {
     version: AtomicU64,
     /// The address of the running rank's number in the process (32 bits; all ones if none runs).
     running: AtomicU64,
@@ -37,7 +37,7 @@ pub struct View {
 /// All zeros until there are ranks.
 #[unsafe(no_mangle)]
 #[used]
-pub static XSIM_DEBUG_VIEW: View = View {
+pub static XSIM_DEBUG_VIEW: DebuggerView = DebuggerView {
     version: AtomicU64::new(0),
     running: AtomicU64::new(0),
     first: AtomicU64::new(0),
@@ -50,13 +50,13 @@ pub static XSIM_DEBUG_VIEW: View = View {
 };
 
 /// Says where the ranks are; `stacks` if each has its own.
-pub(crate) fn show(first: u32, places: &[Place], stacks: Option<Layout>) {
+pub(crate) fn show(first: u32, places: &[StackPosition], stacks: Option<SlotLayout>) {
     let view = &XSIM_DEBUG_VIEW;
     view.running.store(now::number() as u64, Relaxed);
     view.first.store(u64::from(first), Relaxed);
     view.count.store(places.len() as u64, Relaxed);
     view.places.store(places.as_ptr() as u64, Relaxed);
-    if let Some(Layout { arena, slot, line, colours }) = stacks {
+    if let Some(SlotLayout { arena, slot, line, colours }) = stacks {
         view.arena.store(arena as u64, Relaxed);
         view.slot.store(slot as u64, Relaxed);
         view.line.store(line as u64, Relaxed);

@@ -27,7 +27,7 @@ pub(crate) type Lines = [u16; GROUPS];
 pub(crate) const ALL: Lines = [u16::MAX; GROUPS];
 
 /// Difference of memory from a template.
-pub(crate) struct Found {
+pub(crate) struct MemoryDelta {
     pub(crate) dirty: Lines,
     /// The lanes of each line that differs; one more, since the next one is written before it is known to
     /// differ.
@@ -38,9 +38,9 @@ pub(crate) struct Found {
     groups: usize,
 }
 
-impl Found {
-    pub(crate) const fn none() -> Found {
-        Found { dirty: [0; GROUPS], masks: [0; MOST + 1], count: 0, lanes: 0, groups: 0 }
+impl MemoryDelta {
+    pub(crate) const fn none() -> MemoryDelta {
+        MemoryDelta { dirty: [0; GROUPS], masks: [0; MOST + 1], count: 0, lanes: 0, groups: 0 }
     }
     /// Bytes of the difference.
     #[inline]
@@ -67,11 +67,16 @@ fn header(groups: usize, count: usize) -> usize {
 }
 
 /// Finds how `lines` lines at `memory` differ from `template` in the lanes that `own` has for each line.
-pub(crate) type Compare =
-    unsafe fn(memory: *const u32, template: *const u32, own: *const u16, lines: usize, found: &mut Found);
+pub(crate) type Compare = unsafe fn(
+    memory: *const u32,
+    template: *const u32,
+    own: *const u16,
+    lines: usize,
+    found: &mut MemoryDelta,
+);
 /// Writes the difference that was found of the lines at `memory` to `to`, which has that many bytes; it
 /// begins with `head`.
-pub(crate) type Keep = unsafe fn(memory: *const u32, found: &Found, head: u16, to: *mut u8);
+pub(crate) type Keep = unsafe fn(memory: *const u32, found: &MemoryDelta, head: u16, to: *mut u8);
 /// Rebuilds the lanes `own` of `lines` lines at `memory` from `template` and a difference, behind which
 /// [`BEYOND`] more bytes are readable. Lines that neither differ in it nor are in `left` are as in the
 /// template already.
@@ -145,7 +150,7 @@ fn set(mut bits: u16) -> impl Iterator<Item = usize> {
 #[inline(always)]
 unsafe fn compare_by<const WHOLE: bool>(
     (memory, template, own, lines): (*const u32, *const u32, *const u16, usize),
-    found: &mut Found,
+    found: &mut MemoryDelta,
     differ: impl Fn(*const u32, *const u32) -> u16,
 ) {
     let (mut count, mut lanes) = (0, 0);
@@ -178,7 +183,7 @@ unsafe fn compare_by<const WHOLE: bool>(
 /// As [`Keep`]: what was found of the lines at `memory`, as many writable bytes at `to`.
 #[inline(always)]
 unsafe fn keep_by(
-    (memory, found, head, to): (*const u32, &Found, u16, *mut u8),
+    (memory, found, head, to): (*const u32, &MemoryDelta, u16, *mut u8),
     put: impl Fn(*const u32, u16, *mut u32),
 ) {
     // SAFETY: the difference has a number for each group, a mask for each bit of those and a lane for each
@@ -252,7 +257,7 @@ unsafe fn compare_plain<const WHOLE: bool>(
     template: *const u32,
     own: *const u16,
     lines: usize,
-    found: &mut Found,
+    found: &mut MemoryDelta,
 ) {
     // SAFETY: lines are LANES numbers (the contract).
     let differ = |now: *const u32, then: *const u32| unsafe {
@@ -266,7 +271,7 @@ unsafe fn compare_plain<const WHOLE: bool>(
 
 /// # Safety
 /// As [`Keep`].
-unsafe fn keep_plain(memory: *const u32, found: &Found, head: u16, to: *mut u8) {
+unsafe fn keep_plain(memory: *const u32, found: &MemoryDelta, head: u16, to: *mut u8) {
     let put = |line: *const u32, mask: u16, mut to: *mut u32| {
         for lane in set(mask) {
             // SAFETY: a lane for each bit of the mask.
@@ -320,7 +325,7 @@ unsafe fn compare_avx512<const WHOLE: bool>(
     template: *const u32,
     own: *const u16,
     lines: usize,
-    found: &mut Found,
+    found: &mut MemoryDelta,
 ) {
     use std::arch::x86_64::*;
     // SAFETY: inside the lines (the contract).
@@ -335,7 +340,7 @@ unsafe fn compare_avx512<const WHOLE: bool>(
 /// As [`Keep`], on a processor with AVX-512F.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt,bmi1")]
-unsafe fn keep_avx512(memory: *const u32, found: &Found, head: u16, to: *mut u8) {
+unsafe fn keep_avx512(memory: *const u32, found: &MemoryDelta, head: u16, to: *mut u8) {
     use std::arch::x86_64::*;
     // SAFETY: inside a line; as many lanes are stored as the mask has bits (the contract).
     let put = |line: *const u32, mask: u16, to: *mut u32| unsafe {
@@ -379,7 +384,7 @@ mod tests {
     use super::*;
 
     fn difference(kernels: &Kernels, memory: &[u32], template: &[u32], own: &[u16]) -> (Vec<u32>, Lines) {
-        let mut found = Found::none();
+        let mut found = MemoryDelta::none();
         // SAFETY: as many lines and numbers.
         unsafe { (kernels.compare)(memory.as_ptr(), template.as_ptr(), own.as_ptr(), own.len(), &mut found) };
         let mut record = vec![0xdead_beef_u32; (found.bytes() + BEYOND) / 4];

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::caller::caller;
-use crate::output::{self, Stream, Target};
+use crate::output::{self, Stream, StreamTarget};
 use crate::single::Single;
 use crate::{now, own_streams, stdio};
 
@@ -35,26 +35,27 @@ fn is_known(descriptor: i32) -> bool {
     (0..=2).contains(&descriptor) || ANY.load(Relaxed)
 }
 
-/// The meaning of a descriptor of the rank.
-enum Meaning {
+/// The target of a rank's descriptor.
+enum DescriptorTarget {
     /// The process's descriptor of this number.
     Real(i32),
     Lines(Stream),
     Closed,
 }
 
-fn meaning(rank: u32, descriptor: i32) -> Meaning {
+fn meaning(rank: u32, descriptor: i32) -> DescriptorTarget {
     if let Some(stream) = stream(descriptor) {
         return match output::target(rank, stream) {
-            Target::Lines(stream) => Meaning::Lines(stream),
-            Target::File(own) => Meaning::Real(own),
-            Target::Closed => Meaning::Closed,
+            StreamTarget::Lines(stream) => DescriptorTarget::Lines(stream),
+            StreamTarget::File(own) => DescriptorTarget::Real(own),
+            StreamTarget::Closed => DescriptorTarget::Closed,
         };
     }
     if descriptor == 0 {
-        return Meaning::Real(own_streams::input().unwrap_or(0));
+        return DescriptorTarget::Real(own_streams::input().unwrap_or(0));
     }
-    copies(|copies| copies.get(&descriptor).copied()).map_or(Meaning::Real(descriptor), Meaning::Lines)
+    copies(|copies| copies.get(&descriptor).copied())
+        .map_or(DescriptorTarget::Real(descriptor), DescriptorTarget::Lines)
 }
 
 fn fail(error: i32) -> i32 {
@@ -72,14 +73,14 @@ fn keep(descriptor: i32) -> i32 {
 /// Puts `old` in the place of the rank's standard stream `new`.
 fn put(rank: u32, old: i32, new: i32) -> i32 {
     let target = match meaning(rank, old) {
-        Meaning::Closed => return fail(libc::EBADF),
-        Meaning::Lines(stream) => Target::Lines(stream),
-        Meaning::Real(descriptor) => Target::File(keep(descriptor)),
+        DescriptorTarget::Closed => return fail(libc::EBADF),
+        DescriptorTarget::Lines(stream) => StreamTarget::Lines(stream),
+        DescriptorTarget::Real(descriptor) => StreamTarget::File(keep(descriptor)),
     };
     let own = match target {
-        Target::File(own) if own < 0 => return -1,
-        Target::File(own) => own,
-        Target::Lines(stream) if new == 0 => keep(stream as i32),
+        StreamTarget::File(own) if own < 0 => return -1,
+        StreamTarget::File(own) => own,
+        StreamTarget::Lines(stream) if new == 0 => keep(stream as i32),
         _ => -1,
     };
     match stream(new) {
@@ -102,7 +103,11 @@ pub fn duplicate_to(old: i32, new: i32, real: impl FnOnce(i32) -> i32) -> Option
     }
     let rank = caller()?;
     if old == new {
-        return Some(if matches!(meaning(rank, old), Meaning::Closed) { fail(libc::EBADF) } else { new });
+        return Some(if matches!(meaning(rank, old), DescriptorTarget::Closed) {
+            fail(libc::EBADF)
+        } else {
+            new
+        });
     }
     if (0..=2).contains(&new) {
         return Some(put(rank, old, new));
@@ -111,11 +116,11 @@ pub fn duplicate_to(old: i32, new: i32, real: impl FnOnce(i32) -> i32) -> Option
 }
 
 /// Copies what a descriptor stands for by `real`, and notes the copy.
-fn copy(meaning: Meaning, real: impl FnOnce(i32) -> i32) -> i32 {
+fn copy(meaning: DescriptorTarget, real: impl FnOnce(i32) -> i32) -> i32 {
     let (made, of) = match meaning {
-        Meaning::Closed => return fail(libc::EBADF),
-        Meaning::Lines(stream) => (real(stream as i32), Some(stream)),
-        Meaning::Real(descriptor) => (real(descriptor), None),
+        DescriptorTarget::Closed => return fail(libc::EBADF),
+        DescriptorTarget::Lines(stream) => (real(stream as i32), Some(stream)),
+        DescriptorTarget::Real(descriptor) => (real(descriptor), None),
     };
     if made >= 0 {
         let is_any = copies(|copies| {
@@ -136,7 +141,7 @@ pub fn duplicate(old: i32, real: impl FnOnce(i32) -> i32) -> Option<i32> {
     let rank = caller()?;
     // The lowest number that is free, as after `close(1)`.
     let is_closed =
-        |&new: &i32| stream(new).is_some_and(|stream| output::target(rank, stream) == Target::Closed);
+        |&new: &i32| stream(new).is_some_and(|stream| output::target(rank, stream) == StreamTarget::Closed);
     match [1, 2].into_iter().find(is_closed) {
         Some(new) => Some(put(rank, old, new)),
         None if is_known(old) => Some(copy(meaning(rank, old), real)),
@@ -153,11 +158,11 @@ pub fn close(descriptor: i32) -> Option<i32> {
 fn close_known(descriptor: i32) -> Option<i32> {
     let rank = caller()?;
     if let Some(stream) = stream(descriptor) {
-        if output::target(rank, stream) == Target::Closed {
+        if output::target(rank, stream) == StreamTarget::Closed {
             return Some(fail(libc::EBADF));
         }
         stdio::drain_descriptor(rank, descriptor);
-        output::redirect(rank, stream, Target::Closed);
+        output::redirect(rank, stream, StreamTarget::Closed);
         return Some(0);
     }
     if descriptor == 0 {
@@ -185,7 +190,7 @@ pub fn write_copy(descriptor: i32, bytes: &[u8]) -> bool {
 /// Returns `true` if the running rank has closed this standard stream.
 pub fn is_closed(descriptor: i32) -> bool {
     let Some(stream) = stream(descriptor) else { return false };
-    now::current().is_some_and(|rank| output::target(rank, stream) == Target::Closed)
+    now::current().is_some_and(|rank| output::target(rank, stream) == StreamTarget::Closed)
 }
 
 /// Returns `true` for a descriptor that may be an output stream of the running rank, or a copy of one.

@@ -24,7 +24,7 @@ unsafe impl Send for Thrown {}
 
 /// The beginning of every exception: which language it is of, and how it is deleted.
 #[repr(C)]
-struct Header {
+struct ExceptionHeader {
     class: u64,
     cleanup: Option<unsafe extern "C" fn(c_int, *mut c_void)>,
 }
@@ -116,22 +116,22 @@ unsafe extern "C-unwind" fn catching(
 /// # Errors
 /// The exception.
 pub fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Thrown> {
-    struct Call<F, R> {
+    struct CaughtCall<F, R> {
         function: Option<F>,
         result: Option<R>,
     }
     unsafe extern "C-unwind" fn run<F: FnOnce() -> R, R>(call: *mut c_void) -> *mut c_void {
         // SAFETY: the address that is passed below.
-        let call = unsafe { &mut *call.cast::<Call<F, R>>() };
+        let call = unsafe { &mut *call.cast::<CaughtCall<F, R>>() };
         call.result = call.function.take().map(|function| function());
         std::ptr::null_mut()
     }
     fn runner<F: FnOnce() -> R, R>(
-        _: &Call<F, R>,
+        _: &CaughtCall<F, R>,
     ) -> unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void {
         run::<F, R>
     }
-    let mut call = Call { function: Some(f), result: None };
+    let mut call = CaughtCall { function: Some(f), result: None };
     // SAFETY: `run` is for just this type of call, which outlives it.
     let thrown = unsafe { catching(runner(&call), (&raw mut call).cast()) };
     match (NonNull::new(thrown), call.result) {
@@ -163,7 +163,7 @@ impl Thrown {
     /// of another language leaves the count as it is.
     fn count(&self, by: i32) {
         // SAFETY: every exception begins so.
-        let class = unsafe { (*self.0.cast::<Header>().as_ptr()).class };
+        let class = unsafe { (*self.0.cast::<ExceptionHeader>().as_ptr()).class };
         if class & !0xff == CPLUSPLUS {
             now::count_exceptions(by);
         }
@@ -174,7 +174,7 @@ impl Drop for Thrown {
     fn drop(&mut self) {
         // SAFETY: every exception begins with a header, and nobody else refers to this one.
         unsafe {
-            if let Some(cleanup) = (*self.0.cast::<Header>().as_ptr()).cleanup {
+            if let Some(cleanup) = (*self.0.cast::<ExceptionHeader>().as_ptr()).cleanup {
                 cleanup(FOREIGN_EXCEPTION_CAUGHT, self.0.as_ptr());
             }
         }
@@ -206,7 +206,7 @@ mod tests {
     /// An exception of no language that anybody knows, aligned as the unwinder wants it.
     #[repr(C, align(16))]
     struct Exception {
-        header: Header,
+        header: ExceptionHeader,
         private: [usize; 2],
         number: u32,
     }
@@ -218,15 +218,15 @@ mod tests {
     }
 
     fn throw(number: u32) {
-        let header = Header { class: u64::from_be_bytes(*b"XSIMTEST"), cleanup: Some(delete) };
+        let header = ExceptionHeader { class: u64::from_be_bytes(*b"XSIMTEST"), cleanup: Some(delete) };
         let exception = Box::into_raw(Box::new(Exception { header, private: [0; 2], number }));
         // SAFETY: an exception in the form that the unwinder wants.
         unsafe { _Unwind_RaiseException(exception.cast()) };
         unreachable!("somebody catches it");
     }
 
-    struct Counts<'a>(&'a Cell<u32>);
-    impl Drop for Counts<'_> {
+    struct DropCounter<'a>(&'a Cell<u32>);
+    impl Drop for DropCounter<'_> {
         fn drop(&mut self) {
             self.0.set(self.0.get() + 1);
         }
@@ -236,7 +236,7 @@ mod tests {
     fn an_exception_becomes_a_value_and_is_thrown_again() {
         let dropped = Cell::new(0);
         let inner = || {
-            let _counts = Counts(&dropped);
+            let _counts = DropCounter(&dropped);
             throw(17);
         };
         let outer = || match catch(inner) {

@@ -29,7 +29,7 @@ fn number(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
     Some(found.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
-struct Segment {
+struct SegmentHeader {
     kind: u32,
     offset: u64,
     address: u64,
@@ -37,12 +37,12 @@ struct Segment {
     memory: u64,
 }
 
-fn segments(bytes: &[u8]) -> Option<Vec<Segment>> {
+fn segments(bytes: &[u8]) -> Option<Vec<SegmentHeader>> {
     let (table, size, count) = (number(bytes, 0x20, 8)?, number(bytes, 0x36, 2)?, number(bytes, 0x38, 2)?);
     let segment = |k: u64| {
         let at = usize::try_from(table.checked_add(k * size)?).ok()?;
         let word = |offset| number(bytes, at.checked_add(offset)?, 8);
-        Some(Segment {
+        Some(SegmentHeader {
             kind: number(bytes, at, 4)? as u32,
             offset: word(8)?,
             address: word(16)?,
@@ -82,7 +82,7 @@ pub(crate) fn prepare(bytes: &mut [u8]) -> Result<usize, String> {
 }
 
 /// Changes the dynamic section; nothing if the file ends too early.
-fn change(bytes: &mut [u8], segments: &[Segment]) -> Option<Result<(), String>> {
+fn change(bytes: &mut [u8], segments: &[SegmentHeader]) -> Option<Result<(), String>> {
     let dynamic = segments.iter().find(|segment| segment.kind == PT_DYNAMIC)?;
     let (start, len) = (usize::try_from(dynamic.offset).ok()?, usize::try_from(dynamic.file).ok()?);
     let places = || (start..start.saturating_add(len)).step_by(16);

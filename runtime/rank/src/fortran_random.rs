@@ -10,12 +10,12 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use crate::helpers;
-use crate::next::Next;
+use crate::next::NextSymbol;
 use crate::single::Single;
 
 /// gfortran's descriptor of a default-integer array of one dimension (libgfortran.h, since GCC 8).
 #[repr(C)]
-struct Array {
+struct GfortranDescriptor {
     base: *mut i32,
     offset: isize,
     element: usize,
@@ -32,9 +32,9 @@ struct Array {
 /// `BT_INTEGER`.
 const INTEGER: i8 = 1;
 
-impl Array {
-    fn of(values: &mut [i32]) -> Array {
-        Array {
+impl GfortranDescriptor {
+    fn of(values: &mut [i32]) -> GfortranDescriptor {
+        GfortranDescriptor {
             base: values.as_mut_ptr(),
             offset: -1,
             element: 4,
@@ -50,8 +50,8 @@ impl Array {
     }
 }
 
-static SEED: Next = Next::new(c"_gfortran_random_seed_i4");
-type Seed = unsafe extern "C" fn(*mut i32, *mut Array, *mut Array);
+static SEED: NextSymbol = NextSymbol::new(c"_gfortran_random_seed_i4");
+type Seed = unsafe extern "C" fn(*mut i32, *mut GfortranDescriptor, *mut GfortranDescriptor);
 
 struct States {
     /// Whose state libgfortran holds.
@@ -70,13 +70,13 @@ fn size() -> usize {
 fn get() -> Vec<i32> {
     let mut state = vec![0; size()];
     // SAFETY: as above, with an array of the size that it asked for.
-    unsafe { SEED.get::<Seed>()(null_mut(), null_mut(), &mut Array::of(&mut state)) };
+    unsafe { SEED.get::<Seed>()(null_mut(), null_mut(), &mut GfortranDescriptor::of(&mut state)) };
     state
 }
 
 fn put(mut state: Vec<i32>) {
     // SAFETY: as above.
-    unsafe { SEED.get::<Seed>()(null_mut(), &mut Array::of(&mut state), null_mut()) };
+    unsafe { SEED.get::<Seed>()(null_mut(), &mut GfortranDescriptor::of(&mut state), null_mut()) };
 }
 
 /// The state that a rank begins with: words of the splitmix64 sequence from its global number.

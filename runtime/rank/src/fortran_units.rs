@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::CString;
 
-use crate::next::Next;
+use crate::next::NextSymbol;
 use crate::single::Single;
 use crate::{now, own_streams, stdio};
 
@@ -18,7 +18,7 @@ const FIRST: i32 = 1_000_000_000;
 const INPUT: i32 = 5;
 
 #[derive(Default)]
-struct Units {
+struct FortranUnits {
     owner: HashMap<i32, u32>,
     moved: BTreeMap<(u32, i32), i32>,
     used: i32,
@@ -26,9 +26,9 @@ struct Units {
     connected: BTreeSet<i32>,
 }
 
-static UNITS: Single<Option<Units>> = Single::new(None);
+static UNITS: Single<Option<FortranUnits>> = Single::new(None);
 
-fn with<R>(f: impl FnOnce(&mut Units) -> R) -> R {
+fn with<R>(f: impl FnOnce(&mut FortranUnits) -> R) -> R {
     // SAFETY: the simulating thread; the closures look up, insert and remove.
     unsafe { UNITS.with(|units| f(units.get_or_insert_default())) }
 }
@@ -42,7 +42,7 @@ fn rank_with_own(unit: i32) -> Option<u32> {
     now::current().filter(|_| (0..FIRST).contains(&unit))
 }
 
-impl Units {
+impl FortranUnits {
     fn find(&mut self, rank: u32, unit: i32) -> i32 {
         // A rank keeps the number that it has, also when the unit's first owner ends.
         let is_own = !self.moved.contains_key(&(rank, unit))
@@ -115,8 +115,8 @@ pub fn transfer(unit: i32, reads: bool, formatted: bool) -> i32 {
 
 /// A parameter block of libgfortran, longer than any version's.
 type Parameters = [usize; 64];
-static OPEN: Next = Next::new(c"_gfortran_st_open");
-static CLOSE: Next = Next::new(c"_gfortran_st_close");
+static OPEN: NextSymbol = NextSymbol::new(c"_gfortran_st_open");
+static CLOSE: NextSymbol = NextSymbol::new(c"_gfortran_st_close");
 
 /// Flags of `st_parameter_common` and `st_parameter_open` (libgfortran, io/io.h).
 const HAS_IOSTAT: usize = 1 << 5;
@@ -127,7 +127,7 @@ const IOSTAT: usize = 5;
 const FILE: usize = 7;
 const FORM: usize = 13;
 
-fn call(function: &Next, parameters: &mut Parameters) {
+fn call(function: &NextSymbol, parameters: &mut Parameters) {
     // SAFETY: libgfortran's function with a parameter block of its own making, of which the flags name what
     // is set.
     unsafe { function.get::<unsafe extern "C" fn(*mut usize)>()(parameters.as_mut_ptr()) }

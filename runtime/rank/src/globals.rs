@@ -20,7 +20,7 @@ use crate::symbols::Mapped;
 
 /// Writable memory of the program that each rank has for itself.
 #[derive(Clone, Debug)]
-pub(crate) struct Region {
+pub(crate) struct DataRegion {
     pub(crate) range: Range<usize>,
     /// From here on it is zero until written; nothing before the program runs has touched it.
     pub(crate) zero: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Region {
 
 /// Private memory of a program, and the variables in it that stay common.
 pub(crate) struct Private {
-    pub(crate) regions: Vec<Region>,
+    pub(crate) regions: Vec<DataRegion>,
     /// Variables inside the regions that belong to shared libraries and stay common.
     pub(crate) common: Vec<Range<usize>>,
 }
@@ -76,10 +76,10 @@ impl Private {
         for (file, zero) in image.writable() {
             // The rest of the last line is the segment's as well: memory comes in pages.
             let end = zero.end.next_multiple_of(LINE);
-            self.regions.push(Region { range: file.start..end, zero: zero.start });
+            self.regions.push(DataRegion { range: file.start..end, zero: zero.start });
         }
         if let Some(block) = image.thread_local() {
-            self.regions.push(Region { zero: block.end, range: block });
+            self.regions.push(DataRegion { zero: block.end, range: block });
         }
         self.common.extend(image.linkage());
     }
@@ -87,7 +87,7 @@ impl Private {
     /// Only what clones do not have: the thread-local blocks, and the C++ library's streams.
     pub(crate) fn beside_clones(images: &[Image]) -> Private {
         let blocks = images.iter().filter_map(Image::thread_local);
-        let regions = blocks.map(|block| Region { zero: block.end, range: block }).collect();
+        let regions = blocks.map(|block| DataRegion { zero: block.end, range: block }).collect();
         let mut private = Private { regions, common: Vec::new() };
         private.add_streams(streams::of(images));
         private
@@ -97,7 +97,7 @@ impl Private {
     fn add_streams(&mut self, streams: Vec<Range<usize>>) {
         for range in streams {
             if !self.regions.iter().any(|region| region.range.contains(&range.start)) {
-                self.regions.push(Region { zero: range.end, range });
+                self.regions.push(DataRegion { zero: range.end, range });
             }
         }
     }
@@ -123,7 +123,8 @@ impl Private {
                 region.range.start.max(hole.end)..region.range.end,
             ] {
                 if part.start < part.end {
-                    self.regions.push(Region { zero: region.zero.clamp(part.start, part.end), range: part });
+                    self.regions
+                        .push(DataRegion { zero: region.zero.clamp(part.start, part.end), range: part });
                 }
             }
         }

@@ -16,8 +16,8 @@ const SMALL: usize = 64 << 10;
 /// Entries are named by 32 bits.
 const MOST: usize = 1 << 32;
 
-/// Entries side by side that stay where they are.
-pub struct Growing<T: Copy> {
+/// A vector whose entries never move.
+pub struct StableVec<T: Copy> {
     first: NonNull<T>,
     length: usize,
     /// Entries whose pages are present, and entries that fit.
@@ -27,11 +27,11 @@ pub struct Growing<T: Copy> {
     mapping: (usize, usize),
 }
 
-impl<T: Copy> Growing<T> {
+impl<T: Copy> StableVec<T> {
     /// None.
-    pub const fn new() -> Growing<T> {
+    pub const fn new() -> StableVec<T> {
         const { assert!(size_of::<T>() > 0 && SMALL.is_multiple_of(align_of::<T>())) };
-        Growing { first: NonNull::dangling(), length: 0, room: 0, capacity: 0, mapping: (0, 0) }
+        StableVec { first: NonNull::dangling(), length: 0, room: 0, capacity: 0, mapping: (0, 0) }
     }
 
     /// Appends one.
@@ -51,7 +51,7 @@ impl<T: Copy> Growing<T> {
     /// Appends so many of the same.
     ///
     /// # Panics
-    /// As [`Growing::push`].
+    /// As [`StableVec::push`].
     pub fn extend(&mut self, count: usize, entry: T) {
         for _ in 0..count {
             self.push(entry);
@@ -95,13 +95,13 @@ impl<T: Copy> Growing<T> {
     }
 }
 
-impl<T: Copy> Default for Growing<T> {
-    fn default() -> Growing<T> {
-        Growing::new()
+impl<T: Copy> Default for StableVec<T> {
+    fn default() -> StableVec<T> {
+        StableVec::new()
     }
 }
 
-impl<T: Copy> Deref for Growing<T> {
+impl<T: Copy> Deref for StableVec<T> {
     type Target = [T];
     #[inline]
     fn deref(&self) -> &[T] {
@@ -110,7 +110,7 @@ impl<T: Copy> Deref for Growing<T> {
     }
 }
 
-impl<T: Copy> DerefMut for Growing<T> {
+impl<T: Copy> DerefMut for StableVec<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: the first `length` entries were written.
@@ -118,7 +118,7 @@ impl<T: Copy> DerefMut for Growing<T> {
     }
 }
 
-impl<T: Copy> Drop for Growing<T> {
+impl<T: Copy> Drop for StableVec<T> {
     fn drop(&mut self) {
         if self.capacity != 0 {
             // SAFETY: what `reserve` mapped, to which no reference is left.
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn entries_stay_where_they_are_and_what_they_are() {
-        let mut table: Growing<[u32; 5]> = Growing::new();
+        let mut table: StableVec<[u32; 5]> = StableVec::new();
         assert!(table.is_empty());
         table.push([7; 5]);
         let first = table.as_ptr();

@@ -17,9 +17,9 @@ pub enum Handler {
     WithStatus(unsafe extern "C" fn(i32, *mut c_void), usize),
 }
 
-/// When a handler runs. In this order at `exit`.
+/// The phase in which a handler runs. In this order at `exit`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub enum At {
+pub enum HandlerPhase {
     /// Destructors of `thread_local` objects.
     ThreadEnd,
     /// `atexit`, `on_exit`, destructors of static objects.
@@ -31,7 +31,7 @@ pub enum At {
 /// `true` if any rank has registered one.
 static ANY: AtomicBool = AtomicBool::new(false);
 
-type Table = HashMap<(u32, At), Vec<Handler>>;
+type Table = HashMap<(u32, HandlerPhase), Vec<Handler>>;
 static HANDLERS: Mutex<Option<Table>> = Mutex::new(None);
 
 fn with<R>(f: impl FnOnce(&mut Option<Table>) -> R) -> R {
@@ -40,14 +40,14 @@ fn with<R>(f: impl FnOnce(&mut Option<Table>) -> R) -> R {
 
 /// Registers a handler of the rank that calls, also from a thread that it started; false if no rank is
 /// running.
-pub(crate) fn register(at: At, handler: Handler) -> bool {
+pub(crate) fn register(at: HandlerPhase, handler: Handler) -> bool {
     let Some(rank) = helpers::owner().or_else(now::current) else { return false };
     ANY.store(true, Relaxed);
     with(|table| table.get_or_insert_default().entry((rank, at)).or_default().push(handler));
     true
 }
 
-fn pop(rank: u32, at: At) -> Option<Handler> {
+fn pop(rank: u32, at: HandlerPhase) -> Option<Handler> {
     with(|table| {
         let table = table.as_mut()?;
         let list = table.get_mut(&(rank, at))?;
@@ -62,13 +62,13 @@ fn pop(rank: u32, at: At) -> Option<Handler> {
 /// Runs and removes the rank's handlers of one kind, the last registered first. Handlers may
 /// register more, call `exit`, or suspend the rank.
 #[inline]
-pub(crate) fn run(rank: u32, at: At, status: i32) {
+pub(crate) fn run(rank: u32, at: HandlerPhase, status: i32) {
     if ANY.load(Relaxed) {
         run_all(rank, at, status);
     }
 }
 
-fn run_all(rank: u32, at: At, status: i32) {
+fn run_all(rank: u32, at: HandlerPhase, status: i32) {
     while let Some(handler) = pop(rank, at) {
         match handler {
             // SAFETY: the program registered this function with this argument for this moment; its

@@ -49,7 +49,7 @@ impl Rela {
 }
 
 #[repr(C)]
-struct Symbol {
+struct DynamicSymbol {
     name: u32,
     info: u8,
     other: u8,
@@ -59,7 +59,7 @@ struct Symbol {
 }
 
 /// A word of a loaded image that holds an address.
-pub(crate) enum Slot {
+pub(crate) enum RelocatedWord {
     /// An address in the image itself.
     Relative(usize),
     /// The address of a symbol, here or elsewhere.
@@ -69,7 +69,7 @@ pub(crate) enum Slot {
 }
 
 /// A loaded segment.
-pub(crate) struct Segment {
+pub(crate) struct LoadedSegment {
     /// Memory whose content comes from the file.
     pub(crate) file: Range<usize>,
     /// End of its memory.
@@ -208,9 +208,9 @@ impl Image {
     }
 
     /// All loaded segments.
-    pub(crate) fn segments(&self) -> Vec<Segment> {
+    pub(crate) fn segments(&self) -> Vec<LoadedSegment> {
         self.loads()
-            .map(|h| Segment { file: h.address..h.address + h.file_bytes, end: h.address + h.bytes })
+            .map(|h| LoadedSegment { file: h.address..h.address + h.file_bytes, end: h.address + h.bytes })
             .collect()
     }
 
@@ -349,7 +349,7 @@ impl Image {
         // SAFETY: a relocation names an entry of the image's own symbol table, which names a C string
         // in its string table; both stay loaded.
         unsafe {
-            let symbol = &*(symbols as *const Symbol).add(relocation.symbol());
+            let symbol = &*(symbols as *const DynamicSymbol).add(relocation.symbol());
             CStr::from_ptr((strings + symbol.name as usize) as *const c_char)
         }
     }
@@ -407,18 +407,18 @@ impl Image {
     }
 
     /// Every word that the loader relocated to an address.
-    pub(crate) fn address_slots(&self) -> Vec<Slot> {
+    pub(crate) fn address_slots(&self) -> Vec<RelocatedWord> {
         let mut slots = Vec::new();
         for relocation in self.relocations().into_iter().flatten() {
             let at = self.bias + relocation.offset;
             match relocation.kind() {
-                R_X86_64_RELATIVE | R_X86_64_IRELATIVE => slots.push(Slot::Relative(at)),
-                R_X86_64_64 | R_X86_64_GLOB_DAT => slots.push(Slot::Symbol(at)),
-                R_X86_64_JUMP_SLOT => slots.push(Slot::Function(at, self.symbol_name(relocation))),
+                R_X86_64_RELATIVE | R_X86_64_IRELATIVE => slots.push(RelocatedWord::Relative(at)),
+                R_X86_64_64 | R_X86_64_GLOB_DAT => slots.push(RelocatedWord::Symbol(at)),
+                R_X86_64_JUMP_SLOT => slots.push(RelocatedWord::Function(at, self.symbol_name(relocation))),
                 _ => {}
             }
         }
-        slots.extend(self.packed_relative().into_iter().map(Slot::Relative));
+        slots.extend(self.packed_relative().into_iter().map(RelocatedWord::Relative));
         slots
     }
 
@@ -454,7 +454,7 @@ impl Image {
         let mut list: Vec<_> = copies
             .map(|r| {
                 // SAFETY: a relocation names an entry of the image's own symbol table.
-                let symbol = unsafe { &*(symbols as *const Symbol).add(r.symbol()) };
+                let symbol = unsafe { &*(symbols as *const DynamicSymbol).add(r.symbol()) };
                 (self.bias + r.offset..self.bias + r.offset + symbol.size, self.symbol_name(r))
             })
             .collect();

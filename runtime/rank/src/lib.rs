@@ -73,6 +73,6 @@ pub use lifecycle::exit_current;
 pub use memory::Addr;
 pub use now::{bounds as stack_bounds, current, last_call, note_call};
 pub use program::Program;
-pub use ranks::{Outcome, Ranks, is_addressable_unmounted};
+pub use ranks::{Ranks, ResumeResult, is_addressable_unmounted};
 pub use running::{FUNNELED, suspend};
 pub use stack::switch::Suspended;

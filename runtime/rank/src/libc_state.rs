@@ -53,7 +53,7 @@ pub(crate) fn find() {
 
 /// One rank's state, if it used any of it.
 #[derive(Clone, Copy)]
-pub(crate) struct State(Option<Used>);
+pub(crate) struct RankLibcState(Option<Used>);
 
 #[derive(Clone, Copy)]
 struct Used {
@@ -89,20 +89,20 @@ fn is_used() -> bool {
     now::uses_libc_state()
 }
 
-impl State {
+impl RankLibcState {
     /// Returns `true` if the rank used some of it.
     pub(crate) fn is_used(&self) -> bool {
         self.0.is_some()
     }
 
     /// Returns what a rank has that used none of it.
-    pub(crate) fn fresh() -> State {
-        State(None)
+    pub(crate) fn fresh() -> RankLibcState {
+        RankLibcState(None)
     }
 
     /// The state in place.
-    pub(crate) fn save() -> State {
-        State(if is_used() { Some(Used::save()) } else { None })
+    pub(crate) fn save() -> RankLibcState {
+        RankLibcState(if is_used() { Some(Used::save()) } else { None })
     }
 
     /// Puts the state in place.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
 pub use crate::caller::rank_calls;
 use crate::globals::choice::Globals;
 use crate::globals::{clone, early, late};
-pub use crate::handlers::{At, Handler};
+pub use crate::handlers::{Handler, HandlerPhase};
 use crate::image::Image;
 use crate::program::{Constructor, Main};
 use crate::{caller, fortran_units, handlers, hooks, libc_state, now, running, threads};
@@ -92,14 +92,14 @@ fn life() -> &'static Life {
 
 /// Registers a handler of the running rank. False if the process should keep it: no rank is
 /// running, or `dso` (the handle that the compiler passes; 0 is the program) is a system library.
-pub fn register(at: At, handler: Handler, dso: usize) -> bool {
+pub fn register(at: HandlerPhase, handler: Handler, dso: usize) -> bool {
     if !early::has_begun() {
         return early::keep(at, handler, dso);
     }
     if now::current().is_none() || CONSTRUCTING_FOR_ALL.load(Relaxed) {
         return false;
     }
-    if at == At::ThreadEnd && threads::owner().is_some() {
+    if at == HandlerPhase::ThreadEnd && threads::owner().is_some() {
         return false;
     }
     let dso = clone::original(dso);
@@ -181,8 +181,8 @@ pub fn leave(status: i32, handlers: bool) -> ! {
     refuse_helper(status);
     let rank = now::current().expect("only a running rank leaves");
     if handlers {
-        handlers::run(rank, At::ThreadEnd, status);
-        handlers::run(rank, At::Exit, status);
+        handlers::run(rank, HandlerPhase::ThreadEnd, status);
+        handlers::run(rank, HandlerPhase::Exit, status);
         let life = life();
         if life.private_globals {
             destroy(life);
@@ -203,7 +203,7 @@ pub fn leave(status: i32, handlers: bool) -> ! {
 pub fn leave_quickly(status: i32) -> ! {
     refuse_helper(status);
     let rank = now::current().expect("only a running rank leaves");
-    handlers::run(rank, At::QuickExit, status);
+    handlers::run(rank, HandlerPhase::QuickExit, status);
     leave(status, false)
 }
 

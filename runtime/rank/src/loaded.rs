@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use crate::single::Single;
 
 /// A program that is loaded.
-struct Known {
+struct LoadedFile {
     path: PathBuf,
     /// Name by which the loader finds it.
     loaded: String,
@@ -16,10 +16,10 @@ struct Known {
 }
 
 /// By number less one.
-static KNOWN: Single<Vec<Known>> = Single::new(Vec::new());
+static KNOWN: Single<Vec<LoadedFile>> = Single::new(Vec::new());
 static COUNT: AtomicU8 = AtomicU8::new(0);
 
-fn known<R>(f: impl FnOnce(&mut Vec<Known>) -> R) -> R {
+fn known<R>(f: impl FnOnce(&mut Vec<LoadedFile>) -> R) -> R {
     // SAFETY: the simulating thread; no closure here does more than look and push.
     unsafe { KNOWN.with(f) }
 }
@@ -38,7 +38,7 @@ pub(crate) fn number(path: &Path) -> Option<u8> {
 /// One more is loaded: its number.
 pub(crate) fn add(path: PathBuf, loaded: String) -> u8 {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    known(|known| known.push(Known { path, loaded, name }));
+    known(|known| known.push(LoadedFile { path, loaded, name }));
     COUNT.fetch_add(1, Relaxed) + 1
 }
 

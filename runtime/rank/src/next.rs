@@ -4,15 +4,15 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The next definition of a symbol after the library's own; looked up once.
-pub struct Next {
+pub struct NextSymbol {
     name: &'static CStr,
     found: AtomicUsize,
 }
 
-impl Next {
+impl NextSymbol {
     /// A symbol by its name.
-    pub const fn new(name: &'static CStr) -> Next {
-        Next { name, found: AtomicUsize::new(0) }
+    pub const fn new(name: &'static CStr) -> NextSymbol {
+        NextSymbol { name, found: AtomicUsize::new(0) }
     }
 
     /// Returns `true` if a library behind this one defines the symbol.
@@ -21,7 +21,7 @@ impl Next {
         unsafe { !libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()).is_null() }
     }
 
-    /// Returns the function's address, as [`Next::get`] does.
+    /// Returns the function's address, as [`NextSymbol::get`] does.
     ///
     /// # Panics
     /// If no library behind this one defines it.

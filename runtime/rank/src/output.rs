@@ -19,7 +19,7 @@ pub enum Stream {
 
 /// The destination of a rank's stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Target {
+pub enum StreamTarget {
     /// The lines of a stream of the process.
     Lines(Stream),
     /// A file of the rank's own, by a descriptor that nobody else knows.
@@ -45,11 +45,11 @@ struct Sink {
     failed: bool,
 }
 
-struct Lines {
+struct LineBuffer {
     sinks: [Sink; 2],
     begun: BTreeMap<(u32, Stream), Vec<u8>>,
     /// Targets of streams that ranks closed or replaced, by rank and stream.
-    redirected: BTreeMap<(u32, Stream), Target>,
+    redirected: BTreeMap<(u32, Stream), StreamTarget>,
     /// Several ranks print: an unfinished last line gets its end.
     many: bool,
 }
@@ -77,7 +77,7 @@ fn take_line_away() {
     }
 }
 
-static LINES: Single<Option<Lines>> = Single::new(None);
+static LINES: Single<Option<LineBuffer>> = Single::new(None);
 
 fn now() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -111,24 +111,24 @@ pub(crate) fn write_fully(descriptor: i32, mut bytes: &[u8]) -> bool {
     true
 }
 
-impl Lines {
+impl LineBuffer {
     fn add(&mut self, rank: u32, stream: Stream, bytes: &[u8]) {
         let stream = match self.target(rank, stream) {
-            Target::Lines(stream) => stream,
-            Target::File(descriptor) => {
+            StreamTarget::Lines(stream) => stream,
+            StreamTarget::File(descriptor) => {
                 write_fully(descriptor, bytes);
                 return;
             }
-            Target::Closed => return,
+            StreamTarget::Closed => return,
         };
         self.add_line(rank, stream, bytes);
     }
 
-    fn target(&self, rank: u32, stream: Stream) -> Target {
+    fn target(&self, rank: u32, stream: Stream) -> StreamTarget {
         if self.redirected.is_empty() {
-            return Target::Lines(stream);
+            return StreamTarget::Lines(stream);
         }
-        self.redirected.get(&(rank, stream)).copied().unwrap_or(Target::Lines(stream))
+        self.redirected.get(&(rank, stream)).copied().unwrap_or(StreamTarget::Lines(stream))
     }
 
     /// Adds what goes to the lines of a stream of the process.
@@ -197,7 +197,7 @@ impl Sink {
 }
 
 /// Runs `f` if ranks' output is gathered at all.
-fn with(f: impl FnOnce(&mut Lines)) {
+fn with(f: impl FnOnce(&mut LineBuffer)) {
     // SAFETY: the simulating thread (or its signal handler, when nothing follows but the process's
     // end); the closures here only move bytes.
     unsafe { LINES.with(|lines| lines.as_mut().map(f)) };
@@ -208,7 +208,7 @@ pub(crate) fn begin(ranks: u32) {
     // SAFETY: asks about a descriptor.
     let terminal = |descriptor| unsafe { libc::isatty(descriptor) == 1 };
     let sinks = [1, 2].map(|d| Sink { terminal: terminal(d), ..Sink::default() });
-    let lines = Lines { sinks, begun: BTreeMap::new(), redirected: BTreeMap::new(), many: ranks > 1 };
+    let lines = LineBuffer { sinks, begun: BTreeMap::new(), redirected: BTreeMap::new(), many: ranks > 1 };
     // SAFETY: as in `with`.
     unsafe { LINES.with(|slot| *slot = Some(lines)) };
 }
@@ -224,10 +224,10 @@ pub(crate) fn end(rank: u32) {
 }
 
 /// Sends the rank's stream elsewhere from here on.
-pub(crate) fn redirect(rank: u32, stream: Stream, target: Target) {
+pub(crate) fn redirect(rank: u32, stream: Stream, target: StreamTarget) {
     with(|lines| {
         let last = match target {
-            Target::Lines(usual) if usual == stream => lines.redirected.remove(&(rank, stream)),
+            StreamTarget::Lines(usual) if usual == stream => lines.redirected.remove(&(rank, stream)),
             _ => lines.redirected.insert((rank, stream), target),
         };
         last.into_iter().for_each(close);
@@ -235,8 +235,8 @@ pub(crate) fn redirect(rank: u32, stream: Stream, target: Target) {
 }
 
 /// Returns where the rank's stream goes.
-pub(crate) fn target(rank: u32, stream: Stream) -> Target {
-    let mut found = Target::Lines(stream);
+pub(crate) fn target(rank: u32, stream: Stream) -> StreamTarget {
+    let mut found = StreamTarget::Lines(stream);
     with(|lines| found = lines.target(rank, stream));
     found
 }
@@ -246,8 +246,8 @@ pub(crate) fn add_line(rank: u32, stream: Stream, bytes: &[u8]) {
     with(|lines| lines.add_line(rank, stream, bytes));
 }
 
-fn close(target: Target) {
-    if let Target::File(descriptor) = target {
+fn close(target: StreamTarget) {
+    if let StreamTarget::File(descriptor) = target {
         // SAFETY: opened for one rank, and no other code knows it. By number, since `close` is interposed.
         unsafe { libc::syscall(libc::SYS_close, descriptor) };
     }

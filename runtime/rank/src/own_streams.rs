@@ -7,19 +7,19 @@
 
 use crate::caller::caller;
 use crate::per_rank::PerRank;
-use crate::stdio::{self, Shown, VARIABLES};
+use crate::stdio::{self, StdinView, VARIABLES};
 
 /// Bytes of an input's buffer.
 const BUFFER_BYTES: usize = 4096;
 
 /// Values of the variables while the rank runs; 0 for one that it has not assigned.
 static ASSIGNED: PerRank<[usize; VARIABLES]> = PerRank::new();
-static INPUTS: PerRank<Input> = PerRank::new();
+static INPUTS: PerRank<OwnStdin> = PerRank::new();
 
-struct Input {
+struct OwnStdin {
     descriptor: i32,
     /// State of `stdin` for this rank while it is suspended, and for all others while it runs.
-    other: Shown,
+    other: StdinView,
     _buffer: Box<[u8]>,
 }
 
@@ -53,11 +53,11 @@ pub fn set_input(descriptor: i32) -> bool {
     let Some(rank) = caller() else { return false };
     let mut buffer = vec![0u8; BUFFER_BYTES].into_boxed_slice();
     let bytes = buffer.as_mut_ptr_range();
-    let shown = stdio::show_input(&Shown::fresh(descriptor, bytes.start as usize..bytes.end as usize));
+    let shown = stdio::show_input(&StdinView::fresh(descriptor, bytes.start as usize..bytes.end as usize));
     let last = INPUTS.remove(rank);
     // The process's stream is kept by the first input that takes its place.
     let other = last.as_ref().map_or(shown, |last| last.other);
-    INPUTS.put_exchanged(rank, Input { descriptor, other, _buffer: buffer });
+    INPUTS.put_exchanged(rank, OwnStdin { descriptor, other, _buffer: buffer });
     last.iter().for_each(close);
     true
 }
@@ -73,7 +73,7 @@ pub(crate) fn end(rank: u32) {
     INPUTS.remove(rank).iter().for_each(close);
 }
 
-fn close(input: &Input) {
+fn close(input: &OwnStdin) {
     // SAFETY: opened for this rank, and no other code knows it. By number, since `close` is interposed.
     unsafe { libc::syscall(libc::SYS_close, input.descriptor) };
 }

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, OsString, c_char};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use crate::arguments::Arguments;
+use crate::arguments::ArgumentVector;
 use crate::globals::early;
 use crate::image::Image;
 
@@ -16,7 +16,7 @@ pub type Constructor = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_c
 pub struct Program {
     pub(crate) main: Main,
     pub(crate) init: Option<Constructor>,
-    pub(crate) arguments: Arguments,
+    pub(crate) arguments: ArgumentVector,
     pub(crate) environment: *mut *mut c_char,
     pub(crate) image: Image,
     pub(crate) libraries: Vec<Image>,
@@ -41,7 +41,7 @@ impl Program {
         let environment = unsafe { argv.add(argc as usize + 1) };
         let mut images = Image::all();
         let image = images.remove(0);
-        Program { main, init, arguments: Arguments::new(strings), environment, image, libraries: images }
+        Program { main, init, arguments: ArgumentVector::new(strings), environment, image, libraries: images }
     }
 
     /// The program's arguments, its own name first.
@@ -52,7 +52,7 @@ impl Program {
     /// Replaces the arguments that every rank's `main` gets (with those for the simulator taken out).
     pub fn set_arguments(&mut self, arguments: &[OsString]) {
         let strings = arguments.iter().map(|s| CString::new(s.as_bytes()).unwrap_or_default()).collect();
-        self.arguments = Arguments::new(strings);
+        self.arguments = ArgumentVector::new(strings);
     }
 
     /// Runs the program once, as if the simulator were not there; returns its exit status.

@@ -11,7 +11,7 @@ use crate::globals::{Swapped, late, streams};
 use crate::lifecycle::{self, Life};
 
 /// One program, beside the first.
-struct Member {
+struct LoadedProgram {
     globals: Globals,
     /// `true` if programs that came later may need its libraries.
     has_libraries: bool,
@@ -22,7 +22,7 @@ struct Member {
 pub(crate) struct Programs {
     /// By rank: 0 is the first program.
     of: Vec<u8>,
-    members: Vec<Member>,
+    members: Vec<LoadedProgram>,
     first: &'static Life,
     /// Data of those libraries if the first program's ranks have clones of them, and leave the original to
     /// others.
@@ -42,7 +42,7 @@ impl Programs {
                 *another::take(self.members.len() as u8 + 1);
             self.left_behind = self.left_behind.take().or(left_behind);
             let has_libraries = has_libraries && matches!(globals, Globals::Copied(_));
-            self.members.push(Member { globals, has_libraries, life: lifecycle::set(life) });
+            self.members.push(LoadedProgram { globals, has_libraries, life: lifecycle::set(life) });
         }
         self.of[rank as usize] = program;
     }

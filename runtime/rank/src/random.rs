@@ -33,12 +33,12 @@ impl Generators {
     }
 }
 
-struct All {
+struct RankGenerators {
     last: Option<(u32, *mut Generators)>,
     ranks: Option<HashMap<u32, Box<Generators>>>,
 }
 
-static ALL: Single<All> = Single::new(All { last: None, ranks: None });
+static ALL: Single<RankGenerators> = Single::new(RankGenerators { last: None, ranks: None });
 
 /// The running rank's generators, made at first use; `None` outside ranks and on threads that they started.
 ///

@@ -1,7 +1,7 @@
 //! All ranks of this process, as the scheduler holds them.
 
 use crate::another::{self, Common};
-use crate::arguments::Arguments;
+use crate::arguments::ArgumentVector;
 use crate::config::{Config, GlobalsMode, StackMode};
 use crate::globals::choice::{self, Globals};
 use crate::globals::{self, early, late};
@@ -23,7 +23,7 @@ use crate::{
 
 /// State of a rank after it was resumed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum ResumeResult {
     /// It called [`crate::suspend`].
     Blocked,
     /// It left `main` or called `exit`.
@@ -49,9 +49,9 @@ const MOST_OWN: u32 = 4096;
 const MAX_RAISED_SUM: usize = 1 << 40;
 const MAX_RAISED: usize = 16 << 30;
 
-/// A rank's place: 8 bytes.
+/// The position of a rank's stack, in 8 bytes.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct StackPosition {
     /// Its slot (own stacks) or record (shared stack), or one of the marks below.
     pub(crate) stack: u32,
     /// Live bytes of its stack divided by 8; with a shared stack, the record's class above that.
@@ -68,14 +68,14 @@ enum Stacks {
 
 /// The ranks. Dropping it neither unwinds nor frees suspended ranks' frames.
 pub struct Ranks {
-    places: Vec<Place>,
+    places: Vec<StackPosition>,
     stacks: Stacks,
     globals: Globals,
     life: &'static Life,
     /// Once a rank runs another program.
     programs: Option<Box<Programs>>,
     explanation: String,
-    arguments: Arguments,
+    arguments: ArgumentVector,
     /// Bytes of arguments above the base of each stack; 0 if they are too many and live on the heap.
     above: usize,
     switches: u64,
@@ -132,7 +132,7 @@ impl Ranks {
         crash::begin(config.first);
         watchdog::begin(config.watchdog);
         crate::heap::clear(config.clear_heap);
-        let places = crate::memory::table(Place { stack: NEW, depth: 0 }, config.ranks as usize);
+        let places = crate::memory::table(StackPosition { stack: NEW, depth: 0 }, config.ranks as usize);
         let own = match &stacks {
             Stacks::Own(own) => Some(own.layout()),
             Stacks::Shared(_) => None,
@@ -191,7 +191,7 @@ impl Ranks {
     /// If the rank has ended, or if the caller is itself a rank.
     // Always: each call and return around the switch is a return that the processor predicts wrongly.
     #[inline(always)]
-    pub fn resume(&mut self, rank: u32) -> Outcome {
+    pub fn resume(&mut self, rank: u32) -> ResumeResult {
         assert!(now::current().is_none(), "only the scheduler resumes ranks");
         self.switches += 1;
         let place = self.places[rank as usize];
@@ -220,7 +220,7 @@ impl Ranks {
     }
 
     #[inline(always)]
-    fn suspended(&mut self, rank: u32, top: usize, pointer: usize) -> Outcome {
+    fn suspended(&mut self, rank: u32, top: usize, pointer: usize) -> ResumeResult {
         stdio::drain(rank);
         if Some(rank) == self.reader {
             stdio::swap_input();
@@ -229,14 +229,14 @@ impl Ranks {
             && let Some(status) = self.take_end()
         {
             self.ended(rank);
-            return Outcome::Finished { status };
+            return ResumeResult::Finished { status };
         }
         let place = &mut self.places[rank as usize];
         match &self.stacks {
             Stacks::Own(_) => place.depth = ((top - pointer) / 8) as u32,
             Stacks::Shared(shared) => *place = shared.suspended(*place, pointer),
         }
-        Outcome::Blocked
+        ResumeResult::Blocked
     }
 
     /// Takes note of what the rank that ran has changed; returns its exit status if it has ended.
@@ -255,7 +255,8 @@ impl Ranks {
         random::end(rank);
         fortran_random::end(rank);
         process_state::end(rank);
-        let place = std::mem::replace(&mut self.places[rank as usize], Place { stack: GONE, depth: 0 });
+        let place =
+            std::mem::replace(&mut self.places[rank as usize], StackPosition { stack: GONE, depth: 0 });
         match &mut self.stacks {
             // Helpers that the rank left behind may use its stack.
             Stacks::Own(_) if helpers::has_own(rank) => {}
@@ -280,7 +281,7 @@ impl Ranks {
     }
 
     #[cold]
-    fn start(&mut self, rank: u32) -> Outcome {
+    fn start(&mut self, rank: u32) -> ResumeResult {
         assert!(self.places[rank as usize].stack == NEW, "rank {rank} has ended and cannot be resumed");
         let given = spawned::given(rank);
         if let Some(program) = given.as_ref().map(|given| given.program).filter(|&program| program != 0) {

@@ -37,7 +37,7 @@ struct ThreadState {
 /// State that most ranks leave as it was when they began.
 struct Rare {
     exceptions: [usize; 2],
-    libc: libc_state::State,
+    libc: libc_state::RankLibcState,
     team: Option<Vec<u8>>,
 }
 
@@ -52,7 +52,7 @@ impl Rare {
             process_state::leave();
         }
         let team = if now::has_teams() { teams::save() } else { None };
-        let libc = libc_state::State::save();
+        let libc = libc_state::RankLibcState::save();
         (exceptions != [0; 2] || team.is_some() || libc.is_used())
             .then(|| Box::new(Rare { exceptions, libc, team }))
     }
@@ -60,7 +60,7 @@ impl Rare {
     #[cold]
     #[inline(never)]
     fn restore(rare: Option<Box<Rare>>) {
-        let fresh = || Rare { exceptions: [0; 2], libc: libc_state::State::fresh(), team: None };
+        let fresh = || Rare { exceptions: [0; 2], libc: libc_state::RankLibcState::fresh(), team: None };
         let rare = rare.map_or_else(fresh, |rare| *rare);
         rare.libc.restore();
         if now::has_teams() {

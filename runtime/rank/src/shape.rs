@@ -10,7 +10,7 @@
 //!   u16   u16     u32 each
 //! ```
 
-use crate::delta::{self, Found, Lines};
+use crate::delta::{self, Lines, MemoryDelta};
 use crate::lines::{Fits, LINE, Line};
 
 const LANES: usize = LINE / 4;
@@ -20,7 +20,7 @@ const CHANGES: usize = 4;
 pub(crate) const NONE: u16 = u16::MAX;
 
 /// A template, and which lanes may differ from it.
-pub(crate) struct Shape {
+pub(crate) struct TemplateMask {
     /// Number of the template.
     pub(crate) template: u16,
     /// Saved memory that is kept in this shape.
@@ -32,14 +32,14 @@ pub(crate) struct Shape {
     fixed: Box<[Line]>,
     /// The lanes that may differ, in order, and the words of eight bytes that have them.
     lanes: Box<[u16]>,
-    words: Box<[Word]>,
+    words: Box<[MaskedWord]>,
     /// Steps that make memory of another shape equal to the template, by that shape.
-    changes: Vec<(u16, Box<[Step]>)>,
+    changes: Vec<(u16, Box<[TemplatePatch]>)>,
 }
 
 /// Eight bytes that change when a template takes the place of memory of another shape.
 #[derive(Clone, Copy)]
-pub(crate) struct Step {
+pub(crate) struct TemplatePatch {
     /// Where, in bytes.
     at: u16,
     /// The bits that stay as they are, and the others.
@@ -50,7 +50,7 @@ pub(crate) struct Step {
 /// Eight bytes of which some are kept. They are written as a whole: what is read soon after comes from the
 /// one store.
 #[derive(Clone, Copy)]
-struct Word {
+struct MaskedWord {
     /// Offset in the memory, in bytes.
     at: u16,
     /// Offset of its lanes in the saved data, in bytes.
@@ -61,10 +61,10 @@ struct Word {
     stays: u64,
 }
 
-impl Shape {
+impl TemplateMask {
     /// With the lanes that `masks` has for each line; `own` are the lanes that count at all, or nothing if
     /// all do.
-    pub(crate) fn new(template: u16, masks: Box<[u16]>, own: &[u16]) -> Shape {
+    pub(crate) fn new(template: u16, masks: Box<[u16]>, own: &[u16]) -> TemplateMask {
         let is_set = |mask: u16, lane: usize| mask >> lane & 1 != 0;
         let fixed = |(line, &mask): (usize, &u16)| {
             Line(std::array::from_fn(
@@ -75,12 +75,12 @@ impl Shape {
             .filter(|lane| is_set(masks[lane / LANES], lane % LANES))
             .map(|lane| lane as u16)
             .collect();
-        let mut words: Vec<Word> = Vec::new();
+        let mut words: Vec<MaskedWord> = Vec::new();
         for (index, lane) in lanes.iter().enumerate() {
             let (at, half) = (lane / 2 * 8, 0xffff_ffff << (lane % 2 * 32));
             match words.last_mut() {
                 Some(word) if word.at == at => word.stays &= !half,
-                _ => words.push(Word {
+                _ => words.push(MaskedWord {
                     at,
                     from: index as u16 * 4,
                     shift: u32::from(lane % 2) * 32,
@@ -93,11 +93,24 @@ impl Shape {
             dirty[line / delta::GROUP] |= 1 << (line % delta::GROUP);
         }
         let fixed = masks.iter().enumerate().map(fixed).collect();
-        Shape { template, users: 0, dirty, fixed, lanes, words: words.into(), masks, changes: Vec::new() }
+        TemplateMask {
+            template,
+            users: 0,
+            dirty,
+            fixed,
+            lanes,
+            words: words.into(),
+            masks,
+            changes: Vec::new(),
+        }
     }
 
     /// Returns how memory of this shape, and so of the first template, becomes as the second.
-    pub(crate) fn change_to(&self, [own_template, template]: [&[Line]; 2], own: &[u16]) -> Box<[Step]> {
+    pub(crate) fn change_to(
+        &self,
+        [own_template, template]: [&[Line]; 2],
+        own: &[u16],
+    ) -> Box<[TemplatePatch]> {
         let mut steps = Vec::new();
         for (line, &mask) in self.masks.iter().enumerate() {
             let [before, after] = [own_template, template].map(|template| template[line].0);
@@ -111,7 +124,7 @@ impl Shape {
                 let stays = !both(half(lane), half(lane + 1));
                 if stays != u64::MAX {
                     let value = both(after[lane], after[lane + 1]) & !stays;
-                    steps.push(Step { at: (line * LINE + lane * 4) as u16, stays, value });
+                    steps.push(TemplatePatch { at: (line * LINE + lane * 4) as u16, stays, value });
                 }
             }
         }
@@ -124,7 +137,7 @@ impl Shape {
     }
 
     /// Adds the steps that make memory of shape `from` equal to this shape's template.
-    pub(crate) fn learn(&mut self, from: u16, change: Box<[Step]>) {
+    pub(crate) fn learn(&mut self, from: u16, change: Box<[TemplatePatch]>) {
         self.changes.push((from, change));
     }
 
@@ -149,7 +162,7 @@ impl Shape {
 
     /// The lanes of each line in which this shape's memory may differ, or memory that differs in what was
     /// found.
-    pub(crate) fn with(masks: Option<&Shape>, found: &Found, lines: usize) -> Box<[u16]> {
+    pub(crate) fn with(masks: Option<&TemplateMask>, found: &MemoryDelta, lines: usize) -> Box<[u16]> {
         let mut masks: Box<[u16]> = masks.map_or_else(|| vec![0; lines].into(), |shape| shape.masks.clone());
         for (line, mask) in found.lines() {
             masks[line] |= mask;
@@ -169,7 +182,7 @@ impl Shape {
     }
 
     /// Returns `true` if memory that differs in what was found is of this shape.
-    pub(crate) fn has(&self, found: &Found) -> bool {
+    pub(crate) fn has(&self, found: &MemoryDelta) -> bool {
         found.lines().all(|(line, mask)| mask & !self.masks[line] == 0)
     }
 
@@ -265,8 +278,8 @@ mod tests {
             let counts = |line: usize| own_lanes(&own, line);
             let masks: Box<[u16]> = (0..lines).map(|line| sparse(&mut random) & counts(line)).collect();
             let template: Vec<Line> = (0..lines).map(|_| Line(std::array::from_fn(|_| random()))).collect();
-            let shape = Shape::new(0, masks.clone(), &own);
-            assert_eq!(shape.bytes(), Shape::bytes_of(&masks));
+            let shape = TemplateMask::new(0, masks.clone(), &own);
+            assert_eq!(shape.bytes(), TemplateMask::bytes_of(&masks));
             let mut memory = template.clone();
             for (line, mask) in masks.iter().enumerate() {
                 for lane in (0..LANES).filter(|lane| (mask | !counts(line)) >> lane & 1 != 0) {

@@ -12,12 +12,12 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::caller::caller;
-use crate::next::Next;
+use crate::next::NextSymbol;
 use crate::single::Single;
 use crate::{crash, now};
 
 type Sigaction = unsafe extern "C" fn(i32, *const libc::sigaction, *mut libc::sigaction) -> i32;
-static REAL: Next = Next::new(c"sigaction");
+static REAL: NextSymbol = NextSymbol::new(c"sigaction");
 
 /// Signals that the kernel knows, and one.
 const SIGNALS: usize = 65;
@@ -28,7 +28,7 @@ const KEPT_FLAGS: i32 =
 /// Signals that do nothing by default.
 const IGNORED: [i32; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGURG, libc::SIGWINCH];
 
-struct Table {
+struct SignalTable {
     /// Actions by rank and signal.
     own: HashMap<u32, BTreeMap<i32, libc::sigaction>>,
     /// The number of ranks that have set an action, by signal.
@@ -37,9 +37,9 @@ struct Table {
     base: [Option<libc::sigaction>; SIGNALS],
 }
 
-impl Table {
-    fn new() -> Table {
-        Table { own: HashMap::new(), setters: [0; SIGNALS], base: [None; SIGNALS] }
+impl SignalTable {
+    fn new() -> SignalTable {
+        SignalTable { own: HashMap::new(), setters: [0; SIGNALS], base: [None; SIGNALS] }
     }
 
     fn get(&self, rank: u32, signal: i32) -> Option<&libc::sigaction> {
@@ -63,7 +63,7 @@ impl Table {
     }
 }
 
-static TABLE: Single<Option<Table>> = Single::new(None);
+static TABLE: Single<Option<SignalTable>> = Single::new(None);
 /// Set while the table is being changed.
 static CHANGING: AtomicBool = AtomicBool::new(false);
 /// Signals that came while a rank ran that has no handler for them, or none at all; by number.
@@ -82,10 +82,10 @@ pub(crate) unsafe fn real_sigaction(
     unsafe { REAL.get::<Sigaction>()(signal, new, old) }
 }
 
-fn with<R>(f: impl FnOnce(&mut Table) -> R) -> R {
+fn with<R>(f: impl FnOnce(&mut SignalTable) -> R) -> R {
     CHANGING.store(true, Relaxed);
     // SAFETY: the simulating thread; the closures look up, insert and ask the C library alone.
-    let result = unsafe { TABLE.with(|table| f(table.get_or_insert_with(Table::new))) };
+    let result = unsafe { TABLE.with(|table| f(table.get_or_insert_with(SignalTable::new))) };
     CHANGING.store(false, Relaxed);
     result
 }

@@ -1,6 +1,6 @@
 //! Settings of ranks that start later than the program did: which program they run, and with which arguments.
 
-use crate::arguments::Arguments;
+use crate::arguments::ArgumentVector;
 use crate::single::Single;
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -9,27 +9,27 @@ use std::rc::Rc;
 
 /// Program and arguments with which ranks start.
 #[derive(Clone)]
-pub(crate) struct Given {
-    pub(crate) arguments: Rc<Arguments>,
+pub(crate) struct ProgramArguments {
+    pub(crate) arguments: Rc<ArgumentVector>,
     /// As [`crate::another::load`] numbers it; 0 is that of the start.
     pub(crate) program: u8,
 }
 
 /// By the first rank of those that have them, and the one behind the last.
 // Kept for ever: there are as many as calls that spawned, and a rank may start long after it was spawned.
-static GIVEN: Single<BTreeMap<u32, (u32, Given)>> = Single::new(BTreeMap::new());
+static GIVEN: Single<BTreeMap<u32, (u32, ProgramArguments)>> = Single::new(BTreeMap::new());
 
 /// Ranks of this process, numbered from its first, will start this program (0, or as [`crate::another::load`]
 /// says) with these arguments, its name first.
 pub fn give(ranks: Range<u32>, program: u8, arguments: &[Box<[u8]>]) {
     let strings = arguments.iter().map(|text| CString::new(&**text).unwrap_or_default()).collect();
-    let what = Given { arguments: Rc::new(Arguments::new(strings)), program };
+    let what = ProgramArguments { arguments: Rc::new(ArgumentVector::new(strings)), program };
     // SAFETY: the scheduler's own thread, outside ranks; nothing else happens meanwhile.
     unsafe { GIVEN.with(|given| given.insert(ranks.start, (ranks.end, what))) };
 }
 
 /// Returns what a rank was given; nothing to those that the program began with.
-pub(crate) fn given(rank: u32) -> Option<Given> {
+pub(crate) fn given(rank: u32) -> Option<ProgramArguments> {
     // SAFETY: as above.
     unsafe {
         GIVEN.with(|given| {

@@ -26,7 +26,7 @@ use crate::now;
 
 /// The addresses of stacks, and what an overflow is told from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Region {
+pub(crate) struct StackRegion {
     /// All stacks and their gaps lie between these.
     pub(crate) low: usize,
     pub(crate) high: usize,
@@ -42,7 +42,7 @@ static GAP: AtomicUsize = AtomicUsize::new(0);
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// Sets where stacks are, for [`overflowed`].
-pub(crate) fn describe(region: Region) {
+pub(crate) fn describe(region: StackRegion) {
     LOW.store(region.low, Relaxed);
     HIGH.store(region.high, Relaxed);
     GAP.store(region.gap, Relaxed);

@@ -16,14 +16,14 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use crate::caller::caller;
 use crate::helpers;
 use crate::now;
-use crate::output::{self, Stream, Target};
+use crate::output::{self, Stream, StreamTarget};
 use crate::own_streams;
 use crate::reserve::reserve;
 use crate::single::Single;
 
 /// glibc's FILE, as far as we look.
 #[repr(C)]
-pub struct File {
+pub struct GlibcFile {
     flags: i32,
     read: [usize; 3],
     write_base: usize,
@@ -44,9 +44,11 @@ pub struct File {
     mode: i32,
 }
 
+const _: () = assert!(
+    std::mem::offset_of!(GlibcFile, write) == 40 && std::mem::offset_of!(GlibcFile, descriptor) == 112
+);
 const _: () =
-    assert!(std::mem::offset_of!(File, write) == 40 && std::mem::offset_of!(File, descriptor) == 112);
-const _: () = assert!(std::mem::offset_of!(File, offset) == 144 && std::mem::offset_of!(File, mode) == 192);
+    assert!(std::mem::offset_of!(GlibcFile, offset) == 144 && std::mem::offset_of!(GlibcFile, mode) == 192);
 
 /// `_IO_EOF_SEEN | _IO_ERR_SEEN`.
 const ENDED: i32 = 0x30;
@@ -56,9 +58,9 @@ const BUFFER: usize = 4 << 20;
 /// A stream with so many bytes is emptied before the program prints more.
 const FULL: usize = 64 << 10;
 
-static OUT: AtomicPtr<File> = AtomicPtr::new(null_mut());
-static ERROR: AtomicPtr<File> = AtomicPtr::new(null_mut());
-static IN: AtomicPtr<File> = AtomicPtr::new(null_mut());
+static OUT: AtomicPtr<GlibcFile> = AtomicPtr::new(null_mut());
+static ERROR: AtomicPtr<GlibcFile> = AtomicPtr::new(null_mut());
+static IN: AtomicPtr<GlibcFile> = AtomicPtr::new(null_mut());
 
 /// The number of variables that name a stream.
 pub(crate) const VARIABLES: usize = 3;
@@ -72,7 +74,7 @@ static PLACES: [AtomicPtr<usize>; VARIABLES] = [
 ];
 
 /// Their objects, in the same order.
-fn objects() -> [*mut File; VARIABLES] {
+fn objects() -> [*mut GlibcFile; VARIABLES] {
     [IN.load(Relaxed), OUT.load(Relaxed), ERROR.load(Relaxed)]
 }
 
@@ -110,7 +112,7 @@ pub(crate) fn put_variables(own: &[usize; VARIABLES]) {
 
 /// State of `stdin` as seen by one of the users that share its object.
 #[derive(Clone, Copy)]
-pub(crate) struct Shown {
+pub(crate) struct StdinView {
     flags: i32,
     read: [usize; 3],
     buffer: usize,
@@ -119,10 +121,10 @@ pub(crate) struct Shown {
     offset: i64,
 }
 
-impl Shown {
+impl StdinView {
     /// Returns an input of which nothing has been read.
-    pub(crate) fn fresh(descriptor: i32, buffer: std::ops::Range<usize>) -> Shown {
-        Shown {
+    pub(crate) fn fresh(descriptor: i32, buffer: std::ops::Range<usize>) -> StdinView {
+        StdinView {
             flags: 0,
             read: [buffer.start; 3],
             buffer: buffer.start,
@@ -134,15 +136,15 @@ impl Shown {
 }
 
 /// Puts an input behind `stdin`; returns the one that was there.
-pub(crate) fn show_input(new: &Shown) -> Shown {
+pub(crate) fn show_input(new: &StdinView) -> StdinView {
     let file = IN.load(Relaxed);
     if file.is_null() {
         return *new;
     }
     // SAFETY: the simulating thread; glibc's stdin, from which nobody reads now.
     unsafe {
-        let File { flags, read, buffer, buffer_end, descriptor, offset, .. } = &mut *file;
-        let last = Shown {
+        let GlibcFile { flags, read, buffer, buffer_end, descriptor, offset, .. } = &mut *file;
+        let last = StdinView {
             flags: *flags & ENDED,
             read: *read,
             buffer: *buffer,
@@ -166,18 +168,18 @@ struct Input {
 static INPUT: Single<Input> = Single::new(Input { reader: None, other: (0, [0; 3], 0), null: -1 });
 
 unsafe extern "C" {
-    fn flockfile(file: *mut File);
-    fn ftrylockfile(file: *mut File) -> i32;
-    fn funlockfile(file: *mut File);
-    fn fwrite(bytes: *const c_void, size: usize, count: usize, file: *mut File) -> usize;
+    fn flockfile(file: *mut GlibcFile);
+    fn ftrylockfile(file: *mut GlibcFile) -> i32;
+    fn funlockfile(file: *mut GlibcFile);
+    fn fwrite(bytes: *const c_void, size: usize, count: usize, file: *mut GlibcFile) -> usize;
 }
 
 /// `fflush`.
-type Flush = unsafe extern "C" fn(*mut File) -> i32;
-static FLUSH: crate::next::Next = crate::next::Next::new(c"fflush");
-static SET_BUFFER: crate::next::Next = crate::next::Next::new(c"setvbuf");
+type Flush = unsafe extern "C" fn(*mut GlibcFile) -> i32;
+static FLUSH: crate::next::NextSymbol = crate::next::NextSymbol::new(c"fflush");
+static SET_BUFFER: crate::next::NextSymbol = crate::next::NextSymbol::new(c"setvbuf");
 
-fn object(name: &std::ffi::CStr) -> *mut File {
+fn object(name: &std::ffi::CStr) -> *mut GlibcFile {
     // SAFETY: looks up a symbol by a valid name.
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast() }
 }
@@ -220,8 +222,8 @@ pub(crate) fn begin(ranks: u32, reader: Option<u32>) {
     }
 }
 
-fn take_over(file: *mut File) -> bool {
-    type SetBuffer = unsafe extern "C" fn(*mut File, *mut c_void, i32, usize) -> i32;
+fn take_over(file: *mut GlibcFile) -> bool {
+    type SetBuffer = unsafe extern "C" fn(*mut GlibcFile, *mut c_void, i32, usize) -> i32;
     let Some(buffer) = reserve(BUFFER) else { return false };
     // SAFETY: a mapping of our own and a new memory file; glibc's own functions with its own stream
     // object; then fields that only glibc's functions for this stream read, none of which runs now.
@@ -261,7 +263,7 @@ pub(crate) fn finish() {
 /// # Safety
 /// `file` is null or a stream that `take_over` changed.
 #[inline]
-unsafe fn holds(file: *const File) -> bool {
+unsafe fn holds(file: *const GlibcFile) -> bool {
     // SAFETY: the caller's contract.
     !file.is_null()
         && unsafe {
@@ -306,7 +308,7 @@ pub fn relieve() {
 }
 
 #[cold]
-fn relieve_stream(file: *mut File, stream: Stream) {
+fn relieve_stream(file: *mut GlibcFile, stream: Stream) {
     let Some(rank) = now::current() else { return };
     if !now::is_simulating_thread() {
         return;
@@ -327,13 +329,13 @@ fn relieve_stream(file: *mut File, stream: Stream) {
 ///
 /// # Safety
 /// `file` is a stream that `take_over` changed.
-unsafe fn spilled(file: *const File) -> i64 {
+unsafe fn spilled(file: *const GlibcFile) -> i64 {
     // SAFETY: the caller's contract; moves nothing.
     unsafe { libc::lseek((*file).descriptor, 0, libc::SEEK_CUR) }.max(0)
 }
 
 #[cold]
-fn drain_stream(rank: u32, file: *mut File, stream: Stream) {
+fn drain_stream(rank: u32, file: *mut GlibcFile, stream: Stream) {
     let shared = now::has_helpers();
     if shared {
         // SAFETY: glibc's function with its own stream: threads that ranks started may print to it.
@@ -346,7 +348,7 @@ fn drain_stream(rank: u32, file: *mut File, stream: Stream) {
     }
 }
 
-fn drain_locked(rank: u32, file: *mut File, stream: Stream) {
+fn drain_locked(rank: u32, file: *mut GlibcFile, stream: Stream) {
     // SAFETY: a stream that `take_over` changed, and no other function uses it now: its buffer from
     // `write_base` to `write` holds bytes, its descriptor is our memory file of `offset` bytes.
     unsafe {
@@ -422,7 +424,7 @@ pub(crate) fn swap_input() {
 }
 
 /// The stream that a program's FILE pointer means, while a rank runs and its output is gathered.
-fn gathered(file: *const File) -> Option<(u32, Stream)> {
+fn gathered(file: *const GlibcFile) -> Option<(u32, Stream)> {
     let rank = now::current()?;
     if file.is_null() {
         None
@@ -437,14 +439,14 @@ fn gathered(file: *const File) -> Option<(u32, Stream)> {
 
 /// Returns `true` if `file` is one of the three standard streams of a running rank: closing it or changing
 /// its buffer has no effect.
-pub fn is_kept(file: *const File) -> bool {
+pub fn is_kept(file: *const GlibcFile) -> bool {
     now::current().is_some()
         && !file.is_null()
         && [&OUT, &ERROR, &IN].iter().any(|place| std::ptr::eq(place.load(Relaxed), file))
 }
 
 /// `fflush`: true if it is done.
-pub fn flush(file: *mut File) -> bool {
+pub fn flush(file: *mut GlibcFile) -> bool {
     // What a thread that a rank started has printed stays in the stream until the ranks' thread takes it from
     // there.
     if helpers::owner().is_some() {
@@ -461,7 +463,7 @@ pub fn flush(file: *mut File) -> bool {
 }
 
 /// The descriptor that `file` stands for, if it is a standard stream.
-pub fn descriptor(file: *const File) -> Option<i32> {
+pub fn descriptor(file: *const GlibcFile) -> Option<i32> {
     is_kept(file).then(|| match gathered(file) {
         Some((_, stream)) => stream as i32,
         None => 0,
@@ -470,20 +472,20 @@ pub fn descriptor(file: *const File) -> Option<i32> {
 
 /// `freopen` of a standard output stream: from here on the rank's output goes to `descriptor`.
 /// False if `file` is not one.
-pub fn reopen(file: *mut File, descriptor: i32) -> bool {
+pub fn reopen(file: *mut GlibcFile, descriptor: i32) -> bool {
     let Some((rank, stream)) = gathered(file) else { return false };
     drain_stream(rank, file, stream);
-    output::redirect(rank, stream, Target::File(descriptor));
+    output::redirect(rank, stream, StreamTarget::File(descriptor));
     true
 }
 
 /// `fclose` of a standard stream: the calling rank has it no longer, the others keep it. False outside ranks.
-pub fn close(file: *mut File) -> bool {
+pub fn close(file: *mut GlibcFile) -> bool {
     let Some(rank) = caller() else { return false };
     match gathered(file) {
         Some((_, stream)) => {
             drain_stream(rank, file, stream);
-            output::redirect(rank, stream, Target::Closed);
+            output::redirect(rank, stream, StreamTarget::Closed);
             true
         }
         None => close_input(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::crash::{self, global};
 use crate::host_timer::HostTimer;
-use crate::text::Text;
+use crate::text::FixedText;
 use crate::{lifecycle, now, output, running, signals, stdio};
 
 /// Interval between looks at a rank that computes after an abort, and after a signal.
@@ -113,7 +113,7 @@ fn end(status: i32) -> ! {
 }
 
 /// Ends the process with what ranks have printed, and a sentence.
-fn end_without_report(status: i32, text: &mut Text) -> ! {
+fn end_without_report(status: i32, text: &mut FixedText) -> ! {
     if let Some(rank) = now::current() {
         stdio::pour(rank);
     }
@@ -129,7 +129,7 @@ unsafe extern "C" fn asked(signal: i32, info: *mut libc::siginfo_t, context: *mu
     if code == libc::SI_QUEUE && value & !0xff == ENDS_WITH.load(Relaxed) {
         end((value & 0xff) as i32);
     }
-    let mut text = Text::new();
+    let mut text = FixedText::new();
     if SIGNAL.swap(signal, Relaxed) != 0 {
         let _ =
             writeln!(text, "xsim: {} a second time: the run ends at once, without a report", name(signal));
@@ -149,7 +149,7 @@ unsafe extern "C" fn look(_: i32, _: *mut libc::siginfo_t, context: *mut c_void)
     if rank.is_none() && now::served().is_none() {
         return;
     }
-    let mut text = Text::new();
+    let mut text = FixedText::new();
     let (leaves, ends, status) = match (SIGNAL.load(Relaxed), ABORT.load(Relaxed)) {
         (0, status) => (if IS_LATE.load(Relaxed) { 1 } else { RANK_ENDS }, PROCESS_ENDS, status - 1),
         (signal, _) => (0, SIGNAL_ENDS, 128 + signal),

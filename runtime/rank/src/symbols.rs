@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::fmt::Write;
 
-use crate::text::Text;
+use crate::text::FixedText;
 
 #[repr(C)]
 struct SectionHeader {
@@ -147,7 +147,7 @@ fn object(address: usize) -> Option<libc::Dl_info> {
 
 /// Writes function, offset and file of a code address. A return address (`exact` is false) belongs
 /// to the call before it. Returns whether the function is `main`.
-pub(crate) fn describe(address: usize, exact: bool, text: &mut Text) -> bool {
+pub(crate) fn describe(address: usize, exact: bool, text: &mut FixedText) -> bool {
     let address = crate::globals::clone::original(address);
     let within = address - usize::from(!exact);
     let Some(info) = object(within) else {

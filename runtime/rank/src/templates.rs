@@ -9,10 +9,10 @@ mod length;
 mod search;
 mod shaping;
 
-use crate::delta::{self, Found, Kernels};
+use crate::delta::{self, Kernels, MemoryDelta};
 use crate::lines::{self, Fits, Line};
-use crate::shape::{NONE, Shape};
-use length::Length;
+use crate::shape::{NONE, TemplateMask};
+use length::LengthTemplates;
 
 /// From this many ranks on, memory counts more than the last nanoseconds.
 pub(crate) const DIFFERENCES_FROM: u32 = 100_000;
@@ -23,7 +23,7 @@ const EACH: usize = 16;
 /// Stacks after which looking for a better template, which was in vain, is tried again.
 const LONGEST_WAIT: u32 = 1 << 12;
 
-struct Template {
+struct StackTemplate {
     stack: Box<[Line]>,
     /// Saved stacks that are differences from it and of no shape.
     users: u32,
@@ -33,9 +33,9 @@ struct Template {
 
 /// All templates, and the means to use them.
 pub(crate) struct Templates {
-    all: Vec<Template>,
-    lengths: Vec<Length>,
-    shapes: Vec<Shape>,
+    all: Vec<StackTemplate>,
+    lengths: Vec<LengthTemplates>,
+    shapes: Vec<TemplateMask>,
     /// The lanes of each line that count; empty if all do.
     own: Box<[u16]>,
     /// The bits of a difference's head that are the template's number.
@@ -44,8 +44,8 @@ pub(crate) struct Templates {
     number: u16,
     shape: u16,
     /// Difference of the memory in place if it has no shape, and a spare for another comparison.
-    found: Box<Found>,
-    spare: Box<Found>,
+    found: Box<MemoryDelta>,
+    spare: Box<MemoryDelta>,
     /// Lines of the memory in place, if it still is as it was found; else 0.
     known: usize,
     kernels: Kernels,
@@ -63,8 +63,8 @@ const MARK: u32 = EACH.ilog2();
 
 impl Templates {
     pub(crate) fn new() -> Templates {
-        let lengths = (0..=delta::MOST).map(|_| Length::default()).collect();
-        let (found, spare) = (Box::new(Found::none()), Box::new(Found::none()));
+        let lengths = (0..=delta::MOST).map(|_| LengthTemplates::default()).collect();
+        let (found, spare) = (Box::new(MemoryDelta::none()), Box::new(MemoryDelta::none()));
         Templates {
             all: Vec::new(),
             lengths,
@@ -85,7 +85,7 @@ impl Templates {
     pub(crate) fn of(first: &[Line], own: Box<[u16]>) -> Templates {
         let kernels = delta::kernels::<false>();
         let mut templates = Templates { own, numbers: (1 << MARK) - 1, kernels, ..Templates::new() };
-        templates.all.push(Template { stack: first.into(), users: 1, shape: NONE });
+        templates.all.push(StackTemplate { stack: first.into(), users: 1, shape: NONE });
         templates.lengths[first.len()].numbers.push(0);
         templates
     }
@@ -117,7 +117,7 @@ impl Templates {
     #[inline]
     pub(crate) unsafe fn find(&mut self, live: *const u32, lines: usize) -> usize {
         self.known = lines;
-        let Length { shape, good, in_vain, next_wait, next_shape_wait, .. } = self.lengths[lines];
+        let LengthTemplates { shape, good, in_vain, next_wait, next_shape_wait, .. } = self.lengths[lines];
         // SAFETY: the contract.
         if let Some(bytes) = unsafe { self.fitting(live, shape, good) } {
             if in_vain | next_wait | next_shape_wait != 0 || good != GOOD {
@@ -151,7 +151,7 @@ impl Templates {
     /// As for `find`.
     #[inline(never)]
     unsafe fn find_otherwise(&mut self, live: *const u32, lines: usize) -> usize {
-        let Length { other_shape, good, .. } = self.lengths[lines];
+        let LengthTemplates { other_shape, good, .. } = self.lengths[lines];
         // SAFETY: the contract.
         if let Some(bytes) = unsafe { self.fitting(live, other_shape, good) } {
             self.lengths[lines].prefer_shape(other_shape);

@@ -25,7 +25,7 @@ pub type Routine = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 /// The origin of a thread's function.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
+enum ThreadOrigin {
     /// The program, its own libraries, or C++'s.
     Program,
     /// An OpenMP runtime.
@@ -36,26 +36,26 @@ enum Origin {
     Simulator,
 }
 
-impl Origin {
-    fn of(function: usize) -> Origin {
+impl ThreadOrigin {
+    fn of(function: usize) -> ThreadOrigin {
         let function = clone::original(function);
         let images = Image::all();
         let Some(image) = images.iter().find(|image| image.contains(function)) else {
-            return Origin::Program;
+            return ThreadOrigin::Program;
         };
         let file = image.name.rsplit('/').next().unwrap_or_default();
-        if image.contains(Origin::of as *const () as usize) || image.is_common() {
-            Origin::Simulator
+        if image.contains(ThreadOrigin::of as *const () as usize) || image.is_common() {
+            ThreadOrigin::Simulator
         } else if teams::is_runtime(file) {
-            Origin::Team
+            ThreadOrigin::Team
         } else if image.is_first()
             || image.is_own(&[])
             || file.starts_with("libstdc++")
             || file.starts_with("libc++")
         {
-            Origin::Program
+            ThreadOrigin::Program
         } else {
-            Origin::Library
+            ThreadOrigin::Library
         }
     }
 }
@@ -78,8 +78,8 @@ pub struct Start {
 pub fn prepare(function: Routine, argument: *mut c_void) -> Option<Box<Start>> {
     let nested = owner();
     let rank = nested.or_else(now::current)?;
-    let origin = Origin::of(function as usize);
-    if origin == Origin::Simulator {
+    let origin = ThreadOrigin::of(function as usize);
+    if origin == ThreadOrigin::Simulator {
         return None;
     }
     if LIVE.load(Relaxed) >= MAX_HELPERS {
@@ -87,7 +87,7 @@ pub fn prepare(function: Routine, argument: *mut c_void) -> Option<Box<Start>> {
     }
     let helpers = helpers::of(rank);
     if nested.is_none() {
-        if origin == Origin::Team {
+        if origin == ThreadOrigin::Team {
             teams::find();
         }
         now::set_helpers();
@@ -95,7 +95,7 @@ pub fn prepare(function: Routine, argument: *mut c_void) -> Option<Box<Start>> {
             (hooks.helped)();
         }
     }
-    let is_own = origin == Origin::Program;
+    let is_own = origin == ThreadOrigin::Program;
     LIVE.fetch_add(1, SeqCst);
     helpers.own.fetch_add(usize::from(is_own), SeqCst);
     Some(Box::new(Start { function, argument, rank, is_own, helpers, block: clone::block() }))

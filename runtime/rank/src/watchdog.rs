@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::crash::global;
 use crate::host_timer::HostTimer;
-use crate::text::Text;
+use crate::text::FixedText;
 use crate::{hooks, now, signals, stop};
 
 /// The time limit is watched in so many steps.
@@ -96,7 +96,7 @@ unsafe extern "C" fn tick(_: i32, _: *mut libc::siginfo_t, _: *mut c_void) {
     }
     let limit = LIMIT.load(Relaxed);
     if (before..quiet).contains(&(limit - 1)) {
-        let mut text = Text::new();
+        let mut text = FixedText::new();
         let _ = write!(
             text,
             "xsim: rank {} has run for {} s without an MPI call",

@@ -5,7 +5,7 @@ use crate::table::{Align, Table, TableCell};
 use crate::units::{grouped, percent, short};
 use crate::wrap::summary_width;
 use observe::Simulated;
-use observe::critical_path::{Cost, CriticalPath, Kinds};
+use observe::critical_path::{CriticalPath, LostTime, PathBreakdown};
 
 /// Places that the end of a run shows.
 const SHOWN: usize = 5;
@@ -21,7 +21,7 @@ pub fn summary(run: &Simulated) -> String {
 
 /// A path in a sentence.
 pub fn said(path: &CriticalPath) -> String {
-    let Kinds { compute_ps, mpi_ps, transfer_ps, wait_ps } = path.whole;
+    let PathBreakdown { compute_ps, mpi_ps, transfer_ps, wait_ps } = path.whole;
     let sum = u128::from(path.whole.sum());
     let parts = [
         ("computation", compute_ps),
@@ -53,7 +53,7 @@ fn columns(first: &[(&'static str, Align)]) -> Table {
     Table::new(&[first, &kinds].concat())
 }
 
-fn kinds(of: &Kinds, path: &CriticalPath) -> Vec<TableCell> {
+fn kinds(of: &PathBreakdown, path: &CriticalPath) -> Vec<TableCell> {
     let share = TableCell::percent(of.sum().into(), path.whole.sum().into());
     [share]
         .into_iter()
@@ -129,8 +129,9 @@ pub fn costs(run: &Simulated, path: &CriticalPath, most: usize) -> Table {
         ("by messages", Right),
     ]);
     for cost in path.costs.iter().take(most) {
-        let both =
-            |part: fn(&Cost) -> u128| TableCell::percent(part(&cost.short) + part(&cost.long), cost.sum());
+        let both = |part: fn(&LostTime) -> u128| {
+            TableCell::percent(part(&cost.short) + part(&cost.long), cost.sum())
+        };
         table.rows.push(vec![
             if cost.site.is_empty() { BEHIND.into() } else { cost.site.as_str().into() },
             cost.function.as_str().into(),

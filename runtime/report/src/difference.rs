@@ -4,12 +4,12 @@ use crate::document::{Document, Section};
 use crate::overview::headline;
 use crate::profile::long;
 use crate::table::{Align, Table, TableCell};
-use observe::{Report, Simulated};
+use observe::{RunReport, Simulated};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Returns what differs between two runs.
-pub fn difference(a: &Report, b: &Report) -> Document {
+pub fn difference(a: &RunReport, b: &RunReport) -> Document {
     let (run_a, run_b) = (&a.simulated, &b.simulated);
     let mut sections = vec![
         Section {
@@ -85,7 +85,7 @@ fn changes(name: &'static str, a: BTreeMap<String, u128>, b: BTreeMap<String, u1
     table
 }
 
-fn options(a: &Report, b: &Report) -> Table {
+fn options(a: &RunReport, b: &RunReport) -> Table {
     let mut table = Table::new(&[("option", Align::Left), ("A", Align::Left), ("B", Align::Left)]);
     let (a, b) = (&a.host.options, &b.host.options);
     let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();

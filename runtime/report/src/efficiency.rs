@@ -10,7 +10,7 @@
 //! serialisation = max(C) / T_ideal, transfer = T_ideal / T.
 
 use crate::table::{Align, Table, TableCell};
-use observe::Report;
+use observe::RunReport;
 use observe::call_profile::RegionCost;
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ impl Efficiencies {
     ///
     /// # Errors
     /// A sentence, if nothing was computed, or if the other run is of another program or number of ranks.
-    pub fn of(report: &Report, ideal: Option<&Report>) -> Result<Efficiencies, String> {
+    pub fn of(report: &RunReport, ideal: Option<&RunReport>) -> Result<Efficiencies, String> {
         let run = &report.simulated;
         let (mean, longest, time) =
             (run.compute.mean_ps as f64, run.compute.max_ps as f64, run.virtual_time_ps as f64);
@@ -119,7 +119,7 @@ impl Efficiencies {
     }
 }
 
-fn parts(report: &Report, ideal: &Report) -> Result<Ideal, String> {
+fn parts(report: &RunReport, ideal: &RunReport) -> Result<Ideal, String> {
     let (run, other) = (&report.simulated, &ideal.simulated);
     if (&run.program, run.ranks) != (&other.program, other.ranks) {
         return Err(format!(
@@ -152,7 +152,7 @@ impl Ideal {
 
 /// Returns what both runs know of each region. Its time is that of the rank that is there longest, so that
 /// where ranks wait on the ideal network in another region than in the run its transfer exceeds 1.
-fn regions(report: &Report, ideal: &Report) -> BTreeMap<String, Ideal> {
+fn regions(report: &RunReport, ideal: &RunReport) -> BTreeMap<String, Ideal> {
     let (Some(run), Some(other)) = (&report.simulated.profile, &ideal.simulated.profile) else {
         return BTreeMap::new();
     };
@@ -165,7 +165,7 @@ fn regions(report: &Report, ideal: &Report) -> BTreeMap<String, Ideal> {
     run.regions.iter().filter_map(of).collect()
 }
 
-fn note(report: &Report, ideal: &Report) -> Option<&'static str> {
+fn note(report: &RunReport, ideal: &RunReport) -> Option<&'static str> {
     let has_regions = report.simulated.profile.as_ref().is_some_and(|profile| !profile.regions.is_empty());
     if report.simulated.compute != ideal.simulated.compute {
         return Some(
@@ -182,13 +182,13 @@ mod tests {
     use observe::{Host, Simulated, Spread};
 
     /// A run of ranks that compute so many picoseconds on a machine.
-    fn run(machine: &str, compute: &[u64], time: u64) -> Report {
+    fn run(machine: &str, compute: &[u64], time: u64) -> RunReport {
         let mean_ps = compute.iter().sum::<u64>() / compute.len() as u64;
         let max_ps = compute.iter().copied().max().unwrap();
         of_spread(machine, Spread { mean_ps, max_ps, ..Spread::default() }, time)
     }
 
-    fn of_spread(machine: &str, compute: Spread, time: u64) -> Report {
+    fn of_spread(machine: &str, compute: Spread, time: u64) -> RunReport {
         let simulated = Simulated {
             early_end: None,
             program: "app".into(),
@@ -216,7 +216,7 @@ mod tests {
             options: [].into(),
             long_intervals: Vec::new(),
         };
-        Report { version: Report::VERSION, simulated, host }
+        RunReport { version: RunReport::VERSION, simulated, host }
     }
 
     fn region(name: &str, compute: u64, time: u64) -> RegionCost {
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn regions_have_their_parts_where_both_runs_know_them() {
-        let with = |mut report: Report, regions| {
+        let with = |mut report: RunReport, regions| {
             report.simulated.profile = Some(observe::CallProfile { regions, ..Default::default() });
             report
         };
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn what_gives_no_efficiencies_is_told() {
-        let of = |run: &Report, ideal: Option<&Report>| Efficiencies::of(run, ideal).unwrap_err();
+        let of = |run: &RunReport, ideal: Option<&RunReport>| Efficiencies::of(run, ideal).unwrap_err();
         assert!(of(&run("star", &[0; 4], 5), None).starts_with("no computation was charged"));
         let (star, mut other) = (run("star", &[5; 4], 9), run("none", &[5; 4], 5));
         other.simulated.ranks = 8;

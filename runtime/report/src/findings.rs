@@ -3,13 +3,13 @@
 use crate::collectives;
 use crate::profile::{lost_by_state, whole};
 use crate::units::{percent, short};
-use observe::{Report, Simulated};
+use observe::{RunReport, Simulated};
 
 /// Shares of all ranks' time below this stand out for nobody.
 const LEAST: f64 = 0.02;
 
 /// Sentences about what costs most.
-pub fn findings(report: &Report) -> Vec<String> {
+pub fn findings(report: &RunReport) -> Vec<String> {
     let run = &report.simulated;
     let whole = whole(run);
     let mut found: Vec<(u128, String)> = Vec::new();

@@ -1,5 +1,5 @@
 //! A run's report for people (`xsim report`, docs/reference/report.md): what a table or a page shows of the
-//! numbers that `observe::Report` has.
+//! numbers that `observe::RunReport` has.
 
 pub mod collectives;
 pub mod critical;

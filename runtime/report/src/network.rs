@@ -5,31 +5,31 @@
 use crate::table::{Align, Table, TableCell};
 use crate::units::{grouped, percent, short};
 use observe::Simulated;
-use observe::call_profile::LinkUse;
+use observe::call_profile::LinkUseSeries;
 use serde::Deserialize;
 use serde_json::Value;
 
 /// The load of the network by cells of routers, and its busiest links.
 #[derive(Debug, Deserialize)]
-pub struct Map {
+pub struct LoadMap {
     /// Routers of a cell.
     pub routers_per_cell: u32,
     /// Cells of a row.
     pub row: u32,
     /// In the order of routers.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<LoadCell>,
     /// The busiest links.
     pub busiest: Vec<Busy>,
 }
 
 /// Returns how busy links were when; nothing of a run without packets, or without -xsim-profile.
-pub fn over_time(run: &Simulated) -> Option<&LinkUse> {
+pub fn over_time(run: &Simulated) -> Option<&LinkUseSeries> {
     let links = run.profile.as_ref()?.series.links.as_ref()?;
     Some(links).filter(|links| links.mean.iter().chain(&links.most).any(|&part| part > 0))
 }
 
 /// Returns when links were busiest, in a sentence.
-pub fn busiest_time(links: &LinkUse) -> String {
+pub fn busiest_time(links: &LinkUseSeries) -> String {
     // Of equal stretches the first.
     let most = |parts: &[u16]| {
         parts
@@ -54,7 +54,7 @@ pub fn busiest_time(links: &LinkUse) -> String {
 
 /// Some neighbouring routers.
 #[derive(Debug, Deserialize)]
-pub struct Cell {
+pub struct LoadCell {
     /// Mean share of the run in which the links out of its routers were busy.
     pub use_mean: f64,
     /// The busiest.
@@ -80,14 +80,14 @@ pub struct Busy {
 
 /// The map of the network and how many routers it has; nothing of a run without packets, or of one that has
 /// none.
-pub fn map(run: &Simulated) -> Option<(Map, u64)> {
+pub fn map(run: &Simulated) -> Option<(LoadMap, u64)> {
     let network = run.network.as_ref()?;
-    let map: Map = serde_json::from_value(network["map"].clone()).ok()?;
+    let map: LoadMap = serde_json::from_value(network["map"].clone()).ok()?;
     Some((map, network["routers"].as_u64()?)).filter(|(map, _)| !map.cells.is_empty())
 }
 
 /// The links that were busy longest.
-pub fn busiest(map: &Map) -> Table {
+pub fn busiest(map: &LoadMap) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[
         ("from", Left),

@@ -10,12 +10,12 @@ use crate::network;
 use crate::profile::{self, whole};
 use crate::table::{Align, Table, TableCell};
 use crate::units::{grouped, short};
-use observe::call_profile::Series;
-use observe::{EndCause, Report, Simulated, Spread};
+use observe::call_profile::ActivitySeries;
+use observe::{EndCause, RunReport, Simulated, Spread};
 
 /// Everything that is said of a run; with one on an ideal network, or with why there is none, its
 /// efficiencies in all parts.
-pub fn overview(report: &Report, efficiencies: &Result<Efficiencies, String>) -> Document {
+pub fn overview(report: &RunReport, efficiencies: &Result<Efficiencies, String>) -> Document {
     let run = &report.simulated;
     let ended = run.early_end.iter();
     let mut sections: Vec<Section> = ended
@@ -120,7 +120,7 @@ pub fn parts(run: &Simulated) -> Vec<(&'static str, u128)> {
             ("other", whole(run).saturating_sub(compute + wait)),
         ];
     };
-    let Series { compute_ps, mpi_ps, wait_ps, .. } = &profile.series;
+    let ActivitySeries { compute_ps, mpi_ps, wait_ps, .. } = &profile.series;
     let [compute, mpi, wait] = [compute_ps, mpi_ps, wait_ps].map(|ps| ps.iter().sum::<u128>());
     let lost = profile::lost_by_state(profile).iter().map(|(_, sum, ..)| sum).sum::<u128>().min(wait);
     let after = whole(run).saturating_sub(compute + mpi + wait);
@@ -187,7 +187,7 @@ pub fn load(run: &Simulated) -> Table {
 }
 
 /// The machine, the traffic, the host and the options.
-pub fn settings(report: &Report) -> Table {
+pub fn settings(report: &RunReport) -> Table {
     let (run, host) = (&report.simulated, &report.host);
     let mut table = Table::new(&[("what", Align::Left), ("value", Align::Left)]);
     let mut row = |what: &str, value: TableCell| table.rows.push(vec![what.into(), value]);

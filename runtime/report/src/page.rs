@@ -16,7 +16,7 @@ use crate::table::{Align, Table, TableCell};
 use crate::units::{bytes, grouped, percent, short};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use observe::call_profile::SiteCost;
-use observe::{CallProfile, CriticalPath, Report, Simulated};
+use observe::{CallProfile, CriticalPath, RunReport, Simulated};
 use std::collections::BTreeMap;
 
 /// Call sites that a page has at most.
@@ -29,7 +29,7 @@ const COLLECTIVES: usize = 100;
 const PAIRS: usize = 20;
 
 /// The page of a run; with one on an ideal network, or with why there is none, its efficiencies.
-pub fn page(report: &Report, efficiencies: &Result<Efficiencies, String>) -> String {
+pub fn page(report: &RunReport, efficiencies: &Result<Efficiencies, String>) -> String {
     let run = &report.simulated;
     let body = html! {
         (DOCTYPE)
@@ -117,7 +117,7 @@ fn head(run: &Simulated) -> Markup {
     }
 }
 
-fn found(report: &Report) -> Markup {
+fn found(report: &RunReport) -> Markup {
     let found = findings(report);
     html! {
         section {
@@ -365,11 +365,11 @@ fn plain(table: &Table, caption: &str) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use observe::call_profile::{Load, Series};
+    use observe::call_profile::{ActivitySeries, RankGroupTimes};
     use observe::traffic::Matrix;
     use observe::{Host, Spread};
 
-    fn of(ranks: u64, profile: CallProfile) -> Report {
+    fn of(ranks: u64, profile: CallProfile) -> RunReport {
         let spread = Spread { min_ps: 1, min_rank: 0, mean_ps: 2, max_ps: 4, max_rank: 1 };
         let run = Simulated {
             early_end: None,
@@ -398,13 +398,13 @@ mod tests {
             options: [].into(),
             long_intervals: Vec::new(),
         };
-        Report { version: Report::VERSION, simulated: run, host }
+        RunReport { version: RunReport::VERSION, simulated: run, host }
     }
 
     #[test]
     fn a_page_of_a_million_ranks_is_below_3_mb() {
         let spread = Spread { max_ps: 1 << 40, mean_ps: 1 << 39, ..Spread::default() };
-        let load = (0..512).map(|block| Load {
+        let load = (0..512).map(|block| RankGroupTimes {
             first_rank: block * 2048,
             ranks: 2048,
             compute: spread,
@@ -429,7 +429,7 @@ mod tests {
         let profile = CallProfile {
             sites: vec![site; 2000],
             traffic: Matrix { ranks_per_block: 256, cells },
-            series: Series {
+            series: ActivitySeries {
                 bin_ps: 1 << 31,
                 compute_ps: bins(1),
                 mpi_ps: bins(2),

@@ -1,19 +1,19 @@
 //! Reports from files.
 
-use observe::Report;
+use observe::RunReport;
 use std::path::Path;
 
 /// Reads a report that `-xsim-report` has written.
 ///
 /// # Errors
 /// A sentence that names the file and says what to do.
-pub fn read(path: &Path) -> Result<Report, String> {
+pub fn read(path: &Path) -> Result<RunReport, String> {
     let text = std::fs::read_to_string(path)
         .map_err(|why| format!("cannot read the report {}: {why}", path.display()))?;
     parse(&text).map_err(|why| format!("{}: {why}", path.display()))
 }
 
-fn parse(text: &str) -> Result<Report, String> {
+fn parse(text: &str) -> Result<RunReport, String> {
     let value: serde_json::Value = serde_json::from_str(text)
         .map_err(|why| format!("this is no report of a run ({why}): give a file that -xsim-report has written, after the run has ended"))?;
     if value.get("simulated").is_none() {
@@ -22,9 +22,11 @@ fn parse(text: &str) -> Result<Report, String> {
         );
     }
     let version = value.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
-    if version != u64::from(Report::VERSION) {
-        let (own, whose) =
-            (Report::VERSION, if version < u64::from(Report::VERSION) { "an earlier" } else { "a later" });
+    if version != u64::from(RunReport::VERSION) {
+        let (own, whose) = (
+            RunReport::VERSION,
+            if version < u64::from(RunReport::VERSION) { "an earlier" } else { "a later" },
+        );
         return Err(format!(
             "this report is of version {version}, from {whose} xsim; this one reads version {own}: run the program again"
         ));

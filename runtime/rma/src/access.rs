@@ -2,7 +2,7 @@
 
 use crate::atomic::{Bytes, Combine, compare_and_swap, fetch};
 use crate::came::Act;
-use crate::place::Place;
+use crate::place::TargetMemory;
 use crate::short::Short;
 use engine::Time;
 use message::chapter::arrivals::Arrival;
@@ -12,7 +12,7 @@ pub(crate) const NIL: u32 = u32::MAX;
 
 /// Effect of an access at its target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Action {
+pub(crate) enum TargetAction {
     /// Writes the payload.
     Put,
     /// Answers the bytes.
@@ -37,20 +37,20 @@ pub(crate) enum Action {
     Complete,
 }
 
-impl Action {
+impl TargetAction {
     /// Returns `true` if it is about its target's memory.
     pub(crate) fn touches(self) -> bool {
-        !matches!(self, Action::Lock { .. } | Action::Unlock { .. } | Action::Complete)
+        !matches!(self, TargetAction::Lock { .. } | TargetAction::Unlock { .. } | TargetAction::Complete)
     }
     /// Returns `true` if its answer has data.
     pub(crate) fn fetches(self) -> bool {
-        matches!(self, Action::Get | Action::Fetch(_) | Action::CompareAndSwap)
+        matches!(self, TargetAction::Get | TargetAction::Fetch(_) | TargetAction::CompareAndSwap)
     }
     /// Returns `true` if what it finds or leaves depends on other accesses that MPI allows beside it.
     // MPI lets accumulates of one epoch meet at one place, and each of them finds what those before left (MPI
     // 5.0 section 12.7.1): their order is seen.
     pub(crate) fn is_atomic(self) -> bool {
-        matches!(self, Action::Accumulate(_) | Action::Fetch(_) | Action::CompareAndSwap)
+        matches!(self, TargetAction::Accumulate(_) | TargetAction::Fetch(_) | TargetAction::CompareAndSwap)
     }
 }
 
@@ -77,11 +77,11 @@ pub(crate) enum Turn {
 
 /// An access as whoever has it hands it on: in place, because it has two cache lines and several owners on
 /// its way.
-pub(crate) type Held = Box<Access>;
+pub(crate) type Held = Box<PendingAccess>;
 
 /// An access under way, or one that waits at its target.
 #[derive(Clone, Debug)]
-pub(crate) struct Access {
+pub(crate) struct PendingAccess {
     /// The window's index.
     pub(crate) win: u32,
     /// World ranks.
@@ -94,9 +94,9 @@ pub(crate) struct Access {
     /// Sequence number among its origin's accesses.
     // Breaks ties of accesses that one origin makes at one clock: in the order of its calls.
     pub(crate) sequence: u32,
-    pub(crate) action: Action,
+    pub(crate) action: TargetAction,
     pub(crate) turn: Turn,
-    pub(crate) place: Place,
+    pub(crate) place: TargetMemory,
     /// Data that the access brings; once it was served, data that it has found.
     pub(crate) data: Bytes,
     pub(crate) back: Back,
@@ -105,21 +105,21 @@ pub(crate) struct Access {
     pub(crate) void: bool,
 }
 
-const _: () = assert!(size_of::<Access>() <= 128, "two cache lines, or thousands that wait take more");
+const _: () = assert!(size_of::<PendingAccess>() <= 128, "two cache lines, or thousands that wait take more");
 
 // What touches no memory.
-impl Default for Access {
-    fn default() -> Access {
-        Access {
+impl Default for PendingAccess {
+    fn default() -> PendingAccess {
+        PendingAccess {
             win: 0,
             origin: 0,
             target: 0,
             after: Act::default(),
             arrival: Time::MAX,
             sequence: 0,
-            action: Action::Complete,
+            action: TargetAction::Complete,
             turn: Turn::AtOnce,
-            place: Place::NONE,
+            place: TargetMemory::NONE,
             data: Bytes::new(),
             back: Back::NONE,
             void: false,
@@ -127,7 +127,7 @@ impl Default for Access {
     }
 }
 
-impl Access {
+impl PendingAccess {
     /// Its turn among those that wait at its target.
     pub(crate) fn waits(self: Held) -> Arrival<Waiting> {
         Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, what: Waiting::Any(self) }
@@ -142,18 +142,18 @@ impl Access {
     /// is what it found there, else nothing.
     pub(crate) fn run(&mut self, base: usize) {
         match self.action {
-            Action::Put => {
+            TargetAction::Put => {
                 self.place.write(base, &self.data);
                 self.data.clear();
             }
-            Action::Accumulate(combine) => {
+            TargetAction::Accumulate(combine) => {
                 combine.apply(&self.place, base, &self.data);
                 self.data.clear();
             }
-            Action::Get => self.data = fetch(&self.place, base),
-            Action::Fetch(combine) => self.data = combine.fetch(&self.place, base, &self.data),
-            Action::CompareAndSwap => self.data = compare_and_swap(&self.place, base, &self.data),
-            Action::Lock { .. } | Action::Unlock { .. } | Action::Complete => {}
+            TargetAction::Get => self.data = fetch(&self.place, base),
+            TargetAction::Fetch(combine) => self.data = combine.fetch(&self.place, base, &self.data),
+            TargetAction::CompareAndSwap => self.data = compare_and_swap(&self.place, base, &self.data),
+            TargetAction::Lock { .. } | TargetAction::Unlock { .. } | TargetAction::Complete => {}
         }
     }
 }
@@ -177,7 +177,7 @@ impl Waiting {
             Waiting::Short(short) => Some(short.win),
         }
     }
-    /// [`Access::run`].
+    /// [`PendingAccess::run`].
     pub(crate) fn run(&mut self, base: usize) {
         match self {
             Waiting::Any(access) => access.run(base),
@@ -191,7 +191,7 @@ impl Waiting {
 pub(crate) struct Back {
     /// The channel that counts it, which makes an answer of it even where there is no data.
     pub(crate) channel: u32,
-    /// Index of the [`Reply`](crate::origin::Reply) that receives the data.
+    /// Index of the [`ReplyBuffer`](crate::origin::ReplyBuffer) that receives the data.
     pub(crate) reply: u32,
 }
 

@@ -1,6 +1,6 @@
 //! What accesses do to bytes: an operation of the standard's table, or compare and swap.
 
-use crate::place::Place;
+use crate::place::TargetMemory;
 use objects::datatype::{Element, Kind};
 use objects::op::{Kernel, Predefined, kernel};
 use rank::{Addr, memory};
@@ -51,7 +51,7 @@ impl Combine {
     }
 
     /// Combines `data` into the memory at `place`; what was there before.
-    pub(crate) fn fetch(self, place: &Place, base: usize, data: &[u8]) -> Bytes {
+    pub(crate) fn fetch(self, place: &TargetMemory, base: usize, data: &[u8]) -> Bytes {
         let before = fetch(place, base);
         match self.op {
             Predefined::NoOp => {}
@@ -89,7 +89,7 @@ impl Combine {
     /// Combines `data` into the memory at `place`.
     // Nothing is answered, so that what was there need not be kept: a large accumulate goes through a page at
     // a time.
-    pub(crate) fn apply(self, place: &Place, base: usize, data: &[u8]) {
+    pub(crate) fn apply(self, place: &TargetMemory, base: usize, data: &[u8]) {
         match self.op {
             Predefined::NoOp => {}
             Predefined::Replace => place.write(base, data),
@@ -144,7 +144,7 @@ fn gathered(bytes: [u8; SHORT]) -> [u64; 2] {
 }
 
 /// Returns what is in the memory at `place`.
-pub(crate) fn fetch(place: &Place, base: usize) -> Bytes {
+pub(crate) fn fetch(place: &TargetMemory, base: usize) -> Bytes {
     if place.blocks.is_none() && place.bytes <= SHORT as u64 {
         return few(Addr(base).offset(place.at), place.bytes as usize);
     }
@@ -154,7 +154,7 @@ pub(crate) fn fetch(place: &Place, base: usize) -> Bytes {
 }
 
 /// Writes the second half of `data` if the memory at `place` is equal to the first; what was there before.
-pub(crate) fn compare_and_swap(place: &Place, base: usize, data: &[u8]) -> Bytes {
+pub(crate) fn compare_and_swap(place: &TargetMemory, base: usize, data: &[u8]) -> Bytes {
     let before = fetch(place, base);
     let (compare, new) = data.split_at(data.len() / 2);
     if before[..] == *compare {
@@ -167,8 +167,8 @@ pub(crate) fn compare_and_swap(place: &Place, base: usize, data: &[u8]) -> Bytes
 mod tests {
     use super::*;
 
-    fn at(memory: &mut i64) -> (Place, usize) {
-        (Place { at: 0, bytes: 8, blocks: None }, std::ptr::from_mut(memory) as usize)
+    fn at(memory: &mut i64) -> (TargetMemory, usize) {
+        (TargetMemory { at: 0, bytes: 8, blocks: None }, std::ptr::from_mut(memory) as usize)
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
         };
         let (mut memory, data): (Vec<u8>, Vec<u8>) = (pairs(1.0).collect(), pairs(-1.0).collect());
         let (place, base) =
-            (Place { at: 0, bytes: memory.len() as u64, blocks: None }, memory.as_mut_ptr() as usize);
+            (TargetMemory { at: 0, bytes: memory.len() as u64, blocks: None }, memory.as_mut_ptr() as usize);
         let mut expected = memory.clone();
         max.kernel()(&data, &mut expected);
         max.apply(&place, base, &data);

@@ -8,7 +8,7 @@
 use crate::access::NIL;
 use crate::serve::comm_index;
 use crate::state::Rma;
-use crate::wait::Token;
+use crate::wait::WaitToken;
 use engine::Time;
 use message::Messages;
 use message::faults::Fault;
@@ -25,12 +25,13 @@ impl Rma {
             .waits
             .iter()
             .filter(|(_, wait)| wait.rank == rank)
-            .map(|(index, wait)| (wait.win, [index, Token::Wait as u32], wait.request));
+            .map(|(index, wait)| (wait.win, [index, WaitToken::Wait as u32], wait.request));
         let replies = self.replies.iter().filter(|(_, reply)| reply.origin == rank);
-        let replies = replies.map(|(index, reply)| (reply.win, [index, Token::Reply as u32], reply.request));
+        let replies =
+            replies.map(|(index, reply)| (reply.win, [index, WaitToken::Reply as u32], reply.request));
         let exposures = self.exposures.iter().filter(|((_, of), _)| *of == rank);
         let exposures =
-            exposures.map(|(&(win, _), exposure)| (win, [win, Token::Exposure as u32], exposure.request));
+            exposures.map(|(&(win, _), exposure)| (win, [win, WaitToken::Exposure as u32], exposure.request));
         let mut all: Vec<(u32, [u32; 2], u32)> =
             waits.chain(replies).chain(exposures).filter(|(.., request)| *request != NIL).collect();
         all.sort_unstable();
@@ -43,10 +44,10 @@ impl Rma {
             if !break_request(messages, request, now) {
                 continue;
             }
-            match Token::of(kind) {
-                Token::Wait => self.waits[index].request = NIL,
-                Token::Reply => self.replies[index].request = NIL,
-                Token::Exposure | Token::Sync => {}
+            match WaitToken::of(kind) {
+                WaitToken::Wait => self.waits[index].request = NIL,
+                WaitToken::Reply => self.replies[index].request = NIL,
+                WaitToken::Exposure | WaitToken::Sync => {}
             }
             self.broken.insert((rank, index, kind), (win, Fault { known: now, ..fault }));
         }

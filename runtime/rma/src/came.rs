@@ -4,7 +4,7 @@
 
 use engine::Time;
 use engine::record::{Put, Take};
-use observe::waiting::{Cause, Side};
+use observe::waiting::{LateSide, WaitCause};
 use std::cmp::Reverse;
 
 /// When which rank did what something else followed from.
@@ -40,16 +40,16 @@ impl Came {
     pub(crate) fn at(at: Time) -> Came {
         Came { at, after: Act::default() }
     }
-    /// The later of two, as [`Cause::order`] has it.
+    /// The later of two, as [`WaitCause::order`] has it.
     #[inline]
     pub(crate) fn or_later(self, other: Came) -> Came {
         let order = |came: &Came| (came.at, came.after.at, Reverse(came.after.by));
         if order(&other) > order(&self) { other } else { self }
     }
     /// Why a rank waited for it that this side kept waiting.
-    pub(crate) fn cause(self, side: Side) -> Cause {
+    pub(crate) fn cause(self, side: LateSide) -> WaitCause {
         let Act { at: acted, by } = self.after;
-        Cause { side, at: self.at, acted, by, follows: (acted, by) }
+        WaitCause { side, at: self.at, acted, by, follows: (acted, by) }
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
             let after = Act { at: Time::from_ps(u64::from(bits >> 1 & 1)), by: bits >> 2 };
             Came { at: Time::from_ps(u64::from(bits & 1)), after }
         });
-        let order = |came: Came| came.cause(Side::Nobody).order();
+        let order = |came: Came| came.cause(LateSide::Nobody).order();
         for (one, other) in all.clone().flat_map(|one| all.clone().map(move |other| (one, other))) {
             assert_eq!(order(one.or_later(other)), order(one).max(order(other)));
         }

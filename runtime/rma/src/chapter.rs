@@ -2,11 +2,11 @@
 //! them.
 
 use crate::access::Waiting;
-use crate::deferred::{Mounted, Pieces};
+use crate::deferred::{DeferredAccesses, Mounted};
 use crate::lock::Lock;
 use crate::remote::context;
 use crate::state::Rma;
-use crate::wait::{Purpose, Token};
+use crate::wait::{Purpose, WaitToken};
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
@@ -15,7 +15,7 @@ use message::chapter::{Chapter, Errand, Explanation, Wait, ranks_text};
 use message::request::Status;
 use objects::Objects;
 use objects::error::Result;
-use observe::waiting::Side;
+use observe::waiting::LateSide;
 use std::any::Any;
 
 impl Chapter for Rma {
@@ -35,7 +35,7 @@ impl Chapter for Rma {
         let Ok(mounted) = (errand as Box<dyn Any>).downcast::<Mounted>() else {
             unreachable!("an errand comes back to the chapter that gave it")
         };
-        for Pieces { target, accesses, .. } in mounted.0 {
+        for DeferredAccesses { target, accesses, .. } in mounted.0 {
             for (at, what) in accesses {
                 match what {
                     Waiting::Any(access) => self.touched(messages, access, at),
@@ -46,7 +46,7 @@ impl Chapter for Rma {
     }
     // An access is sent when it is made: nothing waits for anybody to join it.
     fn deliver(&mut self, _: &Objects, [index, kind]: Words) {
-        if Token::of(kind) == Token::Reply
+        if WaitToken::of(kind) == WaitToken::Reply
             && let Some(reply) = self.replies.get_mut(index)
             && let Some(data) = reply.data.take()
         {
@@ -57,14 +57,14 @@ impl Chapter for Rma {
         let [index, kind] = token;
         let me = messages.me();
         if let Err(failure) = self.take_broken(messages, token) {
-            if Token::of(kind) == Token::Exposure {
+            if WaitToken::of(kind) == WaitToken::Exposure {
                 self.exposures.remove(&(index, me));
             }
             return Err(failure);
         }
-        match Token::of(kind) {
-            Token::Wait => self.finish_wait(messages, index),
-            Token::Reply => {
+        match WaitToken::of(kind) {
+            WaitToken::Wait => self.finish_wait(messages, index),
+            WaitToken::Reply => {
                 self.deliver(objects, token);
                 let Some(reply) = self.replies.remove(index) else { return Ok(Status::EMPTY) };
                 if let Some(origin) = self.origins.get_mut((reply.win, reply.origin)) {
@@ -72,12 +72,12 @@ impl Chapter for Rma {
                 }
                 self.forget_idle(reply.win, reply.origin);
             }
-            Token::Exposure => {
+            WaitToken::Exposure => {
                 if let Some(exposure) = self.exposures.remove(&(index, me)) {
-                    messages.watch_mut().note_cause(me, exposure.latest.cause(Side::Origin));
+                    messages.watch_mut().note_cause(me, exposure.latest.cause(LateSide::Origin));
                 }
             }
-            Token::Sync => drop(self.syncs.remove(&(index, me))),
+            WaitToken::Sync => drop(self.syncs.remove(&(index, me))),
         }
         Ok(Status::EMPTY)
     }
@@ -103,20 +103,20 @@ impl Chapter for Rma {
         // A rank blocked in a one-sided call is always blocked for a request.
         let [index, kind] = token?;
         let mut shared = None;
-        let text = match Token::of(kind) {
-            Token::Wait => {
+        let text = match WaitToken::of(kind) {
+            WaitToken::Wait => {
                 shared = self.name(objects, index);
                 self.text(rank, index)?
             }
-            Token::Reply => "an access that was asked for".to_owned(),
-            Token::Exposure => {
+            WaitToken::Reply => "an access that was asked for".to_owned(),
+            WaitToken::Exposure => {
                 let exposure = self.exposures.get(&(index, rank))?;
                 format!(
                     "{} of {} ranks of the group have not called MPI_Win_complete",
                     exposure.left, exposure.size
                 )
             }
-            Token::Sync => "a change of its memory".to_owned(),
+            WaitToken::Sync => "a change of its memory".to_owned(),
         };
         Some(Wait { text, name: shared })
     }

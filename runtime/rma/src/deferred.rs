@@ -8,7 +8,7 @@ use message::chapter::Errand;
 /// Accesses to be done while their target is mounted, in their order.
 // Holds the accesses whole, and finds what it finds in them: nothing of the world is borrowed while the
 // target is mounted.
-pub(crate) struct Pieces {
+pub(crate) struct DeferredAccesses {
     pub(crate) target: u32,
     /// Address of the first byte of the target's memory.
     pub(crate) base: usize,
@@ -16,7 +16,7 @@ pub(crate) struct Pieces {
     pub(crate) accesses: Vec<(Time, Waiting)>,
 }
 
-impl Pieces {
+impl DeferredAccesses {
     /// Returns `true` if accesses to this memory of this rank belong to it.
     pub(crate) fn is_of(&self, target: u32, base: usize) -> bool {
         self.target == target && self.base == base
@@ -24,7 +24,7 @@ impl Pieces {
 }
 
 /// All that there is to be done, in the order in which it was decided.
-pub(crate) struct Mounted(pub(crate) Vec<Pieces>);
+pub(crate) struct Mounted(pub(crate) Vec<DeferredAccesses>);
 
 impl Errand for Mounted {
     fn run(&mut self, mounted: &mut dyn FnMut(u32, &mut dyn FnMut())) {
@@ -33,7 +33,7 @@ impl Errand for Mounted {
         self.0.sort_by_key(|pieces| pieces.target);
         for pieces in self.0.chunk_by_mut(|one, other| one.target == other.target) {
             mounted(pieces[0].target, &mut || {
-                for Pieces { base, accesses, .. } in pieces.iter_mut() {
+                for DeferredAccesses { base, accesses, .. } in pieces.iter_mut() {
                     accesses.iter_mut().for_each(|(_, access)| access.run(*base));
                 }
             });

@@ -2,7 +2,7 @@
 //! all members of the process have entered the fence and nothing is under way, in the order of arrivals.
 //! Until then no member goes on.
 
-use crate::access::{Access, Held};
+use crate::access::{Held, PendingAccess};
 use crate::came::Came;
 use crate::check;
 use crate::check::unsynchronized;
@@ -162,7 +162,7 @@ impl Rma {
     pub(crate) fn touched_in_fence(
         &mut self,
         messages: &mut Messages,
-        access: &mut Access,
+        access: &mut PendingAccess,
         epoch: u32,
         at: Time,
     ) {

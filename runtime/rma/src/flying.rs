@@ -9,18 +9,18 @@ use std::collections::VecDeque;
 pub(crate) struct Flying {
     /// Each in the order in which it left, by its index, and whether it has landed.
     pub(crate) queue: VecDeque<(u32, bool)>,
-    latest: Latest,
+    latest: LastArrival,
 }
 
 /// The time at which the last access arrived of those that later ones may not overtake.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Latest {
+pub(crate) struct LastArrival {
     /// The epoch between fences that it was of, if it was of one.
     epoch: Option<u32>,
     at: Time,
 }
 
-impl Latest {
+impl LastArrival {
     /// Returns when an access arrives that the network delivers at `at`: not before the last one of its
     /// epoch, nor, under a lock, before those between fences that came first.
     // What is put between fences arrives by the end of its epoch at the target, which an origin may have left
@@ -36,7 +36,7 @@ impl Latest {
 impl Flying {
     /// Notes that the network has delivered an access, and hands on all that have landed and have none before
     /// them.
-    pub(crate) fn land(&mut self, index: u32, mut goes_on: impl FnMut(u32, &mut Latest)) {
+    pub(crate) fn land(&mut self, index: u32, mut goes_on: impl FnMut(u32, &mut LastArrival)) {
         if let Some(entry) = self.queue.iter_mut().find(|(flying, _)| *flying == index) {
             entry.1 = true;
         }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     fn flying(count: u32) -> Flying {
-        Flying { queue: (0..count).map(|index| (index, false)).collect(), latest: Latest::default() }
+        Flying { queue: (0..count).map(|index| (index, false)).collect(), latest: LastArrival::default() }
     }
 
     fn landed(flying: &mut Flying, index: u32, at: u64, turn: Turn) -> Vec<(u32, u64)> {

@@ -1,14 +1,14 @@
 //! How an access begins: from the arguments of a call to a message on its way.
 
 use crate::CHAPTER;
-use crate::access::{Action, Back, Held, NIL, Turn};
+use crate::access::{Back, Held, NIL, TargetAction, Turn};
 use crate::atomic::{Bytes, Combine, SHORT, few};
 use crate::check::unsynchronized;
-use crate::origin::{Channel, Hold, Pair, Reply};
-use crate::place::Place;
-use crate::serve::Leg;
+use crate::origin::{Channel, Hold, ReplyBuffer, WindowPair};
+use crate::place::TargetMemory;
+use crate::serve::FlightKind;
 use crate::state::Rma;
-use crate::wait::Token;
+use crate::wait::WaitToken;
 use engine::Time;
 use message::Messages;
 use message::fabric::Departure;
@@ -52,9 +52,9 @@ pub struct Target {
     pub datatype: usize,
 }
 
-/// An access as a call names it.
+/// The arguments of an access, as a call names them.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct RmaArguments {
     /// The window's handle.
     pub win: usize,
     /// The operation on the target's memory.
@@ -67,9 +67,9 @@ pub struct Asked {
     pub wants_request: bool,
 }
 
-/// By which epoch a rank may access a target.
+/// The epoch by which a rank may access a target.
 #[derive(Clone, Copy)]
-struct Way {
+struct AccessEpoch {
     hold: Hold,
     /// When the access is served.
     turn: Turn,
@@ -85,14 +85,19 @@ impl Rma {
     /// `MPI_ERR_DISP`, `MPI_ERR_RMA_RANGE`, `MPI_ERR_RMA_SYNC`.
     // Everything that can be wrong is found here, at the origin and in its call: a target has nobody whom it
     // could tell.
-    pub fn issue(&mut self, messages: &mut Messages, objects: &Objects, asked: &Asked) -> Result<usize> {
-        let &Asked { win, operation, buffer, target, wants_request } = asked;
+    pub fn issue(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        asked: &RmaArguments,
+    ) -> Result<usize> {
+        let &RmaArguments { win, operation, buffer, target, wants_request } = asked;
         let index = objects.wins.index(&objects.comms, win)?;
         if target.rank == PROC_NULL {
             return Ok(REQUEST_SENT);
         }
         let (_, _, to) = objects.comms.partner(objects.wins.at(index).comm, target.rank, "target_rank")?;
-        let pair = Pair { win: index, me: messages.me(), to };
+        let pair = WindowPair { win: index, me: messages.me(), to };
         let datatype = objects.types.usable(pair.me, target.datatype)?;
         let action = action(messages, objects, operation, datatype, target)?;
         // The payload is taken out at once. So an origin may change its buffer whenever MPI lets it, and
@@ -115,10 +120,10 @@ impl Rma {
         &self,
         messages: &Messages,
         objects: &Objects,
-        pair: Pair,
+        pair: WindowPair,
         target: Target,
         datatype: &Datatype,
-    ) -> Result<Place> {
+    ) -> Result<TargetMemory> {
         let Ok(count) = u64::try_from(target.count) else {
             return Err(Failure::new(
                 ErrorClass::COUNT,
@@ -130,7 +135,7 @@ impl Rma {
         // Nothing is known of memory that another process's rank attached: its own process would have to be
         // asked, and MPI makes that an error of the program.
         if win.flavor == Flavor::Dynamic {
-            let place = Place::of(target.displacement, count, datatype, bytes);
+            let place = TargetMemory::of(target.displacement, count, datatype, bytes);
             return self.is_attached(messages, pair, &place).map(|()| place);
         }
         let unit = win.units.get(target.rank as u32);
@@ -139,7 +144,7 @@ impl Rma {
             let text = format!("target_disp {} is no place in a window: use 0 or more", target.displacement);
             return Err(Failure::new(ErrorClass::DISP, text));
         };
-        let place = Place::of(at, count, datatype, bytes);
+        let place = TargetMemory::of(at, count, datatype, bytes);
         match place.span() {
             Some((first, last)) if first < 0 || last as u64 > size => {
                 Err(outside(target, unit, size, (first, last)))
@@ -150,7 +155,7 @@ impl Rma {
 
     /// Checks that an access to a dynamic window touches attached memory alone. The memory of a target in
     /// another process is not checked. Fails with `MPI_ERR_RMA_RANGE`.
-    fn is_attached(&self, messages: &Messages, pair: Pair, place: &Place) -> Result {
+    fn is_attached(&self, messages: &Messages, pair: WindowPair, place: &TargetMemory) -> Result {
         let Some((first, last)) = place.span().filter(|_| messages.ranks().is_local(pair.to)) else {
             return Ok(());
         };
@@ -170,20 +175,26 @@ impl Rma {
     /// By which epoch the rank may access the target, and when that is served.
     // Epochs of the origin before those of fences: who has both (a fence that began no epoch, then a lock)
     // means the later.
-    fn way(&self, messages: &Messages, objects: &Objects, pair: Pair, action: Action) -> Result<Way> {
+    fn way(
+        &self,
+        messages: &Messages,
+        objects: &Objects,
+        pair: WindowPair,
+        action: TargetAction,
+    ) -> Result<AccessEpoch> {
         let mut channel = None;
         if let Some(origin) = self.origins.get((pair.win, pair.me)) {
             channel = origin.channels.get(&pair.to).copied();
             let state = channel.map(|channel| &self.channels[channel]);
             if let Some(Channel { hold, .. }) = state.filter(|state| state.hold != Hold::None) {
-                return Ok(Way {
+                return Ok(AccessEpoch {
                     hold: *hold,
                     turn: if *hold == Hold::Exclusive { Turn::AtOnce } else { Turn::Ordered },
                     channel,
                 });
             }
             if let Some(hold) = origin.locked_all {
-                return Ok(Way {
+                return Ok(AccessEpoch {
                     hold,
                     turn: if hold == Hold::Lazy { Turn::Acquires } else { Turn::Ordered },
                     channel,
@@ -198,7 +209,7 @@ impl Rma {
                 // Once one access to a target waits for its order, those behind it do so too: accesses of one
                 // origin to one target keep theirs.
                 let ordered = action.is_atomic() || state.is_some_and(|state| state.ordered);
-                return Ok(Way {
+                return Ok(AccessEpoch {
                     hold: Hold::None,
                     turn: if ordered { Turn::Ordered } else { Turn::AtOnce },
                     channel,
@@ -212,7 +223,7 @@ impl Rma {
         }
         let member = objects.comms.get(objects.wins.at(pair.win).comm)?.rank(messages.me());
         match self.fences.get(&pair.win).and_then(|fence| fence.epoch_of(member)) {
-            Some(epoch) => Ok(Way { hold: Hold::None, turn: Turn::Fence(epoch), channel }),
+            Some(epoch) => Ok(AccessEpoch { hold: Hold::None, turn: Turn::Fence(epoch), channel }),
             None => Err(unsynchronized(
                 "the window is in no access epoch: call MPI_Win_fence, MPI_Win_start, MPI_Win_lock or MPI_Win_lock_all first",
             )),
@@ -220,7 +231,7 @@ impl Rma {
     }
 
     /// The channel to a target.
-    pub(crate) fn channel(&mut self, pair: Pair, hold: Hold) -> u32 {
+    pub(crate) fn channel(&mut self, pair: WindowPair, hold: Hold) -> u32 {
         let channels = &mut self.channels;
         let origin = self.origins.make((pair.win, pair.me));
         let made = || channels.insert(Channel::new(pair.to, origin, hold));
@@ -233,9 +244,9 @@ impl Rma {
         &mut self,
         messages: &mut Messages,
         objects: &Objects,
-        pair: Pair,
-        (action, Way { hold, turn, channel }): (Action, Way),
-        place: Place,
+        pair: WindowPair,
+        (action, AccessEpoch { hold, turn, channel }): (TargetAction, AccessEpoch),
+        place: TargetMemory,
         (data, result): (Bytes, Option<BufferView>),
         wants_request: bool,
     ) -> usize {
@@ -243,10 +254,10 @@ impl Rma {
         let mut back = self.count(channel, hold, (action, turn));
         let mut request = REQUEST_SENT;
         if let Some(view) = result {
-            let reply = Reply { win: pair.win, origin: pair.me, view, data: None, request: NIL };
+            let reply = ReplyBuffer { win: pair.win, origin: pair.me, view, data: None, request: NIL };
             back.reply = self.replies.insert(reply);
             if wants_request {
-                let token = [back.reply, Token::Reply as u32];
+                let token = [back.reply, WaitToken::Reply as u32];
                 let index = messages.requests_mut().make(pair.me, Body::Chapter { chapter: CHAPTER, token });
                 self.replies[back.reply].request = index;
                 request = handle::of_cold(index);
@@ -264,7 +275,7 @@ impl Rma {
 
     /// One more access is under way to a target: what counts its answer, if there is one.
     #[inline]
-    pub(crate) fn count(&mut self, channel: u32, hold: Hold, (action, turn): (Action, Turn)) -> Back {
+    pub(crate) fn count(&mut self, channel: u32, hold: Hold, (action, turn): (TargetAction, Turn)) -> Back {
         let state = &mut self.channels[channel];
         let origin = self.origins.at_mut(state.origin);
         let before = state.uses(channel, origin.flushes, action.fetches(), &mut self.data);
@@ -316,7 +327,7 @@ impl Rma {
                 me,
                 to,
                 (bytes, leaves),
-                Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] },
+                Flight::Chapter { chapter: CHAPTER, words: [FlightKind::There as u32, index, 0, 0] },
             );
             return None;
         }
@@ -339,10 +350,10 @@ impl Rma {
 /// are right.
 // Who has a rank in the window's communicator has the window.
 #[inline]
-pub(crate) fn pair(messages: &Messages, objects: &Objects, win: usize, rank: i32) -> Option<Pair> {
+pub(crate) fn pair(messages: &Messages, objects: &Objects, win: usize, rank: i32) -> Option<WindowPair> {
     let (index, object) = objects.wins.known(win)?;
     let (_, member, to) = objects.comms.known_partner(object.comm, rank)?;
-    (object.owner.is_none() && member != u32::MAX).then_some(Pair { win: index, me: messages.me(), to })
+    (object.owner.is_none() && member != u32::MAX).then_some(WindowPair { win: index, me: messages.me(), to })
 }
 
 /// The failure of an access to bytes that are not in the window.
@@ -365,7 +376,7 @@ pub(crate) fn action(
     operation: Operation,
     datatype: &Datatype,
     target: Target,
-) -> Result<Action> {
+) -> Result<TargetAction> {
     let combine = |op: usize| -> Result<Combine> {
         let operation = objects.ops.get(messages.me(), op)?;
         let Op::Predefined(op) = &**operation else {
@@ -387,21 +398,21 @@ pub(crate) fn action(
         Ok(Combine { op: *op, element })
     };
     match operation {
-        Operation::Put => Ok(Action::Put),
-        Operation::Get => Ok(Action::Get),
-        Operation::GetAccumulate(op, _) => Ok(Action::Fetch(combine(op)?)),
+        Operation::Put => Ok(TargetAction::Put),
+        Operation::Get => Ok(TargetAction::Get),
+        Operation::GetAccumulate(op, _) => Ok(TargetAction::Fetch(combine(op)?)),
         Operation::Accumulate(op) => match combine(op)? {
             Combine { op: Predefined::NoOp, .. } => Err(Failure::new(
                 ErrorClass::OP,
                 "MPI_NO_OP does nothing in an accumulate; use it with MPI_Get_accumulate or MPI_Fetch_and_op",
             )),
-            combine => Ok(Action::Accumulate(combine)),
+            combine => Ok(TargetAction::Accumulate(combine)),
         },
         Operation::CompareAndSwap(..) => match datatype.element {
             Some(objects::datatype::Element::One(kind))
                 if datatype.is_predefined() && kind.is_comparable() =>
             {
-                Ok(Action::CompareAndSwap)
+                Ok(TargetAction::CompareAndSwap)
             }
             _ => Err(Failure::new(
                 ErrorClass::TYPE,
@@ -415,12 +426,12 @@ pub(crate) fn action(
 const BYTES: objects::datatype::Element = objects::datatype::Element::One(objects::datatype::Kind::Byte);
 
 /// Returns what the origin brings.
-fn payload(objects: &Objects, operation: Operation, action: Action, buffer: Buffer) -> Result<Bytes> {
+fn payload(objects: &Objects, operation: Operation, action: TargetAction, buffer: Buffer) -> Result<Bytes> {
     match operation {
         Operation::Put | Operation::Accumulate(_) => Ok(pack(&view(objects, buffer)?)),
         // With `MPI_NO_OP` the origin's buffer has no meaning (MPI 5.0 section 12.3.4), and may be no memory.
         Operation::GetAccumulate(..)
-            if matches!(action, Action::Fetch(Combine { op: Predefined::NoOp, .. })) =>
+            if matches!(action, TargetAction::Fetch(Combine { op: Predefined::NoOp, .. })) =>
         {
             Ok(Bytes::new())
         }
@@ -455,7 +466,7 @@ fn result(objects: &Objects, operation: Operation, buffer: Buffer) -> Result<Opt
 
 /// Checks that the origin's buffer has as many bytes as the access. A compare-and-swap always fits. Fails
 /// with `MPI_ERR_TYPE`.
-fn fits(data: &Bytes, result: Option<&BufferView>, place: &Place, operation: Operation) -> Result {
+fn fits(data: &Bytes, result: Option<&BufferView>, place: &TargetMemory, operation: Operation) -> Result {
     let mine = match (result, operation) {
         (_, Operation::CompareAndSwap(..)) => return Ok(()),
         (Some(view), _) if data.is_empty() || data.len() as u64 == view.bytes => view.bytes,

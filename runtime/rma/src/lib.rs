@@ -33,7 +33,7 @@ pub(crate) mod state;
 pub(crate) mod wait;
 pub(crate) mod waiting;
 
-pub use issue::{Asked, Operation, Target};
+pub use issue::{Operation, RmaArguments, Target};
 pub use passive::Flush;
 pub use state::Rma;
 

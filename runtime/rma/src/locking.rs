@@ -1,6 +1,6 @@
 //! How targets give their locks, in the order of arrivals.
 
-use crate::access::{Access, Action, Held, Turn};
+use crate::access::{Held, PendingAccess, TargetAction, Turn};
 use crate::came::Came;
 use crate::lock::Lock;
 use crate::state::Rma;
@@ -73,7 +73,13 @@ impl Rma {
         }
     }
 
-    fn unlock_held(&mut self, messages: &mut Messages, access: &mut Access, exclusive: bool, at: Time) {
+    fn unlock_held(
+        &mut self,
+        messages: &mut Messages,
+        access: &mut PendingAccess,
+        exclusive: bool,
+        at: Time,
+    ) {
         let lock = self.locks.entry((access.win, access.target)).or_default();
         if exclusive {
             lock.exclusive = None;
@@ -98,7 +104,7 @@ impl Rma {
     ) -> bool {
         let Some(lock) = self.locks.get_mut(&place) else { return false };
         let Some(first) = lock.queue.front() else { return false };
-        let exclusive = first.action == Action::Lock { exclusive: true };
+        let exclusive = first.action == TargetAction::Lock { exclusive: true };
         let origin = first.origin;
         if !lock.take(origin, exclusive) {
             return false;
@@ -106,13 +112,13 @@ impl Rma {
         let mut first = lock.queue.pop_front().expect("looked at above");
         first.after = after;
         match first.action {
-            Action::Lock { .. } => self.answer(messages, &mut first, at),
+            TargetAction::Lock { .. } => self.answer(messages, &mut first, at),
             _ => self.touch(messages, objects, first, at),
         }
         while let Some(mut next) = self.next_of(place, origin) {
             next.after = after;
             match next.action {
-                Action::Unlock { exclusive } => {
+                TargetAction::Unlock { exclusive } => {
                     self.unlock_held(messages, &mut next, exclusive, at);
                     break;
                 }
@@ -129,6 +135,10 @@ impl Rma {
         let next =
             queue.iter().position(|waiting| waiting.origin == origin && waiting.turn == Turn::Ordered)?;
         let asks_anew = queue.iter().take(next).any(|waiting| waiting.origin == origin);
-        if asks_anew || matches!(queue[next].action, Action::Lock { .. }) { None } else { queue.remove(next) }
+        if asks_anew || matches!(queue[next].action, TargetAction::Lock { .. }) {
+            None
+        } else {
+            queue.remove(next)
+        }
     }
 }

@@ -57,7 +57,7 @@ impl Origin {
 
 /// A window with an origin and a target.
 #[derive(Clone, Copy)]
-pub(crate) struct Pair {
+pub(crate) struct WindowPair {
     pub(crate) win: u32,
     /// World ranks.
     pub(crate) me: u32,
@@ -160,7 +160,7 @@ impl Channel {
 }
 
 /// Destination of an answer's data.
-pub(crate) struct Reply {
+pub(crate) struct ReplyBuffer {
     pub(crate) win: u32,
     /// World rank.
     pub(crate) origin: u32,

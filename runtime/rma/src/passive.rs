@@ -1,14 +1,14 @@
 //! Epochs of locks, and what completes accesses within them (MPI 5.0 sections 12.5.3 and 12.5.4).
 
 use crate::CHAPTER;
-use crate::access::{Action, Back, NIL, Turn};
+use crate::access::{Back, NIL, TargetAction, Turn};
 use crate::came::{Act, Came};
 use crate::check;
 use crate::check::unsynchronized;
-use crate::origin::{Hold, Pair};
+use crate::origin::{Hold, WindowPair};
 use crate::serve::comm_index;
 use crate::state::Rma;
-use crate::wait::{Purpose, Token};
+use crate::wait::{Purpose, WaitToken};
 use engine::Span;
 use message::Messages;
 use message::handle;
@@ -29,9 +29,9 @@ pub enum Flush {
 
 impl Rma {
     /// The mounted rank and a target.
-    fn pair(&self, messages: &Messages, objects: &Objects, win: u32, rank: i32) -> Result<Pair> {
+    fn pair(&self, messages: &Messages, objects: &Objects, win: u32, rank: i32) -> Result<WindowPair> {
         let (_, _, to) = objects.comms.partner(objects.wins.at(win).comm, rank, "rank")?;
-        Ok(Pair { win, me: messages.me(), to })
+        Ok(WindowPair { win, me: messages.me(), to })
     }
 
     /// `MPI_Win_lock`: the handle of a request to wait for until it is granted; none if nobody is asked.
@@ -86,7 +86,7 @@ impl Rma {
         (state.outstanding, state.wait) = (1, wait);
         self.origins.at_mut(state.origin).outstanding += 1;
         self.waits[wait].count = 1;
-        let action = Action::Lock { exclusive: hold == Hold::Exclusive };
+        let action = TargetAction::Lock { exclusive: hold == Hold::Exclusive };
         messages.ranks_mut().profile_mut().internal_message(0);
         let back = Back { channel, ..Back::NONE };
         let access = self.begin(pair, action, Turn::Ordered, back);
@@ -138,7 +138,7 @@ impl Rma {
         &mut self,
         messages: &mut Messages,
         objects: &Objects,
-        pair: Pair,
+        pair: WindowPair,
         channel: u32,
         wait: u32,
     ) {
@@ -160,7 +160,7 @@ impl Rma {
                 state.outstanding += 1;
                 origin.outstanding += 1;
             }
-            let action = Action::Unlock { exclusive: hold == Hold::Exclusive };
+            let action = TargetAction::Unlock { exclusive: hold == Hold::Exclusive };
             let access = self.begin(pair, action, Turn::Ordered, back);
             let arrival = self.send(messages, objects, channel, access);
             if let (true, true, Some(arrival)) = (used, known, arrival) {
@@ -257,7 +257,7 @@ impl Rma {
         }
         let wait = self.make_wait(messages, index, Purpose::UnlockAll);
         for (to, channel) in self.channels_of(index, me) {
-            self.unlock_channel(messages, objects, Pair { win: index, me, to }, channel, wait);
+            self.unlock_channel(messages, objects, WindowPair { win: index, me, to }, channel, wait);
         }
         Ok(self.wait_for(messages, wait))
     }
@@ -393,7 +393,7 @@ impl Rma {
         let request = *self.syncs.entry(place).or_insert_with(|| {
             messages
                 .requests_mut()
-                .make(me, Body::Chapter { chapter: CHAPTER, token: [index, Token::Sync as u32] })
+                .make(me, Body::Chapter { chapter: CHAPTER, token: [index, WaitToken::Sync as u32] })
         });
         Ok(handle::of_cold(request))
     }

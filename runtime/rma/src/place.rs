@@ -6,7 +6,7 @@ use rank::{Addr, memory};
 
 /// Memory of a target, from where its displacement leads on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TargetMemory {
     /// From the window's first byte (of a dynamic window: from address 0), bytes.
     pub(crate) at: i64,
     /// Bytes of data.
@@ -15,21 +15,21 @@ pub(crate) struct Place {
     pub(crate) blocks: Option<Box<[(i64, u64)]>>,
 }
 
-impl Place {
+impl TargetMemory {
     /// Nowhere: of what touches no memory.
-    pub(crate) const NONE: Place = Place { at: 0, bytes: 0, blocks: None };
+    pub(crate) const NONE: TargetMemory = TargetMemory { at: 0, bytes: 0, blocks: None };
 
     /// `count` instances of a datatype. O(blocks) for one whose elements do not lie side by side.
     // The type map is laid out at the origin: a target's process does not know the origin's datatypes.
-    pub(crate) fn of(at: i64, count: u64, datatype: &Datatype, bytes: u64) -> Place {
+    pub(crate) fn of(at: i64, count: u64, datatype: &Datatype, bytes: u64) -> TargetMemory {
         if datatype.contiguous {
-            return Place { at, bytes, blocks: None };
+            return TargetMemory { at, bytes, blocks: None };
         }
         let mut blocks: Vec<(i64, u64)> = Vec::new();
         datatype.for_each_block(Addr(0), count, |from, length| blocks.push((from.0 as i64, length)));
         match blocks[..] {
-            [(from, length)] => Place { at: at + from, bytes: length, blocks: None },
-            _ => Place { at, bytes, blocks: Some(blocks.into()) },
+            [(from, length)] => TargetMemory { at: at + from, bytes: length, blocks: None },
+            _ => TargetMemory { at, bytes, blocks: Some(blocks.into()) },
         }
     }
 
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn regions_that_touch_hold_what_goes_over_their_border() {
-        let place = |at: i64, bytes: u64| Place { at, bytes, blocks: None };
+        let place = |at: i64, bytes: u64| TargetMemory { at, bytes, blocks: None };
         let regions = [(200, 50), (100, 100), (300, 8)];
         assert!(
             place(150, 100).is_within(&regions)
@@ -134,7 +134,7 @@ mod tests {
     fn blocks_are_written_and_read_in_their_order() {
         let mut memory = [0u8; 12];
         let base = memory.as_mut_ptr() as usize;
-        let place = Place { at: 2, bytes: 5, blocks: Some(Box::new([(6, 2), (0, 3)])) };
+        let place = TargetMemory { at: 2, bytes: 5, blocks: Some(Box::new([(6, 2), (0, 3)])) };
         assert_eq!(place.span(), Some((2, 10)));
         place.write(base, &[1, 2, 3, 4, 5]);
         assert_eq!(memory, [0, 0, 3, 4, 5, 0, 0, 0, 1, 2, 0, 0]);

@@ -5,15 +5,15 @@
 //! `MPI_Win_wait` waits for those.
 
 use crate::CHAPTER;
-use crate::access::{Access, Action, Back, Turn};
+use crate::access::{Back, PendingAccess, TargetAction, Turn};
 use crate::came::{Act, Came};
 use crate::check;
 use crate::check::unsynchronized;
 use crate::exposure::Exposure;
-use crate::origin::{Hold, Pair};
-use crate::serve::{Leg, comm_index};
+use crate::origin::{Hold, WindowPair};
+use crate::serve::{FlightKind, comm_index};
 use crate::state::Rma;
-use crate::wait::{Purpose, Token};
+use crate::wait::{Purpose, WaitToken};
 use engine::Time;
 use message::Messages;
 use message::fabric::Departure;
@@ -67,7 +67,7 @@ impl Rma {
         }
         let request = messages
             .requests_mut()
-            .make(me, Body::Chapter { chapter: CHAPTER, token: [index, Token::Exposure as u32] });
+            .make(me, Body::Chapter { chapter: CHAPTER, token: [index, WaitToken::Exposure as u32] });
         let size = ranks.len() as u32;
         self.exposures.insert((index, me), Exposure { left: size, size, latest: Came::default(), request });
         if size == 0 {
@@ -101,7 +101,7 @@ impl Rma {
                     me,
                     to,
                     (bytes, at),
-                    Flight::Chapter { chapter: CHAPTER, words: [Leg::Post as u32, index, 0, 0] },
+                    Flight::Chapter { chapter: CHAPTER, words: [FlightKind::Post as u32, index, 0, 0] },
                 );
             }
         }
@@ -175,11 +175,11 @@ impl Rma {
             return Err(unsynchronized("there is no epoch to complete: call MPI_Win_start first"));
         };
         for &to in &*started {
-            let pair = Pair { win: index, me, to };
+            let pair = WindowPair { win: index, me, to };
             let channel = self.channel(pair, Hold::None);
             let turn = if self.channels[channel].ordered { Turn::Ordered } else { Turn::AtOnce };
             // Down the same channel as the accesses, so that it cannot be there before them.
-            let access = self.begin(pair, Action::Complete, turn, Back::NONE);
+            let access = self.begin(pair, TargetAction::Complete, turn, Back::NONE);
             self.send(messages, objects, channel, access);
         }
         let wait = self.make_wait(messages, index, Purpose::Complete);
@@ -196,7 +196,7 @@ impl Rma {
     }
 
     /// An origin has completed its accesses to a target.
-    pub(crate) fn completed(&mut self, messages: &mut Messages, access: &Access, at: Time) {
+    pub(crate) fn completed(&mut self, messages: &mut Messages, access: &PendingAccess, at: Time) {
         let Some(exposure) = self.exposures.get_mut(&(access.win, access.target)) else { return };
         exposure.left = exposure.left.saturating_sub(1);
         exposure.latest = exposure.latest.or_later(Came { at, after: access.after });

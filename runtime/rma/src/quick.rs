@@ -1,10 +1,10 @@
 //! The beginning of a short access in an epoch of locks, as fine-grained programs make them by the million:
 //! the general way (`issue.rs`) without what it does not need.
 
-use crate::access::{Action, Turn, Waiting};
+use crate::access::{TargetAction, Turn, Waiting};
 use crate::atomic::{SHORT, few};
 use crate::came::{Act, Came};
-use crate::issue::{Asked, Operation, Target, action, pair};
+use crate::issue::{Operation, RmaArguments, Target, action, pair};
 use crate::origin::Hold;
 use crate::short::{Does, Short};
 use crate::state::Rma;
@@ -21,8 +21,13 @@ impl Rma {
     /// locked all. `None` and nothing done if it is another one, a wrong one too: the general way tells what
     /// is wrong.
     #[inline(always)]
-    pub fn issue_short(&mut self, messages: &mut Messages, objects: &Objects, asked: &Asked) -> Option<()> {
-        let &Asked { win, operation, buffer: (buffer, count, kind), target, wants_request } = asked;
+    pub fn issue_short(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        asked: &RmaArguments,
+    ) -> Option<()> {
+        let &RmaArguments { win, operation, buffer: (buffer, count, kind), target, wants_request } = asked;
         if wants_request || (count, kind) != (target.count, target.datatype) || messages.fabric().is_shared()
         {
             return None;
@@ -36,8 +41,8 @@ impl Rma {
         }
         let at = place(objects, pair.win, target, bytes)?;
         let action = match operation {
-            Operation::Put => Action::Put,
-            Operation::Get => Action::Get,
+            Operation::Put => TargetAction::Put,
+            Operation::Get => TargetAction::Get,
             Operation::Accumulate(_) => action(messages, objects, operation, datatype, target).ok()?,
             Operation::GetAccumulate(..) | Operation::CompareAndSwap(..) => return None,
         };
@@ -45,7 +50,7 @@ impl Rma {
         // Who may not have the target's lock yet does not know when its accesses are answered: they wait
         // there with its request.
         let (hold, is_local, fetches) =
-            (self.channels[channel].hold, messages.ranks().is_local(pair.to), action == Action::Get);
+            (self.channels[channel].hold, messages.ranks().is_local(pair.to), action == TargetAction::Get);
         if !matches!(
             (hold, is_local, fetches),
             (Hold::Shared | Hold::Unchecked, true, _)
@@ -61,8 +66,8 @@ impl Rma {
             return Some(());
         }
         let (does, there, back) = match action {
-            Action::Get => (Does::Get, 0, bytes),
-            Action::Accumulate(combine) => (Does::Accumulate(combine), bytes, 0),
+            TargetAction::Get => (Does::Get, 0, bytes),
+            TargetAction::Accumulate(combine) => (Does::Accumulate(combine), bytes, 0),
             _ => (Does::Put, bytes, 0),
         };
         let (data, wanted) =

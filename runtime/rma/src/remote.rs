@@ -3,10 +3,10 @@
 //! rank acts because of a record before the time that goes with it.
 
 use crate::CHAPTER;
-use crate::access::{Access, Action, Back, NIL, Turn};
+use crate::access::{Back, NIL, PendingAccess, TargetAction, Turn};
 use crate::atomic::{Bytes, Combine};
 use crate::came::{Act, Came};
-use crate::place::Place;
+use crate::place::TargetMemory;
 use crate::serve::comm_index;
 use crate::state::Rma;
 use engine::Time;
@@ -17,10 +17,10 @@ use message::remote::shared::Way;
 use message::remote::stream::Kind;
 use objects::Objects;
 
-/// Type of a record about accesses.
+/// Kind of a record about accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Told {
+pub(crate) enum AccessRecordKind {
     /// An access, to its target's process.
     Access,
     /// An answer, to its origin's.
@@ -33,43 +33,43 @@ pub(crate) enum Told {
     Coming,
 }
 
-impl Told {
+impl AccessRecordKind {
     fn kind(self) -> Kind {
         Kind::Chapter(CHAPTER, self as u8)
     }
 }
 
-fn put_action(action: Action, out: &mut Vec<u8>) {
+fn put_action(action: TargetAction, out: &mut Vec<u8>) {
     let (code, more) = match action {
-        Action::Put => (0, [0; 3]),
-        Action::Get => (1, [0; 3]),
-        Action::Accumulate(combine) => (2, combine.code()),
-        Action::Fetch(combine) => (3, combine.code()),
-        Action::CompareAndSwap => (4, [0; 3]),
-        Action::Lock { exclusive } => (5, [u8::from(exclusive), 0, 0]),
-        Action::Unlock { exclusive } => (6, [u8::from(exclusive), 0, 0]),
-        Action::Complete => (7, [0; 3]),
+        TargetAction::Put => (0, [0; 3]),
+        TargetAction::Get => (1, [0; 3]),
+        TargetAction::Accumulate(combine) => (2, combine.code()),
+        TargetAction::Fetch(combine) => (3, combine.code()),
+        TargetAction::CompareAndSwap => (4, [0; 3]),
+        TargetAction::Lock { exclusive } => (5, [u8::from(exclusive), 0, 0]),
+        TargetAction::Unlock { exclusive } => (6, [u8::from(exclusive), 0, 0]),
+        TargetAction::Complete => (7, [0; 3]),
     };
     out.u8(code);
     more.into_iter().for_each(|byte| out.u8(byte));
 }
 
-fn take_action(from: &mut Take) -> Action {
+fn take_action(from: &mut Take) -> TargetAction {
     let code = from.u8();
     let more = [from.u8(), from.u8(), from.u8()];
     match code {
-        0 => Action::Put,
-        1 => Action::Get,
-        2 => Action::Accumulate(Combine::of(more)),
-        3 => Action::Fetch(Combine::of(more)),
-        4 => Action::CompareAndSwap,
-        5 => Action::Lock { exclusive: more[0] != 0 },
-        6 => Action::Unlock { exclusive: more[0] != 0 },
-        _ => Action::Complete,
+        0 => TargetAction::Put,
+        1 => TargetAction::Get,
+        2 => TargetAction::Accumulate(Combine::of(more)),
+        3 => TargetAction::Fetch(Combine::of(more)),
+        4 => TargetAction::CompareAndSwap,
+        5 => TargetAction::Lock { exclusive: more[0] != 0 },
+        6 => TargetAction::Unlock { exclusive: more[0] != 0 },
+        _ => TargetAction::Complete,
     }
 }
 
-fn put_place(place: &Place, out: &mut Vec<u8>) {
+fn put_place(place: &TargetMemory, out: &mut Vec<u8>) {
     out.u64(place.at as u64);
     out.u64(place.bytes);
     let blocks = place.blocks.as_deref().unwrap_or_default();
@@ -80,15 +80,15 @@ fn put_place(place: &Place, out: &mut Vec<u8>) {
     }
 }
 
-fn take_place(from: &mut Take) -> Place {
+fn take_place(from: &mut Take) -> TargetMemory {
     let (at, bytes, count) = (from.u64() as i64, from.u64(), from.u64());
     let blocks: Vec<(i64, u64)> = (0..count).map(|_| (from.u64() as i64, from.u64())).collect();
-    Place { at, bytes, blocks: (count != 0).then(|| blocks.into()) }
+    TargetMemory { at, bytes, blocks: (count != 0).then(|| blocks.into()) }
 }
 
 /// An access but for its window, in bytes.
 // The place comes laid out and the operation as a code: a target's process needs no object of the origin's.
-fn put_access(access: &Access, out: &mut Vec<u8>) {
+fn put_access(access: &PendingAccess, out: &mut Vec<u8>) {
     [access.origin, access.target, access.sequence, access.back.channel, access.back.reply]
         .into_iter()
         .for_each(|word| out.u32(word));
@@ -107,7 +107,7 @@ fn put_access(access: &Access, out: &mut Vec<u8>) {
     out.extend_from_slice(&access.data);
 }
 
-fn take_access(win: u32, from: &mut Take) -> Access {
+fn take_access(win: u32, from: &mut Take) -> PendingAccess {
     let (origin, target, sequence) = (from.u32(), from.u32(), from.u32());
     let back = Back { channel: from.u32(), reply: from.u32() };
     let arrival = Time::from_ps(from.u64());
@@ -121,7 +121,7 @@ fn take_access(win: u32, from: &mut Take) -> Access {
     };
     let (action, place) = (take_action(from), take_place(from));
     let data = Bytes::from_slice(from.0);
-    Access {
+    PendingAccess {
         win,
         origin,
         target,
@@ -133,7 +133,7 @@ fn take_access(win: u32, from: &mut Take) -> Access {
         place,
         data,
         back,
-        ..Access::default()
+        ..PendingAccess::default()
     }
 }
 
@@ -145,12 +145,12 @@ pub(crate) fn context(objects: &Objects, win: u32) -> u32 {
 impl Rma {
     /// An access of the mounted rank leaves for a rank of another process.
     #[cold]
-    pub(crate) fn tell_access(&mut self, messages: &mut Messages, objects: &Objects, access: &Access) {
+    pub(crate) fn tell_access(&mut self, messages: &mut Messages, objects: &Objects, access: &PendingAccess) {
         let mut body = Vec::with_capacity(92 + access.data.len());
         body.u32(context(objects, access.win));
         put_access(access, &mut body);
         let process = messages.peers_mut().others().blocks.process(access.target);
-        messages.peers_mut().send_record(process, Told::Access.kind(), access.arrival, &body);
+        messages.peers_mut().send_record(process, AccessRecordKind::Access.kind(), access.arrival, &body);
     }
 
     /// An answer leaves for another process's rank.
@@ -168,7 +168,13 @@ impl Rma {
         body.u32(back.reply);
         after.put(&mut body);
         body.extend_from_slice(data);
-        messages.departures().send_on_way(Departure::Answer, (from, to), Told::Answer.kind(), way, body);
+        messages.departures().send_on_way(
+            Departure::Answer,
+            (from, to),
+            AccessRecordKind::Answer.kind(),
+            way,
+            body,
+        );
     }
 
     /// An epoch between fences is over for all members of this process.
@@ -185,7 +191,7 @@ impl Rma {
         body.u32(context(objects, win));
         body.u32(epoch);
         // Nobody acts by it before the fence's barrier, whose messages have times of their own.
-        messages.peers_mut().send_record(process, Told::Closed.kind(), Time::MAX, &body);
+        messages.peers_mut().send_record(process, AccessRecordKind::Closed.kind(), Time::MAX, &body);
     }
 
     /// A target's process is told that a shared network carries something to it, of an epoch between fences,
@@ -201,7 +207,7 @@ impl Rma {
         let mut body = Vec::new();
         [context(objects, win), target, epoch].into_iter().for_each(|word| body.u32(word));
         let process = messages.peers_mut().others().blocks.process(target);
-        messages.peers_mut().send_record(process, Told::Coming.kind(), Time::MAX, &body);
+        messages.peers_mut().send_record(process, AccessRecordKind::Coming.kind(), Time::MAX, &body);
     }
 
     /// A rank of another process is told that the mounted one has exposed its memory.
@@ -218,7 +224,13 @@ impl Rma {
         body.u64(0);
         [context(objects, win), to].into_iter().for_each(|word| body.u32(word));
         after.put(&mut body);
-        messages.departures().send_on_way(Departure::Own, (after.by, to), Told::Post.kind(), way, body);
+        messages.departures().send_on_way(
+            Departure::Own,
+            (after.by, to),
+            AccessRecordKind::Post.kind(),
+            way,
+            body,
+        );
     }
 
     /// Returns `true` if a record is of a window that has been given back, and not of one that this process
@@ -226,21 +238,21 @@ impl Rma {
     // Of what is sent only an unlock may be awaited by nobody. It is behind what took the lock, in the same
     // stream: if that does not wait here for its window, the window was there, and is gone.
     fn is_late(&self, context: u32, kind: u8, record: &[u8]) -> bool {
-        kind == Told::Access as u8
-            && matches!(take_access(NIL, &mut Take(record)).action, Action::Unlock { .. })
+        kind == AccessRecordKind::Access as u8
+            && matches!(take_access(NIL, &mut Take(record)).action, TargetAction::Unlock { .. })
             && self.early.iter().all(|(early, ..)| *early != context)
     }
 
     /// A record of another process.
     pub(crate) fn told(&mut self, messages: &mut Messages, objects: &Objects, kind: u8, mut record: Take) {
-        if kind == Told::Answer as u8 {
+        if kind == AccessRecordKind::Answer as u8 {
             let at = Time::from_ps(record.u64());
             let back = Back { channel: record.u32(), reply: record.u32() };
             let came = Came { at, after: Act::take(&mut record) };
             return self.answered(messages, back, &mut Bytes::from_slice(record.0), came);
         }
         let whole = record.0;
-        let at = if kind == Told::Post as u8 { Time::from_ps(record.u64()) } else { Time::MAX };
+        let at = if kind == AccessRecordKind::Post as u8 { Time::from_ps(record.u64()) } else { Time::MAX };
         let context = record.u32();
         let Some(win) = objects.wins.by_context(context) else {
             if !self.is_late(context, kind, record.0) {
@@ -249,15 +261,15 @@ impl Rma {
             return;
         };
         match kind {
-            _ if kind == Told::Access as u8 => {
+            _ if kind == AccessRecordKind::Access as u8 => {
                 let access = Box::new(take_access(win, &mut record));
                 self.arrive(messages, objects, access);
             }
-            _ if kind == Told::Coming as u8 => {
+            _ if kind == AccessRecordKind::Coming as u8 => {
                 let (target, epoch) = (record.u32(), record.u32());
                 self.fences.entry(win).or_default().expect(epoch, target);
             }
-            _ if kind == Told::Closed as u8 => {
+            _ if kind == AccessRecordKind::Closed as u8 => {
                 let epoch = record.u32();
                 self.closed_elsewhere(messages, objects, win, epoch);
             }
@@ -282,16 +294,18 @@ mod tests {
     fn an_unlock_that_nothing_came_before_is_of_a_window_that_is_gone() {
         let record = |action| {
             let mut bytes = Vec::new();
-            put_access(&Access { action, ..Access::default() }, &mut bytes);
+            put_access(&PendingAccess { action, ..PendingAccess::default() }, &mut bytes);
             bytes
         };
-        let (lock, unlock) =
-            (record(Action::Lock { exclusive: false }), record(Action::Unlock { exclusive: false }));
-        let (mut rma, access) = (Rma::default(), Told::Access as u8);
+        let (lock, unlock) = (
+            record(TargetAction::Lock { exclusive: false }),
+            record(TargetAction::Unlock { exclusive: false }),
+        );
+        let (mut rma, access) = (Rma::default(), AccessRecordKind::Access as u8);
         assert!(
             rma.is_late(7, access, &unlock)
                 && !rma.is_late(7, access, &lock)
-                && !rma.is_late(7, Told::Closed as u8, &[])
+                && !rma.is_late(7, AccessRecordKind::Closed as u8, &[])
         );
         rma.early.push((7, access, lock));
         assert!(!rma.is_late(7, access, &unlock) && rma.is_late(8, access, &unlock));
@@ -301,21 +315,21 @@ mod tests {
     fn an_access_survives_its_way() {
         let combine = Combine { op: Predefined::Sum, element: Element::One(Basic::I32) };
         let actions = [
-            Action::Put,
-            Action::Get,
-            Action::Accumulate(combine),
-            Action::Fetch(combine),
-            Action::CompareAndSwap,
-            Action::Lock { exclusive: true },
-            Action::Unlock { exclusive: false },
-            Action::Complete,
+            TargetAction::Put,
+            TargetAction::Get,
+            TargetAction::Accumulate(combine),
+            TargetAction::Fetch(combine),
+            TargetAction::CompareAndSwap,
+            TargetAction::Lock { exclusive: true },
+            TargetAction::Unlock { exclusive: false },
+            TargetAction::Complete,
         ];
         let turns = [Turn::AtOnce, Turn::Ordered, Turn::Acquires, Turn::Fence(7)];
         for (action, turn) in actions.into_iter().flat_map(|action| turns.map(|turn| (action, turn))) {
-            let place = Place { at: -8, bytes: 5, blocks: Some(Box::new([(4, 2), (-1, 3)])) };
+            let place = TargetMemory { at: -8, bytes: 5, blocks: Some(Box::new([(4, 2), (-1, 3)])) };
             let back = Back { channel: 3, reply: NIL };
             let data = Bytes::from_slice(&[1, 2, 3, 4, 5]);
-            let access = Access {
+            let access = PendingAccess {
                 win: 9,
                 origin: 1,
                 target: 2,

@@ -1,10 +1,10 @@
 //! How a target serves accesses: in which order, what they do to its memory, and what goes back.
 
 use crate::CHAPTER;
-use crate::access::{Access, Action, Back, Held, NIL, Turn, Waiting};
+use crate::access::{Back, Held, NIL, PendingAccess, TargetAction, Turn, Waiting};
 use crate::atomic::Bytes;
 use crate::came::Came;
-use crate::deferred::Pieces;
+use crate::deferred::DeferredAccesses;
 use crate::flying::Flying;
 use crate::origin::Hold;
 use crate::short::Short;
@@ -21,7 +21,7 @@ use objects::win::Win;
 /// Kind of a flight on a shared network: the first word of the flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-pub(crate) enum Leg {
+pub(crate) enum FlightKind {
     /// An access to its target.
     There,
     /// An answer.
@@ -127,9 +127,9 @@ impl Rma {
             return self.arrive_in_fence(messages, objects, access, epoch);
         }
         match access.action {
-            Action::Lock { exclusive } => self.request_lock(messages, access, exclusive, at),
-            Action::Unlock { exclusive } => self.release_lock(messages, objects, access, exclusive, at),
-            Action::Complete => self.completed(messages, &access, at),
+            TargetAction::Lock { exclusive } => self.request_lock(messages, access, exclusive, at),
+            TargetAction::Unlock { exclusive } => self.release_lock(messages, objects, access, exclusive, at),
+            TargetAction::Complete => self.completed(messages, &access, at),
             _ => {
                 if let Some(access) = self.after_lock(access) {
                     self.touch(messages, objects, access, at);
@@ -189,9 +189,11 @@ impl Rma {
         }
         match self.pieces.last_mut() {
             Some(pieces) if pieces.is_of(site.target, site.base) => pieces.accesses.push((at, what)),
-            _ => {
-                self.pieces.push(Pieces { target: site.target, base: site.base, accesses: vec![(at, what)] })
-            }
+            _ => self.pieces.push(DeferredAccesses {
+                target: site.target,
+                base: site.base,
+                accesses: vec![(at, what)],
+            }),
         }
     }
 
@@ -224,7 +226,7 @@ impl Rma {
     }
 
     /// An answer leaves at `at`.
-    pub(crate) fn answer(&mut self, messages: &mut Messages, access: &mut Access, at: Time) {
+    pub(crate) fn answer(&mut self, messages: &mut Messages, access: &mut PendingAccess, at: Time) {
         let (from, to, bytes) = (access.target, access.origin, access.data.len() as u64);
         let way = messages.fabric().way(from, to, bytes, at);
         match way {
@@ -236,7 +238,7 @@ impl Rma {
                     from,
                     to,
                     (bytes, at),
-                    Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] },
+                    Flight::Chapter { chapter: CHAPTER, words: [FlightKind::Back as u32, index, 0, 0] },
                 );
             }
             way => self.give(messages, access, way),
@@ -244,7 +246,7 @@ impl Rma {
     }
 
     /// An answer goes to its origin, whose process knows at once or is told when it has come.
-    pub(crate) fn give(&mut self, messages: &mut Messages, access: &mut Access, way: Way) {
+    pub(crate) fn give(&mut self, messages: &mut Messages, access: &mut PendingAccess, way: Way) {
         match way {
             Way::Arrives(at) if messages.ranks().is_local(access.origin) => {
                 self.answered(messages, access.back, &mut access.data, Came { at, after: access.after });
@@ -357,7 +359,7 @@ impl Rma {
 impl Rma {
     /// A shared network takes an access on.
     pub(crate) fn take_off(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
-        let &Access { win, origin, target, turn, .. } = &*self.accesses[index];
+        let &PendingAccess { win, origin, target, turn, .. } = &*self.accesses[index];
         self.flying.entry((win, origin, target)).or_default().queue.push_back((index, false));
         if let Turn::Fence(epoch) = turn {
             match messages.ranks().is_local(target) {
@@ -372,8 +374,8 @@ impl Rma {
     pub(crate) fn land_all(&mut self, messages: &mut Messages, objects: &Objects) {
         for ([leg, index, ..], at) in std::mem::take(&mut self.landed) {
             match leg {
-                _ if leg == Leg::There as u32 => self.land(messages, objects, index, at),
-                _ if leg == Leg::Back as u32 => {
+                _ if leg == FlightKind::There as u32 => self.land(messages, objects, index, at),
+                _ if leg == FlightKind::Back as u32 => {
                     let (back, mut data, after) = self.answers.remove(index).expect("it was launched");
                     self.answered(messages, back, &mut data, Came { at, after });
                 }

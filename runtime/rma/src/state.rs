@@ -1,14 +1,14 @@
 //! What is kept of windows in use: sparse, by window and rank, of those alone that have something under way.
 
-use crate::access::{Action, Back, Held, Turn, Waiting};
+use crate::access::{Back, Held, TargetAction, Turn, Waiting};
 use crate::atomic::Bytes;
 use crate::came::{Act, Came};
-use crate::deferred::Pieces;
+use crate::deferred::DeferredAccesses;
 use crate::exposure::Exposure;
 use crate::fence::Fence;
 use crate::flying::Flying;
 use crate::lock::Lock;
-use crate::origin::{Channel, FetchedData, Pair, Reply};
+use crate::origin::{Channel, FetchedData, ReplyBuffer, WindowPair};
 use crate::origins::{Origins, Place};
 use crate::wait::Wait;
 use engine::Time;
@@ -43,7 +43,7 @@ pub struct Rma {
     pub(crate) channels: Slab<Channel>,
     /// By channel, of those that have fetched.
     pub(crate) data: Vec<FetchedData>,
-    pub(crate) replies: Slab<Reply>,
+    pub(crate) replies: Slab<ReplyBuffer>,
     pub(crate) waits: Slab<Wait>,
     /// Other threads of its rank that wait for a channel's last answer beside the first ([`Channel::wait`]),
     /// or for its last data.
@@ -64,7 +64,7 @@ pub struct Rma {
     /// Accesses that wait until nothing comes before them, by target.
     pub(crate) arrivals: Arrivals<Waiting>,
     /// Accesses to memory that only its mounted rank reaches, in the order in which they are served.
-    pub(crate) pieces: Vec<Pieces>,
+    pub(crate) pieces: Vec<DeferredAccesses>,
     /// Whose memory they touch.
     pub(crate) unreached: FxHashSet<u32>,
     /// Ranks that such an access of their own may let go on.
@@ -96,8 +96,8 @@ impl Rma {
     #[inline]
     pub(crate) fn begin(
         &mut self,
-        Pair { win, me, to }: Pair,
-        action: Action,
+        WindowPair { win, me, to }: WindowPair,
+        action: TargetAction,
         turn: Turn,
         back: Back,
     ) -> Held {

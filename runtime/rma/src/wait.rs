@@ -5,7 +5,7 @@ use crate::came::Came;
 /// Type of the index in the first word of a request's token; the token's second word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-pub(crate) enum Token {
+pub(crate) enum WaitToken {
     /// A [`Wait`].
     Wait,
     /// A reply of a request-based access.
@@ -16,9 +16,9 @@ pub(crate) enum Token {
     Sync,
 }
 
-impl Token {
-    pub(crate) fn of(word: u32) -> Token {
-        [Token::Wait, Token::Reply, Token::Exposure, Token::Sync][word as usize]
+impl WaitToken {
+    pub(crate) fn of(word: u32) -> WaitToken {
+        [WaitToken::Wait, WaitToken::Reply, WaitToken::Exposure, WaitToken::Sync][word as usize]
     }
 }
 

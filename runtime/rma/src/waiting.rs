@@ -5,21 +5,21 @@ use crate::access::NIL;
 use crate::came::Came;
 use crate::short::Fetched;
 use crate::state::Rma;
-use crate::wait::{Purpose, Token, Wait};
+use crate::wait::{Purpose, Wait, WaitToken};
 use message::Messages;
 use message::handle;
 use message::request::Body;
-use observe::waiting::Side;
+use observe::waiting::LateSide;
 
 /// Returns who kept a rank waiting that waited for this; not of fences, whose members wait for each other.
-fn side(purpose: Purpose, latest: Came, rank: u32) -> Option<Side> {
+fn side(purpose: Purpose, latest: Came, rank: u32) -> Option<LateSide> {
     match purpose {
         Purpose::Fence => None,
-        Purpose::Start => Some(Side::Target),
+        Purpose::Start => Some(LateSide::Target),
         // What its own access led to needed messages alone; another rank has a part in it only by a lock that
         // it gave back.
-        _ if latest.after.by == rank => Some(Side::Nobody),
-        _ => Some(Side::Holder),
+        _ if latest.after.by == rank => Some(LateSide::Nobody),
+        _ => Some(LateSide::Holder),
     }
 }
 
@@ -44,7 +44,7 @@ impl Rma {
         let me = messages.me();
         let request = messages
             .requests_mut()
-            .make(me, Body::Chapter { chapter: CHAPTER, token: [wait, Token::Wait as u32] });
+            .make(me, Body::Chapter { chapter: CHAPTER, token: [wait, WaitToken::Wait as u32] });
         self.waits[wait].request = request;
         if count == 0 {
             messages.finish_request(request, latest.at);

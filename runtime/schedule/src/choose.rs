@@ -14,7 +14,7 @@ use crate::algorithm::{self, Algorithm, Parameters};
 use crate::{Kind, Schedule, Shape};
 use pick::Pick;
 
-pub use policy::{Base, Policy, PolicyError, Rule};
+pub use policy::{Base, ChoiceRule, Policy, PolicyError};
 
 fn look_up(base: Base, shape: &Shape) -> Pick {
     match base {

@@ -23,8 +23,8 @@ mod tuned;
 
 pub use members::{Members, member_of};
 pub use schedule::{
-    Active, Association, Blocks, Buffer, Direct, Kind, Member, NOBODY, Pattern, Schedule, Shape, Slice, Step,
-    begins,
+    Active, Association, Blocks, Buffer, Direct, Kind, Member, NOBODY, RoundPattern, Schedule, Shape, Slice,
+    Step, begins,
 };
 
 /// `right = left op right` on packed elements of the operation's datatype; both have the same length.

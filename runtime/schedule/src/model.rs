@@ -5,7 +5,9 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::{Blocks, Buffer, Direct, Kind, Member, NOBODY, Pattern, Schedule, Shape, Slice, Step, begins};
+use crate::{
+    Blocks, Buffer, Direct, Kind, Member, NOBODY, RoundPattern, Schedule, Shape, Slice, Step, begins,
+};
 
 /// Bytes of an element of the reductions below.
 pub(crate) const ELEMENT: u64 = 16;
@@ -77,7 +79,7 @@ fn data(from: u32, to: u32, bytes: u64) -> Vec<u8> {
 
 /// One member's blocks of input and output, its input, and the output that a run must give it, if it gets
 /// any.
-struct Part {
+struct MemberBlocks {
     send: Blocks,
     receive: Blocks,
     input: Vec<u8>,
@@ -85,12 +87,12 @@ struct Part {
 }
 
 /// A shape with the sizes of its irregular blocks, in bytes (of ReduceScatter in elements).
-struct Maker<F: Fn(u32, u32) -> u64> {
+struct SizedShape<F: Fn(u32, u32) -> u64> {
     shape: Shape,
     block: F,
 }
 
-impl<F: Fn(u32, u32) -> u64> Maker<F> {
+impl<F: Fn(u32, u32) -> u64> SizedShape<F> {
     fn bytes(&self, from: u32, to: u32) -> u64 {
         if self.shape.irregular { (self.block)(from, to) } else { self.shape.bytes }
     }
@@ -116,15 +118,15 @@ impl<F: Fn(u32, u32) -> u64> Maker<F> {
         self.other(self.shape.root).contains(&rank)
     }
 
-    fn bcast(&self, rank: u32) -> Part {
+    fn bcast(&self, rank: u32) -> MemberBlocks {
         let (root, one) = (self.shape.root, Blocks::Uniform(self.shape.bytes));
         let message = data(root, 0, self.shape.bytes);
         let gets = rank != root && self.meets_root(rank);
         let input = if rank == root { message.clone() } else { vec![] };
-        Part { send: one.clone(), receive: one, input, expected: gets.then_some(message) }
+        MemberBlocks { send: one.clone(), receive: one, input, expected: gets.then_some(message) }
     }
 
-    fn gather(&self, rank: u32) -> Part {
+    fn gather(&self, rank: u32) -> MemberBlocks {
         let from = self.other(self.shape.root);
         let sends = if self.meets_root(rank) { self.bytes(rank, 0) } else { 0 };
         let (mut receive, mut expected) = (Blocks::Uniform(0), None);
@@ -132,10 +134,10 @@ impl<F: Fn(u32, u32) -> u64> Maker<F> {
             receive = self.blocks(from.clone().map(|i| self.bytes(i, 0)));
             expected = Some(from.flat_map(|i| data(i, 0, self.bytes(i, 0))).collect());
         }
-        Part { send: Blocks::Uniform(sends), receive, input: data(rank, 0, sends), expected }
+        MemberBlocks { send: Blocks::Uniform(sends), receive, input: data(rank, 0, sends), expected }
     }
 
-    fn scatter(&self, rank: u32) -> Part {
+    fn scatter(&self, rank: u32) -> MemberBlocks {
         let root = self.shape.root;
         let to = self.other(root);
         let gets = if self.meets_root(rank) { self.bytes(0, rank) } else { 0 };
@@ -145,19 +147,24 @@ impl<F: Fn(u32, u32) -> u64> Maker<F> {
             input = to.flat_map(|i| data(root, i, self.bytes(0, i))).collect();
         }
         let expected = self.meets_root(rank).then(|| data(root, rank, gets));
-        Part { send, receive: Blocks::Uniform(gets), input, expected }
+        MemberBlocks { send, receive: Blocks::Uniform(gets), input, expected }
     }
 
-    fn allgather(&self, rank: u32) -> Part {
+    fn allgather(&self, rank: u32) -> MemberBlocks {
         let (from, bytes) = (self.other(rank), self.bytes(rank, 0));
         let receive = self.blocks(from.clone().map(|i| self.bytes(i, 0)));
         let all = from.flat_map(|i| data(i, 0, self.bytes(i, 0))).collect();
-        Part { send: Blocks::Uniform(bytes), receive, input: data(rank, 0, bytes), expected: Some(all) }
+        MemberBlocks {
+            send: Blocks::Uniform(bytes),
+            receive,
+            input: data(rank, 0, bytes),
+            expected: Some(all),
+        }
     }
 
-    fn alltoall(&self, rank: u32) -> Part {
+    fn alltoall(&self, rank: u32) -> MemberBlocks {
         let others = self.other(rank);
-        Part {
+        MemberBlocks {
             send: self.blocks(others.clone().map(|i| self.bytes(rank, i))),
             receive: self.blocks(others.clone().map(|i| self.bytes(i, rank))),
             input: others.clone().flat_map(|i| data(rank, i, self.bytes(rank, i))).collect(),
@@ -166,13 +173,18 @@ impl<F: Fn(u32, u32) -> u64> Maker<F> {
     }
 
     /// One block in, the reduction over `ranks` out where there are any.
-    fn reduction(&self, rank: u32, ranks: Option<Range<u32>>) -> Part {
+    fn reduction(&self, rank: u32, ranks: Option<Range<u32>>) -> MemberBlocks {
         let (one, commutative) = (Blocks::Uniform(self.shape.bytes), self.shape.commutative);
         // Members in the group of an intercommunicator's root contribute nothing.
         let gives = self.shape.kind != Kind::Reduce || self.meets_root(rank);
         let bytes = if gives { self.shape.bytes } else { 0 };
         let expected = ranks.map(|ranks| lanes(commutative, ranks, self.shape.bytes));
-        Part { send: one.clone(), receive: one, input: lanes(commutative, rank..rank + 1, bytes), expected }
+        MemberBlocks {
+            send: one.clone(),
+            receive: one,
+            input: lanes(commutative, rank..rank + 1, bytes),
+            expected,
+        }
     }
 
     /// Sizes of the blocks of the group of `rank`.
@@ -183,7 +195,7 @@ impl<F: Fn(u32, u32) -> u64> Maker<F> {
             .collect()
     }
 
-    fn reduce_scatter(&self, rank: u32) -> Part {
+    fn reduce_scatter(&self, rank: u32) -> MemberBlocks {
         let sizes = self.kept(rank);
         let total = sizes.iter().sum();
         let all = lanes(self.shape.commutative, self.other(rank), total);
@@ -193,14 +205,14 @@ impl<F: Fn(u32, u32) -> u64> Maker<F> {
         let send =
             if self.shape.irregular { self.blocks(sizes.iter().copied()) } else { Blocks::Uniform(sizes[0]) };
         let input = lanes(self.shape.commutative, rank..rank + 1, total);
-        Part { send, receive: Blocks::Uniform(sizes[index]), input, expected: Some(expected) }
+        MemberBlocks { send, receive: Blocks::Uniform(sizes[index]), input, expected: Some(expected) }
     }
 
-    fn part(&self, rank: u32) -> Part {
+    fn part(&self, rank: u32) -> MemberBlocks {
         let nil = Blocks::Uniform(0);
         match self.shape.kind {
             Kind::Barrier | Kind::Agree | Kind::Neighbor => {
-                Part { send: nil.clone(), receive: nil, input: vec![], expected: None }
+                MemberBlocks { send: nil.clone(), receive: nil, input: vec![], expected: None }
             }
             Kind::Bcast => self.bcast(rank),
             Kind::Gather => self.gather(rank),
@@ -232,7 +244,7 @@ impl Case {
     /// The case of `shape`; `block(from, to)` gives the sizes where they are irregular (in elements for
     /// ReduceScatter; in an intercommunicator these must have the same sum in both groups).
     pub(crate) fn new(shape: Shape, block: impl Fn(u32, u32) -> u64) -> Case {
-        let maker = Maker { shape, block };
+        let maker = SizedShape { shape, block };
         let nobody: Rc<[u32]> = Rc::from([]);
         let (mut members, mut inputs, mut expected) = (vec![], vec![], vec![]);
         for rank in 0..maker.shape.size {
@@ -257,13 +269,13 @@ pub(crate) struct Cost {
 /// A message under way: where it was sent from, and its data.
 type Flying = (Slice, Vec<u8>);
 
-struct State {
+struct MemberBuffers {
     input: Vec<u8>,
     output: Vec<u8>,
     scratch: Vec<u8>,
 }
 
-impl State {
+impl MemberBuffers {
     fn buffer(&self, buffer: Buffer) -> Option<&Vec<u8>> {
         match buffer {
             Buffer::Input => Some(&self.input),
@@ -297,8 +309,8 @@ fn disjoint(one: Slice, other: Slice) -> bool {
 /// Runs `schedule` on `case`, checks all rules of schedules and the results.
 pub(crate) fn run(schedule: &dyn Schedule, case: &Case) -> Cost {
     let mut cost = Cost::default();
-    let mut states: Vec<State> = (case.members.iter().zip(&case.inputs).zip(&case.expected))
-        .map(|((member, input), expected)| State {
+    let mut states: Vec<MemberBuffers> = (case.members.iter().zip(&case.inputs).zip(&case.expected))
+        .map(|((member, input), expected)| MemberBuffers {
             input: input.clone(),
             output: vec![0xee; expected.as_ref().map_or(0, Vec::len)],
             scratch: vec![0; schedule.scratch(member) as usize],
@@ -325,7 +337,7 @@ pub(crate) fn run(schedule: &dyn Schedule, case: &Case) -> Cost {
     cost
 }
 
-fn lockstep(case: &Case, states: &mut [State], steps: &[Vec<Step>], mut cost: Cost) -> Cost {
+fn lockstep(case: &Case, states: &mut [MemberBuffers], steps: &[Vec<Step>], mut cost: Cost) -> Cost {
     let mut flying = HashMap::<(u32, u32), VecDeque<Flying>>::new();
     for (rank, steps) in steps.iter().enumerate() {
         let phase = |step: &Step| match step {
@@ -446,7 +458,7 @@ fn check_hints(schedule: &dyn Schedule, round: u32, steps: &[Vec<Step>]) {
         for (rank, steps) in (0..).zip(steps) {
             let messages: Vec<Step> =
                 steps.iter().copied().filter(|s| s.slice_of_message().is_some()).collect();
-            if let Pattern::Pairs { pairs, up, bytes } = pattern {
+            if let RoundPattern::Pairs { pairs, up, bytes } = pattern {
                 let sender = rank % 2 == u32::from(!up);
                 let message = |step: &Step| match *step {
                     Step::Send { to, from } => sender && to == (rank ^ 1) && from.bytes == bytes,
@@ -472,17 +484,17 @@ fn check_hints(schedule: &dyn Schedule, round: u32, steps: &[Vec<Step>]) {
     }
 }
 
-fn partners(pattern: Pattern, rank: u32, size: u32) -> (Option<(u32, u32)>, u64) {
+fn partners(pattern: RoundPattern, rank: u32, size: u32) -> (Option<(u32, u32)>, u64) {
     match pattern {
-        Pattern::Shift { distance, bytes } => {
+        RoundPattern::Shift { distance, bytes } => {
             (Some(((rank + distance) % size, (rank + size - distance) % size)), bytes)
         }
-        Pattern::Exchange { mask, among, folded, bytes } => {
+        RoundPattern::Exchange { mask, among, folded, bytes } => {
             let member = |v: u32| if v < folded { 2 * v + 1 } else { v + folded };
             let position = (0..among).find(|&v| member(v) == rank);
             (position.map(|v| (member(v ^ mask), member(v ^ mask))), bytes)
         }
-        Pattern::Pairs { .. } => unreachable!("checked by the caller"),
+        RoundPattern::Pairs { .. } => unreachable!("checked by the caller"),
     }
 }
 

@@ -329,7 +329,7 @@ pub struct Member {
 // Three patterns cover the rounds of all doubling, halving, ring and dissemination algorithms; trees have
 // `active` instead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pattern {
+pub enum RoundPattern {
     /// Every member `i` sends `bytes` to `(i + distance) mod size` and receives from `(i - distance) mod
     /// size`.
     Shift {
@@ -363,13 +363,13 @@ pub enum Pattern {
     },
 }
 
-impl Pattern {
+impl RoundPattern {
     /// Bytes of each message.
     pub fn bytes(self) -> u64 {
         match self {
-            Pattern::Shift { bytes, .. } | Pattern::Exchange { bytes, .. } | Pattern::Pairs { bytes, .. } => {
-                bytes
-            }
+            RoundPattern::Shift { bytes, .. }
+            | RoundPattern::Exchange { bytes, .. }
+            | RoundPattern::Pairs { bytes, .. } => bytes,
         }
     }
 }
@@ -453,7 +453,7 @@ pub trait Schedule {
     /// Bytes of scratch memory that `member` needs.
     fn scratch(&self, member: &Member) -> u64;
     /// The round's messages as a regular pattern, if they are one (an optional help to the time plane).
-    fn pattern(&self, _round: u32) -> Option<Pattern> {
+    fn pattern(&self, _round: u32) -> Option<RoundPattern> {
         None
     }
     /// Returns who sends blocks to whom in the round, if they go directly there (an optional help to the time

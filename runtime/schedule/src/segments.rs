@@ -52,21 +52,21 @@ impl Segments {
 /// everything; nothing else tells the two cases apart.
 // With `whole`, one process takes the code of many, with nobody to tell: their results cannot drift apart.
 #[derive(Clone)]
-pub struct Segment {
+pub struct ProcessSegment {
     own: Range<u32>,
     size: u32,
     /// This process and where the others' members are; a process alone asks for nobody's.
     others: Option<(u32, Rc<Segments>)>,
 }
 
-impl Segment {
+impl ProcessSegment {
     /// All `size` members are on this process.
-    pub fn whole(size: u32) -> Segment {
-        Segment { own: 0..size, size, others: None }
+    pub fn whole(size: u32) -> ProcessSegment {
+        ProcessSegment { own: 0..size, size, others: None }
     }
     /// The members of process `me`.
-    pub fn part(me: u32, segments: Rc<Segments>) -> Segment {
-        Segment { own: segments.of_process(me), size: segments.size(), others: Some((me, segments)) }
+    pub fn part(me: u32, segments: Rc<Segments>) -> ProcessSegment {
+        ProcessSegment { own: segments.of_process(me), size: segments.size(), others: Some((me, segments)) }
     }
     /// Own members.
     #[inline]

@@ -7,10 +7,10 @@
 //! know what it has. While all clocks of all processes are equal, and messages of one size take the same time
 //! everywhere, nothing is sent.
 //!
-//! A round is made in the first of these ways that it allows: as a regular [`Pattern`] (a loop over clocks,
-//! or a single addition while they are equal), as a [`Direct`](crate::Direct) exchange of blocks, or in the
-//! steps of each member. Where messages cost their ranks time, only steps say in which order a member pays,
-//! so every round is made in them.
+//! A round is made in the first of these ways that it allows: as a regular [`RoundPattern`] (a loop over
+//! clocks, or a single addition while they are equal), as a [`Direct`](crate::Direct) exchange of blocks,
+//! or in the steps of each member. Where messages cost their ranks time, only steps say in which order a
+//! member pays, so every round is made in them.
 
 mod clocks;
 mod costs;
@@ -19,19 +19,19 @@ mod duration;
 mod links;
 
 pub use clocks::Clocks;
-pub use costs::{Burden, Costs, Overheads, Said};
+pub use costs::{Burden, Costs, MessageOverheads, RoundResult};
 pub use duration::{Duration, duration};
 
-use crate::segments::{Segment, Segments};
-use crate::{Members, Pattern, Schedule, Step};
+use crate::segments::{ProcessSegment, Segments};
+use crate::{Members, RoundPattern, Schedule, Step};
 use direct::{direct_round, paid_round};
 use engine::record::{Put, Take};
-use links::{Inner, Link, links, reversed};
+use links::{Inner, LinkRow, links, reversed};
 use std::ops::Range;
 use std::rc::Rc;
 
 /// Clocks that lie in one row of a link.
-enum Values {
+enum RowClocks {
     Same(u64),
     Each(Vec<u64>),
 }
@@ -39,14 +39,14 @@ enum Values {
 /// A round that has begun and needs to be told something: what it needs.
 // What must be remembered of a round that waits for another process, and no more: clocks stay as they were
 // when it began.
-enum Open {
+enum OpenRound {
     Pattern {
-        pattern: Pattern,
+        pattern: RoundPattern,
         inner: Range<u32>,
         /// Messages between own members: from the near end, with the clocks at which they left.
-        local: Vec<(Link, Values)>,
+        local: Vec<(LinkRow, RowClocks)>,
         /// By process: messages from the far end to own members, in the order of their senders.
-        expected: Vec<(u32, Vec<Link>)>,
+        expected: Vec<(u32, Vec<LinkRow>)>,
     },
     Steps {
         /// `(to, from, bytes)` of the messages whose arrival is not known yet.
@@ -61,7 +61,7 @@ enum Open {
 
 /// The clocks of one process's members on their way through the rounds.
 pub struct TimePlane {
-    segment: Segment,
+    segment: ProcessSegment,
     schedule: Rc<dyn Schedule>,
     round: u32,
     /// `true` if the members of all processes have one clock.
@@ -70,14 +70,19 @@ pub struct TimePlane {
     common: bool,
     clocks: Clocks,
     burden: Option<Box<Burden>>,
-    open: Option<Open>,
+    open: Option<OpenRound>,
     /// `(round, process, record)`
     inbox: Vec<(u32, u32, Vec<u8>)>,
 }
 
 impl TimePlane {
     /// Own members with these clocks; `common` if all members everywhere have the same one.
-    pub fn new(segment: Segment, schedule: Rc<dyn Schedule>, clocks: Clocks, common: bool) -> TimePlane {
+    pub fn new(
+        segment: ProcessSegment,
+        schedule: Rc<dyn Schedule>,
+        clocks: Clocks,
+        common: bool,
+    ) -> TimePlane {
         let common = common && clocks.equal().is_some();
         TimePlane { segment, schedule, round: 0, common, clocks, burden: None, open: None, inbox: Vec::new() }
     }
@@ -101,7 +106,7 @@ impl TimePlane {
     /// Goes on as far as it can; whether all rounds are over. O(messages) at most, O(rounds) while clocks are
     /// equal on a network that is the same everywhere.
     // A round's record may be there before the round begins here: it waits in the inbox under its number.
-    pub fn advance(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) -> bool {
+    pub fn advance(&mut self, members: &impl Members, costs: &impl Costs, said: &mut RoundResult) -> bool {
         while self.round < self.schedule.rounds() {
             if !self.advance_round(members, costs, said) {
                 return false;
@@ -112,7 +117,7 @@ impl TimePlane {
     }
 
     /// Goes on to the end of a round; whether it is over.
-    fn advance_round(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) -> bool {
+    fn advance_round(&mut self, members: &impl Members, costs: &impl Costs, said: &mut RoundResult) -> bool {
         if self.open.is_none() && self.open_round(members, costs, said) {
             self.round += 1;
             return true;
@@ -120,17 +125,19 @@ impl TimePlane {
         let here =
             |process: u32| self.inbox.iter().any(|(round, from, _)| *round == self.round && *from == process);
         let complete = match self.open.as_ref().expect("opened above") {
-            Open::Pattern { expected, .. } => expected.iter().all(|(process, _)| here(*process)),
-            Open::Steps { expected, .. } => expected.iter().all(|process| here(*process)),
+            OpenRound::Pattern { expected, .. } => expected.iter().all(|(process, _)| here(*process)),
+            OpenRound::Steps { expected, .. } => expected.iter().all(|process| here(*process)),
         };
         if !complete {
             return false;
         }
         match self.open.take().expect("opened above") {
-            Open::Pattern { pattern, inner, local, expected } => {
+            OpenRound::Pattern { pattern, inner, local, expected } => {
                 self.close_pattern(pattern, inner, local, &expected, costs)
             }
-            Open::Steps { receives, moved, work, .. } => self.close_steps(&receives, moved, &work, costs),
+            OpenRound::Steps { receives, moved, work, .. } => {
+                self.close_steps(&receives, moved, &work, costs)
+            }
         }
         self.round += 1;
         true
@@ -138,7 +145,7 @@ impl TimePlane {
 
     /// Begins a round; true if it is over at once.
     // From the cheapest way to the one that always works. All give the same clocks, which the tests compare.
-    fn open_round(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) -> bool {
+    fn open_round(&mut self, members: &impl Members, costs: &impl Costs, said: &mut RoundResult) -> bool {
         let direct = || {
             self.schedule
                 .direct(self.round)
@@ -178,15 +185,15 @@ impl TimePlane {
     /// A round in a regular pattern of members that are all here: neighbouring clocks lie side by side.
     // Distances that are the same for all make loops without an index; what is uniform has one addition and
     // one comparison a member.
-    fn whole_pattern(&mut self, pattern: Pattern, costs: &impl Costs, said: &mut Said) {
+    fn whole_pattern(&mut self, pattern: RoundPattern, costs: &impl Costs, said: &mut RoundResult) {
         let (clocks, size) = (&mut self.clocks, self.segment.size());
         let (bytes, uniform) = (pattern.bytes(), costs.uniform(pattern.bytes()));
         let latency = |from: usize, to: usize| costs.latency(from as u32, to as u32, bytes);
-        if !matches!(pattern, Pattern::Exchange { .. }) {
+        if !matches!(pattern, RoundPattern::Exchange { .. }) {
             clocks.end_exchanges();
         }
         let messages = match pattern {
-            Pattern::Shift { distance, .. } => {
+            RoundPattern::Shift { distance, .. } => {
                 let distance = distance as usize % (size as usize).max(1);
                 match uniform.filter(|_| distance != 0) {
                     Some(span) => clocks.shift(distance, span),
@@ -194,7 +201,7 @@ impl TimePlane {
                 }
                 size
             }
-            Pattern::Exchange { mask, among, folded, .. } => {
+            RoundPattern::Exchange { mask, among, folded, .. } => {
                 let (mask, counts) = (mask as usize, (among as usize, folded as usize));
                 match uniform {
                     Some(span) => clocks.exchange(mask, counts.0, counts.1, |_, _| span, true),
@@ -202,7 +209,7 @@ impl TimePlane {
                 }
                 among
             }
-            Pattern::Pairs { pairs, up, .. } => {
+            RoundPattern::Pairs { pairs, up, .. } => {
                 match uniform {
                     Some(span) => clocks.pairs(pairs as usize, up, |_, _| span),
                     None => clocks.pairs(pairs as usize, up, latency),
@@ -215,14 +222,14 @@ impl TimePlane {
     }
 
     /// A round after which all clocks everywhere are equal as before: nothing has to be told.
-    fn stays_common(&mut self, pattern: Pattern, costs: &impl Costs, said: &mut Said) -> bool {
+    fn stays_common(&mut self, pattern: RoundPattern, costs: &impl Costs, said: &mut RoundResult) -> bool {
         let (size, own) = (self.segment.size(), self.clocks.len());
         let bytes = pattern.bytes();
         let all = match pattern {
-            Pattern::Shift { distance, .. } => distance % size != 0,
+            RoundPattern::Shift { distance, .. } => distance % size != 0,
             // Every member receives: those that rest would keep their clocks, and clocks were equal no more.
-            Pattern::Exchange { among, folded, .. } => among == size && folded == 0,
-            Pattern::Pairs { .. } => false,
+            RoundPattern::Exchange { among, folded, .. } => among == size && folded == 0,
+            RoundPattern::Pairs { .. } => false,
         };
         match (self.clocks.equal(), costs.uniform(bytes)) {
             (Some(clock), Some(span)) if self.common && all => {
@@ -238,16 +245,16 @@ impl TimePlane {
         }
     }
 
-    fn values(&self, link: &Link) -> Values {
+    fn values(&self, link: &LinkRow) -> RowClocks {
         match self.clocks.equal() {
-            Some(clock) => Values::Same(clock),
-            None => Values::Each((0..link.count).map(|index| self.clock(link.near(index))).collect()),
+            Some(clock) => RowClocks::Same(clock),
+            None => RowClocks::Each((0..link.count).map(|index| self.clock(link.near(index))).collect()),
         }
     }
 
     // Each process computes both ends of every link by itself: records carry clocks alone, in an order that
     // both know.
-    fn open_pattern(&mut self, pattern: Pattern, said: &mut Said) {
+    fn open_pattern(&mut self, pattern: RoundPattern, said: &mut RoundResult) {
         let size = self.segment.size();
         let (out, Inner(inner)) = links(pattern, size, &self.segment.own());
         let bytes = pattern.bytes();
@@ -278,26 +285,26 @@ impl TimePlane {
         let (incoming, _) = links(reversed(pattern, size), size, &self.segment.own());
         let mut expected = by_process(&segments, incoming, |link| link.far);
         expected.retain(|(process, _)| *process != me);
-        self.open = Some(Open::Pattern { pattern, inner, local, expected });
+        self.open = Some(OpenRound::Pattern { pattern, inner, local, expected });
     }
 
     fn close_pattern(
         &mut self,
-        pattern: Pattern,
+        pattern: RoundPattern,
         inner: Range<u32>,
-        local: Vec<(Link, Values)>,
-        expected: &[(u32, Vec<Link>)],
+        local: Vec<(LinkRow, RowClocks)>,
+        expected: &[(u32, Vec<LinkRow>)],
         costs: &impl Costs,
     ) {
         // Links from here on lead from the far end to an own member.
-        let turned = |link: Link| Link {
+        let turned = |link: LinkRow| LinkRow {
             near: link.far,
             near_stride: link.far_stride,
             far: link.near,
             far_stride: link.near_stride,
             ..link
         };
-        let mut moves: Vec<(Link, Values)> =
+        let mut moves: Vec<(LinkRow, RowClocks)> =
             local.into_iter().map(|(link, values)| (turned(link), values)).collect();
         for (process, parts) in expected {
             let record = self.take(*process);
@@ -306,9 +313,9 @@ impl TimePlane {
             let same = if each { 0 } else { record.u64() };
             for part in parts {
                 let values = if each {
-                    Values::Each((0..part.count).map(|_| record.u64()).collect())
+                    RowClocks::Each((0..part.count).map(|_| record.u64()).collect())
                 } else {
-                    Values::Same(same)
+                    RowClocks::Same(same)
                 };
                 moves.push((*part, values));
             }
@@ -320,7 +327,7 @@ impl TimePlane {
         }
         let first = self.segment.own().start;
         let each = self.clocks.spread();
-        if let Pattern::Exchange { mask, folded, .. } = pattern {
+        if let RoundPattern::Exchange { mask, folded, .. } = pattern {
             let member = |position: u32| if position < folded { 2 * position + 1 } else { position + folded };
             let high = 1u32 << mask.ilog2();
             for base in inner.step_by(2 * high as usize) {
@@ -339,8 +346,8 @@ impl TimePlane {
         for (link, values) in moves {
             for index in 0..link.count {
                 let left = match &values {
-                    Values::Same(clock) => *clock,
-                    Values::Each(clocks) => clocks[index as usize],
+                    RowClocks::Same(clock) => *clock,
+                    RowClocks::Each(clocks) => clocks[index as usize],
                 };
                 let (to, from) = (link.near(index), link.far(index));
                 let arrival = left + uniform.unwrap_or_else(|| costs.latency(from, to, bytes));
@@ -353,12 +360,17 @@ impl TimePlane {
     /// A round after which own clocks are equal as before.
     // Own clocks are one number before and after: then the next round is one addition here though the others
     // may differ.
-    fn stays_equal(&mut self, inner: &Range<u32>, moves: &[(Link, Values)], uniform: Option<u64>) -> bool {
+    fn stays_equal(
+        &mut self,
+        inner: &Range<u32>,
+        moves: &[(LinkRow, RowClocks)],
+        uniform: Option<u64>,
+    ) -> bool {
         let (Some(clock), Some(span)) = (self.clocks.equal(), uniform) else { return false };
         let reached = inner.len() as u64 + moves.iter().map(|(link, _)| u64::from(link.count)).sum::<u64>();
         let mut after = (!inner.is_empty()).then_some(clock + span);
         for (_, values) in moves {
-            let Values::Same(left) = values else { return false };
+            let RowClocks::Same(left) = values else { return false };
             let arrived = clock.max(left + span);
             if *after.get_or_insert(arrived) != arrived {
                 return false;
@@ -384,13 +396,13 @@ impl TimePlane {
     /// but that; else what a member pays for one message delays its next.
     // Receives come after sends in a member's steps, so that its first local step ends what matters to time
     // where messages, reductions and copies cost nothing.
-    fn open_steps(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) {
+    fn open_steps(&mut self, members: &impl Members, costs: &impl Costs, said: &mut RoundResult) {
         self.common = false;
         let mut member = members.prototype();
         let (mut steps, mut receives, mut moved, mut expected) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut work = Vec::new();
-        let mut records = Records { round: self.round, records: Vec::new() };
+        let mut records = RoundRecords { round: self.round, records: Vec::new() };
         let mut burden = self.burden.take();
         if let Some(burden) = &mut burden {
             burden.arrivals.clear();
@@ -452,7 +464,7 @@ impl TimePlane {
         }
         self.burden = burden;
         said.records.append(&mut records.records);
-        self.open = Some(Open::Steps { receives, moved, work, expected });
+        self.open = Some(OpenRound::Steps { receives, moved, work, expected });
     }
 
     fn close_steps(
@@ -515,8 +527,12 @@ impl TimePlane {
 }
 
 /// Links cut into those of each process, in the order of their senders.
-fn by_process(segments: &Segments, links: Vec<Link>, sender: impl Fn(&Link) -> u32) -> Vec<(u32, Vec<Link>)> {
-    let mut parts: Vec<(u32, Link)> = Vec::new();
+fn by_process(
+    segments: &Segments,
+    links: Vec<LinkRow>,
+    sender: impl Fn(&LinkRow) -> u32,
+) -> Vec<(u32, Vec<LinkRow>)> {
+    let mut parts: Vec<(u32, LinkRow)> = Vec::new();
     links.into_iter().for_each(|link| link.by_process(segments, |process, part| parts.push((process, part))));
     parts.sort_by_key(|(process, part)| (*process, sender(part)));
     parts
@@ -526,12 +542,12 @@ fn by_process(segments: &Segments, links: Vec<Link>, sender: impl Fn(&Link) -> u
 }
 
 /// The records of one round.
-struct Records {
+struct RoundRecords {
     round: u32,
     records: Vec<(u32, u32, Vec<u8>)>,
 }
 
-impl Records {
+impl RoundRecords {
     fn put(&mut self, process: u32, to: u32, from: u32, value: u64) {
         let at = self.records.iter().position(|(other, ..)| *other == process).unwrap_or_else(|| {
             self.records.push((process, self.round, Vec::new()));

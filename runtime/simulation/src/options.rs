@@ -9,8 +9,8 @@ mod table;
 mod value;
 
 pub use document::{help_text, markdown};
-pub use table::{Group, OTHER_VARIABLES, Row, TABLE, find};
-pub use value::{Compute, Globals, Native, ProgressMode, StackMode};
+pub use table::{OTHER_VARIABLES, Row, TABLE, Topic, find};
+pub use value::{ComputeOption, GlobalsOption, NativeMpi, ProgressMode, StackOption};
 
 use engine::{Span, Time};
 use mpi::schedule::choose::Policy;
@@ -34,7 +34,7 @@ pub struct Options {
     /// Placement of ranks on endpoints: `block`, `round-robin` or `file:PATH`.
     pub placement: String,
     /// The charge for computation between MPI calls.
-    pub compute: Compute,
+    pub compute: ComputeOption,
     /// Simulated processors are this many times slower than the host's.
     pub proc: f64,
     /// Floating-point operations that a rank's processor does in a second; `None`: the machine may say.
@@ -52,7 +52,7 @@ pub struct Options {
     /// Run all collectives event by event, never in one loop over clocks.
     pub events: bool,
     /// The method that gives each rank private globals.
-    pub globals: Globals,
+    pub globals: GlobalsOption,
     /// Shared libraries whose globals are private too, by file name.
     pub globals_libs: Vec<String>,
     /// Global symbols that all ranks share.
@@ -60,9 +60,9 @@ pub struct Options {
     /// Bytes of a rank's stack, if given.
     pub stack: Option<u64>,
     /// The mode of stacks: a stack for each rank, or one for all.
-    pub stack_mode: StackMode,
+    pub stack_mode: StackOption,
     /// The MPI that joins several native processes.
-    pub native: Native,
+    pub native: NativeMpi,
     /// The file with the ranks of each native process; `None`: ranks are distributed evenly.
     pub map: Option<PathBuf>,
     /// Each process is one rank: the program's `main` is not taken over.
@@ -92,11 +92,11 @@ pub struct Options {
     /// The file of the timeline.
     pub timeline: Option<PathBuf>,
     /// In which format; `None`: the file's name says it.
-    pub timeline_format: Option<timeline::Format>,
+    pub timeline_format: Option<timeline::TimelineFormat>,
     /// The ranks of the timeline; `None`: as many as can be viewed.
     pub timeline_ranks: Option<RankList>,
     /// The functions whose calls the timeline has.
-    pub timeline_functions: timeline::Functions,
+    pub timeline_functions: timeline::FunctionSelection,
     /// The virtual time from which on it is written.
     pub timeline_from: Time,
     /// The virtual time before which it is; `None`: to the end.
@@ -142,7 +142,7 @@ impl Default for Options {
             spawn_time: Span::ZERO,
             machine: String::new(),
             placement: String::new(),
-            compute: Compute::Fixed(Span::ZERO),
+            compute: ComputeOption::Fixed(Span::ZERO),
             proc: 1.0,
             flops: None,
             fail: mpi::failure::Specification::Nothing,
@@ -151,12 +151,12 @@ impl Default for Options {
             eager_limit: None,
             coll: Policy::default(),
             events: false,
-            globals: Globals::Auto,
+            globals: GlobalsOption::Auto,
             globals_libs: Vec::new(),
             globals_fold: Vec::new(),
             stack: None,
-            stack_mode: StackMode::Auto,
-            native: Native::Auto,
+            stack_mode: StackOption::Auto,
+            native: NativeMpi::Auto,
             map: None,
             one_rank: false,
             report: None,
@@ -173,7 +173,7 @@ impl Default for Options {
             timeline: None,
             timeline_format: None,
             timeline_ranks: None,
-            timeline_functions: timeline::Functions::default(),
+            timeline_functions: timeline::FunctionSelection::default(),
             timeline_from: Time::ZERO,
             timeline_until: None,
             network_report: Vec::new(),

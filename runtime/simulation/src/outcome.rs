@@ -6,13 +6,15 @@ use crate::summary;
 use mpi::World;
 use mpi::progress::{Cause, Ending};
 use network::NetworkReport;
-use observe::{CallProfile, CriticalPath, EarlyEnd, EndCause, Host, Job, Part, Report, Simulated};
+use observe::{
+    CallProfile, CriticalPath, EarlyEnd, EndCause, Host, JobSummary, ProcessCounts, RunReport, Simulated,
+};
 
 /// Returns what this process counted; `names` are those of the MPI functions.
-pub fn part(world: &World, names: &[&'static str], meter: &HostMeter, switches: u64) -> Part {
+pub fn part(world: &World, names: &[&'static str], meter: &HostMeter, switches: u64) -> ProcessCounts {
     let (messages, bytes) = world.messages.ranks().traffic();
     let (internal_messages, internal_bytes) = world.messages.ranks().profile().internal_traffic();
-    Part {
+    ProcessCounts {
         latest_ps: world.latest().as_ps(),
         messages: messages - internal_messages,
         bytes: bytes - internal_bytes,
@@ -45,7 +47,7 @@ fn early_end(ending: &Ending) -> Option<EarlyEnd> {
 }
 
 /// A run that is over.
-pub struct Outcome<'a> {
+pub struct RunOutcome<'a> {
     /// The names of the program and of the machine.
     pub names: (String, String),
     /// The meter that has measured the host's time since the run began.
@@ -55,20 +57,20 @@ pub struct Outcome<'a> {
     /// Ranks that have run.
     pub ranks: u32,
     /// The counts of all ranks together.
-    pub part: Part,
+    pub part: ProcessCounts,
     /// The way in which it ended.
     pub ending: &'a Ending,
     /// The report of a packet network.
     pub network: Option<NetworkReport>,
     /// The jobs, if several had the machine at once.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<JobSummary>,
     /// The time by call site, if a profile was requested.
     pub profile: Option<CallProfile>,
     /// The critical path, if it was requested.
     pub critical_path: Option<CriticalPath>,
 }
 
-impl Outcome<'_> {
+impl RunOutcome<'_> {
     /// Prints the summary, unless that is not wanted, and writes the files that were asked for.
     ///
     /// # Errors
@@ -93,8 +95,8 @@ impl Outcome<'_> {
         }
     }
 
-    fn report(self, options: &Options, network: Option<&NetworkReport>) -> Report {
-        let Outcome {
+    fn report(self, options: &Options, network: Option<&NetworkReport>) -> RunReport {
+        let RunOutcome {
             names: (program, machine),
             meter,
             processes,
@@ -106,8 +108,8 @@ impl Outcome<'_> {
             critical_path,
             ..
         } = self;
-        Report {
-            version: Report::VERSION,
+        RunReport {
+            version: RunReport::VERSION,
             simulated: Simulated {
                 program,
                 machine,

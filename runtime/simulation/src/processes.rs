@@ -6,18 +6,18 @@ mod introduction;
 pub use introduction::{fingerprint, introduce};
 
 use crate::Options;
-use crate::options::Native;
+use crate::options::NativeMpi;
 use mpi::remote::{Blocks, Remote};
 use mpi::{Mpi, Setup};
-use observe::Part;
+use observe::ProcessCounts;
 
 /// The MPI whose launcher started several processes, if one did.
 pub fn launcher(options: &Options) -> Option<transport::Launcher> {
     match options.native {
-        Native::Off => None,
-        Native::Auto => transport::launcher(|name| std::env::var_os(name)),
-        Native::Mpich => Some(transport::Launcher::Mpich),
-        Native::OpenMpi => Some(transport::Launcher::OpenMpi),
+        NativeMpi::Off => None,
+        NativeMpi::Auto => transport::launcher(|name| std::env::var_os(name)),
+        NativeMpi::Mpich => Some(transport::Launcher::Mpich),
+        NativeMpi::OpenMpi => Some(transport::Launcher::OpenMpi),
     }
 }
 
@@ -56,14 +56,14 @@ pub fn spread(mut setup: Setup, remote: Option<Remote>) -> Setup {
 ///
 /// # Errors
 /// A sentence, if a part cannot be read.
-pub fn together(mpi: &Mpi, part: Part) -> Result<Option<Part>, String> {
+pub fn together(mpi: &Mpi, part: ProcessCounts) -> Result<Option<ProcessCounts>, String> {
     if mpi.processes().0 == 1 {
         return Ok(Some(part));
     }
     let Some(texts) = mpi.gather_texts(part.to_text()) else { return Ok(None) };
-    let mut all = Part::default();
+    let mut all = ProcessCounts::default();
     for text in &texts {
-        all.add(&Part::from_text(text)?);
+        all.add(&ProcessCounts::from_text(text)?);
     }
     Ok(Some(all))
 }

@@ -19,7 +19,7 @@ const DRAWN_S: f64 = 0.1;
 /// The progress line. Starts no thread; costs a clock reading a tick, and nothing else in the first second.
 pub struct Progress {
     meter: HostMeter,
-    shown: Shown,
+    shown: ProgressDisplay,
     ranks: u64,
     last: (f64, u64),
     /// The greatest virtual time that was seen: ranks run ahead of each other.
@@ -31,7 +31,7 @@ pub struct Progress {
     before_ps: Option<u64>,
 }
 
-enum Shown {
+enum ProgressDisplay {
     Never,
     Bar(Option<ProgressBar>),
     Plain,
@@ -43,11 +43,11 @@ impl Progress {
         let ranks = options.np.into();
         let terminal = std::io::stderr().is_terminal();
         let shown = match options.progress {
-            _ if options.quiet => Shown::Never,
-            ProgressMode::Off => Shown::Never,
-            ProgressMode::Auto if !terminal => Shown::Never,
-            ProgressMode::On if !terminal => Shown::Plain,
-            _ => Shown::Bar(None),
+            _ if options.quiet => ProgressDisplay::Never,
+            ProgressMode::Off => ProgressDisplay::Never,
+            ProgressMode::Auto if !terminal => ProgressDisplay::Never,
+            ProgressMode::On if !terminal => ProgressDisplay::Plain,
+            _ => ProgressDisplay::Bar(None),
         };
         let report = options.report.clone();
         Progress {
@@ -64,9 +64,9 @@ impl Progress {
     /// Called as often as the run likes, it reads the host's clock.
     pub fn tick(&mut self, world: &World) {
         let wait = match self.shown {
-            Shown::Never => return,
-            Shown::Bar(_) => QUIET_S.max(self.last.0 + DRAWN_S),
-            Shown::Plain => self.last.0 + PLAIN_S,
+            ProgressDisplay::Never => return,
+            ProgressDisplay::Bar(_) => QUIET_S.max(self.last.0 + DRAWN_S),
+            ProgressDisplay::Plain => self.last.0 + PLAIN_S,
         };
         let now = self.meter.wall_s();
         if now < wait {
@@ -87,13 +87,13 @@ impl Progress {
         text +=
             &format!(", {} messages/s, {} of memory", grouped(rate as u128), bytes(resident_bytes().into()));
         match &mut self.shown {
-            Shown::Never => {}
-            Shown::Plain => engine::stderr::line(format_args!(
+            ProgressDisplay::Never => {}
+            ProgressDisplay::Plain => engine::stderr::line(format_args!(
                 "xsim: {} of {} ranks done, {text}",
                 grouped(done.into()),
                 grouped(self.ranks.into())
             )),
-            Shown::Bar(bar) => {
+            ProgressDisplay::Bar(bar) => {
                 let bar = bar.get_or_insert_with(|| new_bar(self.ranks));
                 bar.set_position(done);
                 bar.set_message(text);
@@ -107,15 +107,15 @@ impl Progress {
     /// draws it again).
     #[inline]
     pub fn is_drawn(&self) -> bool {
-        matches!(self.shown, Shown::Bar(Some(_)))
+        matches!(self.shown, ProgressDisplay::Bar(Some(_)))
     }
 
     /// Takes the line away for good.
     pub fn finish(&mut self) {
-        if let Shown::Bar(Some(bar)) = &self.shown {
+        if let ProgressDisplay::Bar(Some(bar)) = &self.shown {
             bar.finish_and_clear();
         }
-        self.shown = Shown::Never;
+        self.shown = ProgressDisplay::Never;
     }
 }
 

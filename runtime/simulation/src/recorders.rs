@@ -7,7 +7,7 @@ use observe::{Check, Log, RankList, Recorder};
 use profile::{Critical, Profiler};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use timeline::{Format, Timeline};
+use timeline::{Timeline, TimelineFormat};
 use trace::Recording;
 
 /// Returns what is wrong with the options of recorders; `functions` are all of MPI.
@@ -116,7 +116,7 @@ fn check_timeline(options: &Options, functions: &[&str]) -> Result<(), String> {
             None => Ok(()),
         };
     };
-    options.timeline_format.map_or_else(|| Format::of(path), Ok)?;
+    options.timeline_format.map_or_else(|| TimelineFormat::of(path), Ok)?;
     if let Some(ranks) = &options.timeline_ranks {
         check_ranks("timeline-ranks", ranks, options.places())?;
     }
@@ -181,7 +181,7 @@ fn timeline_options(
 ) -> Result<timeline::Options, String> {
     Ok(timeline::Options {
         path: path.to_owned(),
-        format: options.timeline_format.map_or_else(|| Format::of(path), Ok)?,
+        format: options.timeline_format.map_or_else(|| TimelineFormat::of(path), Ok)?,
         selected: options.timeline_ranks.clone().unwrap_or_else(|| timeline::default_ranks(options.places())),
         functions: options.timeline_functions.clone(),
         window: options.timeline_from..options.timeline_until.unwrap_or(Time::MAX),

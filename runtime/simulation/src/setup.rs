@@ -65,8 +65,8 @@ pub fn setup_on(
 
 fn compute(options: &Options, machine_factor: f64) -> Compute {
     match options.compute {
-        options::Compute::None => Compute::None,
-        options::Compute::Fixed(span) => Compute::Fixed(span),
-        options::Compute::Measured => Compute::Measured { factor: machine_factor },
+        options::ComputeOption::None => Compute::None,
+        options::ComputeOption::Fixed(span) => Compute::Fixed(span),
+        options::ComputeOption::Measured => Compute::Measured { factor: machine_factor },
     }
 }

@@ -1,11 +1,11 @@
 //! The few lines on stderr that end a run.
 
-use observe::{LongIntervals, Report, Spread};
+use observe::{LongIntervals, RunReport, Spread};
 use report::units::{bytes, grouped, short};
 use std::fmt::Write;
 
 /// The summary of a run, a few lines that start with `xsim:`.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &RunReport) -> String {
     let (s, h) = (&report.simulated, &report.host);
     let mut text = String::new();
     let _ = writeln!(
@@ -39,7 +39,7 @@ pub fn text(report: &Report) -> String {
 }
 
 /// The messages of MPI's own, if there were any.
-fn internal(report: &Report) -> String {
+fn internal(report: &RunReport) -> String {
     let s = &report.simulated;
     if s.internal_messages == 0 {
         return String::new();
@@ -52,7 +52,7 @@ fn internal(report: &Report) -> String {
 }
 
 /// The measured intervals that stand out most, if the longest of them is a hundredth of the run.
-fn long_intervals(report: &Report) -> String {
+fn long_intervals(report: &RunReport) -> String {
     let all = &report.host.long_intervals;
     let counts = |long: &&LongIntervals| long.max_ps >= report.simulated.virtual_time_ps / 100;
     let Some(long) = all.iter().filter(counts).max_by_key(|long| long.max_ps) else { return String::new() };
@@ -104,7 +104,7 @@ fn spread(spread: &Spread, ranks: u64) -> String {
 }
 
 /// The functions that took most, with their share of all ranks' time: those above 1 %, at most four.
-fn functions(report: &Report) -> String {
+fn functions(report: &RunReport) -> String {
     let s = &report.simulated;
     let whole = u128::from(s.virtual_time_ps) * u128::from(s.ranks);
     let mut costs: Vec<_> = s.functions.iter().filter(|(_, cost)| cost.time_ps * 100 > whole).collect();
@@ -177,7 +177,7 @@ xsim: a rank computes 0 s, waits 900 us (1 ps on 0 to 1 ms on 999)
 xsim: 1,000 messages, 4 kB of payload; time goes to MPI_Recv 90 % (1,000 calls), MPI_Wait 9 % (3 calls)
 xsim: host: 0.50 s, 0.25 s of CPU, 2,000 messages/s, 12.35 MB of memory
 ";
-        let mut report = Report { version: Report::VERSION, simulated, host };
+        let mut report = RunReport { version: RunReport::VERSION, simulated, host };
         assert_eq!(text(&report), expected);
         (report.simulated.internal_messages, report.simulated.internal_bytes) = (2000, 83_000_000_000);
         let told = text(&report);
@@ -200,7 +200,7 @@ xsim: host: 0.50 s, 0.25 s of CPU, 2,000 messages/s, 12.35 MB of memory
             max_rank: 464,
             max_site: "stencil3d.c:92 main".into(),
         };
-        let mut report = Report { version: Report::VERSION, simulated: run(), host: host() };
+        let mut report = RunReport { version: RunReport::VERSION, simulated: run(), host: host() };
         report.simulated.virtual_time_ps = 100 * long.max_ps;
         report.host.long_intervals = vec![long];
         let told = text(&report);

@@ -1,13 +1,13 @@
 //! Virtual time along a number, a line for each combination of the other values.
 
-use crate::table::Table;
-use plot::{Chart, Mark, Series};
+use crate::table::SweepTable;
+use plot::{Chart, Mark, PlotSeries};
 
 /// Lines along the first variable whose values are numbers.
 ///
 /// # Errors
 /// A sentence, if there is no such variable or no run came to its end.
-pub fn curves(table: &Table) -> Result<Chart, String> {
+pub fn curves(table: &SweepTable) -> Result<Chart, String> {
     let variables = table.variables();
     let along = variables.iter().position(|variable| variable.numbers().is_some());
     let along = along.ok_or(
@@ -15,13 +15,13 @@ pub fn curves(table: &Table) -> Result<Chart, String> {
     )?;
     let numbers = variables[along].numbers().unwrap_or_default();
     // In the order of the table, so that a line has the same colour on each run.
-    let mut series: Vec<Series> = Vec::new();
+    let mut series: Vec<PlotSeries> = Vec::new();
     for (point, time) in table.times() {
         let name = table.name_without(point, &[along]);
         let at = (numbers[point[along]], time as f64 * 1e-12);
         match series.iter_mut().find(|series| series.name == name) {
             Some(known) => known.points.push(at),
-            None => series.push(Series { name, mark: Mark::Line, points: vec![at] }),
+            None => series.push(PlotSeries { name, mark: Mark::Line, points: vec![at] }),
         }
     }
     if series.is_empty() {
@@ -34,13 +34,13 @@ pub fn curves(table: &Table) -> Result<Chart, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Outcome, Points, Variable};
+    use crate::{Points, RunResults, Variable};
 
-    fn table(variables: &[&str], failing: bool) -> Table {
+    fn table(variables: &[&str], failing: bool) -> SweepTable {
         let variables: Vec<Variable> = variables.iter().map(|text| Variable::parse(text).unwrap()).collect();
         let points = Points(&variables).all().unwrap();
         let of = |(at, point): (usize, Vec<usize>)| {
-            let outcome = Outcome {
+            let outcome = RunResults {
                 time_ps: at as u64 * 1_000_000_000_000,
                 compute_ps: 0,
                 wait_ps: 0,
@@ -49,7 +49,7 @@ mod tests {
             };
             (point, if failing { Err("no".to_owned()) } else { Ok(outcome) })
         };
-        Table::new(variables, points.into_iter().enumerate().map(of).collect(), None).unwrap()
+        SweepTable::new(variables, points.into_iter().enumerate().map(of).collect(), None).unwrap()
     }
 
     #[test]

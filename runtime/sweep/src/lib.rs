@@ -9,5 +9,5 @@ mod vary;
 
 pub use curves::curves;
 pub use map::map;
-pub use table::{Outcome, Scaling, Table};
+pub use table::{RunResults, ScalingMode, SweepTable};
 pub use vary::{Point, Points, Variable};

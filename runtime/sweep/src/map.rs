@@ -1,6 +1,6 @@
 //! Virtual time for each pair of values of two variables.
 
-use crate::table::Table;
+use crate::table::SweepTable;
 use engine::Span;
 use plot::Map;
 
@@ -8,7 +8,7 @@ use plot::Map;
 ///
 /// # Errors
 /// A sentence, if there are not two such variables, or no run came to its end.
-pub fn map(table: &Table) -> Result<Map, String> {
+pub fn map(table: &SweepTable) -> Result<Map, String> {
     let variables = table.variables();
     let several: Vec<usize> = (0..variables.len()).filter(|&at| variables[at].values.len() > 1).collect();
     let &[down, across] = several.as_slice() else {
@@ -32,17 +32,22 @@ pub fn map(table: &Table) -> Result<Map, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Outcome, Points, Variable};
+    use crate::{Points, RunResults, Variable};
 
-    fn table(variables: &[&str]) -> Table {
+    fn table(variables: &[&str]) -> SweepTable {
         let variables: Vec<Variable> = variables.iter().map(|text| Variable::parse(text).unwrap()).collect();
         let points = Points(&variables).all().unwrap();
         let of = |(at, point): (usize, Vec<usize>)| {
-            let outcome =
-                Outcome { time_ps: at as u64 * 1_000_000, compute_ps: 0, wait_ps: 0, messages: 0, bytes: 0 };
+            let outcome = RunResults {
+                time_ps: at as u64 * 1_000_000,
+                compute_ps: 0,
+                wait_ps: 0,
+                messages: 0,
+                bytes: 0,
+            };
             (point, if at == 0 { Err("no".to_owned()) } else { Ok(outcome) })
         };
-        Table::new(variables, points.into_iter().enumerate().map(of).collect(), None).unwrap()
+        SweepTable::new(variables, points.into_iter().enumerate().map(of).collect(), None).unwrap()
     }
 
     #[test]

@@ -5,7 +5,7 @@ use engine::Span;
 
 /// Results of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct RunResults {
     /// Its virtual time, in picoseconds.
     pub time_ps: u64,
     /// The mean over ranks of computation and of waiting.
@@ -20,7 +20,7 @@ pub struct Outcome {
 
 /// Problem size that stays the same while there are more ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scaling {
+pub enum ScalingMode {
     /// The problem: n times the ranks should take the n-th part of the time.
     Strong,
     /// The problem of a rank: it should take the same time.
@@ -28,24 +28,24 @@ pub enum Scaling {
 }
 
 /// The results of a sweep, by point; of runs that failed why.
-pub struct Table {
+pub struct SweepTable {
     variables: Vec<Variable>,
-    rows: Vec<(Point, Result<Outcome, String>)>,
+    rows: Vec<(Point, Result<RunResults, String>)>,
     efficiencies: Vec<Option<f64>>,
-    scaling: Option<Scaling>,
+    scaling: Option<ScalingMode>,
 }
 
-impl Table {
+impl SweepTable {
     /// Returns the table of these runs, with efficiencies if `scaling` is given.
     ///
     /// # Errors
     /// A sentence, if efficiencies are asked for and the number of ranks is not varied.
     pub fn new(
         variables: Vec<Variable>,
-        rows: Vec<(Point, Result<Outcome, String>)>,
-        scaling: Option<Scaling>,
-    ) -> Result<Table, String> {
-        let mut table = Table { efficiencies: vec![None; rows.len()], variables, rows, scaling };
+        rows: Vec<(Point, Result<RunResults, String>)>,
+        scaling: Option<ScalingMode>,
+    ) -> Result<SweepTable, String> {
+        let mut table = SweepTable { efficiencies: vec![None; rows.len()], variables, rows, scaling };
         if let Some(scaling) = scaling {
             table.efficiencies = table.scaled(scaling)?;
         }
@@ -74,18 +74,18 @@ impl Table {
 
     /// The efficiency of each point against the one with the fewest ranks among those that are otherwise
     /// equal.
-    fn scaled(&self, scaling: Scaling) -> Result<Vec<Option<f64>>, String> {
+    fn scaled(&self, scaling: ScalingMode) -> Result<Vec<Option<f64>>, String> {
         let np = self
             .variables
             .iter()
             .position(|variable| variable.name == "np")
             .ok_or("efficiencies need several numbers of ranks: --vary np=64..4096*2")?;
         let ranks = self.variables[np].numbers().ok_or("np is varied with what is no number")?;
-        let of = |(point, outcome): &(Point, Result<Outcome, String>)| {
+        let of = |(point, outcome): &(Point, Result<RunResults, String>)| {
             let time = outcome.as_ref().ok()?.time_ps as f64;
             let alike = self.times().filter(|(other, _)| differs_only_in(np, point, other));
             let (first, least) = alike.min_by(|a, b| ranks[a.0[np]].total_cmp(&ranks[b.0[np]]))?;
-            let more = if scaling == Scaling::Strong { ranks[point[np]] / ranks[first[np]] } else { 1.0 };
+            let more = if scaling == ScalingMode::Strong { ranks[point[np]] / ranks[first[np]] } else { 1.0 };
             (time > 0.0).then(|| least as f64 / (time * more))
         };
         Ok(self.rows.iter().map(of).collect())
@@ -110,7 +110,7 @@ impl Table {
         for ((point, outcome), efficiency) in self.rows.iter().zip(&self.efficiencies) {
             let mut line: Vec<String> = self.values(point).map(|value| quoted(value)).collect();
             match outcome {
-                Ok(Outcome { time_ps, compute_ps, wait_ps, messages, bytes }) => {
+                Ok(RunResults { time_ps, compute_ps, wait_ps, messages, bytes }) => {
                     line.extend([time_ps, compute_ps, wait_ps, messages].map(u64::to_string));
                     line.push(bytes.to_string());
                 }
@@ -250,15 +250,19 @@ fn differs_only_in(variable: usize, one: &Point, other: &Point) -> bool {
 mod tests {
     use super::*;
 
-    fn table(variables: &[&str], times: &[Option<u64>], scaling: Option<Scaling>) -> Result<Table, String> {
+    fn table(
+        variables: &[&str],
+        times: &[Option<u64>],
+        scaling: Option<ScalingMode>,
+    ) -> Result<SweepTable, String> {
         let variables: Vec<Variable> = variables.iter().map(|text| Variable::parse(text).unwrap()).collect();
         let points = Points(&variables).all().unwrap();
         let of = |time: &Option<u64>| {
-            time.map(|time_ps| Outcome { time_ps, compute_ps: 1, wait_ps: 2, messages: 3, bytes: 4 })
+            time.map(|time_ps| RunResults { time_ps, compute_ps: 1, wait_ps: 2, messages: 3, bytes: 4 })
                 .ok_or("no, \"never\"".to_owned())
         };
         let rows = points.into_iter().zip(times.iter().map(of)).collect();
-        Table::new(variables, rows, scaling)
+        SweepTable::new(variables, rows, scaling)
     }
 
     #[test]
@@ -286,15 +290,16 @@ mod tests {
     #[test]
     fn efficiencies_are_against_the_fewest_ranks() {
         let strong =
-            table(&["np=8,2,4", "n=1"], &[Some(50), Some(100), Some(50)], Some(Scaling::Strong)).unwrap();
+            table(&["np=8,2,4", "n=1"], &[Some(50), Some(100), Some(50)], Some(ScalingMode::Strong)).unwrap();
         assert_eq!(strong.efficiencies, [Some(0.5), Some(1.0), Some(1.0)]);
-        let weak = table(&["n=1,2", "np=2,4"], &[Some(100), Some(125), None, Some(40)], Some(Scaling::Weak))
-            .unwrap();
+        let weak =
+            table(&["n=1,2", "np=2,4"], &[Some(100), Some(125), None, Some(40)], Some(ScalingMode::Weak))
+                .unwrap();
         assert_eq!(
             weak.efficiencies,
             [Some(1.0), Some(0.8), None, Some(1.0)],
             "of what failed there is none, and the next is the least"
         );
-        assert!(table(&["n=1"], &[Some(1)], Some(Scaling::Weak)).err().unwrap().contains("--vary np="));
+        assert!(table(&["n=1"], &[Some(1)], Some(ScalingMode::Weak)).err().unwrap().contains("--vary np="));
     }
 }

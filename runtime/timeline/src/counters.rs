@@ -1,6 +1,6 @@
 //! How many ranks wait and how many messages are under way, as time goes on.
 
-use crate::format::{Counter, Event, Output};
+use crate::format::{Counter, Output, TimelineEvent};
 use std::io;
 
 /// With more changes than these a counter is sampled.
@@ -46,7 +46,7 @@ impl Counters {
             let value = self.values[counter as usize];
             if self.told[counter as usize] != Some(value) {
                 self.told[counter as usize] = Some(value);
-                out.event(&Event::Counted { counter, at: self.at, value })?;
+                out.event(&TimelineEvent::Counted { counter, at: self.at, value })?;
             }
         }
         Ok(())
@@ -70,11 +70,11 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Told(Vec<(u64, i64)>);
+    struct WaitingSamples(Vec<(u64, i64)>);
 
-    impl Output for Told {
-        fn event(&mut self, event: &Event) -> io::Result<()> {
-            if let Event::Counted { counter: Counter::Waiting, at, value } = event {
+    impl Output for WaitingSamples {
+        fn event(&mut self, event: &TimelineEvent) -> io::Result<()> {
+            if let TimelineEvent::Counted { counter: Counter::Waiting, at, value } = event {
                 self.0.push((*at, *value));
             }
             Ok(())
@@ -85,7 +85,7 @@ mod tests {
     }
 
     fn told(changes: u64) -> Vec<(u64, i64)> {
-        let (mut counters, mut out) = (Counters::new(1_000_000, changes), Told::default());
+        let (mut counters, mut out) = (Counters::new(1_000_000, changes), WaitingSamples::default());
         for (at, by) in [(150, 1), (150, 1), (180, -1), (230, 1), (1_000_000, -2)] {
             counters.advance(at, &mut out).unwrap();
             counters.change(Counter::Waiting, by);

@@ -7,14 +7,14 @@ mod paje;
 mod paraver;
 mod perfetto;
 
-use crate::record::{Call, Message};
+use crate::record::{CallRecord, Message};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 /// The format of a timeline, for one viewer or several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
+pub enum TimelineFormat {
     /// Perfetto's protobuf (ui.perfetto.dev).
     Perfetto,
     /// Chrome's JSON, which Perfetto and other viewers read as well.
@@ -28,20 +28,20 @@ pub enum Format {
 }
 
 /// Names, formats, and what files of theirs are called.
-const FORMATS: [(&str, Format, &[&str]); 5] = [
-    ("perfetto", Format::Perfetto, &["pftrace", "perfetto-trace"]),
-    ("json", Format::Chrome, &["json"]),
-    ("paraver", Format::Paraver, &["prv"]),
-    ("paje", Format::Paje, &["paje", "trace"]),
-    ("otf2", Format::Otf2, &["otf2"]),
+const FORMATS: [(&str, TimelineFormat, &[&str]); 5] = [
+    ("perfetto", TimelineFormat::Perfetto, &["pftrace", "perfetto-trace"]),
+    ("json", TimelineFormat::Chrome, &["json"]),
+    ("paraver", TimelineFormat::Paraver, &["prv"]),
+    ("paje", TimelineFormat::Paje, &["paje", "trace"]),
+    ("otf2", TimelineFormat::Otf2, &["otf2"]),
 ];
 
-impl Format {
+impl TimelineFormat {
     /// The format of this name.
     ///
     /// # Errors
     /// A sentence with the names that there are.
-    pub fn parse(name: &str) -> Result<Format, String> {
+    pub fn parse(name: &str) -> Result<TimelineFormat, String> {
         let found = FORMATS.iter().find(|(known, ..)| *known == name);
         found
             .map(|&(_, format, _)| format)
@@ -52,7 +52,7 @@ impl Format {
     ///
     /// # Errors
     /// A sentence with the names that are known.
-    pub fn of(path: &Path) -> Result<Format, String> {
+    pub fn of(path: &Path) -> Result<TimelineFormat, String> {
         let suffix = path.extension().unwrap_or_default();
         let found = FORMATS.iter().find(|(_, _, suffixes)| suffixes.iter().any(|known| suffix == *known));
         let suffixes = || {
@@ -72,7 +72,7 @@ impl Format {
 
     /// Returns `true` if it shows when ranks compute; in others that is where they do nothing else.
     pub fn shows_computation(self) -> bool {
-        matches!(self, Format::Paraver | Format::Paje)
+        matches!(self, TimelineFormat::Paraver | TimelineFormat::Paje)
     }
 
     /// The files of a timeline at `path`, the one that it is written to first.
@@ -82,7 +82,7 @@ impl Format {
                 .chain(suffixes.iter().map(|suffix| path.with_extension(suffix)))
                 .collect()
         };
-        beside(if self == Format::Paraver { &["pcf", "row"] } else { &[] })
+        beside(if self == TimelineFormat::Paraver { &["pcf", "row"] } else { &[] })
     }
 
     /// Makes the files, so that a place where they cannot be is known before the run.
@@ -90,7 +90,7 @@ impl Format {
     /// # Errors
     /// The file, and what the system says of it.
     pub fn prepare(self, path: &Path) -> Result<(), (PathBuf, io::Error)> {
-        if self == Format::Otf2 {
+        if self == TimelineFormat::Otf2 {
             ::otf2::prepare(path).map_err(|why| (path.to_owned(), why))?;
         }
         self.files(path)
@@ -102,21 +102,21 @@ impl Format {
     ///
     /// # Errors
     /// What the system says of the file.
-    pub fn begin(self, path: &Path, head: &Head) -> io::Result<Box<dyn Output>> {
+    pub fn begin(self, path: &Path, head: &TimelineHeader) -> io::Result<Box<dyn Output>> {
         let out = || Ok::<_, io::Error>(BufWriter::with_capacity(1 << 20, File::create(path)?));
         Ok(match self {
-            Format::Otf2 => Box::new(otf2::Otf2::begin(path, head)?),
-            Format::Perfetto => Box::new(perfetto::Perfetto::begin(out()?, head)?),
-            Format::Chrome => Box::new(chrome::Chrome::begin(out()?, head)?),
-            Format::Paraver => Box::new(paraver::Paraver::begin(out()?, path, head)?),
-            Format::Paje => Box::new(paje::Paje::begin(out()?, head)?),
+            TimelineFormat::Otf2 => Box::new(otf2::Otf2::begin(path, head)?),
+            TimelineFormat::Perfetto => Box::new(perfetto::Perfetto::begin(out()?, head)?),
+            TimelineFormat::Chrome => Box::new(chrome::Chrome::begin(out()?, head)?),
+            TimelineFormat::Paraver => Box::new(paraver::Paraver::begin(out()?, path, head)?),
+            TimelineFormat::Paje => Box::new(paje::Paje::begin(out()?, head)?),
         })
     }
 }
 
 /// Data that are known before the first event.
 #[derive(Clone, Debug, Default)]
-pub struct Head {
+pub struct TimelineHeader {
     /// The ranks that are shown, in order.
     pub ranks: Vec<u32>,
     /// Names of functions; those of calls are places in this list.
@@ -151,11 +151,11 @@ impl Counter {
 /// An event of a timeline. Events come in the order of time; times are picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the fields are those of `record`")]
-pub enum Event {
+pub enum TimelineEvent {
     /// A rank begins a call.
-    Entered { rank: u32, at: u64, call: Call },
+    Entered { rank: u32, at: u64, call: CallRecord },
     /// The call is over.
-    Left { rank: u32, at: u64, call: Call },
+    Left { rank: u32, at: u64, call: CallRecord },
     /// In the call, a rank waits.
     Waits { rank: u32, at: u64, until: u64 },
     /// That is over; the call returns later.
@@ -182,7 +182,7 @@ pub trait Output {
     ///
     /// # Errors
     /// What the system says of the file.
-    fn event(&mut self, event: &Event) -> io::Result<()>;
+    fn event(&mut self, event: &TimelineEvent) -> io::Result<()>;
     /// That was all.
     ///
     /// # Errors
@@ -196,18 +196,18 @@ mod tests {
 
     #[test]
     fn the_name_of_a_file_says_its_format() {
-        let of = |name: &str| Format::of(Path::new(name));
-        assert_eq!(of("a/run.pftrace"), Ok(Format::Perfetto));
-        assert_eq!(of("run.trace"), Ok(Format::Paje));
-        assert_eq!(of("run.otf2"), Ok(Format::Otf2));
+        let of = |name: &str| TimelineFormat::of(Path::new(name));
+        assert_eq!(of("a/run.pftrace"), Ok(TimelineFormat::Perfetto));
+        assert_eq!(of("run.trace"), Ok(TimelineFormat::Paje));
+        assert_eq!(of("run.otf2"), Ok(TimelineFormat::Otf2));
         assert!(
             of("run")
                 .unwrap_err()
                 .contains("it ends in .pftrace, .perfetto-trace, .json, .prv, .paje, .trace, .otf2")
         );
-        assert_eq!(Format::parse("json"), Ok(Format::Chrome));
+        assert_eq!(TimelineFormat::parse("json"), Ok(TimelineFormat::Chrome));
         assert_eq!(
-            Format::Paraver.files(Path::new("a/b.prv")),
+            TimelineFormat::Paraver.files(Path::new("a/b.prv")),
             ["a/b.prv", "a/b.pcf", "a/b.row"].map(PathBuf::from)
         );
     }

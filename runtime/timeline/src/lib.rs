@@ -14,6 +14,6 @@ mod recorder;
 mod runs;
 mod selection;
 
-pub use format::Format;
+pub use format::TimelineFormat;
 pub use recorder::{Options, Timeline};
-pub use selection::{Functions, default_ranks};
+pub use selection::{FunctionSelection, default_ranks};

@@ -4,8 +4,8 @@
 //! message.
 
 use crate::counters::Counters;
-use crate::format::{Counter, Event, Head, Output};
-use crate::record::{Call, Message, Record, What};
+use crate::format::{Counter, Output, TimelineEvent, TimelineHeader};
+use crate::record::{CallRecord, Message, RankAction, Record};
 use crate::runs::Merged;
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 use std::io;
 
 /// Something that will happen, because something else has begun.
-struct Pending {
+struct FutureEvent {
     at: u64,
     rank: u32,
     number: u64,
@@ -27,35 +27,35 @@ enum Later {
     Arrived,
     Received { id: u64, from: u32 },
     Computed,
-    Left(Call),
+    Left(CallRecord),
 }
 
-impl Pending {
+impl FutureEvent {
     /// The end of a call is behind what is in it.
     fn key(&self) -> (u64, u32, bool, u64) {
         (self.at, self.rank, matches!(self.what, Later::Left(_)), self.number)
     }
 }
 
-impl Ord for Pending {
-    fn cmp(&self, other: &Pending) -> Ordering {
+impl Ord for FutureEvent {
+    fn cmp(&self, other: &FutureEvent) -> Ordering {
         other.key().cmp(&self.key())
     }
 }
-impl PartialOrd for Pending {
-    fn partial_cmp(&self, other: &Pending) -> Option<Ordering> {
+impl PartialOrd for FutureEvent {
+    fn partial_cmp(&self, other: &FutureEvent) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
-impl PartialEq for Pending {
-    fn eq(&self, other: &Pending) -> bool {
+impl PartialEq for FutureEvent {
+    fn eq(&self, other: &FutureEvent) -> bool {
         self.key() == other.key()
     }
 }
-impl Eq for Pending {}
+impl Eq for FutureEvent {}
 
 /// A rank's call under way.
-struct Open {
+struct CallInProgress {
     left: u64,
     /// Messages that it may send and that are not known yet; of `MPI_Startall` any number.
     messages: u32,
@@ -72,7 +72,7 @@ fn messages(function: &str) -> u32 {
 }
 
 /// Indices in the head for what records name by other numbers.
-pub struct Places {
+pub struct HeaderIndices {
     /// Functions, by their rows.
     pub functions: Vec<u16>,
     /// Call sites, by process and the number that it gave them.
@@ -82,13 +82,13 @@ pub struct Places {
 }
 
 pub struct Merge<'a> {
-    head: &'a Head,
+    head: &'a TimelineHeader,
     out: &'a mut dyn Output,
     /// By function.
     messages: Vec<u32>,
-    pending: BinaryHeap<Pending>,
+    pending: BinaryHeap<FutureEvent>,
     number: u64,
-    open: FxHashMap<u32, Open>,
+    open: FxHashMap<u32, CallInProgress>,
     /// Messages of one rank at one instant, whose call is not known yet.
     held: Vec<Message>,
     held_at: (u64, u32),
@@ -96,7 +96,7 @@ pub struct Merge<'a> {
 }
 
 impl<'a> Merge<'a> {
-    pub fn new(head: &'a Head, changes: u64, out: &'a mut dyn Output) -> Merge<'a> {
+    pub fn new(head: &'a TimelineHeader, changes: u64, out: &'a mut dyn Output) -> Merge<'a> {
         let messages = head.functions.iter().map(|function| messages(function)).collect();
         let counters = Counters::new(head.end, changes);
         let (pending, open) = (BinaryHeap::new(), FxHashMap::default());
@@ -104,14 +104,16 @@ impl<'a> Merge<'a> {
     }
 
     /// Writes all of it.
-    pub fn run(mut self, records: &mut Merged, places: &Places) -> io::Result<()> {
+    pub fn run(mut self, records: &mut Merged, places: &HeaderIndices) -> io::Result<()> {
         while let Some((process, mut record)) = records.next()? {
             match &mut record.what {
-                What::Called(call) => {
+                RankAction::Called(call) => {
                     call.function = places.functions[call.function as usize];
                     call.site = places.sites[process as usize].get(&call.site).copied().unwrap_or(0);
                 }
-                What::Region { region, .. } => *region = places.regions[process as usize][*region as usize],
+                RankAction::Region { region, .. } => {
+                    *region = places.regions[process as usize][*region as usize]
+                }
                 _ => {}
             }
             self.record(&record)?;
@@ -124,7 +126,7 @@ impl<'a> Merge<'a> {
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
         let Record { at, rank, what } = *record;
-        if !matches!(what, What::Received { .. }) {
+        if !matches!(what, RankAction::Received { .. }) {
             if (at, rank) != self.held_at {
                 self.release()?;
             }
@@ -132,25 +134,25 @@ impl<'a> Merge<'a> {
             self.counters.advance(at, self.out)?;
         }
         match what {
-            What::Sent(message) => self.sent(at, rank, message),
-            What::Computed { until } => {
+            RankAction::Sent(message) => self.sent(at, rank, message),
+            RankAction::Computed { until } => {
                 self.flush((at, rank), true)?;
                 self.later(until, rank, Later::Computed);
-                self.out.event(&Event::Computes { rank, at, until })
+                self.out.event(&TimelineEvent::Computes { rank, at, until })
             }
-            What::Region { region, begins } => {
+            RankAction::Region { region, begins } => {
                 self.flush((at, rank), true)?;
                 self.out.event(&if begins {
-                    Event::Began { rank, at, region }
+                    TimelineEvent::Began { rank, at, region }
                 } else {
-                    Event::Ended { rank, at, region }
+                    TimelineEvent::Ended { rank, at, region }
                 })
             }
-            What::Called(call) => {
+            RankAction::Called(call) => {
                 self.flush((at, rank), true)?;
                 self.called(at, rank, call)
             }
-            What::Received { at, id, from } => {
+            RankAction::Received { at, id, from } => {
                 self.later(at, rank, Later::Received { id, from });
                 Ok(())
             }
@@ -159,7 +161,7 @@ impl<'a> Merge<'a> {
 
     fn later(&mut self, at: u64, rank: u32, what: Later) {
         self.number += 1;
-        self.pending.push(Pending { at, rank, number: self.number, what });
+        self.pending.push(FutureEvent { at, rank, number: self.number, what });
     }
 
     /// A message belongs to the call within which it was sent. Calls that take no time make that a question:
@@ -170,7 +172,7 @@ impl<'a> Merge<'a> {
         match self.open.get_mut(&rank) {
             Some(open) if open.left > at || open.messages > 0 && open.left == at => {
                 open.messages = open.messages.saturating_sub(1);
-                self.out.event(&Event::Sent { rank, at, message })
+                self.out.event(&TimelineEvent::Sent { rank, at, message })
             }
             _ => {
                 self.held_at = (at, rank);
@@ -180,21 +182,21 @@ impl<'a> Merge<'a> {
         }
     }
 
-    fn called(&mut self, at: u64, rank: u32, mut call: Call) -> io::Result<()> {
+    fn called(&mut self, at: u64, rank: u32, mut call: CallRecord) -> io::Result<()> {
         if !call.returned {
             call.left = self.head.end.max(at);
             (call.wait, call.waited) = (call.left - at, call.left);
         }
-        self.out.event(&Event::Entered { rank, at, call })?;
+        self.out.event(&TimelineEvent::Entered { rank, at, call })?;
         let mut messages = self.messages[call.function as usize];
         if !self.held.is_empty() && messages > 0 {
             let first = self.held.len().min(messages as usize);
             messages -= first as u32;
             for message in self.held.drain(..first) {
-                self.out.event(&Event::Sent { rank, at, message })?;
+                self.out.event(&TimelineEvent::Sent { rank, at, message })?;
             }
         }
-        self.open.insert(rank, Open { left: call.left, messages });
+        self.open.insert(rank, CallInProgress { left: call.left, messages });
         if call.wait > 0 {
             self.later(call.waited - call.wait, rank, Later::Waits { until: call.waited });
             self.later(call.waited, rank, Later::Waited { left: call.left });
@@ -207,7 +209,7 @@ impl<'a> Merge<'a> {
     fn release(&mut self) -> io::Result<()> {
         let (at, rank) = self.held_at;
         for message in std::mem::take(&mut self.held) {
-            self.out.event(&Event::Sent { rank, at, message })?;
+            self.out.event(&TimelineEvent::Sent { rank, at, message })?;
         }
         Ok(())
     }
@@ -219,23 +221,25 @@ impl<'a> Merge<'a> {
             if key > until || key == until && !inclusive {
                 return Ok(());
             }
-            let Pending { at, rank, what, .. } = self.pending.pop().expect("it was just looked at");
+            let FutureEvent { at, rank, what, .. } = self.pending.pop().expect("it was just looked at");
             self.counters.advance(at, self.out)?;
             match what {
                 Later::Arrived => self.counters.change(Counter::UnderWay, -1),
                 Later::Waits { until } => {
                     self.counters.change(Counter::Waiting, 1);
-                    self.out.event(&Event::Waits { rank, at, until })?;
+                    self.out.event(&TimelineEvent::Waits { rank, at, until })?;
                 }
-                Later::Received { id, from } => self.out.event(&Event::Received { rank, at, id, from })?,
-                Later::Computed => self.out.event(&Event::Computed { rank, at })?,
+                Later::Received { id, from } => {
+                    self.out.event(&TimelineEvent::Received { rank, at, id, from })?
+                }
+                Later::Computed => self.out.event(&TimelineEvent::Computed { rank, at })?,
                 Later::Waited { left } => {
                     self.counters.change(Counter::Waiting, -1);
-                    self.out.event(&Event::Waited { rank, at, left })?;
+                    self.out.event(&TimelineEvent::Waited { rank, at, left })?;
                 }
                 Later::Left(call) => {
                     self.open.remove(&rank);
-                    self.out.event(&Event::Left { rank, at, call })?;
+                    self.out.event(&TimelineEvent::Left { rank, at, call })?;
                 }
             }
         }

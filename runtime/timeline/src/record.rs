@@ -11,12 +11,12 @@ pub struct Record {
     /// The rank that did it.
     pub rank: u32,
     /// The action.
-    pub what: What,
+    pub what: RankAction,
 }
 
 /// An action of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
+pub enum RankAction {
     /// It sent a message. Written by the process of the receiver, which alone knows when it was received.
     Sent(Message),
     /// It computed.
@@ -25,7 +25,7 @@ pub enum What {
         until: u64,
     },
     /// It called MPI.
-    Called(Call),
+    Called(CallRecord),
     /// Within the call before this record, which it begins with, it received a message.
     Received {
         /// When.
@@ -61,9 +61,9 @@ pub struct Message {
     pub tag: i32,
 }
 
-/// A call.
+/// A recorded call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Call {
+pub struct CallRecord {
     /// The function's row in the table of MPI functions.
     pub function: u16,
     /// The call site: in runs by the number that the process gave it, in events by its place among all.
@@ -88,38 +88,39 @@ impl Record {
     /// which keeps the order in which it was told. Messages that are alike in all of that are told apart by
     /// their names, so that the order does not depend on who wrote them.
     pub fn order(&self, other: &Record) -> Ordering {
-        let id =
-            |record: &Record| if let What::Sent(message) = record.what { (0, message.id) } else { (1, 0) };
+        let id = |record: &Record| {
+            if let RankAction::Sent(message) = record.what { (0, message.id) } else { (1, 0) }
+        };
         (self.at, self.rank, id(self)).cmp(&(other.at, other.rank, id(other)))
     }
 
     /// Appends its bytes, at most [`LONGEST`].
     pub fn put(&self, out: &mut Vec<u8>) {
         let kind = match self.what {
-            What::Sent(_) => 0,
-            What::Computed { .. } => 1,
-            What::Called(Call { returned, .. }) => 2 + u8::from(returned),
-            What::Received { .. } => 4,
-            What::Region { begins, .. } => 5 + u8::from(begins),
+            RankAction::Sent(_) => 0,
+            RankAction::Computed { .. } => 1,
+            RankAction::Called(CallRecord { returned, .. }) => 2 + u8::from(returned),
+            RankAction::Received { .. } => 4,
+            RankAction::Region { begins, .. } => 5 + u8::from(begins),
         };
         out.u8(kind);
         out.u64(self.at);
         out.u32(self.rank);
         match self.what {
-            What::Sent(Message { id, to, arrived, received, bytes, tag }) => {
+            RankAction::Sent(Message { id, to, arrived, received, bytes, tag }) => {
                 out.u64(id);
                 out.u32(to);
                 [arrived, received, bytes].into_iter().for_each(|number| out.u64(number));
                 out.i32(tag);
             }
-            What::Computed { until } => out.u64(until),
-            What::Region { region, .. } => out.u32(region),
-            What::Called(Call { function, site, left, wait, waited, bytes, .. }) => {
+            RankAction::Computed { until } => out.u64(until),
+            RankAction::Region { region, .. } => out.u32(region),
+            RankAction::Called(CallRecord { function, site, left, wait, waited, bytes, .. }) => {
                 out.u32(function.into());
                 out.u32(site);
                 [left, wait, waited, bytes].into_iter().for_each(|number| out.u64(number));
             }
-            What::Received { at, id, from } => {
+            RankAction::Received { at, id, from } => {
                 out.u64(at);
                 out.u64(id);
                 out.u32(from);
@@ -134,7 +135,7 @@ impl Record {
     pub fn take(from: &mut Take) -> Record {
         let (kind, at, rank) = (from.u8(), from.u64(), from.u32());
         let what = match kind {
-            0 => What::Sent(Message {
+            0 => RankAction::Sent(Message {
                 id: from.u64(),
                 to: from.u32(),
                 arrived: from.u64(),
@@ -142,8 +143,8 @@ impl Record {
                 bytes: from.u64(),
                 tag: from.i32(),
             }),
-            1 => What::Computed { until: from.u64() },
-            2 | 3 => What::Called(Call {
+            1 => RankAction::Computed { until: from.u64() },
+            2 | 3 => RankAction::Called(CallRecord {
                 function: from.u32() as u16,
                 site: from.u32(),
                 left: from.u64(),
@@ -152,8 +153,8 @@ impl Record {
                 bytes: from.u64(),
                 returned: kind == 3,
             }),
-            5 | 6 => What::Region { region: from.u32(), begins: kind == 6 },
-            _ => What::Received { at: from.u64(), id: from.u64(), from: from.u32() },
+            5 | 6 => RankAction::Region { region: from.u32(), begins: kind == 6 },
+            _ => RankAction::Received { at: from.u64(), id: from.u64(), from: from.u32() },
         };
         Record { at, rank, what }
     }

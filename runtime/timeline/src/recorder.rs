@@ -1,13 +1,13 @@
 //! The recorder: writes what the ranks of a process do, and on the first process the timeline in the end.
 
-use crate::format::{Format, Head};
-use crate::merge::{Merge, Places};
-use crate::record::{self, Message, Record, What};
-use crate::runs::{Merged, Writer};
-use crate::selection::Functions;
+use crate::format::{TimelineFormat, TimelineHeader};
+use crate::merge::{HeaderIndices, Merge};
+use crate::record::{self, Message, RankAction, Record};
+use crate::runs::{Merged, RunWriter};
+use crate::selection::FunctionSelection;
 use engine::{Span, Time};
-use observe::recorder::{Call, Left, Place, Recorder, Region};
-use observe::waiting::{Received, Returned};
+use observe::recorder::{Call, CallReturn, CodeLocation, Recorder, RegionEvent};
+use observe::waiting::{ReceivedMessage, Returned};
 use observe::{RankList, Symbols};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -23,11 +23,11 @@ pub struct Options {
     /// The file.
     pub path: PathBuf,
     /// The format of the file.
-    pub format: Format,
+    pub format: TimelineFormat,
     /// The ranks that are shown.
     pub selected: RankList,
     /// The functions that are.
-    pub functions: Functions,
+    pub functions: FunctionSelection,
     /// Calls that are entered, and messages that are sent, from the first instant on and before the second.
     pub window: Range<Time>,
     /// Ranks of the run.
@@ -43,7 +43,7 @@ pub struct Timeline {
     options: Options,
     /// By world rank.
     selected: Vec<bool>,
-    writer: Writer,
+    writer: RunWriter,
     symbols: Symbols,
     sites: Vec<(u32, String)>,
     functions: BTreeMap<u16, (&'static str, bool)>,
@@ -54,7 +54,7 @@ pub struct Timeline {
     /// Number of messages that each own rank has received.
     received: Vec<u32>,
     /// Messages received by the call that is reported next.
-    messages: Vec<Received>,
+    messages: Vec<ReceivedMessage>,
     /// Number of changes of counters.
     changes: u64,
     end: u64,
@@ -65,7 +65,7 @@ pub struct Timeline {
 
 /// The data that a process sends to the first one.
 #[derive(Default, Serialize, Deserialize)]
-struct Part {
+struct ProcessTimeline {
     ends: Vec<u64>,
     sites: Vec<(u32, String)>,
     regions: Vec<String>,
@@ -100,7 +100,7 @@ impl Timeline {
         let selected = (0..options.ranks).map(|rank| options.selected.contains(rank)).collect();
         Ok(Timeline {
             selected,
-            writer: Writer::new(file),
+            writer: RunWriter::new(file),
             symbols: Symbols::default(),
             sites: Vec::new(),
             functions: BTreeMap::new(),
@@ -147,19 +147,19 @@ impl Timeline {
             let (wait, function, site, bytes) = (call.wait.as_ps(), call.function, call.site, call.bytes);
             // What it waited for last was there then, and took the rank its overhead.
             let waited = call.cause.map_or(left, |cause| cause.at.as_ps()).clamp(at + wait, left);
-            let told = record::Call { function, site, left, wait, waited, bytes, returned };
-            self.add(Record { at, rank: call.rank, what: What::Called(told) });
+            let told = record::CallRecord { function, site, left, wait, waited, bytes, returned };
+            self.add(Record { at, rank: call.rank, what: RankAction::Called(told) });
             messages.iter().for_each(|message| self.message(call, message));
         }
         self.messages = messages;
         self.messages.clear();
     }
 
-    fn message(&mut self, call: &Returned, message: &Received) {
+    fn message(&mut self, call: &Returned, message: &ReceivedMessage) {
         let number = &mut self.received[(call.rank - self.options.own.start) as usize];
         *number += 1;
         let id = u64::from(call.rank) << 32 | u64::from(*number);
-        let Received { from, sent, arrived, bytes, tag } = *message;
+        let ReceivedMessage { from, sent, arrived, bytes, tag } = *message;
         if !self.selected[from as usize] || !self.options.window.contains(&sent) {
             return;
         }
@@ -167,11 +167,11 @@ impl Timeline {
         let received = arrived.max(call.entered).min(call.left).as_ps();
         let arrived = arrived.as_ps();
         let sending = Message { id, to: call.rank, arrived, received, bytes, tag };
-        self.add(Record { at: sent.as_ps(), rank: from, what: What::Sent(sending) });
+        self.add(Record { at: sent.as_ps(), rank: from, what: RankAction::Sent(sending) });
         self.add(Record {
             at: call.entered.as_ps(),
             rank: call.rank,
-            what: What::Received { at: received, id, from },
+            what: RankAction::Received { at: received, id, from },
         });
     }
 }
@@ -186,7 +186,7 @@ impl Timeline {
         let shown = self.selected[rank as usize] && self.options.window.contains(&at);
         self.inside.entry(rank).or_default().push((number, shown));
         if shown {
-            self.change_region(rank, at, What::Region { region: number, begins: true });
+            self.change_region(rank, at, RankAction::Region { region: number, begins: true });
         }
     }
 
@@ -195,12 +195,12 @@ impl Timeline {
         let Some(&number) = self.regions.1.get(name) else { return false };
         let last = self.inside.get_mut(&rank).and_then(|inside| inside.pop_if(|(last, _)| *last == number));
         if last.is_some_and(|(_, shown)| shown) {
-            self.change_region(rank, at, What::Region { region: number, begins: false });
+            self.change_region(rank, at, RankAction::Region { region: number, begins: false });
         }
         last.is_some()
     }
 
-    fn change_region(&mut self, rank: u32, at: Time, what: What) {
+    fn change_region(&mut self, rank: u32, at: Time, what: RankAction) {
         self.end = self.end.max(at.as_ps());
         self.add(Record { at: at.as_ps(), rank, what });
     }
@@ -227,7 +227,7 @@ impl Recorder for Timeline {
         true
     }
 
-    fn site(&mut self, number: u32, place: &Place) {
+    fn site(&mut self, number: u32, place: &CodeLocation) {
         self.sites.push((number, self.symbols.name(place)));
     }
 
@@ -235,7 +235,7 @@ impl Recorder for Timeline {
         self.sites.push((number, name.to_owned()));
     }
 
-    fn received(&mut self, message: &Received) {
+    fn received(&mut self, message: &ReceivedMessage) {
         self.messages.push(*message);
     }
 
@@ -254,21 +254,21 @@ impl Recorder for Timeline {
         {
             let until = (from + span).as_ps();
             self.end = self.end.max(until);
-            self.add(Record { at: from.as_ps(), rank, what: What::Computed { until } });
+            self.add(Record { at: from.as_ps(), rank, what: RankAction::Computed { until } });
         }
     }
 
-    fn region(&mut self, rank: u32, at: Time, region: Region) -> bool {
+    fn region(&mut self, rank: u32, at: Time, region: RegionEvent) -> bool {
         match region {
-            Region::Begin(name) => self.enter(rank, at, name),
-            Region::End(name) => return self.leave(rank, at, name),
+            RegionEvent::Begin(name) => self.enter(rank, at, name),
+            RegionEvent::End(name) => return self.leave(rank, at, name),
             // Levels overlap with regions, which slices of a viewer cannot.
-            Region::Level(_) => {}
+            RegionEvent::Level(_) => {}
         }
         true
     }
 
-    fn call(&mut self, _: &Call, _: &Left) {}
+    fn call(&mut self, _: &Call, _: &CallReturn) {}
 
     fn unfinished(&mut self, _: &Call) {}
 
@@ -289,7 +289,7 @@ impl Recorder for Timeline {
     }
 
     fn part(&mut self) -> Vec<u8> {
-        let part = Part {
+        let part = ProcessTimeline {
             ends: std::mem::take(&mut self.ends),
             sites: std::mem::take(&mut self.sites),
             regions: std::mem::take(&mut self.regions.0),
@@ -310,7 +310,7 @@ impl Recorder for Timeline {
             serde_json::from_slice(part)
                 .map_err(|why| format!("a process's part of the timeline cannot be read: {why}"))
         };
-        let parts: Vec<Part> = parts.iter().map(read).collect::<Result<_, String>>()?;
+        let parts: Vec<ProcessTimeline> = parts.iter().map(read).collect::<Result<_, String>>()?;
         let written = write(&self.options, &self.selected, &parts);
         let removed = (0..parts.len() as u32)
             .map(|process| std::fs::remove_file(part_of(path, process)))
@@ -320,7 +320,7 @@ impl Recorder for Timeline {
 }
 
 /// Writes the timeline from the parts of all processes.
-fn write(options: &Options, selected: &[bool], parts: &[Part]) -> io::Result<()> {
+fn write(options: &Options, selected: &[bool], parts: &[ProcessTimeline]) -> io::Result<()> {
     let ranks = (0..options.ranks).filter(|&rank| selected[rank as usize]).collect();
     let names: BTreeMap<u16, &str> = parts
         .iter()
@@ -341,17 +341,18 @@ fn write(options: &Options, selected: &[bool], parts: &[Part]) -> io::Result<()>
     let regions: BTreeMap<&str, ()> =
         parts.iter().flat_map(|part| part.regions.iter().map(|name| (name.as_str(), ()))).collect();
     let numbers: FxHashMap<&str, u32> = regions.keys().copied().zip(0..).collect();
-    let of_part = |part: &Part| part.regions.iter().map(|name| numbers[name.as_str()]).collect();
-    let places = Places { functions, sites, regions: parts.iter().map(of_part).collect() };
-    let head = Head {
+    let of_part = |part: &ProcessTimeline| part.regions.iter().map(|name| numbers[name.as_str()]).collect();
+    let places = HeaderIndices { functions, sites, regions: parts.iter().map(of_part).collect() };
+    let head = TimelineHeader {
         ranks,
         functions: names.values().map(|&name| name.to_owned()).collect(),
         sites: std::iter::once("unknown").chain(known.into_keys()).map(str::to_owned).collect(),
         regions: regions.into_keys().map(str::to_owned).collect(),
         end: parts.iter().map(|part| part.end).max().unwrap_or(0),
     };
-    let open =
-        |(process, part): (u32, &Part)| Ok((File::open(part_of(&options.path, process))?, part.ends.clone()));
+    let open = |(process, part): (u32, &ProcessTimeline)| {
+        Ok((File::open(part_of(&options.path, process))?, part.ends.clone()))
+    };
     let mut records = Merged::new((0..).zip(parts).map(open).collect::<io::Result<_>>()?)?;
     let changes = parts.iter().map(|part| part.changes).sum();
     let mut out = options.format.begin(&options.path, &head)?;

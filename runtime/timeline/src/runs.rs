@@ -18,7 +18,7 @@ const READING: usize = 64 << 20;
 const LEAST: usize = 4 << 10;
 
 /// Writes runs, one behind the other, to a file.
-pub struct Writer {
+pub struct RunWriter {
     file: File,
     records: Vec<Record>,
     bytes: Vec<u8>,
@@ -26,10 +26,10 @@ pub struct Writer {
     ends: Vec<u64>,
 }
 
-impl Writer {
+impl RunWriter {
     /// To this file, which is empty.
-    pub fn new(file: File) -> Writer {
-        Writer { file, records: Vec::new(), bytes: Vec::new(), ends: Vec::new() }
+    pub fn new(file: File) -> RunWriter {
+        RunWriter { file, records: Vec::new(), bytes: Vec::new(), ends: Vec::new() }
     }
 
     /// One more record; amortized O(log of a run).
@@ -69,7 +69,7 @@ impl Writer {
 }
 
 /// Reads one run from its beginning.
-struct Reader {
+struct RunReader {
     file: Rc<File>,
     rest: Range<u64>,
     buffer: Vec<u8>,
@@ -77,7 +77,7 @@ struct Reader {
     room: usize,
 }
 
-impl Reader {
+impl RunReader {
     fn next(&mut self) -> io::Result<Option<Record>> {
         if self.buffer.len() - self.at < LONGEST && !self.rest.is_empty() {
             self.buffer.drain(..self.at);
@@ -99,35 +99,35 @@ impl Reader {
 }
 
 /// The next record of a run; the least of a heap is the first in time.
-struct Head {
+struct RunHead {
     record: Record,
     run: u32,
 }
 
-impl Ord for Head {
-    fn cmp(&self, other: &Head) -> Ordering {
+impl Ord for RunHead {
+    fn cmp(&self, other: &RunHead) -> Ordering {
         // A rank is on one process, and its runs follow each other: of what is alike the earlier run's comes
         // first.
         other.record.order(&self.record).then(other.run.cmp(&self.run))
     }
 }
-impl PartialOrd for Head {
-    fn partial_cmp(&self, other: &Head) -> Option<Ordering> {
+impl PartialOrd for RunHead {
+    fn partial_cmp(&self, other: &RunHead) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
-impl PartialEq for Head {
-    fn eq(&self, other: &Head) -> bool {
+impl PartialEq for RunHead {
+    fn eq(&self, other: &RunHead) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
-impl Eq for Head {}
+impl Eq for RunHead {}
 
 /// All records of some files of runs, in order; each O(log of the number of runs).
 pub struct Merged {
     /// With the process of each.
-    readers: Vec<(u32, Reader)>,
-    heads: BinaryHeap<Head>,
+    readers: Vec<(u32, RunReader)>,
+    heads: BinaryHeap<RunHead>,
 }
 
 impl Merged {
@@ -141,7 +141,7 @@ impl Merged {
             let mut begin = 0;
             for end in ends {
                 let reader =
-                    Reader { file: Rc::clone(&file), rest: begin..end, buffer: Vec::new(), at: 0, room };
+                    RunReader { file: Rc::clone(&file), rest: begin..end, buffer: Vec::new(), at: 0, room };
                 merged.readers.push((process, reader));
                 merged.advance(merged.readers.len() - 1)?;
                 begin = end;
@@ -152,14 +152,14 @@ impl Merged {
 
     fn advance(&mut self, run: usize) -> io::Result<()> {
         if let Some(record) = self.readers[run].1.next()? {
-            self.heads.push(Head { record, run: run as u32 });
+            self.heads.push(RunHead { record, run: run as u32 });
         }
         Ok(())
     }
 
     /// The next record, and the process that wrote it.
     pub fn next(&mut self) -> io::Result<Option<(u32, Record)>> {
-        let Some(Head { record, run }) = self.heads.pop() else { return Ok(None) };
+        let Some(RunHead { record, run }) = self.heads.pop() else { return Ok(None) };
         self.advance(run as usize)?;
         Ok(Some((self.readers[run as usize].0, record)))
     }
@@ -168,11 +168,11 @@ impl Merged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Call, Message, What};
+    use crate::record::{CallRecord, Message, RankAction};
 
     fn all() -> Vec<Record> {
         let call = |returned| {
-            What::Called(Call {
+            RankAction::Called(CallRecord {
                 function: 300,
                 site: 7,
                 left: 90,
@@ -182,13 +182,13 @@ mod tests {
                 returned,
             })
         };
-        let sent = |id| What::Sent(Message { id, to: 9, arrived: 50, received: 60, bytes: 8, tag: -2 });
+        let sent = |id| RankAction::Sent(Message { id, to: 9, arrived: 50, received: 60, bytes: 8, tag: -2 });
         let rank = |rank: u32, at: u64, what| Record { at, rank, what };
         vec![
             rank(1, 10, call(true)),
-            rank(1, 10, What::Received { at: 20, id: 5, from: 2 }),
+            rank(1, 10, RankAction::Received { at: 20, id: 5, from: 2 }),
             rank(1, 10, call(false)),
-            rank(0, 10, What::Computed { until: 11 }),
+            rank(0, 10, RankAction::Computed { until: 11 }),
             rank(1, 10, sent(8)),
             rank(1, 10, sent(3)),
             rank(3, 0, call(true)),
@@ -202,7 +202,7 @@ mod tests {
         for (files, runs) in [(1, false), (2, false), (4, true), (1, true)] {
             let mut written = Vec::new();
             for file in 0..files {
-                let mut writer = Writer::new(tempfile());
+                let mut writer = RunWriter::new(tempfile());
                 for record in all().into_iter().filter(|record| record.rank % files == file) {
                     writer.add(record).unwrap();
                     if runs {

@@ -20,14 +20,14 @@ pub fn default_ranks(ranks: u32) -> RankList {
 
 /// Some MPI functions, by name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Functions(Vec<String>);
+pub struct FunctionSelection(Vec<String>);
 
-impl Functions {
+impl FunctionSelection {
     /// Reads `MPI_Send,MPI_I*`; nothing is all functions.
     ///
     /// # Errors
     /// A sentence, if a name is empty.
-    pub fn parse(text: &str) -> Result<Functions, String> {
+    pub fn parse(text: &str) -> Result<FunctionSelection, String> {
         let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
         let is_name =
             |name: &String| !name.is_empty() && !name.strip_suffix('*').unwrap_or(name).contains('*');
@@ -36,7 +36,7 @@ impl Functions {
                 "write names of functions with commas between them, such as MPI_Send,MPI_Allreduce; MPI_I* is all that begin so".to_owned()
             );
         }
-        Ok(Functions(names))
+        Ok(FunctionSelection(names))
     }
 
     /// Returns `true` if the function is among them; O(names).
@@ -76,16 +76,16 @@ mod tests {
 
     #[test]
     fn functions_are_named_whole_or_by_their_beginning() {
-        let functions = Functions::parse("MPI_Send, MPI_I*").unwrap();
+        let functions = FunctionSelection::parse("MPI_Send, MPI_I*").unwrap();
         let chosen =
             ["MPI_Send", "MPI_Isend", "MPI_Ssend", "MPI_Sendrecv"].map(|name| functions.contains(name));
         assert_eq!(chosen, [true, true, false, false]);
-        assert!(Functions::default().contains("MPI_Recv"));
+        assert!(FunctionSelection::default().contains("MPI_Recv"));
         assert_eq!(functions.unknown(&["MPI_Isend", "MPI_Recv"]), Some("MPI_Send"));
         assert!(
-            Functions::parse("é").is_ok()
-                && Functions::parse("MPI_Send,").is_err()
-                && Functions::parse("MPI_*nd").is_err()
+            FunctionSelection::parse("é").is_ok()
+                && FunctionSelection::parse("MPI_Send,").is_err()
+                && FunctionSelection::parse("MPI_*nd").is_err()
         );
     }
 }

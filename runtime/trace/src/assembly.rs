@@ -1,15 +1,15 @@
 //! Assembly of what ranks do from other traces: calls, loops and what ranks do alike, each kept once, as a
-//! [`Part`] has them.
+//! [`ProcessTrace`] has them.
 
 use crate::dictionary::Dictionary;
-use crate::fold::{self, Cursor, Grammar, Kind};
-use crate::part::{self, Item, Part, Seen};
+use crate::fold::{self, Cursor, FoldKind, Grammar};
+use crate::part::{self, Item, ProcessTrace, Seen};
 use crate::template::Template;
 use crate::trace::{Function, Trace};
 
 /// A part that is put together.
 pub struct Assembly {
-    part: Part,
+    part: ProcessTrace,
     /// Template and numbers.
     calls: Dictionary<(u32, Vec<i64>)>,
     loops: Dictionary<(u64, Vec<Item>)>,
@@ -20,13 +20,13 @@ pub struct Assembly {
 impl Assembly {
     /// Returns one with the dictionaries and the communicators of a trace, and no calls.
     pub fn of(trace: &Trace) -> Assembly {
-        let mut part = Part {
+        let mut part = ProcessTrace {
             ranks: trace.ranks,
             functions: trace.functions.iter().map(Function::text).collect(),
             sites: trace.sites.iter().cloned().collect(),
             names: trace.names.iter().cloned().collect(),
             types: trace.types.iter().copied().collect(),
-            ..Part::default()
+            ..ProcessTrace::default()
         };
         let mut contexts = Dictionary::default();
         trace.comms.each(|world_rank, number, rank, instances| {
@@ -47,7 +47,7 @@ impl Assembly {
     }
 
     /// With the dictionaries of this part.
-    pub fn new(part: Part) -> Assembly {
+    pub fn new(part: ProcessTrace) -> Assembly {
         let (calls, loops, classes) = (Dictionary::default(), Dictionary::default(), Dictionary::default());
         Assembly { part, calls, loops, classes, grammar: Grammar::default() }
     }
@@ -81,9 +81,9 @@ impl Assembly {
         let mut items = Vec::with_capacity(folded.len());
         for &item in folded {
             items.push(match self.grammar.kind(item) {
-                Kind::Symbol(symbol) if symbol & 1 == 0 => Item::Call(symbol >> 1),
-                Kind::Symbol(symbol) => Item::Loop(symbol >> 1),
-                Kind::Loop { body, count } => {
+                FoldKind::Symbol(symbol) if symbol & 1 == 0 => Item::Call(symbol >> 1),
+                FoldKind::Symbol(symbol) => Item::Loop(symbol >> 1),
+                FoldKind::Loop { body, count } => {
                     let body = self.grammar.body(body).to_vec();
                     let body = self.items(&body);
                     self.repeated(count, body)
@@ -111,13 +111,13 @@ impl Assembly {
     }
 
     /// All of it, with these templates.
-    pub fn finish(self, templates: &[Template]) -> Part {
+    pub fn finish(self, templates: &[Template]) -> ProcessTrace {
         let calls = self
             .calls
             .into_values()
             .map(|(template, numbers)| (templates[template as usize].clone(), numbers));
         let (calls, loops, classes) =
             (calls.collect(), self.loops.into_values().collect(), self.classes.into_values().collect());
-        Part { calls, loops, classes, ..self.part }
+        ProcessTrace { calls, loops, classes, ..self.part }
     }
 }

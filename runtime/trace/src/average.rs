@@ -7,7 +7,7 @@ use crate::histogram::Histogram;
 use crate::part::{ALL_CALLS, Computed, Item, Path, Place};
 use crate::roles::{Argument, Roles};
 use crate::template::{Field, Template, Whose};
-use crate::trace::{Event, Function, Instance, Trace};
+use crate::trace::{Function, Instance, RankCall, Trace};
 use rustc_hash::FxHashMap;
 
 /// The functions, and what becomes of them.
@@ -99,14 +99,14 @@ impl<'t> Averaging<'t> {
     }
 
     /// Returns the communicator of an event; `None` is `MPI_COMM_WORLD`.
-    fn comm(&self, rank: u32, event: &Event) -> Option<Instance> {
+    fn comm(&self, rank: u32, event: &RankCall) -> Option<Instance> {
         let Whose::Made(place) = event.template.whose() else { return None };
         let number = u32::try_from(event.numbers[place]).unwrap_or(0);
         self.trace.comms.instance(rank, number).map(|(own, ..)| own)
     }
 
     /// Returns the number of a call's template.
-    fn template(&self, event: &Event) -> u32 {
+    fn template(&self, event: &RankCall) -> u32 {
         self.trace.calls[event.call() as usize].0
     }
 
@@ -152,7 +152,7 @@ impl<'t> Averaging<'t> {
         self.assembly.keep(rank, items, self.trace.times.get(&rank).cloned());
     }
 
-    fn regular_call(&mut self, event: &Event, template: u32, function: u32, mean: i64) -> Item {
+    fn regular_call(&mut self, event: &RankCall, template: u32, function: u32, mean: i64) -> Item {
         let roles = &self.roles[template as usize];
         let (mut fields, mut numbers) = (Vec::new(), Vec::new());
         for (name, _) in ARGUMENTS {

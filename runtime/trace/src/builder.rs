@@ -13,14 +13,14 @@ use crate::codec::Put;
 use crate::column;
 use crate::contexts::{Context, Loops};
 use crate::dictionary::{Dictionary, Names};
-use crate::file::{self, Kind};
-use crate::part::{ALL_CALLS, Computed, Datatype, IN_CONTEXT, Item, Part, Path, Place, Seen};
+use crate::file::{self, TraceFileKind};
+use crate::part::{ALL_CALLS, Computed, IN_CONTEXT, Item, NamedDatatype, Path, Place, ProcessTrace, Seen};
 use crate::spread;
 use crate::template::{Position, Template};
 use crate::times;
 use columns::{Calls, Columns};
 use rustc_hash::FxHashMap;
-use shapes::{Shape, Step, flatten};
+use shapes::{NumberedShape, Step, flatten};
 use std::collections::BTreeMap;
 
 /// The rank was not recorded, or did nothing.
@@ -72,7 +72,7 @@ pub struct Builder {
     functions: Names,
     sites: Names,
     names: Names,
-    types: Dictionary<Datatype>,
+    types: Dictionary<NamedDatatype>,
     templates: Dictionary<Template>,
     done: Done,
     comms: Vec<Seen>,
@@ -106,13 +106,14 @@ impl Builder {
     }
 
     /// Adds what a process recorded; O(its size, unfolded to the loops of its classes).
-    pub fn add(&mut self, part: Part) {
+    pub fn add(&mut self, part: ProcessTrace) {
         let functions: Vec<u32> =
             part.functions.iter().map(|name| self.functions.place_of(name.as_str())).collect();
         let sites: Vec<u32> = part.sites.iter().map(|name| self.sites.place_of(name.as_str()) + 1).collect();
         let site = |place: u32| place.checked_sub(1).map_or(0, |place| sites[place as usize]);
         let names: Vec<u32> = part.names.iter().map(|name| self.names.place_of(name.as_str())).collect();
-        let datatype = |datatype: &Datatype| Datatype { name: names[datatype.name as usize], ..*datatype };
+        let datatype =
+            |datatype: &NamedDatatype| NamedDatatype { name: names[datatype.name as usize], ..*datatype };
         let types: Vec<u32> = part.types.iter().map(|known| self.types.place(datatype(known))).collect();
         let mut calls = Vec::with_capacity(part.calls.len());
         for (template, numbers) in part.calls {
@@ -177,7 +178,7 @@ impl Builder {
 
     /// The bytes of the file.
     pub fn finish(self) -> Vec<u8> {
-        file::pack(Kind::Trace, &self.contents())
+        file::pack(TraceFileKind::Trace, &self.contents())
     }
 
     /// The contents of the file.
@@ -206,7 +207,7 @@ impl Builder {
         let positions = self.positions();
         let mut columns = Columns::new(self, done, &positions);
         let nothing = Vec::new();
-        let shapes: Vec<Shape> = order
+        let shapes: Vec<NumberedShape> = order
             .iter()
             .zip(&ranks_of)
             .map(|(&shape, ranks)| {
@@ -221,7 +222,7 @@ impl Builder {
         let mut comms = column::write_of_ranks(&of_rank, 1);
         let of_ranks = comms.len();
         self.write_comms(&mut comms);
-        let body_of = |writer: &mut shapes::Writer, calls: &Calls, shapes: &[Shape]| {
+        let body_of = |writer: &mut shapes::ShapeWriter, calls: &Calls, shapes: &[NumberedShape]| {
             let mut body = Vec::new();
             body.number(self.ranks.into());
             writer.write(&columns, calls, shapes, &mut body);
@@ -239,14 +240,14 @@ impl Builder {
                     );
                 }
             }
-            let mut writer = shapes::Writer::new(self);
+            let mut writer = shapes::ShapeWriter::new(self);
             let body = body_of(&mut writer, &calls, &shapes);
             // Neither histograms nor times.
             let without = [writer.dictionaries(), body, comms.clone(), vec![0, 0]].concat();
             (histograms, of_calls) = kinds.settle(&self.histograms, &without);
             (calls, of_calls) = kinds::joined(&calls, &of_calls, &mut shapes);
         }
-        let mut writer = shapes::Writer::new(self);
+        let mut writer = shapes::ShapeWriter::new(self);
         let mut body = body_of(&mut writer, &calls, &shapes);
         let told = [body.as_slice(), &comms[..of_ranks]].concat();
         body.extend(comms);

@@ -14,9 +14,9 @@ const NONE: u32 = u32::MAX;
 #[derive(Default)]
 pub struct Calls {
     bytes: Dictionary<Box<[u8]>>,
-    facts: Vec<Facts>,
+    facts: Vec<CallFacts>,
     places: Dictionary<Place>,
-    /// Words that calls were told in ([`observe::recorder::Brief`]). Several may stand for one call.
+    /// Words that calls were told in ([`observe::recorder::CallKey`]). Several may stand for one call.
     words: Dictionary<Box<[u64]>>,
     /// The call of each.
     of_words: Vec<u32>,
@@ -24,7 +24,7 @@ pub struct Calls {
 
 /// Facts about a call, besides its bytes.
 #[derive(Clone, Copy)]
-struct Facts {
+struct CallFacts {
     /// Length in bytes of the template, with which the call's bytes begin.
     template: u32,
     /// By number.
@@ -40,7 +40,7 @@ impl Calls {
         if number as usize == self.facts.len() {
             let (template, numbers) = decode(call.key, call.template, [u32::MAX as usize; 4]);
             let place = (template.function, template.site, template.size(&numbers));
-            self.facts.push(Facts {
+            self.facts.push(CallFacts {
                 template: call.template as u32,
                 place: self.places.place(place),
                 words: NONE,

@@ -14,8 +14,8 @@ mod requests;
 
 use crate::roles::Roles;
 use crate::template::{Field, Peer};
-use crate::trace::{Act, Event, Instance, Made, Trace, View};
-use effects::{Effects, Messages, Sequence};
+use crate::trace::{Act, Instance, Made, RankCall, RankView, Trace};
+use effects::{ChannelTraffic, Effects, Sequence};
 use observe::recorder::Class;
 use requests::Requests;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -24,7 +24,7 @@ use std::hash::{Hash, Hasher};
 
 /// Identity of a call: its rank, its number among the rank's calls, its call site and its function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Where {
+pub(crate) struct CallIdentity {
     rank: u32,
     number: u64,
     site: u32,
@@ -47,7 +47,7 @@ type Channel = (Comm, i32, i32, i64);
 pub(crate) struct Checker<'a> {
     trace: &'a Trace,
     roles: Vec<Roles>,
-    channels: BTreeMap<Channel, Messages>,
+    channels: BTreeMap<Channel, ChannelTraffic>,
     collectives: BTreeMap<(Comm, u32), Sequence>,
     findings: Vec<String>,
 }
@@ -76,7 +76,7 @@ pub fn check(trace: &Trace) -> Vec<String> {
 /// A rank on its way through its calls.
 struct Rank<'c> {
     checker: &'c Checker<'c>,
-    view: &'c View<'c>,
+    view: &'c RankView<'c>,
     requests: Requests,
     effects: Effects,
     /// Calls up to now.
@@ -95,7 +95,7 @@ impl Rank<'_> {
 
     fn call(&mut self, made: Made) {
         let event = self.view.event(made);
-        let at = Where {
+        let at = CallIdentity {
             rank: self.view.rank,
             number: self.number,
             site: event.template.site,
@@ -160,15 +160,15 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(crate) fn roles(&self, event: &Event) -> &Roles {
+    pub(crate) fn roles(&self, event: &RankCall) -> &Roles {
         &self.roles[self.trace.calls[event.call() as usize].0 as usize]
     }
 
-    pub(crate) fn name(&self, event: &Event) -> &'a str {
+    pub(crate) fn name(&self, event: &RankCall) -> &'a str {
         &self.trace.functions[event.template.function as usize].name
     }
 
-    pub(crate) fn place(&self, at: Where) -> String {
+    pub(crate) fn place(&self, at: CallIdentity) -> String {
         let function = &self.trace.functions[at.function as usize].name;
         format!("rank {}, call {}, {function} at {}", at.rank, at.number, self.trace.site(at.site))
     }
@@ -178,7 +178,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The communicator of a call, and the rank in it that makes it.
-    pub(crate) fn comm(&self, view: &View, event: &Event) -> Option<(Comm, u32)> {
+    pub(crate) fn comm(&self, view: &RankView, event: &RankCall) -> Option<(Comm, u32)> {
         let field = self.roles(event).find(event, "comm")?;
         let own = view.position(event).rank;
         match field.field {
@@ -195,7 +195,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn message(&self, view: &View, event: &Event, at: Where, effects: &mut Effects) {
+    fn message(&self, view: &RankView, event: &RankCall, at: CallIdentity, effects: &mut Effects) {
         let name = self.name(event);
         let Some((comm, own)) = self.comm(view, event).filter(|_| !name.ends_with("_init")) else { return };
         let (roles, position) = (self.roles(event), view.position(event));
@@ -227,7 +227,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn collective(&self, view: &View, event: &Event, effects: &mut Effects) {
+    fn collective(&self, view: &RankView, event: &RankCall, effects: &mut Effects) {
         let name = self.name(event);
         if !is_collective(name) {
             return;
@@ -240,7 +240,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The root of a collective call, however it is told.
-    fn root(&self, view: &View, event: &Event) -> Option<i32> {
+    fn root(&self, view: &RankView, event: &RankCall) -> Option<i32> {
         let root = self.roles(event).find(event, "root").and_then(|root| root.number())?;
         Some(Peer::of(root).rank(view.position(event)))
     }
@@ -300,7 +300,7 @@ impl<'a> Checker<'a> {
     /// The collective calls of a rank in a communicator.
     fn collectives_of<'v>(
         &'v self,
-        view: &'v View<'a>,
+        view: &'v RankView<'a>,
         comm: Comm,
     ) -> impl Iterator<Item = Told<'a>> + use<'v, 'a> {
         (0..).zip(view.calls()).filter_map(move |(number, event)| {
@@ -309,7 +309,7 @@ impl<'a> Checker<'a> {
                 && is_collective(name)
                 && self.comm(view, &event).is_some_and(|(of, _)| of == comm);
             let root = self.root(view, &event);
-            let at = Where {
+            let at = CallIdentity {
                 rank: view.rank,
                 number,
                 site: event.template.site,
@@ -321,7 +321,7 @@ impl<'a> Checker<'a> {
 }
 
 /// A collective call: its function, its root and where it was.
-type Told<'a> = (&'a str, Option<i32>, Where);
+type Told<'a> = (&'a str, Option<i32>, CallIdentity);
 
 /// Returns `true` if all members of a communicator make the call.
 fn is_collective(name: &str) -> bool {

@@ -7,7 +7,7 @@ mod grid;
 
 use crate::codec::{Reader, Result};
 use folded::Folded;
-use grid::Grid;
+use grid::GridVector;
 
 /// Columns of so few bytes are not told by place.
 const FEW: usize = 24;
@@ -16,12 +16,12 @@ const BY_PLACE: u8 = 2;
 
 /// Numbers by place.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Column(Kind);
+pub struct Column(ColumnKind);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Kind {
+enum ColumnKind {
     Folded(Folded),
-    Grid(Grid),
+    Grid(GridVector),
 }
 
 /// Folds values as [`Column::read`] reads them; O(values).
@@ -49,16 +49,16 @@ impl Column {
     /// If it is something else, or has more values.
     pub fn read(reader: &mut Reader, most: u64) -> Result<Column> {
         match reader.byte()? {
-            kind @ (0 | 1) => Ok(Column(Kind::Folded(Folded::read(reader, kind == 1, most)?))),
-            BY_PLACE => Ok(Column(Kind::Grid(Grid::read(reader, most)?))),
+            kind @ (0 | 1) => Ok(Column(ColumnKind::Folded(Folded::read(reader, kind == 1, most)?))),
+            BY_PLACE => Ok(Column(ColumnKind::Grid(GridVector::read(reader, most)?))),
             kind => reader.wrong(format!("{kind} is no kind of column")),
         }
     }
     /// Appends it as it was read.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         match &self.0 {
-            Kind::Folded(folded) => folded.write(bytes),
-            Kind::Grid(grid) => grid.write(bytes),
+            ColumnKind::Folded(folded) => folded.write(bytes),
+            ColumnKind::Grid(grid) => grid.write(bytes),
         }
     }
     /// Folds `values` into a column; O(values).
@@ -77,15 +77,15 @@ impl Column {
     /// are those of (x + 0 y + 0 turns) mod 3 and whose columns are those of (x + y - turns) mod 3.
     pub fn text(&self) -> String {
         match &self.0 {
-            Kind::Folded(folded) => folded.text(),
-            Kind::Grid(grid) => grid.text(),
+            ColumnKind::Folded(folded) => folded.text(),
+            ColumnKind::Grid(grid) => grid.text(),
         }
     }
     /// Returns how many values it has.
     pub fn len(&self) -> u64 {
         match &self.0 {
-            Kind::Folded(folded) => folded.len(),
-            Kind::Grid(grid) => grid.len(),
+            ColumnKind::Folded(folded) => folded.len(),
+            ColumnKind::Grid(grid) => grid.len(),
         }
     }
     /// Returns `true` if it has none.
@@ -95,29 +95,29 @@ impl Column {
     /// The value at a place; O(bytes that it was read from).
     pub fn at(&self, place: u64) -> Option<i64> {
         match &self.0 {
-            Kind::Folded(folded) => folded.at(place),
-            Kind::Grid(grid) => grid.at(place),
+            ColumnKind::Folded(folded) => folded.at(place),
+            ColumnKind::Grid(grid) => grid.at(place),
         }
     }
     /// All values in order; O(values).
     pub fn each(&self, visit: impl FnMut(i64)) {
         match &self.0 {
-            Kind::Folded(folded) => folded.each(visit),
-            Kind::Grid(grid) => grid.each(visit),
+            ColumnKind::Folded(folded) => folded.each(visit),
+            ColumnKind::Grid(grid) => grid.each(visit),
         }
     }
     /// Tells of all values, in no order, with how often they are there; O(bytes that it was read from), or
     /// O(values) of differences and by place.
     pub fn tally(&self, visit: &mut impl FnMut(i64, u64)) {
         match &self.0 {
-            Kind::Folded(folded) => folded.tally(visit),
-            Kind::Grid(grid) => grid.each(|value| visit(value, 1)),
+            ColumnKind::Folded(folded) => folded.tally(visit),
+            ColumnKind::Grid(grid) => grid.each(|value| visit(value, 1)),
         }
     }
     /// Returns how many of the first `end` values are `wanted`; O(bytes that it was read from), or O(values)
     /// of differences and by place.
     pub fn count(&self, wanted: i64, end: u64) -> u64 {
-        if let Kind::Folded(folded) = &self.0 {
+        if let ColumnKind::Folded(folded) = &self.0 {
             return folded.count(wanted, end);
         }
         let (mut found, mut place) = (0, 0);

@@ -2,9 +2,9 @@
 
 use crate::assembly::Assembly;
 use crate::builder::Builder;
-use crate::part::{Item, Part};
+use crate::part::{Item, ProcessTrace};
 use crate::times::{Reading, Times};
-use crate::trace::{Act, Made, Trace, View};
+use crate::trace::{Act, Made, RankView, Trace};
 use engine::Time;
 use observe::RankList;
 use std::ops::Range;
@@ -38,11 +38,11 @@ impl<'a> Cutter<'a> {
         Cutter { trace, assembly: Assembly::of(trace) }
     }
 
-    fn call(&mut self, view: &View, made: Made) -> Item {
+    fn call(&mut self, view: &RankView, made: Made) -> Item {
         self.assembly.call(self.trace.calls[made.call as usize].0, view.event(made).numbers.to_vec())
     }
 
-    fn items(&mut self, view: &View, acts: &[Act]) -> Vec<Item> {
+    fn items(&mut self, view: &RankView, acts: &[Act]) -> Vec<Item> {
         let mut items = Vec::new();
         for act in acts {
             items.push(match act {
@@ -82,7 +82,7 @@ impl<'a> Cutter<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Part {
+    fn finish(self) -> ProcessTrace {
         self.assembly.finish(&self.trace.templates)
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::template::{Field, Peer, Slot};
 use crate::text;
-use crate::trace::{Act, Event, Made, Trace, View};
+use crate::trace::{Act, Made, RankCall, RankView, Trace};
 use rustc_hash::FxHashMap;
 use std::io::{Result, Write};
 
@@ -22,7 +22,7 @@ pub fn diff(a: &Trace, b: &Trace, out: &mut impl Write) -> Result<bool> {
     }
     let mut different = 0;
     for rank in 0..a.ranks {
-        let mut pair = Pair { a: a.rank(rank), b: b.rank(rank), known: FxHashMap::default() };
+        let mut pair = ViewPair { a: a.rank(rank), b: b.rank(rank), known: FxHashMap::default() };
         if pair.act_alike() {
             continue;
         }
@@ -38,13 +38,13 @@ pub fn diff(a: &Trace, b: &Trace, out: &mut impl Write) -> Result<bool> {
     Ok(different == 0)
 }
 
-struct Pair<'a> {
-    a: View<'a>,
-    b: View<'a>,
+struct ViewPair<'a> {
+    a: RankView<'a>,
+    b: RankView<'a>,
     known: FxHashMap<(Made, Made), bool>,
 }
 
-impl Pair<'_> {
+impl ViewPair<'_> {
     /// Returns `true` if both go through the same loops and calls.
     fn act_alike(&mut self) -> bool {
         let mut known = std::mem::take(&mut self.known);
@@ -69,7 +69,7 @@ impl Pair<'_> {
             {
                 continue;
             }
-            let shown = |view: &View, event: Option<Event>| match event {
+            let shown = |view: &RankView, event: Option<RankCall>| match event {
                 Some(event) => {
                     format!("{}  {}", text::event(view, &event), view.trace.site(event.template.site))
                 }
@@ -83,8 +83,8 @@ impl Pair<'_> {
 
 /// Returns `true` if two ranks go through the same loops and calls.
 fn acts(
-    (a, one): (&View, &[Act]),
-    (b, other): (&View, &[Act]),
+    (a, one): (&RankView, &[Act]),
+    (b, other): (&RankView, &[Act]),
     known: &mut FxHashMap<(Made, Made), bool>,
 ) -> bool {
     one.len() == other.len()
@@ -100,7 +100,7 @@ fn acts(
 }
 
 /// Returns `true` if two calls are alike but for their sites.
-fn same((a, one): (&View, &Event), (b, other): (&View, &Event)) -> bool {
+fn same((a, one): (&RankView, &RankCall), (b, other): (&RankView, &RankCall)) -> bool {
     let (x, y) = (one.template, other.template);
     if a.trace.functions[x.function as usize] != b.trace.functions[y.function as usize]
         || x.code != y.code

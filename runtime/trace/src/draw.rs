@@ -17,7 +17,7 @@ const FEW: u64 = 16;
 
 /// Draws times of one histogram.
 #[derive(Clone, Debug)]
-pub struct Draw<'t> {
+pub struct TimeSampler<'t> {
     summary: &'t Summary,
     /// Number of times that ranks passed there. It exceeds the number of recorded times where some computed
     /// nothing.
@@ -34,7 +34,7 @@ pub struct Draw<'t> {
     /// Runs of ranks by their ends, each with the factor by which its times are multiplied.
     factors: Vec<(u32, f64)>,
     /// The first times of each rank, and how many it has.
-    first: Option<(u64, Box<Draw<'t>>)>,
+    first: Option<(u64, Box<TimeSampler<'t>>)>,
 }
 
 /// Shared steps in a row of which each is of another stratum.
@@ -68,14 +68,17 @@ fn place(rank: u32, ranks: u32, key: u64) -> u32 {
     }
 }
 
-impl<'t> Draw<'t> {
+impl<'t> TimeSampler<'t> {
     /// Prepares draws from the histogram of a path. Ranks passed it `passages` times after their first times
     /// ([`Summary::later`]).
-    pub fn new(summary: &'t Summary, passages: u64, ranks: u32) -> Draw<'t> {
+    pub fn new(summary: &'t Summary, passages: u64, ranks: u32) -> TimeSampler<'t> {
         let first = summary.first.as_ref().map(|first| {
-            (u64::from(first.per_rank), Box::new(Draw::new(&first.summary, first.summary.count, ranks)))
+            (
+                u64::from(first.per_rank),
+                Box::new(TimeSampler::new(&first.summary, first.summary.count, ranks)),
+            )
         });
-        let mut draw = Draw {
+        let mut draw = TimeSampler {
             summary,
             passages: passages.max(summary.count),
             ranks: ranks.max(1),
@@ -130,7 +133,7 @@ impl<'t> Draw<'t> {
     }
 
     /// Returns a time for a rank's call of this number, which passes here for the `passage`th time, from 0,
-    /// if [`Draw::counts`]. O(bins).
+    /// if [`TimeSampler::counts`]. O(bins).
     pub fn time(&self, rank: u32, call: u64, passage: u64) -> Span {
         if let Some((_, draw)) = self.first.as_ref().filter(|(per_rank, _)| passage < *per_rank) {
             return draw.time(rank, call, 0);
@@ -183,7 +186,7 @@ mod tests {
     /// Mean and deviation of what 10 ranks draw for 10,000 calls, of those that are not zero, and how many
     /// are.
     fn drawn(summary: &Summary, passages: u64) -> (f64, f64, usize) {
-        let draw = Draw::new(summary, passages, 10);
+        let draw = TimeSampler::new(summary, passages, 10);
         let all: Vec<f64> =
             (0..100_000).map(|k| draw.time((k % 10) as u32, k / 10, 0).as_ps() as f64).collect();
         let some: Vec<f64> = all.iter().copied().filter(|&time| time > 0.0).collect();
@@ -219,7 +222,7 @@ mod tests {
     #[test]
     fn one_rank_in_ten_has_the_time_that_one_in_ten_had() {
         let summary = of((0..100).map(|k| if k % 10 == 0 { 1 << 40 } else { 1 << 20 }));
-        let draw = Draw::new(&summary, 100, 10);
+        let draw = TimeSampler::new(&summary, 100, 10);
         let mut had = [0; 10];
         for call in 0..1000 {
             let long: Vec<usize> =

@@ -5,7 +5,7 @@
 use crate::column::Column;
 use crate::roles::Roles;
 use crate::template::{Field, Whose};
-use crate::trace::{Act, Cell, Event, Made, Node, Trace, View};
+use crate::trace::{Act, Cell, Made, Node, RankCall, RankView, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 
@@ -72,7 +72,7 @@ fn numbers(trace: &Trace, roles: &[Roles]) -> Option<Vec<Vec<i64>>> {
 }
 
 impl SeenComms {
-    fn add(&mut self, view: &View, acts: &[Act], is_repeated: bool, roles: &[Roles]) {
+    fn add(&mut self, view: &RankView, acts: &[Act], is_repeated: bool, roles: &[Roles]) {
         for act in acts {
             match act {
                 Act::Loop { body, .. } => self.add(view, body, true, roles),
@@ -81,7 +81,7 @@ impl SeenComms {
         }
     }
 
-    fn call(&mut self, view: &View, made: Made, is_repeated: bool, all: &[Roles]) {
+    fn call(&mut self, view: &RankView, made: Made, is_repeated: bool, all: &[Roles]) {
         let (trace, event) = (view.trace, view.event(made));
         let function = &trace.functions[event.template.function as usize];
         let roles = &all[trace.calls[made.call as usize].0 as usize];
@@ -136,7 +136,7 @@ fn copies(trace: &Trace, roles: &[Roles], call: u32) -> bool {
 }
 
 /// Returns the group of the communicator of a call.
-fn group(view: &View, event: &Event) -> Option<CopiedGroup> {
+fn group(view: &RankView, event: &RankCall) -> Option<CopiedGroup> {
     let trace = view.trace;
     match event.template.whose() {
         Whose::Made(place) => {

@@ -3,9 +3,9 @@
 
 use crate::codec::Put;
 use crate::dictionary::{Dictionary, Names};
-use crate::part::{Datatype, Part};
+use crate::part::{NamedDatatype, ProcessTrace};
 use crate::template::{Field, Peer, Position};
-use observe::recorder::{Argument, Call, Object, Value};
+use observe::recorder::{ArgumentValue, Call, ObjectArgument, Value};
 use rustc_hash::FxHashMap;
 
 /// Numbers from here on in displacements are addresses.
@@ -27,7 +27,7 @@ pub struct Encoder {
     names: Names,
     /// By address: names are constants of the program.
     of_addresses: FxHashMap<usize, u32>,
-    types: Dictionary<Datatype>,
+    types: Dictionary<NamedDatatype>,
     template: Vec<u8>,
     numbers: Vec<u8>,
 }
@@ -61,10 +61,10 @@ impl Encoder {
         self.template.signed(code.into());
         self.template.number(call.arguments.len() as u64);
         let comm = call.arguments.iter().find_map(|argument| match argument.value {
-            Value::Comm { object: Object::Made { .. }, member, .. } => {
+            Value::Comm { object: ObjectArgument::Made { .. }, member, .. } => {
                 Some(member.map(|m| Position { rank: m.rank, peers: m.peers }))
             }
-            Value::Comm { object: Object::Named("MPI_COMM_SELF"), .. } => {
+            Value::Comm { object: ObjectArgument::Named("MPI_COMM_SELF"), .. } => {
                 Some(Some(Position { rank: 0, peers: 1 }))
             }
             Value::Comm { .. } => Some(None),
@@ -96,7 +96,7 @@ impl Encoder {
         *self.of_addresses.entry(name.as_ptr() as usize).or_insert_with(|| names.place_of(name))
     }
 
-    fn argument(&mut self, argument: &Argument, position: Position) {
+    fn argument(&mut self, argument: &ArgumentValue, position: Position) {
         // What differs from rank to rank or from run to run, and follows from the rest or is nothing of the
         // trace's.
         let dropped = argument.result
@@ -146,19 +146,19 @@ impl Encoder {
             Value::Logical(truth) => self.plain(&Field::Logical, i64::from(*truth)),
             Value::Rank(rank) => self.peer(Peer::told(*rank, position)),
             Value::Tag(tag) => self.plain(&Field::Tag, i64::from(*tag)),
-            Value::Comm { object: Object::Named(name), .. } => {
+            Value::Comm { object: ObjectArgument::Named(name), .. } => {
                 let name = self.name(name);
                 Field::Comm(Some(name)).write(&mut self.template);
             }
-            Value::Comm { object: Object::Made { number, .. }, .. } => {
+            Value::Comm { object: ObjectArgument::Made { number, .. }, .. } => {
                 self.plain(&Field::Comm(None), i64::from(*number))
             }
             Value::Datatype { object, size, extent } => self.datatype(*object, *size, *extent),
-            Value::Handle(class, Object::Named(name)) => {
+            Value::Handle(class, ObjectArgument::Named(name)) => {
                 let name = self.name(name);
                 Field::Handle(*class, Some(name)).write(&mut self.template);
             }
-            Value::Handle(class, Object::Made { slot, .. }) => {
+            Value::Handle(class, ObjectArgument::Made { slot, .. }) => {
                 self.plain(&Field::Handle(*class, None), i64::from(*slot))
             }
             Value::Status(status) => {
@@ -179,14 +179,14 @@ impl Encoder {
         }
     }
 
-    fn datatype(&mut self, object: Object, size: u64, extent: i64) {
+    fn datatype(&mut self, object: ObjectArgument, size: u64, extent: i64) {
         match object {
-            Object::Named(name) => {
-                let datatype = Datatype { name: self.name(name), size, extent };
+            ObjectArgument::Named(name) => {
+                let datatype = NamedDatatype { name: self.name(name), size, extent };
                 let place = self.types.place(datatype);
                 Field::Datatype(Some(place)).write(&mut self.template);
             }
-            Object::Made { slot, .. } => {
+            ObjectArgument::Made { slot, .. } => {
                 Field::Datatype(None).write(&mut self.template);
                 [i64::from(slot), size as i64, extent].iter().for_each(|&number| self.numbers.signed(number));
             }
@@ -214,7 +214,7 @@ impl Encoder {
     }
 
     /// Puts the dictionaries where they belong.
-    pub fn dictionaries(&self, part: &mut Part) {
+    pub fn dictionaries(&self, part: &mut ProcessTrace) {
         part.functions = self.functions.clone();
         part.sites = self.sites.clone();
         part.names = self.names.clone();

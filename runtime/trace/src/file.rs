@@ -5,37 +5,37 @@
 use crate::codec::{Malformed, Put, Reader, Result};
 use std::io::{Read, Write};
 
-/// Kinds of files.
+/// Kinds of trace files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum TraceFileKind {
     /// A trace of all that is known of a run.
     Trace,
     /// The part of a trace that one process saved, of a run that may not have come to its end.
     Part,
 }
 
-impl Kind {
+impl TraceFileKind {
     /// Returns what the file begins with; the last byte is the version of the format.
     pub const fn magic(self) -> [u8; 8] {
         match self {
-            Kind::Trace => *b"xsimtrc\x04",
-            Kind::Part => *b"xsimtrp\x03",
+            TraceFileKind::Trace => *b"xsimtrc\x04",
+            TraceFileKind::Part => *b"xsimtrp\x03",
         }
     }
 
     /// The first version that is read.
     const fn oldest(self) -> u8 {
         match self {
-            Kind::Trace => 1,
-            Kind::Part => 3,
+            TraceFileKind::Trace => 1,
+            TraceFileKind::Part => 3,
         }
     }
 }
 
 /// The version of the format of whole traces. Those before are read, too.
-pub const VERSION: u8 = Kind::Trace.magic()[MAGIC - 1];
-/// Length of [`Kind::magic`] in bytes.
-pub const MAGIC: usize = Kind::Trace.magic().len();
+pub const VERSION: u8 = TraceFileKind::Trace.magic()[MAGIC - 1];
+/// Length of [`TraceFileKind::magic`] in bytes.
+pub const MAGIC: usize = TraceFileKind::Trace.magic().len();
 /// Contents of up to so many bytes may be as small as they like when compressed; beyond, [`RATIO`] holds.
 const SMALL: u64 = 64 << 20;
 /// The most bytes of contents for each compressed byte of a file, in addition to [`SMALL`].
@@ -49,11 +49,13 @@ const QUALITY_OF_LARGE: u32 = 6;
 
 /// Returns `true` if a file that begins so is a trace or a part of one, of this version or another.
 pub fn is_trace(begin: &[u8]) -> bool {
-    [Kind::Trace, Kind::Part].iter().any(|kind| begin.starts_with(&kind.magic()[..MAGIC - 1]))
+    [TraceFileKind::Trace, TraceFileKind::Part]
+        .iter()
+        .any(|kind| begin.starts_with(&kind.magic()[..MAGIC - 1]))
 }
 
 /// The file with these contents.
-pub fn pack(kind: Kind, contents: &[u8]) -> Vec<u8> {
+pub fn pack(kind: TraceFileKind, contents: &[u8]) -> Vec<u8> {
     let mut bytes = kind.magic().to_vec();
     bytes.number(contents.len() as u64);
     bytes.extend(crc32fast::hash(contents).to_le_bytes());
@@ -78,9 +80,13 @@ fn compress(contents: &[u8], quality: u32, bytes: &mut Vec<u8>) {
 ///
 /// # Errors
 /// If it is no trace, of another version, or damaged.
-pub fn unpack(bytes: &[u8]) -> Result<(Kind, u8, Vec<u8>)> {
+pub fn unpack(bytes: &[u8]) -> Result<(TraceFileKind, u8, Vec<u8>)> {
     let at = |at: usize, why: String| Err(Malformed { at, why });
-    let kind = if bytes.starts_with(&Kind::Part.magic()[..MAGIC - 1]) { Kind::Part } else { Kind::Trace };
+    let kind = if bytes.starts_with(&TraceFileKind::Part.magic()[..MAGIC - 1]) {
+        TraceFileKind::Part
+    } else {
+        TraceFileKind::Trace
+    };
     let magic = kind.magic();
     if let Some(place) = bytes.iter().zip(&magic[..MAGIC - 1]).position(|(byte, expected)| byte != expected) {
         return at(place, "this is no trace of xsim".into());
@@ -138,12 +144,12 @@ mod tests {
     proptest! {
         #[test]
         fn contents_come_back_and_damage_is_seen(contents: Vec<u8>, place: usize, change in 1u8..) {
-            let mut bytes = pack(Kind::Trace, &contents);
-            prop_assert_eq!(unpack(&bytes).unwrap(), (Kind::Trace, VERSION, contents.clone()));
+            let mut bytes = pack(TraceFileKind::Trace, &contents);
+            prop_assert_eq!(unpack(&bytes).unwrap(), (TraceFileKind::Trace, VERSION, contents.clone()));
             let place = place % bytes.len();
             prop_assert!(unpack(&bytes[..place]).is_err());
             bytes[place] ^= change;
-            prop_assert!(unpack(&bytes).map_or(true, |(kind, version, read)| kind == Kind::Part || version != VERSION || read == contents));
+            prop_assert!(unpack(&bytes).map_or(true, |(kind, version, read)| kind == TraceFileKind::Part || version != VERSION || read == contents));
         }
     }
 
@@ -153,7 +159,7 @@ mod tests {
         assert_eq!(says(b"\x7fELF"), "byte 0: this is no trace of xsim");
         assert_eq!(says(b"xsim"), "byte 4: the file ends within its first eight bytes");
         assert_eq!(says(b"xsimtrc\x09"), "byte 7: a trace of version 9, of which this xsim reads 1 to 4");
-        let mut lying = Kind::Trace.magic().to_vec();
+        let mut lying = TraceFileKind::Trace.magic().to_vec();
         lying.number(1 << 60);
         lying.extend([0; 20]);
         assert!(says(&lying).contains("bytes of contents cannot be in a file of 37"), "{}", says(&lying));

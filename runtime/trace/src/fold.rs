@@ -21,7 +21,7 @@ pub struct Item(u32);
 
 /// Kinds of items: a symbol, or a repeated body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum FoldKind {
     /// One of what is folded, by number.
     Symbol(u32),
     /// A repeated body.
@@ -44,7 +44,7 @@ const UNKNOWN: u32 = u32::MAX;
 
 /// Position of a cursor in one loop of a nest of loops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Level {
+struct LoopPosition {
     body: u32,
     /// The next item of the body.
     place: u32,
@@ -60,7 +60,7 @@ pub struct Cursor {
     /// 0 is the empty one.
     stack: u32,
     /// The place in the loop at the top of the stack; empty: not in it.
-    levels: SmallVec<[Level; 1]>,
+    levels: SmallVec<[LoopPosition; 1]>,
     /// The symbol that comes next if the loop goes on.
     expected: u32,
 }
@@ -84,7 +84,7 @@ impl Cursor {
                 continue;
             }
             let turns = now.passed.checked_sub(then.passed)?;
-            if moved.is_some() || *now != (Level { passed: now.passed, ..*then }) {
+            if moved.is_some() || *now != (LoopPosition { passed: now.passed, ..*then }) {
                 return None;
             }
             moved = Some((at, turns));
@@ -121,12 +121,12 @@ impl Grammar {
     }
 
     /// Returns what an item is.
-    pub fn kind(&self, item: Item) -> Kind {
+    pub fn kind(&self, item: Item) -> FoldKind {
         if item.0 & 1 == 0 {
-            return Kind::Symbol(item.0 >> 1);
+            return FoldKind::Symbol(item.0 >> 1);
         }
         let &(body, count) = self.loops.get(item.0 >> 1);
-        Kind::Loop { body, count }
+        FoldKind::Loop { body, count }
     }
 
     /// The items of a loop's body.
@@ -185,11 +185,13 @@ impl Grammar {
                 continue;
             }
             match self.kind(items[level.place as usize]) {
-                Kind::Symbol(symbol) => {
+                FoldKind::Symbol(symbol) => {
                     cursor.expected = symbol;
                     return;
                 }
-                Kind::Loop { body, count } => cursor.levels.push(Level { body, place: 0, passed: 0, count }),
+                FoldKind::Loop { body, count } => {
+                    cursor.levels.push(LoopPosition { body, place: 0, passed: 0, count })
+                }
             }
         }
     }
@@ -198,10 +200,10 @@ impl Grammar {
     fn add_slowly(&mut self, cursor: &mut Cursor, symbol: u32) {
         self.leave(cursor);
         if let Some((_, top)) = self.node(cursor.stack)
-            && let Kind::Loop { body, .. } = self.kind(top)
+            && let FoldKind::Loop { body, .. } = self.kind(top)
             && self.first(body) == symbol
         {
-            cursor.levels.push(Level { body, place: 0, passed: 0, count: u64::MAX });
+            cursor.levels.push(LoopPosition { body, place: 0, passed: 0, count: u64::MAX });
             self.turn(cursor);
             return self.advance(cursor);
         }
@@ -214,7 +216,7 @@ impl Grammar {
         for (depth, level) in levels.iter().enumerate() {
             if depth == 0 && level.passed > 0 {
                 let (below, top) = self.node(cursor.stack).expect("a cursor is in the loop at the top");
-                let Kind::Loop { body, count } = self.kind(top) else {
+                let FoldKind::Loop { body, count } = self.kind(top) else {
                     unreachable!("a cursor is in the loop at the top")
                 };
                 let more = self.repeated(body, count + level.passed);
@@ -301,8 +303,8 @@ impl Grammar {
     fn first(&self, mut body: u32) -> u32 {
         loop {
             match self.kind(self.body(body)[0]) {
-                Kind::Symbol(symbol) => return symbol,
-                Kind::Loop { body: inner, .. } => body = inner,
+                FoldKind::Symbol(symbol) => return symbol,
+                FoldKind::Loop { body: inner, .. } => body = inner,
             }
         }
     }

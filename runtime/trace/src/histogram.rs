@@ -2,7 +2,7 @@
 //! fell between which powers of two. What two recorded is added exactly, in whatever order.
 
 use crate::codec::{Malformed, Put, Reader, Result};
-use crate::spread::Spread;
+use crate::spread::RankImbalance;
 use engine::Span;
 use smallvec::SmallVec;
 
@@ -45,7 +45,7 @@ pub struct Summary {
     /// The bits of the least.
     pub first_bits: u32,
     /// Percent by which the times of each rank exceed the mean of all ranks.
-    pub spread: Spread,
+    pub spread: RankImbalance,
     /// Percent of the variance, beside that between the means of ranks, that all ranks share in a step.
     pub shared: u8,
     /// The first times of each rank, where they differ from the later ones.
@@ -206,7 +206,7 @@ impl Histogram {
             deviation: (variance.isqrt() as u64).saturating_mul(1000),
             bins: self.bins[first..last].to_vec(),
             first_bits: u32::from(self.first_bits) + first as u32,
-            spread: Spread::default(),
+            spread: RankImbalance::default(),
             shared: 0,
             first: None,
         }
@@ -268,7 +268,7 @@ impl Summary {
             deviation: 0,
             bins: vec![count],
             first_bits: u64::BITS - ps.leading_zeros(),
-            spread: Spread::default(),
+            spread: RankImbalance::default(),
             shared: 0,
             first: None,
         }
@@ -337,7 +337,7 @@ impl Summary {
         let Some(count) = bins.iter().try_fold(0u64, |sum, &bin| sum.checked_add(bin)) else {
             return reader.wrong("a histogram of more than 2^64 times");
         };
-        let spread = if version < 2 { Spread::default() } else { Spread::read(reader, ranks)? };
+        let spread = if version < 2 { RankImbalance::default() } else { RankImbalance::read(reader, ranks)? };
         let mut summary =
             Summary { count, least, most, mean, deviation, bins, first_bits, spread, shared: 0, first: None };
         if version > 3 {

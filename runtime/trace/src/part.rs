@@ -5,7 +5,7 @@
 use crate::codec::{Malformed, Put, Reader, Result};
 use crate::dictionary::{Dictionary, Names};
 use crate::histogram::Histogram;
-use crate::steps::Steps;
+use crate::steps::StepSums;
 use crate::template::Template;
 use crate::times;
 
@@ -23,7 +23,7 @@ pub const IN_CONTEXT: u32 = OF_BITS + 65;
 
 /// A datatype of the standard.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Datatype {
+pub struct NamedDatatype {
     /// Its name, by place.
     pub name: u32,
     /// Bytes of one element.
@@ -32,10 +32,10 @@ pub struct Datatype {
     pub extent: i64,
 }
 
-/// An item of a sequence, with loops by their places in [`Part::loops`].
+/// An item of a sequence, with loops by their places in [`ProcessTrace::loops`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Item {
-    /// A call, by its place in [`Part::calls`].
+    /// A call, by its place in [`ProcessTrace::calls`].
     Call(u32),
     /// A loop.
     Loop(u32),
@@ -63,7 +63,7 @@ pub struct Seen {
 
 /// Computation of one rank on the path between two call sites.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct OfRank {
+pub struct PathComputation {
     /// The rank.
     pub rank: u32,
     /// Number of computations, without first times.
@@ -84,9 +84,9 @@ pub struct Computed {
     /// The first time of each rank.
     pub first: Histogram,
     /// The times by step.
-    pub steps: Steps,
+    pub steps: StepSums,
     /// Each rank, if that is kept.
-    pub ranks: Vec<OfRank>,
+    pub ranks: Vec<PathComputation>,
 }
 
 impl Computed {
@@ -113,7 +113,7 @@ impl Computed {
     pub fn join_first(&mut self) {
         let first = std::mem::take(&mut self.first);
         if first.count > 0 {
-            let mut steps = Steps::default();
+            let mut steps = StepSums::default();
             steps.push(first.count, first.sum().try_into().unwrap_or(u64::MAX));
             steps.append(&self.steps);
             self.steps = steps;
@@ -141,7 +141,7 @@ impl Computed {
 
 /// Recording of one process.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Part {
+pub struct ProcessTrace {
     /// Ranks of the whole run.
     pub ranks: u32,
     /// Functions: names, each with its arguments' names behind it, with spaces between.
@@ -151,7 +151,7 @@ pub struct Part {
     /// Names of objects, and texts.
     pub names: Names,
     /// Datatypes of the standard.
-    pub types: Dictionary<Datatype>,
+    pub types: Dictionary<NamedDatatype>,
     /// Calls that differ.
     pub calls: Vec<(Template, Vec<i64>)>,
     /// Loops: how often, and what; an inner loop before those it is in.
@@ -170,7 +170,7 @@ pub struct Part {
     pub times: Vec<(u32, Vec<u8>)>,
 }
 
-impl Datatype {
+impl NamedDatatype {
     /// The bytes that it takes at least.
     pub const LEAST: usize = 3;
 
@@ -181,12 +181,16 @@ impl Datatype {
         bytes.signed(self.extent);
     }
 
-    /// Reads what [`Datatype::write`] wrote, with so many names.
+    /// Reads what [`NamedDatatype::write`] wrote, with so many names.
     ///
     /// # Errors
     /// If it is something else.
-    pub fn read(reader: &mut Reader, names: usize) -> Result<Datatype> {
-        Ok(Datatype { name: reader.index(names, "name")?, size: reader.number()?, extent: reader.signed()? })
+    pub fn read(reader: &mut Reader, names: usize) -> Result<NamedDatatype> {
+        Ok(NamedDatatype {
+            name: reader.index(names, "name")?,
+            size: reader.number()?,
+            extent: reader.signed()?,
+        })
     }
 }
 
@@ -247,7 +251,7 @@ fn word(reader: &mut Reader) -> Result<u32> {
     u32::try_from(number).map_err(|_| Malformed { at: reader.at(), why: format!("{number} is too large") })
 }
 
-impl Part {
+impl ProcessTrace {
     /// Appends it.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         bytes.number(self.ranks.into());
@@ -300,16 +304,17 @@ impl Part {
         times::write(self.times.iter().map(|(rank, times)| (*rank, times.as_slice())), bytes);
     }
 
-    /// Reads what [`Part::write`] wrote.
+    /// Reads what [`ProcessTrace::write`] wrote.
     ///
     /// # Errors
     /// If it is something else.
-    pub fn read(reader: &mut Reader) -> Result<Part> {
+    pub fn read(reader: &mut Reader) -> Result<ProcessTrace> {
         let ranks = word(reader)?;
         let (functions, sites, names) = (Names::read(reader)?, Names::read(reader)?, Names::read(reader)?);
-        let count = reader.count(Datatype::LEAST, "datatypes")?;
-        let types =
-            (0..count).map(|_| Datatype::read(reader, names.len())).collect::<Result<Dictionary<_>>>()?;
+        let count = reader.count(NamedDatatype::LEAST, "datatypes")?;
+        let types = (0..count)
+            .map(|_| NamedDatatype::read(reader, names.len()))
+            .collect::<Result<Dictionary<_>>>()?;
         let ends = [functions.len(), sites.len(), names.len(), types.len()];
         let call = |reader: &mut Reader| {
             let template = Template::read(reader, ends)?;
@@ -339,7 +344,7 @@ impl Part {
         };
         let comms = (0..reader.count(8, "communicators")?).map(|_| seen(reader)).collect::<Result<_>>()?;
         let of_rank = |reader: &mut Reader| {
-            Ok(OfRank {
+            Ok(PathComputation {
                 rank: reader.index(ranks as usize, "rank")?,
                 count: reader.number()?,
                 sum: reader.number()?,
@@ -372,7 +377,7 @@ impl Part {
             if !(1..=3).contains(&there) {
                 return reader.wrong("a histogram without times");
             }
-            let steps = Steps::read(reader)?;
+            let steps = StepSums::read(reader)?;
             let ranks = (0..reader.count(5, "ranks")?).map(|_| of_rank(reader)).collect::<Result<_>>()?;
             Ok((path, Computed { histogram, first, steps, ranks }))
         };
@@ -380,7 +385,7 @@ impl Part {
             (0..reader.count(12, "histograms")?).map(|_| histogram(reader)).collect::<Result<_>>()?;
         let mut times = Vec::new();
         times::read(reader, ranks, |rank, of_rank| times.push((rank, of_rank.to_vec())))?;
-        Ok(Part {
+        Ok(ProcessTrace {
             ranks,
             functions,
             sites,

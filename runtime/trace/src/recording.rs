@@ -4,17 +4,17 @@ use crate::calls::{Calls, decode};
 use crate::contexts::{Context, Loops, MAX_VISITS};
 use crate::dictionary::Dictionary;
 use crate::encode::Encoder;
-use crate::fold::{self, Cursor, Grammar, Kind};
+use crate::fold::{self, Cursor, FoldKind, Grammar};
 use crate::histogram::Histogram;
-use crate::part::{self, Computed, IN_CONTEXT, Item, OF_BITS, OfRank, Part, Place, Seen};
+use crate::part::{self, Computed, IN_CONTEXT, Item, OF_BITS, PathComputation, Place, ProcessTrace, Seen};
 use crate::saved::{self, Key, Saved};
 use crate::saving::{self, Clock, Saving};
-use crate::steps::Steps;
+use crate::steps::StepSums;
 use crate::template::Position;
 use crate::times::Times;
 use engine::{Span, Time};
 use observe::Symbols;
-use observe::recorder::{self, Brief, Call, Left, Object, Recorder, Value};
+use observe::recorder::{self, Call, CallKey, CallReturn, ObjectArgument, Recorder, Value};
 use rustc_hash::FxHashMap;
 use std::fs::File;
 use std::ops::Range;
@@ -88,33 +88,33 @@ pub struct Recording {
     ranks: Vec<Rank>,
     comms: Vec<Seen>,
     /// By the contexts of two calls that follow each other; 0 is that of no call.
-    by_contexts: FxHashMap<(u64, u64), Passage>,
+    by_contexts: FxHashMap<(u64, u64), PathTime>,
     /// By two places, the first of which counts from 1: runs
     /// beyond [`MAX_RANKS_IN_CONTEXT`], ranks beyond [`MAX_PATHS`].
-    by_places: FxHashMap<(u32, u32), Passage>,
+    by_places: FxHashMap<(u32, u32), PathTime>,
 }
 
 /// Computation on a path from one call to the next.
 #[derive(Clone, Default)]
-struct Passage {
+struct PathTime {
     /// The last call of both contexts, the first from 1.
     calls: (u32, u32),
     /// The first times of each rank.
     first: Histogram,
     /// The others.
     histogram: Histogram,
-    steps: Steps,
+    steps: StepSums,
     /// By rank of the process.
-    ranks: FxHashMap<u32, OfRank>,
+    ranks: FxHashMap<u32, PathComputation>,
 }
 
-impl Passage {
+impl PathTime {
     /// Returns it as a part has it, for a process whose ranks begin at `own`.
     fn computed(&self, own: u32) -> Computed {
-        let mut ranks: Vec<OfRank> =
-            self.ranks.iter().map(|(&at, &of)| OfRank { rank: own + at, ..of }).collect();
+        let mut ranks: Vec<PathComputation> =
+            self.ranks.iter().map(|(&at, &of)| PathComputation { rank: own + at, ..of }).collect();
         ranks.sort_unstable_by_key(|of| of.rank);
-        let Passage { first, histogram, steps, .. } = self.clone();
+        let PathTime { first, histogram, steps, .. } = self.clone();
         Computed { histogram, first, steps, ranks }
     }
 }
@@ -178,7 +178,8 @@ impl Recording {
 
     /// Returns what these ranks, which are all of the process, have done up to now; O(what the trace keeps).
     fn of(&mut self, ranks: Vec<Rank>) -> Saved {
-        let mut part = Part { ranks: self.options.ranks, comms: self.comms.clone(), ..Part::default() };
+        let mut part =
+            ProcessTrace { ranks: self.options.ranks, comms: self.comms.clone(), ..ProcessTrace::default() };
         self.encoder.dictionaries(&mut part);
         let ends = [part.functions.len(), part.sites.len(), part.names.len(), part.types.len()];
         part.calls = self.calls.iter().map(|(bytes, template)| decode(bytes, template, ends)).collect();
@@ -202,7 +203,7 @@ impl Recording {
     }
 
     /// Adds the contexts of all classes to a part, and returns their numbers.
-    fn contexts(&self, part: &mut Part) -> FxHashMap<u64, u32> {
+    fn contexts(&self, part: &mut ProcessTrace) -> FxHashMap<u64, u32> {
         let mut numbers: FxHashMap<u64, u32> = FxHashMap::default();
         // Ranks that compute nothing may have the contexts of those on other processes that do.
         if self.options.timing != Timing::Histogram || self.options.ranks > MAX_RANKS_IN_CONTEXT {
@@ -246,7 +247,7 @@ impl Recording {
     fn note_comms(&mut self, call: &Call) {
         for argument in call.arguments {
             let Value::Comm {
-                object: Object::Made { number, .. },
+                object: ObjectArgument::Made { number, .. },
                 context: Some(context),
                 size,
                 member: Some(member),
@@ -257,7 +258,7 @@ impl Recording {
             let known = &mut self.ranks[(call.rank - self.options.own.start) as usize].comms;
             if number > *known {
                 *known = number;
-                let recorder::Member { rank, peers, leaders } = member;
+                let recorder::CommMembership { rank, peers, leaders } = member;
                 self.comms.push(Seen { world_rank: call.rank, number, context, rank, size, peers, leaders });
             }
         }
@@ -299,7 +300,7 @@ impl Recording {
                 rank.paths += 1;
                 let passage = self.by_contexts.entry(path).or_default();
                 passage.calls = (rank.before, call);
-                let of = OfRank { first_count: 1, first_sum: ps, ..OfRank::default() };
+                let of = PathComputation { first_count: 1, first_sum: ps, ..PathComputation::default() };
                 passage.ranks.insert(at as u32, of);
                 return passage.first.add(computed);
             }
@@ -336,7 +337,7 @@ struct Exporter<'a> {
     grammar: &'a mut Grammar,
     /// The ones that are in the part, by their places there.
     loops: Dictionary<fold::Item>,
-    part: &'a mut Part,
+    part: &'a mut ProcessTrace,
 }
 
 impl Exporter<'_> {
@@ -352,8 +353,8 @@ impl Exporter<'_> {
 
     fn item(&mut self, item: fold::Item) -> Item {
         let (body, count) = match self.grammar.kind(item) {
-            Kind::Symbol(call) => return Item::Call(call),
-            Kind::Loop { body, count } => (body, count),
+            FoldKind::Symbol(call) => return Item::Call(call),
+            FoldKind::Loop { body, count } => (body, count),
         };
         if let Some(number) = self.loops.find(&item) {
             return Item::Loop(number);
@@ -374,7 +375,7 @@ impl Recorder for Recording {
         true
     }
 
-    fn site(&mut self, number: u32, place: &recorder::Place) {
+    fn site(&mut self, number: u32, place: &recorder::CodeLocation) {
         let name = self.symbols.name(place);
         self.encoder.site(number, &name);
     }
@@ -383,7 +384,7 @@ impl Recorder for Recording {
         true
     }
 
-    fn recognize(&mut self, call: &Brief, left: &Left) -> bool {
+    fn recognize(&mut self, call: &CallKey, left: &CallReturn) -> bool {
         let at = (call.rank - self.options.own.start) as usize;
         let rank = &self.ranks[at];
         self.asked.clear();
@@ -398,7 +399,7 @@ impl Recorder for Recording {
         self.asked.is_empty()
     }
 
-    fn call(&mut self, call: &Call, left: &Left) {
+    fn call(&mut self, call: &Call, left: &CallReturn) {
         let at = (call.rank - self.options.own.start) as usize;
         self.note_comms(call);
         // What switches is recorded itself.

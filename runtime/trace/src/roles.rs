@@ -2,8 +2,8 @@
 //! completes.
 
 use crate::template::{Field, Peer, Position, Template};
-use crate::trace::{Event, Trace};
-use observe::contribution::{Contribution, Giver};
+use crate::trace::{RankCall, Trace};
+use observe::contribution::{Giver, SendVolume};
 
 /// An argument of a call.
 #[derive(Clone, Copy, Debug)]
@@ -94,17 +94,17 @@ impl Roles {
     }
 
     /// The argument of this name.
-    pub fn find<'a>(&self, event: &Event<'a>, name: &str) -> Option<Argument<'a>> {
+    pub fn find<'a>(&self, event: &RankCall<'a>, name: &str) -> Option<Argument<'a>> {
         let (field, at) = self.place(event.template, name)?;
         let end = at + usize::try_from(field.numbers()?).ok()?;
         Some(Argument { field, numbers: event.numbers.get(at..end)? })
     }
 
     /// Returns the bytes that the call sends, which `position` says of whom: those of one message, or what it
-    /// brings to a collective. Where blocks are all alike one is counted, as profiles do ([`Contribution`]).
-    pub fn sent(&self, trace: &Trace, event: &Event, position: Position) -> u64 {
-        let Some(Contribution { giver, sent, in_place, own_block }) =
-            Contribution::of(&trace.functions[event.template.function as usize].name)
+    /// brings to a collective. Where blocks are all alike one is counted, as profiles do ([`SendVolume`]).
+    pub fn sent(&self, trace: &Trace, event: &RankCall, position: Position) -> u64 {
+        let Some(SendVolume { giver, sent, in_place, own_block }) =
+            SendVolume::of(&trace.functions[event.template.function as usize].name)
         else {
             return 0;
         };

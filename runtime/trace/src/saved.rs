@@ -3,8 +3,8 @@
 
 use crate::builder::Builder;
 use crate::codec::{Put, Reader, Result};
-use crate::file::{self, Kind};
-use crate::part::{Item, Part, Seen};
+use crate::file::{self, TraceFileKind};
+use crate::part::{Item, ProcessTrace, Seen};
 use crate::trace::{DEEPEST, RANKS};
 use rustc_hash::FxHashMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub struct Saved {
     /// Keys of the communicators, by the process's contexts; empty if contexts are numbers of the whole run.
     pub keys: Vec<Key>,
     /// The calls.
-    pub part: Part,
+    pub part: ProcessTrace,
 }
 
 impl Saved {
@@ -50,7 +50,7 @@ impl Saved {
         let count = reader.count(2, "communicators")?;
         let keys =
             (0..count).map(|_| Ok([reader.number()?, reader.number()?])).collect::<Result<Vec<_>>>()?;
-        let part = Part::read(reader)?;
+        let part = ProcessTrace::read(reader)?;
         let saved = Saved { keys, part };
         match saved.fault(bytes.len() as u64) {
             None if reader.left() > 0 => {
@@ -63,7 +63,7 @@ impl Saved {
 
     /// The bytes of a file.
     pub fn file(&self) -> Vec<u8> {
-        file::pack(Kind::Part, &self.write())
+        file::pack(TraceFileKind::Part, &self.write())
     }
 
     /// Opens what a process has saved.
@@ -75,8 +75,10 @@ impl Saved {
         let bytes = std::fs::read(path).map_err(|why| cannot(why.to_string()))?;
         let (kind, _, contents) = file::unpack(&bytes).map_err(|why| cannot(why.to_string()))?;
         match kind {
-            Kind::Part => Saved::read(&contents).map_err(|why| cannot(format!("its contents, at {why}"))),
-            Kind::Trace => Err(cannot(
+            TraceFileKind::Part => {
+                Saved::read(&contents).map_err(|why| cannot(format!("its contents, at {why}")))
+            }
+            TraceFileKind::Trace => Err(cannot(
                 "it is a whole trace, and not what one process saved of a run (FILE.part0 and so on)".into(),
             )),
         }
@@ -84,7 +86,7 @@ impl Saved {
 
     /// Returns what cannot be, if something is so, of bytes of this length.
     fn fault(&self, bytes: u64) -> Option<String> {
-        let Part { ranks, ranks_of, comms, .. } = &self.part;
+        let ProcessTrace { ranks, ranks_of, comms, .. } = &self.part;
         if *ranks == 0 || u64::from(*ranks) > RANKS {
             return Some(format!("{ranks} ranks, where 1 to {RANKS} may be"));
         }
@@ -182,7 +184,7 @@ pub struct Joined {
 impl Joined {
     /// The bytes of the trace's file.
     pub fn file(&self) -> Vec<u8> {
-        file::pack(Kind::Trace, &self.contents)
+        file::pack(TraceFileKind::Trace, &self.contents)
     }
 }
 
@@ -190,16 +192,16 @@ impl Joined {
 mod tests {
     use super::*;
 
-    fn part(ranks: u32, own: &[u32]) -> Part {
-        Part {
+    fn part(ranks: u32, own: &[u32]) -> ProcessTrace {
+        ProcessTrace {
             ranks,
             classes: vec![Vec::new()],
             ranks_of: own.iter().map(|&rank| (rank, 0)).collect(),
-            ..Part::default()
+            ..ProcessTrace::default()
         }
     }
 
-    fn says(part: Part) -> String {
+    fn says(part: ProcessTrace) -> String {
         let bytes = Saved { keys: Vec::new(), part }.write();
         Saved::read(&bytes).unwrap_err().why
     }
@@ -210,16 +212,19 @@ mod tests {
         assert!(says(part(1 << 30, &[5])).contains("of which it tells of 1 only"));
         assert!(says(part(4, &[2, 1])).contains("not in order"));
         let seen = Seen { world_rank: 1, number: 9, context: 0, rank: 0, size: 2, peers: 2, leaders: (0, 0) };
-        assert!(says(Part { comms: vec![seen], ..part(4, &[1]) }).contains("a communicator that cannot be"));
+        assert!(
+            says(ProcessTrace { comms: vec![seen], ..part(4, &[1]) })
+                .contains("a communicator that cannot be")
+        );
         let twice = |n: u32| (2, vec![Item::Loop(n), Item::Loop(n)]);
         let loops: Vec<_> = std::iter::once((2, vec![])).chain((0..50).map(twice)).collect();
         assert!(
-            says(Part { classes: vec![vec![Item::Loop(50)]], loops, ..part(4, &[1]) })
+            says(ProcessTrace { classes: vec![vec![Item::Loop(50)]], loops, ..part(4, &[1]) })
                 .contains("steps, where")
         );
         let within = |n: u32| (2, vec![Item::Loop(n)]);
         let loops: Vec<_> = std::iter::once((2, vec![])).chain((0..70).map(within)).collect();
-        assert!(says(Part { loops, ..part(4, &[1]) }).contains("too deep"));
+        assert!(says(ProcessTrace { loops, ..part(4, &[1]) }).contains("too deep"));
     }
 
     #[test]
@@ -240,7 +245,7 @@ mod tests {
         let saved = |world_rank: u32, keys: Vec<Key>, context: u32| {
             let seen =
                 Seen { world_rank, number: 1, context, rank: world_rank, size: 2, peers: 2, leaders: (0, 0) };
-            Saved { keys, part: Part { comms: vec![seen], ..part(2, &[world_rank]) } }
+            Saved { keys, part: ProcessTrace { comms: vec![seen], ..part(2, &[world_rank]) } }
         };
         let joined = join(vec![saved(0, vec![[7, 0]], 0), saved(1, vec![[8, 0], [7, 0]], 1)]).unwrap();
         let trace = crate::Trace::read_contents(&joined.contents, file::VERSION).unwrap();

@@ -3,7 +3,7 @@
 
 use crate::codec::{Put, Reader, Result, unzigzag, zigzag};
 use crate::histogram::{FirstTimes, Summary};
-use crate::part::{Computed, OfRank, Path};
+use crate::part::{Computed, Path, PathComputation};
 use std::collections::BTreeMap;
 
 /// The part of all computation by which ranks have to differ on one path, for the spread to be stored.
@@ -23,12 +23,12 @@ const MOST: f64 = 1e9;
 /// By how many percent the times of ranks are longer than those of all on the mean: runs of ranks, from rank
 /// 0 on, each so many. Those behind the last are as long.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Spread {
+pub struct RankImbalance {
     runs: Vec<(u32, i64)>,
 }
 
-impl Spread {
-    fn of(percent: &[i64]) -> Spread {
+impl RankImbalance {
+    fn of(percent: &[i64]) -> RankImbalance {
         let mut runs: Vec<(u32, i64)> = Vec::new();
         for &percent in percent {
             match runs.last_mut() {
@@ -39,7 +39,7 @@ impl Spread {
         if runs.last().is_some_and(|run| run.1 == 0) {
             runs.pop();
         }
-        Spread { runs }
+        RankImbalance { runs }
     }
 
     /// Returns `true` if all ranks are alike.
@@ -81,7 +81,7 @@ impl Spread {
     ///
     /// # Errors
     /// If it is something else.
-    pub fn read(reader: &mut Reader, ranks: u32) -> Result<Spread> {
+    pub fn read(reader: &mut Reader, ranks: u32) -> Result<RankImbalance> {
         let mut left = ranks;
         let mut run = |reader: &mut Reader| {
             let head = reader.wide()?;
@@ -97,7 +97,7 @@ impl Spread {
             Ok((length, unzigzag(percent)))
         };
         let count = reader.count(1, "ranks' times")?;
-        Ok(Spread { runs: (0..count).map(|_| run(reader)).collect::<Result<_>>()? })
+        Ok(RankImbalance { runs: (0..count).map(|_| run(reader)).collect::<Result<_>>()? })
     }
 }
 
@@ -120,7 +120,7 @@ fn shared(computed: &Computed, all: f64) -> u8 {
     let Computed { histogram, ranks, steps, .. } = computed;
     let count = histogram.count.max(1) as f64;
     let mean = histogram.sum() as f64 / count;
-    let of_rank = |of: &OfRank| of.sum as f64 / of.count.max(1) as f64;
+    let of_rank = |of: &PathComputation| of.sum as f64 / of.count.max(1) as f64;
     let between = ranks.iter().map(|of| of.count as f64 * (of_rank(of) - mean).powi(2)).sum::<f64>() / count;
     let variance = (histogram.variance() - between).max(0.0);
     let shared = steps.shared(variance);
@@ -155,7 +155,7 @@ pub fn summaries(mut computed: BTreeMap<Path, Computed>, ranks: u32) -> BTreeMap
     }
     let mut changes = 0;
     for (_, path, percent) in told {
-        let spread = Spread::of(&percent);
+        let spread = RankImbalance::of(&percent);
         if changes + spread.runs.len() > CHANGES {
             continue;
         }
@@ -174,7 +174,7 @@ pub fn summaries(mut computed: BTreeMap<Path, Computed>, ranks: u32) -> BTreeMap
 /// Returns how often each rank passed there, the mean of all, and what is told of its own.
 fn of_mean<'a>(computed: &'a Computed, percent: &'a [i64]) -> impl Iterator<Item = (f64, f64, f64)> + 'a {
     let mean = computed.histogram.sum() as f64 / computed.histogram.count.max(1) as f64;
-    let told = move |of: &OfRank| {
+    let told = move |of: &PathComputation| {
         (
             of.count as f64,
             mean,
@@ -193,7 +193,7 @@ fn percent(Computed { histogram, ranks, .. }: &Computed, of: u32) -> Vec<i64> {
     }
     let (count, sum) = (histogram.count as f64, histogram.sum() as f64);
     let mean = sum / count;
-    let of_rank = |of: &OfRank| of.sum as f64 / of.count.max(1) as f64;
+    let of_rank = |of: &PathComputation| of.sum as f64 / of.count.max(1) as f64;
     let between = ranks.iter().map(|of| of.count as f64 * (of_rank(of) - mean).powi(2)).sum::<f64>();
     let within = (histogram.variance() * count - between).max(0.0);
     let more = histogram.count.saturating_sub(ranks.len() as u64);
@@ -202,8 +202,9 @@ fn percent(Computed { histogram, ranks, .. }: &Computed, of: u32) -> Vec<i64> {
     let mut means: Vec<f64> = ranks.iter().map(of_rank).collect();
     means.sort_by(f64::total_cmp);
     let middle = means[means.len() / 2];
-    let differs =
-        |of: &&OfRank| (of_rank(of) - middle).abs() > ERRORS * (variance / of.count.max(1) as f64).sqrt();
+    let differs = |of: &&PathComputation| {
+        (of_rank(of) - middle).abs() > ERRORS * (variance / of.count.max(1) as f64).sqrt()
+    };
     let alike = ranks
         .iter()
         .filter(|of| !differs(of))
@@ -229,7 +230,7 @@ mod tests {
             let mut histogram = Histogram::default();
             times.iter().for_each(|&ps| histogram.add(Span::from_ps(ps)));
             let (count, sum) = (times.len() as u64, times.iter().sum());
-            let ranks = vec![OfRank { rank, count, sum, ..OfRank::default() }];
+            let ranks = vec![PathComputation { rank, count, sum, ..PathComputation::default() }];
             all.merge(&Computed { histogram, ranks, ..Computed::default() });
         }
         let mut other = all.clone();
@@ -237,7 +238,7 @@ mod tests {
         BTreeMap::from([((None, (0, 0, 0)), all), ((None, (1, 0, 0)), other)])
     }
 
-    fn factor(spread: &Spread, rank: u32) -> f64 {
+    fn factor(spread: &RankImbalance, rank: u32) -> f64 {
         spread.factors().into_iter().find(|run| rank < run.0).map_or(1.0, |run| run.1)
     }
 
@@ -287,18 +288,18 @@ mod tests {
     proptest! {
         #[test]
         fn it_reads_back(percent in prop::collection::vec(prop_oneof![Just(0i64), -100..1_000_000i64], 1..40)) {
-            let spread = Spread::of(&percent);
+            let spread = RankImbalance::of(&percent);
             let mut bytes = Vec::new();
             spread.write(&mut bytes);
             let ranks = percent.len() as u32;
-            prop_assert_eq!(&Spread::read(&mut Reader::new(&bytes), ranks).unwrap(), &spread);
+            prop_assert_eq!(&RankImbalance::read(&mut Reader::new(&bytes), ranks).unwrap(), &spread);
             for (rank, &percent) in (0..).zip(&percent) {
                 prop_assert_eq!(factor(&spread, rank), 1.0 + percent as f64 / 100.0);
             }
             let bounds = (*percent.iter().min().unwrap(), *percent.iter().max().unwrap());
             prop_assert_eq!(spread.bounds(ranks), bounds);
             if spread.runs.iter().map(|run| run.0).sum::<u32>() == ranks {
-                prop_assert!(Spread::read(&mut Reader::new(&bytes), ranks - 1).is_err());
+                prop_assert!(RankImbalance::read(&mut Reader::new(&bytes), ranks - 1).is_err());
             }
         }
     }

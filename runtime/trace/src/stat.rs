@@ -3,7 +3,7 @@
 
 use crate::roles::Roles;
 use crate::template::{Field, Peer};
-use crate::trace::{Act, Made, Node, Trace, View};
+use crate::trace::{Act, Made, Node, RankView, Trace};
 use std::collections::BTreeMap;
 use std::io::{Result, Write};
 
@@ -12,7 +12,7 @@ const SHOWN: usize = 16;
 
 /// Calls of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Tally {
+pub struct FunctionTotals {
     /// Calls.
     pub calls: u64,
     /// Messages that they sent to a rank, `MPI_PROC_NULL` aside.
@@ -23,20 +23,20 @@ pub struct Tally {
 
 /// A trace in numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Statistics {
+pub struct TraceStatistics {
     /// By function.
-    pub functions: BTreeMap<String, Tally>,
+    pub functions: BTreeMap<String, FunctionTotals>,
     /// Messages by the bits of their bytes.
     pub sizes: BTreeMap<u32, u64>,
     /// Messages and bytes by how far the destination is from the sender, round the communicator.
     pub distances: BTreeMap<i32, (u64, u128)>,
 }
 
-impl Statistics {
+impl TraceStatistics {
     /// Adds up the calls and messages of all ranks; O(ranks, times the folded steps of a rank).
-    pub fn of(trace: &Trace) -> Statistics {
+    pub fn of(trace: &Trace) -> TraceStatistics {
         let roles: Vec<Roles> = trace.templates.iter().map(|template| Roles::of(trace, template)).collect();
-        let mut all = Statistics::default();
+        let mut all = TraceStatistics::default();
         for rank in 0..trace.ranks {
             let view = trace.rank(rank);
             all.add(&view, view.acts(), 1, &roles);
@@ -44,7 +44,7 @@ impl Statistics {
         all
     }
 
-    fn add(&mut self, view: &View, acts: &[Act], times: u64, roles: &[Roles]) {
+    fn add(&mut self, view: &RankView, acts: &[Act], times: u64, roles: &[Roles]) {
         for act in acts {
             match act {
                 Act::Loop { turns, body } => self.add(view, body, times.saturating_mul(*turns), roles),
@@ -53,7 +53,7 @@ impl Statistics {
         }
     }
 
-    fn call(&mut self, view: &View, made: Made, times: u64, roles: &[Roles]) {
+    fn call(&mut self, view: &RankView, made: Made, times: u64, roles: &[Roles]) {
         let (trace, event) = (view.trace, view.event(made));
         let roles = &roles[trace.calls[made.call as usize].0 as usize];
         let name = &trace.functions[event.template.function as usize].name;

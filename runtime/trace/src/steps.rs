@@ -13,14 +13,14 @@ const MAX_STRIDE_BITS: u8 = 63;
 
 /// Sums by step: every one of them, or every second, fourth and so on.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Steps {
+pub struct StepSums {
     /// Steps whose number is a multiple of two to this power are kept.
     stride_bits: u8,
     /// Times and their sum in picoseconds.
     sums: Vec<(u64, u64)>,
 }
 
-impl Steps {
+impl StepSums {
     /// Adds a rank's time in a step. The result is the same in any order. O(1), amortized.
     #[inline]
     pub fn add(&mut self, step: u64, ps: u64) {
@@ -53,7 +53,7 @@ impl Steps {
     }
 
     /// Adds the times of other ranks, or of other calls in the same steps.
-    pub fn merge(&mut self, other: &Steps) {
+    pub fn merge(&mut self, other: &StepSums) {
         let mut other = other.clone();
         while self.stride_bits < other.stride_bits {
             self.double_stride();
@@ -77,7 +77,7 @@ impl Steps {
     }
 
     /// Appends the steps that follow these. If not all of them are kept they alone stay: they are far more.
-    pub fn append(&mut self, later: &Steps) {
+    pub fn append(&mut self, later: &StepSums) {
         if self.stride_bits > 0 || later.stride_bits > 0 {
             if self.stride_bits == 0 {
                 self.sums.clear();
@@ -112,7 +112,7 @@ impl Steps {
         ((between - by_chance) / (1.0 - 1.0 / ranks) / variance).clamp(0.0, 1.0)
     }
 
-    /// Appends them, as [`Steps::read`] reads them.
+    /// Appends them, as [`StepSums::read`] reads them.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         bytes.push(self.stride_bits);
         bytes.number(self.sums.len() as u64);
@@ -122,18 +122,18 @@ impl Steps {
         }
     }
 
-    /// Reads what [`Steps::write`] wrote.
+    /// Reads what [`StepSums::write`] wrote.
     ///
     /// # Errors
     /// If it is something else.
-    pub fn read(reader: &mut Reader) -> Result<Steps> {
+    pub fn read(reader: &mut Reader) -> Result<StepSums> {
         let stride_bits = reader.byte()?;
         let count = reader.count(2, "steps")?;
         if stride_bits > MAX_STRIDE_BITS || count > MAX_STEPS {
             return reader.wrong(format!("{count} steps, where at most {MAX_STEPS} may be"));
         }
         let sums = (0..count).map(|_| Ok((reader.number()?, reader.number()?))).collect::<Result<_>>()?;
-        Ok(Steps { stride_bits, sums })
+        Ok(StepSums { stride_bits, sums })
     }
 }
 
@@ -142,8 +142,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(times: &[(u64, u64)]) -> Steps {
-        let mut steps = Steps::default();
+    fn of(times: &[(u64, u64)]) -> StepSums {
+        let mut steps = StepSums::default();
         times.iter().for_each(|&(step, ps)| steps.add(step, ps));
         steps
     }
@@ -163,7 +163,7 @@ mod tests {
             prop_assert_eq!(&merged, &of(&times));
             let mut bytes = Vec::new();
             merged.write(&mut bytes);
-            prop_assert_eq!(Steps::read(&mut Reader::new(&bytes)).unwrap(), merged);
+            prop_assert_eq!(StepSums::read(&mut Reader::new(&bytes)).unwrap(), merged);
         }
     }
 
@@ -174,7 +174,7 @@ mod tests {
             let mixed = (key + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             ((mixed ^ mixed >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) as f64
         };
-        let (mut steps, mut times) = (Steps::default(), Vec::new());
+        let (mut steps, mut times) = (StepSums::default(), Vec::new());
         for rank in 0..16u64 {
             for at in 0..100u64 {
                 let time = step * random(at) + own * random(1000 + rank * 100 + at);

@@ -2,7 +2,7 @@
 
 use crate::printable::printable;
 use crate::template::{Field, Peer, Position, Template};
-use crate::trace::{Event, Trace, View};
+use crate::trace::{RankCall, RankView, Trace};
 use observe::recorder::Class;
 use std::fmt::Write;
 
@@ -20,12 +20,12 @@ pub trait Numbers {
 }
 
 /// Objects of one rank: ranks are those that it named.
-struct OfRank<'a> {
+struct RankNumbers<'a> {
     numbers: &'a [i64],
     position: Position,
 }
 
-impl Numbers for OfRank<'_> {
+impl Numbers for RankNumbers<'_> {
     fn plain(&self, at: usize) -> String {
         self.numbers[at].to_string()
     }
@@ -57,14 +57,14 @@ pub fn peer(peer: Peer) -> String {
 }
 
 /// A call of a rank: `MPI_Send(buf=..., count=4, ...)`.
-pub fn event(view: &View, event: &Event) -> String {
-    call(view.trace, event.template, &OfRank { numbers: event.numbers, position: view.position(event) })
+pub fn event(view: &RankView, event: &RankCall) -> String {
+    call(view.trace, event.template, &RankNumbers { numbers: event.numbers, position: view.position(event) })
 }
 
 /// A call with these numbers.
 pub fn call(trace: &Trace, template: &Template, numbers: &impl Numbers) -> String {
     let function = &trace.functions[template.function as usize];
-    let mut writer = Writer { trace, numbers, at: 0, text: format!("{}(", function.name) };
+    let mut writer = CallFormatter { trace, numbers, at: 0, text: format!("{}(", function.name) };
     for (index, (name, field)) in function.arguments.iter().zip(&template.fields).enumerate() {
         let _ = write!(writer.text, "{}{name}=", if index == 0 { "" } else { ", " });
         writer.field(field);
@@ -76,14 +76,14 @@ pub fn call(trace: &Trace, template: &Template, numbers: &impl Numbers) -> Strin
     printable(&writer.text).into_owned()
 }
 
-struct Writer<'a, N> {
+struct CallFormatter<'a, N> {
     trace: &'a Trace,
     numbers: &'a N,
     at: usize,
     text: String,
 }
 
-impl<N: Numbers> Writer<'_, N> {
+impl<N: Numbers> CallFormatter<'_, N> {
     fn plain(&mut self) {
         self.at += 1;
         self.text += &self.numbers.plain(self.at - 1);

@@ -6,13 +6,13 @@ use engine::Span;
 
 /// Runs of equal numbers under way.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Runs {
+struct RunEncoder {
     bytes: Vec<u8>,
     value: u64,
     length: u64,
 }
 
-impl Runs {
+impl RunEncoder {
     fn add(&mut self, value: u64) {
         if self.length > 0 && value == self.value {
             self.length += 1;
@@ -32,8 +32,8 @@ impl Runs {
 /// The times of a rank under way.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Times {
-    computed: Runs,
-    took: Runs,
+    computed: RunEncoder,
+    took: RunEncoder,
 }
 
 impl Times {

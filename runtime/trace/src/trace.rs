@@ -7,13 +7,13 @@ mod write;
 
 pub use comms::{Comms, Instance};
 pub(crate) use read::{DEEPEST, MOST_TURNS, MOST_VALUES, MOST_VARYING, RANKS, write_kinds};
-pub use walk::{Act, Calls, Event, Made, View};
+pub use walk::{Act, Calls, Made, RankCall, RankView};
 
 use crate::codec::{Malformed, Put, zigzag};
 use crate::column::Column;
-use crate::file::{self, Kind};
+use crate::file::{self, TraceFileKind};
 use crate::histogram::Summary;
-use crate::part::{Datatype, Path, Place};
+use crate::part::{NamedDatatype, Path, Place};
 use crate::saved::{self, Saved};
 use crate::template::{Position, Template, Whose};
 use rustc_hash::FxHashMap;
@@ -95,7 +95,7 @@ pub struct Trace {
     /// Names of objects, and texts.
     pub names: Vec<String>,
     /// Datatypes of the standard.
-    pub types: Vec<Datatype>,
+    pub types: Vec<NamedDatatype>,
     /// Calls without their numbers: function, call site, error code and kinds of arguments.
     pub templates: Vec<Template>,
     /// Calls that differ: template and numbers.
@@ -129,8 +129,8 @@ impl Trace {
         let (kind, version, contents) = crate::file::unpack(file).map_err(|why| why.to_string())?;
         let wrong = |why: Malformed| format!("its contents, at {why}");
         match kind {
-            Kind::Trace => Trace::read_contents(&contents, version).map_err(wrong),
-            Kind::Part => {
+            TraceFileKind::Trace => Trace::read_contents(&contents, version).map_err(wrong),
+            TraceFileKind::Part => {
                 let joined = saved::join(vec![Saved::read(&contents).map_err(wrong)?])?;
                 Trace::read_contents(&joined.contents, file::VERSION)
                     .map_err(|why| format!("the trace that it makes, at {why}"))
@@ -158,15 +158,15 @@ impl Trace {
 
     /// The bytes of a file: those that it was read from, if a recorder wrote them. O(its size).
     pub fn write(&self) -> Vec<u8> {
-        file::pack(Kind::Trace, &write::contents(self))
+        file::pack(TraceFileKind::Trace, &write::contents(self))
     }
 
     /// Returns what a rank does; O(bytes of the column of shapes).
     ///
     /// # Panics
     /// If there is no such rank.
-    pub fn rank(&self, rank: u32) -> View<'_> {
-        View::new(self, rank)
+    pub fn rank(&self, rank: u32) -> RankView<'_> {
+        RankView::new(self, rank)
     }
 
     /// The place of a call, by its place in [`Trace::calls`].

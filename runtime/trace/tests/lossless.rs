@@ -1,7 +1,9 @@
 //! What was recorded comes back: every call of every rank in order, whatever the processes.
 
 use engine::{Span, Time};
-use observe::recorder::{Argument, Call, Class, Left, Member, Object, Recorder, Status, Value};
+use observe::recorder::{
+    ArgumentValue, Call, CallReturn, Class, CommMembership, ObjectArgument, RecordedStatus, Recorder, Value,
+};
 use proptest::prelude::*;
 use std::ops::Range;
 use trace::saved::{self, Saved};
@@ -21,10 +23,10 @@ enum Made {
     Compute(u64),
 }
 
-fn arguments(made: &Made, rank: u32, ranks: u32) -> (&'static str, u16, Vec<Argument>) {
-    let argument = |name, value| Argument { name, value, result: false };
-    let result = |name, value| Argument { name, value, result: true };
-    let request = |slot| Value::Handle(Class::Request, Object::Made { number: slot + 7, slot });
+fn arguments(made: &Made, rank: u32, ranks: u32) -> (&'static str, u16, Vec<ArgumentValue>) {
+    let argument = |name, value| ArgumentValue { name, value, result: false };
+    let result = |name, value| ArgumentValue { name, value, result: true };
+    let request = |slot| Value::Handle(Class::Request, ObjectArgument::Made { number: slot + 7, slot });
     match *made {
         Made::Message { function, relative, peer, tag, count, comm } => {
             let of = |relative: bool, position: u32, peers: u32| {
@@ -38,7 +40,7 @@ fn arguments(made: &Made, rank: u32, ranks: u32) -> (&'static str, u16, Vec<Argu
             // The communicator of the ranks with the same parity.
             let comm = match comm {
                 0 => {
-                    let object = Object::Named("MPI_COMM_WORLD");
+                    let object = ObjectArgument::Named("MPI_COMM_WORLD");
                     let value = Value::Comm {
                         object,
                         context: Some(0),
@@ -49,7 +51,7 @@ fn arguments(made: &Made, rank: u32, ranks: u32) -> (&'static str, u16, Vec<Argu
                 }
                 number => {
                     let (own, size, leader) = (rank / 2, (ranks + 1 - rank % 2) / 2, rank % 2);
-                    let object = Object::Made { number, slot: number };
+                    let object = ObjectArgument::Made { number, slot: number };
                     let context = Some(number * 2 + leader);
                     (
                         of(relative, own, size),
@@ -68,7 +70,7 @@ fn arguments(made: &Made, rank: u32, ranks: u32) -> (&'static str, u16, Vec<Argu
                 argument("count", Value::Count(count)),
                 argument(
                     "datatype",
-                    Value::Datatype { object: Object::Named("MPI_INT"), size: 4, extent: 4 },
+                    Value::Datatype { object: ObjectArgument::Named("MPI_INT"), size: 4, extent: 4 },
                 ),
                 argument(if function == 1 { "dest" } else { "source" }, comm.0),
                 argument("tag", Value::Tag(tag)),
@@ -81,7 +83,7 @@ fn arguments(made: &Made, rank: u32, ranks: u32) -> (&'static str, u16, Vec<Argu
         }
         Made::Waitall { count, by_rank, wildcard } => {
             let requests = (0..count).map(|k| request(if by_rank { k + rank + 1 } else { k + 1 })).collect();
-            let status = |k: u32| Status {
+            let status = |k: u32| RecordedStatus {
                 source: if wildcard { (rank + k) as i32 } else { -1 },
                 tag: 3,
                 bytes: 16,
@@ -109,18 +111,18 @@ fn arguments(made: &Made, rank: u32, ranks: u32) -> (&'static str, u16, Vec<Argu
     }
 }
 
-fn member(rank: u32, peers: u32, leaders: (u32, u32)) -> Member {
-    Member { rank, peers, leaders }
+fn member(rank: u32, peers: u32, leaders: (u32, u32)) -> CommMembership {
+    CommMembership { rank, peers, leaders }
 }
 
 /// A call as the trace says it in the end.
-fn expected(name: &str, arguments: &[Argument]) -> String {
+fn expected(name: &str, arguments: &[ArgumentValue]) -> String {
     let shown: Vec<String> =
         arguments.iter().map(|argument| format!("{}={}", argument.name, show(argument))).collect();
     format!("{name}({})", shown.join(", "))
 }
 
-fn show(argument: &Argument) -> String {
+fn show(argument: &ArgumentValue) -> String {
     fn value(value: &Value) -> String {
         match value {
             Value::Buffer(_) => "...".into(),
@@ -132,7 +134,7 @@ fn show(argument: &Argument) -> String {
             Value::Handle(_, object) => object_text("request", object),
             Value::Text(text) => format!("{text:?}"),
             Value::Status(status) if status.source < 0 && !status.cancelled => "{}".into(),
-            Value::Status(Status { source, tag, bytes, cancelled }) => {
+            Value::Status(RecordedStatus { source, tag, bytes, cancelled }) => {
                 let source = if *source == -1 { "MPI_ANY_SOURCE".to_owned() } else { source.to_string() };
                 format!(
                     "{{source={source}, tag={tag}, bytes={bytes}{}}}",
@@ -153,13 +155,13 @@ fn show(argument: &Argument) -> String {
 }
 
 fn value_of(value: &Value) -> String {
-    show(&Argument { name: "", value: value.clone(), result: false })
+    show(&ArgumentValue { name: "", value: value.clone(), result: false })
 }
 
-fn object_text(class: &str, object: &Object) -> String {
+fn object_text(class: &str, object: &ObjectArgument) -> String {
     match object {
-        Object::Named(name) => (*name).to_owned(),
-        Object::Made { slot, .. } => format!("{class}#{slot}"),
+        ObjectArgument::Named(name) => (*name).to_owned(),
+        ObjectArgument::Made { slot, .. } => format!("{class}#{slot}"),
     }
 }
 
@@ -288,7 +290,8 @@ fn parts(program: &Program, processes: u32, timing: Timing) -> Vec<Vec<u8>> {
                     let (name, function, arguments) = arguments(made, rank, ranks);
                     let call =
                         Call { rank, function, name, site: 0, entered: Time::ZERO, arguments: &arguments };
-                    recording.call(&call, &Left { at: Time::from_ps(u64::from(rank)), code: 0, name: None });
+                    recording
+                        .call(&call, &CallReturn { at: Time::from_ps(u64::from(rank)), code: 0, name: None });
                 }
             }
             let part = recording.part();
@@ -354,7 +357,7 @@ proptest! {
         let second = Trace::read(&saved[1].file()).unwrap();
         for rank in own {
             let (part, all) = (second.rank(rank), whole.rank(rank));
-            let texts = |view: &trace::trace::View| view.calls().map(|event| text::event(view, &event)).collect::<Vec<_>>();
+            let texts = |view: &trace::trace::RankView| view.calls().map(|event| text::event(view, &event)).collect::<Vec<_>>();
             prop_assert_eq!(texts(&part), texts(&all), "rank {}", rank);
         }
         let joined = saved::join(saved).unwrap();
@@ -479,7 +482,7 @@ fn work_of_other_sizes_is_told_apart() {
     // Seven sixths of the time of most ranks, on the mean.
     assert_eq!(found, [(0, 1, 120, 583_300_000), (1, 0, 114, 1_167_000)]);
     for (path, summary) in trace.histograms.iter().filter(|(path, _)| path.0.is_some()) {
-        let draw = trace::draw::Draw::new(summary, summary.count, 6);
+        let draw = trace::draw::TimeSampler::new(summary, summary.count, 6);
         let factors: Vec<f64> = (0..6).map(|rank| draw.factor(rank)).collect();
         let told = path.0.unwrap().2 == 0;
         assert_eq!(factors, if told { vec![0.86, 0.86, 0.86, 0.86, 1.71, 0.86] } else { vec![1.0; 6] });

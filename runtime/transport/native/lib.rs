@@ -8,24 +8,25 @@ mod table;
 use mpi_sys::*;
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
-use table::{PACED, Table, VERSION};
+use table::{NativeFunctions, PACED, VERSION};
 
 /// Requests by ticket, free tickets, and the message that was probed.
-struct State {
+struct NativeRequests {
     requests: Vec<MPI_Request>,
     free: Vec<usize>,
     probed: Option<MPI_Message>,
 }
 
-struct Place(UnsafeCell<State>);
+struct StateCell(UnsafeCell<NativeRequests>);
 
 // SAFETY: one thread of the process makes all calls (the table's user promises it).
-unsafe impl Sync for Place {}
+unsafe impl Sync for StateCell {}
 
-static STATE: Place = Place(UnsafeCell::new(State { requests: Vec::new(), free: Vec::new(), probed: None }));
+static STATE: StateCell =
+    StateCell(UnsafeCell::new(NativeRequests { requests: Vec::new(), free: Vec::new(), probed: None }));
 
-fn state() -> &'static mut State {
-    // SAFETY: see `Place`; no function of the table keeps the reference beyond its return.
+fn state() -> &'static mut NativeRequests {
+    // SAFETY: see `StateCell`; no function of the table keeps the reference beyond its return.
     unsafe { &mut *STATE.0.get() }
 }
 
@@ -37,11 +38,18 @@ unsafe extern "C" fn open(rank: *mut u32, size: *mut u32) -> i32 {
     let (mut provided, mut me, mut all) = (0, 0, 0);
     // SAFETY: MPI is not initialized; all results are writable.
     unsafe {
-        if !succeeded(MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), MPI_THREAD_SERIALIZED as c_int, &mut provided)) {
+        if !succeeded(MPI_Init_thread(
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            MPI_THREAD_SERIALIZED as c_int,
+            &mut provided,
+        )) {
             return -1;
         }
         MPI_Comm_set_errhandler(RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN);
-        if !succeeded(MPI_Comm_rank(RSMPI_COMM_WORLD, &mut me)) || !succeeded(MPI_Comm_size(RSMPI_COMM_WORLD, &mut all)) {
+        if !succeeded(MPI_Comm_rank(RSMPI_COMM_WORLD, &mut me))
+            || !succeeded(MPI_Comm_size(RSMPI_COMM_WORLD, &mut all))
+        {
             return -1;
         }
         *rank = me as u32;
@@ -59,7 +67,15 @@ unsafe extern "C" fn send(data: *const u8, bytes: usize, to: u32, tag: i32) -> i
         // MPI may keep any number of small messages that it has promised to deliver: a synchronous send is
         // paced by its receiver.
         let start = if tag == PACED { MPI_Issend } else { MPI_Isend };
-        if !succeeded(start(data.cast(), count, RSMPI_UINT8_T, to as c_int, tag, RSMPI_COMM_WORLD, &mut request)) {
+        if !succeeded(start(
+            data.cast(),
+            count,
+            RSMPI_UINT8_T,
+            to as c_int,
+            tag,
+            RSMPI_COMM_WORLD,
+            &mut request,
+        )) {
             return -1;
         }
         match state.free.pop() {
@@ -95,7 +111,14 @@ unsafe extern "C" fn probe(from: *mut u32, tag: *mut i32, bytes: *mut usize) -> 
     unsafe {
         let mut message: MPI_Message = std::mem::zeroed();
         let mut status: MPI_Status = std::mem::zeroed();
-        if !succeeded(MPI_Improbe(RSMPI_ANY_SOURCE, RSMPI_ANY_TAG, RSMPI_COMM_WORLD, &mut flag, &mut message, &mut status)) {
+        if !succeeded(MPI_Improbe(
+            RSMPI_ANY_SOURCE,
+            RSMPI_ANY_TAG,
+            RSMPI_COMM_WORLD,
+            &mut flag,
+            &mut message,
+            &mut status,
+        )) {
             return -1;
         }
         if flag == 0 {
@@ -116,7 +139,11 @@ unsafe extern "C" fn probe(from: *mut u32, tag: *mut i32, bytes: *mut usize) -> 
 unsafe extern "C" fn receive(data: *mut u8, bytes: usize) -> i32 {
     let (Some(mut message), Ok(count)) = (state().probed.take(), c_int::try_from(bytes)) else { return -1 };
     // SAFETY: `data` has room for the probed message.
-    if succeeded(unsafe { MPI_Mrecv(data.cast(), count, RSMPI_UINT8_T, &mut message, RSMPI_STATUS_IGNORE) }) { 0 } else { -1 }
+    if succeeded(unsafe { MPI_Mrecv(data.cast(), count, RSMPI_UINT8_T, &mut message, RSMPI_STATUS_IGNORE) }) {
+        0
+    } else {
+        -1
+    }
 }
 
 unsafe extern "C" fn abort(status: i32) {
@@ -129,10 +156,11 @@ unsafe extern "C" fn close() -> i32 {
     if succeeded(unsafe { MPI_Finalize() }) { 0 } else { -1 }
 }
 
-static TABLE: Table = Table { version: VERSION, open, send, sent, probe, receive, abort, close };
+static TABLE: NativeFunctions =
+    NativeFunctions { version: VERSION, open, send, sent, probe, receive, abort, close };
 
 /// The table.
 #[unsafe(no_mangle)]
-pub extern "C" fn xsim_native_table() -> *const Table {
+pub extern "C" fn xsim_native_table() -> *const NativeFunctions {
     &raw const TABLE
 }

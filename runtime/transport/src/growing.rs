@@ -30,7 +30,7 @@ const PIECE: usize = 64 << 10;
 
 /// Identity of a process that was started while the run went on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Spawned {
+pub struct SpawnedProcess {
     token: String,
     /// Its number.
     pub me: u32,
@@ -39,13 +39,13 @@ pub struct Spawned {
 }
 
 /// Returns the identity of this process if another process of its run started it.
-pub fn spawned() -> Option<Spawned> {
+pub fn spawned() -> Option<SpawnedProcess> {
     parse(&std::env::var(VARIABLE).ok()?)
 }
 
-fn parse(text: &str) -> Option<Spawned> {
+fn parse(text: &str) -> Option<SpawnedProcess> {
     let mut words = text.split(' ');
-    let spawned = Spawned {
+    let spawned = SpawnedProcess {
         token: words.next()?.to_owned(),
         me: words.next()?.parse().ok()?,
         first: words.next()?.parse().ok()?,
@@ -53,9 +53,9 @@ fn parse(text: &str) -> Option<Spawned> {
     (spawned.me >= spawned.first && words.next().is_none()).then_some(spawned)
 }
 
-/// To another process.
+/// Frames queued for another process.
 #[derive(Default)]
-struct Out {
+struct ProcessOutbox {
     stream: Option<UnixStream>,
     waiting: VecDeque<Vec<u8>>,
     /// Bytes of the first of these that are written.
@@ -77,7 +77,7 @@ pub struct Growing {
     size: u32,
     token: String,
     listener: UnixListener,
-    out: HashMap<u32, Out>,
+    out: HashMap<u32, ProcessOutbox>,
     from: Vec<In>,
     arrived: VecDeque<(u32, Lane, Vec<u8>)>,
     children: Vec<(u32, Child)>,
@@ -163,7 +163,7 @@ impl Growing {
                 }
             }
         };
-        Growing::begin(base, Spawned { token, me, first }, size, variables)
+        Growing::begin(base, SpawnedProcess { token, me, first }, size, variables)
     }
 
     /// The others, for a process that was started by one of them.
@@ -171,7 +171,7 @@ impl Growing {
     /// # Errors
     /// A sentence, if they cannot be reached.
     pub fn join(
-        spawned: Spawned,
+        spawned: SpawnedProcess,
         size: u32,
         variables: Vec<(OsString, OsString)>,
     ) -> Result<Growing, String> {
@@ -184,11 +184,11 @@ impl Growing {
 
     fn begin(
         base: Box<dyn Transport>,
-        who: Spawned,
+        who: SpawnedProcess,
         size: u32,
         variables: Vec<(OsString, OsString)>,
     ) -> Result<Growing, String> {
-        let Spawned { token, me, first } = who;
+        let SpawnedProcess { token, me, first } = who;
         let listener = listen(&token, me)?;
         let (out, from, arrived, children) = (HashMap::new(), Vec::new(), VecDeque::new(), Vec::new());
         Ok(Growing {
@@ -462,7 +462,7 @@ mod tests {
     fn what_a_process_is_told_is_read() {
         assert_eq!(token_of(&format!("7-8 {}", host())), Ok("7-8".to_owned()));
         assert!(token_of("7-8 elsewhere").unwrap_err().contains("one host"));
-        assert_eq!(parse("7-8 3 2"), Some(Spawned { token: "7-8".into(), me: 3, first: 2 }));
+        assert_eq!(parse("7-8 3 2"), Some(SpawnedProcess { token: "7-8".into(), me: 3, first: 2 }));
         for wrong in ["", "7-8 3", "7-8 1 2", "7-8 3 2 1", "7-8 x 2"] {
             assert_eq!(parse(wrong), None);
         }
@@ -471,7 +471,7 @@ mod tests {
     #[test]
     fn messages_of_any_length_arrive_in_order() {
         let mut zero = Growing::new(Box::new(Solo), 3, Vec::new()).unwrap();
-        let late = |me| Spawned { token: zero.token.clone(), me, first: 1 };
+        let late = |me| SpawnedProcess { token: zero.token.clone(), me, first: 1 };
         let (one, two) = (late(1), late(2));
         // Sent before there is anybody to take it.
         zero.send(1, Lane::Control, vec![7]).unwrap();

@@ -1,7 +1,7 @@
 //! The machine's own MPI, through a library of ours that is loaded when it is needed.
 
 use crate::bell::Bell;
-use crate::table::{SYMBOL, Table, VERSION};
+use crate::table::{NativeFunctions, SYMBOL, VERSION};
 use crate::{Lane, Launcher, Transport};
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString, c_void};
@@ -19,7 +19,7 @@ const HANDING_ON: Duration = Duration::from_millis(250);
 
 /// Messages over the machine's MPI.
 pub struct Native {
-    table: &'static Table,
+    table: &'static NativeFunctions,
     rank: u32,
     size: u32,
     bell: Bell,
@@ -64,7 +64,7 @@ fn last_error() -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-fn load(launcher: Launcher) -> Result<&'static Table, String> {
+fn load(launcher: Launcher) -> Result<&'static NativeFunctions, String> {
     let file = format!("libxsim_native_{}.so", launcher.short());
     let home = home().ok_or("cannot find the directory of libxsim.so")?;
     // An installed command (`xsim replay`) is in bin, and the libraries are in lib.
@@ -107,7 +107,8 @@ fn load(launcher: Launcher) -> Result<&'static Table, String> {
     }
     // SAFETY: the symbol of a library of ours is a function of this type; the table is a static of it, never
     // unloaded.
-    let table = unsafe { &*std::mem::transmute::<*mut c_void, extern "C" fn() -> *const Table>(symbol)() };
+    let table =
+        unsafe { &*std::mem::transmute::<*mut c_void, extern "C" fn() -> *const NativeFunctions>(symbol)() };
     if table.version != VERSION {
         return Err(format!("{} is of another version of xsim: build it again", path.display()));
     }

@@ -2,18 +2,18 @@
 //!
 //! This file is compiled into both sides, which are built apart.
 
-/// The version of [`Table`]; both sides must have the same.
+/// The version of [`NativeFunctions`]; both sides must have the same.
 pub const VERSION: u32 = 2;
 
 /// The tag of messages that count as sent only when their receiver has taken them.
 pub const PACED: i32 = 1;
 
-/// The symbol: `extern "C" fn() -> *const Table`.
+/// The symbol: `extern "C" fn() -> *const NativeFunctions`.
 pub const SYMBOL: &std::ffi::CStr = c"xsim_native_table";
 
 /// The functions. Those that answer an `i32` answer 0 or more where they succeed, -1 where MPI failed.
 #[repr(C)]
-pub struct Table {
+pub struct NativeFunctions {
     /// [`VERSION`].
     pub version: u32,
     /// Initializes MPI: this process's number and how many there are.

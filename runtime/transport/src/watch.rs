@@ -18,7 +18,7 @@ static WATCHER: AtomicI32 = AtomicI32::new(0);
 static MAILBOX: AtomicI32 = AtomicI32::new(-1);
 
 /// A process of this host, and what is said when it dies.
-pub struct Watched {
+pub struct WatchedProcess {
     /// Its number in the system.
     pub pid: i32,
     /// The line.
@@ -152,7 +152,7 @@ pub fn watched_by(pid: i32) {
 
 /// Starts a process that waits for the death of one of these processes, says it, and ends the others if the
 /// launcher does not. Where it cannot be had, the launcher alone notices.
-pub fn watch(watched: Vec<Watched>) {
+pub fn watch(watched: Vec<WatchedProcess>) {
     if watched.is_empty() {
         return;
     }
@@ -274,7 +274,13 @@ unsafe fn end_with(fds: &[i32], status: i32) {
 }
 
 /// The watching process: system calls on memory that was there before it began, nothing else.
-fn wait(pipe: i32, watched: &[Watched], texts: &[String], fds: &mut [i32], (mailbox, own): (i32, i32)) -> ! {
+fn wait(
+    pipe: i32,
+    watched: &[WatchedProcess],
+    texts: &[String],
+    fds: &mut [i32],
+    (mailbox, own): (i32, i32),
+) -> ! {
     // SAFETY: plain numbers, readable text and a writable array of descriptors; the process ends here.
     unsafe {
         libc::syscall(libc::SYS_setsid);
@@ -378,8 +384,8 @@ fn wait(pipe: i32, watched: &[Watched], texts: &[String], fds: &mut [i32], (mail
 mod tests {
     use super::*;
 
-    fn watched(pid: u32) -> Vec<Watched> {
-        vec![Watched { pid: pid as i32, text: "not to be seen".into() }]
+    fn watched(pid: u32) -> Vec<WatchedProcess> {
+        vec![WatchedProcess { pid: pid as i32, text: "not to be seen".into() }]
     }
     fn alive(pid: i32) -> bool {
         std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
@@ -393,7 +399,7 @@ mod tests {
         let _one = ONE.lock();
         let mut child = std::process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();
-        watch(vec![Watched {
+        watch(vec![WatchedProcess {
             pid: child.id() as i32,
             text: "what is said of a process that had died".into(),
         }]);

@@ -6,7 +6,10 @@
 
 use crate::call::{Answer, Call, Collective, Envelope, Requests, Wait};
 use crate::workload::{Caller, Workload};
-use ::aspen::{AspenError, Collective as Kinds, Exchange, Operation, Part, Pattern, Plan, Step};
+use ::aspen::{
+    AspenError, Collective as Kinds, CommunicationPattern, ExecutionPlan, Operation, PlanNode, Step,
+    StepExchange,
+};
 use engine::Span;
 use mpi::abi::{MPI_DOUBLE, MPI_FLOAT, MPI_MAX, MPI_MIN, MPI_PROD, MPI_SUM, MPI_UNSIGNED_CHAR};
 use mpi::collective::Reducing;
@@ -33,9 +36,9 @@ enum Action {
     Compute(Span),
     Collective(Collective),
     /// Messages to and from the neighbours, all at a time.
-    Exchange(Exchange),
+    Exchange(StepExchange),
     /// Messages from those before, then to those behind.
-    Sweep(Exchange),
+    Sweep(StepExchange),
     /// A message to a rank that is drawn.
     Random(Step),
 }
@@ -73,17 +76,17 @@ impl Walk {
     ///
     /// # Errors
     /// So many ranks make no grid for a step; a computation or the whole walk is too long.
-    pub fn new(plan: &Plan, ranks: u32) -> Result<Walk, AspenError> {
+    pub fn new(plan: &ExecutionPlan, ranks: u32) -> Result<Walk, AspenError> {
         let mut walk = Walk { ranks, root: Block::default(), actions: Vec::new(), draws: Vec::new() };
         walk.root = walk.block(&plan.parts)?;
         Ok(walk)
     }
 
-    fn block(&mut self, parts: &[Part]) -> Result<Block, AspenError> {
+    fn block(&mut self, parts: &[PlanNode]) -> Result<Block, AspenError> {
         let mut block = Block::default();
         for part in parts {
             let (item, length) = match part {
-                Part::Repeat(times, parts) => {
+                PlanNode::Repeat(times, parts) => {
                     let inner = self.block(parts)?;
                     let length = inner.length.checked_mul(*times).filter(|&length| length < 1 << 63);
                     let length = length.ok_or_else(|| {
@@ -93,7 +96,7 @@ impl Walk {
                     })?;
                     (Item::Repeat(inner), length)
                 }
-                Part::Compute(seconds) => {
+                PlanNode::Compute(seconds) => {
                     let span = Span::from_seconds(*seconds);
                     let span = span.ok_or_else(|| {
                         AspenError::new(format!(
@@ -102,7 +105,7 @@ impl Walk {
                     })?;
                     (self.action(Action::Compute(span)), 1)
                 }
-                Part::Communicate(step) => {
+                PlanNode::Communicate(step) => {
                     let action = self.communication(step)?;
                     (self.action(action), 1)
                 }
@@ -122,16 +125,16 @@ impl Walk {
     }
 
     fn communication(&self, step: &Step) -> Result<Action, AspenError> {
-        let exchange = || Exchange::new(step, self.ranks.into());
+        let exchange = || StepExchange::new(step, self.ranks.into());
         Ok(match step.pattern {
-            Pattern::Collective(which, operation) => {
+            CommunicationPattern::Collective(which, operation) => {
                 Action::Collective(collective(which, operation, step.bytes()))
             }
-            Pattern::Sweep(_) => Action::Sweep(exchange()?),
-            Pattern::Random => Action::Random(*step),
-            Pattern::Neighbors(_) | Pattern::Shift { .. } | Pattern::Unaddressed => {
-                Action::Exchange(exchange()?)
-            }
+            CommunicationPattern::Sweep(_) => Action::Sweep(exchange()?),
+            CommunicationPattern::Random => Action::Random(*step),
+            CommunicationPattern::Neighbors(_)
+            | CommunicationPattern::Shift { .. }
+            | CommunicationPattern::Unaddressed => Action::Exchange(exchange()?),
         })
     }
 
@@ -214,7 +217,7 @@ fn receive(message: ::aspen::Message, number: u32) -> Call {
 }
 
 /// In each direction a receive and a send, then a wait for all.
-fn exchanged(exchange: &Exchange, rank: u32, calls: &mut u32) -> Option<Call> {
+fn exchanged(exchange: &StepExchange, rank: u32, calls: &mut u32) -> Option<Call> {
     let rank = u64::from(rank);
     loop {
         let (number, direction, sends) = (*calls, *calls as usize / 2, *calls % 2 == 1);
@@ -233,7 +236,7 @@ fn exchanged(exchange: &Exchange, rank: u32, calls: &mut u32) -> Option<Call> {
 }
 
 /// All receives and a wait, then all sends and a wait.
-fn swept(exchange: &Exchange, rank: u32, calls: &mut u32) -> Option<Call> {
+fn swept(exchange: &StepExchange, rank: u32, calls: &mut u32) -> Option<Call> {
     let (rank, each) = (u64::from(rank), exchange.len() + 1);
     loop {
         let (direction, sends) = (*calls as usize % each, *calls as usize / each);

@@ -4,10 +4,10 @@
 //! The rest of the recorder knows the values of the standard ABI alone. Predefined handles become those of
 //! the ABI, other handles stay the words that the MPI has for them, which are no small numbers.
 
-use super::objects::{Membership, Position};
-use super::parameter::{Kind, Parameter};
+use super::objects::{Membership, RelativeBase};
+use super::parameter::{Kind, RecordedParameter};
 use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_NULL, MPI_PROC_NULL};
-use observe::recorder::{Class, Status};
+use observe::recorder::{Class, RecordedStatus};
 use rank::Addr;
 use rank::memory::load;
 use rustc_hash::FxHashMap;
@@ -40,7 +40,7 @@ unsafe extern "C" {
 const SENTINELS: [u64; 6] = [1, 0, 0, 10, 11, 0];
 
 #[derive(Default)]
-struct Host {
+struct NativeHost {
     world: (u32, u32),
     /// Predefined handles: the standard's by the MPI's own, and back.
     named: FxHashMap<(Class, u64), usize>,
@@ -87,11 +87,11 @@ struct Requests {
     at: FxHashMap<(u64, usize), usize>,
     /// By handle, in the order in which they were started.
     of_handle: FxHashMap<u64, VecDeque<usize>>,
-    all: FxHashMap<usize, Started>,
+    all: FxHashMap<usize, StartedRequest>,
 }
 
 #[derive(Clone, Copy)]
-struct Started {
+struct StartedRequest {
     handle: u64,
     at: usize,
     /// It receives from `MPI_PROC_NULL`.
@@ -108,7 +108,7 @@ impl Requests {
         self.count += 1;
         self.at.insert((handle, at), number);
         self.of_handle.entry(handle).or_default().push_back(number);
-        self.all.insert(number, Started { handle, at, from_nobody });
+        self.all.insert(number, StartedRequest { handle, at, from_nobody });
     }
 
     /// The request with this handle that is kept at `at`; if none is, the one before which `earlier` others
@@ -122,7 +122,7 @@ impl Requests {
     }
 
     fn end(&mut self, number: usize) {
-        let Some(Started { handle, at, .. }) = self.all.remove(&number) else { return };
+        let Some(StartedRequest { handle, at, .. }) = self.all.remove(&number) else { return };
         if self.at.get(&(handle, at)) == Some(&number) {
             self.at.remove(&(handle, at));
         }
@@ -136,16 +136,16 @@ impl Requests {
 }
 
 thread_local! {
-    static HOST: RefCell<Host> = RefCell::default();
+    static HOST: RefCell<NativeHost> = RefCell::default();
 }
 
-fn with<T>(what: impl FnOnce(&mut Host) -> T) -> T {
+fn with<T>(what: impl FnOnce(&mut NativeHost) -> T) -> T {
     HOST.with_borrow_mut(what)
 }
 
 /// MPI is initialized; the calling process is this one of so many.
 pub fn begin(rank: u32, size: u32) {
-    let mut host = Host { world: (rank, size), ..Host::default() };
+    let mut host = NativeHost { world: (rank, size), ..NativeHost::default() };
     let mut handles = vec![0; PREDEFINED.len()];
     // SAFETY: room for as many as the generated functions write, which come from the same table.
     unsafe {
@@ -237,7 +237,7 @@ pub fn forget(class: Class, handle: usize) {
 }
 
 /// A number in the memory of the program, which may be a constant.
-pub fn number(p: &Parameter, number: i32) -> i32 {
+pub fn number(p: &RecordedParameter, number: i32) -> i32 {
     let section = match p.kind {
         Kind::Tag => return if number < 0 { MPI_ANY_TAG } else { number },
         Kind::Rank if number >= 0 => return number,
@@ -266,7 +266,7 @@ pub fn number(p: &Parameter, number: i32) -> i32 {
 
 /// A rank that is none. One MPI's wildcard for ranks is another's rank of nobody, and the wildcard for tags
 /// of a third.
-fn rank(host: &Host, number: i32) -> i32 {
+fn rank(host: &NativeHost, number: i32) -> i32 {
     let found =
         host.numbers.get(&(Section::Rank, number)).or_else(|| host.numbers.get(&(Section::Wildcard, number)));
     found.copied().unwrap_or(number)
@@ -282,7 +282,7 @@ fn mask(section: Section, number: i32) -> i32 {
 }
 
 /// An address that a call is given, which may have a meaning.
-pub fn address(p: &Parameter, word: u64) -> u64 {
+pub fn address(p: &RecordedParameter, word: u64) -> u64 {
     let [in_place, statuses @ .., unweighted, empty, errors] = with(|host| host.sentinels);
     match p.kind {
         Kind::Buffer if word == in_place => SENTINELS[0],
@@ -322,8 +322,8 @@ pub fn note_status(request: usize, receives: bool) {
 }
 
 /// Element `k` of an array of statuses.
-pub fn status(at: Addr, k: usize) -> Status {
-    let of_none = |source| Status { source, tag: MPI_ANY_TAG, bytes: 0, cancelled: false };
+pub fn status(at: Addr, k: usize) -> RecordedStatus {
+    let of_none = |source| RecordedStatus { source, tag: MPI_ANY_TAG, bytes: 0, cancelled: false };
     match with(|host| host.statuses.get(k).copied()) {
         Some(StatusOf::Nobody) => return of_none(MPI_PROC_NULL),
         Some(StatusOf::Other) => return of_none(MPI_ANY_SOURCE),
@@ -335,11 +335,11 @@ pub fn status(at: Addr, k: usize) -> Status {
     let [source, tag, bytes, cancelled] = told;
     if cancelled != 0 {
         // The rest is undefined (MPI 5.0 section 3.8.4).
-        return Status { cancelled: true, ..of_none(MPI_ANY_SOURCE) };
+        return RecordedStatus { cancelled: true, ..of_none(MPI_ANY_SOURCE) };
     }
     let source = if source < 0 { with(|host| rank(host, source as i32)) } else { source as i32 };
     let tag = if tag < 0 { MPI_ANY_TAG } else { tag as i32 };
-    Status { source, tag, bytes, cancelled: false }
+    RecordedStatus { source, tag, bytes, cancelled: false }
 }
 
 /// Each request has a number of its own already.
@@ -384,9 +384,9 @@ pub fn fortran_text(given: Addr) -> (Addr, usize) {
 }
 
 /// This process in the world.
-pub fn world() -> Position {
+pub fn world() -> RelativeBase {
     let (rank, peers) = with(|host| host.world);
-    Position { rank, peers }
+    RelativeBase { rank, peers }
 }
 
 /// The MPI's own word for a handle.
@@ -454,7 +454,7 @@ fn group(local: &[i32], remote: &[i32]) -> Key {
     hash(|hasher| groups.hash(hasher))
 }
 
-impl Host {
+impl NativeHost {
     /// The context, in this process, of a communicator of these groups that was not seen before.
     fn context(&mut self, group: Key) -> u32 {
         let count = self.made.entry(group).or_default();
@@ -479,10 +479,10 @@ pub fn begin_copy(of: usize, at: Option<Addr>) {
 }
 
 /// Returns what the process is in a communicator; `None` if it is no member or the handle is none.
-pub fn position(comm: usize) -> Option<Position> {
+pub fn position(comm: usize) -> Option<RelativeBase> {
     membership(comm)
         .filter(|comm| comm.rank < comm.size)
-        .map(|comm| Position { rank: comm.rank, peers: comm.peers })
+        .map(|comm| RelativeBase { rank: comm.rank, peers: comm.peers })
 }
 
 /// A communicator as this process sees it; `None` if the handle is none.

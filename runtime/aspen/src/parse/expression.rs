@@ -4,9 +4,9 @@
 //! left to right.
 
 use super::{Input, MOST_OPERATORS, Parsed, all, deeper, keyword, name, one, path, sign};
-use crate::source::Span;
-use crate::token::{Kind, unit};
-use crate::tree::{Comparison, Condition, Expr, ExprKind, Operator};
+use crate::source::SourceSpan;
+use crate::token::{TokenKind, unit};
+use crate::tree::{Condition, Expr, ExprKind, Operator, Relation};
 use winnow::combinator::{Infix, Prefix};
 use winnow::combinator::{alt, delimited, expression as climb, fail, opt, separated};
 use winnow::error::EmptyError;
@@ -33,7 +33,7 @@ fn joined(operator: Operator) -> fn(Expr, Expr) -> Expr {
 
 /// An operator's sign, unless the formula has too many already. One that is looked at again, because it binds
 /// less tightly than what is before it, counts once.
-fn operator<'a>(text: &'static str) -> impl Parser<Input<'a>, Span, EmptyError> {
+fn operator<'a>(text: &'static str) -> impl Parser<Input<'a>, SourceSpan, EmptyError> {
     move |input: &mut Input<'a>| {
         let (progress, left) = (input.state, input.eof_offset());
         let span = sign(text).parse_next(input)?;
@@ -110,14 +110,14 @@ fn operand(input: &mut Input<'_>) -> Parsed<Expr> {
 }
 
 fn number(input: &mut Input<'_>) -> Parsed<Expr> {
-    let token = one("a formula", |token| token.kind == Kind::Number).parse_next(input)?;
+    let token = one("a formula", |token| token.kind == TokenKind::Number).parse_next(input)?;
     let value = token.text.parse().unwrap_or(f64::NAN);
     Ok(Expr { kind: ExprKind::Number(value), span: input.state.span(token) })
 }
 
 fn scale(input: &mut Input<'_>) -> Parsed<Expr> {
-    let token =
-        one("a formula", |token| token.kind == Kind::Word && unit(token.text).is_some()).parse_next(input)?;
+    let token = one("a formula", |token| token.kind == TokenKind::Word && unit(token.text).is_some())
+        .parse_next(input)?;
     let value = unit(token.text).unwrap_or(f64::NAN);
     Ok(Expr { kind: ExprKind::Unit(value), span: input.state.span(token) })
 }
@@ -129,7 +129,7 @@ fn named(input: &mut Input<'_>) -> Parsed<Expr> {
     if plain && let Some((_, arguments, end)) = opt((sign("("), list, sign(")"))).parse_next(input)? {
         return Ok(Expr { span: span.to(end), kind: ExprKind::Call(first.text, arguments) });
     }
-    let element = |input: &mut Input<'_>| -> Parsed<(Expr, Span)> {
+    let element = |input: &mut Input<'_>| -> Parsed<(Expr, SourceSpan)> {
         let (_, index, end) = (sign("["), expression, sign("]")).parse_next(input)?;
         Ok((index, end))
     };
@@ -177,14 +177,14 @@ pub(super) fn condition(input: &mut Input<'_>) -> Parsed<Condition> {
     Ok(more.into_iter().fold(first, join))
 }
 
-fn compared(input: &mut Input<'_>) -> Parsed<Comparison> {
+fn compared(input: &mut Input<'_>) -> Parsed<Relation> {
     alt((
-        sign("==").value(Comparison::Equal),
-        sign("!=").value(Comparison::Different),
-        sign("<=").value(Comparison::AtMost),
-        sign(">=").value(Comparison::AtLeast),
-        sign("<").value(Comparison::Less),
-        sign(">").value(Comparison::Greater),
+        sign("==").value(Relation::Equal),
+        sign("!=").value(Relation::Different),
+        sign("<=").value(Relation::AtMost),
+        sign(">=").value(Relation::AtLeast),
+        sign("<").value(Relation::Less),
+        sign(">").value(Relation::Greater),
     ))
     .parse_next(input)
 }

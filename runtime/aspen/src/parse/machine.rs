@@ -9,18 +9,21 @@ use winnow::prelude::*;
 
 /// Parameters, includes and components in any order.
 pub(super) fn machine(input: &mut Input<'_>) -> Parsed<MachineFile> {
-    enum Part {
+    enum MachineItem {
         Global(Global),
         Component(Component),
     }
-    let parts =
-        all(alt((include.map(Part::Global), global.map(Part::Global), component.map(Part::Component))))
-            .parse_next(input)?;
+    let parts = all(alt((
+        include.map(MachineItem::Global),
+        global.map(MachineItem::Global),
+        component.map(MachineItem::Component),
+    )))
+    .parse_next(input)?;
     let mut file = MachineFile::default();
     for part in parts {
         match part {
-            Part::Global(global) => file.globals.push(global),
-            Part::Component(component) => file.components.push(component),
+            MachineItem::Global(global) => file.globals.push(global),
+            MachineItem::Component(component) => file.components.push(component),
         }
     }
     Ok(file)

@@ -2,20 +2,20 @@
 
 #![allow(dead_code, missing_docs)]
 
-use aspen::{Application, AspenError, Evaluation, Machine, Model, Request, Sources};
+use aspen::{Application, AspenError, Evaluation, EvaluationRequest, LoadedModel, Machine, Sources};
 use std::path::PathBuf;
 
 /// A model from its text.
-pub fn load(text: &str) -> Result<(Model, Sources), AspenError> {
+pub fn load(text: &str) -> Result<(LoadedModel, Sources), AspenError> {
     let mut sources = Sources::default();
     let id = sources.add("model.aspen", text);
-    Model::load(&mut sources, id).map(|model| (model, sources))
+    LoadedModel::load(&mut sources, id).map(|model| (model, sources))
 }
 
 #[track_caller]
 pub fn application(text: &str) -> Application {
     match load(text) {
-        Ok((Model::Application(model), _)) => *model,
+        Ok((LoadedModel::Application(model), _)) => *model,
         Ok(_) => panic!("a machine"),
         Err(error) => panic!("{error}"),
     }
@@ -24,7 +24,7 @@ pub fn application(text: &str) -> Application {
 #[track_caller]
 pub fn machine(text: &str) -> Machine {
     match load(text) {
-        Ok((Model::Machine(machine), _)) => *machine,
+        Ok((LoadedModel::Machine(machine), _)) => *machine,
         Ok(_) => panic!("an application"),
         Err(error) => panic!("{error}"),
     }
@@ -32,11 +32,11 @@ pub fn machine(text: &str) -> Machine {
 
 #[track_caller]
 pub fn evaluate(text: &str) -> Evaluation<f64> {
-    evaluate_with(text, &Request::default())
+    evaluate_with(text, &EvaluationRequest::default())
 }
 
 #[track_caller]
-pub fn evaluate_with(text: &str, request: &Request<'_, f64>) -> Evaluation<f64> {
+pub fn evaluate_with(text: &str, request: &EvaluationRequest<'_, f64>) -> Evaluation<f64> {
     application(text).evaluate(request, None).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -50,13 +50,15 @@ pub fn with_main(body: &str) -> String {
 pub fn refused(text: &str) -> (usize, usize, String) {
     let mut sources = Sources::default();
     let id = sources.add("model.aspen", text);
-    let error = match Model::load(&mut sources, id) {
+    let error = match LoadedModel::load(&mut sources, id) {
         Err(error) => error,
-        Ok(Model::Application(model)) => match model.evaluate(&Request::<f64>::default(), None) {
-            Err(error) => error.located(&sources),
-            Ok(_) => panic!("nothing is wrong with {text}"),
-        },
-        Ok(Model::Machine(_)) => panic!("nothing is wrong with {text}"),
+        Ok(LoadedModel::Application(model)) => {
+            match model.evaluate(&EvaluationRequest::<f64>::default(), None) {
+                Err(error) => error.located(&sources),
+                Ok(_) => panic!("nothing is wrong with {text}"),
+            }
+        }
+        Ok(LoadedModel::Machine(_)) => panic!("nothing is wrong with {text}"),
     };
     let place = error.place().unwrap_or_else(|| panic!("no place: {error}"));
     (place.line, place.column, error.to_string())

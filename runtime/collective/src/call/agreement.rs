@@ -4,11 +4,11 @@ use crate::agreement::{Contribution, Resolve};
 use crate::brief::{Brief, Bring};
 use crate::delivery::Delivery;
 use crate::entrance::membership;
-use crate::entrance::{Entrance, Part};
+use crate::entrance::{EnteredCall, Entrance};
 use crate::entry::Entry;
-use crate::instance::Place;
+use crate::instance::InstanceScope;
 use crate::mode::Mode;
-use crate::signature::Signature;
+use crate::signature::CallSignature;
 use message::view::BufferView;
 use objects::error::Result;
 use objects::group::Group;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 impl Entrance<'_> {
     fn agreement(
         &self,
-        place: Place,
+        place: InstanceScope,
         (size, rank): (u32, u32),
         bytes: u64,
         agreement: (Contribution, Resolve),
@@ -28,7 +28,7 @@ impl Entrance<'_> {
         let function = self.messages.ranks()[self.messages.me()].function;
         Entry {
             place,
-            signature: Signature {
+            signature: CallSignature {
                 function,
                 blocking: mode == Mode::Blocking,
                 irregular: false,
@@ -78,7 +78,7 @@ impl Entrance<'_> {
         bytes: u64,
         contribution: (Contribution, Resolve),
         mode: Mode,
-    ) -> Result<Part> {
+    ) -> Result<EnteredCall> {
         let mut bring = Bring::Agreement(contribution.0, contribution.1);
         if mode == Mode::Blocking && self.may_gather() {
             let brief = Brief { bytes, ..Brief::of(Kind::Agree, mode, comm) };
@@ -95,7 +95,8 @@ impl Entrance<'_> {
         };
         let index = self.objects.comms.index(comm)?;
         let (size, rank, _) = membership(self.objects, index);
-        let entry = self.agreement(Place::Comm(index), (size, rank), bytes, (contribution, resolve), mode);
+        let entry =
+            self.agreement(InstanceScope::Comm(index), (size, rank), bytes, (contribution, resolve), mode);
         self.enter(entry)
     }
 
@@ -110,11 +111,16 @@ impl Entrance<'_> {
         key: (u32, i32, u32),
         bytes: u64,
         contribution: (Contribution, Resolve),
-    ) -> Result<Part> {
+    ) -> Result<EnteredCall> {
         let size = group.size();
         let rank = group.rank_of(self.messages.me()).unwrap_or(0);
-        let entry =
-            self.agreement(Place::Group(key, group), (size, rank), bytes, contribution, Mode::Blocking);
+        let entry = self.agreement(
+            InstanceScope::Group(key, group),
+            (size, rank),
+            bytes,
+            contribution,
+            Mode::Blocking,
+        );
         self.enter(entry)
     }
 }

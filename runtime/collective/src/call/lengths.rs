@@ -6,7 +6,7 @@
 use super::Beside;
 use crate::area::Area;
 use crate::brief::Brief;
-use crate::entrance::{Entrance, Part};
+use crate::entrance::{EnteredCall, Entrance};
 use crate::mode::Mode;
 use crate::reduction::{Reduction, reduction};
 use message::Messages;
@@ -62,7 +62,7 @@ impl Entrance<'_> {
     ///
     /// # Errors
     /// As for the call with buffers.
-    pub fn join_lengths(&mut self, call: &Lengths, mode: Mode) -> Result<Part> {
+    pub fn join_lengths(&mut self, call: &Lengths, mode: Mode) -> Result<EnteredCall> {
         debug_assert!(!self.messages.payloads().are_carried(), "who has payloads has buffers");
         let &Lengths { kind, comm, root, bytes, ref blocks, reduction: reducing } = call;
         if kind == Kind::Neighbor {

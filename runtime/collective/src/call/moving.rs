@@ -2,10 +2,10 @@
 
 use super::Beside;
 use crate::area::area;
-use crate::area::{Area, Side};
+use crate::area::{Area, BufferArgument};
 use crate::blocks::block_list;
 use crate::brief::{Brief, Bring};
-use crate::entrance::{Entrance, Part};
+use crate::entrance::{EnteredCall, Entrance};
 use crate::gatherv::RootBlocks;
 use crate::mode::Mode;
 use message::p2p::Buffer;
@@ -21,8 +21,8 @@ use schedule::{Blocks, Kind};
 // anything arrives.
 fn own_area(
     objects: &Objects,
-    send: &Side,
-    (receive, target): (&Side, &Area),
+    send: &BufferArgument,
+    (receive, target): (&BufferArgument, &Area),
     me: u32,
     in_place: bool,
 ) -> Result<Area> {
@@ -35,7 +35,7 @@ impl Entrance<'_> {
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
     #[inline(never)]
-    pub fn join_barrier(&mut self, comm: usize, mode: Mode) -> Result<Part> {
+    pub fn join_barrier(&mut self, comm: usize, mode: Mode) -> Result<EnteredCall> {
         let brief = Brief::of(Kind::Barrier, mode, comm);
         if self.may_gather()
             && let Some(part) = self.join_gathering(&brief, &BufferView::none(), &BufferView::none())?
@@ -52,7 +52,7 @@ impl Entrance<'_> {
     // The root gives and all others get: nobody is told the size by the root, each says what it expects, and
     // they are compared.
     #[inline(never)]
-    pub fn join_bcast(&mut self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Part> {
+    pub fn join_bcast(&mut self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<EnteredCall> {
         let (is_root, _, _, inter) = self.rooted(comm, root)?;
         let brief = Brief { root: Some(root), ..Brief::of(Kind::Bcast, mode, comm) };
         if !inter && self.may_gather() {
@@ -69,7 +69,7 @@ impl Entrance<'_> {
         let area = if inter && root == PROC_NULL {
             Area::none()
         } else {
-            area(self.objects, &Side::One(buffer), 1)?
+            area(self.objects, &BufferArgument::One(buffer), 1)?
         };
         let brief = Brief { bytes: area.bytes, ..brief };
         let opposite = Area::opposite(&area);
@@ -86,12 +86,12 @@ impl Entrance<'_> {
     #[inline(never)]
     pub fn join_gather(
         &mut self,
-        send: Side,
-        receive: Side,
+        send: BufferArgument,
+        receive: BufferArgument,
         root: i32,
         comm: usize,
         mode: Mode,
-    ) -> Result<Part> {
+    ) -> Result<EnteredCall> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
         if !inter && !receive.is_irregular() && self.may_gather() {
             let target = if is_root { self.blocks(&receive, peers)? } else { Some(BufferView::none()) };
@@ -126,7 +126,7 @@ impl Entrance<'_> {
                 return Ok(part);
             }
         }
-        let irregular = matches!(receive, Side::Each(_));
+        let irregular = matches!(receive, BufferArgument::Each(_));
         let target = if is_root { area(self.objects, &receive, peers)? } else { Area::none() };
         let source = if is_root && inter || root == PROC_NULL {
             Area::none()
@@ -149,7 +149,7 @@ impl Entrance<'_> {
         (source, target): (&BufferView, &BufferView),
         root_area: Option<Area>,
         in_place: bool,
-    ) -> Result<Option<Part>> {
+    ) -> Result<Option<EnteredCall>> {
         let brief = Brief { root: Some(root), irregular: true, ..Brief::of(kind, mode, comm) };
         let mut bring = match root_area {
             Some(Area { views, blocks: Blocks::Each(begins), .. }) => {
@@ -167,12 +167,12 @@ impl Entrance<'_> {
     #[inline(never)]
     pub fn join_scatter(
         &mut self,
-        send: Side,
-        receive: Side,
+        send: BufferArgument,
+        receive: BufferArgument,
         root: i32,
         comm: usize,
         mode: Mode,
-    ) -> Result<Part> {
+    ) -> Result<EnteredCall> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
         if !inter && !send.is_irregular() && self.may_gather() {
             let source = if is_root { self.blocks(&send, peers)? } else { Some(BufferView::none()) };
@@ -204,7 +204,7 @@ impl Entrance<'_> {
                 return Ok(part);
             }
         }
-        let irregular = matches!(send, Side::Each(_));
+        let irregular = matches!(send, BufferArgument::Each(_));
         let source = if is_root { area(self.objects, &send, peers)? } else { Area::none() };
         let target = if is_root && inter || root == PROC_NULL {
             Area::none()
@@ -225,11 +225,11 @@ impl Entrance<'_> {
     // blocked.
     fn gather_allgatherv(
         &mut self,
-        send: &Side,
-        receive: &Side,
+        send: &BufferArgument,
+        receive: &BufferArgument,
         (members, me): (u32, u32),
         comm: usize,
-    ) -> Result<Option<Part>> {
+    ) -> Result<Option<EnteredCall>> {
         let Some(receive) = block_list(self.messages, self.objects, receive, members as usize)? else {
             return Ok(None);
         };
@@ -257,7 +257,13 @@ impl Entrance<'_> {
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
     #[inline(never)]
-    pub fn join_allgather(&mut self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Part> {
+    pub fn join_allgather(
+        &mut self,
+        send: BufferArgument,
+        receive: BufferArgument,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<EnteredCall> {
         if mode == Mode::Entering
             && receive.is_irregular()
             && let (size, me, true) = self.members(comm)?
@@ -280,7 +286,7 @@ impl Entrance<'_> {
         let (peers, me) = (communicator.peers(), communicator.rank(self.messages.me()));
         let target = area(self.objects, &receive, peers)?;
         let source = own_area(self.objects, &send, (&receive, &target), me, send.is_in_place())?;
-        let irregular = matches!(receive, Side::Each(_));
+        let irregular = matches!(receive, BufferArgument::Each(_));
         let bytes = if irregular { target.bytes } else { target.blocks.bytes(0) };
         let brief = Brief { irregular, bytes, ..Brief::of(Kind::Allgather, mode, comm) };
         self.general(&brief, Beside::Nothing, source, target)
@@ -289,11 +295,11 @@ impl Entrance<'_> {
     /// Enters an all-to-all of blocks that differ, if it may gather: its first half.
     fn gather_alltoallv(
         &mut self,
-        send: &Side,
-        receive: &Side,
+        send: &BufferArgument,
+        receive: &BufferArgument,
         members: u32,
         comm: usize,
-    ) -> Result<Option<Part>> {
+    ) -> Result<Option<EnteredCall>> {
         let send = block_list(self.messages, self.objects, send, members as usize)?;
         let receive = block_list(self.messages, self.objects, receive, members as usize)?;
         let (Some(send), Some(receive)) = (send, receive) else { return Ok(None) };
@@ -312,7 +318,13 @@ impl Entrance<'_> {
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
     // In place, what is given lies where it will be received (MPI 5.0 section 6.8): one side says both.
     #[inline(never)]
-    pub fn join_alltoall(&mut self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Part> {
+    pub fn join_alltoall(
+        &mut self,
+        send: BufferArgument,
+        receive: BufferArgument,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<EnteredCall> {
         let from = if send.is_in_place() { receive } else { send };
         if mode == Mode::Entering
             && receive.is_irregular()

@@ -1,13 +1,13 @@
 //! Neighbourhood collectives (MPI 5.0 chapter 8.6).
 
 use super::lengths::lengths;
-use super::{Beside, Neighbors};
-use crate::area::Side;
+use super::{Beside, NeighborLists};
+use crate::area::BufferArgument;
 use crate::area::area;
 use crate::blocks::block_list;
 use crate::brief::{Brief, Bring};
 use crate::delivery::Delivery;
-use crate::entrance::{Entrance, Part};
+use crate::entrance::{EnteredCall, Entrance};
 use crate::mode::Mode;
 use message::view::BufferView;
 use objects::error::{ErrorClass, Failure, Result};
@@ -29,12 +29,12 @@ impl Entrance<'_> {
     /// Enters, if the call may gather. Of a nonblocking one, what is received must lie side by side.
     fn gather_neighbors(
         &mut self,
-        send: &Side,
-        receive: &Side,
+        send: &BufferArgument,
+        receive: &BufferArgument,
         each: bool,
         comm: usize,
         mode: Mode,
-    ) -> Result<Option<Part>> {
+    ) -> Result<Option<EnteredCall>> {
         let (sources, destinations) = self.neighbor_counts(comm)?;
         let irregular = send.is_irregular() || receive.is_irregular();
         let send = block_list(self.messages, self.objects, send, if each { destinations } else { 1 })?;
@@ -67,7 +67,7 @@ impl Entrance<'_> {
         comm: usize,
         (send, receive): (Blocks, Blocks),
         mode: Mode,
-    ) -> Result<Part> {
+    ) -> Result<EnteredCall> {
         let (me, topology) = self.topology(comm)?;
         let (sources, destinations, cartesian) = topology.neighbors(me);
         for (blocks, neighbors) in [(&send, &destinations), (&receive, &sources)] {
@@ -88,7 +88,7 @@ impl Entrance<'_> {
         };
         self.general(
             &brief,
-            Beside::Neighbors(Neighbors { sources, destinations, cartesian }),
+            Beside::Neighbors(NeighborLists { sources, destinations, cartesian }),
             source,
             target,
         )
@@ -102,12 +102,12 @@ impl Entrance<'_> {
     #[inline(never)]
     pub fn join_neighbor(
         &mut self,
-        send: Side,
-        receive: Side,
+        send: BufferArgument,
+        receive: BufferArgument,
         each: bool,
         comm: usize,
         mode: Mode,
-    ) -> Result<Part> {
+    ) -> Result<EnteredCall> {
         let (me, topology) = self.topology(comm)?;
         if self.may_gather()
             && let Some(part) = self.gather_neighbors(&send, &receive, each, comm, mode)?
@@ -134,7 +134,7 @@ impl Entrance<'_> {
         }
         let irregular = source.is_irregular() || target.is_irregular();
         let brief = Brief { irregular, ..Brief::of(Kind::Neighbor, mode, comm) };
-        let neighbors = Neighbors { sources, destinations, cartesian };
+        let neighbors = NeighborLists { sources, destinations, cartesian };
         self.deliver(&brief, Beside::Neighbors(neighbors), source, target, delivery)
     }
 }

@@ -2,9 +2,9 @@
 
 use super::Beside;
 use crate::area::area;
-use crate::area::{Area, IN_PLACE, Parts, Side};
+use crate::area::{Area, BufferArgument, IN_PLACE, MemberElements};
 use crate::brief::{Brief, Bring};
-use crate::entrance::{Entrance, Part};
+use crate::entrance::{EnteredCall, Entrance};
 use crate::mode::Mode;
 use crate::reduction::reduction;
 use message::p2p::view;
@@ -57,7 +57,7 @@ impl Entrance<'_> {
         root: Option<i32>,
         comm: usize,
         mode: Mode,
-    ) -> Result<Part> {
+    ) -> Result<EnteredCall> {
         if send == IN_PLACE {
             self.may_be_in_place(root, comm)?;
         }
@@ -103,7 +103,7 @@ impl Entrance<'_> {
             Err(_) if outside => Beside::Nothing,
             reduction => Beside::Reduction(reduction?),
         };
-        let buffer = |at| Side::One((at, count, datatype));
+        let buffer = |at| BufferArgument::One((at, count, datatype));
         // In an intercommunicator the root only receives, and its group's others do nothing (MPI 5.0 section
         // 6.2.3).
         let silent = outside || inter && is_root;
@@ -125,7 +125,7 @@ impl Entrance<'_> {
         counts: &[i64],
         (op, datatype): (usize, usize),
         comm: usize,
-    ) -> Result<Option<Part>> {
+    ) -> Result<Option<EnteredCall>> {
         let size = self.objects.types.get(datatype)?.size;
         let begins: Vec<u64> = begins(counts.iter().map(|&count| count as u64 * size)).collect();
         let brief = Brief {
@@ -147,17 +147,17 @@ impl Entrance<'_> {
         &mut self,
         send: Addr,
         receive: Addr,
-        counts: Parts,
+        counts: MemberElements,
         datatype: usize,
         op: usize,
         comm: usize,
         mode: Mode,
-    ) -> Result<Part> {
+    ) -> Result<EnteredCall> {
         let (members, me, holds) = self.members(comm)?;
         // With overflow looked for: each count is valid, their sum need not be.
         let (total, own) = match counts {
-            Parts::Same(count) => (count.checked_mul(i64::from(members)), count),
-            Parts::Each(counts) => {
+            MemberElements::Same(count) => (count.checked_mul(i64::from(members)), count),
+            MemberElements::Each(counts) => {
                 (counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count)), counts[me as usize])
             }
         };
@@ -174,14 +174,14 @@ impl Entrance<'_> {
         let brief = Brief { reduction: Some((op, datatype)), ..Brief::of(Kind::ReduceScatter, mode, comm) };
         if holds
             && mode == Mode::Entering
-            && let Parts::Each(counts) = counts
+            && let MemberElements::Each(counts) = counts
         {
             let source = view(self.objects, (from, total, datatype))?;
             if let Some(part) = self.gather_reduce_scatter(&source, counts, (op, datatype), comm)? {
                 return Ok(part);
             }
         }
-        if holds && let Parts::Same(count) = counts {
+        if holds && let MemberElements::Same(count) = counts {
             let source = view(self.objects, (from, total, datatype))?;
             let target = view(self.objects, (receive, count, datatype))?;
             if let Some(part) =
@@ -191,16 +191,17 @@ impl Entrance<'_> {
             }
         }
         let reduction = reduction(self.messages, self.objects, op, datatype)?;
-        let mut source = area(self.objects, &Side::One((from, total, datatype)), 1)?;
+        let mut source = area(self.objects, &BufferArgument::One((from, total, datatype)), 1)?;
         let size = self.objects.types.get(datatype)?.size;
         source.blocks = match counts {
-            Parts::Same(count) => Blocks::Uniform(count as u64 * size),
-            Parts::Each(counts) => {
+            MemberElements::Same(count) => Blocks::Uniform(count as u64 * size),
+            MemberElements::Each(counts) => {
                 Blocks::Each(begins(counts.iter().map(|&count| count as u64 * size)).collect())
             }
         };
-        let target = area(self.objects, &Side::One((receive, own, datatype)), 1)?;
-        let brief = Brief { irregular: matches!(counts, Parts::Each(_)), bytes: source.bytes, ..brief };
+        let target = area(self.objects, &BufferArgument::One((receive, own, datatype)), 1)?;
+        let brief =
+            Brief { irregular: matches!(counts, MemberElements::Each(_)), bytes: source.bytes, ..brief };
         self.general(&brief, Beside::Reduction(reduction), source, target)
     }
 }

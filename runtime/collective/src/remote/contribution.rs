@@ -155,7 +155,7 @@ fn take(from: &mut Take) -> Contribution {
 
 /// Members in a row that bring the same, or splits of one color whose keys are evenly spaced.
 // A split of a million ranks by color is a few runs; told one by one it would be 16 MB to each process.
-struct Run {
+struct RegularMembers {
     member: u32,
     rank: u32,
     count: u32,
@@ -164,7 +164,7 @@ struct Run {
     key_step: u32,
 }
 
-impl Run {
+impl RegularMembers {
     fn rank(&self, index: u32) -> u32 {
         self.rank.wrapping_add(self.rank_step.wrapping_mul(index))
     }
@@ -172,9 +172,9 @@ impl Run {
         (first as u32).wrapping_add(self.key_step.wrapping_mul(index)) as i32
     }
     /// The run that the first of these begin.
-    fn of(list: &[(u32, u32, Contribution)]) -> Run {
+    fn of(list: &[(u32, u32, Contribution)]) -> RegularMembers {
         let (member, rank, first) = (list[0].0, list[0].1, &list[0].2);
-        let mut run = Run { member, rank, count: 1, rank_step: 0, key_step: 0 };
+        let mut run = RegularMembers { member, rank, count: 1, rank_step: 0, key_step: 0 };
         if let Some((_, next, contribution)) = list.get(1) {
             run.rank_step = next.wrapping_sub(rank);
             if let (Contribution::Split(_, one), Contribution::Split(_, other)) = (first, contribution) {
@@ -207,7 +207,7 @@ pub(crate) fn encode(contributions: &Contributions, out: &mut Vec<u8>) {
     let (mut different, mut runs): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
     let (mut at, mut count) = (0, 0);
     while at < contributions.len() {
-        let run = Run::of(&contributions[at..]);
+        let run = RegularMembers::of(&contributions[at..]);
         runs.u32(run.member);
         runs.u32(run.rank);
         runs.u32(run.count);
@@ -242,7 +242,7 @@ pub(crate) fn decode(from: &mut Take) -> Contributions {
     let different: Vec<Contribution> = (0..from.u32()).map(|_| take(from)).collect();
     let mut contributions = Vec::with_capacity(from.u32() as usize);
     for _ in 0..from.u32() {
-        let mut run = Run {
+        let mut run = RegularMembers {
             member: from.u32(),
             rank: from.u32(),
             count: from.u32(),

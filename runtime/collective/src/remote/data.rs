@@ -2,7 +2,7 @@
 
 use crate::contributions::{Data, Gathering};
 use crate::instance::Collectives;
-use crate::remote::kind::Told;
+use crate::remote::kind::CollectiveRecordKind;
 use crate::remote::spread::Ident;
 use engine::Time;
 use engine::record::Take;
@@ -49,7 +49,12 @@ pub(super) fn send_data(messages: &mut Messages, ident: Ident, shape: &Shape, ga
     for process in to {
         let parts = gathering.data.parts(shape, segments.of_process(process));
         let bytes = parts.clone().map(<[u8]>::len).sum::<usize>();
-        let out = remote.streams.begin(process, Told::Data.kind(), Time::ZERO, Ident::BYTES + bytes);
+        let out = remote.streams.begin(
+            process,
+            CollectiveRecordKind::Data.kind(),
+            Time::ZERO,
+            Ident::BYTES + bytes,
+        );
         ident.put(out);
         parts.for_each(|part| out.extend_from_slice(part));
         remote.streams.end();

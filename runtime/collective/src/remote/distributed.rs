@@ -15,15 +15,15 @@ use crate::agent::Agent;
 use crate::calls::Calls;
 use crate::contributions::{Data, Gathering};
 use crate::instance::Collectives;
-use crate::instance::Place;
+use crate::instance::InstanceScope;
 use crate::planes::Between;
 use crate::planes::agents_through;
 use crate::planes::burden;
 use crate::planes::count_messages;
 use crate::planes::release_member;
 use crate::remote::data::send_data;
-use crate::remote::kind::Told;
-use crate::remote::passage::{Distributed, Passage, Plane};
+use crate::remote::kind::CollectiveRecordKind;
+use crate::remote::passage::{Distributed, MemberPasses, Plane};
 use crate::remote::spread::Ident;
 use crate::remote::spread::is_spread;
 use engine::Time;
@@ -34,8 +34,8 @@ use objects::Objects;
 use objects::group::Group;
 use schedule::choose::choose;
 use schedule::data::steps::Rows;
-use schedule::segments::{Segment, Segments};
-use schedule::time::{Said, TimePlane};
+use schedule::segments::{ProcessSegment, Segments};
+use schedule::time::{RoundResult, TimePlane};
 use schedule::{Kind as Collective, Shape};
 use std::rc::Rc;
 
@@ -164,7 +164,7 @@ impl Collectives {
         let instance = self.instance(index);
         let agent = instance.agents[member as usize].as_ref()?;
         let (signature, ..) = instance.describe();
-        let Place::Comm(comm) = instance.place else { return None };
+        let InstanceScope::Comm(comm) = instance.place else { return None };
         let known = signature.blocking && instance.root_known && instance.agreement.is_none();
         let fresh = instance.arrived == 1 && !instance.started && !instance.has_mail();
         let steps = agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some())
@@ -245,7 +245,7 @@ impl Collectives {
         instance.start();
         let agents = std::mem::take(&mut instance.agents);
         let mut gathering = instance.gathering.take().expect("gathered");
-        let (shape, Place::Comm(comm)) = (instance.shape.clone(), &instance.place) else {
+        let (shape, InstanceScope::Comm(comm)) = (instance.shape.clone(), &instance.place) else {
             unreachable!("groups of their own are not gathered")
         };
         let ident = instance.ident.expect("members are elsewhere");
@@ -256,10 +256,10 @@ impl Collectives {
         let is_tree = schedule.association().is_some();
         let ranks = own.clone().map(|member| group.world_rank(member));
         let clocks = ranks.clone().map(|rank| messages.ranks()[rank].clock.as_ps()).collect();
-        let segment = Segment::part(me, segments);
+        let segment = ProcessSegment::part(me, segments);
         let time = TimePlane::new(segment.clone(), schedule.clone(), clocks, common)
             .with_burden(burden(messages, ranks));
-        let mut passage = Passage::new(segment, time);
+        let mut passage = MemberPasses::new(segment, time);
         if !agents.is_empty() {
             let agents = agents.into_iter().skip(own.start as usize).take(own.len()).collect();
             passage = passage.with_agents(schedule, agents, messages.payloads().are_carried());
@@ -308,7 +308,8 @@ impl Collectives {
     // Taken out and put back: the planes borrow the gathering, the streams and the wire at once.
     pub(crate) fn advance_distributed(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
         let instance = self.instance_mut(index);
-        let (Some(mut gathering), Place::Comm(comm)) = (instance.gathering.take(), &instance.place) else {
+        let (Some(mut gathering), InstanceScope::Comm(comm)) = (instance.gathering.take(), &instance.place)
+        else {
             return;
         };
         let ident = instance.ident.expect("members are elsewhere");
@@ -319,7 +320,7 @@ impl Collectives {
             instance.gathering = Some(gathering);
             return;
         };
-        let (mut said, mut moved) = (Said::default(), Vec::new());
+        let (mut said, mut moved) = (RoundResult::default(), Vec::new());
         let costs = Between { wire: messages.fabric().wire(), rank_of: |member| group.world_rank(member) };
         let over = passage.advance(&shape, kernel, &costs, &mut said, &mut moved);
         count_messages(messages, shape.kind, &said);
@@ -330,7 +331,7 @@ impl Collectives {
                 // that no lease outlives it.
                 let out = streams.begin(
                     process,
-                    Told::Round.kind(),
+                    CollectiveRecordKind::Round.kind(),
                     Time::ZERO,
                     Ident::BYTES + 1 + 4 + record.len(),
                 );
@@ -354,7 +355,7 @@ impl Collectives {
     }
 
     /// The agents of this process are through: the instance takes them back.
-    fn leave_as_agents(&mut self, messages: &mut Messages, index: u32, passage: Passage) {
+    fn leave_as_agents(&mut self, messages: &mut Messages, index: u32, passage: MemberPasses) {
         let first = passage.first();
         let (time, data, agents) = passage.into_parts();
         let mut own = agents.expect("it moves agents");

@@ -6,10 +6,10 @@
 
 use crate::agent::{Agent, buffer_of};
 use crate::calls::CallId;
+use crate::instance::ArrivedMessage;
 use crate::instance::Collectives;
-use crate::instance::Mail;
-use crate::instance::Place;
-use crate::remote::kind::Told;
+use crate::instance::InstanceScope;
+use crate::remote::kind::CollectiveRecordKind;
 use crate::remote::spread::{Called, Early, Ident, fingerprint};
 use engine::Time;
 use engine::record::{Put, Take};
@@ -22,7 +22,7 @@ use schedule::{Buffer, Kind as Collective, Slice};
 
 /// Last part of a record that carries a schedule's message.
 #[derive(Clone, Copy)]
-enum Content {
+enum RecordBody {
     Nothing = 0,
     /// The packed bytes.
     Data = 1,
@@ -52,8 +52,8 @@ impl Collectives {
             return;
         }
         let ident = match &place {
-            Place::Comm(comm) => Ident::of_call(objects.comms.at(*comm).context, call_id),
-            Place::Group(key, group) => {
+            InstanceScope::Comm(comm) => Ident::of_call(objects.comms.at(*comm).context, call_id),
+            InstanceScope::Group(key, group) => {
                 let print = fingerprint(group);
                 let call = self.spread.joins.get(&(*key, print, member)).copied().unwrap_or(0);
                 Ident { context: key.0, key: (key.1, key.2), print, call }
@@ -133,9 +133,9 @@ impl Collectives {
             && agent.covers(from);
         let missing = agent.missing.map(u32::to_le_bytes);
         let (content, payload) = match &missing {
-            None if carries => (Content::Data, buffer_of(agent, from)),
-            None => (Content::Nothing, &[][..]),
-            Some(rank) => (Content::Missing, &rank[..]),
+            None if carries => (RecordBody::Data, buffer_of(agent, from)),
+            None => (RecordBody::Nothing, &[][..]),
+            Some(rank) => (RecordBody::Missing, &rank[..]),
         };
         let write = |out: &mut Vec<u8>, at: Time| {
             out.u64(at.as_ps());
@@ -154,7 +154,7 @@ impl Collectives {
                 let remote = messages.peers_mut().remote_mut().expect("several processes");
                 let process = remote.blocks.process(target);
                 let length = Ident::BYTES + 3 * 4 + 2 * 8 + 1 + 1 + 4 + 4 + payload.len();
-                write(remote.streams.begin(process, Told::Step.kind(), at, length), at);
+                write(remote.streams.begin(process, CollectiveRecordKind::Step.kind(), at, length), at);
                 remote.streams.end();
             }
             Way::Leaves(..) => {
@@ -163,7 +163,7 @@ impl Collectives {
                 messages.departures().send_on_way(
                     Departure::Own,
                     (agent.rank, target),
-                    Told::Step.kind(),
+                    CollectiveRecordKind::Step.kind(),
                     way,
                     body,
                 );
@@ -178,8 +178,8 @@ impl Collectives {
         let bytes = record.u64();
         let content = record.u8();
         let called = Called { kind: record.u8(), root: record.u32(), function: record.u32() as u16 };
-        let missing = (content == Content::Missing as u8).then(|| record.u32());
-        let payload = (content == Content::Data as u8).then(|| messages.payloads_mut().store(record.0));
+        let missing = (content == RecordBody::Missing as u8).then(|| record.u32());
+        let payload = (content == RecordBody::Data as u8).then(|| messages.payloads_mut().store(record.0));
         let mail = Early { to, from, round, at, bytes, payload, missing, called };
         match self.spread.instances.get(&ident).copied() {
             Some(index) => self.spread_mail(messages, objects, index, mail),
@@ -199,7 +199,7 @@ impl Collectives {
             self.mismatched(messages, objects, index, &mail.called);
         }
         let Early { to, from, round, at, bytes, payload, missing, .. } = mail;
-        self.deliver(index, (to, from, round), Mail { at, bytes, payload, missing });
+        self.deliver(index, (to, from, round), ArrivedMessage { at, bytes, payload, missing });
     }
 
     /// Members of other processes called another collective: there is no way on, as they wait for other
@@ -208,7 +208,7 @@ impl Collectives {
     fn mismatched(&mut self, messages: &mut Messages, objects: &Objects, index: u32, called: &Called) -> ! {
         let instance = self.instance(index);
         let signature = instance.describe().0;
-        let theirs = crate::signature::Signature {
+        let theirs = crate::signature::CallSignature {
             function: called.function,
             root: (called.root != u32::MAX).then_some(called.root),
             kind: Collective::ALL[called.kind as usize],
@@ -226,11 +226,11 @@ impl Collectives {
 }
 
 /// Members of an instance's place that are on this process, and all of them.
-fn members_here(messages: &Messages, objects: &Objects, place: &Place) -> (u32, u32) {
+fn members_here(messages: &Messages, objects: &Objects, place: &InstanceScope) -> (u32, u32) {
     let (first, local) = (messages.ranks().first(), messages.ranks().local());
     match place {
-        Place::Group(_, group) => (group.members_between(first, local), group.size()),
-        Place::Comm(comm) => {
+        InstanceScope::Group(_, group) => (group.members_between(first, local), group.size()),
+        InstanceScope::Comm(comm) => {
             let comm = objects.comms.at(*comm);
             (comm.local + comm.remote_local, comm.members())
         }

@@ -3,7 +3,7 @@
 
 use crate::broken::member_of;
 use crate::entry::home;
-use crate::instance::{Collectives, Place};
+use crate::instance::{Collectives, InstanceScope};
 use crate::remote::spread::{Ident, is_spread};
 use engine::record::Take;
 use message::Messages;
@@ -21,7 +21,7 @@ impl Collectives {
             else {
                 continue;
             };
-            if let Some(member) = member_of(objects, &Place::Comm(comm), rank)
+            if let Some(member) = member_of(objects, &InstanceScope::Comm(comm), rank)
                 && let Some(last) = self.calls.of(home(objects, comm), member).checked_sub(1)
             {
                 self.spread.departed.enters(rank, Ident::of_comm(communicator.context, last));

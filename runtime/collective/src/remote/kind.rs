@@ -3,10 +3,10 @@
 use crate::CHAPTER;
 use message::remote::stream::Kind;
 
-/// Type of a record about collectives.
+/// Kind of a record about collectives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Told {
+pub(crate) enum CollectiveRecordKind {
     /// A message of a schedule.
     Step,
     /// All members on this process are in.
@@ -25,16 +25,16 @@ pub(crate) enum Told {
     Leader,
 }
 
-impl Told {
-    pub(crate) const ALL: [Told; 8] = [
-        Told::Step,
-        Told::Ready,
-        Told::Go,
-        Told::Round,
-        Told::Data,
-        Told::Contributions,
-        Told::Outcome,
-        Told::Leader,
+impl CollectiveRecordKind {
+    pub(crate) const ALL: [CollectiveRecordKind; 8] = [
+        CollectiveRecordKind::Step,
+        CollectiveRecordKind::Ready,
+        CollectiveRecordKind::Go,
+        CollectiveRecordKind::Round,
+        CollectiveRecordKind::Data,
+        CollectiveRecordKind::Contributions,
+        CollectiveRecordKind::Outcome,
+        CollectiveRecordKind::Leader,
     ];
 
     /// As the streams between processes know it.

@@ -9,7 +9,7 @@ use crate::agreement::refused_among;
 use crate::instance::Collectives;
 use crate::instance::member_rank;
 use crate::remote::contribution::{decode, encode};
-use crate::remote::kind::Told;
+use crate::remote::kind::CollectiveRecordKind;
 use crate::remote::spread::Ident;
 use engine::record::{Put, Take};
 use message::Messages;
@@ -35,7 +35,7 @@ impl Collectives {
         ident.put(&mut body);
         body.u32(size);
         encode(&contributions, &mut body);
-        remote.streams.put(process, Told::Contributions.kind(), &body);
+        remote.streams.put(process, CollectiveRecordKind::Contributions.kind(), &body);
     }
 
     pub(crate) fn contributions_arrived(
@@ -78,7 +78,7 @@ impl Collectives {
         processes.sort_unstable();
         processes.dedup();
         for process in processes.into_iter().filter(|&process| process != remote.me) {
-            remote.streams.put(process, Told::Outcome.kind(), &body);
+            remote.streams.put(process, CollectiveRecordKind::Outcome.kind(), &body);
         }
         self.resolve(messages, objects, ident, None, contributions);
     }

@@ -3,8 +3,8 @@
 use crate::agent::Agent;
 use crate::agent::AgentMembers;
 use schedule::data::steps::{DataPlane, Rows};
-use schedule::segments::{Segment, Segments};
-use schedule::time::{Costs, Said, TimePlane};
+use schedule::segments::{ProcessSegment, Segments};
+use schedule::time::{Costs, RoundResult, TimePlane};
 use schedule::{Kernel, Members, Schedule, Shape};
 use std::rc::Rc;
 
@@ -30,8 +30,8 @@ type Parts = (TimePlane, Option<DataPlane>, Option<Vec<Option<Box<Agent>>>>);
 
 /// Own members in both planes. Neither waits for the other, so that clocks that need nobody's word are
 /// through at once.
-pub(crate) struct Passage {
-    segment: Segment,
+pub(crate) struct MemberPasses {
+    segment: ProcessSegment,
     time: TimePlane,
     /// The data pass, where data takes the schedule's steps.
     data: Option<Box<DataPlane>>,
@@ -39,15 +39,15 @@ pub(crate) struct Passage {
     agents: Option<Vec<Option<Box<Agent>>>>,
 }
 
-impl Passage {
+impl MemberPasses {
     /// In time alone.
-    pub(crate) fn new(segment: Segment, time: TimePlane) -> Passage {
-        Passage { segment, time, data: None, agents: None }
+    pub(crate) fn new(segment: ProcessSegment, time: TimePlane) -> MemberPasses {
+        MemberPasses { segment, time, data: None, agents: None }
     }
     /// With the contributions of all own members, whose blocks follow from `shape`.
-    pub(crate) fn with_data(self, schedule: Rc<dyn Schedule>, shape: &Shape, input: Rows) -> Passage {
+    pub(crate) fn with_data(self, schedule: Rc<dyn Schedule>, shape: &Shape, input: Rows) -> MemberPasses {
         let data = DataPlane::new(self.segment.clone(), schedule, shape, input);
-        Passage { data: Some(Box::new(data)), ..self }
+        MemberPasses { data: Some(Box::new(data)), ..self }
     }
     /// With all own members as agents; in a run without payloads there is no `data`.
     pub(crate) fn with_agents(
@@ -55,11 +55,11 @@ impl Passage {
         schedule: Rc<dyn Schedule>,
         agents: Vec<Option<Box<Agent>>>,
         data: bool,
-    ) -> Passage {
+    ) -> MemberPasses {
         let members = AgentMembers { agents: &agents, first: self.segment.own().start };
         let data = data
             .then(|| Box::new(DataPlane::new(self.segment.clone(), schedule, &members, members.inputs())));
-        Passage { data, agents: Some(agents), ..self }
+        MemberPasses { data, agents: Some(agents), ..self }
     }
     pub(crate) fn deliver(&mut self, (plane, round, process, record): RoundRecord) {
         match (plane, &mut self.data) {
@@ -74,7 +74,7 @@ impl Passage {
         shape: &Shape,
         kernel: Option<Kernel>,
         costs: &impl Costs,
-        said: &mut Said,
+        said: &mut RoundResult,
         records: &mut Vec<(u32, u32, Vec<u8>)>,
     ) -> bool {
         let reduce = |_: u32, left: &[u8], right: &mut Vec<u8>| {
@@ -117,7 +117,7 @@ fn advance(
     members: &impl Members,
     mut reduce: impl FnMut(u32, &[u8], &mut Vec<u8>),
     costs: &impl Costs,
-    said: &mut Said,
+    said: &mut RoundResult,
     records: &mut Vec<(u32, u32, Vec<u8>)>,
 ) -> bool {
     let timed = time.advance(members, costs, said);
@@ -128,7 +128,7 @@ fn advance(
 /// State of an instance with members on other processes, beyond that of its own members.
 pub(crate) struct Distributed {
     pub(crate) segments: Rc<Segments>,
-    pub(crate) passage: Option<Box<Passage>>,
+    pub(crate) passage: Option<Box<MemberPasses>>,
     /// Records of rounds that came before the word to go.
     pub(crate) early: Vec<RoundRecord>,
     /// Data of other processes, and whose is awaited.

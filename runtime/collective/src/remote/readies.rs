@@ -10,7 +10,7 @@ pub(crate) struct Ready {
     pub(crate) rank: u32,
     pub(crate) function: u16,
     pub(crate) root: u32,
-    pub(crate) shape: Brief,
+    pub(crate) shape: ShapeDigest,
     /// The clock of all its members, if it is one.
     pub(crate) clock: Option<u64>,
     pub(crate) partials: Vec<Partial>,
@@ -19,18 +19,18 @@ pub(crate) struct Ready {
 /// Properties of a collective that must be the same on all processes.
 // What all must agree on, in 18 bytes: whole shapes have members' own blocks in them.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Brief {
+pub(crate) struct ShapeDigest {
     pub(crate) kind: u8,
     pub(crate) bytes: u64,
     pub(crate) element: u64,
     pub(crate) flags: u8,
 }
 
-impl Brief {
-    pub(crate) fn of(shape: &Shape) -> Brief {
+impl ShapeDigest {
+    pub(crate) fn of(shape: &Shape) -> ShapeDigest {
         let flags =
             u8::from(shape.commutative) | u8::from(shape.predefined) << 1 | u8::from(shape.irregular) << 2;
-        Brief { kind: shape.kind as u8, bytes: shape.bytes, element: shape.element, flags }
+        ShapeDigest { kind: shape.kind as u8, bytes: shape.bytes, element: shape.element, flags }
     }
 }
 
@@ -50,7 +50,7 @@ impl Ready {
     }
     pub(crate) fn take(from: &mut Take) -> Ready {
         let (epoch, rank, function, root) = (from.u64(), from.u32(), from.u32() as u16, from.u32());
-        let shape = Brief { kind: from.u8(), bytes: from.u64(), element: from.u64(), flags: from.u8() };
+        let shape = ShapeDigest { kind: from.u8(), bytes: from.u64(), element: from.u64(), flags: from.u8() };
         let (known, clock) = (from.u8() != 0, from.u64());
         Ready { epoch, rank, function, root, shape, clock: known.then_some(clock), partials: take(from) }
     }

@@ -6,16 +6,16 @@
 
 use crate::contributions::Gathering;
 use crate::instance::Collectives;
-use crate::instance::Place;
+use crate::instance::InstanceScope;
 use crate::remote::distributed::is_reduced;
-use crate::remote::kind::Told;
-use crate::remote::readies::{Brief, Readies, Ready};
+use crate::remote::kind::CollectiveRecordKind;
+use crate::remote::readies::{Readies, Ready, ShapeDigest};
 use crate::remote::spread::Ident;
 use engine::record::{Put, Take};
 use message::Messages;
 use objects::Objects;
 use schedule::choose::choose;
-use schedule::data::partial::{Partial, Tree};
+use schedule::data::partial::{Partial, ReductionTree};
 use schedule::time::Clocks;
 use schedule::{Association, Kind as Collective, Shape};
 
@@ -31,7 +31,9 @@ impl Collectives {
         let segments = gathering.distributed().segments.clone();
         let me = messages.peers().remote().expect("several processes").me;
         let (signature, ..) = instance.describe();
-        let Place::Comm(comm) = instance.place else { unreachable!("groups of their own are not gathered") };
+        let InstanceScope::Comm(comm) = instance.place else {
+            unreachable!("groups of their own are not gathered")
+        };
         let group = &objects.comms.at(comm).group;
         let own = segments.of_process(me);
         let clock = own
@@ -44,7 +46,7 @@ impl Collectives {
             rank: instance.first_rank,
             function: signature.function,
             root: signature.root.unwrap_or(u32::MAX),
-            shape: Brief::of(&instance.shape),
+            shape: ShapeDigest::of(&instance.shape),
             clock,
             // A reduction's data goes along with the word that is sent anyway, and its result with the
             // answer: no round more than a barrier has.
@@ -61,7 +63,7 @@ impl Collectives {
         if leader == me {
             self.ready_arrived(messages, objects, me, Take(&body));
         } else {
-            messages.peers_mut().others().streams.put(leader, Told::Ready.kind(), &body);
+            messages.peers_mut().others().streams.put(leader, CollectiveRecordKind::Ready.kind(), &body);
         }
     }
 
@@ -72,8 +74,11 @@ impl Collectives {
 
     fn reduce_own(&self, shape: &Shape, gathering: &Gathering, own: std::ops::Range<u32>) -> Vec<Partial> {
         let Some(association) = self.association_of(shape) else { return Vec::new() };
-        let mut tree =
-            Tree::new(gathering.kernel().expect("an operation of MPI's own"), association, shape.size);
+        let mut tree = ReductionTree::new(
+            gathering.kernel().expect("an operation of MPI's own"),
+            association,
+            shape.size,
+        );
         tree.members(own, |member| gathering.contribution(shape, member));
         tree.finish()
     }
@@ -138,8 +143,11 @@ impl Collectives {
         if messages.payloads().are_carried()
             && let Some(association) = self.association_of(&instance.shape)
         {
-            let mut tree =
-                Tree::new(gathering.kernel().expect("an operation of MPI's own"), association, instance.size);
+            let mut tree = ReductionTree::new(
+                gathering.kernel().expect("an operation of MPI's own"),
+                association,
+                instance.size,
+            );
             tree.push_all(readies.into_iter().flat_map(|(_, ready)| ready.partials).collect());
             result = tree.result();
         }
@@ -154,7 +162,11 @@ impl Collectives {
         let remote = messages.peers_mut().others();
         for process in processes.into_iter().filter(|&process| process != remote.me) {
             let whole = alone.is_none_or(|root| root == process);
-            remote.streams.put(process, Told::Go.kind(), if whole { &body } else { &body[..short] });
+            remote.streams.put(
+                process,
+                CollectiveRecordKind::Go.kind(),
+                if whole { &body } else { &body[..short] },
+            );
         }
         self.go(messages, objects, index, common.is_some(), result);
     }
@@ -170,7 +182,7 @@ impl Collectives {
         let instance = self.instance(index);
         let (signature, ..) = instance.describe();
         let describe = |ready: &Ready| {
-            let signature = crate::signature::Signature {
+            let signature = crate::signature::CallSignature {
                 function: ready.function,
                 root: (ready.root != u32::MAX).then_some(ready.root),
                 kind: Collective::ALL[ready.shape.kind as usize],

@@ -89,26 +89,26 @@ pub(crate) type GroupKey = (u32, i32, u32);
 
 /// The contributions of members that make a communicator which have come together so far.
 #[derive(Default)]
-pub(crate) struct Meeting {
+pub(crate) struct PendingComm {
     pub(crate) contributions: Contributions,
 }
 
 /// Instances with members elsewhere.
 #[derive(Default)]
-pub(crate) struct Spread {
+pub(crate) struct DistributedInstances {
     pub(crate) instances: FxHashMap<Ident, u32>,
     pub(crate) early: FxHashMap<Ident, Vec<Early>>,
     /// Number of instances of its group that a member has entered, by key, fingerprint of the members, and
     /// member.
     pub(crate) joins: FxHashMap<(GroupKey, u64, u32), u32>,
-    pub(crate) meetings: FxHashMap<Ident, Meeting>,
+    pub(crate) meetings: FxHashMap<Ident, PendingComm>,
     /// Processes that are ready, for instances whose first member is on this one.
     pub(crate) readies: FxHashMap<Ident, Readies>,
     /// Calls that ranks have entered that may fail, or have.
     pub(crate) departed: Departed,
 }
 
-impl Spread {
+impl DistributedInstances {
     /// Returns `true` if messages for an instance that is not here yet have arrived: others run it event by
     /// event.
     pub(crate) fn is_early(&self, ident: &Ident) -> bool {

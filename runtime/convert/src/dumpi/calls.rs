@@ -10,7 +10,7 @@ use crate::writer::{
 };
 use engine::Span;
 use mpi::request::{ANY_SOURCE, ANY_TAG, PROC_NULL};
-use observe::recorder::{Argument, Class, Object, Value};
+use observe::recorder::{ArgumentValue, Class, ObjectArgument, Value};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -346,7 +346,8 @@ impl<'a> Rank<'a> {
             ));
         }
         let new = |name| {
-            let Argument { name, value, .. } = place.map_or_else(|| nowhere(name), |place| place.of(name));
+            let ArgumentValue { name, value, .. } =
+                place.map_or_else(|| nowhere(name), |place| place.of(name));
             result(name, value)
         };
         let list = |name: &'static str, field: &str| {
@@ -383,7 +384,8 @@ impl<'a> Rank<'a> {
             }
             // Who is in it is known: who it is made by does not matter.
             _ => {
-                let group = given("group", Value::Handle(Class::Group, Object::Made { number: 1, slot: 1 }));
+                let group =
+                    given("group", Value::Handle(Class::Group, ObjectArgument::Made { number: 1, slot: 1 }));
                 self.writer.call(self.number, "MPI_Comm_create", &[parent.of("comm"), group, new("newcomm")]);
             }
         }
@@ -434,7 +436,7 @@ impl<'a> Rank<'a> {
         function: &Function,
         record: &Record,
         (place, is_root): (&Place, bool),
-    ) -> Result<Vec<Argument>, String> {
+    ) -> Result<Vec<ArgumentValue>, String> {
         let number = |name: &str| record.number(function, name);
         let side = |buf: &'static str, names: (&'static str, &'static str)| {
             let (elements, datatype) = self.types.elements(number(names.0), number(names.1))?;
@@ -445,14 +447,14 @@ impl<'a> Rank<'a> {
         let nothing = |buf: &'static str, names: (&'static str, &'static str)| {
             vec![buffer(buf), count(names.0, 0), BYTE.of(names.1)]
         };
-        let own = |to: Vec<Argument>| {
+        let own = |to: Vec<ArgumentValue>| {
             [vec![buffer("sendbuf"), renamed(&to[1], "sendcount"), renamed(&to[2], "sendtype")], to].concat()
         };
         let varying = |buf, fields: [&'static str; 3], there: &'static str| {
             self.varying(function, record, (buf, fields, there), place.size)
         };
         let reduced = |(elements, datatype, operation): (u64, Type, &'static str)| {
-            let op = given("op", Value::Handle(Class::Op, Object::Named(operation)));
+            let op = given("op", Value::Handle(Class::Op, ObjectArgument::Named(operation)));
             vec![buffer("sendbuf"), buffer("recvbuf"), count("count", elements), datatype.of("datatype"), op]
         };
         Ok(match function.name {
@@ -468,7 +470,7 @@ impl<'a> Rank<'a> {
                     self.types.reduced(1, number("datatype"), number("op"))?;
                 let all = lengths(record.numbers(function, "recvcounts"), place.size)?;
                 let all: Vec<u64> = all.into_iter().map(|count| count.saturating_mul(elements)).collect();
-                let op = given("op", Value::Handle(Class::Op, Object::Named(operation)));
+                let op = given("op", Value::Handle(Class::Op, ObjectArgument::Named(operation)));
                 vec![
                     buffer("sendbuf"),
                     buffer("recvbuf"),
@@ -519,7 +521,7 @@ impl<'a> Rank<'a> {
         record: &Record,
         (buf, [lengths_of, displacements_of, datatype], told): (&'static str, [&'static str; 3], &str),
         size: u32,
-    ) -> Result<Vec<Argument>, String> {
+    ) -> Result<Vec<ArgumentValue>, String> {
         let (all, types) = (record.numbers(function, lengths_of), record.numbers(function, told));
         let mut bytes = Vec::with_capacity(size as usize);
         for (place, &count) in all.iter().enumerate() {
@@ -548,8 +550,8 @@ impl<'a> Rank<'a> {
     }
 }
 
-fn renamed(argument: &Argument, name: &'static str) -> Argument {
-    Argument { name, ..argument.clone() }
+fn renamed(argument: &ArgumentValue, name: &'static str) -> ArgumentValue {
+    ArgumentValue { name, ..argument.clone() }
 }
 
 /// Counts of all members.

@@ -11,7 +11,7 @@ use crate::writer::{BYTE, Message as Sending, Slots, Told, UNTOLD, Writer, given
 use ::otf2::{Collective, Definitions, Event, Message, operation};
 use engine::Span;
 use mpi::request::PROC_NULL;
-use observe::recorder::{Argument, Class, Object, Value};
+use observe::recorder::{ArgumentValue, Class, ObjectArgument, Value};
 use rustc_hash::FxHashMap;
 
 /// MPI function of a region, by the conversion of its calls.
@@ -340,7 +340,7 @@ impl<'a> Rank<'a> {
             Some(parent) => self.comms.place(parent)?.of("comm"),
             None => self.writer.world(self.number),
         };
-        let group = given("group", Value::Handle(Class::Group, Object::Made { number: 1, slot: 1 }));
+        let group = given("group", Value::Handle(Class::Group, ObjectArgument::Made { number: 1, slot: 1 }));
         let tag = given("tag", Value::Tag(new.unwrap_or(0) as i32 & 0x7fff));
         let made = match new {
             Some(new) => self.comms.make(new)?.of("newcomm"),
@@ -407,7 +407,7 @@ impl<'a> Rank<'a> {
     }
 
     /// The other rank, the tag and the length of a message; nobody and nothing of none.
-    fn told(&mut self, message: Option<Message>) -> Result<(Sending, Argument), String> {
+    fn told(&mut self, message: Option<Message>) -> Result<(Sending, ArgumentValue), String> {
         let Some(Message { peer, comm, tag, bytes }) = message else {
             return Ok((
                 Sending { peer: PROC_NULL, tag: 0, count: 0, datatype: BYTE },

@@ -8,13 +8,16 @@
 use crate::place::Place;
 use crate::writer::{BYTE, blocks_of, buffer, count, counts, displacements, given};
 use ::otf2::{Collective, operation};
-use observe::recorder::{Argument, Class, Object, Value};
+use observe::recorder::{ArgumentValue, Class, ObjectArgument, Value};
 
 /// The function of an operation, whether with a request, and its arguments but for the communicator.
 ///
 /// # Errors
 /// If there is no such operation.
-pub fn call(collective: &Collective, place: &Place) -> Result<([&'static str; 2], Vec<Argument>), String> {
+pub fn call(
+    collective: &Collective,
+    place: &Place,
+) -> Result<([&'static str; 2], Vec<ArgumentValue>), String> {
     let &Collective { operation, root, sent, received, .. } = collective;
     let size = u64::from(place.size);
     let root = match operation {
@@ -140,12 +143,12 @@ fn spread(sum: u64, size: u64) -> Vec<u64> {
 
 /// Returns what is reduced: bytes, because nobody says what they are, by an operation that is defined for
 /// these.
-fn reduced(bytes: u64) -> Vec<Argument> {
+fn reduced(bytes: u64) -> Vec<ArgumentValue> {
     vec![buffer("sendbuf"), buffer("recvbuf"), count("count", bytes), BYTE.of("datatype"), bits()]
 }
 
-fn bits() -> Argument {
-    given("op", Value::Handle(Class::Op, Object::Named("MPI_BOR")))
+fn bits() -> ArgumentValue {
+    given("op", Value::Handle(Class::Op, ObjectArgument::Named("MPI_BOR")))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use crate::script::{Group, Groups, Probed, replay};
 use ::otf2::numbers::NONE;
-use ::otf2::{Communicator, Contents, Event, Message, Writer, operation};
+use ::otf2::{ArchiveDefinitions, ArchiveWriter, Communicator, Event, Message, operation};
 use engine::Span;
 use mpi::request::{PROC_NULL, UNDEFINED};
 use mpi::schedule::{Blocks, Kind};
@@ -28,7 +28,7 @@ pub fn export(trace: &Trace, to: &Path, without: &[String]) -> Result<(), String
     let (mut replay, groups) = (replay(trace, without)?, Groups::of(trace)?);
     let regions: FxHashMap<&str, u32> =
         trace.functions.iter().map(|function| function.name.as_str()).zip(0..).collect();
-    let mut writer = Writer::create(to, contents(trace, &groups)).map_err(cannot)?;
+    let mut writer = ArchiveWriter::create(to, contents(trace, &groups)).map_err(cannot)?;
     for number in 0..trace.ranks {
         let mut times = trace
             .times
@@ -78,7 +78,7 @@ fn clock_is_at(events: &[Event], place: usize) -> bool {
     })
 }
 
-fn contents(trace: &Trace, groups: &Groups) -> Contents {
+fn contents(trace: &Trace, groups: &Groups) -> ArchiveDefinitions {
     let named = |name: &str, members| Communicator {
         name: name.to_owned(),
         members,
@@ -93,7 +93,7 @@ fn contents(trace: &Trace, groups: &Groups) -> Contents {
         parent: Some(0),
         has_events: true,
     }));
-    Contents {
+    ArchiveDefinitions {
         ticks: PICOSECONDS,
         ranks: (0..trace.ranks).map(|rank| format!("rank {rank}")).collect(),
         regions: trace.functions.iter().map(|function| function.name.clone()).collect(),

@@ -3,7 +3,7 @@
 use super::calls::{Functions, Rank};
 use super::comms::Comms;
 use crate::writer::Writer;
-use ::otf2::{Archive, Files};
+use ::otf2::{Archive, ArchiveFiles};
 use std::path::Path;
 use trace::Trace;
 
@@ -12,16 +12,16 @@ const MOST_IN_MEMORY: usize = 1 << 12;
 
 /// A trace of an archive.
 pub fn import(from: &Path, to: &Path) -> Result<(), String> {
-    let archive = Archive::open(Files::of(from))?;
+    let archive = Archive::open(ArchiveFiles::of(from))?;
     let locations = ranks(&archive, from)?;
     let mut writer = Writer::create(to, locations.len() as u32)?;
     convert(&archive, &locations, &mut writer)?;
     writer.finish()
 }
 
-/// A trace of an archive whose files lie one behind the other ([`Files::Memory`]), in memory.
+/// A trace of an archive whose files lie one behind the other ([`ArchiveFiles::Memory`]), in memory.
 pub fn read(bytes: &[u8]) -> Result<Trace, String> {
-    let archive = Archive::open(Files::Memory(bytes))?;
+    let archive = Archive::open(ArchiveFiles::Memory(bytes))?;
     let locations = ranks(&archive, Path::new("the archive"))?;
     if locations.len() > MOST_IN_MEMORY {
         return Err(format!("{} ranks are too many to be read at once", locations.len()));

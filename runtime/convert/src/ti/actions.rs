@@ -4,7 +4,7 @@ use super::datatypes::{numbered, operation};
 use crate::Options;
 use crate::writer::{BYTE, Message, Slots, Told, Type, Writer, buffer, count, counts, displacements, given};
 use engine::Span;
-use observe::recorder::{Argument, Class, Object, Value};
+use observe::recorder::{ArgumentValue, Class, ObjectArgument, Value};
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
 
@@ -88,17 +88,21 @@ impl<'w> Words<'w> {
     }
 }
 
-fn root(root: i32) -> Argument {
+fn root(root: i32) -> ArgumentValue {
     given("root", Value::Rank(root))
 }
 
 /// Returns what is reduced: a datatype, by how many elements of it one is told, and the operation.
-fn reduced(told: Type) -> (Argument, u64, Argument) {
+fn reduced(told: Type) -> (ArgumentValue, u64, ArgumentValue) {
     let (datatype, elements, operation) = match operation(told) {
         Some(operation) => (told, 1, operation),
         None => (BYTE, told.size, "MPI_BOR"),
     };
-    (datatype.of("datatype"), elements, given("op", Value::Handle(Class::Op, Object::Named(operation))))
+    (
+        datatype.of("datatype"),
+        elements,
+        given("op", Value::Handle(Class::Op, ObjectArgument::Named(operation))),
+    )
 }
 
 impl Rank {

@@ -2,7 +2,7 @@
 
 use super::Flows;
 use crate::link::{FREE, NEVER, NONE};
-use crate::members::Member;
+use crate::members::GroupFlow;
 use std::cmp::Reverse;
 
 impl Flows {
@@ -68,7 +68,7 @@ impl Flows {
         }
         link.own += weight;
         let mark = group.clock.saturating_add(left);
-        group.members.push(Member { mark, flow: id }, &mut self.flows);
+        group.members.push(GroupFlow { mark, flow: id }, &mut self.flows);
         for &other in &self.flows[id as usize].path {
             if other != neck {
                 self.links[other as usize].add_foreign(neck, weight);

@@ -18,7 +18,7 @@ const NEAR: u64 = 1 << 33;
 
 /// A link of the present solution.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Open {
+pub(super) struct UnsolvedLink {
     pub(super) link: u32,
     /// First of the crossings of loose flows.
     first: u32,
@@ -49,7 +49,7 @@ struct Crossing {
 /// The solution that is under way; empty between solutions but for memory.
 #[derive(Default, Debug)]
 pub(super) struct Solution {
-    pub(super) open: Vec<Open>,
+    pub(super) open: Vec<UnsolvedLink>,
     loose: Vec<Loose>,
     crossings: Vec<Crossing>,
     /// The least levels at which open links can stop.
@@ -113,7 +113,7 @@ impl Flows {
         let is_new = *place == NONE;
         if is_new {
             *place = self.solution.open.len() as u32;
-            self.solution.open.push(Open {
+            self.solution.open.push(UnsolvedLink {
                 link,
                 first: NONE,
                 loose: 0,
@@ -422,7 +422,7 @@ impl Flows {
         let inspected = self.solution.inspected.len();
         self.solution.solved += (before + self.solution.loose.len()) as u64;
         for place in 0..before {
-            let Open { link: index, level, .. } = self.solution.open[place];
+            let UnsolvedLink { link: index, level, .. } = self.solution.open[place];
             let link = &self.links[index as usize];
             if link.own > 0 && level != link.level {
                 self.check_crossed(index, link.level, level);
@@ -495,7 +495,7 @@ impl Flows {
     /// Puts loose flows into the groups of their bottlenecks and gives open groups their levels.
     fn commit(&mut self) {
         for place in 0..self.solution.open.len() {
-            let Open { link: index, level, .. } = self.solution.open[place];
+            let UnsolvedLink { link: index, level, .. } = self.solution.open[place];
             let link = &mut self.links[index as usize];
             if link.own > 0 && link.level != level {
                 self.groups[index as usize].move_clock(link.level, self.now);

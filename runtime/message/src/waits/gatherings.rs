@@ -12,7 +12,7 @@ use crate::waits::Waits;
 use crate::watch::Watch;
 use engine::Time;
 use objects::comm::Comm;
-use observe::waiting::{Entries, Gathering, Rule};
+use observe::waiting::{CollectiveEntry, Entries, WaitRule};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -91,9 +91,9 @@ impl Watch {
         &mut self,
         (me, peers): (u32, &mut Peers),
         comm: &Comm,
-        (rule, root): (Rule, i32),
+        (rule, root): (WaitRule, i32),
         at: Time,
-    ) -> Option<Gathering> {
+    ) -> Option<CollectiveEntry> {
         if self.waits.is_none() || comm.is_inter() || comm.size() < 2 {
             return None;
         }
@@ -115,7 +115,7 @@ impl Watch {
                 self.send_part(peers, lead, id, &all);
             }
         }
-        Some(Gathering { id, members: here, rule, is_root })
+        Some(CollectiveEntry { id, members: here, rule, is_root })
     }
 
     fn send_part(&mut self, peers: &mut Peers, lead: u32, id: (u32, u32), entries: &Entries) {

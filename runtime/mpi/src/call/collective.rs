@@ -7,8 +7,8 @@ pub(crate) mod reducing;
 use crate::world::Mpi;
 use collective::Lengths;
 use collective::agreement::{Contribution, Resolve};
-use collective::area::Side;
-use collective::entrance::{Entrance, Part};
+use collective::area::BufferArgument;
+use collective::entrance::{EnteredCall, Entrance};
 use collective::mode::{ENDED, Mode};
 use collective::ticket::Ticket;
 use objects::error::Result;
@@ -36,7 +36,7 @@ impl Mpi {
     // What blocks is inlined into the entry points, and everything around it is not: frames of a blocked rank
     // are memory.
     #[inline(always)]
-    fn leave(&self, part: Result<Part>) -> Result<Option<usize>> {
+    fn leave(&self, part: Result<EnteredCall>) -> Result<Option<usize>> {
         match &part {
             Ok(part) if part.request.is_none() => self.await_result(part).map(|_| None),
             _ => part.map(|part| part.request),
@@ -46,7 +46,7 @@ impl Mpi {
     /// Blocks until the rank is through, takes its result and leaves; the handle of a new communicator, if
     /// one was made.
     #[inline(always)]
-    fn await_result(&self, part: &Part) -> Result<usize> {
+    fn await_result(&self, part: &EnteredCall) -> Result<usize> {
         if !part.through {
             self.block();
         }
@@ -54,7 +54,7 @@ impl Mpi {
     }
 
     #[inline(never)]
-    fn take_result(&self, part: &Part) -> Result<usize> {
+    fn take_result(&self, part: &EnteredCall) -> Result<usize> {
         self.enter(|entrance| entrance.take_result(part))
     }
 
@@ -64,7 +64,7 @@ impl Mpi {
     /// Who gets a result in memory that is not side by side, or of a size of its own, waits here.
     // Rare, and its frame is large: out of line, or every blocked rank would hold it.
     #[inline(never)]
-    fn settle(&self, part: &Part) -> Result<Ticket> {
+    fn settle(&self, part: &EnteredCall) -> Result<Ticket> {
         if let Some(ticket) = self.enter(|entrance| entrance.ticket(part)) {
             return Ok(ticket);
         }
@@ -76,7 +76,7 @@ impl Mpi {
     // A blocking call in two halves keeps one word, as the arguments of its second half say where the result
     // goes.
     #[inline(always)]
-    fn whole(&self, mode: Mode, join: impl FnOnce(Mode) -> Result<Part>) -> Result<Option<usize>> {
+    fn whole(&self, mode: Mode, join: impl FnOnce(Mode) -> Result<EnteredCall>) -> Result<Option<usize>> {
         match mode {
             Mode::Entering => Ok(Some(self.settle(&join(Mode::Blocking)?)?.word())),
             mode => self.leave(join(mode)),
@@ -89,8 +89,8 @@ impl Mpi {
     fn in_mode<'a>(
         &self,
         mode: Mode,
-        join: impl FnOnce() -> Result<Part>,
-        blocks: impl FnOnce() -> Result<(Side<'a>, usize)>,
+        join: impl FnOnce() -> Result<EnteredCall>,
+        blocks: impl FnOnce() -> Result<(BufferArgument<'a>, usize)>,
     ) -> Result<Option<usize>> {
         match mode {
             Mode::Entering => {
@@ -108,7 +108,7 @@ impl Mpi {
 
     /// Ends the first half of a call: a word for the second, unless the rank is through; then its result goes
     /// into the blocks of `receive`.
-    fn pause(&self, part: &Part, receive: &Side, blocks: usize) -> Result<Option<usize>> {
+    fn pause(&self, part: &EnteredCall, receive: &BufferArgument, blocks: usize) -> Result<Option<usize>> {
         if part.through {
             self.end_lists(part.waiting(), receive, blocks)?;
             return Ok(Some(ENDED));
@@ -125,7 +125,7 @@ impl Mpi {
 
     /// The rank, which is through, takes its result into its blocks and leaves.
     #[inline(never)]
-    fn end_lists(&self, ticket: Ticket, receive: &Side, blocks: usize) -> Result {
+    fn end_lists(&self, ticket: Ticket, receive: &BufferArgument, blocks: usize) -> Result {
         self.enter(|entrance| entrance.end_lists(ticket, receive, blocks))
     }
 

@@ -6,7 +6,7 @@ use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::COMM_SELF;
 use crate::world::{Mpi, World};
 use collective::agreement::Met;
-use dynamic::{Command, Dynamic, Members, Reply, Side};
+use dynamic::{Command, Dynamic, IntercommSide, Members, Reply};
 use message::Messages;
 use objects::Objects;
 use objects::group::Group;
@@ -181,8 +181,8 @@ impl Mpi {
                 self.dynamic(|dynamic, messages, objects| asks(dynamic, messages, objects, &given, members))
             });
             let met = asked.and_then(|request| match self.reply(request)? {
-                Reply::Met(Side { group, context }) => Ok((group, context)),
-                Reply::Spawned(Side { group, context }, counts) => {
+                Reply::Met(IntercommSide { group, context }) => Ok((group, context)),
+                Reply::Spawned(IntercommSide { group, context }, counts) => {
                     spawned = Some(counts);
                     Ok((group, context))
                 }

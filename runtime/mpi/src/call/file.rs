@@ -6,7 +6,7 @@ mod make;
 use crate::world::{Mpi, World};
 use collective::agreement::{Contribution, Opened};
 use collective::mode::Mode;
-use file::{Asked, Conversion, Direction, Files, Meet, NewView, Started, Transfer};
+use file::{AccessArguments, AccessStart, Conversion, Direction, Meet, NewView, OpenFiles, Transfer};
 use message::Messages;
 use message::p2p::Buffer;
 use message::request::Status;
@@ -54,7 +54,7 @@ pub struct Access {
 impl Mpi {
     /// Returns what a call of files goes through, while nothing else has the world.
     #[inline(always)]
-    pub fn files<T>(&self, call: impl FnOnce(&mut Files, &mut Messages, &Objects) -> T) -> T {
+    pub fn files<T>(&self, call: impl FnOnce(&mut OpenFiles, &mut Messages, &Objects) -> T) -> T {
         let World { objects, messages, chapters, .. } = &mut *self.world();
         call(&mut chapters.files, messages, objects)
     }
@@ -154,7 +154,7 @@ impl Mpi {
     pub fn meet(
         &self,
         handle: usize,
-        part: impl FnOnce(&mut Files, &mut Messages, &Objects, u32) -> Result<Meet>,
+        part: impl FnOnce(&mut OpenFiles, &mut Messages, &Objects, u32) -> Result<Meet>,
     ) -> Result<u64> {
         self.may_meet_members(handle)?;
         let met = self.files(|files, messages, objects| {
@@ -184,7 +184,7 @@ impl Mpi {
     /// `MPI_File_set_view`.
     ///
     /// # Errors
-    /// As `Files::new_view`; `MPI_ERR_NOT_SAME` where etypes' extents or representations differ.
+    /// As `OpenFiles::new_view`; `MPI_ERR_NOT_SAME` where etypes' extents or representations differ.
     pub fn set_view(&self, handle: usize, new: &NewView) -> Result {
         let mut made = None;
         let conversion = self.files(|files, messages, _| files.conversion_named(messages, new.datarep));
@@ -213,8 +213,8 @@ impl Mpi {
         datatypes: &[usize],
     ) -> Result<Option<Rc<Conversion>>> {
         if let Some(conversion) = &conversion {
-            let unknown =
-                self.files(|_, messages, objects| Files::unknown(messages, objects, conversion, datatypes));
+            let unknown = self
+                .files(|_, messages, objects| OpenFiles::unknown(messages, objects, conversion, datatypes));
             conversion.ask(&unknown)?;
         }
         Ok(conversion)
@@ -257,11 +257,15 @@ impl Mpi {
     /// An access of the mounted rank begins; what has to be known of the shared pointer is waited for here.
     ///
     /// # Errors
-    /// As `Files::prepare` and `Files::start`; `MPIX_ERR_PROC_FAILED` of a collective access.
-    pub fn start_access(&self, access: Access) -> Result<Started> {
+    /// As `OpenFiles::prepare` and `OpenFiles::start`; `MPIX_ERR_PROC_FAILED` of a collective access.
+    pub fn start_access(&self, access: Access) -> Result<AccessStart> {
         let by_shared = matches!(access.pointer, Pointer::Shared | Pointer::Ordered);
-        let asked =
-            Asked { file: access.file, direction: access.direction, buffer: access.buffer, by_shared };
+        let asked = AccessArguments {
+            file: access.file,
+            direction: access.direction,
+            buffer: access.buffer,
+            by_shared,
+        };
         let together = access.collective || access.pointer == Pointer::Ordered;
         if together {
             self.may_meet_members(access.file)?;
@@ -336,11 +340,11 @@ impl Mpi {
     ///
     /// # Errors
     /// What it failed with.
-    pub fn begin_end_of(&self, started: Started) -> Result<std::result::Result<Status, usize>> {
+    pub fn begin_end_of(&self, started: AccessStart) -> Result<std::result::Result<Status, usize>> {
         match started {
-            Started::Done(_) => Ok(Ok(started.status().expect("it is done"))),
-            Started::Waits(request) if self.begin_wait(request)? => Ok(Err(request)),
-            Started::Waits(request) => Ok(Ok(self.end_wait(request)?.0)),
+            AccessStart::Done(_) => Ok(Ok(started.status().expect("it is done"))),
+            AccessStart::Waits(request) if self.begin_wait(request)? => Ok(Err(request)),
+            AccessStart::Waits(request) => Ok(Ok(self.end_wait(request)?.0)),
         }
     }
 
@@ -350,8 +354,8 @@ impl Mpi {
     /// As [`Mpi::start_access`].
     pub fn request_access(&self, access: Access) -> Result<usize> {
         match self.start_access(access)? {
-            Started::Waits(request) => Ok(request),
-            Started::Done(bytes) => self.files(|files, messages, objects| {
+            AccessStart::Waits(request) => Ok(request),
+            AccessStart::Done(bytes) => self.files(|files, messages, objects| {
                 let file = objects.files.index(&objects.comms, access.file)?;
                 Ok(files.done_request(messages, file, bytes))
             }),

@@ -10,7 +10,7 @@ use crate::handle;
 use crate::p2p::{Buffer, Peer, SendMode};
 use crate::world::World;
 use message::departures::let_others_run;
-use rma::Asked;
+use rma::RmaArguments;
 
 impl World {
     /// `MPI_Send` of a plain message, if its sender need not let others run.
@@ -91,7 +91,7 @@ impl World {
 
     /// `MPI_Put`, `MPI_Get` and `MPI_Accumulate` of a few bytes.
     #[inline(always)]
-    pub fn access_quickly(&mut self, asked: &Asked) -> Option<()> {
+    pub fn access_quickly(&mut self, asked: &RmaArguments) -> Option<()> {
         self.chapters.rma.issue_short(&mut self.messages, &self.objects, asked)
     }
     /// `MPI_File_write_shared` of a few bytes: the word for its second half,

@@ -12,7 +12,7 @@ use objects::error::{ErrorClass, Failure, Result};
 use objects::group::Group;
 use objects::win::Flavor;
 use rank::Addr;
-use rma::{Asked, Rma};
+use rma::{Rma, RmaArguments};
 
 /// Bytes that each member contributes to the agreement on a window: address, size and displacement unit.
 const WINDOW_BYTES: u64 = 24;
@@ -29,7 +29,7 @@ impl Mpi {
     ///
     /// # Errors
     /// As [`Rma::issue`].
-    pub fn access(&self, asked: &Asked) -> Result<usize> {
+    pub fn access(&self, asked: &RmaArguments) -> Result<usize> {
         self.rma(|rma, messages, objects| rma.issue(messages, objects, asked))
     }
 

@@ -1,7 +1,7 @@
 //! Making communicators (MPI 5.0 chapters 7.4, 7.6 and 8.5): all members agree, the last to enter makes the
 //! objects.
 
-use crate::collective::agreement::{Contribution, Met, Outcome};
+use crate::collective::agreement::{AgreedHandles, Contribution, Met};
 use crate::collective::bridges::Bridges;
 use crate::collective::instance::sides;
 use crate::collective::mode::Mode;
@@ -28,16 +28,16 @@ const NO_PARENT: u32 = u32::MAX;
 
 /// The handle for each side of an intercommunicator, by member.
 // Each side has an object of its own, since its local group is the other's remote one.
-fn by_side(objects: &Objects, comm: u32, first_side: usize, second_side: usize) -> Outcome {
+fn by_side(objects: &Objects, comm: u32, first_side: usize, second_side: usize) -> AgreedHandles {
     let (first, second) = sides(objects, comm);
-    Outcome::Each(
+    AgreedHandles::Each(
         (0..first.size() + second.size())
             .map(|member| if member < first.size() { first_side } else { second_side })
             .collect(),
     )
 }
 
-fn make_two_sided(objects: &mut Objects, comm: u32, one: Rc<Group>, other: Rc<Group>) -> Outcome {
+fn make_two_sided(objects: &mut Objects, comm: u32, one: Rc<Group>, other: Rc<Group>) -> AgreedHandles {
     let (first, second) = objects.comms.make_inter(one, other);
     by_side(objects, comm, first, second)
 }
@@ -55,18 +55,18 @@ fn duplicate(
     objects: &mut Objects,
     comm: u32,
     _: Contributions,
-) -> Result<Outcome> {
+) -> Result<AgreedHandles> {
     let communicator = objects.comms.at(comm);
     if communicator.is_self {
         let topology = communicator.topology.clone();
-        return Ok(Outcome::Same(objects.comms.make_self(topology)));
+        return Ok(AgreedHandles::Same(objects.comms.make_self(topology)));
     }
     if communicator.remote.is_some() {
         let (one, other) = both_groups(objects, comm);
         return Ok(make_two_sided(objects, comm, one, other));
     }
     let (group, topology) = (communicator.group.clone(), communicator.topology.clone());
-    Ok(Outcome::Same(objects.comms.make(group, None, topology)))
+    Ok(AgreedHandles::Same(objects.comms.make(group, None, topology)))
 }
 
 /// Members of each color in the order (key, member): `(color, key, member, world rank)` sorted.
@@ -99,7 +99,7 @@ fn split(
     objects: &mut Objects,
     comm: u32,
     contributions: Contributions,
-) -> Result<Outcome> {
+) -> Result<AgreedHandles> {
     let mut handles = vec![COMM_NULL; contributions.len()];
     let communicator = objects.comms.at(comm);
     if communicator.is_self {
@@ -107,7 +107,7 @@ fn split(
             Contribution::Split(Some(_), _) => objects.comms.make_self(None),
             _ => COMM_NULL,
         };
-        return Ok(Outcome::Same(handle));
+        return Ok(AgreedHandles::Same(handle));
     }
     if communicator.remote.is_some() {
         let middle = sides(objects, comm).0.size();
@@ -121,14 +121,14 @@ fn split(
             chunk.iter().for_each(|entry| handles[entry.2 as usize] = first);
             twin.iter().for_each(|entry| handles[entry.2 as usize] = second);
         }
-        return Ok(Outcome::Each(handles));
+        return Ok(AgreedHandles::Each(handles));
     }
     let sorted = sorted_colors(&contributions, 0..u32::MAX);
     for chunk in chunks_by_color(&sorted) {
         let handle = objects.comms.make(group_of(chunk), None, None);
         chunk.iter().for_each(|entry| handles[entry.2 as usize] = handle);
     }
-    Ok(Outcome::Each(handles))
+    Ok(AgreedHandles::Each(handles))
 }
 
 /// Members whose groups are equal share a communicator; who is not in its own group gets none.
@@ -140,7 +140,7 @@ fn create(
     objects: &mut Objects,
     comm: u32,
     contributions: Contributions,
-) -> Result<Outcome> {
+) -> Result<AgreedHandles> {
     let mut handles = vec![COMM_NULL; contributions.len()];
     let inter = objects.comms.at(comm).remote.is_some();
     let is_self = objects.comms.at(comm).is_self;
@@ -164,7 +164,7 @@ fn create(
                 }
             }
         }
-        return Ok(Outcome::Each(handles));
+        return Ok(AgreedHandles::Each(handles));
     }
     let mut made: Vec<(u32, usize)> = Vec::new();
     for (member, rank, contribution) in &contributions {
@@ -173,7 +173,7 @@ fn create(
             continue;
         }
         if is_self {
-            return Ok(Outcome::Same(objects.comms.make_self(topology.clone())));
+            return Ok(AgreedHandles::Same(objects.comms.make_self(topology.clone())));
         }
         // Groups of one call are equal or disjoint (MPI 5.0 section 7.4.2): the first member tells them
         // apart.
@@ -188,7 +188,7 @@ fn create(
         };
         handles[*member as usize] = handle;
     }
-    Ok(Outcome::Each(handles))
+    Ok(AgreedHandles::Each(handles))
 }
 
 fn merge(
@@ -197,7 +197,7 @@ fn merge(
     objects: &mut Objects,
     comm: u32,
     contributions: Contributions,
-) -> Result<Outcome> {
+) -> Result<AgreedHandles> {
     let (one, other) = both_groups(objects, comm);
     let high =
         |member: u32| matches!(contributions.get(member as usize), Some((.., Contribution::High(true))));
@@ -207,7 +207,7 @@ fn merge(
     let (low, up) = if first_high && !second_high { (other, one) } else { (one, other) };
     let ranks =
         (0..low.size()).map(|i| low.world_rank(i)).chain((0..up.size()).map(|i| up.world_rank(i))).collect();
-    Ok(Outcome::Same(objects.comms.make(Group::from_ranks(ranks), None, None)))
+    Ok(AgreedHandles::Same(objects.comms.make(Group::from_ranks(ranks), None, None)))
 }
 
 /// The two sides of `MPI_Intercomm_create` meet here: the second to come takes over the first one's context.
@@ -219,7 +219,7 @@ fn bridge(
     objects: &mut Objects,
     comm: u32,
     contributions: Contributions,
-) -> Result<Outcome> {
+) -> Result<AgreedHandles> {
     let found = contributions.iter().find_map(|(.., contribution)| match contribution {
         Contribution::Bridge(remote, key, context) => Some((remote.clone(), *key, *context)),
         _ => None,
@@ -238,7 +238,7 @@ fn bridge(
     };
     let local = local_side(objects, comm, &contributions, &remote)?;
     if context != 0 {
-        return Ok(Outcome::Same(objects.comms.make_side(local, remote, context)));
+        return Ok(AgreedHandles::Same(objects.comms.make_side(local, remote, context)));
     }
     let handle = match bridges.meetings.remove(&key) {
         Some((Some(twin), ..)) => twin,
@@ -248,7 +248,7 @@ fn bridge(
             mine
         }
     };
-    Ok(Outcome::Same(handle))
+    Ok(AgreedHandles::Same(handle))
 }
 
 /// The group that agrees on an intercommunicator with another one.
@@ -284,7 +284,7 @@ fn met(
     objects: &mut Objects,
     comm: u32,
     contributions: Contributions,
-) -> Result<Outcome> {
+) -> Result<AgreedHandles> {
     let found = contributions.iter().find_map(|(.., contribution)| match contribution {
         Contribution::Met(met) => Some(met.clone()),
         _ => None,
@@ -299,7 +299,7 @@ fn met(
         Err((class, why)) => Err(Failure::new(ErrorClass(*class), &**why)),
         Ok((remote, context)) => {
             let local = local_side(objects, comm, &contributions, remote)?;
-            Ok(Outcome::Same(objects.comms.make_side(local, remote.clone(), *context)))
+            Ok(AgreedHandles::Same(objects.comms.make_side(local, remote.clone(), *context)))
         }
     }
 }
@@ -310,14 +310,14 @@ fn distributed_graph(
     objects: &mut Objects,
     comm: u32,
     contributions: Contributions,
-) -> Result<Outcome> {
+) -> Result<AgreedHandles> {
     let group = objects.comms.at(comm).group.clone();
     let is_self = objects.comms.at(comm).is_self;
     let topology = Rc::new(Topology::distributed(
         contributions.len() as u32,
         contributions.into_iter().map(|(member, _, contribution)| (member, contribution)),
     )?);
-    Ok(Outcome::Same(if is_self {
+    Ok(AgreedHandles::Same(if is_self {
         objects.comms.make_self(Some(topology))
     } else {
         objects.comms.make(group, None, Some(topology))
@@ -635,9 +635,9 @@ fn create_in_group(
     objects: &mut Objects,
     _: u32,
     contributions: Contributions,
-) -> Result<Outcome> {
+) -> Result<AgreedHandles> {
     let Some((.., Contribution::Group(group, _))) = contributions.first() else {
-        return Ok(Outcome::Same(COMM_NULL));
+        return Ok(AgreedHandles::Same(COMM_NULL));
     };
-    Ok(Outcome::Same(objects.comms.make(group.clone(), None, None)))
+    Ok(AgreedHandles::Same(objects.comms.make(group.clone(), None, None)))
 }

@@ -7,27 +7,27 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MachineError {
     sentence: String,
-    place: Option<(Source, usize)>,
+    place: Option<(MachineText, usize)>,
     context: Option<String>,
 }
 
 /// Text that a machine was read from, into which errors point.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Source {
+pub(crate) struct MachineText {
     text: Arc<str>,
     /// `true` if it is a file's: then errors show the line.
     is_file: bool,
 }
 
-impl Source {
+impl MachineText {
     /// A specification.
-    pub(crate) fn specification(text: &str) -> Source {
-        Source { text: text.into(), is_file: false }
+    pub(crate) fn specification(text: &str) -> MachineText {
+        MachineText { text: text.into(), is_file: false }
     }
 
     /// A machine file's text.
-    pub(crate) fn file(text: &str) -> Source {
-        Source { text: text.into(), is_file: true }
+    pub(crate) fn file(text: &str) -> MachineText {
+        MachineText { text: text.into(), is_file: true }
     }
 
     /// An error about the character at byte `at`.

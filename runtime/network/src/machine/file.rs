@@ -1,12 +1,12 @@
 //! Machine files: what a specification says, as TOML, with a name and a source.
 
-use super::error::{MachineError, Source};
+use super::error::{MachineError, MachineText};
 use super::overheads::Overheads;
 use super::placement::PlacementRule;
 use super::storage::Storage;
 use crate::by_size::bytes;
 use crate::spec::text::{Item, Level, Piece};
-use crate::spec::{Host, NetworkSpec, RANK, Reader, STORAGE, flop_rate, parse};
+use crate::spec::{NetworkSpec, RANK, RankLevels, STORAGE, SpecParser, flop_rate, parse};
 use engine::Span;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(super) struct Described {
     pub(super) name: String,
     pub(super) source: String,
     pub(super) network: NetworkSpec,
-    pub(super) host: Host,
+    pub(super) host: RankLevels,
 }
 
 /// A `[[level]]` table.
@@ -28,7 +28,7 @@ type Table = Spanned<BTreeMap<Spanned<String>, Spanned<Value>>>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct MachineDescription {
     name: Option<String>,
     source: Option<String>,
     network: Option<String>,
@@ -72,11 +72,12 @@ fn machine(text: &str, place: &str) -> Result<Described, MachineError> {
 }
 
 fn described(text: &str, place: &str) -> Result<Described, MachineError> {
-    let file: File = toml::from_str(text).map_err(|why| MachineError::new(why.to_string().trim_end()))?;
+    let file: MachineDescription =
+        toml::from_str(text).map_err(|why| MachineError::new(why.to_string().trim_end()))?;
     let network = match (file.network, file.level) {
         (Some(specification), None) => {
             let (network, host) = parse(&specification)?;
-            if host != (Host { storage: host.storage.clone(), ..Host::default() }) {
+            if host != (RankLevels { storage: host.storage.clone(), ..RankLevels::default() }) {
                 return Err(MachineError::new(RANK_ELSEWHERE));
             }
             if host.storage.is_some() {
@@ -99,7 +100,7 @@ fn described(text: &str, place: &str) -> Result<Described, MachineError> {
             "processor = {processor_factor} is not a factor such as 1.0 or 0.5"
         )));
     }
-    let host = Host {
+    let host = RankLevels {
         overheads: overheads(&file.overheads)?,
         placement: file.placement.as_deref().map_or(PlacementRule::Block, PlacementRule::from),
         processor_factor,
@@ -165,26 +166,26 @@ fn scalar(value: &Value) -> Option<String> {
 
 /// The network of `[[level]]` tables, read as a specification's levels are.
 fn network(text: &str, tables: &[Table]) -> Result<NetworkSpec, MachineError> {
-    let source = Source::file(text);
+    let source = MachineText::file(text);
     let tables = tables.iter().map(|table| entries(table, &source)).collect::<Result<Vec<_>, _>>()?;
     let levels: Vec<Level<'_>> = tables.iter().map(|table| table.level()).collect();
     if let Some(level) = levels.iter().find(|level| level.name.text == RANK) {
         return Err(source.error(level.name.at, RANK_ELSEWHERE));
     }
-    Reader::new(source).network(&levels)
+    SpecParser::new(source).network(&levels)
 }
 
 /// A `[storage]` table, read as the pseudo-level of a specification is.
 fn storage(text: &str, table: &Table) -> Result<Storage, MachineError> {
-    let source = Source::file(text);
+    let source = MachineText::file(text);
     let items = items(table, &source)?;
     let name = Entry { text: STORAGE.to_owned(), at: table.span().start, is_verbatim: false };
-    let level = Entries { name, size: None, items };
-    Reader::new(source).storage(&level.level())
+    let level = LevelEntries { name, size: None, items };
+    SpecParser::new(source).storage(&level.level())
 }
 
 /// The options of a table that have a short name too, by that, and their values.
-fn items(table: &Table, source: &Source) -> Result<Vec<(Entry, Entry)>, MachineError> {
+fn items(table: &Table, source: &MachineText) -> Result<Vec<(Entry, Entry)>, MachineError> {
     let item = |(key, given): (&Spanned<String>, &Spanned<Value>)| {
         let name = key.get_ref().as_str();
         let value = value(name, given, source)?;
@@ -213,7 +214,7 @@ struct Entry {
 }
 
 /// The parts of a level.
-struct Entries {
+struct LevelEntries {
     name: Entry,
     size: Option<Entry>,
     items: Vec<(Entry, Entry)>,
@@ -225,7 +226,7 @@ impl Entry {
     }
 }
 
-impl Entries {
+impl LevelEntries {
     fn level(&self) -> Level<'_> {
         let items = self
             .items
@@ -236,7 +237,7 @@ impl Entries {
     }
 }
 
-fn entries(table: &Table, source: &Source) -> Result<Entries, MachineError> {
+fn entries(table: &Table, source: &MachineText) -> Result<LevelEntries, MachineError> {
     let (mut topology, mut size, mut items) = (None, None, Vec::new());
     for (key, given) in table.get_ref() {
         let at = key.span().start;
@@ -254,11 +255,11 @@ fn entries(table: &Table, source: &Source) -> Result<Entries, MachineError> {
     }
     let missing =
         || source.error(table.span().start, "a [[level]] needs a topology, such as topology = \"star\"");
-    Ok(Entries { name: topology.ok_or_else(missing)?, size, items })
+    Ok(LevelEntries { name: topology.ok_or_else(missing)?, size, items })
 }
 
 /// A value as a specification has it: a list of numbers joined.
-fn value(key: &str, value: &Spanned<Value>, source: &Source) -> Result<Entry, MachineError> {
+fn value(key: &str, value: &Spanned<Value>, source: &MachineText) -> Result<Entry, MachineError> {
     let start = value.span().start;
     let joint = if key == "wrap" { "" } else { "x" };
     let numbers = |items: &Vec<Value>| {

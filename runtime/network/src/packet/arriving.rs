@@ -12,14 +12,14 @@ use bytemuck::{Pod, Zeroable};
 /// for memory at each packet took a fifth of such a run.
 pub(crate) struct Arriving {
     /// A power of two. A message lies at its hash or behind it, with no empty place between.
-    places: Pages<Arrival>,
+    places: Pages<Reassembly>,
     count: usize,
 }
 
-/// A message; empty without packets.
+/// A message whose packets are arriving; empty without packets.
 #[derive(Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C, align(32))]
-struct Arrival {
+struct Reassembly {
     created: u64,
     source: u32,
     destination: u32,
@@ -34,7 +34,7 @@ impl Arriving {
     }
 
     fn with_places(places: usize) -> Arriving {
-        Arriving { places: Pages::new(places, std::iter::repeat_n(Arrival::default(), places)), count: 0 }
+        Arriving { places: Pages::new(places, std::iter::repeat_n(Reassembly::default(), places)), count: 0 }
     }
 
     /// Counts a packet; whether it is the last of its message, which has `packets`, at least two.
@@ -44,7 +44,7 @@ impl Arriving {
             let arrival = &mut self.places[place];
             if arrival.packets == 0 {
                 let &Packet { created, source, destination, hash, .. } = packet;
-                *arrival = Arrival { created, source, destination, hash, packets: 1, unused: [0; 2] };
+                *arrival = Reassembly { created, source, destination, hash, packets: 1, unused: [0; 2] };
                 self.count += 1;
                 if 2 * self.count > self.places.as_slice().len() {
                     self.grow();

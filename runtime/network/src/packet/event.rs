@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 /// The kinds of events, in the order in which they happen at one instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum EventKind {
     /// A credit comes back to port `place`: lane in the high byte of `load`, bytes in the rest.
     Credit = 0,
     /// A packet `load` can be routed; it came in at port `place`.
@@ -30,39 +30,39 @@ pub(crate) const PLACES: u64 = 1 << PLACE_BITS;
 /// one packet at a time, so the order never depends on `load`, whose meaning differs with the number of
 /// threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct PacketEvent {
     pub(crate) time: u64,
     /// Kind, place and load from the highest bit.
     rest: u64,
 }
 
-impl Event {
+impl PacketEvent {
     #[inline]
-    pub(crate) fn new(time: u64, kind: Kind, place: u32, load: u32) -> Event {
+    pub(crate) fn new(time: u64, kind: EventKind, place: u32, load: u32) -> PacketEvent {
         debug_assert!(u64::from(place) < PLACES);
-        Event {
+        PacketEvent {
             time,
             rest: ((kind as u64) << (32 + PLACE_BITS)) | (u64::from(place) << 32) | u64::from(load),
         }
     }
 
     #[inline]
-    pub(crate) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> EventKind {
         match self.rest >> (32 + PLACE_BITS) {
-            0 => Kind::Credit,
-            1 => Kind::Arrive,
-            2 => Kind::Head,
-            3 => Kind::Match,
-            4 => Kind::Grant,
-            5 => Kind::Inject,
-            _ => Kind::Deliver,
+            0 => EventKind::Credit,
+            1 => EventKind::Arrive,
+            2 => EventKind::Head,
+            3 => EventKind::Match,
+            4 => EventKind::Grant,
+            5 => EventKind::Inject,
+            _ => EventKind::Deliver,
         }
     }
 
     /// Returns `true` if `load` is a packet.
     #[inline]
     pub(crate) fn is_arrival(self) -> bool {
-        self.rest >> (32 + PLACE_BITS) == Kind::Arrive as u64
+        self.rest >> (32 + PLACE_BITS) == EventKind::Arrive as u64
     }
 
     #[inline]
@@ -76,7 +76,7 @@ impl Event {
     }
 }
 
-impl Event {
+impl PacketEvent {
     /// Both words as one number: comparing that takes no branch.
     #[inline]
     fn key(&self) -> u128 {
@@ -84,25 +84,25 @@ impl Event {
     }
 }
 
-impl Ord for Event {
+impl Ord for PacketEvent {
     #[inline]
-    fn cmp(&self, other: &Event) -> Ordering {
+    fn cmp(&self, other: &PacketEvent) -> Ordering {
         self.key().cmp(&other.key())
     }
 }
 
-impl PartialOrd for Event {
+impl PartialOrd for PacketEvent {
     #[inline]
-    fn partial_cmp(&self, other: &Event) -> Option<Ordering> {
+    fn partial_cmp(&self, other: &PacketEvent) -> Option<Ordering> {
         Some(self.cmp(other))
     }
     #[inline]
-    fn lt(&self, other: &Event) -> bool {
+    fn lt(&self, other: &PacketEvent) -> bool {
         self.key() < other.key()
     }
 }
 
-impl Timed for Event {
+impl Timed for PacketEvent {
     #[inline]
     fn time(&self) -> u64 {
         self.time

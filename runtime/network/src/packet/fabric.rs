@@ -99,7 +99,7 @@ impl Switching {
 
 /// A kind of link.
 #[derive(Clone, Debug)]
-pub struct Link {
+pub struct LinkKind {
     /// Name in reports.
     pub name: String,
     /// Time of flight.
@@ -109,10 +109,10 @@ pub struct Link {
     serialization: Serialization,
 }
 
-impl Link {
+impl LinkKind {
     /// A kind of link.
-    pub fn new(name: &str, latency: Span, bandwidth: Bandwidth) -> Link {
-        Link { name: name.to_owned(), latency, bandwidth, serialization: Serialization::new(bandwidth) }
+    pub fn new(name: &str, latency: Span, bandwidth: Bandwidth) -> LinkKind {
+        LinkKind { name: name.to_owned(), latency, bandwidth, serialization: Serialization::new(bandwidth) }
     }
     /// Picoseconds between the first and the last of `bytes`, at least one so that no two packets share an
     /// instant.
@@ -134,12 +134,12 @@ impl Link {
     }
 }
 
-/// The network without its state.
-pub(crate) struct Fabric {
+/// The parts of a packet network that no event changes.
+pub(crate) struct PacketFabric {
     pub(crate) topology: Arc<dyn Topology>,
     pub(crate) routing: Arc<dyn Routing>,
     pub(crate) switching: Switching,
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<LinkKind>,
     /// Picoseconds that a credit takes back over each kind of link.
     pub(crate) credit: Vec<u64>,
     /// The kind of link from an endpoint to its router.
@@ -150,7 +150,7 @@ pub(crate) struct Fabric {
     pub(crate) stride: Divisor,
 }
 
-impl Fabric {
+impl PacketFabric {
     /// A lower bound on the time between a shard's decision and its effect on another, in picoseconds: the
     /// smallest packet (or its first chunk) must be sent, fly and be looked at; a credit goes back once a
     /// packet was sent.

@@ -1,6 +1,6 @@
 //! Links, routers and endpoints that failed, from a file.
 
-use super::topology::{Neighbor, Shared, Topology};
+use super::topology::{Neighbor, SharedRouters, Topology};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -112,18 +112,18 @@ impl Failures {
 }
 
 /// A topology without what failed.
-pub(crate) struct Failed {
+pub(crate) struct DegradedTopology {
     inner: Arc<dyn Topology>,
     failures: Failures,
 }
 
-impl Failed {
+impl DegradedTopology {
     pub(crate) fn new(inner: Arc<dyn Topology>, failures: Failures) -> Self {
-        Failed { inner, failures }
+        DegradedTopology { inner, failures }
     }
 }
 
-impl Topology for Failed {
+impl Topology for DegradedTopology {
     fn describe(&self) -> String {
         format!(
             "{} with {} routers, {} links and {} endpoints failed",
@@ -158,7 +158,7 @@ impl Topology for Failed {
     fn works(&self, endpoint: u32) -> bool {
         !self.failures.endpoints.contains(&endpoint)
     }
-    fn shared(&self, parts: u32) -> Option<Shared> {
+    fn shared(&self, parts: u32) -> Option<SharedRouters> {
         if self.failures.spare_the_routers() { self.inner.shared(parts) } else { None }
     }
     fn link(&self, router: u32, port: u32) -> usize {

@@ -10,7 +10,7 @@ mod paths;
 mod report;
 mod routes;
 
-use super::fabric::Fabric;
+use super::fabric::PacketFabric;
 use super::over_time::{LinkSeries, OverTime};
 use super::report::{LinkReport, NetworkReport};
 use super::statistics::Statistics;
@@ -28,7 +28,7 @@ use std::collections::{BinaryHeap, VecDeque};
 const PORT_BYTES: u64 = 300;
 
 /// Refuses a network that does not fit the memory or the numbering of ports.
-pub(super) fn check_size(fabric: &Fabric, available: u64) -> Result<(), MachineError> {
+pub(super) fn check_size(fabric: &PacketFabric, available: u64) -> Result<(), MachineError> {
     let ports = fabric.ports();
     if ports >= 1 << 29 {
         return Err(MachineError::new(format!(
@@ -51,7 +51,7 @@ pub(crate) struct FlowNetwork<P> {
     flow_min: u64,
     flows: Flows,
     /// The message of each flow.
-    messages: Vec<Under>,
+    messages: Vec<FlowMessage>,
     /// Messages that were sent for a time that has not been reached, by time and in the order of sending.
     early: VecDeque<(u64, Message)>,
     /// The time at which each link has passed the short messages so far.
@@ -60,7 +60,7 @@ pub(crate) struct FlowNetwork<P> {
     /// order.
     short: BinaryHeap<Reverse<(u64, u64)>>,
     /// The messages under way, by their order.
-    short_messages: Queue<Short>,
+    short_messages: Queue<ShortMessage>,
     /// Last bytes on their way: time, then the caller's name.
     arriving: BinaryHeap<Reverse<(u64, u64)>>,
     /// Messages that arrive after the end of virtual time.
@@ -75,7 +75,7 @@ pub(crate) struct FlowNetwork<P> {
 
 /// A message under way as a flow.
 #[derive(Clone, Copy, Default)]
-struct Under {
+struct FlowMessage {
     id: u64,
     created: u64,
     bytes: u64,
@@ -87,8 +87,8 @@ struct Under {
 
 /// A short message under way.
 #[derive(Clone, Copy)]
-struct Short {
-    under: Under,
+struct ShortMessage {
+    under: FlowMessage,
     /// The earliest arrival of the last byte.
     last: u64,
     /// The last link of its path, the time that its bytes take there, and the time until the next message.
@@ -194,12 +194,12 @@ impl<P: Paths> FlowNetwork<P> {
             self.carried[link as usize] += work;
         }
         let (source, destination, bytes) = (message.source.0, message.destination.0, message.bytes);
-        let under = Under { id: message.id, created: at, bytes, latency, source, destination, routers };
+        let under = FlowMessage { id: message.id, created: at, bytes, latency, source, destination, routers };
         if bytes > 0 && bytes >= self.flow_min {
             let flow = self.flows.start(self.paths.limited(), 1, bound, work);
             let index = flow.0 as usize;
             if index >= self.messages.len() {
-                self.messages.resize(index + 1, Under::default());
+                self.messages.resize(index + 1, FlowMessage::default());
             }
             self.messages[index] = under;
             return;
@@ -218,12 +218,12 @@ impl<P: Paths> FlowNetwork<P> {
             return self.land(under, last);
         }
         let (span, occupancy) = (self.paths.span(link, bytes), self.paths.occupancy(link, bytes));
-        let number = self.short_messages.push(Short { under, last, link, span, occupancy });
+        let number = self.short_messages.push(ShortMessage { under, last, link, span, occupancy });
         self.short.push(Reverse((head, number)));
     }
 
     /// Receives a short message whose first byte is at the last link of its path.
-    fn receive(&mut self, at: u64, short: Short) {
+    fn receive(&mut self, at: u64, short: ShortMessage) {
         let passed = &mut self.passed[short.link as usize];
         let begin = (*passed).max(at);
         *passed = begin.saturating_add(short.occupancy);
@@ -231,7 +231,7 @@ impl<P: Paths> FlowNetwork<P> {
     }
 
     /// Notes that a message's last byte arrives at a time.
-    fn land(&mut self, under: Under, arrival: u64) {
+    fn land(&mut self, under: FlowMessage, arrival: u64) {
         if arrival == u64::MAX {
             self.lost += 1;
             return;
@@ -249,7 +249,7 @@ impl<P: Paths> FlowNetwork<P> {
     }
 
     /// Keeps when a message used the links of its path: evenly from its start to its end.
-    fn keep(&mut self, under: &Under, arrival: u64) {
+    fn keep(&mut self, under: &FlowMessage, arrival: u64) {
         let Some(over_time) = &mut self.over_time else { return };
         let message = Message {
             source: Endpoint(under.source),

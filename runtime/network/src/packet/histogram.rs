@@ -2,7 +2,7 @@
 
 /// Counts in buckets of 1/32 of an octave: percentiles are within 3.1 %, mean, least and greatest are exact.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Histogram {
+pub struct OctaveHistogram {
     counts: Vec<u64>,
     count: u64,
     sum: u128,
@@ -29,13 +29,19 @@ fn floor(bucket: usize) -> u64 {
     (1u64 << octave) + (((bucket & ((1 << SUB) - 1)) as u64) << (octave - SUB))
 }
 
-impl Default for Histogram {
+impl Default for OctaveHistogram {
     fn default() -> Self {
-        Histogram { counts: vec![0; bucket(u64::MAX) + 1], count: 0, sum: 0, least: u64::MAX, greatest: 0 }
+        OctaveHistogram {
+            counts: vec![0; bucket(u64::MAX) + 1],
+            count: 0,
+            sum: 0,
+            least: u64::MAX,
+            greatest: 0,
+        }
     }
 }
 
-impl Histogram {
+impl OctaveHistogram {
     /// Counts a value.
     #[inline]
     pub fn add(&mut self, value: u64) {
@@ -46,7 +52,7 @@ impl Histogram {
         self.greatest = self.greatest.max(value);
     }
     /// Counts all that `other` counted.
-    pub fn merge(&mut self, other: &Histogram) {
+    pub fn merge(&mut self, other: &OctaveHistogram) {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
         }
@@ -115,7 +121,7 @@ mod tests {
 
         #[test]
         fn percentiles_are_near_the_sorted_values(mut values in prop::collection::vec(1u64..1 << 40, 1..300), share in 0.01f64..1.0) {
-            let mut histogram = Histogram::default();
+            let mut histogram = OctaveHistogram::default();
             values.iter().for_each(|&v| histogram.add(v));
             values.sort_unstable();
             let exact = values[((values.len() as f64 * share).ceil() as usize).max(1) - 1] as f64;

@@ -1,14 +1,14 @@
 //! What an adaptive routing sees of the ports around it.
 
-use super::fabric::Fabric;
-use super::port::{FEW_KINDS, Lane, Port, Waits};
+use super::fabric::PacketFabric;
+use super::port::{FEW_KINDS, Port, VcCredits, Waits};
 use super::port_table::PortTable;
-use super::slab::{NONE, Slab};
+use super::slab::{LargePageSlab, NONE};
 use std::collections::VecDeque;
 
 /// A packet that was put on a link, for routings that count queues.
 #[derive(Clone, Copy)]
-pub(crate) struct Flight {
+pub(crate) struct QueuedPacket {
     /// When its first byte leaves, in picoseconds.
     pub(crate) start: u64,
     /// The earliest time of its credit's return: until then the buffer it takes at the other end says nothing
@@ -22,10 +22,10 @@ pub(crate) struct Flight {
 pub(crate) struct Ports {
     /// Routers' ports, then interfaces' ports.
     pub(crate) ports: PortTable,
-    pub(crate) waits: Slab<Waits>,
+    pub(crate) waits: LargePageSlab<Waits>,
     /// Packets that each port has put on its link and has no credit for yet. Empty unless the routing counts
     /// queues.
-    pub(crate) flights: Vec<VecDeque<Flight>>,
+    pub(crate) flights: Vec<VecDeque<QueuedPacket>>,
     /// Kind of link of each port; empty if the ports themselves say it all.
     pub(crate) kinds: Vec<u8>,
 }
@@ -42,16 +42,16 @@ impl Ports {
 }
 
 /// The ports of one router, as they are now.
-pub struct Load<'a> {
+pub struct PortLoads<'a> {
     pub(crate) at: &'a Ports,
-    pub(crate) fabric: &'a Fabric,
+    pub(crate) fabric: &'a PacketFabric,
     /// First port of the router.
     pub(crate) base: u32,
     pub(crate) now: u64,
 }
 
-impl Load<'_> {
-    fn lane(&self, port: u32, lane: u32) -> &Lane {
+impl PortLoads<'_> {
+    fn lane(&self, port: u32, lane: u32) -> &VcCredits {
         self.at.ports.lane(port, lane)
     }
 
@@ -82,7 +82,7 @@ impl Load<'_> {
         let lanes = self.fabric.switching.lanes;
         let free: u64 = (0..lanes).map(|lane| u64::from(self.lane(port, lane).free(self.now))).sum();
         let taken = u64::from(self.fabric.switching.buffer) * u64::from(lanes) - free;
-        let flies = |flight: &&Flight| flight.start <= self.now && self.now < flight.back;
+        let flies = |flight: &&QueuedPacket| flight.start <= self.now && self.now < flight.back;
         let flying: u64 =
             self.at.flights[port as usize].iter().filter(flies).map(|flight| u64::from(flight.charge)).sum();
         u64::from(self.queued(&self.at.ports[port])) + taken.saturating_sub(flying)

@@ -1,9 +1,9 @@
 //! The packet network as the rest of the simulator sees it.
 
-use super::fabric::Fabric;
+use super::fabric::PacketFabric;
 use super::over_time::LinkSeries;
 use super::report::{NetworkReport, each_link};
-use super::shard::{Partition, Pending, Shard, build};
+use super::shard::{Pending, Shard, ShardAssignment, build};
 use super::slab::NONE;
 use super::statistics::Statistics;
 use crate::message::{Delivered, Endpoint, Message};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// to the endpoint itself goes to the router and back like any other.
 pub struct PacketNetwork {
     shard: Shard,
-    fabric: Arc<Fabric>,
+    fabric: Arc<PacketFabric>,
     next: Option<Time>,
     /// Time up to which the network is simulated.
     reached: Time,
@@ -31,8 +31,8 @@ pub struct PacketNetwork {
 }
 
 impl PacketNetwork {
-    pub(crate) fn new(fabric: Arc<Fabric>) -> PacketNetwork {
-        let partition = Partition::new(&fabric, 1);
+    pub(crate) fn new(fabric: Arc<PacketFabric>) -> PacketNetwork {
+        let partition = ShardAssignment::new(&fabric, 1);
         let statistics = Statistics::new(1, None, 0, (0, u64::MAX));
         let shard = build(&fabric, &partition, 0, 11, &statistics);
         let last = fabric.last_event(0).expect("the specification's check");

@@ -1,7 +1,7 @@
 //! The state of an output port: its link, the credits of the buffer behind it, and who waits for it.
 
 use super::slab::NONE;
-use super::usage::Usage;
+use super::usage::LinkCounters;
 use bytemuck::{Pod, Zeroable};
 
 /// "Never" as a time in picoseconds.
@@ -120,7 +120,7 @@ const NOTES: usize = 3;
 /// a cache line is not noted: a fourth credit, one of another size, one that takes more than 4 ms.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub(crate) struct Lane {
+pub(crate) struct VcCredits {
     /// Time from which the notes count, in picoseconds.
     base: u64,
     /// When noted credits come, or came.
@@ -133,9 +133,9 @@ pub(crate) struct Lane {
     low: i32,
 }
 
-impl Lane {
-    pub(crate) fn new(bytes: u32) -> Lane {
-        Lane { base: 0, coming: [0; NOTES], bytes: 0, free: bytes as i32, low: bytes as i32 }
+impl VcCredits {
+    pub(crate) fn new(bytes: u32) -> VcCredits {
+        VcCredits { base: 0, coming: [0; NOTES], bytes: 0, free: bytes as i32, low: bytes as i32 }
     }
 
     /// Notes up to this number have come.
@@ -241,8 +241,8 @@ pub(crate) const TO_SHARD: u8 = 3;
 pub(crate) struct Port {
     /// When the link is free.
     pub(crate) busy: u64,
-    pub(crate) first_lane: Lane,
-    pub(crate) usage: Usage,
+    pub(crate) first_lane: VcCredits,
+    pub(crate) usage: LinkCounters,
     /// End of the cable: a `TO_` constant in the highest two bits, `HOLDS`, and the port there.
     cable: u32,
     /// The kind of the link in the highest bits (see `FEW_KINDS`), and who waits, among the shard's: `NOBODY`
@@ -265,7 +265,7 @@ impl Port {
         debug_assert!(peer < HOLDS);
         let waiting = u32::from(kind.min(FEW_KINDS)) << KIND_SHIFT | NOBODY;
         let cable = u32::from(end) << 30 | peer;
-        Port { busy: 0, first_lane: Lane::new(buffer), usage: Usage::default(), cable, waiting }
+        Port { busy: 0, first_lane: VcCredits::new(buffer), usage: LinkCounters::default(), cable, waiting }
     }
 
     /// The kind of the link; `FEW_KINDS` if it stands in the table.
@@ -361,7 +361,7 @@ impl Requester {
     }
 }
 
-const _: () = assert!(size_of::<Packet>() == 64 && size_of::<Port>() == 64 && size_of::<Lane>() == 32);
+const _: () = assert!(size_of::<Packet>() == 64 && size_of::<Port>() == 64 && size_of::<VcCredits>() == 32);
 
 #[cfg(test)]
 mod tests {
@@ -372,7 +372,7 @@ mod tests {
         /// Free bytes, the least of them and the next credit are those of a list of all credits on their way.
         #[test]
         fn a_lane_counts_as_a_list_of_credits_does(steps in prop::collection::vec((0u64..3000, any::<bool>(), 0usize..4, prop::sample::select(vec![1u64, 100, 2000, 1 << 31, 1 << 33])), 1..200)) {
-            let (mut lane, mut free, mut low) = (Lane::new(5000), 5000u32, 5000u32);
+            let (mut lane, mut free, mut low) = (VcCredits::new(5000), 5000u32, 5000u32);
             let (mut noted, mut events, mut now) = (Vec::new(), Vec::new(), 0);
             for (wait, take, size, away) in steps {
                 now += wait;

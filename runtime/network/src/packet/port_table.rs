@@ -1,7 +1,7 @@
 //! All ports of a shard, each with its virtual channels beside it.
 
 use super::pages::Pages;
-use super::port::{Lane, Port};
+use super::port::{Port, VcCredits};
 use bytemuck::{cast_mut, cast_ref};
 use std::ops::{Index, IndexMut};
 
@@ -18,8 +18,8 @@ pub(crate) struct PortTable {
 }
 
 /// A line of virtual channels.
-type Lanes = [Lane; LANES];
-const LANES: usize = size_of::<Port>() / size_of::<Lane>();
+type Lanes = [VcCredits; LANES];
+const LANES: usize = size_of::<Port>() / size_of::<VcCredits>();
 
 /// Lines of a port with so many virtual channels.
 const fn lines(lanes: u32) -> usize {
@@ -30,7 +30,7 @@ impl PortTable {
     /// The `count` ports of an iterator, of `lanes` virtual channels with `buffer` bytes each.
     pub(crate) fn new(count: usize, lanes: u32, buffer: u32, ports: impl Iterator<Item = Port>) -> PortTable {
         let lines = lines(lanes);
-        let more: Port = bytemuck::cast::<Lanes, Port>([Lane::new(buffer); LANES]);
+        let more: Port = bytemuck::cast::<Lanes, Port>([VcCredits::new(buffer); LANES]);
         let table = ports.flat_map(|port| std::iter::once(port).chain(std::iter::repeat_n(more, lines - 1)));
         PortTable { table: Pages::new(count * lines, table), lines, count: count as u32 }
     }
@@ -52,7 +52,7 @@ impl PortTable {
     }
 
     #[inline]
-    pub(crate) fn lane(&self, port: u32, lane: u32) -> &Lane {
+    pub(crate) fn lane(&self, port: u32, lane: u32) -> &VcCredits {
         match lane.checked_sub(1) {
             None => &self[port].first_lane,
             Some(more) => &cast_ref::<Port, Lanes>(&self.table[self.line(port, more)])[more as usize % LANES],
@@ -60,7 +60,7 @@ impl PortTable {
     }
 
     #[inline]
-    pub(crate) fn lane_mut(&mut self, port: u32, lane: u32) -> &mut Lane {
+    pub(crate) fn lane_mut(&mut self, port: u32, lane: u32) -> &mut VcCredits {
         match lane.checked_sub(1) {
             None => &mut self[port].first_lane,
             Some(more) => {

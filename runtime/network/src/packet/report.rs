@@ -3,14 +3,14 @@
 mod links;
 mod map;
 
-use super::Histogram;
-use super::fabric::Fabric;
+use super::OctaveHistogram;
+use super::fabric::PacketFabric;
 use super::plot::heat_map;
 use super::statistics::{JobStatistics, Statistics};
 pub(crate) use links::ns;
 pub use links::{KindReport, LinkEnd, LinkReport};
 pub(crate) use links::{each_link, kind_report, kinds, links_to_csv};
-pub use map::{Busy, Cell, Map};
+pub use map::{BusyLink, RouterCell, RouterMap};
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Write};
 
@@ -41,12 +41,16 @@ pub struct NetworkReport {
     #[serde(skip)]
     pub places: u32,
     /// Map of the load and of the ranks, made by [`NetworkReport::map`] once their endpoints are known.
-    pub map: Map,
+    pub map: RouterMap,
 }
 
 impl NetworkReport {
     /// Returns the report of a network with these links.
-    pub(crate) fn new(fabric: &Fabric, each_link: Vec<LinkReport>, statistics: &Statistics) -> NetworkReport {
+    pub(crate) fn new(
+        fabric: &PacketFabric,
+        each_link: Vec<LinkReport>,
+        statistics: &Statistics,
+    ) -> NetworkReport {
         let endpoints = fabric.topology.endpoints();
         NetworkReport {
             topology: fabric.topology.describe(),
@@ -59,7 +63,7 @@ impl NetworkReport {
             each_link,
             row: fabric.topology.row(),
             places: 1,
-            map: Map::default(),
+            map: RouterMap::default(),
         }
     }
 
@@ -140,7 +144,7 @@ pub struct LatencyReport {
 }
 
 impl LatencyReport {
-    fn new(latency: &Histogram) -> LatencyReport {
+    fn new(latency: &OctaveHistogram) -> LatencyReport {
         LatencyReport {
             mean_ns: latency.mean() / 1000.0,
             min_ns: ns(latency.least()),
@@ -211,6 +215,6 @@ pub(crate) fn job_report(
     }
 }
 
-fn buckets(latency: &Histogram) -> Vec<(f64, u64)> {
+fn buckets(latency: &OctaveHistogram) -> Vec<(f64, u64)> {
     latency.buckets().map(|(least, count)| (ns(least), count)).collect()
 }

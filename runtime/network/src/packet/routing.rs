@@ -13,7 +13,7 @@ pub(crate) mod twisted_order;
 pub(crate) mod ugal;
 pub(crate) mod valiant;
 
-use super::load::Load;
+use super::load::PortLoads;
 use super::port::Packet;
 
 /// A routing algorithm. It sees one router at a time, at the moment a packet's head can be routed there.
@@ -62,7 +62,7 @@ pub struct Here<'a> {
     /// Virtual channels of a port.
     pub lanes: u32,
     /// Load of the router's ports.
-    pub load: Load<'a>,
+    pub load: PortLoads<'a>,
 }
 
 /// A decision.

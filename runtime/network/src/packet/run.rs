@@ -56,7 +56,7 @@ pub(crate) fn thread_seconds() -> f64 {
     text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).map_or(0.0, |ns| ns * 1e-9)
 }
 
-struct Shared {
+struct WindowBarrier {
     barrier: SpinBarrier,
     /// One half for even and one for odd windows, so that one barrier a window is enough: who is a window
     /// ahead writes what nobody reads yet.
@@ -79,7 +79,8 @@ fn run_threads(shards: &mut [Shard], lookahead: u64, last: u64, progress: Progre
         next: (0..count).map(|_| AtomicU64::new(NEVER)).collect(),
         mail: (0..count * count).map(|_| Mutex::new(Mail::default())).collect(),
     };
-    let shared = Shared { barrier: SpinBarrier::new(count), halves: [half(), half()], lookahead, last };
+    let shared =
+        WindowBarrier { barrier: SpinBarrier::new(count), halves: [half(), half()], lookahead, last };
     std::thread::scope(|scope| {
         let shared = &shared;
         let threads: Vec<_> =
@@ -88,7 +89,7 @@ fn run_threads(shards: &mut [Shard], lookahead: u64, last: u64, progress: Progre
     })
 }
 
-fn work(shard: &mut Shard, shared: &Shared, progress: Progress<'_>) -> f64 {
+fn work(shard: &mut Shard, shared: &WindowBarrier, progress: Progress<'_>) -> f64 {
     let started = thread_seconds();
     // A thread that panics would leave the others at the barrier for ever.
     let _guard = AbortOnPanic;

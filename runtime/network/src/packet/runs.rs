@@ -3,7 +3,7 @@
 /// A list of numbers that consists of a few runs. Adding up costs less than a table that other data drive out
 /// of the cache.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Runs {
+pub(crate) struct RunLengths {
     /// Number added to every index of the list, modulo 2^32.
     offset: u32,
     /// `true` if there is more than one run.
@@ -17,8 +17,8 @@ pub(crate) struct Runs {
 
 const FIRST_STEPS: usize = 2;
 
-impl Runs {
-    pub(crate) fn new(numbers: &[u32]) -> Runs {
+impl RunLengths {
+    pub(crate) fn new(numbers: &[u32]) -> RunLengths {
         let first = numbers.first().copied().unwrap_or(0);
         let step = |(place, pair): (usize, &[u32])| {
             (place as u32 + 1, pair[1].wrapping_sub(pair[0]).wrapping_sub(1))
@@ -26,7 +26,7 @@ impl Runs {
         let mut steps = numbers.windows(2).enumerate().map(step).filter(|&(_, step)| step != 0).peekable();
         let has_steps = steps.peek().is_some();
         let first_steps = std::array::from_fn(|_| steps.next().unwrap_or_default());
-        Runs { offset: first, has_steps, first_steps, more_steps: steps.collect() }
+        RunLengths { offset: first, has_steps, first_steps, more_steps: steps.collect() }
     }
 
     /// The number at a place of the list.
@@ -53,7 +53,7 @@ mod tests {
     proptest! {
         #[test]
         fn runs_are_the_list(numbers in prop::collection::vec(prop_oneof![0u32..20, any::<u32>()], 1..50)) {
-            let runs = Runs::new(&numbers);
+            let runs = RunLengths::new(&numbers);
             for (place, &number) in numbers.iter().enumerate() {
                 prop_assert_eq!(runs.at(place as u32), number);
             }

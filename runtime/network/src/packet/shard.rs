@@ -12,14 +12,14 @@ mod prefetch;
 mod wormhole;
 
 use super::arriving::Arriving;
-use super::event::{Event, Kind};
-use super::fabric::Fabric;
+use super::event::{EventKind, PacketEvent};
+use super::fabric::PacketFabric;
 use super::load::Ports;
 use super::over_time::{LinkSeries, OverTime};
 use super::pages::Pages;
-use super::port::{Fifo, Flag, Lane, NEVER, Packet, Requester, UPSTREAM_REMOTE};
-use super::runs::Runs;
-use super::slab::{NONE, Slab};
+use super::port::{Fifo, Flag, NEVER, Packet, Requester, UPSTREAM_REMOTE, VcCredits};
+use super::runs::RunLengths;
+use super::slab::{LargePageSlab, NONE};
 use super::statistics::Statistics;
 use super::usage::{Carried, LinkUse};
 use crate::message::Delivered;
@@ -28,11 +28,11 @@ use engine::{Time, TimingWheel};
 use std::sync::Arc;
 
 use flows::{FlowQueue, FlowSlots};
-use forward::Times;
+use forward::LinkTimes;
 use islip::Matching;
 use wormhole::Wormhole;
 
-pub(crate) use build::{Partition, build};
+pub(crate) use build::{ShardAssignment, build};
 pub(crate) use cross::Mail;
 use cross::{LEAVING, SharedPlaces};
 
@@ -98,9 +98,9 @@ pub(super) const CACHED_PORTS: usize = 16384;
 /// See the module. Aligned so that no two share a cache line, or a pair of them that is loaded together.
 #[repr(align(128))]
 pub(crate) struct Shard {
-    pub(crate) fabric: Arc<Fabric>,
+    pub(crate) fabric: Arc<PacketFabric>,
     pub(crate) me: usize,
-    wheel: TimingWheel<Event>,
+    wheel: TimingWheel<PacketEvent>,
     pub(crate) at: Ports,
     carried: Carried,
     /// Rings of classes 1 and up of each port.
@@ -117,7 +117,7 @@ pub(crate) struct Shard {
     /// With wormhole switching, whose events are `Match` for a step and `Head` for a flit.
     wormhole: Option<Box<Wormhole>>,
     /// Times of each kind of link.
-    times: Vec<Times>,
+    times: Vec<LinkTimes>,
     store_and_forward: bool,
     /// `true` if it exceeds the processor's second-level cache, so that looking ahead pays.
     is_large: bool,
@@ -130,9 +130,9 @@ pub(crate) struct Shard {
     takes_ahead: bool,
     /// Picoseconds.
     router_delay: u64,
-    packets: Slab<Packet>,
-    requesters: Slab<Requester>,
-    messages: Slab<Pending>,
+    packets: LargePageSlab<Packet>,
+    requesters: LargePageSlab<Requester>,
+    messages: LargePageSlab<Pending>,
     /// The messages that wait in each interface, of each class.
     queues: Pages<FlowQueue>,
     flows: FlowSlots,
@@ -144,9 +144,9 @@ pub(crate) struct Shard {
     /// First port of the interfaces.
     pub(crate) first_interface: u32,
     /// Router of each position.
-    routers: Runs,
+    routers: RunLengths,
     /// Endpoint of each interface.
-    endpoints: Runs,
+    endpoints: RunLengths,
     /// `true` if there is no other shard.
     alone: bool,
     /// The shard at the other end of each router's port; empty if there are only two.
@@ -156,7 +156,7 @@ pub(crate) struct Shard {
     /// Number of packets that wait to be sent off to other shards, and, empty between calls, memory for their
     /// events.
     leaving: usize,
-    taken: Vec<Event>,
+    taken: Vec<PacketEvent>,
     pub(crate) outbox: Vec<Mail>,
     /// The earliest time in it.
     pub(crate) told: u64,
@@ -217,11 +217,11 @@ impl Shard {
                 self.send_off();
             }
             match event.kind() {
-                Kind::Arrive => self.arrive(event.place(), event.load(), event.time),
-                Kind::Head => self.follow(event.place(), event.load(), event.time),
-                Kind::Match => self.match_all(event.place(), event.time),
-                Kind::Grant => self.wake(event.place(), event.time),
-                Kind::Credit => {
+                EventKind::Arrive => self.arrive(event.place(), event.load(), event.time),
+                EventKind::Head => self.follow(event.place(), event.load(), event.time),
+                EventKind::Match => self.match_all(event.place(), event.time),
+                EventKind::Grant => self.wake(event.place(), event.time),
+                EventKind::Credit => {
                     let (port, lane, bytes) = (event.place(), event.load() >> 24, event.load() & 0xff_ffff);
                     self.lane_mut(port, lane).give(bytes);
                     // Served after the arrivals of this instant, as with a noted credit.
@@ -229,8 +229,8 @@ impl Shard {
                         self.schedule(port, event.time.max(self.at.ports[port].busy));
                     }
                 }
-                Kind::Inject => self.inject(event.place(), event.time),
-                Kind::Deliver => {
+                EventKind::Inject => self.inject(event.place(), event.time),
+                EventKind::Deliver => {
                     let message = &self.messages[event.load()];
                     self.statistics.record_tracked(message.created, event.time);
                     self.delivered.push(Delivered { id: message.id, at: Time::from_ps(event.time) });
@@ -246,12 +246,12 @@ impl Shard {
     }
 
     #[inline]
-    fn lane_mut(&mut self, port: u32, lane: u32) -> &mut Lane {
+    fn lane_mut(&mut self, port: u32, lane: u32) -> &mut VcCredits {
         self.at.ports.lane_mut(port, lane)
     }
 
     #[inline]
-    fn lane(&self, port: u32, lane: u32) -> &Lane {
+    fn lane(&self, port: u32, lane: u32) -> &VcCredits {
         self.at.ports.lane(port, lane)
     }
 
@@ -315,8 +315,8 @@ impl Shard {
         self.at.kind(port)
     }
 
-    pub(crate) fn push(&mut self, time: u64, kind: Kind, place: u32, load: u32) {
-        self.wheel.push(Event::new(time, kind, place, load));
+    pub(crate) fn push(&mut self, time: u64, kind: EventKind, place: u32, load: u32) {
+        self.wheel.push(PacketEvent::new(time, kind, place, load));
     }
 
     /// A ring of requesters of a port.

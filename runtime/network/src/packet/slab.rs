@@ -11,19 +11,19 @@ pub(crate) const NONE: u32 = u32::MAX;
 ///
 /// On large pages: with small ones three in four accesses to gigabytes of packets and messages would wait for
 /// the place of a page first.
-pub(crate) struct Slab<T: Pod> {
+pub(crate) struct LargePageSlab<T: Pod> {
     items: Pages<T>,
     free: Vec<u32>,
 }
 
-impl<T: Pod + Default> Slab<T> {
+impl<T: Pod + Default> LargePageSlab<T> {
     pub(crate) fn new() -> Self {
-        Slab::with_capacity(0)
+        LargePageSlab::with_capacity(0)
     }
 
     /// With memory for about so many.
     pub(crate) fn with_capacity(capacity: usize) -> Self {
-        Slab { items: Pages::with_capacity(capacity), free: Vec::new() }
+        LargePageSlab { items: Pages::with_capacity(capacity), free: Vec::new() }
     }
 
     /// Always inlined, so that a value is made where it stays: what was just written in parts cannot be
@@ -80,14 +80,14 @@ impl<T: Pod + Default> Slab<T> {
     }
 }
 
-impl<T: Pod> Index<u32> for Slab<T> {
+impl<T: Pod> Index<u32> for LargePageSlab<T> {
     type Output = T;
     #[inline]
     fn index(&self, index: u32) -> &T {
         &self.items[index as usize]
     }
 }
-impl<T: Pod> IndexMut<u32> for Slab<T> {
+impl<T: Pod> IndexMut<u32> for LargePageSlab<T> {
     #[inline]
     fn index_mut(&mut self, index: u32) -> &mut T {
         &mut self.items[index as usize]

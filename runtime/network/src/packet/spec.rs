@@ -5,8 +5,8 @@ mod kinds;
 pub(crate) mod parameters;
 pub(crate) mod specified;
 
-use super::fabric::{Fabric, Link, Switching};
-use super::failures::{Failed, Failures};
+use super::fabric::{LinkKind, PacketFabric, Switching};
+use super::failures::{DegradedTopology, Failures};
 use super::flow::{FlowNetwork, Routes};
 use super::routing::Routing;
 use super::statistics::Statistics;
@@ -15,15 +15,15 @@ use super::{PacketNetwork, routing};
 use crate::bandwidth::Bandwidth;
 use crate::by_size::BySize;
 use crate::divisor::Divisor;
-use crate::machine::{MachineError, Source};
+use crate::machine::{MachineError, MachineText};
 use crate::model::Interfaces;
 use crate::spec::did_you_mean;
 use crate::spec::text::Level;
 pub use common::COMMON_KEYS;
 pub(crate) use common::FLOW_MIN;
-use common::{Common, common};
-use kinds::{Built, KINDS, Kind, Own};
-use parameters::Parameters;
+use common::{TopologyParameters, common};
+use kinds::{KINDS, OwnRoutings, RoutedTopology, TopologyKind};
+use parameters::KeyedValues;
 pub use parameters::parse_bytes;
 use specified::Setting;
 use std::fmt;
@@ -34,9 +34,9 @@ use std::sync::Arc;
 pub struct PacketSpec {
     /// As given.
     text: String,
-    kind: &'static Kind,
-    parameters: Parameters,
-    common: Common,
+    kind: &'static TopologyKind,
+    parameters: KeyedValues,
+    common: TopologyParameters,
 }
 
 /// The names of all topologies.
@@ -58,7 +58,7 @@ impl fmt::Debug for PacketSpec {
 
 impl PacketSpec {
     /// Reads a level as written.
-    pub(crate) fn read(level: &Level<'_>, source: Source) -> Result<PacketSpec, MachineError> {
+    pub(crate) fn read(level: &Level<'_>, source: MachineText) -> Result<PacketSpec, MachineError> {
         let name = level.name;
         let Some(kind) = KINDS.iter().find(|kind| kind.name == name.text) else {
             let names: Vec<&str> = topologies().collect();
@@ -69,7 +69,7 @@ impl PacketSpec {
             ));
         };
         let known: Vec<&str> = COMMON_KEYS.iter().map(|k| k.0).chain(kind.keys.iter().map(|k| k.0)).collect();
-        let parameters = Parameters::read(level, source, &known)?;
+        let parameters = KeyedValues::read(level, source, &known)?;
         parameters
             .check_required(kind.name, kind.keys, kind.required)
             .map_err(|wrong| parameters.error(wrong))?;
@@ -135,7 +135,7 @@ impl PacketSpec {
     }
 
     /// Returns the network without its state, with room for `ranks` endpoints.
-    fn fabric_for(&self, ranks: u64) -> Result<Arc<Fabric>, MachineError> {
+    fn fabric_for(&self, ranks: u64) -> Result<Arc<PacketFabric>, MachineError> {
         if self.common.switching.classes.count() > 1 {
             return Err(MachineError::new(
                 "traffic classes have no effect here: all messages of MPI programs are of one class; leave classes= and weights= out",
@@ -154,8 +154,9 @@ impl PacketSpec {
 
     /// The network without its state. `ranks` sizes topologies that leave their size open; without it the
     /// network is for synthetic traffic.
-    pub(crate) fn fabric(&self, ranks: Option<u64>) -> Result<Fabric, MachineError> {
-        let setting = Setting { link: Link::new("link", self.common.latency, self.common.bandwidth), ranks };
+    pub(crate) fn fabric(&self, ranks: Option<u64>) -> Result<PacketFabric, MachineError> {
+        let setting =
+            Setting { link: LinkKind::new("link", self.common.latency, self.common.bandwidth), ranks };
         let mut built =
             (self.kind.build)(&self.parameters, &setting).map_err(|wrong| self.parameters.error(wrong))?;
         if let Some(file) = &self.common.failures {
@@ -168,7 +169,7 @@ impl PacketSpec {
                 )));
             }
             let spares_the_routers = failures.spare_the_routers();
-            built.topology = Arc::new(Failed::new(built.topology.clone(), failures));
+            built.topology = Arc::new(DegradedTopology::new(built.topology.clone(), failures));
             // Routings made for a topology compute their ways from its numbers, which failures leave untrue.
             if !spares_the_routers {
                 let routings: Vec<_> = built.own.routings.iter().map(|r| r.name()).collect();
@@ -177,7 +178,7 @@ impl PacketSpec {
                         "routing={name} cannot go around failures; use minimal, valiant, ugal-l or ugal-g"
                     )));
                 }
-                built.own = Own::default();
+                built.own = OwnRoutings::default();
                 built.paths = None;
             }
         }
@@ -243,7 +244,7 @@ impl PacketSpec {
         self.assemble(built, routing, switching)
     }
 
-    fn routing(&self, built: &mut Built) -> Result<Arc<dyn Routing>, MachineError> {
+    fn routing(&self, built: &mut RoutedTopology) -> Result<Arc<dyn Routing>, MachineError> {
         let wanted = self.common.routing.as_deref();
         let own = &built.own;
         if let Some(own) =
@@ -278,7 +279,11 @@ impl PacketSpec {
     }
 
     /// Puts a network of flows together, which has no buffers, so that nothing deadlocks.
-    fn assemble_flows(&self, built: Built, routing: Arc<dyn Routing>) -> Result<Fabric, MachineError> {
+    fn assemble_flows(
+        &self,
+        built: RoutedTopology,
+        routing: Arc<dyn Routing>,
+    ) -> Result<PacketFabric, MachineError> {
         if routing.looks_at_load() {
             return Err(MachineError::new(format!(
                 "routing={} goes by queues, which level=flow does not have; take a routing with fixed paths, such as minimal or valiant, or level=packet",
@@ -292,10 +297,10 @@ impl PacketSpec {
 
     fn assemble(
         &self,
-        built: Built,
+        built: RoutedTopology,
         routing: Arc<dyn Routing>,
         switching: Switching,
-    ) -> Result<Fabric, MachineError> {
+    ) -> Result<PacketFabric, MachineError> {
         let fabric = self.join(built, routing, switching);
         if fabric.last_event(0).is_none() {
             return Err(MachineError::new(fabric.too_slow()));
@@ -319,11 +324,11 @@ impl PacketSpec {
     }
 
     /// Adds the links of interfaces.
-    fn join(&self, built: Built, routing: Arc<dyn Routing>, switching: Switching) -> Fabric {
+    fn join(&self, built: RoutedTopology, routing: Arc<dyn Routing>, switching: Switching) -> PacketFabric {
         let mut links = built.links;
         let mut extra = |name: &str, bandwidth: Option<Bandwidth>| {
             bandwidth.map(|bandwidth| {
-                links.push(Link::new(name, self.common.latency, bandwidth));
+                links.push(LinkKind::new(name, self.common.latency, bandwidth));
                 links.len() as u8 - 1
             })
         };
@@ -331,7 +336,16 @@ impl PacketSpec {
         let ejection = extra("ejection", self.common.ejection);
         let credit = links.iter().map(|link| switching.credit.unwrap_or(link.latency.as_ps())).collect();
         let stride = Divisor::new(built.topology.radix().max(1));
-        Fabric { topology: built.topology, routing, switching, links, credit, injection, ejection, stride }
+        PacketFabric {
+            topology: built.topology,
+            routing,
+            switching,
+            links,
+            credit,
+            injection,
+            ejection,
+            stride,
+        }
     }
 }
 

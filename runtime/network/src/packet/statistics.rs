@@ -1,6 +1,6 @@
 //! What is counted while packets move.
 
-use super::histogram::Histogram;
+use super::histogram::OctaveHistogram;
 use super::port::Packet;
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use std::sync::Arc;
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct JobStatistics {
     /// From giving the message to the network to the packet's last byte, in picoseconds.
-    pub latency: Histogram,
+    pub latency: OctaveHistogram,
     /// From giving a message to the network to the last byte of its last packet, in picoseconds, where
     /// messages have several packets.
-    pub messages: Histogram,
+    pub messages: OctaveHistogram,
     /// Packets by the number of routers that they passed.
     pub hops: Vec<u64>,
     /// Packets that arrived, those before the warm-up's end included.
@@ -139,7 +139,7 @@ impl Statistics {
     }
 
     /// Latencies of a job's messages: where each is a packet, those of the packets.
-    pub fn messages<'a>(&self, job: &'a JobStatistics) -> &'a Histogram {
+    pub fn messages<'a>(&self, job: &'a JobStatistics) -> &'a OctaveHistogram {
         if self.message_packets == 1 { &job.latency } else { &job.messages }
     }
 

@@ -30,7 +30,7 @@ pub enum Neighbor {
 
 /// See `Topology::shared`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shared {
+pub struct SharedRouters {
     /// The routers. No endpoint is cabled to them, all cables between threads lead to or from them, and a
     /// packet at them leaves by a port of the thread that has its destination.
     pub routers: std::ops::Range<u32>,
@@ -71,7 +71,7 @@ pub trait Topology: Send + Sync {
     }
     /// Routers that `parts` threads can share so that fewer packets go from thread to thread, and the thread
     /// that has each of their ports: that of the routers behind it. `part` does not matter for them.
-    fn shared(&self, _parts: u32) -> Option<Shared> {
+    fn shared(&self, _parts: u32) -> Option<SharedRouters> {
         None
     }
     /// Returns which of `parts` threads simulates a router, so that few links are cut.

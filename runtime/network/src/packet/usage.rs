@@ -20,7 +20,7 @@ pub struct LinkUse {
 /// The low halves of what `LinkUse` counts; the shard has the high ones.
 #[derive(Clone, Copy, Default, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub(crate) struct Usage {
+pub(crate) struct LinkCounters {
     bytes: u32,
     busy: u32,
     blocked: u32,
@@ -42,7 +42,7 @@ impl Carried {
     pub(crate) fn sent(
         &mut self,
         port: u32,
-        low: &mut Usage,
+        low: &mut LinkCounters,
         bytes: u32,
         (from, busy): (u64, u64),
         blocked: u64,
@@ -59,7 +59,7 @@ impl Carried {
 
     /// Counts bytes times nanoseconds in the buffer behind `port`.
     #[inline(always)]
-    pub(crate) fn held(&mut self, port: u32, low: &mut Usage, occupancy: u64) {
+    pub(crate) fn held(&mut self, port: u32, low: &mut LinkCounters, occupancy: u64) {
         let occupancy = add(&mut low.occupancy, occupancy);
         if occupancy != 0 {
             self.carry(port, [0, 0, 0, occupancy]);
@@ -79,7 +79,7 @@ impl Carried {
     }
 
     /// All that was counted of `port`.
-    pub(crate) fn total(&self, port: u32, low: &Usage) -> LinkUse {
+    pub(crate) fn total(&self, port: u32, low: &LinkCounters) -> LinkUse {
         let high = self.high.get(&port).copied().unwrap_or_default();
         let count = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         LinkUse {
@@ -107,7 +107,7 @@ mod tests {
     proptest! {
         #[test]
         fn counts_beyond_32_bits_are_carried(counts in prop::collection::vec(prop::array::uniform4(0u64..1 << 34), 0..20)) {
-            let (mut carried, mut usage, mut sums) = (Carried::default(), Usage::default(), [0u64; 4]);
+            let (mut carried, mut usage, mut sums) = (Carried::default(), LinkCounters::default(), [0u64; 4]);
             for mut count in counts {
                 count[0] &= u64::from(u32::MAX);
                 carried.sent(7, &mut usage, count[0] as u32, (0, count[1]), count[2]);

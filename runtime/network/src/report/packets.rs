@@ -3,7 +3,7 @@
 use super::table;
 use crate::machine::{Machine, MachineError};
 use crate::model::Formula;
-use crate::packet::{Fabric, Neighbor, PacketSpec};
+use crate::packet::{Neighbor, PacketFabric, PacketSpec};
 use crate::spec::LevelSpec;
 use engine::Span;
 use serde::Serialize;
@@ -66,7 +66,7 @@ pub struct PacketLinkReport {
 
 /// Shortest ways from an endpoint's router: for each router the links to it and the kind of the last;
 /// `u32::MAX` where none leads.
-fn ways(fabric: &Fabric, from: u32) -> Vec<(u32, u32, u8)> {
+fn ways(fabric: &PacketFabric, from: u32) -> Vec<(u32, u32, u8)> {
     let topology = &*fabric.topology;
     let mut ways = vec![(u32::MAX, u32::MAX, 0); topology.routers() as usize];
     let start = topology.attachment(from).0;
@@ -87,7 +87,7 @@ fn ways(fabric: &Fabric, from: u32) -> Vec<(u32, u32, u8)> {
 }
 
 /// The kinds of links from endpoint 0 to the farthest other endpoint.
-fn farthest(fabric: &Fabric) -> Vec<u8> {
+fn farthest(fabric: &PacketFabric) -> Vec<u8> {
     let topology = &*fabric.topology;
     let ways = ways(fabric, 0);
     let links = |&endpoint: &u32| ways[topology.attachment(endpoint).0 as usize].0;
@@ -107,7 +107,7 @@ fn farthest(fabric: &Fabric) -> Vec<u8> {
 }
 
 /// The most and the mean number of routers between endpoints, and how they were found.
-fn distances(fabric: &Fabric) -> (u64, f64, String) {
+fn distances(fabric: &PacketFabric) -> (u64, f64, String) {
     let topology = &*fabric.topology;
     let n = topology.endpoints();
     let sources = n.min(SOURCES);

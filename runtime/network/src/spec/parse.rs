@@ -6,9 +6,9 @@ use super::text::{Item, LEVEL, Level, Piece, is_packets_alone, marks_routers, pr
 use super::{LevelSpec, NetworkSpec, did_you_mean};
 use crate::bandwidth::Bandwidth;
 use crate::by_size::bytes;
-use crate::machine::{MachineError, Overheads, PlacementRule, Source, Storage};
+use crate::machine::{MachineError, MachineText, Overheads, PlacementRule, Storage};
 use crate::packet::{COMMON_KEYS, PacketSpec, topologies as packet_topologies};
-use crate::topology::{Key, KeyKind, Options, Row, Sizing, TOPOLOGIES, Value};
+use crate::topology::{KeyKind, OptionKey, OptionValue, Options, Row, Sizing, TOPOLOGIES};
 use engine::Span;
 
 /// The topology that has no links, hence neither `l` nor `b`.
@@ -23,7 +23,7 @@ const DEFAULT_GBPS: u32 = 100;
 
 /// Values of the `rank` and `storage` pseudo-levels.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Host {
+pub(crate) struct RankLevels {
     pub(crate) overheads: Overheads,
     pub(crate) placement: PlacementRule,
     pub(crate) processor_factor: f64,
@@ -31,9 +31,9 @@ pub(crate) struct Host {
     pub(crate) storage: Option<Storage>,
 }
 
-impl Default for Host {
-    fn default() -> Host {
-        Host {
+impl Default for RankLevels {
+    fn default() -> RankLevels {
+        RankLevels {
             overheads: Overheads::default(),
             placement: PlacementRule::Block,
             processor_factor: 1.0,
@@ -61,14 +61,14 @@ fn packet_level(whole: Piece<'_>) -> Option<(Piece<'_>, Option<Piece<'_>>)> {
 }
 
 /// Parser of the pieces of one text, into which errors point.
-pub(crate) struct Reader {
-    source: Source,
+pub(crate) struct SpecParser {
+    source: MachineText,
 }
 
 /// Reads a whole specification: levels from the outermost in, then perhaps `rank:...`, then perhaps
 /// `storage:...`.
-pub(crate) fn parse(text: &str) -> Result<(NetworkSpec, Host), MachineError> {
-    let reader = Reader::new(Source::specification(text));
+pub(crate) fn parse(text: &str) -> Result<(NetworkSpec, RankLevels), MachineError> {
+    let reader = SpecParser::new(MachineText::specification(text));
     let whole = Piece::whole(text);
     let mut pieces = match packet_level(whole) {
         Some((packet, inside)) => {
@@ -82,7 +82,7 @@ pub(crate) fn parse(text: &str) -> Result<(NetworkSpec, Host), MachineError> {
     };
     let host = match pieces.pop_if(|last| last.name().text == RANK) {
         Some(piece) => reader.host(&Level::of(piece, &reader.source)?)?,
-        None => Host::default(),
+        None => RankLevels::default(),
     };
     if let Some(piece) = pieces.iter().find(|piece| piece.name().text == RANK) {
         return Err(reader.error(
@@ -103,7 +103,7 @@ pub(crate) fn parse(text: &str) -> Result<(NetworkSpec, Host), MachineError> {
     }
     let levels =
         pieces.into_iter().map(|piece| Level::of(piece, &reader.source)).collect::<Result<Vec<_>, _>>()?;
-    Ok((reader.network(&levels)?, Host { storage, ..host }))
+    Ok((reader.network(&levels)?, RankLevels { storage, ..host }))
 }
 
 /// Reads the specification of a packet network alone, whether or not it says `level=packet`.
@@ -112,7 +112,7 @@ pub(crate) fn parse(text: &str) -> Result<(NetworkSpec, Host), MachineError> {
 /// A sentence with the place in the text: an unknown name or key, a value that is none or does not go with
 /// another.
 pub fn parse_packet(text: &str) -> Result<PacketSpec, MachineError> {
-    let source = Source::specification(text);
+    let source = MachineText::specification(text);
     PacketSpec::read(&Level::of(Piece::whole(text).trim(), &source)?, source)
 }
 
@@ -124,9 +124,9 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-impl Reader {
-    pub(crate) fn new(source: Source) -> Reader {
-        Reader { source }
+impl SpecParser {
+    pub(crate) fn new(source: MachineText) -> SpecParser {
+        SpecParser { source }
     }
 
     fn error(&self, piece: Piece<'_>, sentence: impl Into<String>) -> MachineError {
@@ -241,7 +241,7 @@ impl Reader {
         }
     }
 
-    fn key(&self, name: Piece<'_>, row: &'static Row) -> Result<&'static Key, MachineError> {
+    fn key(&self, name: Piece<'_>, row: &'static Row) -> Result<&'static OptionKey, MachineError> {
         row.keys.iter().find(|key| key.name == name.text).ok_or_else(|| {
             let links = if row.name == NONE { &[][..] } else { &["l", "b"] };
             let costs = COST_KEYS.iter().chain(&INTERFACE_KEYS).map(|(name, _)| *name);
@@ -264,7 +264,12 @@ impl Reader {
         })
     }
 
-    fn value(&self, piece: Piece<'_>, key: &Key, dimensions: usize) -> Result<Value, MachineError> {
+    fn value(
+        &self,
+        piece: Piece<'_>,
+        key: &OptionKey,
+        dimensions: usize,
+    ) -> Result<OptionValue, MachineError> {
         let expected = |what: String| {
             self.error(
                 piece,
@@ -278,7 +283,7 @@ impl Reader {
         };
         match key.kind {
             KeyKind::Number(least, most) => match number(piece.text).filter(|n| (least..=most).contains(n)) {
-                Some(n) => Ok(Value::Number(n)),
+                Some(n) => Ok(OptionValue::Number(n)),
                 None if most == u32::MAX => Err(expected(format!("a number of at least {least}"))),
                 None => Err(expected(format!("a number from {least} to {most}"))),
             },
@@ -287,18 +292,18 @@ impl Reader {
                     piece.text.chars().map(|c| "01".find(c).map(|bit| bit == 1)).collect();
                 let bits = bits.ok_or_else(|| expected("digits 0 and 1 only".to_owned()))?;
                 each(bits.len(), "a 0 or 1")?;
-                Ok(Value::Bits(bits))
+                Ok(OptionValue::Bits(bits))
             }
             KeyKind::PerDimension => {
                 let numbers: Option<Vec<u32>> = piece.text.split('x').map(number).collect();
                 let numbers =
                     numbers.ok_or_else(|| expected("numbers joined by x, as in 1x1x2".to_owned()))?;
                 each(numbers.len(), "a number")?;
-                Ok(Value::PerDimension(numbers))
+                Ok(OptionValue::PerDimension(numbers))
             }
             KeyKind::Word(words) => {
                 let word = words.iter().find(|&&word| word == piece.text);
-                word.map(|word| Value::Word(word))
+                word.map(|word| OptionValue::Word(word))
                     .ok_or_else(|| expected(format!("one of {}", list(words.iter().copied()))))
             }
         }
@@ -395,8 +400,8 @@ impl Reader {
         Ok(storage)
     }
 
-    fn host(&self, level: &Level<'_>) -> Result<Host, MachineError> {
-        let mut host = Host::default();
+    fn host(&self, level: &Level<'_>) -> Result<RankLevels, MachineError> {
+        let mut host = RankLevels::default();
         let mut seen = Vec::new();
         if let Some(size) = level.size {
             return Err(

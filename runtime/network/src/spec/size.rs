@@ -110,13 +110,13 @@ pub(super) fn resolve(levels: &[LevelSpec], ranks: Option<u32>) -> Result<Vec<Ve
 /// most twice the shortest; of equally many the one with the least sum of sides. Longest side first,
 /// as `MPI_Dims_create` orders them.
 fn balanced(count: u32, dimensions: usize) -> Vec<u32> {
-    struct Search {
+    struct SideSearch {
         count: u64,
         dimensions: usize,
         sides: Vec<u64>,
         best: Option<(u64, u64, Vec<u64>)>,
     }
-    impl Search {
+    impl SideSearch {
         fn extend(&mut self, product: u64) {
             let (shortest, last) = (self.sides.first().copied(), self.sides.last().copied().unwrap_or(1));
             let missing = (self.dimensions - self.sides.len()) as u32;
@@ -148,7 +148,7 @@ fn balanced(count: u32, dimensions: usize) -> Vec<u32> {
             }
         }
     }
-    let mut search = Search { count: u64::from(count), dimensions, sides: Vec::new(), best: None };
+    let mut search = SideSearch { count: u64::from(count), dimensions, sides: Vec::new(), best: None };
     search.extend(1);
     let (_, _, sides) = search.best.expect("equal sides, each the rounded-up root, always suit");
     sides.into_iter().map(|side| side as u32).collect()

@@ -1,7 +1,7 @@
 //! The syntax of a level, in a specification or a machine file: a name, perhaps a size, options with values,
 //! and where each stands.
 
-use crate::machine::{MachineError, Source};
+use crate::machine::{MachineError, MachineText};
 use crate::topology::TOPOLOGIES;
 
 /// A part of a source and where it starts.
@@ -101,7 +101,7 @@ pub(crate) fn marks_routers(name: &str, value: &str) -> bool {
 
 impl<'a> Level<'a> {
     /// Takes a level of a specification apart.
-    pub(crate) fn of(piece: Piece<'a>, source: &Source) -> Result<Level<'a>, MachineError> {
+    pub(crate) fn of(piece: Piece<'a>, source: &MachineText) -> Result<Level<'a>, MachineError> {
         let mut items = piece.items();
         let has_size = items.first().is_some_and(|first| !first.text.contains('='));
         let size = has_size.then(|| items.remove(0));

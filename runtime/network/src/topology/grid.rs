@@ -1,6 +1,6 @@
 //! What mesh and torus share: a row-major box of endpoints, each dimension a chain or a ring.
 
-use super::{Method, Range, Statistics};
+use super::{HopStatistics, Method, Range};
 use crate::divisor::Divisor;
 
 /// The most dimensions of a mesh or torus: a hypercube of 2^32 endpoints.
@@ -8,7 +8,7 @@ pub(super) const MOST_DIMENSIONS: usize = 32;
 
 /// A box of endpoints. Endpoint numbers are row-major: the last dimension varies fastest.
 #[derive(Clone, Debug)]
-pub(super) struct Grid {
+pub(super) struct EndpointBox {
     endpoints: u64,
     /// Last dimension first, the order in which an endpoint number is taken apart.
     dimensions: Vec<Dimension>,
@@ -48,9 +48,9 @@ impl Dimension {
     }
 }
 
-impl Grid {
+impl EndpointBox {
     /// `wrap` says for each dimension whether its ends are joined.
-    pub(super) fn new(sides: &[u32], wrap: &[bool]) -> Result<Grid, String> {
+    pub(super) fn new(sides: &[u32], wrap: &[bool]) -> Result<EndpointBox, String> {
         if sides.len() > MOST_DIMENSIONS {
             return Err(format!(
                 "{} dimensions are more than the {MOST_DIMENSIONS} that are possible",
@@ -64,7 +64,7 @@ impl Grid {
         let endpoints = sides.iter().map(|&side| u64::from(side)).product();
         // A side of 1 adds no hops, so it need not be looked at for each message.
         let dimensions = sides.iter().zip(wrap).rev().filter(|&(&side, _)| side > 1).map(dimension).collect();
-        Ok(Grid { endpoints, dimensions })
+        Ok(EndpointBox { endpoints, dimensions })
     }
 
     pub(super) fn endpoints(&self) -> u64 {
@@ -112,7 +112,7 @@ impl Grid {
         self.dimensions.iter().map(along).sum()
     }
 
-    pub(super) fn statistics(&self) -> Statistics {
+    pub(super) fn statistics(&self) -> HopStatistics {
         let n = u128::from(self.endpoints);
         let (mut pairs, mut from_origin, mut diameter) = (0u128, 0u128, 0);
         for dimension in &self.dimensions {
@@ -124,7 +124,7 @@ impl Grid {
         }
         let average_hops = if n > 1 { pairs as f64 / (n * (n - 1)) as f64 } else { 0.0 };
         let gateway = Range { least: 0, greatest: diameter, average: from_origin as f64 / n as f64 };
-        Statistics {
+        HopStatistics {
             diameter,
             average_hops,
             to_gateway: gateway,

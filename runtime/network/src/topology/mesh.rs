@@ -1,20 +1,20 @@
 //! A box of endpoints with links between neighbours (section IV.A.3, figure 3).
 
-use super::grid::Grid;
-use super::{Key, Options, Sizing, Statistics, Topology};
+use super::grid::EndpointBox;
+use super::{HopStatistics, OptionKey, Options, Sizing, Topology};
 
 /// The hop count is the sum of the coordinates' differences; the gateway is the corner at the origin.
 #[derive(Clone, Debug)]
-pub(crate) struct Mesh(Grid);
+pub(crate) struct Mesh(EndpointBox);
 
 impl Topology for Mesh {
     const NAME: &'static str = "mesh";
     const SUMMARY: &'static str = "a box of any number of dimensions";
     const SIZING: Sizing = Sizing::Sides { default_dimensions: 2 };
-    const KEYS: &'static [Key] = &[];
+    const KEYS: &'static [OptionKey] = &[];
 
     fn build(sides: &[u32], _: &Options) -> Result<Self, String> {
-        Ok(Mesh(Grid::new(sides, &vec![false; sides.len()])?))
+        Ok(Mesh(EndpointBox::new(sides, &vec![false; sides.len()])?))
     }
     fn endpoints(&self) -> u64 {
         self.0.endpoints()
@@ -29,14 +29,14 @@ impl Topology for Mesh {
     fn links(&self) -> u64 {
         self.0.links()
     }
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> HopStatistics {
         self.0.statistics()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::brute::{Graph, box_links, check};
+    use super::super::brute::{HopGraph, box_links, check};
     use super::*;
 
     #[test]
@@ -55,7 +55,7 @@ mod tests {
             &[2, 1, 3, 2],
         ] {
             let n = sides.iter().product::<u32>() as usize;
-            let graph = Graph::undirected(n, 0, box_links(sides));
+            let graph = HopGraph::undirected(n, 0, box_links(sides));
             check(&Mesh::build(sides, &Options::default()).unwrap(), &graph, &format!("mesh:{sides:?}"));
         }
     }

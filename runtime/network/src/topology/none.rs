@@ -1,6 +1,6 @@
 //! No network: every endpoint reaches every other over no link at all.
 
-use super::{Key, Method, Options, Range, Sizing, Statistics, Topology};
+use super::{HopStatistics, Method, OptionKey, Options, Range, Sizing, Topology};
 
 /// The paper's "None" (Table I: "no network model"): zero hops between all.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ impl Topology for NoNetwork {
     const NAME: &'static str = "none";
     const SUMMARY: &'static str = "no network: no latency, infinite bandwidth";
     const SIZING: Sizing = Sizing::Count;
-    const KEYS: &'static [Key] = &[];
+    const KEYS: &'static [OptionKey] = &[];
 
     fn build(sides: &[u32], _: &Options) -> Result<Self, String> {
         Ok(NoNetwork { endpoints: sides[0] })
@@ -33,9 +33,9 @@ impl Topology for NoNetwork {
     fn links(&self) -> u64 {
         0
     }
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> HopStatistics {
         let none = Range::constant(0);
-        Statistics {
+        HopStatistics {
             diameter: 0,
             average_hops: 0.0,
             to_gateway: none,

@@ -1,26 +1,26 @@
 //! A cycle of endpoints, with links one way or both ways (section IV.A.2, figure 2).
 
-use super::{Key, KeyKind, Method, Options, Range, Sizing, Statistics, Topology};
+use super::{HopStatistics, KeyKind, Method, OptionKey, Options, Range, Sizing, Topology};
 
 /// Endpoint `i` has a link to `i + 1`, the last to 0; with `dir=2` the links carry both ways.
 #[derive(Clone, Debug)]
-pub(crate) struct Ring {
+pub(crate) struct RingTopology {
     endpoints: u32,
     both_ways: bool,
 }
 
-impl Topology for Ring {
+impl Topology for RingTopology {
     const NAME: &'static str = "ring";
     const SUMMARY: &'static str = "a cycle, links one way (dir=1) or both ways (dir=2)";
     const SIZING: Sizing = Sizing::Count;
-    const KEYS: &'static [Key] = &[Key {
+    const KEYS: &'static [OptionKey] = &[OptionKey {
         name: "dir",
         kind: KeyKind::Number(1, 2),
         meaning: "directions of a link: 1 (upwards only) or 2, the default",
     }];
 
     fn build(sides: &[u32], options: &Options) -> Result<Self, String> {
-        Ok(Ring { endpoints: sides[0], both_ways: options.number("dir", 2) == 2 })
+        Ok(RingTopology { endpoints: sides[0], both_ways: options.number("dir", 2) == 2 })
     }
     fn endpoints(&self) -> u64 {
         u64::from(self.endpoints)
@@ -41,7 +41,7 @@ impl Topology for Ring {
             n => u64::from(n),
         }
     }
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> HopStatistics {
         let n = self.endpoints;
         let diameter = if self.both_ways { n / 2 } else { n - 1 };
         // Every endpoint sees the same hop counts: 0 to n-1, or their shorter ways round.
@@ -52,7 +52,7 @@ impl Topology for Ring {
         };
         let average_hops = if n > 1 { sum as f64 / f64::from(n - 1) } else { 0.0 };
         let gateway = Range { least: 0, greatest: diameter, average: sum as f64 / f64::from(n) };
-        Statistics {
+        HopStatistics {
             diameter,
             average_hops,
             to_gateway: gateway,
@@ -65,8 +65,8 @@ impl Topology for Ring {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Value;
-    use super::super::brute::{Graph, check};
+    use super::super::OptionValue;
+    use super::super::brute::{HopGraph, check};
     use super::*;
 
     #[test]
@@ -74,11 +74,11 @@ mod tests {
         for n in 1..=9u32 {
             let size = n as usize;
             let links: Vec<_> = (0..size).map(|i| (i, (i + 1) % size)).collect();
-            let both = Graph::undirected(size, 0, links.iter().copied());
-            check(&Ring::build(&[n], &Options::default()).unwrap(), &both, &format!("ring:{n}"));
-            let one = Graph { nodes: size, edges: links, gateway: 0 };
-            let options = Options(vec![("dir", Value::Number(1))]);
-            check(&Ring::build(&[n], &options).unwrap(), &one, &format!("ring:{n},dir=1"));
+            let both = HopGraph::undirected(size, 0, links.iter().copied());
+            check(&RingTopology::build(&[n], &Options::default()).unwrap(), &both, &format!("ring:{n}"));
+            let one = HopGraph { nodes: size, edges: links, gateway: 0 };
+            let options = Options(vec![("dir", OptionValue::Number(1))]);
+            check(&RingTopology::build(&[n], &options).unwrap(), &one, &format!("ring:{n},dir=1"));
         }
     }
 }

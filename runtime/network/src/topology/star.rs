@@ -1,6 +1,6 @@
 //! Every endpoint has a link to one hub (section IV.A.1 of the network model paper, figure 1).
 
-use super::{Key, Method, Options, Range, Sizing, Statistics, Topology};
+use super::{HopStatistics, Method, OptionKey, Options, Range, Sizing, Topology};
 
 /// Two hops between any two endpoints; the gateway is the hub, one hop away.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ impl Topology for Star {
     const NAME: &'static str = "star";
     const SUMMARY: &'static str = "all endpoints on one hub, two hops apart";
     const SIZING: Sizing = Sizing::Count;
-    const KEYS: &'static [Key] = &[];
+    const KEYS: &'static [OptionKey] = &[];
 
     fn build(sides: &[u32], _: &Options) -> Result<Self, String> {
         Ok(Star { endpoints: sides[0] })
@@ -44,10 +44,10 @@ impl Topology for Star {
     fn links(&self) -> u64 {
         self.endpoints()
     }
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> HopStatistics {
         let hops = if self.endpoints > 1 { 2 } else { 0 };
         let hub = Range::constant(1);
-        Statistics {
+        HopStatistics {
             diameter: hops,
             average_hops: f64::from(hops),
             to_gateway: hub,
@@ -60,14 +60,14 @@ impl Topology for Star {
 
 #[cfg(test)]
 mod tests {
-    use super::super::brute::{Graph, check};
+    use super::super::brute::{HopGraph, check};
     use super::*;
 
     #[test]
     fn hops_are_shortest_paths() {
         for n in 1..=9 {
             let hub = n as usize;
-            let graph = Graph::undirected(hub + 1, hub, (0..hub).map(|leaf| (leaf, hub)));
+            let graph = HopGraph::undirected(hub + 1, hub, (0..hub).map(|leaf| (leaf, hub)));
             check(&Star::build(&[n], &Options::default()).unwrap(), &graph, &format!("star:{n}"));
         }
     }

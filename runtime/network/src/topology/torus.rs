@@ -1,24 +1,24 @@
 //! A mesh with the ends of chosen dimensions joined (section IV.A.4, figures 4 and 5).
 
-use super::grid::Grid;
-use super::{Key, KeyKind, Options, Sizing, Statistics, Topology};
+use super::grid::EndpointBox;
+use super::{HopStatistics, KeyKind, OptionKey, Options, Sizing, Topology};
 
 /// A wrapped dimension counts as a two-way ring, another as a chain; the gateway is the origin.
 #[derive(Clone, Debug)]
-pub(crate) struct Torus(Grid);
+pub(crate) struct Torus(EndpointBox);
 
 impl Topology for Torus {
     const NAME: &'static str = "torus";
     const SUMMARY: &'static str = "a box with the ends of chosen dimensions joined";
     const SIZING: Sizing = Sizing::Sides { default_dimensions: 3 };
-    const KEYS: &'static [Key] = &[Key {
+    const KEYS: &'static [OptionKey] = &[OptionKey {
         name: "wrap",
         kind: KeyKind::Bits,
         meaning: "for each dimension 1 if its ends are joined and 0 if not, as in wrap=101; all 1 by default",
     }];
 
     fn build(sides: &[u32], options: &Options) -> Result<Self, String> {
-        Ok(Torus(Grid::new(sides, &options.bits("wrap", sides.len(), true))?))
+        Ok(Torus(EndpointBox::new(sides, &options.bits("wrap", sides.len(), true))?))
     }
     fn endpoints(&self) -> u64 {
         self.0.endpoints()
@@ -33,18 +33,18 @@ impl Topology for Torus {
     fn links(&self) -> u64 {
         self.0.links()
     }
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> HopStatistics {
         self.0.statistics()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Value;
-    use super::super::brute::{Graph, box_links, check, coordinates, node};
+    use super::super::OptionValue;
+    use super::super::brute::{HopGraph, box_links, check, coordinates, node};
     use super::*;
 
-    fn graph(sides: &[u32], wrap: &[bool]) -> Graph {
+    fn graph(sides: &[u32], wrap: &[bool]) -> HopGraph {
         let n = sides.iter().product::<u32>() as usize;
         let mut links = box_links(sides);
         for k in (0..sides.len()).filter(|&k| wrap[k]) {
@@ -56,7 +56,7 @@ mod tests {
                 }
             }
         }
-        Graph::undirected(n, 0, links)
+        HopGraph::undirected(n, 0, links)
     }
 
     #[test]
@@ -75,7 +75,7 @@ mod tests {
         ] {
             for bits in 0..1u32 << sides.len() {
                 let wrap: Vec<bool> = (0..sides.len()).map(|k| bits >> k & 1 == 1).collect();
-                let options = Options(vec![("wrap", Value::Bits(wrap.clone()))]);
+                let options = Options(vec![("wrap", OptionValue::Bits(wrap.clone()))]);
                 check(
                     &Torus::build(sides, &options).unwrap(),
                     &graph(sides, &wrap),

@@ -1,11 +1,11 @@
 //! A tree of routers with the endpoints at its leaves (section IV.A.6, figure 9).
 
-use super::{Key, KeyKind, Method, Options, Range, Sizing, Statistics, Topology};
+use super::{HopStatistics, KeyKind, Method, OptionKey, Options, Range, Sizing, Topology};
 use crate::divisor::Divisor;
 
 /// All leaves are at one depth, filled from the left; the gateway is the root.
 #[derive(Clone, Debug)]
-pub(crate) struct Tree {
+pub(crate) struct TreeTopology {
     leaves: u32,
     degree: u32,
     /// Levels of links between the leaves and the root: the least depth with room for all leaves.
@@ -22,7 +22,7 @@ enum Climb {
     Sizes(Box<[Divisor]>),
 }
 
-impl Tree {
+impl TreeTopology {
     /// Levels of links from a leaf up to the router that both leaves are below.
     #[inline]
     fn climb(&self, a: u32, b: u32) -> u32 {
@@ -54,11 +54,11 @@ impl Tree {
     }
 }
 
-impl Topology for Tree {
+impl Topology for TreeTopology {
     const NAME: &'static str = "tree";
     const SUMMARY: &'static str = "a tree of routers with the endpoints at its leaves";
     const SIZING: Sizing = Sizing::Count;
-    const KEYS: &'static [Key] = &[Key {
+    const KEYS: &'static [OptionKey] = &[OptionKey {
         name: "degree",
         kind: KeyKind::Number(2, u32::MAX),
         meaning: "how many children a router has at most, 2 by default",
@@ -76,7 +76,7 @@ impl Topology for Tree {
         } else {
             Climb::Sizes((0..depth).map(|height| Divisor::new(degree.pow(height))).collect())
         };
-        Ok(Tree { leaves: sides[0], degree, depth, climb })
+        Ok(TreeTopology { leaves: sides[0], degree, depth, climb })
     }
     fn endpoints(&self) -> u64 {
         u64::from(self.leaves)
@@ -110,10 +110,10 @@ impl Topology for Tree {
     fn links(&self) -> u64 {
         self.heights().take(self.depth as usize).map(|size| u64::from(self.leaves).div_ceil(size)).sum()
     }
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> HopStatistics {
         let root = Range::constant(self.depth);
         let diameter = 2 * self.depth;
-        Statistics {
+        HopStatistics {
             diameter,
             average_hops: self.average_hops(),
             to_gateway: root,
@@ -126,12 +126,12 @@ impl Topology for Tree {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Value;
-    use super::super::brute::{Graph, check};
+    use super::super::OptionValue;
+    use super::super::brute::{HopGraph, check};
     use super::*;
 
     /// Builds routers above the leaves, row by row, until one row has a single router.
-    fn graph(leaves: usize, degree: usize) -> Graph {
+    fn graph(leaves: usize, degree: usize) -> HopGraph {
         let (mut links, mut first, mut row, mut nodes) = (Vec::new(), 0, leaves, leaves);
         while row > 1 {
             let above = row.div_ceil(degree);
@@ -139,16 +139,16 @@ mod tests {
             (first, row) = (nodes, above);
             nodes += above;
         }
-        Graph::undirected(nodes, first, links)
+        HopGraph::undirected(nodes, first, links)
     }
 
     #[test]
     fn hops_are_shortest_paths() {
         for degree in [2, 3, 4, 7, 8, 100] {
             for n in (1..=18).chain([27, 28]) {
-                let options = Options(vec![("degree", Value::Number(degree))]);
+                let options = Options(vec![("degree", OptionValue::Number(degree))]);
                 check(
-                    &Tree::build(&[n], &options).unwrap(),
+                    &TreeTopology::build(&[n], &options).unwrap(),
                     &graph(n as usize, degree as usize),
                     &format!("tree:{n},degree={degree}"),
                 );
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_largest_tree_has_the_papers_diameter() {
-        let tree = Tree::build(&[1 << 31], &Options::default()).unwrap();
+        let tree = TreeTopology::build(&[1 << 31], &Options::default()).unwrap();
         assert_eq!(tree.statistics().diameter, 62, "2 log2(n)");
         assert_eq!(tree.hops(0, (1 << 31) - 1), 62);
     }

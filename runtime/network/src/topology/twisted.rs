@@ -15,7 +15,7 @@ mod cache;
 mod lattice;
 mod oracle;
 
-use super::{Key, KeyKind, Method, Options, Range, Sizing, Statistics, Topology, Value};
+use super::{HopStatistics, KeyKind, Method, OptionKey, OptionValue, Options, Range, Sizing, Topology};
 use cache::PairCache;
 use lattice::Lattice;
 use oracle::Oracle;
@@ -31,11 +31,11 @@ const VISITS: u64 = 1 << 24;
 #[derive(Clone, Debug)]
 pub(crate) struct Twisted {
     lattice: Lattice,
-    search: Search,
+    search: SearchMethod,
 }
 
 #[derive(Clone, Debug)]
-enum Search {
+enum SearchMethod {
     /// A row of distances for each source, filled when first needed.
     Table(Arc<[OnceLock<Box<[u16]>>]>),
     Anchors(Arc<Anchors>),
@@ -76,18 +76,18 @@ impl Twisted {
 
     fn shortest(&self, source: u32, destination: u32) -> u32 {
         match &self.search {
-            Search::Table(rows) => {
+            SearchMethod::Table(rows) => {
                 u32::from(rows[source as usize].get_or_init(|| self.row(source))[destination as usize])
             }
-            Search::Anchors(anchors) => anchors.distance(&self.lattice, source, destination),
-            Search::Bounded(cache) => {
+            SearchMethod::Anchors(anchors) => anchors.distance(&self.lattice, source, destination),
+            SearchMethod::Bounded(cache) => {
                 cache.get_or(source, destination, || bounded::distance(&self.lattice, source, destination))
             }
         }
     }
 
     fn is_bounded(&self) -> bool {
-        matches!(self.search, Search::Bounded(_))
+        matches!(self.search, SearchMethod::Bounded(_))
     }
 
     /// Sources whose ways to all others are looked at: all of them, or evenly spread ones.
@@ -104,23 +104,23 @@ impl Topology for Twisted {
     const NAME: &'static str = "twisted";
     const SUMMARY: &'static str = "a torus whose wrapping links are shifted in another dimension";
     const SIZING: Sizing = Sizing::Sides { default_dimensions: 3 };
-    const KEYS: &'static [Key] = &[
-        Key {
+    const KEYS: &'static [OptionKey] = &[
+        OptionKey {
             name: "wrap",
             kind: KeyKind::Bits,
             meaning: "for each dimension 1 if its ends are joined and 0 if not, as in wrap=101; all 1 by default",
         },
-        Key {
+        OptionKey {
             name: "degree",
             kind: KeyKind::Number(0, u32::MAX),
             meaning: "how many dimensions further a wrapping link is shifted, 1 by default",
         },
-        Key {
+        OptionKey {
             name: "jump",
             kind: KeyKind::PerDimension,
             meaning: "for each dimension how many places its wrapping link is shifted, as in jump=1x2x3; all 1 by default",
         },
-        Key {
+        OptionKey {
             name: "search",
             kind: KeyKind::Word(&["exact", "bounded"]),
             meaning: "exact for shortest paths, the default, or bounded for those that traverse each dimension at most once",
@@ -129,12 +129,12 @@ impl Topology for Twisted {
 
     fn build(sides: &[u32], options: &Options) -> Result<Self, String> {
         let wrap = options.bits("wrap", sides.len(), true);
-        let jump = if let Some(Value::PerDimension(jump)) = options.get("jump") {
+        let jump = if let Some(OptionValue::PerDimension(jump)) = options.get("jump") {
             jump.clone()
         } else {
             vec![1; sides.len()]
         };
-        let bounded = options.get("search") == Some(&Value::Word("bounded"));
+        let bounded = options.get("search") == Some(&OptionValue::Word("bounded"));
         let most = if bounded { bounded::MOST_DIMENSIONS } else { lattice::MOST_DIMENSIONS };
         if sides.len() > most {
             let search = if bounded { " with search=bounded" } else { "" };
@@ -145,9 +145,9 @@ impl Topology for Twisted {
         }
         let lattice = Lattice::new(sides, &wrap, options.number("degree", 1), &jump);
         let search = match lattice.endpoints() {
-            n if bounded => Search::Bounded(Arc::new(PairCache::new(n))),
-            n if n <= MOST_TABULATED => Search::Table((0..n).map(|_| OnceLock::new()).collect()),
-            n => Search::Anchors(Arc::new(Anchors {
+            n if bounded => SearchMethod::Bounded(Arc::new(PairCache::new(n))),
+            n if n <= MOST_TABULATED => SearchMethod::Table((0..n).map(|_| OnceLock::new()).collect()),
+            n => SearchMethod::Anchors(Arc::new(Anchors {
                 pairs: PairCache::new(n),
                 searches: AtomicU32::new(0),
                 tables: OnceLock::new(),
@@ -173,7 +173,7 @@ impl Topology for Twisted {
     fn links(&self) -> u64 {
         self.lattice.links()
     }
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> HopStatistics {
         let n = self.endpoints();
         let (method, sources) = self.sample();
         let (mut sum, mut diameter, mut longer, mut excess) = (0u128, 0, 0u64, 0);
@@ -207,18 +207,18 @@ impl Topology for Twisted {
                 100.0 * longer as f64 / pairs.max(1) as f64
             )
         });
-        Statistics { diameter, average_hops, to_gateway, from_gateway, method, remark }
+        HopStatistics { diameter, average_hops, to_gateway, from_gateway, method, remark }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::brute::{Graph, box_links, check, coordinates, node};
+    use super::super::brute::{HopGraph, box_links, check, coordinates, node};
     use super::*;
     use proptest::prelude::*;
 
     /// The definition at the top of this file, link by link.
-    fn graph(sides: &[u32], wrap: &[bool], degree: usize, jump: &[u32]) -> Graph {
+    fn graph(sides: &[u32], wrap: &[bool], degree: usize, jump: &[u32]) -> HopGraph {
         let n = sides.iter().product::<u32>() as usize;
         let mut links = box_links(sides);
         for k in (0..sides.len()).filter(|&k| wrap[k]) {
@@ -232,15 +232,15 @@ mod tests {
                 }
             }
         }
-        Graph::undirected(n, 0, links)
+        HopGraph::undirected(n, 0, links)
     }
 
     fn twisted(sides: &[u32], wrap: &[bool], degree: u32, jump: &[u32], search: &'static str) -> Twisted {
         let options = vec![
-            ("wrap", Value::Bits(wrap.to_vec())),
-            ("degree", Value::Number(degree)),
-            ("jump", Value::PerDimension(jump.to_vec())),
-            ("search", Value::Word(search)),
+            ("wrap", OptionValue::Bits(wrap.to_vec())),
+            ("degree", OptionValue::Number(degree)),
+            ("jump", OptionValue::PerDimension(jump.to_vec())),
+            ("search", OptionValue::Word(search)),
         ];
         Twisted::build(sides, &Options(options)).unwrap()
     }
@@ -268,10 +268,10 @@ mod tests {
                     "{what}: tables from {a} to {b}"
                 );
                 match tables.distance(a, b) {
-                    oracle::Known::Exactly(hops) => {
+                    oracle::DistanceBound::Exactly(hops) => {
                         assert_eq!(hops, shortest, "{what}: tables alone from {a} to {b}")
                     }
-                    oracle::Known::Between(lower, upper) => {
+                    oracle::DistanceBound::Between(lower, upper) => {
                         assert!(lower <= shortest && shortest <= upper, "{what}: from {a} to {b}")
                     }
                 }
@@ -317,7 +317,7 @@ mod tests {
     fn large_networks_are_searched_exactly() {
         for (sides, jump) in [([8, 8, 128], [1, 1, 1]), ([4, 300, 5], [3, 9, 2]), ([20, 16, 16], [1, 5, 0])] {
             let network = twisted(&sides, &[true; 3], 1, &jump, "exact");
-            assert!(matches!(network.search, Search::Anchors(_)));
+            assert!(matches!(network.search, SearchMethod::Anchors(_)));
             for source in [0, 1, 1000, 2799, 4095, 5119] {
                 for (destination, &hops) in (0..).zip(&network.lattice.distances(source)).step_by(7) {
                     assert_eq!(

@@ -1,7 +1,7 @@
 //! The messages of a shard's endpoints, in stretches of time.
 
 use super::pattern::Destinations;
-use super::{Prepared, Traffic};
+use super::{Prepared, TrafficRun};
 use crate::packet::shard::{Feed, Offer};
 use engine::Random;
 use prefetch_index::prefetch_index;
@@ -14,7 +14,7 @@ const CHUNK: usize = 2048;
 const WORDS_AHEAD: usize = 2;
 
 /// An endpoint that sends.
-struct Source {
+struct SendingEndpoint {
     random: Random,
     next: u64,
     /// Messages sent and to send.
@@ -29,7 +29,7 @@ struct Source {
 /// Calendar of the next message of each endpoint. Messages of different endpoints need no order among each
 /// other, so that a stretch of time is generated endpoint by endpoint.
 pub(super) struct Generator {
-    sources: Vec<Source>,
+    sources: Vec<SendingEndpoint>,
     jobs: Vec<(Arc<Destinations>, u32, u8)>,
     /// One bit for each source in each bin: a bin's sources come in the order in which they and their
     /// interfaces lie in memory.
@@ -53,7 +53,7 @@ pub(super) struct Generator {
 
 impl Generator {
     /// For the endpoints of one shard.
-    pub(super) fn new(traffic: &Traffic, prepared: &Prepared, endpoints: &[u32]) -> Generator {
+    pub(super) fn new(traffic: &TrafficRun, prepared: &Prepared, endpoints: &[u32]) -> Generator {
         let jobs = prepared
             .destinations
             .iter()
@@ -95,7 +95,7 @@ impl Generator {
             // Equal gaps begin anywhere in the first, so that endpoints do not send in step.
             let share = if traffic.fixed { 1.0 - random.unit() } else { random.exponential() };
             let next = (share * prepared.interval * f64::from(this.jobs[job].0.round())) as u64;
-            this.sources.push(Source {
+            this.sources.push(SendingEndpoint {
                 random,
                 next,
                 sent: 0,

@@ -3,7 +3,7 @@
 mod file;
 
 use engine::Random;
-use file::Weights;
+use file::DestinationWeights;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// A pattern over the n endpoints of a job (Dally and Towles, "Principles and practices of interconnection
 /// networks", table 3.1).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Pattern {
+pub enum TrafficPattern {
     /// To any endpoint, itself included, evenly at random.
     Uniform,
     /// To the next or the one after it, evenly at random (FatTreeSim's nearest neighbour).
@@ -48,42 +48,42 @@ pub enum Pattern {
 /// Default share of the hot spot: this many of a million messages.
 const HOT_SPOT: u32 = 100_000;
 
-const NAMES: [(&str, Pattern); 13] = [
-    ("uniform", Pattern::Uniform),
-    ("neighbor", Pattern::Neighbor),
-    ("stencil3d", Pattern::Stencil3d),
-    ("transpose", Pattern::Transpose),
-    ("bit-complement", Pattern::BitComplement),
-    ("tornado", Pattern::Tornado),
-    ("permutation", Pattern::Permutation),
-    ("incast", Pattern::Incast),
-    ("alltoall", Pattern::Alltoall),
-    ("next-group", Pattern::NextGroup),
-    ("hotspot", Pattern::HotSpot(HOT_SPOT)),
-    ("shuffle", Pattern::Shuffle),
-    ("bit-reversal", Pattern::BitReversal),
+const NAMES: [(&str, TrafficPattern); 13] = [
+    ("uniform", TrafficPattern::Uniform),
+    ("neighbor", TrafficPattern::Neighbor),
+    ("stencil3d", TrafficPattern::Stencil3d),
+    ("transpose", TrafficPattern::Transpose),
+    ("bit-complement", TrafficPattern::BitComplement),
+    ("tornado", TrafficPattern::Tornado),
+    ("permutation", TrafficPattern::Permutation),
+    ("incast", TrafficPattern::Incast),
+    ("alltoall", TrafficPattern::Alltoall),
+    ("next-group", TrafficPattern::NextGroup),
+    ("hotspot", TrafficPattern::HotSpot(HOT_SPOT)),
+    ("shuffle", TrafficPattern::Shuffle),
+    ("bit-reversal", TrafficPattern::BitReversal),
 ];
 
-impl Pattern {
+impl TrafficPattern {
     /// Its name on the command line.
     pub fn name(&self) -> &'static str {
         match self {
-            Pattern::HotSpot(_) => "hotspot",
-            Pattern::PermutationFile(_) => "permutation from a file",
-            Pattern::Matrix(_) => "matrix",
+            TrafficPattern::HotSpot(_) => "hotspot",
+            TrafficPattern::PermutationFile(_) => "permutation from a file",
+            TrafficPattern::Matrix(_) => "matrix",
             _ => NAMES.iter().find(|(_, pattern)| pattern == self).map_or("", |(name, _)| name),
         }
     }
 
     /// Returns `true` if it runs over a grid, whose sides can be given.
     pub fn has_grid(&self) -> bool {
-        matches!(self, Pattern::Stencil3d | Pattern::Tornado)
+        matches!(self, TrafficPattern::Stencil3d | TrafficPattern::Tornado)
     }
 }
 
-impl FromStr for Pattern {
+impl FromStr for TrafficPattern {
     type Err = String;
-    fn from_str(text: &str) -> Result<Pattern, String> {
+    fn from_str(text: &str) -> Result<TrafficPattern, String> {
         let share = |share: &str| -> Result<u32, String> {
             let share = share.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
             share
@@ -91,11 +91,11 @@ impl FromStr for Pattern {
                 .ok_or_else(|| format!("{text} does not give a share from 0 to 1, such as hotspot=0.2"))
         };
         match text.split_once('=') {
-            Some(("hotspot", value)) => return share(value).map(Pattern::HotSpot),
+            Some(("hotspot", value)) => return share(value).map(TrafficPattern::HotSpot),
             Some(("permutation", file)) if !file.is_empty() => {
-                return Ok(Pattern::PermutationFile(file.into()));
+                return Ok(TrafficPattern::PermutationFile(file.into()));
             }
-            Some(("matrix", file)) if !file.is_empty() => return Ok(Pattern::Matrix(file.into())),
+            Some(("matrix", file)) if !file.is_empty() => return Ok(TrafficPattern::Matrix(file.into())),
             _ => {}
         }
         let names = || {
@@ -117,12 +117,12 @@ impl FromStr for Pattern {
 /// A pattern made ready for `count` endpoints.
 #[derive(Clone, Debug)]
 pub(super) struct Destinations {
-    pattern: Pattern,
+    pattern: TrafficPattern,
     count: u32,
     /// Sides of the grid; endpoints are numbered row-major, the last side varying fastest.
     grid: Vec<u32>,
     permutation: Vec<u32>,
-    weights: Weights,
+    weights: DestinationWeights,
     /// The members after each member's group: first, and one past the last.
     next_groups: Vec<(u32, u32)>,
 }
@@ -131,7 +131,7 @@ impl Destinations {
     /// `group` is that of a member, equal for neighbours in number only; it is asked by patterns of groups.
     /// The error is a sentence about a pattern that `count`, `grid`, the groups or a file make impossible.
     pub(super) fn new(
-        pattern: Pattern,
+        pattern: TrafficPattern,
         count: u32,
         grid: Option<&[u32]>,
         seed: u64,
@@ -146,15 +146,15 @@ impl Destinations {
             ));
         }
         let grid = match (&pattern, grid) {
-            (Pattern::Stencil3d, Some(grid)) if grid.len() == 3 => grid.to_vec(),
-            (Pattern::Stencil3d, Some(grid)) => {
+            (TrafficPattern::Stencil3d, Some(grid)) if grid.len() == 3 => grid.to_vec(),
+            (TrafficPattern::Stencil3d, Some(grid)) => {
                 return Err(format!(
                     "stencil3d needs three sides, not {}; write for example --grid 4x4x1",
                     grid.len()
                 ));
             }
-            (Pattern::Stencil3d, None) => cubic(count),
-            (Pattern::Transpose, _) => {
+            (TrafficPattern::Stencil3d, None) => cubic(count),
+            (TrafficPattern::Transpose, _) => {
                 let side = (f64::from(count)).sqrt().round() as u32;
                 if side.checked_mul(side) != Some(count) {
                     return Err(format!("transpose needs a square number of endpoints, not {count}"));
@@ -164,10 +164,12 @@ impl Destinations {
             (_, Some(grid)) => grid.to_vec(),
             (_, None) => vec![count],
         };
-        if count == 1 && matches!(pattern, Pattern::Incast | Pattern::Alltoall) {
+        if count == 1 && matches!(pattern, TrafficPattern::Incast | TrafficPattern::Alltoall) {
             return Err(format!("{} needs at least two endpoints", pattern.name()));
         }
-        if matches!(pattern, Pattern::Shuffle | Pattern::BitReversal) && !count.is_power_of_two() {
+        if matches!(pattern, TrafficPattern::Shuffle | TrafficPattern::BitReversal)
+            && !count.is_power_of_two()
+        {
             return Err(format!("{} needs a power of two endpoints, not {count}", pattern.name()));
         }
         let mut ready = Destinations {
@@ -175,14 +177,14 @@ impl Destinations {
             count,
             grid,
             permutation: Vec::new(),
-            weights: Weights::default(),
+            weights: DestinationWeights::default(),
             next_groups: Vec::new(),
         };
         match &ready.pattern {
-            Pattern::Permutation => ready.permutation = shuffled(count, seed),
-            Pattern::PermutationFile(path) => ready.permutation = file::permutation(path, count)?,
-            Pattern::Matrix(path) => ready.weights = file::matrix(path, count)?,
-            Pattern::NextGroup => ready.next_groups = next_groups(count, group)?,
+            TrafficPattern::Permutation => ready.permutation = shuffled(count, seed),
+            TrafficPattern::PermutationFile(path) => ready.permutation = file::permutation(path, count)?,
+            TrafficPattern::Matrix(path) => ready.weights = file::matrix(path, count)?,
+            TrafficPattern::NextGroup => ready.next_groups = next_groups(count, group)?,
             _ => {}
         }
         Ok(ready)
@@ -191,15 +193,15 @@ impl Destinations {
     /// Returns `true` if an endpoint sends at all.
     pub(super) fn sends(&self, source: u32) -> bool {
         match self.pattern {
-            Pattern::Incast => source != 0,
-            Pattern::Matrix(_) => self.weights.sends(source),
+            TrafficPattern::Incast => source != 0,
+            TrafficPattern::Matrix(_) => self.weights.sends(source),
             _ => true,
         }
     }
 
     /// Messages that leave at one instant.
     pub(super) fn round(&self) -> u32 {
-        if self.pattern == Pattern::Stencil3d { 6 } else { 1 }
+        if self.pattern == TrafficPattern::Stencil3d { 6 } else { 1 }
     }
 
     /// Returns where the `index`-th message of `source` goes.
@@ -207,30 +209,32 @@ impl Destinations {
     pub(super) fn of(&self, source: u32, index: u32, random: &mut Random) -> u32 {
         let count = self.count;
         match &self.pattern {
-            Pattern::Uniform => random.below(count),
-            Pattern::Neighbor => (source + 1 + random.below(2)) % count,
-            Pattern::Stencil3d => self.step(source, |dimension, side| match index % 6 {
+            TrafficPattern::Uniform => random.below(count),
+            TrafficPattern::Neighbor => (source + 1 + random.below(2)) % count,
+            TrafficPattern::Stencil3d => self.step(source, |dimension, side| match index % 6 {
                 face if face / 2 != dimension => 0,
                 face if face % 2 == 0 => 1 % side,
                 _ => side - 1,
             }),
-            Pattern::Transpose => source % self.grid[0] * self.grid[0] + source / self.grid[0],
-            Pattern::BitComplement => count - 1 - source,
-            Pattern::Tornado => self.step(source, |_, side| side.div_ceil(2) - 1),
-            Pattern::Permutation | Pattern::PermutationFile(_) => self.permutation[source as usize],
-            Pattern::Matrix(_) => self.weights.pick(source, random),
-            Pattern::NextGroup => {
+            TrafficPattern::Transpose => source % self.grid[0] * self.grid[0] + source / self.grid[0],
+            TrafficPattern::BitComplement => count - 1 - source,
+            TrafficPattern::Tornado => self.step(source, |_, side| side.div_ceil(2) - 1),
+            TrafficPattern::Permutation | TrafficPattern::PermutationFile(_) => {
+                self.permutation[source as usize]
+            }
+            TrafficPattern::Matrix(_) => self.weights.pick(source, random),
+            TrafficPattern::NextGroup => {
                 let (first, end) = self.next_groups[source as usize];
                 first + random.below(end - first)
             }
-            Pattern::HotSpot(share) if random.below(1_000_000) < *share => 0,
-            Pattern::HotSpot(_) => random.below(count),
-            Pattern::Shuffle => {
+            TrafficPattern::HotSpot(share) if random.below(1_000_000) < *share => 0,
+            TrafficPattern::HotSpot(_) => random.below(count),
+            TrafficPattern::Shuffle => {
                 source << 1 & (count - 1) | source >> (count.ilog2().max(1) - 1) & 1 & (count - 1)
             }
-            Pattern::BitReversal => source.reverse_bits().unbounded_shr(u32::BITS - count.ilog2()),
-            Pattern::Incast => 0,
-            Pattern::Alltoall => (source + 1 + index % (count - 1)) % count,
+            TrafficPattern::BitReversal => source.reverse_bits().unbounded_shr(u32::BITS - count.ilog2()),
+            TrafficPattern::Incast => 0,
+            TrafficPattern::Alltoall => (source + 1 + index % (count - 1)) % count,
         }
     }
 
@@ -301,14 +305,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn destinations(pattern: Pattern, count: u32) -> Destinations {
+    fn destinations(pattern: TrafficPattern, count: u32) -> Destinations {
         Destinations::new(pattern, count, None, 3, |member| member / 4).unwrap()
     }
 
     #[test]
     fn fixed_patterns_are_permutations() {
-        let patterns = [Pattern::Transpose, Pattern::BitComplement, Pattern::Tornado, Pattern::Permutation];
-        for pattern in patterns.into_iter().chain([Pattern::Shuffle, Pattern::BitReversal]) {
+        let patterns = [
+            TrafficPattern::Transpose,
+            TrafficPattern::BitComplement,
+            TrafficPattern::Tornado,
+            TrafficPattern::Permutation,
+        ];
+        for pattern in patterns.into_iter().chain([TrafficPattern::Shuffle, TrafficPattern::BitReversal]) {
             let ready = destinations(pattern.clone(), 64);
             let mut seen: Vec<u32> = (0..64).map(|s| ready.of(s, 0, &mut Random::new(0, 0))).collect();
             seen.sort_unstable();
@@ -318,7 +327,7 @@ mod tests {
 
     #[test]
     fn a_stencil_has_six_mutual_neighbours() {
-        let ready = destinations(Pattern::Stencil3d, 4 * 3 * 5);
+        let ready = destinations(TrafficPattern::Stencil3d, 4 * 3 * 5);
         let random = &mut Random::new(0, 0);
         for source in 0..60 {
             for face in 0..6 {
@@ -331,27 +340,31 @@ mod tests {
 
     #[test]
     fn tornado_goes_just_less_than_halfway_around_each_dimension() {
-        let ready = Destinations::new(Pattern::Tornado, 64, Some(&[8, 8]), 0, |_| 0).unwrap();
+        let ready = Destinations::new(TrafficPattern::Tornado, 64, Some(&[8, 8]), 0, |_| 0).unwrap();
         assert_eq!(ready.of(0, 0, &mut Random::new(0, 0)), 3 + 3 * 8);
     }
 
     #[test]
     fn bits_are_rotated_and_reversed() {
         let to = |pattern, count, source| destinations(pattern, count).of(source, 0, &mut Random::new(0, 0));
-        assert_eq!(to(Pattern::Shuffle, 16, 0b1011), 0b0111);
-        assert_eq!(to(Pattern::BitReversal, 16, 0b1010), 0b0101);
+        assert_eq!(to(TrafficPattern::Shuffle, 16, 0b1011), 0b0111);
+        assert_eq!(to(TrafficPattern::BitReversal, 16, 0b1010), 0b0101);
         assert_eq!(
-            (to(Pattern::Shuffle, 1, 0), to(Pattern::BitReversal, 1, 0), to(Pattern::Shuffle, 2, 1)),
+            (
+                to(TrafficPattern::Shuffle, 1, 0),
+                to(TrafficPattern::BitReversal, 1, 0),
+                to(TrafficPattern::Shuffle, 2, 1)
+            ),
             (0, 0, 1)
         );
-        let refused = Destinations::new(Pattern::Shuffle, 12, None, 0, |_| 0).unwrap_err();
+        let refused = Destinations::new(TrafficPattern::Shuffle, 12, None, 0, |_| 0).unwrap_err();
         assert!(refused.contains("power of two endpoints, not 12"), "{refused}");
     }
 
     #[test]
     fn the_next_group_gets_what_a_group_sends() {
         // Groups of four, the last of two.
-        let ready = destinations(Pattern::NextGroup, 10);
+        let ready = destinations(TrafficPattern::NextGroup, 10);
         let random = &mut Random::new(1, 2);
         let mut hit = [false; 10];
         for _ in 0..200 {
@@ -363,7 +376,9 @@ mod tests {
         }
         assert_eq!(hit, [true; 10]);
         assert!(
-            Destinations::new(Pattern::NextGroup, 10, None, 0, |_| 7).unwrap_err().contains("two groups")
+            Destinations::new(TrafficPattern::NextGroup, 10, None, 0, |_| 7)
+                .unwrap_err()
+                .contains("two groups")
         );
     }
 
@@ -375,7 +390,7 @@ mod tests {
             (0..20_000).filter(|_| ready.of(3, 0, random) == 0).count() as f64 / 20_000.0
         };
         assert!((share("hotspot=0.3") - 0.307).abs() < 0.02 && (share("hotspot") - 0.109).abs() < 0.02);
-        assert!("hotspot=1.2".parse::<Pattern>().unwrap_err().contains("share from 0 to 1"));
+        assert!("hotspot=1.2".parse::<TrafficPattern>().unwrap_err().contains("share from 0 to 1"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Figures of traffic as SVG.
 
-use super::{Report, SweepReport};
+use super::{SweepReport, TrafficReport};
 use crate::packet::plot::{BOTTOM, HEIGHT, LEFT, WIDTH, escape, open};
 use std::fmt::Write;
 
@@ -160,7 +160,7 @@ fn trim(v: f64) -> String {
 }
 
 /// The use of every port of every router, a row for each router and a column for each port.
-pub fn heat_map(report: &Report) -> String {
+pub fn heat_map(report: &TrafficReport) -> String {
     crate::packet::plot::heat_map(
         &report.simulated.topology,
         report.simulated.routers,

@@ -1,6 +1,6 @@
 //! What a run found, as data, JSON and CSV.
 
-use super::{Pace, Prepared, Traffic};
+use super::{Pace, Prepared, TrafficRun};
 use crate::packet::report::{
     JobReport, KindReport, LinkReport, histograms_to_csv, job_report, kinds, links_to_csv,
 };
@@ -11,7 +11,7 @@ use std::time::Instant;
 
 /// A run's results. `simulated` is the same on every host and number of threads.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct TrafficReport {
     /// About the simulated network.
     pub simulated: SimulatedReport,
     /// About the simulation.
@@ -77,7 +77,7 @@ pub struct HostReport {
 }
 
 /// The results of a run on a network.
-pub(super) struct Found {
+pub(super) struct TrafficResults {
     /// Statistics of all its parts.
     pub(super) statistics: Statistics,
     /// Each direction of each cable.
@@ -110,16 +110,21 @@ fn peak_memory() -> f64 {
         .map_or(0.0, |kib| kib / 1024.0)
 }
 
-impl Report {
-    pub(super) fn new(traffic: &Traffic, prepared: &Prepared, found: Found, mut host: HostReport) -> Report {
-        let Found { statistics, each_link, messages_left_out } = found;
+impl TrafficReport {
+    pub(super) fn new(
+        traffic: &TrafficRun,
+        prepared: &Prepared,
+        found: TrafficResults,
+        mut host: HostReport,
+    ) -> TrafficReport {
+        let TrafficResults { statistics, each_link, messages_left_out } = found;
         let total = statistics.total();
         let fabric = &prepared.fabric;
         host.packets_per_s = total.packets as f64 / if host.cpu_s > 0.0 { host.cpu_s } else { host.run_s };
         let job = |name: &str, count: u32, job: &JobStatistics| job_report(name, count, job, &statistics);
         let endpoints: u32 = prepared.jobs.iter().map(|job| job.count).sum();
         host.memory_mib = peak_memory();
-        Report {
+        TrafficReport {
             simulated: SimulatedReport {
                 network: traffic.spec.text().to_owned(),
                 level: traffic.spec.level(),

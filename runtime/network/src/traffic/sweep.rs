@@ -1,6 +1,6 @@
 //! Latency against load.
 
-use super::{Pace, Traffic, TrafficError};
+use super::{Pace, TrafficError, TrafficRun};
 use crate::packet::run::Progress;
 use serde::Serialize;
 use std::fmt::Write;
@@ -37,10 +37,14 @@ pub struct SweepReport {
 
 /// Runs `traffic` at each of `rates`, ascending. The first fifth and the last tenth of each run are not
 /// measured.
-pub fn sweep(traffic: &Traffic, rates: &[f64], progress: Progress<'_>) -> Result<SweepReport, TrafficError> {
+pub fn sweep(
+    traffic: &TrafficRun,
+    rates: &[f64],
+    progress: Progress<'_>,
+) -> Result<SweepReport, TrafficError> {
     let mut points: Vec<SweepPoint> = Vec::new();
     for &rate in rates {
-        let run = Traffic { pace: Pace::Rate(rate), margins: (0.2, 0.1), ..traffic.clone() };
+        let run = TrafficRun { pace: Pace::Rate(rate), margins: (0.2, 0.1), ..traffic.clone() };
         let report = run.run(progress)?;
         let total = &report.simulated.total;
         let wire = 8.0 / run.injection_gbps()?;
@@ -65,7 +69,7 @@ pub fn sweep(traffic: &Traffic, rates: &[f64], progress: Progress<'_>) -> Result
     })
 }
 
-impl Traffic {
+impl TrafficRun {
     /// Bandwidth of the link into the network in Gbps.
     fn injection_gbps(&self) -> Result<f64, TrafficError> {
         let fabric = self.spec.fabric(None)?;

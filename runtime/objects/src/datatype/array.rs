@@ -75,14 +75,14 @@ pub(super) fn validate_darray(darray: &Darray) -> Result {
 /// A process's share of one dimension: `block` indices from `first` on, again every `cycle`, below `size`.
 // Subarrays and all distributions in one form: what a process owns of a dimension is a block that repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Share {
+pub(super) struct CyclicBlock {
     pub size: u64,
     pub first: u64,
     pub block: u64,
     pub cycle: u64,
 }
 
-impl Share {
+impl CyclicBlock {
     /// Returns how many full blocks there are, and the length of a last, shorter one.
     pub(super) fn blocks(&self) -> (u64, u64) {
         if self.first >= self.size {
@@ -95,8 +95,13 @@ impl Share {
 }
 
 /// The shares of a subarray, fastest dimension first.
-pub(super) fn subarray_shares(sizes: &[i64], subsizes: &[i64], starts: &[i64], order: Order) -> Vec<Share> {
-    let share = |dim: usize| Share {
+pub(super) fn subarray_shares(
+    sizes: &[i64],
+    subsizes: &[i64],
+    starts: &[i64],
+    order: Order,
+) -> Vec<CyclicBlock> {
+    let share = |dim: usize| CyclicBlock {
         size: sizes[dim] as u64,
         first: starts[dim] as u64,
         block: subsizes[dim] as u64,
@@ -107,7 +112,7 @@ pub(super) fn subarray_shares(sizes: &[i64], subsizes: &[i64], starts: &[i64], o
 
 /// The shares of a process of a distributed array, fastest dimension first. The process grid
 /// is in C order whatever the array's order is.
-pub(super) fn darray_shares(darray: &Darray) -> Vec<Share> {
+pub(super) fn darray_shares(darray: &Darray) -> Vec<CyclicBlock> {
     let ndims = darray.gsizes.len();
     let mut coordinates = vec![0u64; ndims];
     let mut rest = darray.rank as u64;
@@ -126,7 +131,7 @@ pub(super) fn darray_shares(darray: &Darray) -> Vec<Share> {
             Distribution::Block | Distribution::Cyclic => darray.dargs[dim] as u64,
         };
         let first = coordinates[dim].saturating_mul(block);
-        Share { size, first, block, cycle: block.saturating_mul(processes) }
+        CyclicBlock { size, first, block, cycle: block.saturating_mul(processes) }
     };
     fastest_first(ndims, darray.order).map(share).collect()
 }

@@ -1,6 +1,6 @@
 //! From a constructor to size, bounds, signature and layout.
 
-use super::array::{Share, darray_shares, subarray_shares};
+use super::array::{CyclicBlock, darray_shares, subarray_shares};
 use super::bounds::{Bounds, overflow};
 use super::constructor::{Constructor, arg};
 use super::kind::{Element, Kind};
@@ -13,7 +13,7 @@ use std::rc::Rc;
 /// A type map under construction.
 // Everything that adds up along a type map, so that one pass over a constructor makes all of it.
 #[derive(Clone)]
-struct Map {
+struct TypeMap {
     size: u64,
     bounds: Bounds,
     elements: u64,
@@ -22,8 +22,8 @@ struct Map {
     layout: Layout,
 }
 
-impl Map {
-    const EMPTY: Map = Map {
+impl TypeMap {
+    const EMPTY: TypeMap = TypeMap {
         size: 0,
         bounds: Bounds::EMPTY,
         elements: 0,
@@ -32,8 +32,8 @@ impl Map {
         layout: Layout::EMPTY,
     };
 
-    fn of(old: &Datatype) -> Map {
-        Map {
+    fn of(old: &Datatype) -> TypeMap {
+        TypeMap {
             size: old.size,
             bounds: old.bounds,
             elements: old.element_count,
@@ -44,11 +44,11 @@ impl Map {
     }
 
     /// `count` copies, `stride` bytes apart.
-    fn repeat(&self, count: u64, stride: i128) -> Result<Map> {
+    fn repeat(&self, count: u64, stride: i128) -> Result<TypeMap> {
         if count == 0 {
-            return Ok(Map::EMPTY);
+            return Ok(TypeMap::EMPTY);
         }
-        Ok(Map {
+        Ok(TypeMap {
             size: self.size.checked_mul(count).ok_or_else(overflow)?,
             bounds: self.bounds.repeat(count, stride),
             elements: self.elements.checked_mul(count).ok_or_else(overflow)?,
@@ -58,7 +58,7 @@ impl Map {
         })
     }
 
-    fn shift(mut self, by: i128) -> Map {
+    fn shift(mut self, by: i128) -> TypeMap {
         self.bounds = self.bounds.shift(by);
         self.layout = self.layout.shift(by as i64);
         self
@@ -67,17 +67,17 @@ impl Map {
 
 /// Maps one after the other, with the layouts collected until the end.
 // Layouts are merged at the end and not pairwise: n blocks would be copied n times.
-struct Sum {
-    total: Map,
+struct MapSequence {
+    total: TypeMap,
     layouts: Vec<Layout>,
 }
 
-impl Sum {
-    fn with_capacity(parts: usize) -> Sum {
-        Sum { total: Map::EMPTY, layouts: Vec::with_capacity(parts) }
+impl MapSequence {
+    fn with_capacity(parts: usize) -> MapSequence {
+        MapSequence { total: TypeMap::EMPTY, layouts: Vec::with_capacity(parts) }
     }
 
-    fn push(&mut self, part: Map) -> Result {
+    fn push(&mut self, part: TypeMap) -> Result {
         let total = &mut self.total;
         if part.elements != 0 {
             total.element =
@@ -91,7 +91,7 @@ impl Sum {
         Ok(())
     }
 
-    fn finish(mut self) -> Map {
+    fn finish(mut self) -> TypeMap {
         self.total.layout = Layout::sequence(self.layouts);
         self.total
     }
@@ -133,12 +133,12 @@ fn compile(constructor: Constructor) -> Result<Datatype> {
     })
 }
 
-fn map(constructor: &Constructor) -> Result<Map> {
+fn map(constructor: &Constructor) -> Result<TypeMap> {
     use Constructor::*;
     match constructor {
         Named(_) => unreachable!("predefined types are not compiled"),
-        Dup { old } => Ok(Map::of(old)),
-        Contiguous { count, old, .. } => Map::of(old).repeat(*count as u64, extent(old)),
+        Dup { old } => Ok(TypeMap::of(old)),
+        Contiguous { count, old, .. } => TypeMap::of(old).repeat(*count as u64, extent(old)),
         Vector { count, blocklength, stride, old, .. } => {
             vector(*count, *blocklength, i128::from(*stride) * extent(old), old)
         }
@@ -173,7 +173,7 @@ fn map(constructor: &Constructor) -> Result<Map> {
         }
         Darray(darray) => array(&darray_shares(darray), &darray.old),
         Resized { lb, extent, old, .. } => {
-            let mut map = Map::of(old);
+            let mut map = TypeMap::of(old);
             map.bounds = map.bounds.marked(i128::from(*lb), i128::from(*lb) + i128::from(*extent));
             Ok(map)
         }
@@ -199,8 +199,8 @@ fn extent(old: &Datatype) -> i128 {
     i128::from(old.extent())
 }
 
-fn basic(kind: Kind) -> Map {
-    Map {
+fn basic(kind: Kind) -> TypeMap {
+    TypeMap {
         size: kind.size(),
         bounds: Bounds::of_block(0, kind.size(), kind.align()),
         elements: 1,
@@ -211,14 +211,14 @@ fn basic(kind: Kind) -> Map {
 }
 
 // Two repetitions, of which the first mostly merges into one block: a strided column is then one shape.
-fn vector(count: i64, blocklength: i64, stride: i128, old: &Datatype) -> Result<Map> {
-    Map::of(old).repeat(blocklength as u64, extent(old))?.repeat(count as u64, stride)
+fn vector(count: i64, blocklength: i64, stride: i128, old: &Datatype) -> Result<TypeMap> {
+    TypeMap::of(old).repeat(blocklength as u64, extent(old))?.repeat(count as u64, stride)
 }
 
-fn indexed<'a>(blocks: impl ExactSizeIterator<Item = (i64, i128, &'a Datatype)>) -> Result<Map> {
-    let mut sum = Sum::with_capacity(blocks.len());
+fn indexed<'a>(blocks: impl ExactSizeIterator<Item = (i64, i128, &'a Datatype)>) -> Result<TypeMap> {
+    let mut sum = MapSequence::with_capacity(blocks.len());
     // Neighbouring blocks are mostly of one type and length: build the repetition once.
-    let mut last: Option<(*const Datatype, i64, Map)> = None;
+    let mut last: Option<(*const Datatype, i64, TypeMap)> = None;
     for (len, at, old) in blocks {
         if len == 0 {
             continue;
@@ -226,7 +226,7 @@ fn indexed<'a>(blocks: impl ExactSizeIterator<Item = (i64, i128, &'a Datatype)>)
         let map = match &last {
             Some((type_, length, map)) if std::ptr::eq(*type_, old) && *length == len => map.clone(),
             _ => {
-                let map = Map::of(old).repeat(len as u64, extent(old))?;
+                let map = TypeMap::of(old).repeat(len as u64, extent(old))?;
                 last = Some((old, len, map.clone()));
                 map
             }
@@ -240,15 +240,15 @@ fn indexed<'a>(blocks: impl ExactSizeIterator<Item = (i64, i128, &'a Datatype)>)
 /// the whole array.
 // Dimension by dimension, from the fastest: each repeats what the one before made, so that a subarray of any
 // size has as many loops as dimensions.
-fn array(shares: &[Share], old: &Datatype) -> Result<Map> {
-    let mut map = Map::of(old);
+fn array(shares: &[CyclicBlock], old: &Datatype) -> Result<TypeMap> {
+    let mut map = TypeMap::of(old);
     let mut stride = extent(old);
     for share in shares {
         let (full, rest) = share.blocks();
         let block = map.repeat(share.block, stride)?;
         let cycle = i128::from(share.cycle).checked_mul(stride).ok_or_else(overflow)?;
         let first = i128::from(share.first).checked_mul(stride).ok_or_else(overflow)?;
-        let mut sum = Sum::with_capacity(2);
+        let mut sum = MapSequence::with_capacity(2);
         sum.push(block.repeat(full, cycle)?.shift(first))?;
         sum.push(
             map.repeat(rest, stride)?.shift(first.saturating_add(cycle.saturating_mul(i128::from(full)))),

@@ -2,7 +2,7 @@
 //!
 //! A layout lists the blocks of one instance in type-map order. Construction merges blocks
 //! that touch and turns regular lists into strides, so that a matrix column is one
-//! `Shape::Strided` and packing it is a tight loop (the idea of dataloops: R. Ross,
+//! `BlockPattern::Strided` and packing it is a tight loop (the idea of dataloops: R. Ross,
 //! N. Miller, W. Gropp, "Implementing Fast and Reusable Datatype Processing",
 //! EuroPVM/MPI 2003). Offsets are modulo 2^64: only the sums that reach data need to fit.
 
@@ -16,12 +16,12 @@ pub struct Layout {
     offset: i64,
     /// Bytes of data.
     pub(super) size: u64,
-    shape: Shape,
+    shape: BlockPattern,
 }
 
 // Each shape exists because packing it is a loop of its own. Others would compile to these.
 #[derive(Clone, Debug)]
-enum Shape {
+enum BlockPattern {
     /// `size` bytes.
     Block,
     /// `count` blocks of `len` bytes, `stride` apart.
@@ -62,11 +62,11 @@ pub trait Sink {
 
 impl Layout {
     /// No data.
-    pub(super) const EMPTY: Layout = Layout { offset: 0, size: 0, shape: Shape::Block };
+    pub(super) const EMPTY: Layout = Layout { offset: 0, size: 0, shape: BlockPattern::Block };
 
     /// One block.
     pub(super) fn block(offset: i64, len: u64) -> Layout {
-        if len == 0 { Layout::EMPTY } else { Layout { offset, size: len, shape: Shape::Block } }
+        if len == 0 { Layout::EMPTY } else { Layout { offset, size: len, shape: BlockPattern::Block } }
     }
 
     /// This layout moved by `by` bytes.
@@ -88,14 +88,14 @@ impl Layout {
         let size = self.size * count;
         let shape = match self.shape {
             // Merged here, once, so that no packing has to look for it.
-            Shape::Block if stride == self.size as i64 => Shape::Block,
-            Shape::Block => Shape::Strided { len: self.size, stride, count },
-            Shape::Strided { len, stride: inner, count: inner_count }
+            BlockPattern::Block if stride == self.size as i64 => BlockPattern::Block,
+            BlockPattern::Block => BlockPattern::Strided { len: self.size, stride, count },
+            BlockPattern::Strided { len, stride: inner, count: inner_count }
                 if stride == inner.wrapping_mul(inner_count as i64) =>
             {
-                Shape::Strided { len, stride: inner, count: inner_count * count }
+                BlockPattern::Strided { len, stride: inner, count: inner_count * count }
             }
-            _ => Shape::Loop { count, stride, body: Rc::new(Layout { offset: 0, ..self.clone() }) },
+            _ => BlockPattern::Loop { count, stride, body: Rc::new(Layout { offset: 0, ..self.clone() }) },
         };
         Layout { offset: self.offset, size, shape }
     }
@@ -109,8 +109,8 @@ impl Layout {
             if part.size == 0 {
                 continue;
             }
-            if let (Shape::Block, Some(last)) = (&part.shape, merged.last_mut())
-                && matches!(last.shape, Shape::Block)
+            if let (BlockPattern::Block, Some(last)) = (&part.shape, merged.last_mut())
+                && matches!(last.shape, BlockPattern::Block)
                 && last.offset.wrapping_add(last.size as i64) == part.offset
             {
                 last.size += part.size;
@@ -121,11 +121,13 @@ impl Layout {
         match merged.len() {
             0 => Layout::EMPTY,
             1 => merged.swap_remove(0),
-            _ if merged.iter().all(|part| matches!(part.shape, Shape::Block)) => Layout::blocks(&merged),
+            _ if merged.iter().all(|part| matches!(part.shape, BlockPattern::Block)) => {
+                Layout::blocks(&merged)
+            }
             _ => {
                 let ends = ends(merged.iter().map(|part| part.size));
                 let size = *ends.last().expect("not empty");
-                Layout { offset: 0, size, shape: Shape::Sequence { parts: merged.into(), ends } }
+                Layout { offset: 0, size, shape: BlockPattern::Sequence { parts: merged.into(), ends } }
             }
         }
     }
@@ -135,16 +137,16 @@ impl Layout {
         let size = blocks.iter().map(|block| block.size).sum();
         let relative = |block: &Layout| block.offset.wrapping_sub(origin);
         let shape = if blocks.iter().any(|block| block.size != len) {
-            Shape::Blocks {
+            BlockPattern::Blocks {
                 blocks: blocks.iter().map(|block| (relative(block), block.size)).collect(),
                 ends: ends(blocks.iter().map(|block| block.size)),
             }
         } else {
             let stride = relative(&blocks[1]);
             if blocks.windows(2).all(|pair| pair[1].offset.wrapping_sub(pair[0].offset) == stride) {
-                Shape::Strided { len, stride, count: blocks.len() as u64 }
+                BlockPattern::Strided { len, stride, count: blocks.len() as u64 }
             } else {
-                Shape::Equal { len, offsets: blocks.iter().map(relative).collect() }
+                BlockPattern::Equal { len, offsets: blocks.iter().map(relative).collect() }
             }
         };
         Layout { offset: origin, size, shape }
@@ -152,7 +154,7 @@ impl Layout {
 
     /// The one block that this is, if so.
     pub(super) fn as_block(&self) -> Option<(i64, u64)> {
-        matches!(self.shape, Shape::Block).then_some((self.offset, self.size))
+        matches!(self.shape, BlockPattern::Block).then_some((self.offset, self.size))
     }
 
     /// Gives every block of `count` instances, `extent` apart, to `sink`, in order.
@@ -162,8 +164,10 @@ impl Layout {
         match self.shape {
             // A sink never sees a block of no bytes: it could lie anywhere, outside the program's buffer too.
             _ if self.size == 0 => {}
-            Shape::Block => sink.strided(self.offset, self.size, extent, count),
-            Shape::Strided { len, stride, count: inner } if extent == stride.wrapping_mul(inner as i64) => {
+            BlockPattern::Block => sink.strided(self.offset, self.size, extent, count),
+            BlockPattern::Strided { len, stride, count: inner }
+                if extent == stride.wrapping_mul(inner as i64) =>
+            {
                 sink.strided(self.offset, len, stride, inner * count);
             }
             _ => {
@@ -180,26 +184,26 @@ impl Layout {
     fn walk(&self, at: i64, sink: &mut impl Sink) {
         let origin = at.wrapping_add(self.offset);
         match &self.shape {
-            Shape::Block => {
+            BlockPattern::Block => {
                 if self.size != 0 {
                     sink.block(origin, self.size);
                 }
             }
-            Shape::Strided { len, stride, count } => sink.strided(origin, *len, *stride, *count),
-            Shape::Equal { len, offsets } => sink.equal(origin, *len, offsets),
-            Shape::Blocks { blocks, .. } => {
+            BlockPattern::Strided { len, stride, count } => sink.strided(origin, *len, *stride, *count),
+            BlockPattern::Equal { len, offsets } => sink.equal(origin, *len, offsets),
+            BlockPattern::Blocks { blocks, .. } => {
                 for &(offset, len) in &**blocks {
                     sink.block(origin.wrapping_add(offset), len);
                 }
             }
-            Shape::Loop { count, stride, body } => {
+            BlockPattern::Loop { count, stride, body } => {
                 let mut at = origin;
                 for _ in 0..*count {
                     body.walk(at, sink);
                     at = at.wrapping_add(*stride);
                 }
             }
-            Shape::Sequence { parts, .. } => {
+            BlockPattern::Sequence { parts, .. } => {
                 for part in &**parts {
                     part.walk(origin, sink);
                 }
@@ -212,7 +216,7 @@ impl Layout {
         if range.is_empty() {
             return;
         }
-        let mut instances = Pieces::new(self.size, range);
+        let mut instances = LayoutPieces::new(self.size, range);
         let mut at = |index: u64, part: Option<Range<u64>>, until: u64| {
             let origin = extent.wrapping_mul(index as i64);
             match part {
@@ -233,16 +237,20 @@ impl Layout {
         }
         let origin = at.wrapping_add(self.offset);
         match &self.shape {
-            Shape::Block => sink.block(origin.wrapping_add(range.start as i64), range.end - range.start),
-            Shape::Strided { len, stride, .. } => Pieces::new(*len, range).each(&mut |index, part, until| {
-                let at = origin.wrapping_add(stride.wrapping_mul(index as i64));
-                match part {
-                    Some(part) => sink.block(at.wrapping_add(part.start as i64), part.end - part.start),
-                    None => sink.strided(at, *len, *stride, until - index),
-                }
-            }),
-            Shape::Equal { len, offsets } => {
-                Pieces::new(*len, range).each(&mut |index, part, until| match part {
+            BlockPattern::Block => {
+                sink.block(origin.wrapping_add(range.start as i64), range.end - range.start)
+            }
+            BlockPattern::Strided { len, stride, .. } => {
+                LayoutPieces::new(*len, range).each(&mut |index, part, until| {
+                    let at = origin.wrapping_add(stride.wrapping_mul(index as i64));
+                    match part {
+                        Some(part) => sink.block(at.wrapping_add(part.start as i64), part.end - part.start),
+                        None => sink.strided(at, *len, *stride, until - index),
+                    }
+                })
+            }
+            BlockPattern::Equal { len, offsets } => {
+                LayoutPieces::new(*len, range).each(&mut |index, part, until| match part {
                     Some(part) => {
                         let at = origin.wrapping_add(offsets[index as usize]).wrapping_add(part.start as i64);
                         sink.block(at, part.end - part.start);
@@ -250,8 +258,8 @@ impl Layout {
                     None => sink.equal(origin, *len, &offsets[index as usize..until as usize]),
                 })
             }
-            Shape::Loop { stride, body, .. } => {
-                Pieces::new(body.size, range).each(&mut |index, part, until| {
+            BlockPattern::Loop { stride, body, .. } => {
+                LayoutPieces::new(body.size, range).each(&mut |index, part, until| {
                     let mut at = origin.wrapping_add(stride.wrapping_mul(index as i64));
                     match part {
                         Some(part) => body.walk_range(at, part, sink),
@@ -264,11 +272,11 @@ impl Layout {
                     }
                 })
             }
-            Shape::Blocks { blocks, ends } => irregular(ends, range, |index, part| {
+            BlockPattern::Blocks { blocks, ends } => irregular(ends, range, |index, part| {
                 let at = origin.wrapping_add(blocks[index].0).wrapping_add(part.start as i64);
                 sink.block(at, part.end - part.start);
             }),
-            Shape::Sequence { parts, ends } => {
+            BlockPattern::Sequence { parts, ends } => {
                 irregular(ends, range, |index, part| parts[index].walk_range(origin, part, sink))
             }
         }
@@ -303,14 +311,14 @@ impl<S: Sink> Sink for Moved<'_, S> {
 
 /// A byte range over equal pieces: a cut piece, whole pieces, a cut piece.
 // At most two pieces are cut; the whole ones between go by the fast loop.
-struct Pieces {
+struct LayoutPieces {
     len: u64,
     range: Range<u64>,
 }
 
-impl Pieces {
-    fn new(len: u64, range: Range<u64>) -> Pieces {
-        Pieces { len, range }
+impl LayoutPieces {
+    fn new(len: u64, range: Range<u64>) -> LayoutPieces {
+        LayoutPieces { len, range }
     }
 
     /// Calls `f(index, Some(part), _)` for a cut piece, `f(first, None, until)` for whole ones.

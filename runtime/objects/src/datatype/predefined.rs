@@ -10,19 +10,19 @@ use std::rc::Rc;
 
 /// Composition of a predefined type.
 #[derive(Clone, Copy, Debug)]
-enum Shape {
+enum TypeComposition {
     One(Kind),
     /// A C struct of a value and an index, padded as C pads it.
     Pair(Kind, Kind),
 }
 use Kind::*;
-use Shape::{One, Pair};
+use TypeComposition::{One, Pair};
 
 macro_rules! predefined {
     ($($name:ident $mpi:ident $shape:expr;)*) => {
         $(#[doc = concat!("`", stringify!($mpi), "`")]
         pub const $name: usize = abi::$mpi;)*
-        const TABLE: &[(usize, &str, Shape)] = &[$((abi::$mpi, stringify!($mpi), $shape),)*];
+        const TABLE: &[(usize, &str, TypeComposition)] = &[$((abi::$mpi, stringify!($mpi), $shape),)*];
     };
 }
 
@@ -138,7 +138,7 @@ pub fn pair(value: usize, index: usize) -> Option<usize> {
     PAIRS.iter().find(|row| row.0 == value && row.1 == index).map(|row| row.2)
 }
 
-fn build(handle: usize, shape: Shape) -> Datatype {
+fn build(handle: usize, shape: TypeComposition) -> Datatype {
     match shape {
         One(kind) => {
             let bounds = Bounds::of_block(0, kind.size(), kind.align());

@@ -14,22 +14,22 @@ pub const GROUP_NULL: usize = abi::MPI_GROUP_NULL;
 pub const GROUP_EMPTY: usize = abi::MPI_GROUP_EMPTY;
 
 /// Every group of this process that a rank has a handle to; equal groups are one object.
-pub struct Groups {
+pub struct GroupRegistry {
     table: Shared<Group>,
 }
 
-impl Default for Groups {
+impl Default for GroupRegistry {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Groups {
+impl GroupRegistry {
     /// The predefined group.
-    pub fn new() -> Groups {
+    pub fn new() -> GroupRegistry {
         let mut table = Shared::new(Naming { noun: "group", class: ErrorClass::GROUP, null: GROUP_NULL });
         table.predefine(GROUP_EMPTY, Group::empty());
-        Groups { table }
+        GroupRegistry { table }
     }
 
     /// A handle of `rank` to the group; `MPI_GROUP_EMPTY` for an empty one.

@@ -42,7 +42,13 @@ proptest! {
         prop_assert_eq!(list(x.intersection(&y)), common.clone());
         prop_assert_eq!(list(x.difference(&y)), only);
         prop_assert_eq!(list(x.union(&y)), all);
-        let want = if a == b { Comparison::Ident } else if common.len() == a.len() && a.len() == b.len() { Comparison::Similar } else { Comparison::Unequal };
+        let want = if a == b {
+            GroupComparison::Ident
+        } else if common.len() == a.len() && a.len() == b.len() {
+            GroupComparison::Similar
+        } else {
+            GroupComparison::Unequal
+        };
         prop_assert_eq!(x.compare(&y), want);
         for (rank, &world) in a.iter().enumerate() {
             let want = b.iter().position(|&r| r == world).map_or(UNDEFINED, |p| p as i32);
@@ -113,7 +119,7 @@ fn a_million_ranks_split_in_rows_share_what_they_can() {
 
 #[test]
 fn equal_groups_of_many_ranks_are_one_handle() {
-    let mut groups = Groups::new();
+    let mut groups = GroupRegistry::new();
     let handle = groups.create(0, Group::from_ranks(vec![5, 1, 9])).unwrap();
     assert_eq!(groups.create(1, Group::from_ranks(vec![5, 1, 9])).unwrap(), handle);
     assert_ne!(groups.create(0, Group::from_ranks(vec![5, 1, 9])).unwrap(), handle);

@@ -69,7 +69,7 @@ pub struct DistGraph {
 
 /// One rank's contribution to a distributed graph.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub enum GraphContribution {
     /// No edges.
     Nothing,
     /// Any edges, as (source, destination, weight), and whether weights were given.
@@ -81,8 +81,8 @@ pub enum Part {
 /// The edges at every rank of a distributed graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edges {
-    incoming: Side,
-    outgoing: Side,
+    incoming: EdgeEnds,
+    outgoing: EdgeEnds,
     /// `true` if the program gave weights.
     pub weighted: bool,
 }
@@ -90,17 +90,17 @@ pub struct Edges {
 /// One end of all edges: flat lists, and where each rank's part of them ends.
 // Three arrays for all ranks together: lists of their own would cost an allocation a rank and side.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-struct Side {
+struct EdgeEnds {
     ends: Box<[u32]>,
     ranks: Box<[u32]>,
     weights: Box<[i32]>,
 }
 
-impl Side {
+impl EdgeEnds {
     /// From (rank, other end, weight), a rank's edges in the order in which they come.
     // A counting sort, O(ranks + edges), and stable: a rank's edges stay in the order in which they were
     // given, which MPI asks for where it gave them itself (MPI 5.0 section 8.5.4).
-    fn new(size: u32, edges: &[(u32, u32, i32)], weighted: bool) -> Side {
+    fn new(size: u32, edges: &[(u32, u32, i32)], weighted: bool) -> EdgeEnds {
         let mut ends = vec![0u32; size as usize];
         for edge in edges {
             ends[edge.0 as usize] += 1;
@@ -121,7 +121,7 @@ impl Side {
             }
             *at += 1;
         }
-        Side { ends: ends.into(), ranks: ranks.into(), weights: weights.into() }
+        EdgeEnds { ends: ends.into(), ranks: ranks.into(), weights: weights.into() }
     }
 
     fn range(&self, rank: u32) -> std::ops::Range<usize> {
@@ -132,7 +132,7 @@ impl Side {
 
 impl Edges {
     /// Collects what the ranks gave; see [`super::Topology::distributed`].
-    pub(super) fn new(size: u32, parts: impl Iterator<Item = (u32, Part)>) -> Result<Edges> {
+    pub(super) fn new(size: u32, parts: impl Iterator<Item = (u32, GraphContribution)>) -> Result<Edges> {
         let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
         // A rank without edges has no say in whether there are weights, unless nobody has any.
         let (mut kinds, mut silent) = ([None; 2], false);
@@ -140,8 +140,8 @@ impl Edges {
         for (rank, part) in parts {
             let before = (incoming.len(), outgoing.len());
             let weighted = match part {
-                Part::Nothing => continue,
-                Part::Edges(edges, weighted) => {
+                GraphContribution::Nothing => continue,
+                GraphContribution::Edges(edges, weighted) => {
                     for (source, destination, weight) in edges {
                         check(source, size)?;
                         check(destination, size)?;
@@ -150,7 +150,7 @@ impl Edges {
                     }
                     weighted
                 }
-                Part::Adjacent(own) => {
+                GraphContribution::Adjacent(own) => {
                     let (ins, outs) =
                         (own.weights.as_ref().map(|w| &*w[0]), own.weights.as_ref().map(|w| &*w[1]));
                     for (at, &source) in own.sources.iter().enumerate() {
@@ -181,8 +181,8 @@ impl Edges {
         }
         let weighted = kinds[1].is_some() || (kinds[0].is_none() && silent);
         Ok(Edges {
-            incoming: Side::new(size, &incoming, weighted),
-            outgoing: Side::new(size, &outgoing, weighted),
+            incoming: EdgeEnds::new(size, &incoming, weighted),
+            outgoing: EdgeEnds::new(size, &outgoing, weighted),
             weighted,
         })
     }

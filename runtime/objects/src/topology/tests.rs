@@ -130,14 +130,18 @@ fn a_graph_lists_the_neighbours_of_each_node() {
 
 #[test]
 fn a_distributed_graph_is_the_same_however_its_edges_are_given() {
-    let edges = |list: &[(u32, u32, i32)]| Part::Edges(list.to_vec(), true);
+    let edges = |list: &[(u32, u32, i32)]| GraphContribution::Edges(list.to_vec(), true);
     let any = Topology::distributed(
         3,
-        [(0, edges(&[(0, 1, 5), (1, 2, 6), (2, 1, 7)])), (1, Part::Nothing), (2, edges(&[(0, 2, 8)]))]
-            .into_iter(),
+        [
+            (0, edges(&[(0, 1, 5), (1, 2, 6), (2, 1, 7)])),
+            (1, GraphContribution::Nothing),
+            (2, edges(&[(0, 2, 8)])),
+        ]
+        .into_iter(),
     );
     let own = |sources: &[u32], destinations: &[u32], ins: &[i32], outs: &[i32]| {
-        Part::Adjacent(Rc::new(DistGraph {
+        GraphContribution::Adjacent(Rc::new(DistGraph {
             sources: sources.into(),
             destinations: destinations.into(),
             weights: Some([ins.into(), outs.into()]),
@@ -160,12 +164,16 @@ fn a_distributed_graph_is_the_same_however_its_edges_are_given() {
         (any.sources(1), any.source_weights(1), any.destinations(0)),
         (&[0, 2][..], &[5, 7][..], &[1, 2][..])
     );
-    let silent = [(0, Part::Edges(vec![], true)), (1, Part::Edges(vec![(1, 0, 0)], false))];
+    let silent =
+        [(0, GraphContribution::Edges(vec![], true)), (1, GraphContribution::Edges(vec![(1, 0, 0)], false))];
     let Topology::DistGraph(silent) = Topology::distributed(3, silent.into_iter()).unwrap() else {
         panic!("a distributed graph")
     };
     assert!(!silent.weighted && silent.source_weights(0).is_empty());
-    let mixed = [(0, Part::Edges(vec![(0, 1, 3)], true)), (1, Part::Edges(vec![(1, 0, 0)], false))];
+    let mixed = [
+        (0, GraphContribution::Edges(vec![(0, 1, 3)], true)),
+        (1, GraphContribution::Edges(vec![(1, 0, 0)], false)),
+    ];
     assert!(
         Topology::distributed(3, mixed.into_iter()).unwrap_err().text.contains("rank 0 gave edge weights")
     );

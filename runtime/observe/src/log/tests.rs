@@ -1,5 +1,5 @@
 use super::*;
-use crate::recorder::Argument;
+use crate::recorder::ArgumentValue;
 
 fn scratch(name: &str) -> PathBuf {
     let directory = std::env::temp_dir().join(format!("xsim-log-{}-{name}", std::process::id()));
@@ -8,11 +8,11 @@ fn scratch(name: &str) -> PathBuf {
     directory
 }
 
-fn call<'a>(rank: u32, at: u64, name: &'static str, arguments: &'a [Argument]) -> Call<'a> {
+fn call<'a>(rank: u32, at: u64, name: &'static str, arguments: &'a [ArgumentValue]) -> Call<'a> {
     Call { rank, function: 0, name, site: 0, entered: Time::from_ps(at), arguments }
 }
 
-const DONE: Left = Left { at: Time::from_ps(2_500_000), code: 0, name: Some("MPI_SUCCESS") };
+const DONE: CallReturn = CallReturn { at: Time::from_ps(2_500_000), code: 0, name: Some("MPI_SUCCESS") };
 
 /// The log of calls `(process, rank, entered, name)`, told in this order.
 fn log(name: &str, calls: &[(u32, u32, u64, &'static str)], processes: u32) -> String {
@@ -60,7 +60,7 @@ fn lines_come_by_entry_then_rank_then_as_they_returned_whatever_the_processes() 
 
 #[test]
 fn constants_have_their_names_and_memory_has_none() {
-    let status = |source, tag| Status { source, tag, bytes: 16, cancelled: false };
+    let status = |source, tag| RecordedStatus { source, tag, bytes: 16, cancelled: false };
     for (value, shown) in [
         (Value::Rank(-1), "MPI_ANY_SOURCE"),
         (Value::Tag(-2), "MPI_ANY_TAG"),
@@ -68,8 +68,8 @@ fn constants_have_their_names_and_memory_has_none() {
         (Value::Buffer(4096), "..."),
         (Value::InPlace, "MPI_IN_PLACE"),
         (Value::Integer(-32766), "MPI_UNDEFINED"),
-        (Value::Handle(Class::Request, Object::Made { number: 3, slot: 1 }), "request#3"),
-        (Value::Handle(Class::Op, Object::Named("MPI_SUM")), "MPI_SUM"),
+        (Value::Handle(Class::Request, ObjectArgument::Made { number: 3, slot: 1 }), "request#3"),
+        (Value::Handle(Class::Op, ObjectArgument::Named("MPI_SUM")), "MPI_SUM"),
         (Value::Status(status(1, 7)), "{source=1, tag=7, bytes=16}"),
         (Value::Status(status(-1, -2)), "{}"),
         (Value::Text("a\nb".into()), "\"a\\nb\""),
@@ -78,7 +78,7 @@ fn constants_have_their_names_and_memory_has_none() {
             "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ... 20 in all]",
         ),
     ] {
-        assert_eq!(Shown(&value).to_string(), shown);
+        assert_eq!(LoggedValue(&value).to_string(), shown);
     }
 }
 
@@ -97,12 +97,12 @@ fn what_a_receive_got_stands_behind_its_call_and_a_call_without_end_says_so() {
     let directory = scratch("received");
     let path = directory.join("log");
     let mut log = Log::create(&path, RankList::all(), 0).unwrap();
-    let status = Status { source: 1, tag: 7, bytes: 16, cancelled: false };
+    let status = RecordedStatus { source: 1, tag: 7, bytes: 16, cancelled: false };
     log.computed(0, Time::ZERO, Span::from_ps(5));
     log.matched(0, &Matched { request: Some(2), source: Some(5), context: None, status });
-    let arguments = [Argument {
+    let arguments = [ArgumentValue {
         name: "request",
-        value: Value::Handle(Class::Request, Object::Made { number: 2, slot: 1 }),
+        value: Value::Handle(Class::Request, ObjectArgument::Made { number: 2, slot: 1 }),
         result: false,
     }];
     log.call(&call(0, 5, "MPI_Wait", &arguments), &DONE);

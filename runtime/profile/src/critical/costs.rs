@@ -11,8 +11,8 @@
 //! so that at each wait it is known who waits for it all along. O(waits x ranks that wait for one at a time),
 //! and as much for each step as the others need.
 
-use super::steps::{Cursor, NOBODY, Reader, Step};
-use observe::critical_path::{Cost, DelayCost};
+use super::steps::{CallStep, Cursor, NOBODY, StepsReader};
+use observe::critical_path::{DelayCost, LostTime};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -35,7 +35,7 @@ struct Weight {
 }
 
 /// A rank, from its end back to `at`.
-struct Timeline {
+struct RankHistory {
     cursor: Cursor,
     /// `true` if the last step of the cursor has been gone back through as far as its wait.
     within: bool,
@@ -50,23 +50,23 @@ struct Timeline {
     by: u32,
 }
 
-/// The costs of all places.
-pub struct Costs {
-    ranks: Vec<Timeline>,
-    places: FxHashMap<u32, (Cost, Cost)>,
+/// Attributes the costs of delays to call sites, back from the end of the run.
+pub struct DelayAttribution {
+    ranks: Vec<RankHistory>,
+    places: FxHashMap<u32, (LostTime, LostTime)>,
 }
 
-/// An activity of a rank that others wait for: a field of [`Cost`].
-type Kind = fn(&mut Cost) -> &mut u128;
+/// An activity of a rank that others wait for: a field of [`LostTime`].
+type Kind = fn(&mut LostTime) -> &mut u128;
 const COMPUTE: Kind = |of| &mut of.compute_ps;
 const MPI: Kind = |of| &mut of.mpi_ps;
 const TRANSFER: Kind = |of| &mut of.transfer_ps;
 const WAIT: Kind = |of| &mut of.wait_ps;
 
-impl Costs {
+impl DelayAttribution {
     /// Creates the costs of ranks from their cursors, which are at the end of the ranks' steps.
-    pub fn new(cursors: impl Iterator<Item = Cursor>) -> Costs {
-        let timeline = |cursor| Timeline {
+    pub fn new(cursors: impl Iterator<Item = Cursor>) -> DelayAttribution {
+        let timeline = |cursor| RankHistory {
             cursor,
             within: false,
             next: BEHIND,
@@ -75,11 +75,11 @@ impl Costs {
             changes: BinaryHeap::new(),
             by: NOBODY,
         };
-        Costs { ranks: cursors.map(timeline).collect(), places: FxHashMap::default() }
+        DelayAttribution { ranks: cursors.map(timeline).collect(), places: FxHashMap::default() }
     }
 
     /// The next wait of all ranks, by when the late one acted and backwards, is this rank's.
-    pub fn wait(&mut self, reader: &mut Reader, rank: u32) -> io::Result<()> {
+    pub fn wait(&mut self, reader: &mut StepsReader, rank: u32) -> io::Result<()> {
         let Some(step) = self.pass_to_wait(reader, rank)? else { return Ok(()) };
         let lost = step.lost_range();
         self.pass_behind_wait(rank, &step);
@@ -103,7 +103,11 @@ impl Costs {
     }
 
     /// All waits have been: the costs by place, the greatest first.
-    pub fn end(mut self, reader: &mut Reader, names: &[&(String, String)]) -> io::Result<Vec<DelayCost>> {
+    pub fn end(
+        mut self,
+        reader: &mut StepsReader,
+        names: &[&(String, String)],
+    ) -> io::Result<Vec<DelayCost>> {
         for rank in 0..self.ranks.len() as u32 {
             self.pass_to_wait(reader, rank)?;
             let next = self.ranks[rank as usize].next;
@@ -112,7 +116,7 @@ impl Costs {
         let name = |place: u32| {
             names.get(place as usize).map_or((String::new(), String::new()), |name| (*name).clone())
         };
-        let cost = |(place, (short, long)): (u32, (Cost, Cost))| {
+        let cost = |(place, (short, long)): (u32, (LostTime, LostTime))| {
             let (site, function) = name(place);
             DelayCost { site, function, short, long }
         };
@@ -124,7 +128,7 @@ impl Costs {
     }
 
     /// Goes back through a rank's steps to the end of the next one that lost anything.
-    fn pass_to_wait(&mut self, reader: &mut Reader, rank: u32) -> io::Result<Option<Step>> {
+    fn pass_to_wait(&mut self, reader: &mut StepsReader, rank: u32) -> io::Result<Option<CallStep>> {
         loop {
             let timeline = &mut self.ranks[rank as usize];
             let Some(step) = reader.last(&mut timeline.cursor)? else { return Ok(None) };
@@ -145,7 +149,7 @@ impl Costs {
 
     /// Goes back through what a call did when its wait was over, and through the waiting that is lost to
     /// nobody.
-    fn pass_behind_wait(&mut self, rank: u32, step: &Step) {
+    fn pass_behind_wait(&mut self, rank: u32, step: &CallStep) {
         self.pass(rank, step.ended, step.place, MPI);
         let kind = if step.waits_for_messages() { TRANSFER } else { WAIT };
         let began = if step.lost > 0 { step.lost_range().end } else { step.began() };
@@ -197,7 +201,7 @@ impl Costs {
     }
 }
 
-impl Timeline {
+impl RankHistory {
     /// Goes back to this instant, at or before which there is no change but there.
     fn back_to(&mut self, at: u64) {
         self.at = at;

@@ -4,8 +4,8 @@
 //! Waits are taken in the order of when the late ones acted, last first: so all ranks' steps are read three
 //! times, for those that wait, for those that are late, and for what others wait for. O(steps x log ranks).
 
-use super::costs::Costs;
-use super::steps::{Cursor, NOTHING, Reader, Step, acts};
+use super::costs::DelayAttribution;
+use super::steps::{CallStep, Cursor, NOTHING, StepsReader, acts};
 use observe::critical_path::{Delay, DelayCost};
 use observe::waiting::WaitState;
 use rustc_hash::FxHashMap;
@@ -17,25 +17,28 @@ use std::io;
 type Key = (u8, u32, u32);
 
 #[derive(Default)]
-struct Cost {
+struct DelaySum {
     calls: u64,
     lost: u128,
     compute: u128,
 }
 
 /// All delays by their places, and what they cost where they began.
-pub fn delays(reader: &mut Reader, names: &[&(String, String)]) -> io::Result<(Vec<Delay>, Vec<DelayCost>)> {
+pub fn delays(
+    reader: &mut StepsReader,
+    names: &[&(String, String)],
+) -> io::Result<(Vec<Delay>, Vec<DelayCost>)> {
     let mut late: Vec<Cursor> = reader.ranks().map(|rank| reader.cursor(rank)).collect::<io::Result<_>>()?;
     let mut waiting: Vec<Waiting> =
         late.iter().map(|cursor| Waiting { cursor: cursor.clone(), oldest: NOTHING }).collect();
-    let mut handed_on = Costs::new(late.iter().cloned());
+    let mut handed_on = DelayAttribution::new(late.iter().cloned());
     let mut heap = BinaryHeap::new();
     for rank in reader.ranks() {
         if let Some(step) = waiting[rank as usize].loss(reader)? {
             heap.push((step.acted, rank));
         }
     }
-    let mut costs: FxHashMap<Key, Cost> = FxHashMap::default();
+    let mut costs: FxHashMap<Key, DelaySum> = FxHashMap::default();
     while let Some((_, rank)) = heap.pop() {
         let waiting = &mut waiting[rank as usize];
         let Some(step) = waiting.loss(reader)? else { continue };
@@ -50,7 +53,7 @@ pub fn delays(reader: &mut Reader, names: &[&(String, String)]) -> io::Result<(V
         cost.lost += u128::from(step.lost);
         cost.compute += u128::from(computed.min(step.lost));
     }
-    let delay = |((state, place, by), cost): (Key, Cost)| {
+    let delay = |((state, place, by), cost): (Key, DelaySum)| {
         let ((site, function), (by_site, by_function)) =
             (names[place as usize].clone(), names[by as usize].clone());
         let state = WaitState::ALL[state as usize];
@@ -90,19 +93,19 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn pass(&mut self, step: &Step) {
+    fn pass(&mut self, step: &CallStep) {
         self.oldest = self.oldest.min(step.oldest);
         self.cursor.pass();
     }
 
     /// The last step that lost anything, of those that are not passed.
-    fn loss(&mut self, reader: &mut Reader) -> io::Result<Option<Step>> {
+    fn loss(&mut self, reader: &mut StepsReader) -> io::Result<Option<CallStep>> {
         while let Some(step) = reader.last(&mut self.cursor)? {
             if step.lost > 0 {
                 // What the rank received later had left before: backwards that is known in time.
                 let disordered = step.state == WaitState::LateSender as u8 && self.oldest < step.acted;
                 return Ok(Some(if disordered {
-                    Step { state: WaitState::WrongOrder as u8, ..step }
+                    CallStep { state: WaitState::WrongOrder as u8, ..step }
                 } else {
                     step
                 }));
@@ -118,7 +121,7 @@ impl Waiting {
 // The first call that was entered at that instant and does what was waited for: calls that take no time are
 // many at one instant. If there is none, the one within which the rank acted; if that does nothing of the
 // kind (a persistent request, a function of the program's), the first at that instant.
-fn culprit(reader: &mut Reader, cursor: &mut Cursor, wait: &Step) -> io::Result<Option<(u32, u64)>> {
+fn culprit(reader: &mut StepsReader, cursor: &mut Cursor, wait: &CallStep) -> io::Result<Option<(u32, u64)>> {
     let wanted = match WaitState::ALL[wait.state as usize] {
         WaitState::LateSender | WaitState::WrongOrder => acts::SENDS,
         WaitState::LateReceiver => acts::RECEIVES,
@@ -136,7 +139,8 @@ fn culprit(reader: &mut Reader, cursor: &mut Cursor, wait: &Step) -> io::Result<
     }
     // Others may ask for the same instant: what is passed from here on is passed for this question alone.
     let mut look = cursor.clone();
-    let (mut at_once, mut within, mut other): (Option<Step>, Option<Step>, Option<Step>) = (None, None, None);
+    let (mut at_once, mut within, mut other): (Option<CallStep>, Option<CallStep>, Option<CallStep>) =
+        (None, None, None);
     let mut before = 0;
     while let Some(step) = reader.last(&mut look)? {
         let acts = step.acts & wanted != 0;

@@ -26,7 +26,7 @@ const NOWHERE: u64 = u64::MAX;
 
 /// A call of a rank. Times are picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Step {
+pub struct CallStep {
     pub entered: u64,
     pub left: u64,
     /// The time that it waited, up to `ended`.
@@ -82,10 +82,10 @@ pub mod acts {
     }
 }
 
-impl Step {
+impl CallStep {
     /// Returns what is known of a call when it returns.
-    pub fn of(call: &Returned, (place, acts): (u32, u32)) -> Step {
-        Step {
+    pub fn of(call: &Returned, (place, acts): (u32, u32)) -> CallStep {
+        CallStep {
             entered: call.entered.as_ps(),
             left: call.left.as_ps(),
             wait: call.wait.as_ps(),
@@ -137,10 +137,10 @@ impl Step {
         out.u8(self.state);
     }
 
-    fn take(from: &mut Take) -> Step {
+    fn take(from: &mut Take) -> CallStep {
         let [entered, left, wait, ended, since, lost, acted, oldest] = std::array::from_fn(|_| from.u64());
         let [after, by, place, acts] = std::array::from_fn(|_| from.u32());
-        Step {
+        CallStep {
             entered,
             left,
             wait,
@@ -160,7 +160,7 @@ impl Step {
 
 /// A rank's steps that are not written, and the position of those in the file.
 struct Rank {
-    steps: Vec<Step>,
+    steps: Vec<CallStep>,
     written: u32,
     /// Steps in memory that are not settled.
     held: u32,
@@ -169,7 +169,7 @@ struct Rank {
 }
 
 /// Writes the steps of a process's ranks.
-pub struct Writer {
+pub struct StepsWriter {
     file: BufWriter<File>,
     length: u64,
     first: u32,
@@ -179,13 +179,13 @@ pub struct Writer {
     table: u64,
 }
 
-impl Writer {
+impl StepsWriter {
     /// Into a new file.
-    pub fn create(file: &Path, own: Range<u32>) -> io::Result<Writer> {
+    pub fn create(file: &Path, own: Range<u32>) -> io::Result<StepsWriter> {
         let file = BufWriter::with_capacity(1 << 20, File::create(file)?);
         let rank = |_| Rank { steps: Vec::new(), written: 0, held: 0, last: NOWHERE, clock: 0 };
         let chunk = (WAITING / own.len().max(1)).clamp(1, CHUNK);
-        Ok(Writer {
+        Ok(StepsWriter {
             file,
             length: 0,
             first: own.start,
@@ -197,19 +197,19 @@ impl Writer {
     }
 
     /// One more step of a rank: its number among those of the rank.
-    pub fn add(&mut self, rank: u32, step: Step) -> u32 {
+    pub fn add(&mut self, rank: u32, step: CallStep) -> u32 {
         let rank = &mut self.ranks[(rank - self.first) as usize];
         rank.steps.push(step);
         rank.written + rank.steps.len() as u32 - 1
     }
 
-    /// The last step of a rank waits for [`Writer::settle`].
+    /// The last step of a rank waits for [`StepsWriter::settle`].
     pub fn hold(&mut self, rank: u32) {
         self.ranks[(rank - self.first) as usize].held += 1;
     }
 
     /// A step that was held is known in full.
-    pub fn settle(&mut self, rank: u32, number: u32, change: impl FnOnce(&mut Step)) {
+    pub fn settle(&mut self, rank: u32, number: u32, change: impl FnOnce(&mut CallStep)) {
         let rank = &mut self.ranks[(rank - self.first) as usize];
         // Held steps are in memory, with all that came after them.
         change(&mut rank.steps[(number - rank.written) as usize]);
@@ -228,7 +228,7 @@ impl Writer {
     }
 
     fn write(&mut self, at: usize) -> io::Result<()> {
-        let Writer { ranks, bytes, .. } = self;
+        let StepsWriter { ranks, bytes, .. } = self;
         let rank = &mut ranks[at];
         bytes.clear();
         bytes.u64(rank.last);
@@ -274,7 +274,7 @@ impl Writer {
 }
 
 /// The file that one process has written.
-struct Source {
+struct StepFile {
     file: File,
     own: Range<u32>,
     table: u64,
@@ -283,8 +283,8 @@ struct Source {
 }
 
 /// Reads the steps of all ranks.
-pub struct Reader {
-    sources: Vec<Source>,
+pub struct StepsReader {
+    sources: Vec<StepFile>,
     bytes: Vec<u8>,
 }
 
@@ -292,21 +292,21 @@ pub struct Reader {
 #[derive(Clone, Debug, Default)]
 pub struct Cursor {
     /// Steps that are read and not passed, in order.
-    steps: Vec<Step>,
+    steps: Vec<CallStep>,
     /// The chunk before them.
     before: u64,
     source: usize,
 }
 
-impl Reader {
+impl StepsReader {
     /// Creates a reader without ranks.
-    pub fn new() -> Reader {
-        Reader { sources: Vec::new(), bytes: Vec::new() }
+    pub fn new() -> StepsReader {
+        StepsReader { sources: Vec::new(), bytes: Vec::new() }
     }
 
     /// And of a process: its ranks, where their table begins in its file, and the numbers of its places here.
     pub fn add(&mut self, file: &Path, own: Range<u32>, table: u64, places: Vec<u32>) -> io::Result<()> {
-        self.sources.push(Source { file: File::open(file)?, own, table, places });
+        self.sources.push(StepFile { file: File::open(file)?, own, table, places });
         Ok(())
     }
 
@@ -319,14 +319,14 @@ impl Reader {
     pub fn cursor(&self, rank: u32) -> io::Result<Cursor> {
         let source = self.sources.iter().position(|source| source.own.contains(&rank));
         let Some(source) = source else { return Ok(Cursor { before: NOWHERE, ..Cursor::default() }) };
-        let Source { file, own, table, .. } = &self.sources[source];
+        let StepFile { file, own, table, .. } = &self.sources[source];
         let mut place = [0; 8];
         file.read_exact_at(&mut place, table + u64::from(rank - own.start) * 8)?;
         Ok(Cursor { steps: Vec::new(), before: u64::from_le_bytes(place), source })
     }
 
     /// The last step that the cursor has not passed.
-    pub fn last(&mut self, cursor: &mut Cursor) -> io::Result<Option<Step>> {
+    pub fn last(&mut self, cursor: &mut Cursor) -> io::Result<Option<CallStep>> {
         while cursor.steps.is_empty() && cursor.before != NOWHERE {
             self.read(cursor)?;
         }
@@ -334,7 +334,7 @@ impl Reader {
     }
 
     fn read(&mut self, cursor: &mut Cursor) -> io::Result<()> {
-        let Source { file, places, .. } = &self.sources[cursor.source];
+        let StepFile { file, places, .. } = &self.sources[cursor.source];
         let mut head = [0; HEAD];
         file.read_exact_at(&mut head, cursor.before)?;
         let mut take = Take(&head);
@@ -343,8 +343,8 @@ impl Reader {
         file.read_exact_at(&mut self.bytes, cursor.before + HEAD as u64)?;
         let mut take = Take(&self.bytes);
         cursor.steps.extend((0..count).map(|_| {
-            let step = Step::take(&mut take);
-            Step { place: places[step.place as usize], ..step }
+            let step = CallStep::take(&mut take);
+            CallStep { place: places[step.place as usize], ..step }
         }));
         cursor.before = before;
         Ok(())
@@ -358,7 +358,7 @@ impl Cursor {
     }
 
     /// Changes the last step, for who comes here again.
-    pub fn change(&mut self, change: impl FnOnce(&mut Step)) {
+    pub fn change(&mut self, change: impl FnOnce(&mut CallStep)) {
         if let Some(step) = self.steps.last_mut() {
             change(step);
         }

@@ -5,8 +5,8 @@
 //! execution of parallel and distributed programs", ICDCS 1988). It never goes forward in time, so that each
 //! rank's steps are read once at most: O(steps of the ranks that it passes).
 
-use super::steps::{Cursor, NOBODY, Reader, Step, acts};
-use observe::critical_path::{CriticalPath, Kinds, PathRank, PathSite};
+use super::steps::{CallStep, Cursor, NOBODY, StepsReader, acts};
+use observe::critical_path::{CriticalPath, PathBreakdown, PathRank, PathSite};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::io;
@@ -19,19 +19,19 @@ struct Visited {
     cursor: Cursor,
     /// The call that comes next in time, whose way there computation counts for.
     next: u32,
-    of: Kinds,
+    of: PathBreakdown,
 }
 
-struct Walk<'a> {
-    reader: &'a mut Reader,
+struct PathWalk<'a> {
+    reader: &'a mut StepsReader,
     ranks: FxHashMap<u32, Visited>,
-    places: FxHashMap<u32, Kinds>,
-    whole: Kinds,
+    places: FxHashMap<u32, PathBreakdown>,
+    whole: PathBreakdown,
     hops: u64,
 }
 
-/// The field of [`Kinds`] that a stretch of the path counts for.
-type Kind = fn(&mut Kinds) -> &mut u64;
+/// The field of [`PathBreakdown`] that a stretch of the path counts for.
+type Kind = fn(&mut PathBreakdown) -> &mut u64;
 const COMPUTE: Kind = |of| &mut of.compute_ps;
 const MPI: Kind = |of| &mut of.mpi_ps;
 const TRANSFER: Kind = |of| &mut of.transfer_ps;
@@ -39,16 +39,16 @@ const WAIT: Kind = |of| &mut of.wait_ps;
 
 /// The path that ends at `latest`, a clock and whose it is; `names` are the sites and functions of places.
 pub fn walk(
-    reader: &mut Reader,
+    reader: &mut StepsReader,
     latest: (u64, u32),
     names: &[&(String, String)],
 ) -> io::Result<CriticalPath> {
     let (mut at, mut rank) = latest;
-    let mut walk = Walk {
+    let mut walk = PathWalk {
         reader,
         ranks: FxHashMap::default(),
         places: FxHashMap::default(),
-        whole: Kinds::default(),
+        whole: PathBreakdown::default(),
         hops: 0,
     };
     while at > 0 {
@@ -79,12 +79,12 @@ pub fn walk(
     })
 }
 
-impl Walk<'_> {
+impl PathWalk<'_> {
     /// Returns what led to `rank` being where it is at `at`: one stretch of the path, and where that began.
     fn back(&mut self, at: u64, rank: u32) -> io::Result<(u64, u32)> {
         if !self.ranks.contains_key(&rank) {
             let cursor = self.reader.cursor(rank)?;
-            self.ranks.insert(rank, Visited { cursor, next: BEHIND, of: Kinds::default() });
+            self.ranks.insert(rank, Visited { cursor, next: BEHIND, of: PathBreakdown::default() });
         }
         let Some(visited) = self.ranks.get_mut(&rank) else { unreachable!("it was just put there") };
         let step = loop {
@@ -110,7 +110,7 @@ impl Walk<'_> {
     }
 
     /// Goes back within a call: `at` is behind its entry, and not behind its end.
-    fn within(&mut self, at: u64, rank: u32, step: &Step) -> io::Result<(u64, u32)> {
+    fn within(&mut self, at: u64, rank: u32, step: &CallStep) -> io::Result<(u64, u32)> {
         let began = step.began();
         if at > step.ended {
             return Ok(self.stretch(rank, step.place, MPI, step.ended..at));

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 use super::early;
 use crate::helpers;
-use crate::image::{Image, Slot};
+use crate::image::{Image, RelocatedWord};
 use crate::lines::LINE;
 use crate::symbols::Mapped;
 
@@ -35,31 +35,31 @@ const PAGE: usize = 4096;
 const SHIFTS: usize = 32;
 
 /// One image in a block.
-struct Part {
+struct CloneImage {
     original: Range<usize>,
     /// From the start of a block.
     offset: usize,
 }
 
 /// Positions of clones, for interposed functions and crash reports.
-struct Layout {
+struct CloneLayout {
     arena: Range<usize>,
-    places: Places,
-    parts: Vec<Part>,
+    places: BlockOffsets,
+    parts: Vec<CloneImage>,
     /// Layout of the program loaded before this one.
-    next: Option<&'static Layout>,
+    next: Option<&'static CloneLayout>,
 }
 
 /// Offsets of blocks from the arena's start.
 #[derive(Clone, Copy)]
-struct Places {
+struct BlockOffsets {
     stride: usize,
     /// By how much a block's begin differs from the last one's; 0 if something in the images is aligned to
     /// more than a line.
     shift: usize,
 }
 
-impl Places {
+impl BlockOffsets {
     fn of(&self, number: usize) -> usize {
         number * self.stride + number % SHIFTS * self.shift
     }
@@ -71,7 +71,7 @@ fn fits_lines(image: &Image) -> bool {
 }
 
 /// Layout of the program loaded last.
-static LAYOUT: AtomicPtr<Layout> = AtomicPtr::new(null_mut());
+static LAYOUT: AtomicPtr<CloneLayout> = AtomicPtr::new(null_mut());
 /// The block of the rank in place.
 static BLOCK: AtomicUsize = AtomicUsize::new(0);
 
@@ -114,7 +114,7 @@ fn thread_pointer() -> usize {
 }
 
 /// Layouts of all programs that are cloned, the last first.
-fn layouts() -> impl Iterator<Item = &'static Layout> {
+fn layouts() -> impl Iterator<Item = &'static CloneLayout> {
     // SAFETY: null, or leaked by `Cloned::new`.
     let last = unsafe { LAYOUT.load(Relaxed).as_ref() };
     std::iter::successors(last, |layout| layout.next)
@@ -137,7 +137,7 @@ pub(crate) fn in_place(address: usize) -> usize {
 }
 
 /// Initial contents of a stretch of a block.
-struct Piece {
+struct InitialData {
     offset: usize,
     bytes: Vec<u8>,
 }
@@ -152,8 +152,8 @@ struct Fixup {
 /// The clones.
 pub(crate) struct Cloned {
     arena: usize,
-    places: Places,
-    pieces: Vec<Piece>,
+    places: BlockOffsets,
+    pieces: Vec<InitialData>,
     fixups: Vec<Fixup>,
     /// Thread-local words that point into the program: address of the word, and target in the block.
     thread_local: Vec<Fixup>,
@@ -202,16 +202,16 @@ impl Cloned {
         if let Some(why) = obstacle(images) {
             return Err(format!("globals cannot be cloned: {why}"));
         }
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<CloneImage> = Vec::new();
         let mut stride = 0;
         for image in images {
             let original = image.span();
-            parts.push(Part { offset: stride, original: original.clone() });
+            parts.push(CloneImage { offset: stride, original: original.clone() });
             stride += original.len();
         }
         let shift = if images.iter().all(fits_lines) { LINE } else { 0 };
         stride += (SHIFTS * shift).next_multiple_of(PAGE);
-        let places = Places { stride, shift };
+        let places = BlockOffsets { stride, shift };
         let too_much = || {
             format!(
                 "cannot reserve {ranks} clones of {} KiB; use copied globals or fewer ranks",
@@ -252,7 +252,7 @@ impl Cloned {
             THREAD_LOCAL
                 .store(Box::leak(Box::new(ThreadLocal { arena: arena..arena + bytes, words })), Relaxed);
         }
-        let layout = Layout { arena: arena..arena + bytes, places, parts, next: layouts().next() };
+        let layout = CloneLayout { arena: arena..arena + bytes, places, parts, next: layouts().next() };
         LAYOUT.store(Box::leak(Box::new(layout)), Relaxed);
         Ok(cloned)
     }
@@ -262,7 +262,7 @@ impl Cloned {
         self.used as usize * self.pieces.iter().map(|piece| piece.bytes.len()).sum::<usize>()
     }
 
-    fn add_pieces(&mut self, image: &Image, part: &Part) {
+    fn add_pieces(&mut self, image: &Image, part: &CloneImage) {
         for segment in image.segments() {
             let mut end = segment.file.end;
             // Variables borrowed from libraries begin with the libraries' values, in the zero part.
@@ -272,27 +272,29 @@ impl Cloned {
                 }
             }
             let bytes = early::initial(segment.file.start..end);
-            self.pieces.push(Piece { offset: part.offset + segment.file.start - part.original.start, bytes });
+            self.pieces
+                .push(InitialData { offset: part.offset + segment.file.start - part.original.start, bytes });
         }
     }
 
-    fn add_fixups(&mut self, image: &Image, part: &Part, parts: &[Part]) {
+    fn add_fixups(&mut self, image: &Image, part: &CloneImage, parts: &[CloneImage]) {
         let block = |value: usize| {
             parts.iter().find(|p| p.original.contains(&value)).map(|p| p.offset + value - p.original.start)
         };
         let thread_local = image.thread_local_image();
         for slot in image.address_slots() {
-            let (Slot::Relative(at) | Slot::Symbol(at) | Slot::Function(at, _)) = slot;
+            let (RelocatedWord::Relative(at) | RelocatedWord::Symbol(at) | RelocatedWord::Function(at, _)) =
+                slot;
             let to = part.offset + at - part.original.start;
             let Some(mut value) = self.get(to) else { continue };
-            if let Slot::Function(_, name) = slot
+            if let RelocatedWord::Function(_, name) = slot
                 && part.original.contains(&value)
             {
                 value = resolve(name).unwrap_or(value);
             }
             match block(value) {
                 Some(target) => self.fixups.push(Fixup { at: to, target }),
-                None if matches!(slot, Slot::Function(..)) => self.set(to, value),
+                None if matches!(slot, RelocatedWord::Function(..)) => self.set(to, value),
                 None => {}
             }
             if let (Some((file, memory)), Some(target)) = (&thread_local, block(value))

@@ -103,7 +103,7 @@ enum InPlace {
 
 /// A saved rank begins with this, then a mask for each chunk known when it was saved, then lines.
 #[repr(C)]
-struct Head {
+struct SavedHeader {
     class: u16,
     chunks: u32,
 }
@@ -123,7 +123,7 @@ pub(crate) struct Copied {
     common: Vec<(usize, usize)>,
     kept: Vec<u8>,
     all_common: Vec<Range<usize>>,
-    regions: Vec<super::Region>,
+    regions: Vec<super::DataRegion>,
     /// Initialised data as the loader left it, by region.
     templates: Vec<Vec<u8>>,
 }
@@ -232,7 +232,7 @@ impl Copied {
         if record != 0 {
             self.records[rank as usize] = 0;
             // SAFETY: a live record begins with its head.
-            let class = unsafe { (*(self.arena.address(record) as *const Head)).class };
+            let class = unsafe { (*(self.arena.address(record) as *const SavedHeader)).class };
             self.arena.give_back(record, class);
         }
     }
@@ -290,14 +290,17 @@ impl Copied {
             if old != 0 {
                 self.records[rank as usize] = 0;
                 // SAFETY: a live record begins with its head.
-                let class = unsafe { (*(self.arena.address(old) as *const Head)).class };
+                let class = unsafe { (*(self.arena.address(old) as *const SavedHeader)).class };
                 self.arena.give_back(old, class);
             }
             return;
         }
-        let bytes = size_of::<Head>() + self.now.len() * 8 + lines * LINE;
-        // SAFETY: a live record begins with its head.
-        let had = if old == 0 { 0 } else { unsafe { (*(self.arena.address(old) as *const Head)).class } };
+        let bytes = size_of::<SavedHeader>() + self.now.len() * 8 + lines * LINE;
+        let had = match old {
+            0 => 0,
+            // SAFETY: a live record begins with its head.
+            _ => unsafe { (*(self.arena.address(old) as *const SavedHeader)).class },
+        };
         let class = self.arena.class(bytes);
         let record = if old != 0 && had == class {
             old
@@ -312,8 +315,8 @@ impl Copied {
         // SAFETY: the record has `bytes` bytes: the head, a mask for each chunk, and each
         // differing line; lines are read from the chunks' own mapped memory.
         unsafe {
-            (start as *mut Head).write(Head { class, chunks: self.now.len() as u32 });
-            let masks = (start + size_of::<Head>()) as *mut u64;
+            (start as *mut SavedHeader).write(SavedHeader { class, chunks: self.now.len() as u32 });
+            let masks = (start + size_of::<SavedHeader>()) as *mut u64;
             std::ptr::copy_nonoverlapping(self.now.as_ptr(), masks, self.now.len());
             let mut to = masks.add(self.now.len()).cast::<u8>();
             for (chunk, &mask) in self.chunks.iter().zip(&self.now) {
@@ -330,8 +333,8 @@ impl Copied {
         let record = self.records[rank as usize];
         let start = self.arena.address(record);
         // SAFETY: a live record begins with its head.
-        let known = if record == 0 { 0 } else { unsafe { (*(start as *const Head)).chunks as usize } };
-        let masks = (start + size_of::<Head>()) as *const u64;
+        let known = if record == 0 { 0 } else { unsafe { (*(start as *const SavedHeader)).chunks as usize } };
+        let masks = (start + size_of::<SavedHeader>()) as *const u64;
         // SAFETY: behind the masks are the lines; not read if there is no record.
         let mut from = unsafe { masks.add(known) }.cast::<u8>();
         for (k, (chunk, &now)) in self.chunks.iter().zip(&self.now).enumerate() {

@@ -10,9 +10,9 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use crate::handlers::{At, Handler};
+use crate::handlers::{Handler, HandlerPhase};
 use crate::image::Image;
-use crate::next::Next;
+use crate::next::NextSymbol;
 use crate::single::Single;
 
 struct Library {
@@ -20,11 +20,11 @@ struct Library {
     /// Initialised data, as the loader left it.
     data: Vec<(Range<usize>, Vec<u8>)>,
     /// Handlers that its constructors registered for the end.
-    handlers: Vec<(At, Handler, usize)>,
+    handlers: Vec<(HandlerPhase, Handler, usize)>,
 }
 
 static LIBRARIES: Single<Vec<Library>> = Single::new(Vec::new());
-static REGISTER: Next = Next::new(c"__cxa_atexit");
+static REGISTER: NextSymbol = NextSymbol::new(c"__cxa_atexit");
 type Register = unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> i32;
 /// More zero data than this is not searched for changes.
 const MOST_SEARCHED: usize = 64 << 20;
@@ -79,7 +79,7 @@ unsafe extern "C" fn run_kept(_: *mut c_void) {
 
 /// A library registers a handler before the program begins: true if it is kept here until it is
 /// known whether ranks run that library's constructors.
-pub(crate) fn keep(at: At, handler: Handler, dso: usize) -> bool {
+pub(crate) fn keep(at: HandlerPhase, handler: Handler, dso: usize) -> bool {
     // SAFETY: the process's only thread; the closure only pushes.
     let (kept, first) = unsafe {
         LIBRARIES.with(|libraries| {
@@ -110,7 +110,7 @@ impl Library {
     /// Its handlers are the process's after all.
     fn register(&self) {
         for &(at, handler, dso) in &self.handlers {
-            if let (At::Exit, Handler::Object(function, object)) = (at, handler) {
+            if let (HandlerPhase::Exit, Handler::Object(function, object)) = (at, handler) {
                 // SAFETY: the C library's function, with what the library gave to it.
                 unsafe { REGISTER.get::<Register>()(function, object as *mut c_void, dso as *mut c_void) };
             }

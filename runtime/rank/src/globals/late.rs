@@ -12,14 +12,14 @@ use super::touched::{PAGE, Untouched};
 use super::{Private, Swapped, add_swapped};
 use crate::caller::caller;
 use crate::image::Image;
-use crate::next::Next;
+use crate::next::NextSymbol;
 use crate::output;
 use crate::single::Single;
 
-static DLOPEN: Next = Next::new(c"dlopen");
+static DLOPEN: NextSymbol = NextSymbol::new(c"dlopen");
 
 /// Libraries that were loaded late.
-struct Late {
+struct LateLibraries {
     /// Parts of names from `-xsim-globals-libs`, and whether a library has been found for each.
     named: Vec<(String, bool)>,
     /// The libraries that were loaded when it was last looked at.
@@ -28,11 +28,11 @@ struct Late {
     swapped: Vec<Swapped>,
 }
 
-static LATE: Single<Option<Late>> = Single::new(None);
+static LATE: Single<Option<LateLibraries>> = Single::new(None);
 static RANKS: AtomicU32 = AtomicU32::new(0);
 static ANY: AtomicBool = AtomicBool::new(false);
 
-fn with<R>(f: impl FnOnce(&mut Late) -> R) -> Option<R> {
+fn with<R>(f: impl FnOnce(&mut LateLibraries) -> R) -> Option<R> {
     // SAFETY: the simulating thread; no closure here suspends, runs the program's code or comes back.
     unsafe { LATE.with(|late| late.as_mut().map(f)) }
 }
@@ -47,7 +47,7 @@ pub(crate) fn begin(named: &[String], ranks: u32, reports: bool) {
     let images = Image::all();
     let is_there = |name: &String| images.iter().any(|image| image.file_name().contains(name.as_str()));
     let named = named.iter().map(|name| (name.clone(), !reports || is_there(name))).collect();
-    let late = Late { named, known: loaded(), images: Vec::new(), swapped: Vec::new() };
+    let late = LateLibraries { named, known: loaded(), images: Vec::new(), swapped: Vec::new() };
     RANKS.store(ranks, Relaxed);
     // SAFETY: as in `with`.
     unsafe { LATE.with(|slot| *slot = Some(late)) };
@@ -116,7 +116,7 @@ pub unsafe fn open(name: *const c_char, flags: i32, from: usize) -> *mut c_void 
         let found = search(CStr::from_ptr(name), from);
         let handle = real_dlopen(found.as_ref().map_or(name, |path| path.as_ptr()), flags);
         if let (false, Some(rank)) = (handle.is_null() || flags & libc::RTLD_NOLOAD != 0, caller()) {
-            let new = with(Late::new_images).unwrap_or_default();
+            let new = with(LateLibraries::new_images).unwrap_or_default();
             if !new.is_empty() {
                 take(new, rank);
             }
@@ -189,7 +189,7 @@ unsafe fn search(name: &CStr, from: usize) -> Option<CString> {
     }
 }
 
-impl Late {
+impl LateLibraries {
     /// Returns the images that have been loaded since the last look and belong to the program.
     fn new_images(&mut self) -> Vec<Image> {
         let names: Vec<String> = self.named.iter().map(|(name, _)| name.clone()).collect();

@@ -15,14 +15,14 @@ const MOST_BYTES: usize = 2048;
 const MOST_COMMON: usize = 128;
 
 /// A stretch of data: whole lines, then a tail.
-struct Run {
+struct DataRun {
     address: usize,
     lines: usize,
     tail: usize,
 }
 
 /// Returns where the data is, if it is one stretch of whole lines.
-fn single(runs: &[Run]) -> Option<usize> {
+fn single(runs: &[DataRun]) -> Option<usize> {
     match runs {
         [run] if run.tail == 0 => Some(run.address),
         _ => None,
@@ -31,7 +31,7 @@ fn single(runs: &[Run]) -> Option<usize> {
 
 /// Private globals, copied whole.
 pub(crate) struct Whole {
-    runs: Vec<Run>,
+    runs: Vec<DataRun>,
     /// Bytes of a saved rank.
     bytes: usize,
     template: Vec<u8>,
@@ -60,7 +60,7 @@ struct Differences {
 }
 
 impl Differences {
-    fn new(values: Box<[Line]>, runs: &[Run], common: &[(usize, usize)]) -> Differences {
+    fn new(values: Box<[Line]>, runs: &[DataRun], common: &[(usize, usize)]) -> Differences {
         let mut own: Box<[u16]> = vec![u16::MAX; values.len()].into();
         let in_lanes =
             |&address: &usize| common.iter().all(|(at, len)| (at - address) % 4 == 0 && len % 4 == 0);
@@ -92,10 +92,14 @@ impl Whole {
 
     /// Takes the initial values; to be called before any code of the program runs.
     pub(crate) fn new(private: &Private, ranks: u32) -> Result<Whole, String> {
-        let runs: Vec<Run> = private
+        let runs: Vec<DataRun> = private
             .regions
             .iter()
-            .map(|r| Run { address: r.range.start, lines: r.range.len() / LINE, tail: r.range.len() % LINE })
+            .map(|r| DataRun {
+                address: r.range.start,
+                lines: r.range.len() / LINE,
+                tail: r.range.len() % LINE,
+            })
             .collect();
         let bytes = runs.iter().map(|run| run.lines * LINE + run.tail.next_multiple_of(LINE)).sum::<usize>();
         let mut whole = Whole {

@@ -16,7 +16,7 @@
 //! | more | 68 KiB | `MADV_GUARD_INSTALL`, else a mapping of its own while Linux has mappings left |
 
 use crate::reserve::{reserve, reserve_inaccessible};
-use crate::stack::{self, Region};
+use crate::stack::{self, StackRegion};
 
 /// Smallest stack: `printf("%Lf")` alone needs 30 KiB.
 pub(crate) const MIN_STACK: usize = 32 << 10;
@@ -71,7 +71,7 @@ enum Guard {
 }
 
 /// Positions of slots and of their tops.
-pub(crate) struct Layout {
+pub(crate) struct SlotLayout {
     /// Address of the first slot.
     pub(crate) arena: usize,
     /// Bytes of a slot.
@@ -114,7 +114,7 @@ impl OwnStacks {
         let high = arena + slot * count as usize;
         // SAFETY: advice on our own mapping. Huge pages would commit 2 MiB for each touched stack.
         unsafe { libc::madvise(low as *mut libc::c_void, high - low, libc::MADV_NOHUGEPAGE) };
-        stack::describe(Region { low, high, gap, bytes });
+        stack::describe(StackRegion { low, high, gap, bytes });
         Ok(stacks)
     }
 
@@ -249,8 +249,8 @@ impl OwnStacks {
     }
 
     /// Returns where they are, for who is told of a slot by its number.
-    pub(crate) fn layout(&self) -> Layout {
-        Layout { arena: self.arena, slot: self.slot, line: LINE, colours: COLOURS }
+    pub(crate) fn layout(&self) -> SlotLayout {
+        SlotLayout { arena: self.arena, slot: self.slot, line: LINE, colours: COLOURS }
     }
 }
 

@@ -8,9 +8,9 @@ use crate::delta;
 use crate::lines::{self, LINE};
 use crate::now::NOBODY;
 use crate::prefetch::prefetch;
-use crate::ranks::Place;
+use crate::ranks::StackPosition;
 use crate::reserve::reserve_inaccessible;
-use crate::stack::{self, Region};
+use crate::stack::{self, StackRegion};
 use crate::templates::{DIFFERENCES_FROM, Templates};
 
 const PAGE: usize = 4096;
@@ -33,11 +33,11 @@ pub(crate) struct SharedStack {
     copy: lines::Copy,
 }
 
-fn words(place: Place) -> usize {
+fn words(place: StackPosition) -> usize {
     (place.depth & ((1 << WORD_BITS) - 1)) as usize
 }
 
-fn class(place: Place) -> u16 {
+fn class(place: StackPosition) -> u16 {
     (place.depth >> WORD_BITS) as u16
 }
 
@@ -67,7 +67,7 @@ impl SharedStack {
             }
             libc::madvise(limit as *mut libc::c_void, bytes, libc::MADV_NOHUGEPAGE);
         }
-        stack::describe(Region { low, high: limit + bytes, gap, bytes });
+        stack::describe(StackRegion { low, high: limit + bytes, gap, bytes });
         let delta = ranks >= DIFFERENCES_FROM;
         // With differences, 16-byte units: 64 GiB; without, whole lines: 256 GiB.
         let unit = if delta { 16 } else { LINE };
@@ -94,8 +94,8 @@ impl SharedStack {
 
     /// The place of a rank that has just suspended at `pointer`; `place` is its old one.
     #[inline]
-    pub(crate) fn suspended(&self, place: Place, pointer: usize) -> Place {
-        Place {
+    pub(crate) fn suspended(&self, place: StackPosition, pointer: usize) -> StackPosition {
+        StackPosition {
             stack: place.stack,
             depth: place.depth & !((1 << WORD_BITS) - 1) | ((self.top - pointer) / 8) as u32,
         }
@@ -103,25 +103,25 @@ impl SharedStack {
 
     /// The stack pointer of a rank.
     #[inline]
-    pub(crate) fn pointer(&self, place: Place) -> usize {
+    pub(crate) fn pointer(&self, place: StackPosition) -> usize {
         self.top - words(place) * 8
     }
 
     /// The place of a rank that has never run.
-    pub(crate) fn fresh() -> Place {
-        Place { stack: 0, depth: 0 }
+    pub(crate) fn fresh() -> StackPosition {
+        StackPosition { stack: 0, depth: 0 }
     }
 
     /// Puts `rank` in place of whoever is.
     #[inline]
-    pub(crate) fn mount(&mut self, rank: u32, places: &mut [Place]) {
+    pub(crate) fn mount(&mut self, rank: u32, places: &mut [StackPosition]) {
         if self.in_place != rank {
             self.exchange(rank, places);
         }
     }
 
     #[inline(never)]
-    fn exchange(&mut self, rank: u32, places: &mut [Place]) {
+    fn exchange(&mut self, rank: u32, places: &mut [StackPosition]) {
         self.clear(places);
         self.load(places[rank as usize]);
         self.in_place = rank;
@@ -129,7 +129,7 @@ impl SharedStack {
 
     /// Saves whoever is in place; afterwards nobody is.
     #[inline]
-    pub(crate) fn clear(&mut self, places: &mut [Place]) {
+    pub(crate) fn clear(&mut self, places: &mut [StackPosition]) {
         if self.in_place != NOBODY {
             self.save(&mut places[self.in_place as usize]);
             self.in_place = NOBODY;
@@ -139,7 +139,7 @@ impl SharedStack {
     }
 
     /// The rank (in place) has ended.
-    pub(crate) fn ended(&mut self, place: Place) {
+    pub(crate) fn ended(&mut self, place: StackPosition) {
         self.in_place = NOBODY;
         if place.stack != 0 {
             self.arena.give_back(place.stack, class(place));
@@ -147,7 +147,7 @@ impl SharedStack {
     }
 
     #[inline]
-    fn save(&mut self, place: &mut Place) {
+    fn save(&mut self, place: &mut StackPosition) {
         let lines = words(*place).div_ceil(LINE / 8);
         let live = (self.top - lines * LINE) as *const u32;
         match &mut self.templates {
@@ -170,7 +170,7 @@ impl SharedStack {
     }
 
     #[inline]
-    fn load(&mut self, place: Place) {
+    fn load(&mut self, place: StackPosition) {
         let lines = words(place).div_ceil(LINE / 8);
         let (from, live) = (self.arena.address(place.stack) as *const u8, self.top - lines * LINE);
         match &mut self.templates {
@@ -186,7 +186,7 @@ impl SharedStack {
 
     /// Brings what mounting the rank will read into the cache.
     #[inline]
-    pub(crate) fn prefetch(&self, place: Place) {
+    pub(crate) fn prefetch(&self, place: StackPosition) {
         let at = self.arena.address(place.stack);
         if self.templates.is_some() {
             prefetch(at);
@@ -201,7 +201,7 @@ impl SharedStack {
 
 /// Gives the rank a record of so many bytes, unless it has one.
 #[inline]
-fn make_room(arena: &mut Arena, place: &mut Place, bytes: usize) {
+fn make_room(arena: &mut Arena, place: &mut StackPosition, bytes: usize) {
     let class = arena.class(bytes);
     if place.stack != 0 {
         if self::class(*place) == class {

@@ -4,7 +4,7 @@ use super::{GOOD, LONGEST_WAIT};
 use crate::shape::NONE;
 
 /// The templates of one length.
-pub(super) struct Length {
+pub(super) struct LengthTemplates {
     pub(super) numbers: Vec<u16>,
     /// Differences of at most this many bytes are good enough: no template did better lately.
     pub(super) good: usize,
@@ -27,9 +27,9 @@ pub(super) struct Length {
     pub(super) next_shape_wait: u32,
 }
 
-impl Default for Length {
-    fn default() -> Length {
-        Length {
+impl Default for LengthTemplates {
+    fn default() -> LengthTemplates {
+        LengthTemplates {
             numbers: Vec::new(),
             good: GOOD,
             in_vain: 0,
@@ -47,7 +47,7 @@ impl Default for Length {
     }
 }
 
-impl Length {
+impl LengthTemplates {
     /// Records that the difference found last was good enough. The next searches for a template or a shape
     /// come sooner.
     pub(super) fn was_good(&mut self) {

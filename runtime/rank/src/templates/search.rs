@@ -1,7 +1,7 @@
 //! Choosing the template that memory is a difference from.
 
-use super::length::Length;
-use super::{EACH, LONGEST_WAIT, Template, Templates};
+use super::length::LengthTemplates;
+use super::{EACH, LONGEST_WAIT, StackTemplate, Templates};
 use crate::lines::{LINE, Line};
 use crate::shape::NONE;
 
@@ -53,7 +53,7 @@ impl Templates {
     /// As for `find`.
     #[inline(never)]
     pub(super) unsafe fn search(&mut self, live: *const u32, lines: usize, mut bytes: usize) -> usize {
-        let Length { usual, other, wait, good, .. } = self.lengths[lines];
+        let LengthTemplates { usual, other, wait, good, .. } = self.lengths[lines];
         if other != usual && self.all[other as usize].stack.len() == lines && wait & 1 == 0 {
             // SAFETY: the contract; it is of this length.
             if let Some(less) = unsafe { self.try_other(live, lines, other, bytes) } {
@@ -134,7 +134,7 @@ impl Templates {
         } else if length.numbers.len() < EACH {
             length.usual = self.all.len() as u16;
             length.numbers.push(length.usual);
-            self.all.push(Template { stack, users: 0, shape: NONE });
+            self.all.push(StackTemplate { stack, users: 0, shape: NONE });
         }
         self.number = length.usual;
     }

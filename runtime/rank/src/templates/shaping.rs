@@ -1,7 +1,7 @@
 //! Making shapes of what is found to differ.
 
 use super::{LONGEST_WAIT, SHAPED, Templates};
-use crate::shape::{NONE, Shape};
+use crate::shape::{NONE, TemplateMask};
 
 /// Shapes of one length.
 const SHAPES: usize = 64;
@@ -23,9 +23,9 @@ impl Templates {
                     length.shape_wait -= 1;
                     return None;
                 }
-                let mut masks = Shape::with(last, &self.found, lines);
-                if Shape::bytes_of(&masks) > most {
-                    masks = Shape::with(None, &self.found, lines);
+                let mut masks = TemplateMask::with(last, &self.found, lines);
+                if TemplateMask::bytes_of(&masks) > most {
+                    masks = TemplateMask::with(None, &self.found, lines);
                 }
                 let number = self.free_shape(lines)?;
                 self.all[template as usize].shape = number;
@@ -37,7 +37,7 @@ impl Templates {
                         shape.forget_changes();
                     }
                 }
-                let shape = Shape::new(template, masks, &self.own);
+                let shape = TemplateMask::new(template, masks, &self.own);
                 let bytes = shape.bytes();
                 match self.shapes.get_mut(number as usize) {
                     Some(place) => *place = shape,

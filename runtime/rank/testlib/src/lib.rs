@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use engine::{Span, Time};
-use rank::{Config, GlobalsMode, Outcome, Program, Ranks, StackMode};
+use rank::{Config, GlobalsMode, Program, Ranks, ResumeResult, StackMode};
 
 thread_local! {
     static SIZE: Cell<u32> = const { Cell::new(0) };
@@ -72,11 +72,11 @@ fn start(program: Program) -> i32 {
         for k in 0..alive.len() {
             let rank = alive[k];
             match ranks.resume(rank) {
-                Outcome::Blocked => {
+                ResumeResult::Blocked => {
                     alive[kept] = rank;
                     kept += 1;
                 }
-                Outcome::Finished { status } => worst = worst.max(status),
+                ResumeResult::Finished { status } => worst = worst.max(status),
             }
         }
         alive.truncate(kept);

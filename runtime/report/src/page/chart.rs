@@ -5,7 +5,7 @@ use super::axis::{
 };
 use crate::units::{bytes, grouped, percent};
 use maud::{Markup, html};
-use observe::call_profile::{LinkUse, Load, Series};
+use observe::call_profile::{ActivitySeries, LinkUseSeries, RankGroupTimes};
 use observe::traffic::Matrix;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -87,7 +87,7 @@ fn over_time(
 }
 
 /// Returns what ranks did when.
-pub fn series(series: &Series, ranks: u64, time_ps: u64, label: &str) -> Markup {
+pub fn series(series: &ActivitySeries, ranks: u64, time_ps: u64, label: &str) -> Markup {
     let full = series.bin_ps as f64 * ranks as f64;
     let of = |ps: &[u128]| ps.iter().map(|&ps| ps as f64 / full).collect();
     let parts =
@@ -98,7 +98,7 @@ pub fn series(series: &Series, ranks: u64, time_ps: u64, label: &str) -> Markup 
 }
 
 /// Returns how many bytes were under way when; as high as the most.
-pub fn under_way(series: &Series, time_ps: u64, label: &str) -> Markup {
+pub fn under_way(series: &ActivitySeries, time_ps: u64, label: &str) -> Markup {
     let most = series.under_way_bytes.iter().copied().max().unwrap_or(0).max(1);
     let parts = [("rest", series.under_way_bytes.iter().map(|&bytes| bytes as f64 / most as f64).collect())];
     let columns = series.under_way_bytes.len();
@@ -106,7 +106,7 @@ pub fn under_way(series: &Series, time_ps: u64, label: &str) -> Markup {
 }
 
 /// Returns how busy links were when: the mean of all as an area, and as a line the busiest of each stretch.
-pub fn links(links: &LinkUse, time_ps: u64, label: &str) -> Markup {
+pub fn links(links: &LinkUseSeries, time_ps: u64, label: &str) -> Markup {
     let of = |part: &u16| f64::from(*part) / 1e4;
     let mut areas = stacked(links.mean.len(), &[("rest", links.mean.iter().map(of).collect())]);
     if !links.most.is_empty() {
@@ -126,7 +126,7 @@ fn line(heights: impl Iterator<Item = f64>) -> String {
 }
 
 /// Returns what each rank or block of ranks did, and as a line the rank of each that computed longest.
-pub fn load(load: &[Load], ranks: u64, time_ps: u64, label: &str) -> Markup {
+pub fn load(load: &[RankGroupTimes], ranks: u64, time_ps: u64, label: &str) -> Markup {
     let of = |ps: u64| ps as f64 / time_ps.max(1) as f64;
     let parts = [
         ("compute", load.iter().map(|load| of(load.compute.mean_ps)).collect()),
@@ -158,7 +158,7 @@ pub fn durations(histogram: &[(u32, u64)]) -> Markup {
 }
 
 /// A matrix as it is drawn: ranks of a row, and bytes (messages, if none has any) by row and column.
-pub struct Folded {
+pub struct FoldedMatrix {
     /// Neighbouring ranks that are one row and column.
     pub ranks_per_block: u64,
     /// Rows and columns.
@@ -168,7 +168,7 @@ pub struct Folded {
 }
 
 /// Folds a matrix until it can be drawn.
-pub fn fold(matrix: &Matrix, ranks: u64) -> Folded {
+pub fn fold(matrix: &Matrix, ranks: u64) -> FoldedMatrix {
     let blocks = ranks.div_ceil(matrix.ranks_per_block.max(1)).max(1);
     let together = blocks.div_ceil(SIDE);
     let has_bytes = matrix.cells.iter().any(|cell| cell.3 > 0);
@@ -177,11 +177,15 @@ pub fn fold(matrix: &Matrix, ranks: u64) -> Folded {
         let value = if has_bytes { bytes } else { u128::from(messages) };
         *cells.entry((u64::from(from) / together, u64::from(to) / together)).or_insert(0) += value;
     }
-    Folded { ranks_per_block: matrix.ranks_per_block * together, side: blocks.div_ceil(together), cells }
+    FoldedMatrix {
+        ranks_per_block: matrix.ranks_per_block * together,
+        side: blocks.div_ceil(together),
+        cells,
+    }
 }
 
 /// Returns who sends to whom: rows send, columns receive, darker is more, by a logarithmic scale.
-pub fn heat_map(folded: &Folded, ranks: u64, label: &str, amount: impl Fn(u128) -> String) -> Markup {
+pub fn heat_map(folded: &FoldedMatrix, ranks: u64, label: &str, amount: impl Fn(u128) -> String) -> Markup {
     let most = folded.cells.values().copied().max().unwrap_or(1).max(1) as f64;
     let least = folded.cells.values().copied().filter(|&value| value > 0).min().unwrap_or(1) as f64;
     let mut shades = vec![String::new(); SHADES as usize];
@@ -212,7 +216,7 @@ pub fn heat_map(folded: &Folded, ranks: u64, label: &str, amount: impl Fn(u128) 
 }
 
 /// The pairs of a matrix that exchange most: who, and how much.
-pub fn greatest(folded: &Folded, count: usize) -> Vec<(String, String, u128)> {
+pub fn greatest(folded: &FoldedMatrix, count: usize) -> Vec<(String, String, u128)> {
     let mut cells: Vec<_> = folded.cells.iter().collect();
     cells.sort_by_key(|(place, value)| (std::cmp::Reverse(**value), **place));
     let ranks = |block: u64| {

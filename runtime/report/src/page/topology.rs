@@ -2,7 +2,7 @@
 //! were, and where ranks sit.
 
 use super::axis::scale;
-use crate::network::{Cell, Map};
+use crate::network::{LoadCell, LoadMap};
 use crate::units::{grouped, share};
 use maud::{Markup, html};
 
@@ -62,7 +62,7 @@ impl RouterLayout {
 
 /// A cell for each router or block of routers, darker where a link was busier, with a bar below for the
 /// ranks.
-pub fn topology(map: &Map, routers: u64) -> Markup {
+pub fn topology(map: &LoadMap, routers: u64) -> Markup {
     let layout = RouterLayout::of(map.row.into(), map.cells.len() as u64);
     let most = map.cells.iter().map(|cell| cell.use_max).fold(0.0, f64::max);
     let crowd = map.cells.iter().map(|cell| cell.ranks).max().unwrap_or(0).max(1);
@@ -101,7 +101,7 @@ pub fn topology(map: &Map, routers: u64) -> Markup {
     }
 }
 
-fn said(map: &Map, routers: u64, at: u64, cell: &Cell) -> String {
+fn said(map: &LoadMap, routers: u64, at: u64, cell: &LoadCell) -> String {
     let first = at * u64::from(map.routers_per_cell);
     let last = (first + u64::from(map.routers_per_cell)).min(routers).saturating_sub(1);
     let name = if last > first { format!("routers {first} to {last}") } else { format!("router {first}") };

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::parameters::Parameters;
 use super::parts::{add, ceil_log2, copy, input, output, scratch, subtract};
-use crate::{Member, Pattern, Schedule, Shape, Slice, Step};
+use crate::{Member, RoundPattern, Schedule, Shape, Slice, Step};
 
 /// A ring's round: to whom and which block, from whom and which block.
 #[inline]
@@ -75,7 +75,7 @@ impl Bruck {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum AllgatherAlgorithm {
     Ring,
     Doubling,
     Bruck,
@@ -84,36 +84,42 @@ enum Way {
 }
 
 struct Allgather {
-    way: Way,
+    way: AllgatherAlgorithm,
     size: u32,
     /// Bytes of every block, if they are equal.
     uniform: Option<u64>,
 }
 
-fn build(way: Way, shape: &Shape) -> Rc<dyn Schedule> {
+fn build(way: AllgatherAlgorithm, shape: &Shape) -> Rc<dyn Schedule> {
     Rc::new(Allgather { way, size: shape.size, uniform: (!shape.irregular).then_some(shape.bytes) })
 }
 
 pub(super) fn ring_schedule(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    build(Way::Ring, shape)
+    build(AllgatherAlgorithm::Ring, shape)
 }
 
 pub(super) fn bruck(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    build(Way::Bruck, shape)
+    build(AllgatherAlgorithm::Bruck, shape)
 }
 
 /// Bruck's where the size is not a power of two, as in Open MPI.
 pub(super) fn recursive_doubling(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    build(if shape.size.is_power_of_two() { Way::Doubling } else { Way::Bruck }, shape)
+    build(
+        if shape.size.is_power_of_two() { AllgatherAlgorithm::Doubling } else { AllgatherAlgorithm::Bruck },
+        shape,
+    )
 }
 
 /// A ring where the size is odd, as in Open MPI.
 pub(super) fn neighbor_exchange(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    build(if shape.size.is_multiple_of(2) { Way::Neighbor } else { Way::Ring }, shape)
+    build(
+        if shape.size.is_multiple_of(2) { AllgatherAlgorithm::Neighbor } else { AllgatherAlgorithm::Ring },
+        shape,
+    )
 }
 
 pub(super) fn linear(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    build(Way::Linear, shape)
+    build(AllgatherAlgorithm::Linear, shape)
 }
 
 /// Blocks `first..end` of `Output`.
@@ -185,7 +191,7 @@ impl Allgather {
     }
 
     fn pair_round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
-        let (to, sent, from, received) = if self.way == Way::Ring {
+        let (to, sent, from, received) = if self.way == AllgatherAlgorithm::Ring {
             let (to, sent, from, received) = ring(member.rank, self.size, round);
             (to, (sent, sent + 1), from, (received, received + 1))
         } else {
@@ -201,49 +207,52 @@ impl Allgather {
 impl Schedule for Allgather {
     fn name(&self) -> &'static str {
         match self.way {
-            Way::Ring => "ring",
-            Way::Doubling => "recursive-doubling",
-            Way::Bruck => "bruck",
-            Way::Neighbor => "neighbor-exchange",
-            Way::Linear => "linear",
+            AllgatherAlgorithm::Ring => "ring",
+            AllgatherAlgorithm::Doubling => "recursive-doubling",
+            AllgatherAlgorithm::Bruck => "bruck",
+            AllgatherAlgorithm::Neighbor => "neighbor-exchange",
+            AllgatherAlgorithm::Linear => "linear",
         }
     }
     fn rounds(&self) -> u32 {
         match self.way {
-            Way::Ring => self.size - 1,
-            Way::Doubling | Way::Bruck => ceil_log2(self.size),
-            Way::Neighbor => self.size / 2,
-            Way::Linear => 2,
+            AllgatherAlgorithm::Ring => self.size - 1,
+            AllgatherAlgorithm::Doubling | AllgatherAlgorithm::Bruck => ceil_log2(self.size),
+            AllgatherAlgorithm::Neighbor => self.size / 2,
+            AllgatherAlgorithm::Linear => 2,
         }
     }
     fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
         match self.way {
-            Way::Bruck => return self.bruck_round(member, round, steps),
-            Way::Neighbor => self.neighbor_round(member, round, steps),
-            Way::Linear => self.linear_round(member, round, steps),
-            Way::Ring | Way::Doubling => self.pair_round(member, round, steps),
+            AllgatherAlgorithm::Bruck => return self.bruck_round(member, round, steps),
+            AllgatherAlgorithm::Neighbor => self.neighbor_round(member, round, steps),
+            AllgatherAlgorithm::Linear => self.linear_round(member, round, steps),
+            AllgatherAlgorithm::Ring | AllgatherAlgorithm::Doubling => self.pair_round(member, round, steps),
         }
-        if round == 0 && (self.way != Way::Linear || member.rank == 0) {
+        if round == 0 && (self.way != AllgatherAlgorithm::Linear || member.rank == 0) {
             copy(own(member), blocks(member, member.rank, member.rank + 1), steps);
         }
     }
     fn scratch(&self, member: &Member) -> u64 {
-        if self.way == Way::Bruck { member.receive.offset(self.size) } else { 0 }
+        if self.way == AllgatherAlgorithm::Bruck { member.receive.offset(self.size) } else { 0 }
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
         let bytes = self.uniform?;
         let distance = 1 << round.min(31);
         match self.way {
             // Equal blocks only, since a pattern has one size for all its messages.
-            Way::Ring => Some(Pattern::Shift { distance: 1, bytes }),
-            Way::Doubling => {
-                Some(Pattern::Exchange { mask: distance, among: self.size, folded: 0, bytes: bytes << round })
-            }
-            Way::Bruck => Some(Pattern::Shift {
+            AllgatherAlgorithm::Ring => Some(RoundPattern::Shift { distance: 1, bytes }),
+            AllgatherAlgorithm::Doubling => Some(RoundPattern::Exchange {
+                mask: distance,
+                among: self.size,
+                folded: 0,
+                bytes: bytes << round,
+            }),
+            AllgatherAlgorithm::Bruck => Some(RoundPattern::Shift {
                 distance: self.size - distance,
                 bytes: bytes * u64::from(distance.min(self.size - distance)),
             }),
-            Way::Neighbor | Way::Linear => None,
+            AllgatherAlgorithm::Neighbor | AllgatherAlgorithm::Linear => None,
         }
     }
 }

@@ -3,45 +3,45 @@
 use std::rc::Rc;
 
 use super::allgather::ring;
-use super::halving::{Exchange, Halving};
+use super::halving::{Halving, HalvingRanges};
 use super::parameters::Parameters;
 use super::parts::{Fold, Pieces, input, output, reduce, scratch};
-use crate::{Active, Association, Member, Pattern, Schedule, Shape, Step};
+use crate::{Active, Association, Member, RoundPattern, Schedule, Shape, Step};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum AllreduceAlgorithm {
     Doubling,
     Rabenseifner,
 }
 
 /// Both begin with a fold to a power of two and end with its undoing.
 // Both are the same but for the rounds between: what stands aside beyond a power of two does so alike.
-struct Folded {
-    way: Way,
+struct FoldedAllreduce {
+    way: AllreduceAlgorithm,
     bytes: u64,
     halving: Halving,
 }
 
-fn build(way: Way, shape: &Shape) -> Rc<dyn Schedule> {
+fn build(way: AllreduceAlgorithm, shape: &Shape) -> Rc<dyn Schedule> {
     let halving = Halving::new(Fold::new(shape.size), shape.bytes, shape.element);
-    Rc::new(Folded { way, bytes: shape.bytes, halving })
+    Rc::new(FoldedAllreduce { way, bytes: shape.bytes, halving })
 }
 
 /// Pairs at distance 1, 2, 4, ... exchange whole messages.
 pub(super) fn recursive_doubling(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    build(Way::Doubling, shape)
+    build(AllreduceAlgorithm::Doubling, shape)
 }
 
 /// Reduce-scatter by recursive halving, then allgather by recursive doubling (Rabenseifner; Thakur et al.
 /// 2005).
 pub(super) fn rabenseifner(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    build(Way::Rabenseifner, shape)
+    build(AllreduceAlgorithm::Rabenseifner, shape)
 }
 
-impl Folded {
+impl FoldedAllreduce {
     fn exchanges(&self) -> u32 {
         let exchanges = self.halving.fold.exchanges();
-        if self.way == Way::Doubling { exchanges } else { 2 * exchanges }
+        if self.way == AllreduceAlgorithm::Doubling { exchanges } else { 2 * exchanges }
     }
 
     fn double(&self, rank: u32, position: u32, level: u32, steps: &mut Vec<Step>) {
@@ -86,9 +86,9 @@ impl Folded {
     }
 }
 
-impl Schedule for Folded {
+impl Schedule for FoldedAllreduce {
     fn name(&self) -> &'static str {
-        if self.way == Way::Doubling { "recursive-doubling" } else { "rabenseifner" }
+        if self.way == AllreduceAlgorithm::Doubling { "recursive-doubling" } else { "rabenseifner" }
     }
     fn rounds(&self) -> u32 {
         self.exchanges() + 2 * self.halving.fold.fringe()
@@ -100,11 +100,11 @@ impl Schedule for Folded {
             return self.fringe(member.rank, round == 0, steps);
         }
         let Some(position) = fold.position(member.rank) else { return };
-        if self.way == Way::Doubling {
+        if self.way == AllreduceAlgorithm::Doubling {
             self.double(member.rank, position, exchange, steps);
         } else if exchange < fold.exchanges() {
             let own = self.halving.is_first(member.rank, exchange).then_some(input(0, self.bytes));
-            let data = Exchange { own, partial: output(0, self.bytes), waiting: scratch(0, self.bytes) };
+            let data = HalvingRanges { own, partial: output(0, self.bytes), waiting: scratch(0, self.bytes) };
             self.halving.exchange(position, exchange, &data, steps);
         } else {
             self.gather(position, 2 * fold.exchanges() - 1 - exchange, steps);
@@ -113,13 +113,13 @@ impl Schedule for Folded {
     fn scratch(&self, _: &Member) -> u64 {
         self.bytes
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
         let fold = &self.halving.fold;
         let exchange = round.wrapping_sub(fold.fringe());
         if exchange >= self.exchanges() {
-            return Some(Pattern::Pairs { pairs: fold.folded, up: round == 0, bytes: self.bytes });
+            return Some(RoundPattern::Pairs { pairs: fold.folded, up: round == 0, bytes: self.bytes });
         }
-        let (level, bytes) = if self.way == Way::Doubling {
+        let (level, bytes) = if self.way == AllreduceAlgorithm::Doubling {
             (exchange, self.bytes)
         } else {
             let level =
@@ -132,11 +132,11 @@ impl Schedule for Folded {
             }
             (level, half)
         };
-        Some(Pattern::Exchange { mask: 1 << level, among: fold.among, folded: fold.folded, bytes })
+        Some(RoundPattern::Exchange { mask: 1 << level, among: fold.among, folded: fold.folded, bytes })
     }
     fn association(&self) -> Option<Association> {
         let Fold { among, folded, .. } = self.halving.fold;
-        (self.way == Way::Doubling).then_some(Association::Pairs { among, folded })
+        (self.way == AllreduceAlgorithm::Doubling).then_some(Association::Pairs { among, folded })
     }
     fn active(&self, round: u32) -> Option<Active> {
         let fold = &self.halving.fold;
@@ -147,7 +147,7 @@ impl Schedule for Folded {
 
 /// Pieces travel round the ring twice: once to be reduced, once to be known (Patarasuk and Yuan, JPDC 2009).
 /// The order of the operands follows the ring, so the operation must commute.
-struct Ring {
+struct RingAllreduce {
     size: u32,
     bytes: u64,
     pieces: Pieces,
@@ -155,10 +155,10 @@ struct Ring {
 
 pub(super) fn ring_schedule(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
     let pieces = Pieces::new(shape.bytes, shape.size, shape.element);
-    Rc::new(Ring { size: shape.size, bytes: shape.bytes, pieces })
+    Rc::new(RingAllreduce { size: shape.size, bytes: shape.bytes, pieces })
 }
 
-impl Schedule for Ring {
+impl Schedule for RingAllreduce {
     fn name(&self) -> &'static str {
         "ring"
     }
@@ -187,8 +187,8 @@ impl Schedule for Ring {
     fn scratch(&self, _: &Member) -> u64 {
         0
     }
-    fn pattern(&self, _: u32) -> Option<Pattern> {
+    fn pattern(&self, _: u32) -> Option<RoundPattern> {
         let bytes = self.pieces.bytes(0, 1);
-        (bytes * u64::from(self.size) == self.bytes).then_some(Pattern::Shift { distance: 1, bytes })
+        (bytes * u64::from(self.size) == self.bytes).then_some(RoundPattern::Shift { distance: 1, bytes })
     }
 }

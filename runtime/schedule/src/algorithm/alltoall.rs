@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::parameters::Parameters;
 use super::parts::{add, ceil_log2, copy, input, output, scratch, subtract};
-use crate::{Direct, Member, Pattern, Schedule, Shape, Step};
+use crate::{Direct, Member, RoundPattern, Schedule, Shape, Step};
 
 fn send(member: &Member, to: u32) -> Step {
     Step::Send { to, from: input(member.send.offset(to), member.send.bytes(to)) }
@@ -81,17 +81,17 @@ impl Schedule for Scattered {
 
 /// In each round every member exchanges with one other: `rank xor round` for a power of two, else it sends
 /// `round` ahead and receives from `round` behind.
-struct Pairwise {
+struct PairwiseAlltoall {
     size: u32,
     /// Bytes of every block, if they are equal.
     uniform: Option<u64>,
 }
 
 pub(super) fn pairwise(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Pairwise { size: shape.size, uniform: (!shape.irregular).then_some(shape.bytes) })
+    Rc::new(PairwiseAlltoall { size: shape.size, uniform: (!shape.irregular).then_some(shape.bytes) })
 }
 
-impl Schedule for Pairwise {
+impl Schedule for PairwiseAlltoall {
     fn name(&self) -> &'static str {
         "pairwise"
     }
@@ -121,28 +121,28 @@ impl Schedule for Pairwise {
             Direct::Ahead { first: round + 1, count: 1, skips_empty: false }
         })
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
         let bytes = self.uniform?;
         Some(if self.size.is_power_of_two() {
-            Pattern::Exchange { mask: round + 1, among: self.size, folded: 0, bytes }
+            RoundPattern::Exchange { mask: round + 1, among: self.size, folded: 0, bytes }
         } else {
-            Pattern::Shift { distance: round + 1, bytes }
+            RoundPattern::Shift { distance: round + 1, bytes }
         })
     }
 }
 
 /// Blocks travel to their destination by the binary digits of the distance (Bruck et al., IEEE TPDS 1997),
 /// equal blocks only. `Scratch` holds the blocks by distance, then those of one round packed.
-struct Bruck {
+struct BruckAlltoall {
     size: u32,
     block: u64,
 }
 
 pub(super) fn bruck(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Bruck { size: shape.size, block: shape.bytes })
+    Rc::new(BruckAlltoall { size: shape.size, block: shape.bytes })
 }
 
-impl Bruck {
+impl BruckAlltoall {
     /// Calls `run(distance, packed, count)` for the runs of distances whose digit `2^digit` is set.
     // Distances with a digit set come in stretches of its width: copies of stretches and not of blocks.
     fn runs(&self, digit: u32, mut run: impl FnMut(u32, u32, u32)) {
@@ -194,7 +194,7 @@ impl Bruck {
     }
 }
 
-impl Schedule for Bruck {
+impl Schedule for BruckAlltoall {
     fn name(&self) -> &'static str {
         "bruck"
     }
@@ -216,8 +216,8 @@ impl Schedule for Bruck {
     fn scratch(&self, _: &Member) -> u64 {
         self.bytes(self.size + self.size.div_ceil(2))
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
         let digit = round.checked_sub(1)?;
-        Some(Pattern::Shift { distance: 1 << digit, bytes: self.bytes(self.count(digit)) })
+        Some(RoundPattern::Shift { distance: 1 << digit, bytes: self.bytes(self.count(digit)) })
     }
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::parameters::Parameters;
 use super::parts::{Fold, add, ceil_log2, nothing, subtract};
-use crate::{Active, Kind, Member, Pattern, Schedule, Shape, Step};
+use crate::{Active, Kind, Member, RoundPattern, Schedule, Shape, Step};
 
 /// In round `k` every member signals the one `2^k` ahead (Hensgen, Finkel and Manber, IJPP 1988).
 struct Dissemination {
@@ -49,8 +49,8 @@ impl Schedule for Dissemination {
     fn scratch(&self, _: &Member) -> u64 {
         0
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
-        Some(Pattern::Shift { distance: 1 << round, bytes: self.message(round) })
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
+        Some(RoundPattern::Shift { distance: 1 << round, bytes: self.message(round) })
     }
 }
 
@@ -108,11 +108,11 @@ impl Schedule for RecursiveDoubling {
     fn scratch(&self, _: &Member) -> u64 {
         0
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
         let exchange = round.wrapping_sub(self.fold.fringe());
         // Otherwise positions tell different amounts, which no pattern can say.
         let even = self.fold.folded == 0 || self.bytes == 0;
-        (exchange < self.fold.exchanges() && even).then(|| Pattern::Exchange {
+        (exchange < self.fold.exchanges() && even).then(|| RoundPattern::Exchange {
             mask: 1 << exchange,
             among: self.fold.among,
             folded: self.fold.folded,
@@ -130,15 +130,15 @@ impl Schedule for RecursiveDoubling {
 }
 
 /// All signal member 0, which signals all.
-struct Linear {
+struct LinearBarrier {
     size: u32,
 }
 
 pub(super) fn linear(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Linear { size: shape.size })
+    Rc::new(LinearBarrier { size: shape.size })
 }
 
-impl Schedule for Linear {
+impl Schedule for LinearBarrier {
     fn name(&self) -> &'static str {
         "linear"
     }
@@ -160,15 +160,15 @@ impl Schedule for Linear {
 }
 
 /// Up a binomial tree to member 0 and down again.
-struct Tree {
+struct TreeBarrier {
     size: u32,
 }
 
 pub(super) fn tree(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Tree { size: shape.size })
+    Rc::new(TreeBarrier { size: shape.size })
 }
 
-impl Tree {
+impl TreeBarrier {
     /// Distance between the partners of a round, and whether it goes up.
     fn mask(&self, round: u32) -> (u32, bool) {
         let up = ceil_log2(self.size);
@@ -176,7 +176,7 @@ impl Tree {
     }
 }
 
-impl Schedule for Tree {
+impl Schedule for TreeBarrier {
     fn name(&self) -> &'static str {
         "tree"
     }

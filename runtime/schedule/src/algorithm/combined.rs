@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::parameters::Parameters;
-use super::staged::{Data, Group, Part, Staged};
+use super::staged::{GroupSchedule, StageBlocks, StageMembers, Staged};
 use super::{bcast, gather, reduce};
 use crate::{Buffer, Kind, Schedule, Shape};
 
@@ -23,14 +23,14 @@ fn reduce_bcast(
     shape: &Shape,
     parameters: &Parameters,
 ) -> Rc<dyn Schedule> {
-    let group = Group::Range { first: 0, count: shape.size };
-    let data = Data::Block(shape.bytes);
+    let group = StageMembers::Range { first: 0, count: shape.size };
+    let data = StageBlocks::Block(shape.bytes);
     let (input, output) = ((Buffer::Input, 0), (Buffer::Output, 0));
     let up = up(&as_kind(shape, Kind::Reduce), parameters);
     let down = down(&as_kind(shape, Kind::Bcast), parameters);
     Staged::new(name, shape.size, 0)
-        .then(vec![Part { group, schedule: up, data, input, output }])
-        .then(vec![Part { group, schedule: down, data, input: output, output }])
+        .then(vec![GroupSchedule { group, schedule: up, data, input, output }])
+        .then(vec![GroupSchedule { group, schedule: down, data, input: output, output }])
         .finish()
 }
 
@@ -45,17 +45,17 @@ pub(super) fn tree_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn S
 }
 
 fn reduce_scatter(name: &'static str, up: Build, shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
-    let group = Group::Range { first: 0, count: shape.size };
+    let group = StageMembers::Range { first: 0, count: shape.size };
     let whole = (Buffer::Scratch, 0);
     let up = up(&as_kind(shape, Kind::Reduce), parameters);
     let down = gather::linear_scatter(&as_kind(shape, Kind::Scatter), parameters);
-    let data = Data::Block(shape.bytes);
+    let data = StageBlocks::Block(shape.bytes);
     Staged::new(name, shape.size, shape.bytes)
-        .then(vec![Part { group, schedule: up, data, input: (Buffer::Input, 0), output: whole }])
-        .then(vec![Part {
+        .then(vec![GroupSchedule { group, schedule: up, data, input: (Buffer::Input, 0), output: whole }])
+        .then(vec![GroupSchedule {
             group,
             schedule: down,
-            data: Data::Contributed,
+            data: StageBlocks::Contributed,
             input: whole,
             output: (Buffer::Output, 0),
         }])

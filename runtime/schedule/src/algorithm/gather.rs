@@ -7,7 +7,7 @@ use super::parts::{add, ceil_log2, copy, input, output, scratch, subtract};
 use crate::{Active, Member, Schedule, Shape, Slice, Step};
 
 /// The root exchanges with each member in rank order.
-struct Linear {
+struct LinearGather {
     size: u32,
     root: u32,
     scatter: bool,
@@ -16,14 +16,14 @@ struct Linear {
 }
 
 pub(super) fn linear_gather(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Linear { size: shape.size, root: shape.root, scatter: false, irregular: shape.irregular })
+    Rc::new(LinearGather { size: shape.size, root: shape.root, scatter: false, irregular: shape.irregular })
 }
 
 pub(super) fn linear_scatter(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Linear { size: shape.size, root: shape.root, scatter: true, irregular: shape.irregular })
+    Rc::new(LinearGather { size: shape.size, root: shape.root, scatter: true, irregular: shape.irregular })
 }
 
-impl Linear {
+impl LinearGather {
     // In the order of ranks, which shows: each message costs the root its overhead, and the next one waits
     // for that.
     fn at_root(&self, member: &Member, steps: &mut Vec<Step>) {
@@ -48,7 +48,7 @@ impl Linear {
     }
 }
 
-impl Schedule for Linear {
+impl Schedule for LinearGather {
     fn name(&self) -> &'static str {
         "linear"
     }

@@ -18,7 +18,7 @@ pub(super) fn kept(among: u32, position: u32, levels: u32) -> (u32, u32) {
 }
 
 /// The ranges of a member's buffers that one exchange reads and writes.
-pub(super) struct Exchange {
+pub(super) struct HalvingRanges {
     /// The own contribution, `None` once the partial result includes it.
     pub(super) own: Option<Slice>,
     /// The partial result so far.
@@ -34,7 +34,7 @@ pub(super) fn exchange(
     fold: &Fold,
     position: u32,
     level: u32,
-    data: &Exchange,
+    data: &HalvingRanges,
     cut: impl Fn(Slice, (u32, u32)) -> Slice,
     steps: &mut Vec<Step>,
 ) {
@@ -74,7 +74,7 @@ impl Halving {
         self.pieces.slice(whole, first, end)
     }
     /// The exchange of one level.
-    pub(super) fn exchange(&self, position: u32, level: u32, data: &Exchange, steps: &mut Vec<Step>) {
+    pub(super) fn exchange(&self, position: u32, level: u32, data: &HalvingRanges, steps: &mut Vec<Step>) {
         exchange(
             &self.fold,
             position,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::levels::{BufferStart, Build, INPUT, NodeLevels, OUTPUT, SCRATCH, StagePlan};
 use super::parameters::Parameters;
 use super::pipelined::{Pipelined, SegmentStage};
-use super::staged::{Group, Part, Staged};
+use super::staged::{GroupSchedule, StageMembers, Staged};
 use super::{bcast, find, of, reduce, two_level};
 use crate::{Buffer, Kind, Schedule, Shape, tuned};
 
@@ -63,7 +63,7 @@ impl<'a> MessageSegments<'a> {
         MessageSegments { shape, parameters, segment: segment.min(shape.bytes) }
     }
     /// Returns a stage whose parts on a segment `parts` makes, given whether it is the first.
-    fn stage(&self, lag: u32, parts: impl Fn(&NodeLevels, bool) -> Vec<Part>) -> SegmentStage {
+    fn stage(&self, lag: u32, parts: impl Fn(&NodeLevels, bool) -> Vec<GroupSchedule>) -> SegmentStage {
         let rest = (self.shape.bytes - 1) % self.segment + 1;
         let staged = |bytes: u64, first: bool| {
             let shape = Shape { bytes, ..self.shape.clone() };
@@ -86,9 +86,9 @@ fn between(
     build: Build,
     input: BufferStart,
     output: BufferStart,
-) -> Vec<Part> {
+) -> Vec<GroupSchedule> {
     let Shape { node, root, .. } = *levels.shape;
-    let group = Group::Column { node, offset: root % node };
+    let group = StageMembers::Column { node, offset: root % node };
     vec![levels.part(group, levels.count, StagePlan { kind, build, root: root / node }, input, output)]
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::combined::as_kind;
 use super::parameters::Parameters;
 use super::parts::{input, output};
-use super::staged::{Data, Group, Part, Staged};
+use super::staged::{GroupSchedule, StageBlocks, StageMembers, Staged};
 use super::{barrier, bcast, gather, local, reduce};
 use crate::{Buffer, Kind, Member, Schedule, Shape, Step};
 
@@ -23,7 +23,7 @@ pub(super) fn schedule(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedul
         Kind::Allreduce => inter_allreduce(shape, parameters),
         Kind::ReduceScatter => inter_reduce_scatter(shape, parameters),
         Kind::Allgather => inter_allgather(shape, parameters),
-        Kind::Gather | Kind::Scatter | Kind::Alltoall => Rc::new(Direct::new(shape.kind, shape)),
+        Kind::Gather | Kind::Scatter | Kind::Alltoall => Rc::new(DirectExchange::new(shape.kind, shape)),
         Kind::Barrier | Kind::Agree => barrier::dissemination(shape, parameters),
         Kind::Scan | Kind::Exscan | Kind::Neighbor => {
             unreachable!("MPI defines no {:?} on an intercommunicator", shape.kind)
@@ -44,7 +44,12 @@ fn far(shape: &Shape) -> (u32, u32) {
 }
 
 // Always binomial or linear within a group: decision tables are for communicators of one group.
-fn on(side: (u32, u32), kind: Kind, shape: &Shape, parameters: &Parameters) -> (Group, Rc<dyn Schedule>) {
+fn on(
+    side: (u32, u32),
+    kind: Kind,
+    shape: &Shape,
+    parameters: &Parameters,
+) -> (StageMembers, Rc<dyn Schedule>) {
     let (first, count) = side;
     let shape = Shape { size: count, node: 1, ..as_kind(shape, kind) };
     let schedule = match kind {
@@ -53,7 +58,7 @@ fn on(side: (u32, u32), kind: Kind, shape: &Shape, parameters: &Parameters) -> (
         Kind::Reduce => reduce::binomial(&shape, parameters),
         _ => gather::linear_scatter(&shape, parameters),
     };
-    (Group::Range { first, count }, schedule)
+    (StageMembers::Range { first, count }, schedule)
 }
 
 /// One message from `from` to `to`.
@@ -64,13 +69,13 @@ fn hand_over(
     parameters: &Parameters,
     input: (Buffer, u64),
     output: (Buffer, u64),
-) -> Part {
+) -> GroupSchedule {
     let pair = Shape { size: 2, ..as_kind(shape, Kind::Bcast) };
     let schedule = bcast::linear(&pair, parameters);
-    Part {
-        group: Group::Pair { first: from, second: to },
+    GroupSchedule {
+        group: StageMembers::Pair { first: from, second: to },
         schedule,
-        data: Data::Block(shape.bytes),
+        data: StageBlocks::Block(shape.bytes),
         input,
         output,
     }
@@ -82,7 +87,13 @@ fn inter_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let (group, schedule) = on(side, Kind::Bcast, shape, parameters);
     Staged::new("inter", shape.size, 0)
         .then(vec![hand_over(shape.root, side.0, shape, parameters, INPUT, OUTPUT)])
-        .then(vec![Part { group, schedule, data: Data::Block(shape.bytes), input: OUTPUT, output: OUTPUT }])
+        .then(vec![GroupSchedule {
+            group,
+            schedule,
+            data: StageBlocks::Block(shape.bytes),
+            input: OUTPUT,
+            output: OUTPUT,
+        }])
         .finish()
 }
 
@@ -91,7 +102,13 @@ fn inter_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let side = far(shape);
     let (group, schedule) = on(side, Kind::Reduce, shape, parameters);
     Staged::new("inter", shape.size, shape.bytes)
-        .then(vec![Part { group, schedule, data: Data::Block(shape.bytes), input: INPUT, output: SCRATCH }])
+        .then(vec![GroupSchedule {
+            group,
+            schedule,
+            data: StageBlocks::Block(shape.bytes),
+            input: INPUT,
+            output: SCRATCH,
+        }])
         .then(vec![hand_over(side.0, shape.root, shape, parameters, SCRATCH, OUTPUT)])
         .finish()
 }
@@ -106,7 +123,13 @@ fn reduce_and_exchange(
     let [one, other] = sides(shape);
     let up = [one, other].map(|side| {
         let (group, schedule) = on(side, Kind::Reduce, shape, parameters);
-        Part { group, schedule, data: Data::Block(shape.bytes), input: INPUT, output: SCRATCH }
+        GroupSchedule {
+            group,
+            schedule,
+            data: StageBlocks::Block(shape.bytes),
+            input: INPUT,
+            output: SCRATCH,
+        }
     });
     Staged::new("inter", shape.size, reserve)
         .then(up.into())
@@ -114,11 +137,17 @@ fn reduce_and_exchange(
 }
 
 // Both leaders at once, one message each way.
-fn exchange(first: u32, second: u32, shape: &Shape, input: (Buffer, u64), output: (Buffer, u64)) -> Part {
-    Part {
-        group: Group::Pair { first, second },
+fn exchange(
+    first: u32,
+    second: u32,
+    shape: &Shape,
+    input: (Buffer, u64),
+    output: (Buffer, u64),
+) -> GroupSchedule {
+    GroupSchedule {
+        group: StageMembers::Pair { first, second },
         schedule: Rc::new(Swap),
-        data: Data::Block(shape.bytes),
+        data: StageBlocks::Block(shape.bytes),
         input,
         output,
     }
@@ -128,7 +157,13 @@ fn exchange(first: u32, second: u32, shape: &Shape, input: (Buffer, u64), output
 fn inter_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let down = sides(shape).map(|side| {
         let (group, schedule) = on(side, Kind::Bcast, shape, parameters);
-        Part { group, schedule, data: Data::Block(shape.bytes), input: OUTPUT, output: OUTPUT }
+        GroupSchedule {
+            group,
+            schedule,
+            data: StageBlocks::Block(shape.bytes),
+            input: OUTPUT,
+            output: OUTPUT,
+        }
     });
     reduce_and_exchange(shape.bytes, OUTPUT, shape, parameters).then(down.into()).finish()
 }
@@ -139,7 +174,7 @@ fn inter_reduce_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedu
     let received = (Buffer::Scratch, shape.bytes);
     let down = sides(shape).map(|side| {
         let (group, schedule) = on(side, Kind::Scatter, shape, parameters);
-        Part { group, schedule, data: Data::Contributed, input: received, output: OUTPUT }
+        GroupSchedule { group, schedule, data: StageBlocks::Contributed, input: received, output: OUTPUT }
     });
     reduce_and_exchange(2 * shape.bytes, received, shape, parameters).then(down.into()).finish()
 }
@@ -147,12 +182,12 @@ fn inter_reduce_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedu
 /// Every member sends to the other group's leader, which broadcasts what it got.
 fn inter_allgather(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let [one, other] = sides(shape);
-    let all = Group::Range { first: 0, count: shape.size };
-    let schedule: Rc<dyn Schedule> = Rc::new(Direct::new(Kind::Allgather, shape));
-    let cross = Part { group: all, schedule, data: Data::Own, input: INPUT, output: OUTPUT };
+    let all = StageMembers::Range { first: 0, count: shape.size };
+    let schedule: Rc<dyn Schedule> = Rc::new(DirectExchange::new(Kind::Allgather, shape));
+    let cross = GroupSchedule { group: all, schedule, data: StageBlocks::Own, input: INPUT, output: OUTPUT };
     let down = [(one, other), (other, one)].map(|(side, from)| {
         let (group, schedule) = on(side, Kind::Bcast, shape, parameters);
-        Part { group, schedule, data: Data::Received(from.1), input: OUTPUT, output: OUTPUT }
+        GroupSchedule { group, schedule, data: StageBlocks::Received(from.1), input: OUTPUT, output: OUTPUT }
     });
     Staged::new("inter", shape.size, 0).then(vec![cross]).then(down.into()).finish()
 }
@@ -179,7 +214,7 @@ impl Schedule for Swap {
 
 /// One round of messages across: Gather and Scatter with the root, Allgather to the leaders, Alltoall among
 /// all.
-struct Direct {
+struct DirectExchange {
     kind: Kind,
     size: u32,
     first: u32,
@@ -187,10 +222,10 @@ struct Direct {
     irregular: bool,
 }
 
-impl Direct {
-    fn new(kind: Kind, shape: &Shape) -> Direct {
+impl DirectExchange {
+    fn new(kind: Kind, shape: &Shape) -> DirectExchange {
         let first = sides(shape)[1].0;
-        Direct { kind, size: shape.size, first, root: shape.root, irregular: shape.irregular }
+        DirectExchange { kind, size: shape.size, first, root: shape.root, irregular: shape.irregular }
     }
     /// The first member and the members of the other group.
     fn across(&self, rank: u32) -> (u32, u32) {
@@ -221,7 +256,7 @@ impl Direct {
     }
 }
 
-impl Schedule for Direct {
+impl Schedule for DirectExchange {
     fn name(&self) -> &'static str {
         "inter"
     }

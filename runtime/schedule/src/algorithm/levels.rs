@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::combined::as_kind;
 use super::parameters::Parameters;
 use super::parts::{copy, input, output};
-use super::staged::{Data, Group, Part};
+use super::staged::{GroupSchedule, StageBlocks, StageMembers};
 use super::{bcast, local};
 use crate::{Buffer, Kind, Member, Schedule, Shape, Step};
 
@@ -48,15 +48,15 @@ impl<'a> NodeLevels<'a> {
     }
     pub(super) fn part(
         &self,
-        group: Group,
+        group: StageMembers,
         size: u32,
         stage: StagePlan,
         input: BufferStart,
         output: BufferStart,
-    ) -> Part {
+    ) -> GroupSchedule {
         let shape = Shape { size, root: stage.root, node: 1, ..as_kind(self.shape, stage.kind) };
         let schedule = if size == 1 { local::single(&shape) } else { (stage.build)(&shape, self.parameters) };
-        Part { group, schedule, data: Data::Block(self.shape.bytes), input, output }
+        GroupSchedule { group, schedule, data: StageBlocks::Block(self.shape.bytes), input, output }
     }
     /// Returns one stage in each of the nodes `from..to` but `except`. Only the last node may not be full.
     fn within(
@@ -66,7 +66,7 @@ impl<'a> NodeLevels<'a> {
         stage: StagePlan,
         input: BufferStart,
         output: BufferStart,
-    ) -> Vec<Part> {
+    ) -> Vec<GroupSchedule> {
         let node = self.shape.node;
         let full = self.shape.size / node;
         let ranges = [(from, to.min(full)), (from.max(full), to)];
@@ -74,27 +74,47 @@ impl<'a> NodeLevels<'a> {
             ranges.into_iter().filter(|&(from, to)| from < to && !(to - from == 1 && from == except));
         present
             .map(|(from, to)| {
-                let group = Group::Nodes { node, from, to, except };
+                let group = StageMembers::Nodes { node, from, to, except };
                 let first = if from == except { from + 1 } else { from };
                 self.part(group, self.size_of(first), stage, input, output)
             })
             .collect()
     }
     /// Returns one stage in the root's node.
-    pub(super) fn at_home(&self, stage: StagePlan, input: BufferStart, output: BufferStart) -> Vec<Part> {
+    pub(super) fn at_home(
+        &self,
+        stage: StagePlan,
+        input: BufferStart,
+        output: BufferStart,
+    ) -> Vec<GroupSchedule> {
         self.within((self.home, self.home + 1), NO_NODE, stage, input, output)
     }
     /// Returns one stage in every node.
-    pub(super) fn everywhere(&self, stage: StagePlan, input: BufferStart, output: BufferStart) -> Vec<Part> {
+    pub(super) fn everywhere(
+        &self,
+        stage: StagePlan,
+        input: BufferStart,
+        output: BufferStart,
+    ) -> Vec<GroupSchedule> {
         self.within((0, self.count), NO_NODE, stage, input, output)
     }
     /// Returns one stage in every node but the root's.
-    pub(super) fn elsewhere(&self, stage: StagePlan, input: BufferStart, output: BufferStart) -> Vec<Part> {
+    pub(super) fn elsewhere(
+        &self,
+        stage: StagePlan,
+        input: BufferStart,
+        output: BufferStart,
+    ) -> Vec<GroupSchedule> {
         self.within((0, self.count), self.home, stage, input, output)
     }
     /// Returns one stage between the leaders.
-    pub(super) fn between(&self, stage: StagePlan, input: BufferStart, output: BufferStart) -> Vec<Part> {
-        let group = Group::Leaders { node: self.shape.node, special: 0, leader: 0 };
+    pub(super) fn between(
+        &self,
+        stage: StagePlan,
+        input: BufferStart,
+        output: BufferStart,
+    ) -> Vec<GroupSchedule> {
+        let group = StageMembers::Leaders { node: self.shape.node, special: 0, leader: 0 };
         vec![self.part(group, self.count, stage, input, output)]
     }
     /// Returns a message from one member to another.
@@ -104,15 +124,15 @@ impl<'a> NodeLevels<'a> {
         second: u32,
         input: BufferStart,
         output: BufferStart,
-    ) -> Vec<Part> {
+    ) -> Vec<GroupSchedule> {
         let stage = StagePlan { kind: Kind::Bcast, build: bcast::linear, root: 0 };
-        vec![self.part(Group::Pair { first, second }, 2, stage, input, output)]
+        vec![self.part(StageMembers::Pair { first, second }, 2, stage, input, output)]
     }
     /// Returns copies of the contributions of the members from `first` on.
-    pub(super) fn kept(&self, first: u32, count: u32, output: BufferStart) -> Option<Part> {
-        let group = Group::Range { first, count };
-        let data = Data::Block(self.shape.bytes);
-        (count > 0).then(|| Part { group, schedule: Rc::new(KeptInput), data, input: INPUT, output })
+    pub(super) fn kept(&self, first: u32, count: u32, output: BufferStart) -> Option<GroupSchedule> {
+        let group = StageMembers::Range { first, count };
+        let data = StageBlocks::Block(self.shape.bytes);
+        (count > 0).then(|| GroupSchedule { group, schedule: Rc::new(KeptInput), data, input: INPUT, output })
     }
 }
 

@@ -16,17 +16,17 @@ pub(super) use rabenseifner::rabenseifner;
 /// kept.
 // One sender a round though all could send at once: the root takes them in this order anyway, and a round
 // costs no time of its own.
-struct Linear {
+struct LinearReduce {
     size: u32,
     root: u32,
     bytes: u64,
 }
 
 pub(super) fn linear(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Linear { size: shape.size, root: shape.root, bytes: shape.bytes })
+    Rc::new(LinearReduce { size: shape.size, root: shape.root, bytes: shape.bytes })
 }
 
-impl Linear {
+impl LinearReduce {
     /// Returns who sends in `round`.
     fn sender(&self, round: u32) -> u32 {
         let position = self.size - 1 - round;
@@ -56,7 +56,7 @@ impl Linear {
     }
 }
 
-impl Schedule for Linear {
+impl Schedule for LinearReduce {
     fn name(&self) -> &'static str {
         "linear"
     }
@@ -89,7 +89,7 @@ impl Schedule for Linear {
 
 /// Up a binomial tree of the ranks counted from the root; where the operation does not commute counted from
 /// member 0, which then sends the result to the root (MPICH).
-pub(super) struct Binomial {
+pub(super) struct BinomialReduce {
     size: u32,
     root: u32,
     /// Position 0 of the tree.
@@ -100,10 +100,10 @@ pub(super) struct Binomial {
 pub(super) fn binomial(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
     // In order from member 0, or operands would be rotated; the result then has to travel to the root.
     let top = if shape.commutative { shape.root } else { 0 };
-    Rc::new(Binomial { size: shape.size, root: shape.root, top, bytes: shape.bytes })
+    Rc::new(BinomialReduce { size: shape.size, root: shape.root, top, bytes: shape.bytes })
 }
 
-impl Binomial {
+impl BinomialReduce {
     /// Returns where a member that has children keeps its partial result.
     // Where no output is, in scratch: only the root has an output.
     fn partial(&self, rank: u32) -> Slice {
@@ -121,7 +121,7 @@ impl Binomial {
     }
 }
 
-impl Schedule for Binomial {
+impl Schedule for BinomialReduce {
     fn name(&self) -> &'static str {
         "binomial"
     }

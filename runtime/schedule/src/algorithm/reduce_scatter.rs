@@ -10,7 +10,7 @@ use std::rc::Rc;
 use super::allgather::ring;
 use super::parameters::Parameters;
 use super::parts::{Fold, add, copy, input, output, reduce, scratch, subtract};
-use crate::{Active, Member, Pattern, Schedule, Shape, Step};
+use crate::{Active, Member, RoundPattern, Schedule, Shape, Step};
 
 use block::block;
 
@@ -19,13 +19,13 @@ pub(super) use recursive_halving::recursive_halving;
 
 /// In round `k` a member sends the block of the member `k + 1` ahead and reduces what comes from `k + 1`
 /// behind. The order of the operands follows the distance, so the operation must commute.
-struct Pairwise {
+struct PairwiseReduceScatter {
     size: u32,
     uniform: Option<u64>,
 }
 
 pub(super) fn pairwise(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Pairwise { size: shape.size, uniform: uniform(shape) })
+    Rc::new(PairwiseReduceScatter { size: shape.size, uniform: uniform(shape) })
 }
 
 /// Bytes of every block, if they are equal.
@@ -33,7 +33,7 @@ fn uniform(shape: &Shape) -> Option<u64> {
     (!shape.irregular).then(|| shape.bytes / u64::from(shape.size))
 }
 
-impl Schedule for Pairwise {
+impl Schedule for PairwiseReduceScatter {
     fn name(&self) -> &'static str {
         "pairwise"
     }
@@ -56,22 +56,22 @@ impl Schedule for Pairwise {
     fn scratch(&self, member: &Member) -> u64 {
         member.send.bytes(member.rank)
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
-        self.uniform.map(|bytes| Pattern::Shift { distance: round + 1, bytes })
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
+        self.uniform.map(|bytes| RoundPattern::Shift { distance: round + 1, bytes })
     }
 }
 
 /// Partial blocks travel round a ring; each member adds its part. The operation must commute.
-struct Ring {
+struct RingReduceScatter {
     size: u32,
     uniform: Option<u64>,
 }
 
 pub(super) fn ring_schedule(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Ring { size: shape.size, uniform: uniform(shape) })
+    Rc::new(RingReduceScatter { size: shape.size, uniform: uniform(shape) })
 }
 
-impl Schedule for Ring {
+impl Schedule for RingReduceScatter {
     fn name(&self) -> &'static str {
         "ring"
     }
@@ -93,23 +93,23 @@ impl Schedule for Ring {
     fn scratch(&self, member: &Member) -> u64 {
         (0..self.size).map(|index| member.send.bytes(index)).max().unwrap_or(0)
     }
-    fn pattern(&self, _: u32) -> Option<Pattern> {
-        self.uniform.map(|bytes| Pattern::Shift { distance: 1, bytes })
+    fn pattern(&self, _: u32) -> Option<RoundPattern> {
+        self.uniform.map(|bytes| RoundPattern::Shift { distance: 1, bytes })
     }
 }
 
 /// Recursive doubling of the whole contribution, of which each member keeps its block. Keeps order.
-struct Doubling {
+struct DoublingReduceScatter {
     fold: Fold,
     size: u32,
     uniform: Option<u64>,
 }
 
 pub(super) fn recursive_doubling(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Doubling { fold: Fold::new(shape.size), size: shape.size, uniform: uniform(shape) })
+    Rc::new(DoublingReduceScatter { fold: Fold::new(shape.size), size: shape.size, uniform: uniform(shape) })
 }
 
-impl Doubling {
+impl DoublingReduceScatter {
     fn fringe(&self, member: &Member, before: bool, steps: &mut Vec<Step>) {
         let Some(pair) = self.fold.pair(member.rank) else { return };
         let total = member.send.offset(self.size);
@@ -127,7 +127,7 @@ impl Doubling {
     }
 }
 
-impl Schedule for Doubling {
+impl Schedule for DoublingReduceScatter {
     fn name(&self) -> &'static str {
         "recursive-doubling"
     }
@@ -162,11 +162,16 @@ impl Schedule for Doubling {
     fn scratch(&self, member: &Member) -> u64 {
         2 * member.send.offset(self.size)
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
         let level = round.wrapping_sub(self.fold.fringe());
         let bytes = self.uniform? * u64::from(self.size);
         let (among, folded) = (self.fold.among, self.fold.folded);
-        (level < self.fold.exchanges()).then(|| Pattern::Exchange { mask: 1 << level, among, folded, bytes })
+        (level < self.fold.exchanges()).then(|| RoundPattern::Exchange {
+            mask: 1 << level,
+            among,
+            folded,
+            bytes,
+        })
     }
     fn active(&self, round: u32) -> Option<Active> {
         let level = round.wrapping_sub(self.fold.fringe());

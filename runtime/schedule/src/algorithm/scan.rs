@@ -7,21 +7,21 @@ use super::parts::{ceil_log2, copy, input, output, reduce, scratch};
 use crate::{Active, Member, Schedule, Shape, Slice, Step};
 
 /// The prefix goes from member to member.
-struct Linear {
+struct LinearScan {
     size: u32,
     bytes: u64,
     exclusive: bool,
 }
 
 pub(super) fn linear_scan(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Linear { size: shape.size, bytes: shape.bytes, exclusive: false })
+    Rc::new(LinearScan { size: shape.size, bytes: shape.bytes, exclusive: false })
 }
 
 pub(super) fn linear_exscan(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Linear { size: shape.size, bytes: shape.bytes, exclusive: true })
+    Rc::new(LinearScan { size: shape.size, bytes: shape.bytes, exclusive: true })
 }
 
-impl Schedule for Linear {
+impl Schedule for LinearScan {
     fn name(&self) -> &'static str {
         "linear"
     }
@@ -60,21 +60,21 @@ impl Schedule for Linear {
 
 /// Pairs at distance 1, 2, 4, ... exchange what is reduced over their group so far; the higher one takes it
 /// into its prefix (MPICH). Any size: a partner that does not exist is skipped.
-struct Doubling {
+struct DoublingScan {
     size: u32,
     bytes: u64,
     exclusive: bool,
 }
 
 pub(super) fn doubling_scan(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Doubling { size: shape.size, bytes: shape.bytes, exclusive: false })
+    Rc::new(DoublingScan { size: shape.size, bytes: shape.bytes, exclusive: false })
 }
 
 pub(super) fn doubling_exscan(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Doubling { size: shape.size, bytes: shape.bytes, exclusive: true })
+    Rc::new(DoublingScan { size: shape.size, bytes: shape.bytes, exclusive: true })
 }
 
-impl Doubling {
+impl DoublingScan {
     /// Returns `true` if a member has met a partner before `round`: then its group's sum is in `Scratch`.
     // From the number alone: without it, scratch memory would have to be filled before the first round. A
     // partner below always exists; of those above the nearest is the first.
@@ -95,7 +95,7 @@ impl Doubling {
     }
 }
 
-impl Schedule for Doubling {
+impl Schedule for DoublingScan {
     fn name(&self) -> &'static str {
         "recursive-doubling"
     }

@@ -4,13 +4,13 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::{Active, Blocks, Buffer, Member, Pattern, Schedule, Slice, Step};
+use crate::{Active, Blocks, Buffer, Member, RoundPattern, Schedule, Slice, Step};
 
 /// Members that run one schedule together, or several such groups of equal size.
 // Numbers of a group are computed from ranks and back in O(1), so that a million members need no list of who
 // is in which.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Group {
+pub(super) enum StageMembers {
     /// Members `first..first + count`.
     Range { first: u32, count: u32 },
     /// The members of each node in `from..to` but `except`.
@@ -23,22 +23,22 @@ pub(super) enum Group {
     Pair { first: u32, second: u32 },
 }
 
-impl Group {
+impl StageMembers {
     /// The number of `rank` in its group, `None` if it is in none.
     fn number(&self, rank: u32) -> Option<u32> {
         match *self {
-            Group::Range { first, count } => rank.checked_sub(first).filter(|&number| number < count),
-            Group::Nodes { node, from, to, except } => {
+            StageMembers::Range { first, count } => rank.checked_sub(first).filter(|&number| number < count),
+            StageMembers::Nodes { node, from, to, except } => {
                 let own = rank / node;
                 (own >= from && own < to && own != except).then(|| rank % node)
             }
-            Group::Leaders { node, special, leader } => {
+            StageMembers::Leaders { node, special, leader } => {
                 let own = rank / node;
                 let leads = if own == special { rank == leader } else { rank.is_multiple_of(node) };
                 leads.then_some(own)
             }
-            Group::Column { node, offset } => (rank % node == offset).then(|| rank / node),
-            Group::Pair { first, second } => match rank {
+            StageMembers::Column { node, offset } => (rank % node == offset).then(|| rank / node),
+            StageMembers::Pair { first, second } => match rank {
                 _ if rank == first => Some(0),
                 _ if rank == second => Some(1),
                 _ => None,
@@ -49,12 +49,12 @@ impl Group {
     /// The member with `number` in the group of `rank`.
     fn member(&self, rank: u32, number: u32) -> u32 {
         match *self {
-            Group::Range { first, .. } => first + number,
-            Group::Nodes { node, .. } => rank / node * node + number,
-            Group::Leaders { special, leader, .. } if number == special => leader,
-            Group::Leaders { node, .. } => number * node,
-            Group::Column { node, offset } => number * node + offset,
-            Group::Pair { first, second } => {
+            StageMembers::Range { first, .. } => first + number,
+            StageMembers::Nodes { node, .. } => rank / node * node + number,
+            StageMembers::Leaders { special, leader, .. } if number == special => leader,
+            StageMembers::Leaders { node, .. } => number * node,
+            StageMembers::Column { node, offset } => number * node + offset,
+            StageMembers::Pair { first, second } => {
                 if number == 0 {
                     first
                 } else {
@@ -67,7 +67,7 @@ impl Group {
 
 /// The blocks that the members of a stage work on.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Data {
+pub(super) enum StageBlocks {
     /// One block of so many bytes.
     Block(u64),
     /// One block: all that the member receives from so many members.
@@ -78,29 +78,29 @@ pub(super) enum Data {
     Contributed,
 }
 
-impl Data {
+impl StageBlocks {
     /// Gives `inner`, number `inner.rank` of its group, the blocks of the stage.
     fn place(&self, member: &Member, inner: &mut Member) {
         (inner.send, inner.receive) = match *self {
-            Data::Block(bytes) => (Blocks::Uniform(bytes), Blocks::Uniform(bytes)),
-            Data::Received(count) => {
+            StageBlocks::Block(bytes) => (Blocks::Uniform(bytes), Blocks::Uniform(bytes)),
+            StageBlocks::Received(count) => {
                 let bytes = member.receive.offset(count);
                 (Blocks::Uniform(bytes), Blocks::Uniform(bytes))
             }
-            Data::Own => (member.send.clone(), member.receive.clone()),
-            Data::Contributed => (member.send.clone(), Blocks::Uniform(member.send.bytes(inner.rank))),
+            StageBlocks::Own => (member.send.clone(), member.receive.clone()),
+            StageBlocks::Contributed => (member.send.clone(), Blocks::Uniform(member.send.bytes(inner.rank))),
         };
     }
 }
 
 /// A schedule on a group.
-pub(super) struct Part {
+pub(super) struct GroupSchedule {
     /// Who.
-    pub(super) group: Group,
+    pub(super) group: StageMembers,
     /// The schedule that the group runs.
     pub(super) schedule: Rc<dyn Schedule>,
     /// On what.
-    pub(super) data: Data,
+    pub(super) data: StageBlocks,
     /// The buffer that holds the schedule's `Input`, and its offset there in bytes.
     pub(super) input: (Buffer, u64),
     /// The buffer that holds the schedule's `Output`, and its offset there in bytes.
@@ -110,7 +110,7 @@ pub(super) struct Part {
 struct Stage {
     start: u32,
     rounds: u32,
-    parts: Vec<Part>,
+    parts: Vec<GroupSchedule>,
 }
 
 /// Stages in sequence. The parts of a stage have no member in common.
@@ -151,7 +151,7 @@ impl Staged {
         Staged { origin, ..self }
     }
     /// One stage more.
-    pub(super) fn then(mut self, parts: Vec<Part>) -> Staged {
+    pub(super) fn then(mut self, parts: Vec<GroupSchedule>) -> Staged {
         // Of the longest part: rounds are aligned for all members, and who is through earlier has none left.
         let rounds = parts.iter().map(|part| part.schedule.rounds()).max().unwrap_or(0);
         self.stages.push(Stage { start: self.rounds(), rounds, parts });
@@ -161,7 +161,7 @@ impl Staged {
     /// one of each node.
     pub(super) fn column(&self) -> Option<(u32, u32)> {
         match self.stages.first()?.parts.as_slice() {
-            [Part { group: Group::Column { node, offset }, .. }] => Some((*offset, *node)),
+            [GroupSchedule { group: StageMembers::Column { node, offset }, .. }] => Some((*offset, *node)),
             _ => None,
         }
     }
@@ -176,7 +176,12 @@ impl Staged {
     }
 
     /// Calls `visit` with the member as `part` sees it, if it takes part.
-    fn as_seen<T>(&self, part: &Part, member: &Member, visit: impl FnOnce(&Member) -> T) -> Option<T> {
+    fn as_seen<T>(
+        &self,
+        part: &GroupSchedule,
+        member: &Member,
+        visit: impl FnOnce(&Member) -> T,
+    ) -> Option<T> {
         let rank = part.group.number(member.rank)?;
         let mut inner = self.inner.borrow_mut();
         inner.rank = rank;
@@ -185,7 +190,7 @@ impl Staged {
     }
 
     /// Turns a part's step into one of the whole.
-    fn translate(&self, part: &Part, rank: u32, step: &mut Step) {
+    fn translate(&self, part: &GroupSchedule, rank: u32, step: &mut Step) {
         let place = |slice: &mut Slice| {
             let (buffer, base) = match slice.buffer {
                 Buffer::Input => part.input,
@@ -249,10 +254,12 @@ impl Schedule for Staged {
         let own = parts.filter_map(|part| self.as_seen(part, member, |inner| part.schedule.scratch(inner)));
         self.reserve + own.max().unwrap_or(0)
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
         let stage = self.stage(round)?;
         match stage.parts.as_slice() {
-            [Part { group: Group::Range { first: 0, count }, schedule, .. }] if *count == self.size => {
+            [GroupSchedule { group: StageMembers::Range { first: 0, count }, schedule, .. }]
+                if *count == self.size =>
+            {
                 schedule.pattern(round - stage.start)
             }
             _ => None,
@@ -261,22 +268,22 @@ impl Schedule for Staged {
     fn active(&self, round: u32) -> Option<Active> {
         let stage = self.stage(round)?;
         let round = round - stage.start;
-        if let Group::Nodes { node, .. } = stage.parts.first()?.group {
+        if let StageMembers::Nodes { node, .. } = stage.parts.first()?.group {
             return self.active_in_nodes(stage, node, round);
         }
         let [part] = stage.parts.as_slice() else { return None };
         match part.group {
-            Group::Range { first: 0, count } if count == self.size => part.schedule.active(round),
-            Group::Leaders { node, special, leader } if leader == special * node => {
+            StageMembers::Range { first: 0, count } if count == self.size => part.schedule.active(round),
+            StageMembers::Leaders { node, special, leader } if leader == special * node => {
                 // Numbers that wrap around the leaders do not wrap around the members.
                 let inner = part.schedule.active(round)?;
                 (inner.first == 0).then_some(Active { stride: inner.stride * node, ..inner })
             }
-            Group::Pair { first, second } => {
+            StageMembers::Pair { first, second } => {
                 let lower = first.min(second);
                 Some(Active { first: lower, stride: first.max(second) - lower, count: 2 })
             }
-            Group::Column { node, offset } => {
+            StageMembers::Column { node, offset } => {
                 let inner = part.schedule.active(round).filter(|inner| inner.first == 0)?;
                 Some(Active { first: offset, stride: inner.stride * node, ..inner })
             }
@@ -309,7 +316,7 @@ impl Staged {
     fn active_in_nodes(&self, stage: &Stage, node: u32, round: u32) -> Option<Active> {
         let (mut stride, mut end) = (0, 0);
         for part in &stage.parts {
-            let Group::Nodes { to, .. } = part.group else { return None };
+            let StageMembers::Nodes { to, .. } = part.group else { return None };
             end = end.max(to);
             if round < part.schedule.rounds() {
                 let active = part.schedule.active(round).filter(|active| active.first == 0)?;
@@ -362,11 +369,11 @@ mod tests {
     #[test]
     fn numbers_and_members_of_a_group_are_inverse() {
         let groups = [
-            Group::Range { first: 3, count: 5 },
-            Group::Nodes { node: 4, from: 0, to: 3, except: 1 },
-            Group::Leaders { node: 4, special: 1, leader: 6 },
-            Group::Column { node: 4, offset: 3 },
-            Group::Pair { first: 7, second: 2 },
+            StageMembers::Range { first: 3, count: 5 },
+            StageMembers::Nodes { node: 4, from: 0, to: 3, except: 1 },
+            StageMembers::Leaders { node: 4, special: 1, leader: 6 },
+            StageMembers::Column { node: 4, offset: 3 },
+            StageMembers::Pair { first: 7, second: 2 },
         ];
         for group in groups {
             let mut found = 0;

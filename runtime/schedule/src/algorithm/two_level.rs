@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::combined::as_kind;
 use super::parameters::Parameters;
 use super::parts::{input, output, reduce as combine};
-use super::staged::{Data, Group, Part, Staged};
+use super::staged::{GroupSchedule, StageBlocks, StageMembers, Staged};
 use super::{allgather, allreduce, barrier, bcast, gather, local, reduce, scan};
 use crate::{Buffer, Kind, Member, Schedule, Shape, Step};
 
@@ -35,7 +35,7 @@ pub(super) fn supported_evenly(shape: &Shape) -> bool {
 /// The nodes of a collective, of which the root's has the root as its leader.
 // Three kinds of nodes have schedules of their own: the root's, whose leader is the root; full ones; and a
 // last one with fewer members.
-struct Nodes<'a> {
+struct NodeSchedules<'a> {
     shape: &'a Shape,
     parameters: &'a Parameters,
     count: u32,
@@ -45,20 +45,32 @@ struct Nodes<'a> {
 
 type Build = fn(&Shape, &Parameters) -> Rc<dyn Schedule>;
 
-impl<'a> Nodes<'a> {
-    fn new(shape: &'a Shape, parameters: &'a Parameters) -> Nodes<'a> {
-        Nodes { shape, parameters, count: shape.size.div_ceil(shape.node), home: shape.root / shape.node }
+impl<'a> NodeSchedules<'a> {
+    fn new(shape: &'a Shape, parameters: &'a Parameters) -> NodeSchedules<'a> {
+        NodeSchedules {
+            shape,
+            parameters,
+            count: shape.size.div_ceil(shape.node),
+            home: shape.root / shape.node,
+        }
     }
-    fn data(&self) -> Data {
+    fn data(&self) -> StageBlocks {
         // MPICH releases the members of a node by a broadcast of one byte.
-        Data::Block(if self.shape.kind == Kind::Barrier { 1 } else { self.shape.bytes })
+        StageBlocks::Block(if self.shape.kind == Kind::Barrier { 1 } else { self.shape.bytes })
     }
     fn size_of(&self, index: u32) -> u32 {
         self.shape.node.min(self.shape.size - index * self.shape.node)
     }
-    fn part(&self, group: Group, build: Build, shape: &Shape, input: Place, output: Place) -> Part {
+    fn part(
+        &self,
+        group: StageMembers,
+        build: Build,
+        shape: &Shape,
+        input: Place,
+        output: Place,
+    ) -> GroupSchedule {
         let schedule = if shape.size == 1 { local::single(shape) } else { build(shape, self.parameters) };
-        Part { group, schedule, data: self.data(), input, output }
+        GroupSchedule { group, schedule, data: self.data(), input, output }
     }
     fn of_nodes(
         &self,
@@ -67,14 +79,21 @@ impl<'a> Nodes<'a> {
         stage: (Kind, Build),
         input: Place,
         output: Place,
-    ) -> Part {
+    ) -> GroupSchedule {
         let (node, (kind, build)) = (self.shape.node, stage);
         let except = if from == self.home && to == self.home + 1 { u32::MAX } else { self.home };
         let shape = Shape { size: self.size_of(from), root, node: 1, ..as_kind(self.shape, kind) };
-        self.part(Group::Nodes { node, from, to, except }, build, &shape, input, output)
+        self.part(StageMembers::Nodes { node, from, to, except }, build, &shape, input, output)
     }
     /// One stage in every node; the home node's leader has its data at `home_input`.
-    fn within(&self, kind: Kind, build: Build, home_input: Place, input: Place, output: Place) -> Vec<Part> {
+    fn within(
+        &self,
+        kind: Kind,
+        build: Build,
+        home_input: Place,
+        input: Place,
+        output: Place,
+    ) -> Vec<GroupSchedule> {
         let stage = (kind, build);
         let last = self.count - 1;
         let full = if self.size_of(last) == self.shape.node { self.count } else { last };
@@ -89,16 +108,17 @@ impl<'a> Nodes<'a> {
         parts
     }
     /// One stage between the leaders.
-    fn between(&self, kind: Kind, build: Build, input: Place, output: Place) -> Vec<Part> {
+    fn between(&self, kind: Kind, build: Build, input: Place, output: Place) -> Vec<GroupSchedule> {
         let shape = Shape { size: self.count, root: self.home, node: 1, ..as_kind(self.shape, kind) };
-        let group = Group::Leaders { node: self.shape.node, special: self.home, leader: self.shape.root };
+        let group =
+            StageMembers::Leaders { node: self.shape.node, special: self.home, leader: self.shape.root };
         vec![self.part(group, build, &shape, input, output)]
     }
 }
 
 /// A barrier in each node, one between the leaders, and the release in each node.
 pub(super) fn two_level_barrier(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
-    let nodes = Nodes::new(shape, parameters);
+    let nodes = NodeSchedules::new(shape, parameters);
     Staged::new("two-level", shape.size, 0)
         .then(nodes.within(Kind::Barrier, barrier::dissemination, NOTHING, NOTHING, NOTHING))
         .then(nodes.between(Kind::Barrier, barrier::dissemination, NOTHING, NOTHING))
@@ -108,7 +128,7 @@ pub(super) fn two_level_barrier(shape: &Shape, parameters: &Parameters) -> Rc<dy
 
 /// From the root to the leaders, and from them to their nodes.
 pub(super) fn two_level_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
-    let nodes = Nodes::new(shape, parameters);
+    let nodes = NodeSchedules::new(shape, parameters);
     Staged::new("two-level", shape.size, 0)
         .then(nodes.between(Kind::Bcast, bcast::binomial, INPUT, OUTPUT))
         .then(nodes.within(Kind::Bcast, bcast::binomial, INPUT, OUTPUT, OUTPUT))
@@ -117,7 +137,7 @@ pub(super) fn two_level_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn 
 
 /// In each node to its leader, and from the leaders to the root.
 pub(super) fn two_level_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
-    let nodes = Nodes::new(shape, parameters);
+    let nodes = NodeSchedules::new(shape, parameters);
     Staged::new("two-level", shape.size, shape.bytes)
         .then(nodes.within(Kind::Reduce, reduce::binomial, INPUT, INPUT, SCRATCH))
         .then(nodes.between(Kind::Reduce, reduce::binomial, SCRATCH, OUTPUT))
@@ -126,7 +146,7 @@ pub(super) fn two_level_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn
 
 /// In each node to its leader, among the leaders, and from them to their nodes.
 pub(super) fn two_level_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
-    let nodes = Nodes::new(shape, parameters);
+    let nodes = NodeSchedules::new(shape, parameters);
     Staged::new("two-level", shape.size, shape.bytes)
         .then(nodes.within(Kind::Reduce, reduce::binomial, INPUT, INPUT, SCRATCH))
         .then(nodes.between(Kind::Allreduce, allreduce::recursive_doubling, SCRATCH, OUTPUT))
@@ -142,7 +162,7 @@ fn node_blocks(shape: &Shape) -> Shape {
 /// In each node to its leader, and from the leaders to the root.
 pub(super) fn two_level_gather(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let whole = node_blocks(shape);
-    let (nodes, leaders) = (Nodes::new(shape, parameters), Nodes::new(&whole, parameters));
+    let (nodes, leaders) = (NodeSchedules::new(shape, parameters), NodeSchedules::new(&whole, parameters));
     Staged::new("two-level", shape.size, whole.bytes)
         .then(nodes.within(Kind::Gather, gather::binomial_gather, INPUT, INPUT, SCRATCH))
         .then(leaders.between(Kind::Gather, gather::binomial_gather, SCRATCH, OUTPUT))
@@ -152,7 +172,7 @@ pub(super) fn two_level_gather(shape: &Shape, parameters: &Parameters) -> Rc<dyn
 /// From the root to the leaders, and from them to their nodes.
 pub(super) fn two_level_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let whole = node_blocks(shape);
-    let (nodes, leaders) = (Nodes::new(shape, parameters), Nodes::new(&whole, parameters));
+    let (nodes, leaders) = (NodeSchedules::new(shape, parameters), NodeSchedules::new(&whole, parameters));
     Staged::new("two-level", shape.size, whole.bytes)
         .then(leaders.between(Kind::Scatter, gather::binomial_scatter, INPUT, SCRATCH))
         .then(nodes.within(Kind::Scatter, gather::binomial_scatter, SCRATCH, SCRATCH, OUTPUT))
@@ -163,25 +183,36 @@ pub(super) fn two_level_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dy
 pub(super) fn two_level_allgather(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let whole = node_blocks(shape);
     let all = Shape { bytes: shape.bytes * u64::from(shape.size), ..shape.clone() };
-    let (nodes, leaders) = (Nodes::new(shape, parameters), Nodes::new(&whole, parameters));
+    let (nodes, leaders) = (NodeSchedules::new(shape, parameters), NodeSchedules::new(&whole, parameters));
     Staged::new("two-level", shape.size, whole.bytes)
         .then(nodes.within(Kind::Gather, gather::binomial_gather, INPUT, INPUT, SCRATCH))
         .then(leaders.between(Kind::Allgather, allgather::recursive_doubling, SCRATCH, OUTPUT))
-        .then(Nodes::new(&all, parameters).within(Kind::Bcast, bcast::binomial, OUTPUT, OUTPUT, OUTPUT))
+        .then(NodeSchedules::new(&all, parameters).within(
+            Kind::Bcast,
+            bcast::binomial,
+            OUTPUT,
+            OUTPUT,
+            OUTPUT,
+        ))
         .finish()
 }
 
 /// A scan in each node, an exclusive one of the nodes' totals between the leaders, and its result into each
 /// node.
 pub(super) fn two_level_scan(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
-    let nodes = Nodes::new(shape, parameters);
+    let nodes = NodeSchedules::new(shape, parameters);
     let before = (Buffer::Scratch, shape.bytes);
     // The first node, whose part is the first, has nothing before it.
     // `within` puts the home node's part first, and a scan has its root at member 0.
     let release = nodes.within(Kind::Bcast, bcast::binomial, before, before, before).split_off(1);
-    let behind = Group::Range { first: shape.node, count: shape.size - shape.node };
-    let prefix =
-        Part { group: behind, schedule: Rc::new(Prefix), data: nodes.data(), input: before, output: OUTPUT };
+    let behind = StageMembers::Range { first: shape.node, count: shape.size - shape.node };
+    let prefix = GroupSchedule {
+        group: behind,
+        schedule: Rc::new(Prefix),
+        data: nodes.data(),
+        input: before,
+        output: OUTPUT,
+    };
     Staged::new("two-level", shape.size, 2 * shape.bytes)
         .then(nodes.within(Kind::Scan, scan::doubling_scan, INPUT, INPUT, OUTPUT))
         .then(nodes.within(Kind::Reduce, total, OUTPUT, OUTPUT, SCRATCH))

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use super::policy::{Base, Policy, PolicyError, Rule};
+use super::policy::{Base, ChoiceRule, Policy, PolicyError};
 use crate::Kind;
 use crate::algorithm::{self, Parameters};
 
@@ -74,7 +74,7 @@ fn bytes_of(text: &str) -> Option<u64> {
 }
 
 /// `COLLECTIVE=ALGORITHM[:segment=BYTES][:fanout=N]`.
-fn rule_of(item: &str) -> Result<Rule, PolicyError> {
+fn rule_of(item: &str) -> Result<ChoiceRule, PolicyError> {
     let Some((collective, rest)) = item.split_once('=') else {
         return error(no_table(item).unwrap_or_else(|| {
             format!("'{item}' is neither a decision table ({}) nor COLLECTIVE=ALGORITHM", bases())
@@ -97,13 +97,13 @@ fn rule_of(item: &str) -> Result<Rule, PolicyError> {
             }
         }
     }
-    Ok(Rule { kind, bytes: 0..=u64::MAX, ranks: 0..=u32::MAX, algorithm, parameters })
+    Ok(ChoiceRule { kind, bytes: 0..=u64::MAX, ranks: 0..=u32::MAX, algorithm, parameters })
 }
 
 /// A policy file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct PolicyFile {
     base: Option<String>,
     #[serde(default)]
     rule: Vec<Entry>,
@@ -127,9 +127,9 @@ struct Entry {
 }
 
 impl Entry {
-    fn rule(&self) -> Result<Rule, PolicyError> {
+    fn rule(&self) -> Result<ChoiceRule, PolicyError> {
         let kind = kind_of(&self.collective)?;
-        Ok(Rule {
+        Ok(ChoiceRule {
             kind,
             bytes: self.min_bytes..=self.max_bytes.unwrap_or(u64::MAX),
             ranks: self.min_ranks..=self.max_ranks.unwrap_or(u32::MAX),
@@ -143,7 +143,7 @@ impl Policy {
     /// The policy of a TOML text: `base = "mpich"` and `[[rule]]` tables with `collective`, `algorithm` and,
     /// where wanted, `min-bytes`, `max-bytes`, `min-ranks`, `max-ranks` (ends included), `segment`, `fanout`.
     pub fn from_toml(text: &str) -> Result<Policy, PolicyError> {
-        let file: File = match toml::from_str(text) {
+        let file: PolicyFile = match toml::from_str(text) {
             Ok(file) => file,
             Err(problem) => return error(problem.to_string().trim_end().to_owned()),
         };

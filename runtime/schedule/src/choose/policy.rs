@@ -48,7 +48,7 @@ impl Base {
 
 /// The user's own choice for one collective, within limits.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Rule {
+pub struct ChoiceRule {
     /// Collective that it is for.
     pub kind: Kind,
     /// For which [`Shape::bytes`], both ends included.
@@ -61,7 +61,7 @@ pub struct Rule {
     pub parameters: Parameters,
 }
 
-impl Rule {
+impl ChoiceRule {
     pub(super) fn applies(&self, shape: &Shape) -> bool {
         self.kind == shape.kind && self.bytes.contains(&shape.bytes) && self.ranks.contains(&shape.size)
     }
@@ -76,7 +76,7 @@ pub struct Policy {
     pub base: Base,
     /// The rules, the first that applies first.
     // Shared: policies are copied into every world and thread of a sweep.
-    pub rules: Rc<[Rule]>,
+    pub rules: Rc<[ChoiceRule]>,
 }
 
 /// Why a policy's text is refused: a sentence for the user.

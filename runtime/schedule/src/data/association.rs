@@ -21,7 +21,7 @@ fn reduce_pairs(data: &mut [u8], stride: usize, (among, folded): (u32, u32), ker
     for pair in 0..folded as usize {
         combine(2 * pair, 2 * pair + 1);
     }
-    // After the fold the odd one of each pair stands for both: the numbering of `Pattern::Exchange`.
+    // After the fold the odd one of each pair stands for both: the numbering of `RoundPattern::Exchange`.
     let member = |position: usize| {
         if position < folded as usize { 2 * position + 1 } else { position + folded as usize }
     };

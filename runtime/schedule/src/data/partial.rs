@@ -20,7 +20,7 @@ pub struct Partial {
 /// Reduces partial results that come in the order of operands.
 // A binary counter of partial results: like widths that neighbour combine as they come, so that at most log n
 // wait at a time.
-pub struct Tree {
+pub struct ReductionTree {
     kernel: Kernel,
     association: Association,
     size: u32,
@@ -29,10 +29,10 @@ pub struct Tree {
     spare: Vec<Vec<u8>>,
 }
 
-impl Tree {
+impl ReductionTree {
     /// Creates the reduction of the operands of `size` members in the association `association`.
-    pub fn new(kernel: Kernel, association: Association, size: u32) -> Tree {
-        Tree { kernel, association, size, partials: Vec::new(), spare: Vec::new() }
+    pub fn new(kernel: Kernel, association: Association, size: u32) -> ReductionTree {
+        ReductionTree { kernel, association, size, partials: Vec::new(), spare: Vec::new() }
     }
     /// The contributions of members in a row.
     pub fn members<'a>(&mut self, own: Range<u32>, contribution: impl Fn(u32) -> &'a [u8]) {
@@ -165,13 +165,13 @@ mod tests {
         starts.sort_unstable();
         let mut partials = Vec::new();
         for part in starts.windows(2) {
-            let mut own = Tree::new(hash, association, size);
+            let mut own = ReductionTree::new(hash, association, size);
             own.members(part[0]..part[1], |member| &operands[member as usize]);
             let mut bytes = Vec::new();
             put(&own.finish(), &mut bytes);
             partials.extend(take(&mut Take(&bytes)));
         }
-        let mut all = Tree::new(hash, association, size);
+        let mut all = ReductionTree::new(hash, association, size);
         all.push_all(partials);
         all.result()
     }

@@ -6,7 +6,7 @@
 //! process alone has the segment that is everything.
 
 use crate::mailbox::Mailbox;
-use crate::segments::Segment;
+use crate::segments::ProcessSegment;
 use crate::{Buffer, Member, Members, Schedule, Slice, Step};
 use engine::record::{Put, Take};
 use std::ops::Range;
@@ -64,10 +64,10 @@ impl Rows {
     }
 }
 
-/// Why a member's part does not fit those of the others; counts of the program contradict each other.
+/// A contradiction between the members' counts.
 // Told and not raised: other members' results may be right, and each member fails in its own call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
+pub enum SizeMismatch {
     /// A step reaches to byte `needed` of a buffer of `length` bytes.
     Short {
         /// The buffer.
@@ -99,7 +99,7 @@ pub type Combine<'a> = dyn FnMut(u32, &[u8], &mut Vec<u8>) + 'a;
 /// The position of a part of a member's buffer in the rows of that buffer.
 // Looked up once a step: with small payloads the places of bytes cost more than the bytes.
 #[derive(Clone, Copy)]
-struct Part {
+struct BufferRows {
     rows: usize,
     begin: usize,
     bytes: usize,
@@ -107,7 +107,7 @@ struct Part {
 
 /// A message of the round: its size, and where its bytes begin if it carries any.
 #[derive(Clone, Copy)]
-struct Letter {
+struct RoundMessage {
     bytes: u64,
     payload: Option<usize>,
 }
@@ -117,20 +117,20 @@ const OUTPUT: usize = 1;
 
 /// The data of one process's members on its way through the rounds.
 pub struct DataPlane {
-    segment: Segment,
+    segment: ProcessSegment,
     schedule: Rc<dyn Schedule>,
     round: u32,
     /// Inputs, outputs and working memory.
     rows: [Rows; 3],
     /// Messages to own members, and their bytes.
-    mailbox: Mailbox<Letter>,
+    mailbox: Mailbox<RoundMessage>,
     // Copied when sent, since a sender may write the same bytes in the local steps of the round.
     payloads: Vec<u8>,
     /// The processes whose records the round needs, once it has begun.
     expected: Option<Vec<u32>>,
     /// Records of other processes: round, process.
     inbox: Vec<(u32, u32, Vec<u8>)>,
-    faults: Vec<(u32, Fault)>,
+    faults: Vec<(u32, SizeMismatch)>,
     /// Operands on their way.
     left: Vec<u8>,
     right: Vec<u8>,
@@ -139,7 +139,7 @@ pub struct DataPlane {
 impl DataPlane {
     /// Own members with these contributions before the first round.
     pub fn new(
-        segment: Segment,
+        segment: ProcessSegment,
         schedule: Rc<dyn Schedule>,
         members: &impl Members,
         input: Rows,
@@ -207,7 +207,7 @@ impl DataPlane {
         (output, input)
     }
     /// Members whose counts contradict the others', each with the first thing that was wrong.
-    pub fn faults(&self) -> &[(u32, Fault)] {
+    pub fn faults(&self) -> &[(u32, SizeMismatch)] {
         &self.faults
     }
 
@@ -261,7 +261,7 @@ impl DataPlane {
             self.mailbox.push(
                 self.segment.place(to) as u32,
                 rank,
-                Letter { bytes: from.bytes, payload: payload.map(|_| begin) },
+                RoundMessage { bytes: from.bytes, payload: payload.map(|_| begin) },
             );
             return None;
         }
@@ -297,7 +297,7 @@ impl DataPlane {
                     self.payloads.extend_from_slice(record.bytes());
                     self.payloads.len() - bytes as usize
                 });
-                self.mailbox.push(self.segment.place(to) as u32, from, Letter { bytes, payload });
+                self.mailbox.push(self.segment.place(to) as u32, from, RoundMessage { bytes, payload });
             }
         }
         let (mut member, mut steps) = (members.prototype(), Vec::new());
@@ -320,10 +320,10 @@ impl DataPlane {
 
     fn receive(&mut self, rank: u32, from: u32, into: Slice) {
         let Some(letter) = self.mailbox.take(self.segment.place(rank) as u32, from) else {
-            return self.fault(rank, Fault::Missing { from });
+            return self.fault(rank, SizeMismatch::Missing { from });
         };
         if letter.bytes != into.bytes {
-            self.fault(rank, Fault::Mismatch { from, got: letter.bytes, expected: into.bytes });
+            self.fault(rank, SizeMismatch::Mismatch { from, got: letter.bytes, expected: into.bytes });
         }
         if let Some(begin) = letter.payload
             && let Some(into) = self.part(rank, into)
@@ -357,7 +357,7 @@ impl DataPlane {
     /// Returns where a slice of a member's buffer lies; none if it has less, which is its fault, or no buffer
     /// is meant.
     #[inline]
-    fn part(&mut self, rank: u32, slice: Slice) -> Option<Part> {
+    fn part(&mut self, rank: u32, slice: Slice) -> Option<BufferRows> {
         let rows = match slice.buffer {
             Buffer::Input => 0,
             Buffer::Output => OUTPUT,
@@ -367,14 +367,14 @@ impl DataPlane {
         let row = self.rows[rows].row(self.segment.place(rank));
         let (length, needed) = (row.end - row.start, slice.offset + slice.bytes);
         if needed > length {
-            self.fault(rank, Fault::Short { buffer: slice.buffer, length, needed });
+            self.fault(rank, SizeMismatch::Short { buffer: slice.buffer, length, needed });
             return None;
         }
-        Some(Part { rows, begin: (row.start + slice.offset) as usize, bytes: slice.bytes as usize })
+        Some(BufferRows { rows, begin: (row.start + slice.offset) as usize, bytes: slice.bytes as usize })
     }
     // One a member: what follows from the first would only hide it.
     #[cold]
-    fn fault(&mut self, rank: u32, fault: Fault) {
+    fn fault(&mut self, rank: u32, fault: SizeMismatch) {
         if self.faults.iter().all(|(other, _)| *other != rank) {
             self.faults.push((rank, fault));
         }
@@ -382,12 +382,12 @@ impl DataPlane {
 }
 
 #[inline]
-fn bytes_of(rows: &[Rows; 3], part: Part) -> &[u8] {
+fn bytes_of(rows: &[Rows; 3], part: BufferRows) -> &[u8] {
     &rows[part.rows].bytes[part.begin..part.begin + part.bytes]
 }
 // Contributions are never written: no schedule has a step that does.
 #[inline]
-fn write(rows: &mut [Rows; 3], part: Part) -> &mut [u8] {
+fn write(rows: &mut [Rows; 3], part: BufferRows) -> &mut [u8] {
     &mut rows[part.rows].bytes[part.begin..part.begin + part.bytes]
 }
 

@@ -143,8 +143,8 @@ impl Clocks {
         self.each[2 * folded..folded + clocks.len()].copy_from_slice(&clocks[folded..]);
     }
 
-    /// Pairs exchange; see [`Pattern::Exchange`](crate::Pattern::Exchange). `span` is the time of a message
-    /// between two places, `constant` if it is always the same.
+    /// Pairs exchange; see [`RoundPattern::Exchange`](crate::RoundPattern::Exchange). `span` is the time of
+    /// a message between two places, `constant` if it is always the same.
     pub(super) fn exchange(
         &mut self,
         mask: usize,
@@ -179,7 +179,8 @@ impl Clocks {
         }
     }
 
-    /// One of each pair of neighbours sends to the other; see [`Pattern::Pairs`](crate::Pattern::Pairs).
+    /// One of each pair of neighbours sends to the other; see
+    /// [`RoundPattern::Pairs`](crate::RoundPattern::Pairs).
     pub(super) fn pairs(&mut self, pairs: usize, up: bool, span: impl Fn(usize, usize) -> u64) {
         let clocks = self.spread();
         for pair in 0..pairs {

@@ -23,7 +23,7 @@ pub trait Costs {
 /// Time that a message costs the ranks at its ends, in picoseconds (LogGP's o and g; Alexandrov et al.,
 /// 1995).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Overheads {
+pub struct MessageOverheads {
     /// The sender, before the message leaves.
     pub send: u64,
     /// The receiver, once it has arrived.
@@ -38,7 +38,7 @@ pub struct Overheads {
 /// carried out, because the collective's last message delays what the rank sends next.
 // Apart from the clocks, as most machines have none: rounds without it keep eight bytes a member.
 pub struct Burden {
-    overheads: Overheads,
+    overheads: MessageOverheads,
     /// When each can begin to send; empty without a gap.
     free: Vec<u64>,
     /// For how long each has waited for messages so far: overheads are work.
@@ -50,7 +50,7 @@ pub struct Burden {
 impl Burden {
     /// Creates the burden of `members` members. `free` yields the times at which each can begin to send, and
     /// is read only if there is a gap.
-    pub fn new(overheads: Overheads, members: usize, free: impl Iterator<Item = u64>) -> Burden {
+    pub fn new(overheads: MessageOverheads, members: usize, free: impl Iterator<Item = u64>) -> Burden {
         let free = if overheads.gap == 0 { Vec::new() } else { free.collect() };
         Burden { overheads, free, waited: vec![0; members], arrivals: Mailbox::new(members) }
     }
@@ -83,7 +83,7 @@ impl Burden {
 
 /// The result of some rounds for one process: records for other processes, and counts of the messages sent.
 #[derive(Default)]
-pub struct Said {
+pub struct RoundResult {
     /// Process, round, record.
     pub records: Vec<(u32, u32, Vec<u8>)>,
     /// Messages of the schedule that its members sent.

@@ -2,7 +2,7 @@
 //! without the steps of each member.
 
 use super::clocks::Clocks;
-use super::costs::{Burden, Costs, Said};
+use super::costs::{Burden, Costs, RoundResult};
 use crate::{Direct, Members};
 
 /// Times of messages in picoseconds; of short ones, on a network that is the same everywhere, each is asked
@@ -45,7 +45,7 @@ pub(super) fn direct_round(
     members: &impl Members,
     costs: &impl Costs,
     clocks: &mut Clocks,
-    said: &mut Said,
+    said: &mut RoundResult,
 ) {
     let size = clocks.len();
     let mut latencies = Latencies { costs, known: Vec::new() };
@@ -90,7 +90,7 @@ pub(super) fn paid_round(
     costs: &impl Costs,
     clocks: &mut Clocks,
     burden: &mut Burden,
-    said: &mut Said,
+    said: &mut RoundResult,
 ) -> bool {
     /// No message: its block is empty.
     const NONE: u64 = u64::MAX;

@@ -1,8 +1,8 @@
 //! How long a collective takes whose members enter it at one time, without a run.
 
-use super::costs::{Burden, Costs, Overheads, Said};
+use super::costs::{Burden, Costs, MessageOverheads, RoundResult};
 use super::{Clocks, TimePlane};
-use crate::segments::Segment;
+use crate::segments::ProcessSegment;
 use crate::{Direct, Members, Schedule};
 use std::rc::Rc;
 
@@ -25,14 +25,15 @@ pub fn duration(
     size: u32,
     members: &impl Members,
     costs: &impl Costs,
-    overheads: Option<Overheads>,
+    overheads: Option<MessageOverheads>,
     most: u64,
 ) -> Duration {
     let count = size as usize;
     let burden = overheads.map(|overheads| Burden::new(overheads, count, std::iter::repeat_n(0, count)));
-    let mut plane = TimePlane::new(Segment::whole(size), schedule.clone(), Clocks::same(0, count), true)
-        .with_burden(burden);
-    let (mut looks, mut said) = (0, Said::default());
+    let mut plane =
+        TimePlane::new(ProcessSegment::whole(size), schedule.clone(), Clocks::same(0, count), true)
+            .with_burden(burden);
+    let (mut looks, mut said) = (0, RoundResult::default());
     while plane.round < schedule.rounds() {
         let next = looks + plane.looks(costs);
         if next > most {
@@ -89,7 +90,7 @@ mod tests {
         name: &str,
         size: u32,
         bytes: u64,
-        overheads: Option<Overheads>,
+        overheads: Option<MessageOverheads>,
         most: u64,
     ) -> Duration {
         let shape = Shape::regular(kind, size, bytes, 1);
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn overheads_are_paid_by_both_sides() {
-        let overheads = Some(Overheads { send: 10, receive: 100, gap: 0 });
+        let overheads = Some(MessageOverheads { send: 10, receive: 100, gap: 0 });
         // The root sends seven messages one after the other; the last is received by who does nothing else.
         assert_eq!(
             of(Kind::Bcast, "linear", 8, 0, overheads, u64::MAX).ps,
@@ -131,11 +132,11 @@ mod tests {
     }
 
     /// 1 us and 1 ns a byte between nodes of 32, ten times less within them; reducing takes 0.1 ns a byte.
-    struct Nodes {
+    struct TwoLevelCosts {
         reduce: u64,
     }
 
-    impl Costs for Nodes {
+    impl Costs for TwoLevelCosts {
         fn uniform(&self, _: u64) -> Option<u64> {
             None
         }
@@ -151,8 +152,8 @@ mod tests {
     fn allreduce(name: &str, bytes: u64, reduce: u64) -> u64 {
         let shape = Shape { node: 32, ..Shape::regular(Kind::Allreduce, 64, bytes, 8) };
         let schedule = find(Kind::Allreduce, name).unwrap().schedule(&shape, &Parameters::default());
-        let burden = (reduce != 0).then(Overheads::default);
-        duration(&schedule, 64, &shape, &Nodes { reduce }, burden, u64::MAX).ps.unwrap()
+        let burden = (reduce != 0).then(MessageOverheads::default);
+        duration(&schedule, 64, &shape, &TwoLevelCosts { reduce }, burden, u64::MAX).ps.unwrap()
     }
 
     // The node's reduction and broadcast are five messages each, and the leaders exchange halves twice.

@@ -1,6 +1,6 @@
 //! Which members' clocks a round in a regular pattern moves to which others, in rows.
 
-use crate::Pattern;
+use crate::RoundPattern;
 use crate::segments::Segments;
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use std::ops::Range;
 /// `0..count`.
 // Rows with a stride: a round between two processes is a few of these, whatever the number of its messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Link {
+pub(super) struct LinkRow {
     pub near: u32,
     pub near_stride: u32,
     pub far: u32,
@@ -16,15 +16,15 @@ pub(super) struct Link {
     pub count: u32,
 }
 
-impl Link {
+impl LinkRow {
     pub(super) fn near(&self, index: u32) -> u32 {
         self.near + index * self.near_stride
     }
     pub(super) fn far(&self, index: u32) -> u32 {
         self.far + index * self.far_stride
     }
-    fn part(&self, range: Range<u32>) -> Link {
-        Link {
+    fn part(&self, range: Range<u32>) -> LinkRow {
+        LinkRow {
             near: self.near(range.start),
             far: self.far(range.start),
             count: range.end - range.start,
@@ -32,7 +32,7 @@ impl Link {
         }
     }
     /// The parts whose far ends are on one process each.
-    pub(super) fn by_process(self, segments: &Segments, mut take: impl FnMut(u32, Link)) {
+    pub(super) fn by_process(self, segments: &Segments, mut take: impl FnMut(u32, LinkRow)) {
         let mut at = 0;
         while at < self.count {
             let process = segments.process(self.far(at));
@@ -47,11 +47,13 @@ impl Link {
 }
 
 /// The other way round: who sends receives.
-pub(super) fn reversed(pattern: Pattern, size: u32) -> Pattern {
+pub(super) fn reversed(pattern: RoundPattern, size: u32) -> RoundPattern {
     match pattern {
-        Pattern::Shift { distance, bytes } => Pattern::Shift { distance: size - distance % size, bytes },
-        Pattern::Exchange { .. } => pattern,
-        Pattern::Pairs { pairs, up, bytes } => Pattern::Pairs { pairs, up: !up, bytes },
+        RoundPattern::Shift { distance, bytes } => {
+            RoundPattern::Shift { distance: size - distance % size, bytes }
+        }
+        RoundPattern::Exchange { .. } => pattern,
+        RoundPattern::Pairs { pairs, up, bytes } => RoundPattern::Pairs { pairs, up: !up, bytes },
     }
 }
 
@@ -61,19 +63,19 @@ pub(super) struct Inner(pub Range<u32>);
 
 /// The messages that members `own` send in a round of this pattern, but for those of exchanges between
 /// positions of the answer's second part, which are all of these members.
-pub(super) fn links(pattern: Pattern, size: u32, own: &Range<u32>) -> (Vec<Link>, Inner) {
+pub(super) fn links(pattern: RoundPattern, size: u32, own: &Range<u32>) -> (Vec<LinkRow>, Inner) {
     let mut links = Vec::new();
     if own.is_empty() {
         return (links, Inner::default());
     }
     match pattern {
-        Pattern::Shift { distance, .. } => {
+        RoundPattern::Shift { distance, .. } => {
             let distance = distance % size;
             // Those before `wrap` do not go round.
             let wrap = (size - distance).clamp(own.start, own.end);
             for range in [own.start..wrap, wrap..own.end].into_iter().filter(|range| !range.is_empty()) {
                 let far = ((u64::from(range.start) + u64::from(distance)) % u64::from(size)) as u32;
-                links.push(Link {
+                links.push(LinkRow {
                     near: range.start,
                     near_stride: 1,
                     far,
@@ -83,18 +85,18 @@ pub(super) fn links(pattern: Pattern, size: u32, own: &Range<u32>) -> (Vec<Link>
             }
             (links, Inner::default())
         }
-        Pattern::Pairs { pairs, up, .. } => {
+        RoundPattern::Pairs { pairs, up, .. } => {
             // Pairs whose sender is one of ours: member `2 i` or `2 i + 1`.
             let odd = u32::from(!up);
             let first = (own.start.max(odd) - odd).div_ceil(2);
             let end = (own.end.max(odd) - odd).div_ceil(2).min(pairs);
             if first < end {
                 let (near, far) = (2 * first + odd, 2 * first + 1 - odd);
-                links.push(Link { near, near_stride: 2, far, far_stride: 2, count: end - first });
+                links.push(LinkRow { near, near_stride: 2, far, far_stride: 2, count: end - first });
             }
             (links, Inner::default())
         }
-        Pattern::Exchange { mask, among, folded, .. } => {
+        RoundPattern::Exchange { mask, among, folded, .. } => {
             let positions = position(own.start, folded).min(among)..position(own.end, folded).min(among);
             // A whole stretch has both ends of each of its pairs: those need nobody's word.
             let whole = 2u64 << mask.ilog2();
@@ -119,7 +121,7 @@ fn position(member: u32, folded: u32) -> u32 {
 
 // Within a run that the mask does not cut, partners ascend together; the fold changes the step from 2 to 1
 // once.
-fn exchange_links(positions: Range<u32>, mask: u32, folded: u32, links: &mut Vec<Link>) {
+fn exchange_links(positions: Range<u32>, mask: u32, folded: u32, links: &mut Vec<LinkRow>) {
     let member =
         |position: u32| if position < folded { (2 * position + 1, 2) } else { (position + folded, 1) };
     let run = 1u64 << mask.trailing_zeros();
@@ -135,7 +137,7 @@ fn exchange_links(positions: Range<u32>, mask: u32, folded: u32, links: &mut Vec
             end = end.min(at + (folded - partner));
         }
         let ((near, near_stride), (far, far_stride)) = (member(at), member(partner));
-        links.push(Link { near, near_stride, far, far_stride, count: end - at });
+        links.push(LinkRow { near, near_stride, far, far_stride, count: end - at });
         at = end;
     }
 }
@@ -146,18 +148,18 @@ mod tests {
     use proptest::prelude::*;
 
     /// All messages `(from, to)` of a round, as the pattern's documentation says it.
-    fn messages(pattern: Pattern, size: u32) -> Vec<(u32, u32)> {
+    fn messages(pattern: RoundPattern, size: u32) -> Vec<(u32, u32)> {
         match pattern {
-            Pattern::Shift { distance, .. } => {
+            RoundPattern::Shift { distance, .. } => {
                 (0..size).map(|from| (from, (from + distance) % size)).collect()
             }
-            Pattern::Pairs { pairs, up: true, .. } => {
+            RoundPattern::Pairs { pairs, up: true, .. } => {
                 (0..pairs).map(|pair| (2 * pair, 2 * pair + 1)).collect()
             }
-            Pattern::Pairs { pairs, up: false, .. } => {
+            RoundPattern::Pairs { pairs, up: false, .. } => {
                 (0..pairs).map(|pair| (2 * pair + 1, 2 * pair)).collect()
             }
-            Pattern::Exchange { mask, among, folded, .. } => {
+            RoundPattern::Exchange { mask, among, folded, .. } => {
                 let member =
                     |position: u32| if position < folded { 2 * position + 1 } else { position + folded };
                 (0..among).map(|position| (member(position), member(position ^ mask))).collect()
@@ -165,16 +167,17 @@ mod tests {
         }
     }
 
-    fn patterns() -> impl Strategy<Value = (Pattern, u32)> {
+    fn patterns() -> impl Strategy<Value = (RoundPattern, u32)> {
         let exchange = (0u32..6, 1u32..64, 0u32..64).prop_map(|(log, mask, folded)| {
             let among = 2u32 << log;
             let folded = folded % among;
-            (Pattern::Exchange { mask: (mask % among).max(1), among, folded, bytes: 1 }, among + folded)
+            (RoundPattern::Exchange { mask: (mask % among).max(1), among, folded, bytes: 1 }, among + folded)
         });
         let shift = (1u32..60, 0u32..60)
-            .prop_map(|(size, distance)| (Pattern::Shift { distance: distance % size, bytes: 1 }, size));
-        let pairs = (0u32..20, any::<bool>(), 0u32..20)
-            .prop_map(|(pairs, up, more)| (Pattern::Pairs { pairs, up, bytes: 1 }, 2 * pairs + more + 1));
+            .prop_map(|(size, distance)| (RoundPattern::Shift { distance: distance % size, bytes: 1 }, size));
+        let pairs = (0u32..20, any::<bool>(), 0u32..20).prop_map(|(pairs, up, more)| {
+            (RoundPattern::Pairs { pairs, up, bytes: 1 }, 2 * pairs + more + 1)
+        });
         prop_oneof![exchange, shift, pairs]
     }
 
@@ -198,7 +201,7 @@ mod tests {
                             }
                         });
                     }
-                    if let Pattern::Exchange { mask, folded, .. } = pattern {
+                    if let RoundPattern::Exchange { mask, folded, .. } = pattern {
                         let member = |position: u32| if position < folded { 2 * position + 1 } else { position + folded };
                         for position in inner {
                             assert!(own.contains(&member(position)) && own.contains(&member(position ^ mask)));

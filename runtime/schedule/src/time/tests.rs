@@ -46,7 +46,7 @@ fn plain(
     members: &impl Members,
     entry: &[u64],
     costs: &Model,
-    (overheads, free): (Overheads, &[u64]),
+    (overheads, free): (MessageOverheads, &[u64]),
 ) -> After {
     let size = entry.len();
     let mut after =
@@ -109,7 +109,7 @@ fn spread_out(
     members: &impl Members,
     entry: &[u64],
     costs: &Model,
-    (overheads, free): (Overheads, &[u64]),
+    (overheads, free): (MessageOverheads, &[u64]),
     segments: Segments,
 ) -> After {
     let segments = Rc::new(segments);
@@ -117,16 +117,16 @@ fn spread_out(
     let processes: Vec<u32> = segments.processes().collect();
     let mut planes: Vec<TimePlane> = (processes.iter())
         .map(|&process| {
-            let segment = Segment::part(process, segments.clone());
+            let segment = ProcessSegment::part(process, segments.clone());
             let own = segment.own().start as usize..segment.own().end as usize;
-            let burden = (overheads != Overheads::default() || costs.reduce != 0)
+            let burden = (overheads != MessageOverheads::default() || costs.reduce != 0)
                 .then(|| Burden::new(overheads, own.len(), free[own.clone()].iter().copied()));
             TimePlane::new(segment, schedule.clone(), entry[own].iter().copied().collect(), common)
                 .with_burden(burden)
         })
         .collect();
     let (mut through, mut said, mut turns) =
-        (vec![false; processes.len()], Said::default(), VecDeque::from_iter(0..processes.len()));
+        (vec![false; processes.len()], RoundResult::default(), VecDeque::from_iter(0..processes.len()));
     while let Some(turn) = turns.pop_front() {
         through[turn] = planes[turn].advance(members, costs, &mut said);
         for (to, round, record) in said.records.drain(..) {
@@ -180,10 +180,10 @@ fn cut(size: u32, lengths: &[u32]) -> Segments {
     Segments::lengths(&parts)
 }
 
-fn overheads() -> impl Strategy<Value = Overheads> {
+fn overheads() -> impl Strategy<Value = MessageOverheads> {
     prop_oneof![
-        Just(Overheads::default()),
-        (0u64..9, 0u64..9, 0u64..9).prop_map(|(send, receive, gap)| Overheads { send, receive, gap }),
+        Just(MessageOverheads::default()),
+        (0u64..9, 0u64..9, 0u64..9).prop_map(|(send, receive, gap)| MessageOverheads { send, receive, gap }),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! The table as text: the help and docs/reference/options.md.
 
-use super::table::{Group, OTHER_VARIABLES, Row, TABLE};
+use super::table::{OTHER_VARIABLES, Row, TABLE, Topic};
 use super::variable;
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ pub fn help_text() -> String {
         "Options of a run, as arguments of the program (it does not see them), as\n\
          variables of the environment, or after `xsim run` as --NAME:\n",
     );
-    for group in Group::ALL {
+    for group in Topic::ALL {
         let _ = write!(text, "\n{}:\n", group.title());
         for row in TABLE.iter().filter(|row| row.group == group) {
             let _ = writeln!(text, "  {}   {}", argument(row), variable(row.name));
@@ -72,7 +72,7 @@ pub fn markdown() -> String {
          - to the command, `xsim run --np 1000 ./ring` (short letters in brackets: `xsim run -n 1000 ./ring`).\n\n\
          An argument wins over the command and the environment, which win over the default. A flag may also be given a value, `on` or `off`.\n",
     );
-    for group in Group::ALL {
+    for group in Topic::ALL {
         let _ = write!(
             text,
             "\n## {}\n\n| argument | environment | `xsim run` | meaning |\n|---|---|---|---|\n",

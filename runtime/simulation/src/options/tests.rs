@@ -109,7 +109,7 @@ fn values_become_typed() {
         "-xsim-globals-libs=a,b",
     ];
     let (options, _) = read(&args, &[]).unwrap();
-    assert_eq!(options.compute, Compute::Fixed(Span::from_ps(2_000_000)));
+    assert_eq!(options.compute, ComputeOption::Fixed(Span::from_ps(2_000_000)));
     assert_eq!((options.stack, options.eager_limit), (Some(65536), Some(4000)));
     assert_eq!(options.coll, "openmpi,bcast=linear".parse().unwrap());
     assert_eq!(options.globals_libs, ["a", "b"]);

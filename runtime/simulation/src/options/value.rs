@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// The charge for computation between two MPI calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Compute {
+pub enum ComputeOption {
     /// Host time of the interval, times the processor factor.
     Measured,
     /// Nothing.
@@ -16,7 +16,7 @@ pub enum Compute {
 
 /// The method that gives each rank private globals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Globals {
+pub enum GlobalsOption {
     /// Chosen from their size and the number of ranks.
     Auto,
     /// All ranks share them.
@@ -29,7 +29,7 @@ pub enum Globals {
 
 /// The mode of the ranks' stacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StackMode {
+pub enum StackOption {
     /// Chosen from the number of ranks.
     Auto,
     /// One for each rank.
@@ -51,7 +51,7 @@ pub enum ProgressMode {
 
 /// The MPI that joins the native processes of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Native {
+pub enum NativeMpi {
     /// The MPI whose launcher started them, as the environment tells.
     Auto,
     /// Nothing: each process runs on its own.
@@ -62,15 +62,16 @@ pub enum Native {
     OpenMpi,
 }
 
-impl Compute {
-    pub(super) fn parse(text: &str) -> Result<Compute, String> {
+impl ComputeOption {
+    pub(super) fn parse(text: &str) -> Result<ComputeOption, String> {
         match text {
-            "measured" => Ok(Compute::Measured),
-            "none" => Ok(Compute::None),
+            "measured" => Ok(ComputeOption::Measured),
+            "none" => Ok(ComputeOption::None),
             _ => match text.strip_prefix("fixed:") {
-                Some(span) => {
-                    span.parse().map(Compute::Fixed).map_err(|why: engine::ParseSpanError| why.to_string())
-                }
+                Some(span) => span
+                    .parse()
+                    .map(ComputeOption::Fixed)
+                    .map_err(|why: engine::ParseSpanError| why.to_string()),
                 None => Err("a compute model is measured, none or fixed:SPAN, such as fixed:2us".into()),
             },
         }
@@ -94,9 +95,9 @@ macro_rules! choice {
         }
     };
 }
-choice!(Native, "the joining MPI", "auto" => Auto, "none" => Off, "mpich" => Mpich, "openmpi" => OpenMpi);
-choice!(Globals, "the way to private globals", "auto" => Auto, "none" => None, "copy" => Copy, "clone" => Clone);
-choice!(StackMode, "the stack mode", "auto" => Auto, "own" => Own, "shared" => Shared);
+choice!(NativeMpi, "the joining MPI", "auto" => Auto, "none" => Off, "mpich" => Mpich, "openmpi" => OpenMpi);
+choice!(GlobalsOption, "the way to private globals", "auto" => Auto, "none" => None, "copy" => Copy, "clone" => Clone);
+choice!(StackOption, "the stack mode", "auto" => Auto, "own" => Own, "shared" => Shared);
 choice!(ProgressMode, "the progress line", "auto" => Auto, "on" => On, "off" => Off);
 
 pub(super) fn ranks(text: &str) -> Result<u32, String> {

@@ -72,7 +72,7 @@ fn watch(mpi: &Mpi, me: u32, addresses: &[Address]) {
             1 => format!("rank {first}"),
             _ => format!("ranks {first} to {}", first + count - 1),
         };
-        transport::watch::Watched {
+        transport::watch::WatchedProcess {
             pid: *pid,
             text: format!("xsim: process {process} ({ranks}) has died: the run ends"),
         }

@@ -1,7 +1,7 @@
 //! Chrome's JSON: complete events for calls, flow events for messages ("Trace Event Format", Google, 2016).
 //! Times are microseconds with all their picoseconds.
 
-use super::{Counter, Event, Head, Output};
+use super::{Counter, Output, TimelineEvent, TimelineHeader};
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
@@ -23,7 +23,7 @@ impl Display for Micro {
 
 impl<W: Write> Chrome<W> {
     /// Writes the names of ranks, which are the threads of one process.
-    pub fn begin(mut out: W, head: &Head) -> io::Result<Chrome<W>> {
+    pub fn begin(mut out: W, head: &TimelineHeader) -> io::Result<Chrome<W>> {
         let json = |names: &[String]| {
             names.iter().map(|name| serde_json::Value::from(name.as_str()).to_string()).collect()
         };
@@ -48,10 +48,10 @@ impl<W: Write> Chrome<W> {
 }
 
 impl<W: Write> Output for Chrome<W> {
-    fn event(&mut self, event: &Event) -> io::Result<()> {
+    fn event(&mut self, event: &TimelineEvent) -> io::Result<()> {
         let out = &mut self.out;
         match *event {
-            Event::Entered { rank, at, call } => {
+            TimelineEvent::Entered { rank, at, call } => {
                 let (name, site) = (&self.functions[call.function as usize], &self.sites[call.site as usize]);
                 write!(
                     out,
@@ -71,7 +71,7 @@ impl<W: Write> Output for Chrome<W> {
                 }
                 out.write_all(b"}}")
             }
-            Event::Began { rank, at, region } => {
+            TimelineEvent::Began { rank, at, region } => {
                 write!(
                     out,
                     ",\n{{\"ph\":\"B\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"cat\":\"region\",",
@@ -79,11 +79,11 @@ impl<W: Write> Output for Chrome<W> {
                 )?;
                 write!(out, "\"name\":{}}}", self.regions[region as usize])
             }
-            Event::Ended { rank, at, region } => {
+            TimelineEvent::Ended { rank, at, region } => {
                 write!(out, ",\n{{\"ph\":\"E\",\"pid\":0,\"tid\":{rank},\"ts\":{},", Micro(at))?;
                 write!(out, "\"name\":{}}}", self.regions[region as usize])
             }
-            Event::Sent { rank, at, message } => {
+            TimelineEvent::Sent { rank, at, message } => {
                 let (id, to, bytes, tag) = (message.id, message.to, message.bytes, message.tag);
                 write!(
                     out,
@@ -93,7 +93,7 @@ impl<W: Write> Output for Chrome<W> {
                 // A text: a number this large is not exact in JavaScript.
                 write!(out, "\"id\":\"{id:#x}\",\"args\":{{\"to\":{to},\"tag\":{tag},\"bytes\":{bytes}}}}}")
             }
-            Event::Received { rank, at, id, from } => {
+            TimelineEvent::Received { rank, at, id, from } => {
                 write!(
                     out,
                     ",\n{{\"ph\":\"f\",\"bp\":\"e\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"cat\":\"message\",",
@@ -101,7 +101,7 @@ impl<W: Write> Output for Chrome<W> {
                 )?;
                 write!(out, "\"name\":\"message\",\"id\":\"{id:#x}\",\"args\":{{\"from\":{from}}}}}")
             }
-            Event::Counted { counter, at, value } => {
+            TimelineEvent::Counted { counter, at, value } => {
                 let unit = if counter == Counter::Waiting { "ranks" } else { "messages" };
                 let name = counter.name();
                 write!(
@@ -110,11 +110,11 @@ impl<W: Write> Output for Chrome<W> {
                     Micro(at)
                 )
             }
-            Event::Left { .. }
-            | Event::Waits { .. }
-            | Event::Waited { .. }
-            | Event::Computes { .. }
-            | Event::Computed { .. } => Ok(()),
+            TimelineEvent::Left { .. }
+            | TimelineEvent::Waits { .. }
+            | TimelineEvent::Waited { .. }
+            | TimelineEvent::Computes { .. }
+            | TimelineEvent::Computed { .. } => Ok(()),
         }
     }
 

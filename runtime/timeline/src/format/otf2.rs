@@ -2,8 +2,8 @@
 //! functions and for the program's own, and messages as sends and receives. Its clock counts picoseconds.
 //! Counters are left out: they are of the run, and of no location.
 
-use super::{Event, Head, Output};
-use ::otf2::{Communicator, Contents, Event as Record, Message, Writer};
+use super::{Output, TimelineEvent, TimelineHeader};
+use ::otf2::{ArchiveDefinitions, ArchiveWriter, Communicator, Event as Record, Message};
 use rustc_hash::FxHashMap;
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::path::Path;
 const PICOSECONDS: u64 = 1_000_000_000_000;
 
 pub struct Otf2 {
-    writer: Writer,
+    writer: ArchiveWriter,
     /// The place of each rank among those that are shown.
     places: FxHashMap<u32, u32>,
     /// Regions of the program come behind the functions.
@@ -23,8 +23,8 @@ pub struct Otf2 {
 
 impl Otf2 {
     /// Begins the archive.
-    pub fn begin(path: &Path, head: &Head) -> io::Result<Otf2> {
-        let contents = Contents {
+    pub fn begin(path: &Path, head: &TimelineHeader) -> io::Result<Otf2> {
+        let contents = ArchiveDefinitions {
             ticks: PICOSECONDS,
             ranks: head.ranks.iter().map(|rank| format!("rank {rank}")).collect(),
             regions: head.functions.iter().chain(&head.regions).cloned().collect(),
@@ -40,7 +40,7 @@ impl Otf2 {
         let places = head.ranks.iter().copied().zip(0..).collect();
         let functions = head.functions.len() as u32;
         Ok(Otf2 {
-            writer: Writer::create(path, contents)?,
+            writer: ArchiveWriter::create(path, contents)?,
             places,
             functions,
             under_way: FxHashMap::default(),
@@ -56,32 +56,36 @@ impl Otf2 {
 }
 
 impl Output for Otf2 {
-    fn event(&mut self, event: &Event) -> io::Result<()> {
+    fn event(&mut self, event: &TimelineEvent) -> io::Result<()> {
         match *event {
-            Event::Entered { rank, at, call } => self.write(rank, at, &Record::Enter(call.function.into())),
-            Event::Left { rank, at, call } => self.write(rank, at, &Record::Leave(call.function.into())),
-            Event::Began { rank, at, region } => {
+            TimelineEvent::Entered { rank, at, call } => {
+                self.write(rank, at, &Record::Enter(call.function.into()))
+            }
+            TimelineEvent::Left { rank, at, call } => {
+                self.write(rank, at, &Record::Leave(call.function.into()))
+            }
+            TimelineEvent::Began { rank, at, region } => {
                 self.write(rank, at, &Record::Enter(self.functions + region))
             }
-            Event::Ended { rank, at, region } => {
+            TimelineEvent::Ended { rank, at, region } => {
                 self.write(rank, at, &Record::Leave(self.functions + region))
             }
-            Event::Sent { rank, at, message } => {
+            TimelineEvent::Sent { rank, at, message } => {
                 let Some(&peer) = self.places.get(&message.to) else { return Ok(()) };
                 let (tag, bytes) = (message.tag as u32, message.bytes);
                 self.under_way.insert(message.id, (tag, bytes));
                 self.write(rank, at, &Record::Send(Message { peer, comm: 0, tag, bytes }))
             }
-            Event::Received { rank, at, id, from } => {
+            TimelineEvent::Received { rank, at, id, from } => {
                 let told = self.places.get(&from).copied().zip(self.under_way.remove(&id));
                 let Some((peer, (tag, bytes))) = told else { return Ok(()) };
                 self.write(rank, at, &Record::Recv(Message { peer, comm: 0, tag, bytes }))
             }
-            Event::Waits { .. }
-            | Event::Waited { .. }
-            | Event::Computes { .. }
-            | Event::Computed { .. }
-            | Event::Counted { .. } => Ok(()),
+            TimelineEvent::Waits { .. }
+            | TimelineEvent::Waited { .. }
+            | TimelineEvent::Computes { .. }
+            | TimelineEvent::Computed { .. }
+            | TimelineEvent::Counted { .. } => Ok(()),
         }
     }
 

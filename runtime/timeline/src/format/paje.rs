@@ -2,7 +2,7 @@
 //! its calls, links for messages, variables for what is counted. Times are seconds with all their
 //! picoseconds.
 
-use super::{Counter, Event, Head, Output};
+use super::{Counter, Output, TimelineEvent, TimelineHeader};
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
@@ -95,7 +95,7 @@ pub struct Paje<W> {
 
 impl<W: Write> Paje<W> {
     /// Writes the definitions, and the containers of ranks.
-    pub fn begin(mut out: W, head: &Head) -> io::Result<Paje<W>> {
+    pub fn begin(mut out: W, head: &TimelineHeader) -> io::Result<Paje<W>> {
         for (number, (name, fields)) in EVENTS.iter().enumerate() {
             writeln!(out, "%EventDef {name} {number}")?;
             fields.iter().try_for_each(|(field, kind)| writeln!(out, "% {field} {kind}"))?;
@@ -132,28 +132,32 @@ impl<W: Write> Paje<W> {
 }
 
 impl<W: Write> Output for Paje<W> {
-    fn event(&mut self, event: &Event) -> io::Result<()> {
+    fn event(&mut self, event: &TimelineEvent) -> io::Result<()> {
         let out = &mut self.out;
         match *event {
-            Event::Entered { rank, at, call } => {
+            TimelineEvent::Entered { rank, at, call } => {
                 writeln!(out, "7 {} CALL r{rank} f{}", Seconds(at), call.function)
             }
-            Event::Computes { rank, at, .. } => writeln!(out, "7 {} CALL r{rank} compute", Seconds(at)),
-            Event::Began { rank, at, region } => writeln!(out, "7 {} REGION r{rank} g{region}", Seconds(at)),
-            Event::Ended { rank, at, .. } => writeln!(out, "8 {} REGION r{rank}", Seconds(at)),
-            Event::Left { rank, at, .. } | Event::Computed { rank, at } => {
+            TimelineEvent::Computes { rank, at, .. } => {
+                writeln!(out, "7 {} CALL r{rank} compute", Seconds(at))
+            }
+            TimelineEvent::Began { rank, at, region } => {
+                writeln!(out, "7 {} REGION r{rank} g{region}", Seconds(at))
+            }
+            TimelineEvent::Ended { rank, at, .. } => writeln!(out, "8 {} REGION r{rank}", Seconds(at)),
+            TimelineEvent::Left { rank, at, .. } | TimelineEvent::Computed { rank, at } => {
                 writeln!(out, "8 {} CALL r{rank}", Seconds(at))
             }
-            Event::Counted { counter, at, value } => {
+            TimelineEvent::Counted { counter, at, value } => {
                 writeln!(out, "9 {} V{} run {value}", Seconds(at), counter as u32)
             }
-            Event::Sent { rank, at, message } => {
+            TimelineEvent::Sent { rank, at, message } => {
                 writeln!(out, "10 {} MESSAGE run m r{rank} {}", Seconds(at), message.id)
             }
-            Event::Received { rank, at, id, .. } => {
+            TimelineEvent::Received { rank, at, id, .. } => {
                 writeln!(out, "11 {} MESSAGE run m r{rank} {id}", Seconds(at))
             }
-            Event::Waits { .. } | Event::Waited { .. } => Ok(()),
+            TimelineEvent::Waits { .. } | TimelineEvent::Waited { .. } => Ok(()),
         }
     }
 

@@ -2,8 +2,8 @@
 //! ranks in `.row` ("Paraver trace format and configuration files", Barcelona Supercomputing Center). Each
 //! rank that is shown is a task of one thread on a processor of its own. Times are nanoseconds, rounded down.
 
-use super::{Event, Head, Output};
-use crate::record::Call;
+use super::{Output, TimelineEvent, TimelineHeader};
+use crate::record::CallRecord;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -48,7 +48,7 @@ pub struct Paraver<W> {
 
 impl<W: Write> Paraver<W> {
     /// Writes the header, and the files beside `path`.
-    pub fn begin(mut out: W, path: &Path, head: &Head) -> io::Result<Paraver<W>> {
+    pub fn begin(mut out: W, path: &Path, head: &TimelineHeader) -> io::Result<Paraver<W>> {
         let count = head.ranks.len();
         // The format wants a date: that of the host would differ from run to run.
         write!(out, "#Paraver (01/01/2000 at 00:00):{}_ns:1({count}):1:{count}(", head.end / 1000)?;
@@ -76,7 +76,7 @@ impl<W: Write> Paraver<W> {
     }
 }
 
-fn write_names(path: &Path, head: &Head, types: &[u32]) -> io::Result<()> {
+fn write_names(path: &Path, head: &TimelineHeader, types: &[u32]) -> io::Result<()> {
     let mut out = BufWriter::new(File::create(path)?);
     out.write_all(b"DEFAULT_OPTIONS\n\nLEVEL               THREAD\nUNITS               NANOSEC\n\nSTATES\n")?;
     STATES.iter().try_for_each(|(number, name)| writeln!(out, "{number}    {name}"))?;
@@ -107,31 +107,31 @@ fn write_ranks(path: &Path, ranks: &[u32]) -> io::Result<()> {
 }
 
 impl<W: Write> Output for Paraver<W> {
-    fn event(&mut self, event: &Event) -> io::Result<()> {
+    fn event(&mut self, event: &TimelineEvent) -> io::Result<()> {
         match *event {
-            Event::Entered { rank, at, call } => {
+            TimelineEvent::Entered { rank, at, call } => {
                 let until = if call.wait > 0 { call.waited - call.wait } else { call.left };
                 self.state(rank, (at, until), OTHERS)?;
-                let (task, Call { function, site, .. }) = (self.task(rank), call);
+                let (task, CallRecord { function, site, .. }) = (self.task(rank), call);
                 let (kind, value, site) = (self.types[function as usize], function + 1, site + 1);
                 writeln!(self.out, "2:{task}:1:{task}:1:{}:{kind}:{value}:{SITE}:{site}", at / 1000)
             }
-            Event::Left { rank, at, call } => {
+            TimelineEvent::Left { rank, at, call } => {
                 let (task, kind) = (self.task(rank), self.types[call.function as usize]);
                 writeln!(self.out, "2:{task}:1:{task}:1:{}:{kind}:0:{SITE}:0", at / 1000)
             }
-            Event::Began { rank, at, region } => {
+            TimelineEvent::Began { rank, at, region } => {
                 let task = self.task(rank);
                 writeln!(self.out, "2:{task}:1:{task}:1:{}:{REGION}:{}", at / 1000, region + 1)
             }
-            Event::Ended { rank, at, .. } => {
+            TimelineEvent::Ended { rank, at, .. } => {
                 let task = self.task(rank);
                 writeln!(self.out, "2:{task}:1:{task}:1:{}:{REGION}:0", at / 1000)
             }
-            Event::Waits { rank, at, until } => self.state(rank, (at, until), WAITING),
-            Event::Waited { rank, at, left } => self.state(rank, (at, left), OTHERS),
-            Event::Computes { rank, at, until } => self.state(rank, (at, until), RUNNING),
-            Event::Sent { rank, at, message } => {
+            TimelineEvent::Waits { rank, at, until } => self.state(rank, (at, until), WAITING),
+            TimelineEvent::Waited { rank, at, left } => self.state(rank, (at, left), OTHERS),
+            TimelineEvent::Computes { rank, at, until } => self.state(rank, (at, until), RUNNING),
+            TimelineEvent::Sent { rank, at, message } => {
                 let (from, to, sent) = (self.task(rank), self.task(message.to), at / 1000);
                 let (received, arrived) = (message.received / 1000, message.arrived / 1000);
                 let (bytes, tag) = (message.bytes, message.tag);
@@ -140,7 +140,9 @@ impl<W: Write> Output for Paraver<W> {
                     "3:{from}:1:{from}:1:{sent}:{sent}:{to}:1:{to}:1:{received}:{arrived}:{bytes}:{tag}"
                 )
             }
-            Event::Computed { .. } | Event::Received { .. } | Event::Counted { .. } => Ok(()),
+            TimelineEvent::Computed { .. }
+            | TimelineEvent::Received { .. }
+            | TimelineEvent::Counted { .. } => Ok(()),
         }
     }
 

@@ -4,8 +4,8 @@
 //! `interned_data.proto` of Perfetto 59 that is used. Names are sent once and then meant by number. Times are
 //! nanoseconds, rounded down, which keeps the order of events.
 
-use super::{Counter, Event, Head, Output};
-use crate::record::Call;
+use super::{Counter, Output, TimelineEvent, TimelineHeader};
+use crate::record::CallRecord;
 use prost::Message as _;
 use std::io::{self, Write};
 
@@ -70,18 +70,18 @@ struct DebugAnnotation {
 #[derive(Clone, PartialEq, prost::Message)]
 struct InternedData {
     #[prost(message, repeated, tag = "1")]
-    event_categories: Vec<Name>,
+    event_categories: Vec<InternedName>,
     #[prost(message, repeated, tag = "2")]
-    event_names: Vec<Name>,
+    event_names: Vec<InternedName>,
     #[prost(message, repeated, tag = "3")]
-    debug_annotation_names: Vec<Name>,
+    debug_annotation_names: Vec<InternedName>,
     #[prost(message, repeated, tag = "29")]
-    debug_annotation_string_values: Vec<Name>,
+    debug_annotation_string_values: Vec<InternedName>,
 }
 
 /// `EventCategory`, `EventName`, `DebugAnnotationName`, `InternedString`: alike on the wire.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Name {
+struct InternedName {
     #[prost(uint64, tag = "1")]
     iid: u64,
     #[prost(string, tag = "2")]
@@ -138,8 +138,8 @@ fn of_rank(rank: u32) -> u64 {
     RANKS + 1 + Counter::ALL.len() as u64 + u64::from(rank)
 }
 
-fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<Name> {
-    (1..).zip(names).map(|(iid, name)| Name { iid, name: name.to_owned() }).collect()
+fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<InternedName> {
+    (1..).zip(names).map(|(iid, name)| InternedName { iid, name: name.to_owned() }).collect()
 }
 
 fn number(name_iid: u64, value: u64) -> DebugAnnotation {
@@ -155,7 +155,7 @@ pub struct Perfetto<W> {
 
 impl<W: Write> Perfetto<W> {
     /// Writes tracks and names.
-    pub fn begin(out: W, head: &Head) -> io::Result<Perfetto<W>> {
+    pub fn begin(out: W, head: &TimelineHeader) -> io::Result<Perfetto<W>> {
         let functions = head
             .functions
             .iter()
@@ -229,7 +229,7 @@ impl<W: Write> Perfetto<W> {
     }
 }
 
-fn annotations(call: &Call) -> Vec<DebugAnnotation> {
+fn annotations(call: &CallRecord) -> Vec<DebugAnnotation> {
     let mut all = Vec::with_capacity(3);
     all.push(DebugAnnotation {
         name_iid: SITE,
@@ -253,10 +253,10 @@ fn annotations(call: &Call) -> Vec<DebugAnnotation> {
 }
 
 impl<W: Write> Output for Perfetto<W> {
-    fn event(&mut self, event: &Event) -> io::Result<()> {
+    fn event(&mut self, event: &TimelineEvent) -> io::Result<()> {
         let of = |kind: i32, track_uuid: u64| TrackEvent { kind, track_uuid, ..TrackEvent::default() };
         match *event {
-            Event::Entered { rank, at, call } => {
+            TimelineEvent::Entered { rank, at, call } => {
                 let (name_iid, category_iids) = (Some(u64::from(call.function) + 1), vec![CATEGORY]);
                 let debug_annotations = annotations(&call);
                 self.happens(
@@ -269,16 +269,16 @@ impl<W: Write> Output for Perfetto<W> {
                     },
                 )
             }
-            Event::Began { rank, at, region } => {
+            TimelineEvent::Began { rank, at, region } => {
                 let (name_iid, category_iids) = (Some(self.send + 2 + u64::from(region)), vec![OF_REGIONS]);
                 self.happens(
                     at,
                     TrackEvent { name_iid, category_iids, ..of(kind::SLICE_BEGIN, of_rank(rank)) },
                 )
             }
-            Event::Ended { rank, at, .. } => self.happens(at, of(kind::SLICE_END, of_rank(rank))),
-            Event::Left { rank, at, .. } => self.happens(at, of(kind::SLICE_END, of_rank(rank))),
-            Event::Sent { rank, at, message } => {
+            TimelineEvent::Ended { rank, at, .. } => self.happens(at, of(kind::SLICE_END, of_rank(rank))),
+            TimelineEvent::Left { rank, at, .. } => self.happens(at, of(kind::SLICE_END, of_rank(rank))),
+            TimelineEvent::Sent { rank, at, message } => {
                 let tag = DebugAnnotation {
                     name_iid: TAG,
                     int_value: Some(message.tag.into()),
@@ -292,7 +292,7 @@ impl<W: Write> Output for Perfetto<W> {
                     TrackEvent { name_iid, flow_ids, debug_annotations, ..of(kind::INSTANT, of_rank(rank)) },
                 )
             }
-            Event::Received { rank, at, id, from } => {
+            TimelineEvent::Received { rank, at, id, from } => {
                 let (name_iid, terminating_flow_ids) = (Some(self.send + 1), vec![id]);
                 let debug_annotations = vec![number(FROM, from.into())];
                 self.happens(
@@ -305,13 +305,14 @@ impl<W: Write> Output for Perfetto<W> {
                     },
                 )
             }
-            Event::Counted { counter, at, value } => self.happens(
+            TimelineEvent::Counted { counter, at, value } => self.happens(
                 at,
                 TrackEvent { counter_value: Some(value), ..of(kind::COUNTER, of_counter(counter)) },
             ),
-            Event::Waits { .. } | Event::Waited { .. } | Event::Computes { .. } | Event::Computed { .. } => {
-                Ok(())
-            }
+            TimelineEvent::Waits { .. }
+            | TimelineEvent::Waited { .. }
+            | TimelineEvent::Computes { .. }
+            | TimelineEvent::Computed { .. } => Ok(()),
         }
     }
 

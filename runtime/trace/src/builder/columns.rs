@@ -2,7 +2,7 @@
 //! or absolute, whichever all ranks of the shape agree in, else whichever folds to fewer bytes.
 
 use super::kinds::Kinds;
-use super::shapes::{Shape, Step};
+use super::shapes::{NumberedShape, Step};
 use super::{Builder, Done, NOTHING};
 use crate::column;
 use crate::dictionary::Dictionary;
@@ -34,7 +34,7 @@ pub struct Columns<'a> {
 const FEW: usize = 32;
 
 /// Some ranks that go through the same steps.
-struct Group<'a> {
+struct RankColumns<'a> {
     ranks: &'a [u32],
     /// The numbers of each, or of each in each turn.
     numbers: Vec<&'a [i64]>,
@@ -43,15 +43,20 @@ struct Group<'a> {
     turns: usize,
 }
 
-impl<'a> Group<'a> {
+impl<'a> RankColumns<'a> {
     /// Returns what they say in a call with so many numbers from `at` on in each turn of a loop that varies.
-    fn by_turn(&self, at: usize, length: usize, turns: usize) -> Group<'a> {
+    fn by_turn(&self, at: usize, length: usize, turns: usize) -> RankColumns<'a> {
         let each = |all: &[&'a [i64]]| -> Vec<&'a [i64]> {
             all.iter()
                 .flat_map(|numbers| (0..turns).map(move |turn| &numbers[at + turn * length..][..length]))
                 .collect()
         };
-        Group { ranks: self.ranks, numbers: each(&self.numbers), differing: each(&self.differing), turns }
+        RankColumns {
+            ranks: self.ranks,
+            numbers: each(&self.numbers),
+            differing: each(&self.differing),
+            turns,
+        }
     }
 
     /// The ranks whose numbers these are.
@@ -103,7 +108,7 @@ impl<'a> Columns<'a> {
     }
 
     /// The shape of some ranks, whose steps these are.
-    pub fn shape(&mut self, steps: &[Step], ranks: &[u32]) -> Shape {
+    pub fn shape(&mut self, steps: &[Step], ranks: &[u32]) -> NumberedShape {
         let of_rank = |&rank: &u32| match self.done.class_of[rank as usize] {
             NOTHING => &[] as &[i64],
             class => self.done.classes.get(class).1.as_slice(),
@@ -112,8 +117,8 @@ impl<'a> Columns<'a> {
         let mut differing = numbers.clone();
         differing.sort_unstable_by_key(|numbers| numbers.as_ptr());
         differing.dedup_by_key(|numbers| numbers.as_ptr());
-        let group = Group { ranks, numbers, differing, turns: 1 };
-        let mut shape = Shape::default();
+        let group = RankColumns { ranks, numbers, differing, turns: 1 };
+        let mut shape = NumberedShape::default();
         self.known.clear();
         let (mut at, mut turns) = (0, vec![1]);
         for &step in steps {
@@ -141,7 +146,7 @@ impl<'a> Columns<'a> {
         shape
     }
 
-    fn call(&mut self, template: u32, group: &Group, at: &mut usize, turns: usize) -> u32 {
+    fn call(&mut self, template: u32, group: &RankColumns, at: &mut usize, turns: usize) -> u32 {
         let described: &Template = self.builder.templates.get(template);
         let (slots, begin) = (described.slots(), *at);
         *at += slots.len() * turns;
@@ -177,7 +182,7 @@ impl<'a> Columns<'a> {
     }
 
     /// The bytes of a column of these values of a group.
-    fn folded(&self, group: &Group, values: impl Iterator<Item = i64> + Clone) -> Vec<u8> {
+    fn folded(&self, group: &RankColumns, values: impl Iterator<Item = i64> + Clone) -> Vec<u8> {
         if group.ranks.len() == self.builder.ranks as usize {
             column::write_of_ranks(&values.collect::<Vec<i64>>(), group.turns)
         } else {
@@ -185,7 +190,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    fn plain(&mut self, group: &Group, at: usize) -> Cell {
+    fn plain(&mut self, group: &RankColumns, at: usize) -> Cell {
         self.cell(group, at, None, |this| {
             let column = this.folded(group, group.numbers.iter().map(|numbers| numbers[at]));
             this.column(group, column)
@@ -195,7 +200,7 @@ impl<'a> Columns<'a> {
     /// The cell of a number, made if it is not known yet.
     fn cell(
         &mut self,
-        group: &Group,
+        group: &RankColumns,
         at: usize,
         of: Option<OfPeers>,
         make: impl FnOnce(&mut Columns<'a>) -> Cell,
@@ -213,11 +218,11 @@ impl<'a> Columns<'a> {
         cell
     }
 
-    fn peers(&mut self, group: &Group, at: usize, of: OfPeers) -> Cell {
+    fn peers(&mut self, group: &RankColumns, at: usize, of: OfPeers) -> Cell {
         self.cell(group, at, Some(of), |this| this.column_of_peers(group, at, of))
     }
 
-    fn column_of_peers(&mut self, group: &Group, at: usize, of: OfPeers) -> Cell {
+    fn column_of_peers(&mut self, group: &RankColumns, at: usize, of: OfPeers) -> Cell {
         let positions = self.positions;
         let world = self.builder.ranks;
         let told = group.ranks().zip(&group.numbers).map(move |(rank, numbers)| {
@@ -243,7 +248,7 @@ impl<'a> Columns<'a> {
         self.column(group, if absolute.len() < relative.len() { absolute } else { relative })
     }
 
-    fn column(&mut self, group: &Group, column: Vec<u8>) -> Cell {
+    fn column(&mut self, group: &RankColumns, column: Vec<u8>) -> Cell {
         Cell::Column(self.columns.place((group.turns, column)))
     }
 }

@@ -5,8 +5,8 @@
 
 use super::Contexts;
 use super::columns::Calls;
-use super::shapes::{Shape, Step};
-use super::similar::{self, Link};
+use super::shapes::{NumberedShape, Step};
+use super::similar::{self, CallTransition};
 use crate::dictionary::Dictionary;
 use crate::file;
 use crate::part::{ALL_CALLS, Computed, IN_CONTEXT, OF_BITS, Path, Place};
@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A function and a call site.
 type Site = (u32, u32);
 
-/// A call of the file.
+/// A call that the file stores.
 #[derive(Clone, Copy)]
-struct Made {
+struct StoredCall {
     site: Site,
     /// A bit for each number of bits that its size has, by whichever rank makes it.
     bits: u128,
@@ -31,7 +31,7 @@ struct Made {
 pub struct Kinds<'a> {
     contexts: &'a Contexts,
     by_template: bool,
-    calls: Vec<Made>,
+    calls: Vec<StoredCall>,
     /// By call: another one of the same set, itself in one call of each set.
     parents: Vec<u32>,
     /// By number of the contexts: a call of the file that is made in it.
@@ -62,7 +62,7 @@ impl<'a> Kinds<'a> {
         (template, described): (u32, &Template),
         numbers: impl Iterator<Item = &'n [i64]>,
     ) {
-        let mut made = Made { site: (described.function, described.site), bits: 0 };
+        let mut made = StoredCall { site: (described.function, described.site), bits: 0 };
         self.parents.push(call);
         for numbers in numbers {
             made.bits |= 1 << described.size(numbers);
@@ -212,7 +212,7 @@ impl<'a> Kinds<'a> {
 }
 
 /// Joins calls that are the same and of one kind. Returns them with their kinds, and renames those of shapes.
-pub fn joined(calls: &Calls, kinds: &[u32], shapes: &mut [Shape]) -> (Calls, Vec<u32>) {
+pub fn joined(calls: &Calls, kinds: &[u32], shapes: &mut [NumberedShape]) -> (Calls, Vec<u32>) {
     let (mut all, mut of_calls, mut numbers) = (Calls::default(), Vec::new(), Vec::new());
     for (call, (template, cells, _)) in calls.iter().enumerate() {
         let kind = kinds.get(call).copied().unwrap_or(0);
@@ -234,16 +234,27 @@ pub fn joined(calls: &Calls, kinds: &[u32], shapes: &mut [Shape]) -> (Calls, Vec
 }
 
 /// Returns paths with how often ranks go there, which is more often than they compute.
-fn links(by_root: &BTreeMap<(u32, u32), Computed>, passages: &FxHashMap<(u32, u32), u64>) -> Vec<Link> {
-    let mut links: BTreeMap<(u32, u32), Link> = BTreeMap::new();
+fn links(
+    by_root: &BTreeMap<(u32, u32), Computed>,
+    passages: &FxHashMap<(u32, u32), u64>,
+) -> Vec<CallTransition> {
+    let mut links: BTreeMap<(u32, u32), CallTransition> = BTreeMap::new();
     for (&(from, to), &passages) in passages {
-        links.insert((from, to), Link { from, to, passages: passages as f64, sum: 0.0, squares: 0.0 });
+        links.insert(
+            (from, to),
+            CallTransition { from, to, passages: passages as f64, sum: 0.0, squares: 0.0 },
+        );
     }
     for (&(from, to), Computed { histogram, first, .. }) in by_root {
         // First times are mostly longer, and hide what the others differ in.
         let (times, left_out) = if histogram.count > 0 { (histogram, first.count) } else { (first, 0) };
-        let link =
-            links.entry((from, to)).or_insert(Link { from, to, passages: 0.0, sum: 0.0, squares: 0.0 });
+        let link = links.entry((from, to)).or_insert(CallTransition {
+            from,
+            to,
+            passages: 0.0,
+            sum: 0.0,
+            squares: 0.0,
+        });
         link.passages = (link.passages - left_out as f64).max(times.count as f64);
         link.sum = times.sum() as f64;
         let mean = link.sum / times.count.max(1) as f64;

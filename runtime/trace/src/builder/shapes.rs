@@ -5,7 +5,7 @@ use super::columns::{Calls, Told};
 use crate::codec::Put;
 use crate::dictionary::{Dictionary, Names};
 use crate::histogram::Summary;
-use crate::part::{Datatype, Item, Path, Place, write_path};
+use crate::part::{Item, NamedDatatype, Path, Place, write_path};
 use crate::template::Template;
 use crate::trace::{Cell, step, write_kinds};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub enum Step {
 
 /// A shape with its numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Shape {
+pub struct NumberedShape {
     /// Calls by number, and loops.
     pub steps: Vec<Step>,
     /// The counts of its loops, in the order in which they begin.
@@ -59,7 +59,7 @@ pub fn flatten(
 }
 
 /// Writes shapes, and finds the order of the dictionaries meanwhile: that in which they are used.
-pub struct Writer<'a> {
+pub struct ShapeWriter<'a> {
     builder: &'a Builder,
     functions: Names,
     sites: Names,
@@ -67,11 +67,11 @@ pub struct Writer<'a> {
     types: Dictionary<u32>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> ShapeWriter<'a> {
     /// With nothing in its dictionaries.
-    pub fn new(builder: &'a Builder) -> Writer<'a> {
+    pub fn new(builder: &'a Builder) -> ShapeWriter<'a> {
         let (functions, sites, names) = (Names::default(), Names::default(), Names::default());
-        Writer { builder, functions, sites, names, types: Dictionary::default() }
+        ShapeWriter { builder, functions, sites, names, types: Dictionary::default() }
     }
 
     fn place(&mut self, (function, site, kind): Place) -> Place {
@@ -96,7 +96,7 @@ impl<'a> Writer<'a> {
         &mut self,
         columns: &Dictionary<Told>,
         calls: &Calls,
-        shapes: &[Shape],
+        shapes: &[NumberedShape],
         bytes: &mut Vec<u8>,
     ) {
         bytes.number(columns.len() as u64);
@@ -156,7 +156,7 @@ impl<'a> Writer<'a> {
         for &place in self.types.iter() {
             let datatype = *self.builder.types.get(place);
             let name = self.names.place_of(self.builder.names.get(datatype.name).as_str());
-            Datatype { name, ..datatype }.write(&mut types);
+            NamedDatatype { name, ..datatype }.write(&mut types);
         }
         let mut bytes = Vec::new();
         [&self.functions, &self.sites, &self.names].into_iter().for_each(|names| names.write(&mut bytes));

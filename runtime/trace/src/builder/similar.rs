@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// A path from a call to the next.
 #[derive(Clone, Copy, Debug)]
-pub struct Link {
+pub struct CallTransition {
     /// The call before, from 1; 0 at the beginning.
     pub from: u32,
     /// The call.
@@ -84,7 +84,7 @@ fn loss(one: Times, other: Times) -> f64 {
 
 /// Returns a number for the set of each call that a path leads to or from. Calls of one set are of one
 /// `site`. O(calls of a place squared, times their paths), for each of a few rounds.
-pub fn classes<S: Ord>(links: &[Link], site: impl Fn(u32) -> S) -> BTreeMap<u32, u32> {
+pub fn classes<S: Ord>(links: &[CallTransition], site: impl Fn(u32) -> S) -> BTreeMap<u32, u32> {
     let min_loss = MIN_GAIN * links.iter().map(|link| link.sum).sum::<f64>();
     let mut sites: BTreeMap<S, u32> = BTreeMap::new();
     let mut classes: BTreeMap<u32, u32> = BTreeMap::new();
@@ -111,7 +111,12 @@ pub fn classes<S: Ord>(links: &[Link], site: impl Fn(u32) -> S) -> BTreeMap<u32,
 }
 
 /// Divides each set once, by the paths to its calls and, if `both`, by the paths from them.
-fn divided(links: &[Link], classes: &BTreeMap<u32, u32>, both: bool, min_loss: f64) -> BTreeMap<u32, u32> {
+fn divided(
+    links: &[CallTransition],
+    classes: &BTreeMap<u32, u32>,
+    both: bool,
+    min_loss: f64,
+) -> BTreeMap<u32, u32> {
     let mut of_call: BTreeMap<u32, Set> = BTreeMap::new();
     for link in links {
         let times = (link.passages, link.sum, link.squares);
@@ -176,11 +181,11 @@ fn joined(mut sets: Vec<Set>, min_loss: f64) -> Vec<Set> {
 mod tests {
     use super::*;
 
-    fn link(from: u32, to: u32, passages: f64, mean: f64) -> Link {
-        Link { from, to, passages, sum: passages * mean, squares: passages * mean * mean }
+    fn link(from: u32, to: u32, passages: f64, mean: f64) -> CallTransition {
+        CallTransition { from, to, passages, sum: passages * mean, squares: passages * mean * mean }
     }
 
-    fn sets(links: &[Link]) -> usize {
+    fn sets(links: &[CallTransition]) -> usize {
         let mut numbers: Vec<u32> = classes(links, |_| 0).into_values().collect();
         numbers.sort_unstable();
         numbers.dedup();
@@ -200,7 +205,8 @@ mod tests {
     #[test]
     fn calls_that_follow_the_same_work_are_of_one_set() {
         assert_eq!(sets(&[link(0, 0, 1.0, 1e8), link(1, 1, 50.0, 1e8), link(2, 0, 49.0, 1e8)]), 1);
-        let noisy = |from, to, mean| Link { squares: 50.0 * 4.0 * 1e16, ..link(from, to, 50.0, mean) };
+        let noisy =
+            |from, to, mean| CallTransition { squares: 50.0 * 4.0 * 1e16, ..link(from, to, 50.0, mean) };
         assert_eq!(sets(&[noisy(1, 1, 1e8), noisy(2, 0, 1.1e8)]), 1, "within chance");
     }
 

@@ -12,15 +12,15 @@ mod walk;
 use super::shapes::Step;
 use super::{Builder, Done, NOTHING};
 use crate::dictionary::Dictionary;
-use crate::fold::{self, Cursor, Grammar, Kind};
+use crate::fold::{self, Cursor, FoldKind, Grammar};
 use crate::template::Template;
 use crate::trace::{MOST_TURNS, MOST_VALUES, MOST_VARYING};
 use indexmap::IndexSet;
-use layout::{Folded, Numbers, Turns, calls_by_turn, lay_out, nested};
+use layout::{IterationSet, LoopNest, Numbers, calls_by_turn, lay_out, nested};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use walk::{Lane, Recorded, Walk};
+use walk::{ClassWalk, Lane, Recorded};
 
 /// Calls that are looked at one by one, of all classes, at most.
 const MOST_LOOKED_AT: u64 = 1 << 26;
@@ -85,7 +85,7 @@ pub fn together(builder: &Builder) -> Option<Done> {
         let of_group =
             used.iter().zip(&recorded_of).filter(|&(_, recorded)| folded[*recorded as usize].0 == group);
         let members = of_group
-            .map(|(&class, &recorded)| Member { class, counts: folded[recorded as usize].1.clone() })
+            .map(|(&class, &recorded)| ClassCounts { class, counts: folded[recorded as usize].1.clone() })
             .collect();
         let Some((steps, members, lanes)) = folder.looked_through(steps, members) else { continue };
         let Some(ways) = folder.ways(&steps, &members, &lanes) else { continue };
@@ -95,9 +95,13 @@ pub fn together(builder: &Builder) -> Option<Done> {
         if is_one && laid_out.len() >= done.shapes.get(first).len() {
             continue;
         }
-        let numbers_of = |member: &Member, lanes: &[Lane]| {
+        let numbers_of = |member: &ClassCounts, lanes: &[Lane]| {
             let mut numbers = Vec::new();
-            Numbers { ways: &ways, counts: &member.counts, lanes }.add(&nodes, Turns::Of(0, 1), &mut numbers);
+            Numbers { ways: &ways, counts: &member.counts, lanes }.add(
+                &nodes,
+                IterationSet::Of(0, 1),
+                &mut numbers,
+            );
             numbers
         };
         varying += calls_by_turn(&laid_out, &numbers_of(&members[0], &lanes[0]), &folder.lengths);
@@ -124,11 +128,11 @@ pub fn together(builder: &Builder) -> Option<Done> {
 }
 
 /// The steps of a group, its classes, and what each call says in each.
-type LookedThrough<'a> = (Vec<Step>, Vec<Member>, Vec<Vec<Lane<'a>>>);
+type LookedThrough<'a> = (Vec<Step>, Vec<ClassCounts>, Vec<Vec<Lane<'a>>>);
 
 /// A class of a group: what its ranks did by templates are the steps of the group, with these counts of
 /// loops.
-struct Member {
+struct ClassCounts {
     class: u32,
     counts: Vec<u64>,
 }
@@ -188,7 +192,11 @@ impl<'a> Folder<'a> {
     /// A group whose calls say what goes by the turns of the loop around alone, with what they say: short
     /// loops are unrolled where it goes by those of an outer one. `None` if that is too much, or too much to
     /// look at.
-    fn looked_through(&self, mut steps: Vec<Step>, mut members: Vec<Member>) -> Option<LookedThrough<'a>> {
+    fn looked_through(
+        &self,
+        mut steps: Vec<Step>,
+        mut members: Vec<ClassCounts>,
+    ) -> Option<LookedThrough<'a>> {
         for _ in 0..MOST_UNROLLED {
             let number = match members.iter().map(|member| self.lanes(&steps, member)).collect() {
                 Ok(lanes) => return Some((steps, members, lanes)),
@@ -215,17 +223,17 @@ impl<'a> Folder<'a> {
 
     /// Returns what each call of a group says by turn, as this class has it. The error is the loop around one
     /// where that goes by the turns of loops around this, too; none if it is too much to look at.
-    fn lanes(&self, steps: &[Step], member: &Member) -> Result<Vec<Lane<'a>>, Option<usize>> {
+    fn lanes(&self, steps: &[Step], member: &ClassCounts) -> Result<Vec<Lane<'a>>, Option<usize>> {
         let (shape, numbers) = self.builder.done.classes.get(member.class);
         let (calls, loops) = self.places(*shape);
         let recorded =
             Recorded { calls, counts: loops.into_iter().map(|at| numbers[at] as u64).collect(), numbers };
-        let mut walk = Walk::new(self, steps, &member.counts, recorded);
+        let mut walk = ClassWalk::new(self, steps, &member.counts, recorded);
         walk.nodes(&nested(self.builder.done.shapes.get(*shape))).map(|()| walk.lanes)
     }
 
     /// Returns how each loop of a group is told. `None` if one cannot be whose turns differ.
-    fn ways(&self, steps: &[Step], members: &[Member], lanes: &[Vec<Lane>]) -> Option<Vec<Way>> {
+    fn ways(&self, steps: &[Step], members: &[ClassCounts], lanes: &[Vec<Lane>]) -> Option<Vec<LoopForm>> {
         // Columns of ranks and turns take no more memory than what was recorded, or little.
         let recorded: u64 =
             members.iter().map(|member| self.builder.done.classes.get(member.class).1.len() as u64).sum();
@@ -239,7 +247,7 @@ impl<'a> Folder<'a> {
             match *step {
                 Step::Begin | Step::Varying => {
                     open.push(ways.len());
-                    ways.push(Way::Alike);
+                    ways.push(LoopForm::Alike);
                 }
                 Step::End => drop(open.pop()),
                 Step::Call(template) => {
@@ -257,11 +265,11 @@ impl<'a> Folder<'a> {
                     }
                     ways[number] = match ways[number] {
                         _ if turns <= FEW && !has_loops[number] || self.stands_alone(template, lanes()) => {
-                            Way::Unrolled
+                            LoopForm::Unrolled
                         }
                         way => lanes().fold(way, |way, lane| way.and(period(lane), turns)),
                     };
-                    if ways[number] == Way::Unrolled && turns > MOST_UNROLLED {
+                    if ways[number] == LoopForm::Unrolled && turns > MOST_UNROLLED {
                         return None;
                     }
                 }
@@ -304,7 +312,7 @@ fn end_of(steps: &[Step], begin: usize) -> usize {
 
 /// Form in which a loop is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
+enum LoopForm {
     /// All its turns say the same.
     Alike,
     /// They differ, and come again after so many of them.
@@ -313,13 +321,13 @@ enum Way {
     Unrolled,
 }
 
-impl Way {
+impl LoopForm {
     /// If something also comes again after so many turns.
-    fn and(self, period: u64, turns: u64) -> Way {
+    fn and(self, period: u64, turns: u64) -> LoopForm {
         match self {
-            Way::Alike => Way::Varying(period),
-            Way::Varying(other) => Way::Varying(together_after(other, period, turns)),
-            Way::Unrolled => Way::Unrolled,
+            LoopForm::Alike => LoopForm::Varying(period),
+            LoopForm::Varying(other) => LoopForm::Varying(together_after(other, period, turns)),
+            LoopForm::Unrolled => LoopForm::Unrolled,
         }
     }
 }
@@ -351,11 +359,11 @@ fn period(lane: &Lane) -> u64 {
     if said.len().is_multiple_of(period) { period as u64 } else { said.len() as u64 }
 }
 
-fn feed(grammar: &mut Grammar, cursor: &mut Cursor, nodes: &[Folded], counts: &[u64]) {
+fn feed(grammar: &mut Grammar, cursor: &mut Cursor, nodes: &[LoopNest], counts: &[u64]) {
     for node in nodes {
         match node {
-            Folded::Call(template, _) => grammar.add(cursor, *template),
-            Folded::Loop(number, body) => {
+            LoopNest::Call(template, _) => grammar.add(cursor, *template),
+            LoopNest::Loop(number, body) => {
                 grammar.repeat(cursor, counts[*number], |grammar, cursor| feed(grammar, cursor, body, counts))
             }
         }
@@ -365,8 +373,8 @@ fn feed(grammar: &mut Grammar, cursor: &mut Cursor, nodes: &[Folded], counts: &[
 fn flatten(grammar: &Grammar, items: &[fold::Item], steps: &mut Vec<Step>, counts: &mut Vec<u64>) {
     for &item in items {
         match grammar.kind(item) {
-            Kind::Symbol(template) => steps.push(Step::Call(template)),
-            Kind::Loop { body, count } => {
+            FoldKind::Symbol(template) => steps.push(Step::Call(template)),
+            FoldKind::Loop { body, count } => {
                 steps.push(Step::Begin);
                 counts.push(count);
                 flatten(grammar, grammar.body(body), steps, counts);

@@ -1,6 +1,6 @@
 //! What calls add up to, so that turns of a loop which do the same are counted and not made.
 
-use super::{Channel, Comm, Where};
+use super::{CallIdentity, Channel, Comm};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
@@ -62,15 +62,15 @@ impl Sequence {
 
 /// Messages of a channel.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Messages {
+pub(super) struct ChannelTraffic {
     pub(super) sent: u64,
     pub(super) received: u64,
-    pub(super) last_sent: Option<Where>,
-    pub(super) last_received: Option<Where>,
+    pub(super) last_sent: Option<CallIdentity>,
+    pub(super) last_received: Option<CallIdentity>,
 }
 
-impl Messages {
-    pub(super) fn add(&mut self, later: &Messages) {
+impl ChannelTraffic {
+    pub(super) fn add(&mut self, later: &ChannelTraffic) {
         self.sent = self.sent.saturating_add(later.sent);
         self.received = self.received.saturating_add(later.received);
         self.last_sent = later.last_sent.or(self.last_sent);
@@ -81,26 +81,26 @@ impl Messages {
 /// Effects of consecutive calls of one rank: on channels and collectives, and repeated waits to report.
 #[derive(Clone, Default)]
 pub(super) struct Effects {
-    pub(super) channels: FxHashMap<Channel, Messages>,
+    pub(super) channels: FxHashMap<Channel, ChannelTraffic>,
     pub(super) collectives: FxHashMap<Comm, Sequence>,
     /// Requests that were waited for and were none, by call site and function.
     pub(super) twice: FxHashMap<(u32, u32), u64>,
 }
 
 impl Effects {
-    pub(super) fn sent(&mut self, channel: Channel, at: Where) {
-        self.channels.entry(channel).or_default().add(&Messages {
+    pub(super) fn sent(&mut self, channel: Channel, at: CallIdentity) {
+        self.channels.entry(channel).or_default().add(&ChannelTraffic {
             sent: 1,
             last_sent: Some(at),
-            ..Messages::default()
+            ..ChannelTraffic::default()
         });
     }
 
-    pub(super) fn received(&mut self, channel: Channel, at: Where) {
-        self.channels.entry(channel).or_default().add(&Messages {
+    pub(super) fn received(&mut self, channel: Channel, at: CallIdentity) {
+        self.channels.entry(channel).or_default().add(&ChannelTraffic {
             received: 1,
             last_received: Some(at),
-            ..Messages::default()
+            ..ChannelTraffic::default()
         });
     }
 

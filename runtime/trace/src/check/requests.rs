@@ -1,16 +1,16 @@
 //! Requests of a rank: which call made each, and whether it was completed.
 
 use super::effects::Effects;
-use super::{Channel, Checker, Where};
+use super::{CallIdentity, Channel, Checker};
 use crate::roles::Argument;
 use crate::template::{Field, Peer, Position};
-use crate::trace::{Event, View};
+use crate::trace::{RankCall, RankView};
 use std::collections::BTreeMap;
 
 /// A request that was made.
 #[derive(Clone)]
-struct Made {
-    at: Where,
+struct TracedRequest {
+    at: CallIdentity,
     is_persistent: bool,
     is_active: bool,
     /// Channel of a receive, which may have wildcards; `None` for other requests.
@@ -22,7 +22,7 @@ struct Made {
 /// The requests of a rank that there are.
 #[derive(Clone, Default)]
 pub(super) struct Requests {
-    made: BTreeMap<i64, Made>,
+    made: BTreeMap<i64, TracedRequest>,
 }
 
 /// The slots of requests in an argument; `None` for the standard's null.
@@ -47,9 +47,9 @@ impl Requests {
     pub(super) fn call(
         &mut self,
         checker: &Checker,
-        view: &View,
-        event: &Event,
-        at: Where,
+        view: &RankView,
+        event: &RankCall,
+        at: CallIdentity,
         effects: &mut Effects,
     ) {
         let name = checker.name(event);
@@ -84,7 +84,7 @@ impl Requests {
     }
 
     /// The request that a call makes.
-    fn of(&self, checker: &Checker, view: &View, event: &Event, at: Where) -> Made {
+    fn of(&self, checker: &Checker, view: &RankView, event: &RankCall, at: CallIdentity) -> TracedRequest {
         let (name, roles, position) = (checker.name(event), checker.roles(event), view.position(event));
         let number = |name: &str| roles.find(event, name).and_then(|argument| argument.number());
         let comm = checker.comm(view, event);
@@ -97,10 +97,10 @@ impl Requests {
         let is_persistent = name.ends_with("_init");
         let sends = channel("dest", ["sendtag", "tag"], true).filter(|_| is_persistent);
         let receives = channel("source", ["recvtag", "tag"], false);
-        Made { at, is_persistent, is_active: !is_persistent, receives, sends }
+        TracedRequest { at, is_persistent, is_active: !is_persistent, receives, sends }
     }
 
-    fn start(&mut self, slot: i64, at: Where, effects: &mut Effects) {
+    fn start(&mut self, slot: i64, at: CallIdentity, effects: &mut Effects) {
         let Some(made) = self.made.get_mut(&slot) else { return };
         made.is_active = true;
         if let Some(channel) = made.sends.filter(|&(_, _, to, _)| to >= 0) {
@@ -111,9 +111,9 @@ impl Requests {
     fn complete(
         &mut self,
         checker: &Checker,
-        event: &Event,
+        event: &RankCall,
         slots: &[Option<i64>],
-        at: Where,
+        at: CallIdentity,
         effects: &mut Effects,
     ) {
         let find = |name: &str| checker.roles(event).find(event, name);
@@ -177,7 +177,7 @@ impl Requests {
     /// Returns `true` if the following calls find here what they would find in others.
     // Where a request was made is told and changes nothing.
     pub(super) fn act_like(&self, others: &Requests) -> bool {
-        let what = |(slot, made): (&i64, &Made)| {
+        let what = |(slot, made): (&i64, &TracedRequest)| {
             (*slot, made.is_persistent, made.is_active, made.receives, made.sends)
         };
         self.made.len() == others.made.len() && self.made.iter().map(what).eq(others.made.iter().map(what))

@@ -2,7 +2,7 @@
 
 use crate::codec::{Put, Reader, Result};
 use crate::dictionary::Dictionary;
-use crate::fold::{Cursor, Grammar, Item, Kind};
+use crate::fold::{Cursor, FoldKind, Grammar, Item};
 use std::fmt::Write;
 
 /// The longest run of values that is looked for again.
@@ -12,14 +12,14 @@ const DEEPEST: u32 = 64;
 
 /// Values or loops of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Part {
+enum FoldedItem {
     Values(Vec<i64>),
-    Loop { count: u64, parts: Parts },
+    Loop { count: u64, parts: FoldedItems },
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Parts {
-    parts: Vec<Part>,
+struct FoldedItems {
+    parts: Vec<FoldedItem>,
     /// Values in all.
     length: u64,
     /// Their sum, wrapping.
@@ -29,7 +29,7 @@ struct Parts {
 /// Numbers by place, folded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Folded {
-    parts: Parts,
+    parts: FoldedItems,
     /// The folded values are differences, each to the one before, the first to 0.
     differences: bool,
 }
@@ -63,20 +63,20 @@ fn folded(values: impl Iterator<Item = i64>, kind: u8) -> Vec<u8> {
 }
 
 fn write_items(grammar: &Grammar, items: &[Item], values: &Dictionary<i64>, bytes: &mut Vec<u8>) {
-    let is_value = |item: &Item| matches!(grammar.kind(*item), Kind::Symbol(_));
+    let is_value = |item: &Item| matches!(grammar.kind(*item), FoldKind::Symbol(_));
     let runs: Vec<&[Item]> = items.chunk_by(|a, b| is_value(a) && is_value(b)).collect();
     bytes.number(runs.len() as u64);
     for run in runs {
         match grammar.kind(run[0]) {
-            Kind::Symbol(_) => {
+            FoldKind::Symbol(_) => {
                 bytes.number((run.len() as u64 - 1) * 2);
                 for &item in run {
-                    if let Kind::Symbol(symbol) = grammar.kind(item) {
+                    if let FoldKind::Symbol(symbol) = grammar.kind(item) {
                         bytes.signed(*values.get(symbol));
                     }
                 }
             }
-            Kind::Loop { body, count } => {
+            FoldKind::Loop { body, count } => {
                 bytes.wide(u128::from(count - 2) * 2 + 1);
                 write_items(grammar, grammar.body(body), values, bytes);
             }
@@ -84,12 +84,12 @@ fn write_items(grammar: &Grammar, items: &[Item], values: &Dictionary<i64>, byte
     }
 }
 
-impl Parts {
-    fn read(reader: &mut Reader, most: u64, depth: u32) -> Result<Parts> {
+impl FoldedItems {
+    fn read(reader: &mut Reader, most: u64, depth: u32) -> Result<FoldedItems> {
         if depth == DEEPEST {
             return reader.wrong("loops are within loops too deep");
         }
-        let mut all = Parts::default();
+        let mut all = FoldedItems::default();
         for _ in 0..reader.count(2, "parts of a column")? {
             let head = reader.wide()?;
             let part = if head & 1 == 0 {
@@ -101,12 +101,12 @@ impl Parts {
                 let values = (0..=count).map(|_| reader.signed()).collect::<Result<Vec<_>>>()?;
                 all.length += values.len() as u64;
                 all.sum = values.iter().fold(all.sum, |sum, &value| sum.wrapping_add(value));
-                Part::Values(values)
+                FoldedItem::Values(values)
             } else {
                 let Some(count) = u64::try_from(head >> 1).ok().and_then(|count| count.checked_add(2)) else {
                     return reader.wrong("a loop of too many turns");
                 };
-                let parts = Parts::read(reader, most, depth + 1)?;
+                let parts = FoldedItems::read(reader, most, depth + 1)?;
                 let Some(length) =
                     parts.length.checked_mul(count).filter(|&length| length > 0 && length <= most)
                 else {
@@ -117,7 +117,7 @@ impl Parts {
                 };
                 all.length += length;
                 all.sum = all.sum.wrapping_add(parts.sum.wrapping_mul(count as i64));
-                Part::Loop { count, parts }
+                FoldedItem::Loop { count, parts }
             };
             if all.length > most {
                 return reader.wrong(format!("more than the {most} values that may be"));
@@ -132,24 +132,28 @@ impl Parts {
         let mut sum = 0i64;
         for part in &self.parts {
             let (length, total) = match part {
-                Part::Values(values) => (values.len() as u64, 0),
-                Part::Loop { count, parts } => (parts.length * count, parts.sum.wrapping_mul(*count as i64)),
+                FoldedItem::Values(values) => (values.len() as u64, 0),
+                FoldedItem::Loop { count, parts } => {
+                    (parts.length * count, parts.sum.wrapping_mul(*count as i64))
+                }
             };
             if place >= length {
                 place -= length;
                 sum = match part {
-                    Part::Values(values) => values.iter().fold(sum, |sum, &value| sum.wrapping_add(value)),
-                    Part::Loop { .. } => sum.wrapping_add(total),
+                    FoldedItem::Values(values) => {
+                        values.iter().fold(sum, |sum, &value| sum.wrapping_add(value))
+                    }
+                    FoldedItem::Loop { .. } => sum.wrapping_add(total),
                 };
                 continue;
             }
             return match part {
-                Part::Values(values) => {
+                FoldedItem::Values(values) => {
                     let sum =
                         values[..place as usize].iter().fold(sum, |sum, &value| sum.wrapping_add(value));
                     Some((values[place as usize], sum))
                 }
-                Part::Loop { parts, .. } => {
+                FoldedItem::Loop { parts, .. } => {
                     let (value, within) = parts.at(place % parts.length)?;
                     let turns = parts.sum.wrapping_mul((place / parts.length) as i64);
                     Some((value, sum.wrapping_add(turns).wrapping_add(within)))
@@ -163,11 +167,11 @@ impl Parts {
         bytes.number(self.parts.len() as u64);
         for part in &self.parts {
             match part {
-                Part::Values(values) => {
+                FoldedItem::Values(values) => {
                     bytes.number((values.len() as u64 - 1) * 2);
                     values.iter().for_each(|&value| bytes.signed(value));
                 }
-                Part::Loop { count, parts } => {
+                FoldedItem::Loop { count, parts } => {
                     bytes.wide(u128::from(count - 2) * 2 + 1);
                     parts.write(bytes);
                 }
@@ -178,8 +182,8 @@ impl Parts {
     fn each(&self, visit: &mut impl FnMut(i64)) {
         for part in &self.parts {
             match part {
-                Part::Values(values) => values.iter().for_each(|&value| visit(value)),
-                Part::Loop { count, parts } => (0..*count).for_each(|_| parts.each(visit)),
+                FoldedItem::Values(values) => values.iter().for_each(|&value| visit(value)),
+                FoldedItem::Loop { count, parts } => (0..*count).for_each(|_| parts.each(visit)),
             }
         }
     }
@@ -188,12 +192,12 @@ impl Parts {
     fn text(&self, text: &mut String) {
         for part in &self.parts {
             match part {
-                Part::Values(values) => {
+                FoldedItem::Values(values) => {
                     for value in values {
                         let _ = write!(text, " {value}");
                     }
                 }
-                Part::Loop { count, parts } => {
+                FoldedItem::Loop { count, parts } => {
                     let _ = write!(text, " {count}x(");
                     let begin = text.len();
                     parts.text(text);
@@ -208,8 +212,8 @@ impl Parts {
     fn tally(&self, times: u64, visit: &mut impl FnMut(i64, u64)) {
         for part in &self.parts {
             match part {
-                Part::Values(values) => values.iter().for_each(|&value| visit(value, times)),
-                Part::Loop { count, parts } => parts.tally(times * count, visit),
+                FoldedItem::Values(values) => values.iter().for_each(|&value| visit(value, times)),
+                FoldedItem::Loop { count, parts } => parts.tally(times * count, visit),
             }
         }
     }
@@ -219,12 +223,12 @@ impl Parts {
         let mut found = 0;
         for part in &self.parts {
             match part {
-                Part::Values(values) => {
+                FoldedItem::Values(values) => {
                     let here = values.len().min(usize::try_from(end).unwrap_or(usize::MAX));
                     found += values[..here].iter().filter(|&&value| value == wanted).count() as u64;
                     end -= here as u64;
                 }
-                Part::Loop { count, parts } => {
+                FoldedItem::Loop { count, parts } => {
                     let turns = (*count).min(end / parts.length);
                     if turns > 0 {
                         found += turns * parts.count(wanted, parts.length);
@@ -251,7 +255,7 @@ impl Folded {
     /// # Errors
     /// If it is something else, or has more values.
     pub fn read(reader: &mut Reader, differences: bool, most: u64) -> Result<Folded> {
-        Ok(Folded { parts: Parts::read(reader, most, 0)?, differences })
+        Ok(Folded { parts: FoldedItems::read(reader, most, 0)?, differences })
     }
     /// Folds `values`; O(values).
     pub fn of(values: &[i64]) -> Folded {

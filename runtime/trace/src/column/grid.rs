@@ -28,46 +28,46 @@ const MOST_FACTOR: i64 = 1 << 16;
 
 /// A sum of x, y and the turn, each times something, modulo something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Sum {
+struct GridSum {
     factors: [i64; 3],
     modulus: u64,
 }
 
-impl Sum {
+impl GridSum {
     fn at(&self, place: [i64; 3]) -> u64 {
         let sum = self.factors.iter().zip(place).fold(0i64, |sum, (factor, at)| sum + factor * at);
         sum.rem_euclid(self.modulus as i64) as u64
     }
 }
 
-/// A table.
+/// A term of a grid-indexed vector: a table with sums as its indices.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Term {
-    sums: Vec<Sum>,
+struct TableTerm {
+    sums: Vec<GridSum>,
     table: Folded,
 }
 
-impl Term {
-    fn place(sums: &[Sum], at: [i64; 3]) -> u64 {
+impl TableTerm {
+    fn place(sums: &[GridSum], at: [i64; 3]) -> u64 {
         sums.iter().fold(0, |place, sum| place * sum.modulus + sum.at(at))
     }
 }
 
-/// Numbers by place.
+/// Numbers by rank on a grid, and by iteration.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Grid {
+pub struct GridVector {
     /// Ranks in a row, and rows.
     side: u64,
     turns: u64,
-    terms: Vec<Term>,
+    terms: Vec<TableTerm>,
 }
 
-impl Grid {
+impl GridVector {
     /// Reads what [`write()`] wrote behind its first byte, of at most `most` values.
     ///
     /// # Errors
     /// If it is something else, or has more values.
-    pub fn read(reader: &mut Reader, most: u64) -> Result<Grid> {
+    pub fn read(reader: &mut Reader, most: u64) -> Result<GridVector> {
         let (side, turns) = (reader.number()?, reader.number()?);
         let length = side.checked_mul(side).and_then(|ranks| ranks.checked_mul(turns));
         if length.is_none_or(|length| length == 0 || length > most) {
@@ -83,7 +83,7 @@ impl Grid {
         for _ in 0..count {
             terms.push(term(reader)?);
         }
-        Ok(Grid { side, turns, terms })
+        Ok(GridVector { side, turns, terms })
     }
 
     /// Appends it as it was read.
@@ -106,7 +106,7 @@ impl Grid {
     pub fn text(&self) -> String {
         let mut text = format!("g {} {}", self.side, self.turns);
         for term in &self.terms {
-            let sum = |sum: &Sum| {
+            let sum = |sum: &GridSum| {
                 format!("{},{},{}%{}", sum.factors[0], sum.factors[1], sum.factors[2], sum.modulus)
             };
             let sums: Vec<String> = term.sums.iter().map(sum).collect();
@@ -128,9 +128,9 @@ impl Grid {
     /// The value at a place; O(bytes that it was read from).
     pub fn at(&self, place: u64) -> Option<i64> {
         let at = (place < self.len()).then(|| self.of_place(place))?;
-        self.terms
-            .iter()
-            .try_fold(0i64, |sum, term| Some(sum.wrapping_add(term.table.at(Term::place(&term.sums, at))?)))
+        self.terms.iter().try_fold(0i64, |sum, term| {
+            Some(sum.wrapping_add(term.table.at(TableTerm::place(&term.sums, at))?))
+        })
     }
 
     /// All values in order; O(values).
@@ -146,13 +146,14 @@ impl Grid {
             .collect();
         for place in 0..self.len() {
             let at = self.of_place(place);
-            let value = |(term, table): (&Term, &Vec<i64>)| table[Term::place(&term.sums, at) as usize];
+            let value =
+                |(term, table): (&TableTerm, &Vec<i64>)| table[TableTerm::place(&term.sums, at) as usize];
             visit(self.terms.iter().zip(&tables).map(value).fold(0, i64::wrapping_add));
         }
     }
 }
 
-fn term(reader: &mut Reader) -> Result<Term> {
+fn term(reader: &mut Reader) -> Result<TableTerm> {
     let count = reader.count(4, "sums")?;
     if count == 0 || count > MOST_SUMS {
         return reader.wrong(format!("a table by {count} sums, where 1 or {MOST_SUMS} may be"));
@@ -168,7 +169,7 @@ fn term(reader: &mut Reader) -> Result<Term> {
         {
             return reader.wrong("a table by sums that it cannot have");
         }
-        sums.push(Sum { factors, modulus });
+        sums.push(GridSum { factors, modulus });
     }
     let kind = reader.byte()?;
     if kind > 1 {
@@ -179,34 +180,37 @@ fn term(reader: &mut Reader) -> Result<Term> {
         return reader
             .wrong(format!("a table of {} values, where its sums have {places} places", table.len()));
     }
-    Ok(Term { sums, table })
+    Ok(TableTerm { sums, table })
 }
 
-/// Values by place as [`Grid::read`] reads them, with so many turns of each rank; `None` if ranks make no
-/// square or their places do not tell them.
+/// Values by place as [`GridVector::read`] reads them, with so many turns of each rank; `None` if ranks
+/// make no square or their places do not tell them.
 pub fn write(values: &[i64], turns: usize) -> Option<Vec<u8>> {
-    let square = Square::of(values, turns)?;
+    let square = SquareValues::of(values, turns)?;
     let terms = square.is_regular().then(|| square.tables()).flatten()?;
-    let term = |(sums, table): Found| Term { sums, table: Folded::of(&table) };
-    let grid =
-        Grid { side: square.side as u64, turns: turns as u64, terms: terms.into_iter().map(term).collect() };
+    let term = |(sums, table): Found| TableTerm { sums, table: Folded::of(&table) };
+    let grid = GridVector {
+        side: square.side as u64,
+        turns: turns as u64,
+        terms: terms.into_iter().map(term).collect(),
+    };
     let mut bytes = Vec::new();
     grid.write(&mut bytes);
     Some(bytes)
 }
 
 /// A table, and what its places are.
-type Found = (Vec<Sum>, Vec<i64>);
+type Found = (Vec<GridSum>, Vec<i64>);
 
 /// Values whose places are looked for.
-struct Square<'a> {
+struct SquareValues<'a> {
     values: &'a [i64],
     side: usize,
     turns: usize,
 }
 
-impl<'a> Square<'a> {
-    fn of(values: &'a [i64], turns: usize) -> Option<Square<'a>> {
+impl<'a> SquareValues<'a> {
+    fn of(values: &'a [i64], turns: usize) -> Option<SquareValues<'a>> {
         let ranks = values.len() / turns.max(1);
         let side = ranks.isqrt();
         let fits = side > 1
@@ -215,7 +219,7 @@ impl<'a> Square<'a> {
             && values.len() <= MOST
             && ranks as u64 <= MOST_TABLE
             && (turns > 1 || ranks <= MOST_RANKS);
-        fits.then_some(Square { values, side, turns })
+        fits.then_some(SquareValues { values, side, turns })
     }
 
     /// Returns `true` if a fifth of the values are those of neighbours in some direction, or as far from one
@@ -253,14 +257,14 @@ impl<'a> Square<'a> {
     }
 
     /// Sums of x, y and turns, of which none is the negative of another.
-    fn sums(&self) -> Vec<Sum> {
+    fn sums(&self) -> Vec<GridSum> {
         let mut sums = Vec::new();
         for of_turn in if self.turns > 1 { -1..=1 } else { 0..=0 } {
             for (x, y) in [(0, 0), (1, 0), (0, 1), (1, 1), (1, -1)] {
                 match (x, y, of_turn) {
-                    (0, 0, 1) => sums.push(Sum { factors: [0, 0, 1], modulus: self.turns as u64 }),
+                    (0, 0, 1) => sums.push(GridSum { factors: [0, 0, 1], modulus: self.turns as u64 }),
                     (0, 0, _) => {}
-                    _ => sums.push(Sum { factors: [x, y, of_turn], modulus: self.side as u64 }),
+                    _ => sums.push(GridSum { factors: [x, y, of_turn], modulus: self.side as u64 }),
                 }
             }
         }
@@ -268,12 +272,12 @@ impl<'a> Square<'a> {
     }
 
     /// The table by these sums, if they tell the values.
-    fn fill(&self, sums: &[Sum], values: &[i64]) -> Option<Vec<i64>> {
+    fn fill(&self, sums: &[GridSum], values: &[i64]) -> Option<Vec<i64>> {
         let places: u64 = sums.iter().map(|sum| sum.modulus).product();
         let mut table: Vec<Option<i64>> =
             vec![None; usize::try_from(places).ok().filter(|&places| places as u64 <= MOST_TABLE)?];
         for (at, &value) in self.places().zip(values) {
-            if *table[Term::place(sums, at) as usize].get_or_insert(value) != value {
+            if *table[TableTerm::place(sums, at) as usize].get_or_insert(value) != value {
                 return None;
             }
         }
@@ -314,12 +318,16 @@ impl<'a> Square<'a> {
     }
 
     /// The tables that tell the values, by these sums.
-    fn filled(&self, ways: impl Iterator<Item = Vec<Sum>>, values: &[i64]) -> impl Iterator<Item = Found> {
+    fn filled(
+        &self,
+        ways: impl Iterator<Item = Vec<GridSum>>,
+        values: &[i64],
+    ) -> impl Iterator<Item = Found> {
         ways.filter_map(|sums| self.fill(&sums, values).map(|table| (sums, table)))
     }
 
     /// The one that changes least often, and how often.
-    fn least(&self, ways: impl Iterator<Item = Vec<Sum>>, values: &[i64]) -> Option<(usize, Found)> {
+    fn least(&self, ways: impl Iterator<Item = Vec<GridSum>>, values: &[i64]) -> Option<(usize, Found)> {
         self.filled(ways, values)
             .map(|(sums, table)| (changes(&sums, &table), (sums, table)))
             .min_by_key(|(changes, _)| *changes)
@@ -327,7 +335,7 @@ impl<'a> Square<'a> {
 
     /// Returns what is said most often by a sum, and by two what others say beyond that: all faces of a
     /// rank's cells but one, as in SP.
-    fn with_usual(&self, by: Sum, sums: &[Sum]) -> Option<(usize, Vec<Found>)> {
+    fn with_usual(&self, by: GridSum, sums: &[GridSum]) -> Option<(usize, Vec<Found>)> {
         let mut said: Vec<BTreeMap<i64, usize>> = vec![BTreeMap::new(); by.modulus as usize];
         for (at, &value) in self.places().zip(self.values) {
             *said[by.at(at) as usize].entry(value).or_default() += 1;
@@ -359,13 +367,13 @@ fn separated((sums, table): &Found) -> Option<Vec<Found>> {
     Some(vec![(vec![row], more), (vec![column], first.to_vec())])
 }
 
-fn pairs(sums: &[Sum]) -> impl Iterator<Item = Vec<Sum>> {
+fn pairs(sums: &[GridSum]) -> impl Iterator<Item = Vec<GridSum>> {
     sums.iter().flat_map(move |&a| sums.iter().filter(move |&&b| a != b).map(move |&b| vec![a, b]))
 }
 
 /// Returns how often the rows of a table differ from the one before, and the values in them, or the
 /// differences of values: about how long it is when folded.
-fn changes(sums: &[Sum], table: &[i64]) -> usize {
+fn changes(sums: &[GridSum], table: &[i64]) -> usize {
     let width = sums.last().map_or(1, |sum| sum.modulus as usize);
     let of = |values: &[i64]| {
         let within = |row: &[i64]| row.windows(2).filter(|pair| pair[0] != pair[1]).count();

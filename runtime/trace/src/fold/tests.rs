@@ -4,8 +4,10 @@ use proptest::prelude::*;
 fn unpack(grammar: &Grammar, items: &[Item], out: &mut Vec<u32>) {
     for &item in items {
         match grammar.kind(item) {
-            Kind::Symbol(symbol) => out.push(symbol),
-            Kind::Loop { body, count } => (0..count).for_each(|_| unpack(grammar, grammar.body(body), out)),
+            FoldKind::Symbol(symbol) => out.push(symbol),
+            FoldKind::Loop { body, count } => {
+                (0..count).for_each(|_| unpack(grammar, grammar.body(body), out))
+            }
         }
     }
 }
@@ -19,8 +21,8 @@ fn fold(grammar: &mut Grammar, symbols: &[u32]) -> Vec<Item> {
 
 fn show(grammar: &Grammar, items: &[Item]) -> String {
     let shown = |&item: &Item| match grammar.kind(item) {
-        Kind::Symbol(symbol) => char::from(b'a' + symbol as u8).to_string(),
-        Kind::Loop { body, count } => format!("({}){count}", show(grammar, grammar.body(body))),
+        FoldKind::Symbol(symbol) => char::from(b'a' + symbol as u8).to_string(),
+        FoldKind::Loop { body, count } => format!("({}){count}", show(grammar, grammar.body(body))),
     };
     items.iter().map(shown).collect()
 }

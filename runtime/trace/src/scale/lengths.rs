@@ -7,9 +7,9 @@ use crate::trace::Trace;
 use observe::recorder::Class;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A number that does not depend on the call, or one of the call's.
+/// The source of a length: a constant, or a number of the call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Known {
+pub enum LengthSource {
     /// This one.
     Always(i64),
     /// The one at this place.
@@ -18,20 +18,20 @@ pub enum Known {
 
 /// A number of a call that counts elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Length {
+pub struct ElementCount {
     /// Its place among the call's numbers.
     pub count: usize,
     /// Bytes of an element.
-    pub element: Known,
+    pub element: LengthSource,
     /// Bytes from one element to the next.
-    pub extent: Known,
+    pub extent: LengthSource,
 }
 
 /// Lengths and displacements of the blocks of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blocks {
     /// Their lengths.
-    pub lengths: Vec<Length>,
+    pub lengths: Vec<ElementCount>,
     /// The places of their displacements.
     pub displacements: Vec<usize>,
     /// `true` if these are bytes and not extents.
@@ -40,9 +40,9 @@ pub struct Blocks {
 
 /// The sizes of a template's calls.
 #[derive(Clone, Default, Debug)]
-pub struct Lengths {
+pub struct CallSizes {
     /// The places of counts, with how many bytes an element has.
-    pub counts: FxHashMap<usize, Known>,
+    pub counts: FxHashMap<usize, LengthSource>,
     /// The places of bytes, in statuses.
     pub bytes: FxHashSet<usize>,
     /// Counts that have displacements.
@@ -60,20 +60,20 @@ const NAMES: [(&str, &str, &[&str]); 7] = [
     ("recvcounts", "datatype", &[]),
 ];
 
-impl Lengths {
+impl CallSizes {
     /// Reads the lengths of a template that has calls: its numbers are no more than the file has. Packing,
     /// making datatypes and files are left alone: only what goes to other ranks has other sizes.
     ///
     /// # Errors
     /// Why these have sizes that cannot be changed.
-    pub fn of(trace: &Trace, template: &Template) -> Result<Lengths, String> {
+    pub fn of(trace: &Trace, template: &Template) -> Result<CallSizes, String> {
         let roles = Roles::of(trace, template);
         let has = |class: Class| {
             template.fields.iter().any(|field| matches!(field, Field::Handle(of, _) if *of == class))
         };
         let named = |name: &str| roles.place(template, name);
         if has(Class::File) {
-            return Ok(Lengths::default());
+            return Ok(CallSizes::default());
         }
         if has(Class::Win) && named("target_rank").is_some() {
             return Err("what is sent to a window has its place and room there".to_owned());
@@ -89,7 +89,7 @@ impl Lengths {
         {
             return Err("the trace does not say what elements its datatype is made of".to_owned());
         }
-        let mut lengths = Lengths::default();
+        let mut lengths = CallSizes::default();
         for (counts, datatype, displacements) in NAMES {
             // A w form has an array of datatypes and is named so.
             let types = named(datatype).or_else(|| named(&format!("{datatype}s")));
@@ -145,19 +145,22 @@ fn elements((list, at): (&Field, usize), most: usize) -> Vec<(&Field, usize)> {
 }
 
 /// The size and extent of a datatype; `None` of what is none.
-fn datatype(trace: &Trace, (field, at): (&Field, usize)) -> Option<(Known, Known)> {
+fn datatype(trace: &Trace, (field, at): (&Field, usize)) -> Option<(LengthSource, LengthSource)> {
     match field {
         Field::Datatype(Some(place)) => {
             let known = &trace.types[*place as usize];
-            Some((Known::Always(i64::try_from(known.size).unwrap_or(i64::MAX)), Known::Always(known.extent)))
+            Some((
+                LengthSource::Always(i64::try_from(known.size).unwrap_or(i64::MAX)),
+                LengthSource::Always(known.extent),
+            ))
         }
-        Field::Datatype(None) => Some((Known::At(at + 1), Known::At(at + 2))),
+        Field::Datatype(None) => Some((LengthSource::At(at + 1), LengthSource::At(at + 2))),
         _ => None,
     }
 }
 
 /// The counts of an argument, which is one or an array, of a datatype or an array of them.
-fn each(trace: &Trace, counts: (&Field, usize), types: (&Field, usize)) -> Vec<Length> {
+fn each(trace: &Trace, counts: (&Field, usize), types: (&Field, usize)) -> Vec<ElementCount> {
     let places: Vec<usize> = match counts.0 {
         Field::Count | Field::Integer => vec![counts.1],
         list => {
@@ -170,8 +173,8 @@ fn each(trace: &Trace, counts: (&Field, usize), types: (&Field, usize)) -> Vec<L
         }
         _ => vec![datatype(trace, types); places.len()],
     };
-    let length = |(count, datatype): (usize, Option<(Known, Known)>)| {
-        datatype.map(|(element, extent)| Length { count, element, extent })
+    let length = |(count, datatype): (usize, Option<(LengthSource, LengthSource)>)| {
+        datatype.map(|(element, extent)| ElementCount { count, element, extent })
     };
     places.into_iter().zip(of_types).filter_map(length).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::Resize;
 use super::displacements::packed;
-use super::lengths::{Blocks, Known, Lengths};
+use super::lengths::{Blocks, CallSizes, LengthSource};
 use crate::codec::Reader;
 use crate::column::{self, Column};
 use crate::dictionary::Dictionary;
@@ -16,7 +16,7 @@ const MOST: i64 = i32::MAX as i64;
 
 /// Changes the sizes of all messages.
 pub fn change(trace: &mut Trace, resize: Resize) -> Result<(), String> {
-    let mut sizes = Sizes::new(trace, resize);
+    let mut sizes = CallResizer::new(trace, resize);
     let mut shapes = Vec::with_capacity(trace.shapes.len());
     for (shape, nodes) in trace.shapes.iter().enumerate() {
         shapes.push(sizes.nodes(nodes, shape, 1)?);
@@ -39,28 +39,28 @@ pub fn change(trace: &mut Trace, resize: Resize) -> Result<(), String> {
 }
 
 /// The numbers of a cell by rank of the shape, and by turn in a loop that varies.
-enum Values {
+enum CellValues {
     Same(i64),
     Each(Vec<i64>),
 }
 
-impl Values {
+impl CellValues {
     fn at(&self, place: usize) -> i64 {
         match self {
-            Values::Same(value) => *value,
-            Values::Each(values) => values[place],
+            CellValues::Same(value) => *value,
+            CellValues::Each(values) => values[place],
         }
     }
 
-    fn of(column: &Column) -> Values {
+    fn of(column: &Column) -> CellValues {
         let mut values = Vec::with_capacity(column.len() as usize);
         column.each(|value| values.push(value));
-        Values::Each(values)
+        CellValues::Each(values)
     }
 
     /// For how many ranks there are numbers; `None`: the same for all.
     fn len(&self) -> Option<usize> {
-        if let Values::Each(values) = self { Some(values.len()) } else { None }
+        if let CellValues::Each(values) = self { Some(values.len()) } else { None }
     }
 }
 
@@ -69,11 +69,11 @@ type Why = (usize, String);
 
 /// Rewrites calls, in the order in which shapes come upon them: that of the recorder, so that what does not
 /// change has the same bytes in the end.
-struct Sizes<'t> {
+struct CallResizer<'t> {
     trace: &'t Trace,
     resize: Resize<'t>,
     /// By template.
-    lengths: FxHashMap<u32, Rc<Lengths>>,
+    lengths: FxHashMap<u32, Rc<CallSizes>>,
     /// Bytes before and after.
     known: BTreeMap<u64, u64>,
     /// With their kinds.
@@ -89,9 +89,9 @@ struct Sizes<'t> {
     counts: FxHashMap<(Cell, Cell), (Cell, i64)>,
 }
 
-impl<'t> Sizes<'t> {
-    fn new(trace: &'t Trace, resize: Resize<'t>) -> Sizes<'t> {
-        Sizes {
+impl<'t> CallResizer<'t> {
+    fn new(trace: &'t Trace, resize: Resize<'t>) -> CallResizer<'t> {
+        CallResizer {
             trace,
             resize,
             lengths: FxHashMap::default(),
@@ -159,7 +159,7 @@ impl<'t> Sizes<'t> {
         let lengths = match self.lengths.get(template) {
             Some(known) => known.clone(),
             None => {
-                let lengths = Lengths::of(trace, &trace.templates[*template as usize]);
+                let lengths = CallSizes::of(trace, &trace.templates[*template as usize]);
                 let made =
                     Rc::new(lengths.map_err(|why| (0, format!("its sizes cannot be changed: {why}")))?);
                 self.lengths.insert(*template, made.clone());
@@ -203,10 +203,10 @@ impl<'t> Sizes<'t> {
         Cell::Column(place)
     }
 
-    fn values(&self, cell: Cell) -> Values {
+    fn values(&self, cell: Cell) -> CellValues {
         match cell {
-            Cell::Same(value) => Values::Same(value),
-            Cell::Column(column) => Values::of(&self.trace.columns[column as usize]),
+            Cell::Same(value) => CellValues::Same(value),
+            Cell::Column(column) => CellValues::of(&self.trace.columns[column as usize]),
         }
     }
 
@@ -214,7 +214,7 @@ impl<'t> Sizes<'t> {
     fn cell(&mut self, values: Vec<i64>, before: Cell) -> Cell {
         match values.first() {
             Some(&first) if values.iter().all(|&value| value == first) => Cell::Same(first),
-            _ if matches!(self.values(before), Values::Each(old) if old == values) => self.kept(before),
+            _ if matches!(self.values(before), CellValues::Each(old) if old == values) => self.kept(before),
             _ => {
                 let is_of_all = values.len() == self.trace.ranks as usize * self.turns;
                 let bytes = if is_of_all {
@@ -235,8 +235,8 @@ impl<'t> Sizes<'t> {
         }
         let all = self.counts_of(count, element)?;
         let made = match all {
-            Values::Same(count) => (Cell::Same(count), count),
-            Values::Each(counts) => {
+            CellValues::Same(count) => (Cell::Same(count), count),
+            CellValues::Each(counts) => {
                 let most = counts.iter().copied().max().unwrap_or(0);
                 (self.cell(counts, count), most)
             }
@@ -245,14 +245,14 @@ impl<'t> Sizes<'t> {
         Ok(made)
     }
 
-    fn counts_of(&mut self, count: Cell, element: Cell) -> Result<Values, Why> {
+    fn counts_of(&mut self, count: Cell, element: Cell) -> Result<CellValues, Why> {
         let (counts, elements) = (self.values(count), self.values(element));
         let Some(ranks) = counts.len().or(elements.len()) else {
-            return self.resized(counts.at(0), elements.at(0)).map(Values::Same).map_err(|why| (0, why));
+            return self.resized(counts.at(0), elements.at(0)).map(CellValues::Same).map_err(|why| (0, why));
         };
         let one =
             |place: usize| self.resized(counts.at(place), elements.at(place)).map_err(|why| (place, why));
-        (0..ranks).map(one).collect::<Result<_, _>>().map(Values::Each)
+        (0..ranks).map(one).collect::<Result<_, _>>().map(CellValues::Each)
     }
 
     /// Returns how many elements of so many bytes take the place of `count`. A count that says nothing
@@ -307,13 +307,14 @@ impl<'t> Sizes<'t> {
             units.push(if blocks.in_bytes {
                 self.values(known(cells, length.extent))
             } else {
-                Values::Same(1)
+                CellValues::Same(1)
             });
         }
-        let from: Vec<Values> = blocks.displacements.iter().map(|&at| self.values(cells[at])).collect();
-        let ranks = [&before, &after, &units, &from].into_iter().flatten().find_map(Values::len);
+        let from: Vec<CellValues> = blocks.displacements.iter().map(|&at| self.values(cells[at])).collect();
+        let ranks = [&before, &after, &units, &from].into_iter().flatten().find_map(CellValues::len);
         let of_rank = |place: usize| -> Vec<i64> {
-            let at = |values: &[Values]| values.iter().map(|values| values.at(place)).collect::<Vec<i64>>();
+            let at =
+                |values: &[CellValues]| values.iter().map(|values| values.at(place)).collect::<Vec<i64>>();
             packed(&at(&before), &at(&after), &at(&from), |block| units[block].at(place))
         };
         let of_ranks: Vec<Vec<i64>> = (0..ranks.unwrap_or(1)).map(of_rank).collect();
@@ -327,9 +328,9 @@ impl<'t> Sizes<'t> {
 }
 
 /// A number of a call as a cell.
-fn known(cells: &[Cell], number: Known) -> Cell {
+fn known(cells: &[Cell], number: LengthSource) -> Cell {
     match number {
-        Known::Always(value) => Cell::Same(value),
-        Known::At(at) => cells[at],
+        LengthSource::Always(value) => Cell::Same(value),
+        LengthSource::At(at) => cells[at],
     }
 }

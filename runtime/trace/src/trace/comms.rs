@@ -2,7 +2,7 @@
 
 use crate::codec::{Put, Reader, Result};
 use crate::column::Column;
-use observe::recorder::Member;
+use observe::recorder::CommMembership;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -87,10 +87,10 @@ impl Comms {
     }
 
     /// Returns what a rank is in its communicator `number`; O(log ranks) lookups in a column.
-    pub fn member(&self, rank: u32, number: u32) -> Option<Member> {
+    pub fn member(&self, rank: u32, number: u32) -> Option<CommMembership> {
         let (columns, at) = self.facts(rank, number)?;
         let fact = |column: usize| columns[column].at(at).and_then(|value| u32::try_from(value).ok());
-        Some(Member { rank: fact(1)?, peers: fact(3)?, leaders: (fact(4)?, fact(6)?) })
+        Some(CommMembership { rank: fact(1)?, peers: fact(3)?, leaders: (fact(4)?, fact(6)?) })
     }
 
     /// Returns which communicator that is, and which has the group that messages go to: the same but for an

@@ -4,7 +4,7 @@ use super::{Cell, Comms, Function, Node, Trace, step};
 use crate::codec::{Reader, Result, unzigzag};
 use crate::column::{self, Column};
 use crate::histogram::Summary;
-use crate::part::{self, Datatype};
+use crate::part::{self, NamedDatatype};
 use crate::template::Template;
 use crate::times;
 use rustc_hash::FxHashMap;
@@ -48,8 +48,8 @@ pub fn contents(bytes: &[u8], version: u8) -> Result<Trace> {
     let reader = &mut Reader::new(bytes);
     let functions = labels(reader)?.iter().map(|text| function(text)).collect::<Vec<_>>();
     let (sites, names) = (labels(reader)?, texts(reader)?);
-    let count = reader.count(Datatype::LEAST, "datatypes")?;
-    let types = (0..count).map(|_| Datatype::read(reader, names.len())).collect::<Result<Vec<_>>>()?;
+    let count = reader.count(NamedDatatype::LEAST, "datatypes")?;
+    let types = (0..count).map(|_| NamedDatatype::read(reader, names.len())).collect::<Result<Vec<_>>>()?;
     let ranks = reader.number()?;
     if ranks == 0 || ranks > RANKS {
         return reader.wrong(format!("{ranks} ranks, where 1 to {RANKS} may be"));
@@ -246,12 +246,18 @@ fn check_columns(reader: &Reader, trace: &Trace) -> Result<()> {
         }
         calls.push(length);
     }
-    let mut check =
-        Check { reader, trace, calls, turns: FxHashMap::default(), least: FxHashMap::default(), varying: 0 };
+    let mut check = TraceValidator {
+        reader,
+        trace,
+        calls,
+        turns: FxHashMap::default(),
+        least: FxHashMap::default(),
+        varying: 0,
+    };
     trace.shapes.iter().zip(&trace.sizes).try_for_each(|(nodes, &size)| check.nodes(nodes, size, 1))
 }
 
-struct Check<'a> {
+struct TraceValidator<'a> {
     reader: &'a Reader<'a>,
     trace: &'a Trace,
     /// The length of the columns of each call, if it has any.
@@ -264,7 +270,7 @@ struct Check<'a> {
     varying: u64,
 }
 
-impl Check<'_> {
+impl TraceValidator<'_> {
     /// Nodes of so many ranks, in a loop with so many turns that differ.
     fn nodes(&mut self, nodes: &[Node], size: u64, turns: u64) -> Result<()> {
         for node in nodes {

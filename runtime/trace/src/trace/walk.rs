@@ -33,7 +33,7 @@ pub enum Act {
 type Numbers = OnceCell<Box<[i64]>>;
 
 /// Calls and loops of one rank.
-pub struct View<'a> {
+pub struct RankView<'a> {
     /// The trace.
     pub trace: &'a Trace,
     /// The rank in `MPI_COMM_WORLD`.
@@ -47,9 +47,9 @@ pub struct View<'a> {
     acts: OnceCell<Vec<Act>>,
 }
 
-/// A call of a rank.
+/// A call of a rank, with its numbers.
 #[derive(Clone, Copy, Debug)]
-pub struct Event<'a> {
+pub struct RankCall<'a> {
     /// Index of the call and, in a varying loop, its iteration.
     pub made: Made,
     /// The function, the site and the kinds of its arguments.
@@ -58,20 +58,20 @@ pub struct Event<'a> {
     pub numbers: &'a [i64],
 }
 
-impl Event<'_> {
+impl RankCall<'_> {
     /// The call's place in [`Trace::calls`].
     pub fn call(&self) -> u32 {
         self.made.call
     }
 }
 
-impl<'a> View<'a> {
-    pub(super) fn new(trace: &'a Trace, rank: u32) -> View<'a> {
+impl<'a> RankView<'a> {
+    pub(super) fn new(trace: &'a Trace, rank: u32) -> RankView<'a> {
         let shape = trace.shape_of.at(rank.into()).expect("a rank of the trace");
         let place = trace.shape_of.count(shape, rank.into());
         let numbers = vec![OnceCell::new(); trace.calls.len()];
         let (nodes, size) = (&trace.shapes[shape as usize], trace.sizes[shape as usize]);
-        View { trace, rank, nodes, place, size, numbers, acts: OnceCell::new() }
+        RankView { trace, rank, nodes, place, size, numbers, acts: OnceCell::new() }
     }
 
     fn number(&self, cell: Cell, turn: u64) -> i64 {
@@ -92,7 +92,7 @@ impl<'a> View<'a> {
     }
 
     /// A call of the rank's shape as this rank makes it.
-    pub fn event(&self, made: Made) -> Event<'_> {
+    pub fn event(&self, made: Made) -> RankCall<'_> {
         let (template, cells) = &self.trace.calls[made.call as usize];
         let all = self.numbers[made.call as usize]
             .get_or_init(|| vec![OnceCell::new(); self.turns_of(cells) as usize].into());
@@ -100,11 +100,11 @@ impl<'a> View<'a> {
         let turn = if (made.turn as usize) < all.len() { made.turn } else { 0 };
         let numbers = all[turn as usize]
             .get_or_init(|| cells.iter().map(|&cell| self.number(cell, turn.into())).collect());
-        Event { made, template: &self.trace.templates[*template as usize], numbers }
+        RankCall { made, template: &self.trace.templates[*template as usize], numbers }
     }
 
     /// Returns what ranks in a call are relative to.
-    pub fn position(&self, event: &Event) -> Position {
+    pub fn position(&self, event: &RankCall) -> Position {
         self.trace.position(self.rank, event.template, event.numbers)
     }
 
@@ -151,11 +151,11 @@ impl<'a> View<'a> {
 
     /// All calls in order.
     pub fn calls(&self) -> Calls<'_> {
-        Calls { view: self, levels: vec![Level { acts: self.acts(), place: 0, left: 1 }] }
+        Calls { view: self, levels: vec![LoopFrame { acts: self.acts(), place: 0, left: 1 }] }
     }
 }
 
-struct Level<'a> {
+struct LoopFrame<'a> {
     acts: &'a [Act],
     place: usize,
     /// Turns, this one included.
@@ -164,14 +164,14 @@ struct Level<'a> {
 
 /// A rank's calls in order, each O(depth of loops) at most and O(1) mostly.
 pub struct Calls<'a> {
-    view: &'a View<'a>,
-    levels: Vec<Level<'a>>,
+    view: &'a RankView<'a>,
+    levels: Vec<LoopFrame<'a>>,
 }
 
 impl<'a> Iterator for Calls<'a> {
-    type Item = Event<'a>;
+    type Item = RankCall<'a>;
 
-    fn next(&mut self) -> Option<Event<'a>> {
+    fn next(&mut self) -> Option<RankCall<'a>> {
         loop {
             let level = self.levels.last_mut()?;
             let Some(act) = level.acts.get(level.place) else {
@@ -188,7 +188,9 @@ impl<'a> Iterator for Calls<'a> {
                     level.place += 1;
                     return Some(self.view.event(*made));
                 }
-                Act::Loop { turns, body } => self.levels.push(Level { acts: body, place: 0, left: *turns }),
+                Act::Loop { turns, body } => {
+                    self.levels.push(LoopFrame { acts: body, place: 0, left: *turns })
+                }
             }
         }
     }

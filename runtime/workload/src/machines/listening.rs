@@ -7,7 +7,7 @@ use mpi::remote::block::Block;
 use mpi::schedule::{Blocks, Kind};
 use mpi::waits::FoundOut;
 use mpi::{Mpi, World};
-use observe::waiting::{Gathering, Returned, Rule};
+use observe::waiting::{CollectiveEntry, Returned, WaitRule};
 use observe::{CallProfile, CriticalPath, Recorder};
 
 /// A call that has not returned.
@@ -17,7 +17,7 @@ struct Open {
     /// The time that the rank had waited in all before the call.
     waited: Span,
     bytes: u64,
-    gathering: Option<Gathering>,
+    gathering: Option<CollectiveEntry>,
 }
 
 /// A call's function, call site and time of entry.
@@ -196,12 +196,12 @@ impl Open {
 }
 
 /// Returns who waits for whom in a collective.
-fn rule(kind: Kind) -> Option<Rule> {
+fn rule(kind: Kind) -> Option<WaitRule> {
     match kind {
-        Kind::Barrier => Some(Rule::Barrier),
-        Kind::Allreduce | Kind::Allgather | Kind::Alltoall | Kind::ReduceScatter => Some(Rule::All),
-        Kind::Bcast | Kind::Scatter => Some(Rule::FromRoot),
-        Kind::Reduce | Kind::Gather => Some(Rule::ToRoot),
+        Kind::Barrier => Some(WaitRule::Barrier),
+        Kind::Allreduce | Kind::Allgather | Kind::Alltoall | Kind::ReduceScatter => Some(WaitRule::All),
+        Kind::Bcast | Kind::Scatter => Some(WaitRule::FromRoot),
+        Kind::Reduce | Kind::Gather => Some(WaitRule::ToRoot),
         _ => None,
     }
 }

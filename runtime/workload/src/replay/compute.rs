@@ -6,7 +6,7 @@ use engine::{Span, Time};
 use mpi::ranks::{FREE_POLLS, failed_poll_cost};
 use rustc_hash::FxHashMap;
 use trace::Trace;
-use trace::draw::Draw;
+use trace::draw::TimeSampler;
 use trace::times::Reading;
 
 /// From one call of a rank to the next.
@@ -33,7 +33,7 @@ enum Source<'t> {
     Exact(Vec<(Option<Reading<'t>>, u32)>),
     /// By the place before, from 1, and that of the call. Then the passages of each rank on paths on which
     /// these count.
-    Drawn(FxHashMap<(u32, u32), Draw<'t>>, FxHashMap<(u32, u32, u32), u64>),
+    Drawn(FxHashMap<(u32, u32), TimeSampler<'t>>, FxHashMap<(u32, u32, u32), u64>),
 }
 
 impl<'t> Clockwork<'t> {
@@ -114,7 +114,7 @@ fn readings(trace: &Trace) -> Vec<(Option<Reading<'_>>, u32)> {
 }
 
 /// Histograms by places, with how often ranks went there.
-fn drawn<'t>(trace: &'t Trace, plan: &Plan) -> FxHashMap<(u32, u32), Draw<'t>> {
+fn drawn<'t>(trace: &'t Trace, plan: &Plan) -> FxHashMap<(u32, u32), TimeSampler<'t>> {
     let passages = trace::passages::count(trace, &plan.places);
     let number: FxHashMap<trace::part::Place, u32> = plan.sites.iter().copied().zip(0..).collect();
     let of = |(path, summary): &'t (trace::part::Path, trace::histogram::Summary)| {
@@ -124,7 +124,7 @@ fn drawn<'t>(trace: &'t Trace, plan: &Plan) -> FxHashMap<(u32, u32), Draw<'t>> {
         };
         let to = *number.get(&path.1)?;
         let passages = summary.later(passages.get(&(from, to)).copied().unwrap_or(0));
-        Some(((from, to), Draw::new(summary, passages, trace.ranks)))
+        Some(((from, to), TimeSampler::new(summary, passages, trace.ranks)))
     };
     trace.histograms.iter().filter_map(of).collect()
 }

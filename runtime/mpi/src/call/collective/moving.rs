@@ -1,7 +1,7 @@
 //! Collectives that move data, or nothing at all (MPI 5.0 sections 6.3 to 6.8 and 8.6).
 
 use crate::world::Mpi;
-use collective::area::Side;
+use collective::area::BufferArgument;
 use collective::mode::Mode;
 use collective::ticket::Ticket;
 use message::p2p::Buffer;
@@ -56,8 +56,8 @@ impl Mpi {
     #[inline(always)]
     pub fn gather(
         &self,
-        send: Side,
-        receive: Side,
+        send: BufferArgument,
+        receive: BufferArgument,
         root: i32,
         comm: usize,
         mode: Mode,
@@ -69,8 +69,8 @@ impl Mpi {
     #[inline(always)]
     pub fn scatter(
         &self,
-        send: Side,
-        receive: Side,
+        send: BufferArgument,
+        receive: BufferArgument,
         root: i32,
         comm: usize,
         mode: Mode,
@@ -80,7 +80,13 @@ impl Mpi {
 
     /// `MPI_Allgather` and `MPI_Allgatherv`.
     #[inline(always)]
-    pub fn allgather(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
+    pub fn allgather(
+        &self,
+        send: BufferArgument,
+        receive: BufferArgument,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Option<usize>> {
         let blocks = || Ok((receive, self.world().objects.comms.get(comm)?.peers() as usize));
         if !receive.is_irregular() {
             return self.whole(mode, |mode| {
@@ -96,7 +102,13 @@ impl Mpi {
 
     /// `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`.
     #[inline(always)]
-    pub fn alltoall(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
+    pub fn alltoall(
+        &self,
+        send: BufferArgument,
+        receive: BufferArgument,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Option<usize>> {
         let blocks = || Ok((receive, self.world().objects.comms.get(comm)?.peers() as usize));
         if !receive.is_irregular() {
             return self.whole(mode, |mode| {
@@ -115,8 +127,8 @@ impl Mpi {
     #[inline(always)]
     pub fn neighbor(
         &self,
-        send: Side,
-        receive: Side,
+        send: BufferArgument,
+        receive: BufferArgument,
         each: bool,
         comm: usize,
         mode: Mode,

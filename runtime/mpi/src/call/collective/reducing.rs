@@ -1,7 +1,7 @@
 //! Collectives that reduce (MPI 5.0 sections 6.9 to 6.11).
 
 use crate::world::Mpi;
-use collective::area::{IN_PLACE, Parts, Side};
+use collective::area::{BufferArgument, IN_PLACE, MemberElements};
 use collective::mode::Mode;
 use collective::ticket::Ticket;
 use message::p2p::FIRST_MEMORY;
@@ -134,22 +134,22 @@ impl Mpi {
         &self,
         send: Addr,
         receive: Addr,
-        counts: Parts,
+        counts: MemberElements,
         datatype: usize,
         op: usize,
         comm: usize,
         mode: Mode,
     ) -> Result<Option<usize>> {
-        let own = || -> Result<(Side, usize)> {
+        let own = || -> Result<(BufferArgument, usize)> {
             let world = self.world();
             let communicator = world.objects.comms.get(comm)?;
             let count = match counts {
-                Parts::Same(count) => count,
-                Parts::Each(counts) => counts[communicator.rank(world.messages.me()) as usize],
+                MemberElements::Same(count) => count,
+                MemberElements::Each(counts) => counts[communicator.rank(world.messages.me()) as usize],
             };
-            Ok((Side::One((receive, count, datatype)), 1))
+            Ok((BufferArgument::One((receive, count, datatype)), 1))
         };
-        if let Parts::Same(_) = counts {
+        if let MemberElements::Same(_) = counts {
             return self.whole(mode, |mode| {
                 self.enter(|entrance| {
                     entrance.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode)

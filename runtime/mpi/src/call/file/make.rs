@@ -1,6 +1,6 @@
 //! Opening files (MPI 5.0 section 14.2.1): all members agree; the object has a communicator of its own.
 
-use collective::agreement::{Contribution, Contributions, Outcome};
+use collective::agreement::{AgreedHandles, Contribution, Contributions};
 use collective::bridges::Bridges;
 use message::Messages;
 use objects::Objects;
@@ -14,7 +14,7 @@ pub(super) fn open(
     objects: &mut Objects,
     comm: u32,
     contributions: Contributions,
-) -> Result<Outcome> {
+) -> Result<AgreedHandles> {
     let (_, home, first) = &contributions[0];
     let Contribution::File(amode, opened) = first else {
         return Err(Failure::new(ErrorClass::INTERN, "the first member of a file brought no file"));
@@ -35,9 +35,9 @@ pub(super) fn open(
     let (is_self, group) = (communicator.is_self, communicator.group.clone());
     let comm = if is_self { objects.comms.make_self(None) } else { objects.comms.make(group, None, None) };
     if comm == objects::handle::COMM_NULL {
-        return Ok(Outcome::Same(objects::file::FILE_NULL));
+        return Ok(AgreedHandles::Same(objects::file::FILE_NULL));
     }
     let file =
         File { comm, amode: *amode, name: (*name).into(), home: *home, owner: is_self.then_some(*home) };
-    Ok(Outcome::Same(objects.files.make(&objects.comms, file)?))
+    Ok(AgreedHandles::Same(objects.files.make(&objects.comms, file)?))
 }

@@ -1,7 +1,7 @@
 //! Making windows (MPI 5.0 section 12.2): all members agree, the last to enter makes the object and a
 //! communicator of its own for it.
 
-use collective::agreement::{Contribution, Contributions, Outcome};
+use collective::agreement::{AgreedHandles, Contribution, Contributions};
 use collective::bridges::Bridges;
 use message::Messages;
 use objects::Objects;
@@ -25,13 +25,13 @@ fn make(
     flavor: Flavor,
     owner: u32,
     (exposed, units): Parts,
-) -> Result<Outcome> {
+) -> Result<AgreedHandles> {
     let communicator = objects.comms.at(comm);
     let is_self = communicator.is_self;
     let group = communicator.group.clone();
     let comm = if is_self { objects.comms.make_self(None) } else { objects.comms.make(group, None, None) };
     if comm == objects::handle::COMM_NULL {
-        return Ok(Outcome::Same(WIN_NULL));
+        return Ok(AgreedHandles::Same(WIN_NULL));
     }
     let win = Win {
         comm,
@@ -40,12 +40,12 @@ fn make(
         units: Units::of(units.iter().copied()),
         owner: is_self.then_some(owner),
     };
-    Ok(Outcome::Same(objects.wins.make(&objects.comms, win)?))
+    Ok(AgreedHandles::Same(objects.wins.make(&objects.comms, win)?))
 }
 
 macro_rules! flavors {
     ($($name:ident $flavor:ident;)*) => { $(
-        pub(super) fn $name(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+        pub(super) fn $name(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<AgreedHandles> {
             let owner = contributions[0].1;
             make(objects, comm, Flavor::$flavor, owner, parts(&contributions))
         }
@@ -66,7 +66,7 @@ pub(super) fn shared(
     objects: &mut Objects,
     comm: u32,
     contributions: Contributions,
-) -> Result<Outcome> {
+) -> Result<AgreedHandles> {
     let owner = contributions[0].1;
     if let Some((_, far, _)) = contributions.iter().find(|(_, rank, _)| !messages.ranks().is_local(*rank)) {
         return Err(Failure::new(

@@ -1,13 +1,13 @@
 //! The report of flows, in the form of the packet level.
 
-use crate::packet::fabric::Fabric;
+use crate::packet::fabric::PacketFabric;
 use crate::packet::report::{LinkEnd, LinkReport};
 
 /// Returns every direction of every cable, in the order of routers and ports, then endpoints.
 ///
 /// A link is busy for as long as its bytes take at its full bandwidth. Nothing waits for a link, nor in a
 /// buffer.
-pub(super) fn each_link(fabric: &Fabric, carried: &[u64], duration: u64) -> Vec<LinkReport> {
+pub(super) fn each_link(fabric: &PacketFabric, carried: &[u64], duration: u64) -> Vec<LinkReport> {
     let topology = &*fabric.topology;
     let stride = fabric.stride.divisor();
     let link = |from: LinkEnd, to: LinkEnd, kind: u8, bytes: u64| {

@@ -2,13 +2,13 @@
 
 use super::{Paths, Route, report};
 use crate::message::{Endpoint, Message};
-use crate::packet::fabric::Fabric;
-use crate::packet::load::{Load, Ports};
+use crate::packet::fabric::PacketFabric;
+use crate::packet::load::{PortLoads, Ports};
 use crate::packet::port::Packet;
 use crate::packet::port_table::PortTable;
 use crate::packet::report::{LinkReport, NetworkReport};
 use crate::packet::routing::Here;
-use crate::packet::slab::{NONE, Slab};
+use crate::packet::slab::{LargePageSlab, NONE};
 use crate::packet::statistics::Statistics;
 use crate::packet::topology::Neighbor;
 use engine::Span;
@@ -24,7 +24,7 @@ struct Behind {
 
 /// Finds paths. Ports are numbered by routers, then those of the interfaces.
 pub(crate) struct Routes {
-    fabric: Arc<Fabric>,
+    fabric: Arc<PacketFabric>,
     /// No port is busy, which no routing with fixed paths looks at.
     idle: Ports,
     behind: Vec<Behind>,
@@ -44,7 +44,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    pub(crate) fn new(fabric: &Arc<Fabric>) -> Routes {
+    pub(crate) fn new(fabric: &Arc<PacketFabric>) -> Routes {
         let topology = &*fabric.topology;
         let stride = fabric.stride.divisor();
         let (mut behind, mut kinds) = (Vec::new(), Vec::new());
@@ -75,7 +75,7 @@ impl Routes {
         order.iter().enumerate().for_each(|(place, &kind)| slowness[kind] = place as u8);
         let idle = Ports {
             ports: PortTable::new(0, 1, 0, std::iter::empty()),
-            waits: Slab::with_capacity(0),
+            waits: LargePageSlab::with_capacity(0),
             flights: Vec::new(),
             kinds: Vec::new(),
         };
@@ -139,7 +139,8 @@ impl Paths for Routes {
             latency = latency.saturating_add(fabric.switching.router);
             packet.hops = packet.hops.wrapping_add(1);
             let base = router * fabric.stride.divisor();
-            let here = Here { router, input, lanes: 1, load: Load { at: &self.idle, fabric, base, now: at } };
+            let here =
+                Here { router, input, lanes: 1, load: PortLoads { at: &self.idle, fabric, base, now: at } };
             port = base + fabric.routing.route(&here, &mut packet).port;
         }
         let routers = self.ports.len() as u32 - 1;

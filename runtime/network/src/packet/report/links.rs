@@ -1,6 +1,6 @@
 //! What each direction of each cable did.
 
-use crate::packet::fabric::Fabric;
+use crate::packet::fabric::PacketFabric;
 use crate::packet::shard::Shard;
 use crate::packet::topology::Neighbor;
 use serde::Serialize;
@@ -172,7 +172,7 @@ pub(crate) fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
 }
 
 /// The kinds of links, over all links of each.
-pub(crate) fn kinds(fabric: &Fabric, links: &[LinkReport]) -> Vec<KindReport> {
+pub(crate) fn kinds(fabric: &PacketFabric, links: &[LinkReport]) -> Vec<KindReport> {
     let (buffer, lanes) = (f64::from(fabric.switching.buffer), f64::from(fabric.switching.lanes));
     let kinds = fabric.links.iter().enumerate();
     kinds.map(|(index, kind)| kind_report(index, kind.name.clone(), links, (buffer, lanes))).collect()

@@ -13,20 +13,20 @@ const BUSIEST: usize = 20;
 
 /// The routers of a network and the ranks at them.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct Map {
+pub struct RouterMap {
     /// Routers of a cell; the last may have fewer.
     pub routers_per_cell: u32,
     /// Cells that belong side by side, as the routers of a group do.
     pub row: u32,
     /// In the order of routers.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<RouterCell>,
     /// The links that were busy longest, of equal ones those of the first routers.
-    pub busiest: Vec<Busy>,
+    pub busiest: Vec<BusyLink>,
 }
 
 /// Some neighbouring routers. Shares are of the run's time.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct Cell {
+pub struct RouterCell {
     /// Share of the time that the links out of them were busy, in the mean.
     pub use_mean: f64,
     /// The busiest link's.
@@ -40,7 +40,7 @@ pub struct Cell {
 
 /// One direction of a cable.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Busy {
+pub struct BusyLink {
     /// The end that it leaves.
     pub from: String,
     /// The end that it leads to.
@@ -58,9 +58,9 @@ pub struct Busy {
 impl NetworkReport {
     /// Returns where the load lies, of so many ranks of which each is at an endpoint of the network. O(links
     /// + ranks).
-    pub fn map(&self, ranks: u32, endpoint: impl Fn(u32) -> u32) -> Map {
+    pub fn map(&self, ranks: u32, endpoint: impl Fn(u32) -> u32) -> RouterMap {
         let together = self.routers.div_ceil(CELLS).max(1);
-        let mut cells = vec![Cell::default(); self.routers.div_ceil(together) as usize];
+        let mut cells = vec![RouterCell::default(); self.routers.div_ceil(together) as usize];
         let mut counts = vec![0u32; cells.len()];
         // The router of each endpoint: that at the other end of its cable.
         let mut router_of = vec![u32::MAX; self.endpoints as usize];
@@ -91,11 +91,11 @@ impl NetworkReport {
                 Some(cell.between.map_or((rank, rank), |(first, last)| (first.min(rank), last.max(rank))));
         }
         let row = if self.row > 1 { self.row.div_ceil(together) } else { near_square(cells.len() as u32) };
-        Map { routers_per_cell: together, row, cells, busiest: busiest(&self.each_link, &first_at) }
+        RouterMap { routers_per_cell: together, row, cells, busiest: busiest(&self.each_link, &first_at) }
     }
 }
 
-fn busiest(links: &[LinkReport], first_at: &[Option<u32>]) -> Vec<Busy> {
+fn busiest(links: &[LinkReport], first_at: &[Option<u32>]) -> Vec<BusyLink> {
     let mut used: Vec<&LinkReport> = links.iter().filter(|link| link.bytes > 0).collect();
     // By whole picoseconds and then by place: equal loads are common, and a picture should not depend on how
     // sorting treats them.
@@ -104,7 +104,7 @@ fn busiest(links: &[LinkReport], first_at: &[Option<u32>]) -> Vec<Busy> {
         LinkEnd::Endpoint(endpoint) => first_at[endpoint as usize],
         LinkEnd::Router(..) => None,
     };
-    let busy = |link: &&LinkReport| Busy {
+    let busy = |link: &&LinkReport| BusyLink {
         from: link.from.to_string(),
         to: link.to.to_string(),
         rank: rank_at(link.from).or_else(|| rank_at(link.to)),

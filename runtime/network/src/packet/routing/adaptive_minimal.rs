@@ -2,7 +2,7 @@
 
 use super::{Here, Hop, Routing};
 use crate::packet::port::Packet;
-use crate::packet::topology::torus::{Torus, dimension_order};
+use crate::packet::topology::torus::{PacketTorus, dimension_order};
 use std::sync::Arc;
 
 /// Duato's protocol ("A new theory of deadlock-free adaptive routing in wormhole networks", IEEE TPDS 1993)
@@ -12,11 +12,11 @@ use std::sync::Arc;
 /// An adaptive channel is taken only with its credit in hand, so that nothing is ever waited for but the
 /// escape or a link.
 pub(crate) struct AdaptiveMinimal {
-    torus: Arc<Torus>,
+    torus: Arc<PacketTorus>,
 }
 
 impl AdaptiveMinimal {
-    pub(crate) fn new(torus: Arc<Torus>) -> Self {
+    pub(crate) fn new(torus: Arc<PacketTorus>) -> Self {
         AdaptiveMinimal { torus }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Here, Hop, Routing};
 use crate::packet::port::Packet;
 use crate::packet::topology::pick;
-use crate::packet::topology::tree::{FatTree, Way};
+use crate::packet::topology::tree::{FatTree, TreePorts};
 use std::sync::Arc;
 
 /// Adaptive on the way up, ties by hash; the way down is fixed.
@@ -18,8 +18,8 @@ impl Routing for AdaptiveUp {
     }
     fn route(&self, here: &Here<'_>, packet: &mut Packet) -> Hop {
         let port = match self.0.way(here.router, packet.destination) {
-            Way::Down(port) => port,
-            Way::Up { level, first, count } => {
+            TreePorts::Down(port) => port,
+            TreePorts::Up { level, first, count } => {
                 let start = pick(packet.hash, level, count);
                 let mut best = (u64::MAX, first);
                 for offset in 0..count {

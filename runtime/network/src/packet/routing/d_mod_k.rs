@@ -2,7 +2,7 @@
 
 use super::{Here, Hop, Routing};
 use crate::packet::port::Packet;
-use crate::packet::topology::tree::{FatTree, Way};
+use crate::packet::topology::tree::{FatTree, TreePorts};
 use std::sync::Arc;
 
 /// D-mod-k; see [`FatTree::parent_by_destination`].
@@ -21,8 +21,10 @@ impl Routing for DModK {
     #[inline]
     fn route(&self, here: &Here<'_>, packet: &mut Packet) -> Hop {
         let port = match self.0.way(here.router, packet.destination) {
-            Way::Down(port) => port,
-            Way::Up { level, first, .. } => first + self.0.parent_by_destination(level, packet.destination),
+            TreePorts::Down(port) => port,
+            TreePorts::Up { level, first, .. } => {
+                first + self.0.parent_by_destination(level, packet.destination)
+            }
         };
         Hop::by(port, (0, here.lanes as u8))
     }

@@ -2,7 +2,7 @@
 
 use super::{Here, Hop, Routing, share};
 use crate::packet::port::Packet;
-use crate::packet::topology::torus::{Torus, dimension_order};
+use crate::packet::topology::torus::{PacketTorus, dimension_order};
 use std::sync::Arc;
 
 /// Rule that keeps the rings of a torus from filling up.
@@ -21,13 +21,13 @@ pub(crate) enum RingRule {
 
 /// Dimension order, the shorter way around each ring, ties by hash.
 pub(crate) struct DimensionOrder {
-    torus: Arc<Torus>,
+    torus: Arc<PacketTorus>,
     rule: RingRule,
     has_rings: bool,
 }
 
 impl DimensionOrder {
-    pub(crate) fn new(torus: Arc<Torus>, rule: RingRule) -> Self {
+    pub(crate) fn new(torus: Arc<PacketTorus>, rule: RingRule) -> Self {
         let has_rings = (0..torus.dimensions()).any(|d| torus.is_ring(d));
         DimensionOrder { torus, rule, has_rings }
     }

@@ -3,7 +3,7 @@
 use super::{Here, Hop, Routing};
 use crate::packet::port::Packet;
 use crate::packet::topology::pick;
-use crate::packet::topology::tree::{FatTree, Way};
+use crate::packet::topology::tree::{FatTree, TreePorts};
 use std::sync::Arc;
 
 /// Equal-cost multi-path (RFC 2992): the packets of a flow take one path. Up before down, so one virtual
@@ -23,8 +23,8 @@ impl Routing for Ecmp {
     #[inline]
     fn route(&self, here: &Here<'_>, packet: &mut Packet) -> Hop {
         let port = match self.0.way(here.router, packet.destination) {
-            Way::Down(port) => port,
-            Way::Up { level, first, count } => first + pick(packet.hash, level, count),
+            TreePorts::Down(port) => port,
+            TreePorts::Up { level, first, count } => first + pick(packet.hash, level, count),
         };
         Hop::by(port, (0, here.lanes as u8))
     }

@@ -1,7 +1,7 @@
 //! Who is next on a link: requesters in turn, classes by priority, only with credit.
 
 use super::Shard;
-use crate::packet::event::Kind;
+use crate::packet::event::EventKind;
 use crate::packet::fabric::Classes;
 use crate::packet::port::{NEVER, Requester, TO_ENDPOINT, Waits};
 use crate::packet::slab::NONE;
@@ -142,7 +142,7 @@ impl Shard {
         let waits = &mut self.at.waits[self.at.ports[output].waits()];
         if at < waits.wake {
             waits.wake = at;
-            self.push(at, Kind::Grant, output, 0);
+            self.push(at, EventKind::Grant, output, 0);
         }
     }
 

@@ -4,39 +4,39 @@ use super::cross::{Mail, SharedPlaces};
 use super::flows::{FlowQueue, FlowSlots};
 use super::islip::Matching;
 use super::wormhole::Wormhole;
-use super::{CACHED_PORTS, Queue, Shard, Times};
+use super::{CACHED_PORTS, LinkTimes, Queue, Shard};
 use crate::packet::arriving::Arriving;
-use crate::packet::event::{Event, PLACES};
-use crate::packet::fabric::{Classes, Fabric};
+use crate::packet::event::{PLACES, PacketEvent};
+use crate::packet::fabric::{Classes, PacketFabric};
 use crate::packet::load::Ports;
 use crate::packet::pages::Pages;
 use crate::packet::port::{FEW_KINDS, Fifo, NEVER, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
 use crate::packet::port_table::PortTable;
-use crate::packet::runs::Runs;
-use crate::packet::slab::{NONE, Slab};
+use crate::packet::runs::RunLengths;
+use crate::packet::slab::{LargePageSlab, NONE};
 use crate::packet::statistics::Statistics;
-use crate::packet::topology::{Neighbor, Shared};
+use crate::packet::topology::{Neighbor, SharedRouters};
 use crate::packet::usage::Carried;
 use engine::TimingWheel;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Assignment of routers and endpoints to shards.
-pub(crate) struct Partition {
+pub(crate) struct ShardAssignment {
     /// Shard of each router, and its position there. Of one that shards share, its position behind the
     /// routers of each.
     places: Vec<(u32, u32)>,
     /// Parts that shards share.
-    shared: Option<Shared>,
+    shared: Option<SharedRouters>,
     /// Routers of each shard, in ascending order, then those that shards share.
     pub(crate) routers: Vec<Vec<u32>>,
     /// Endpoints of each shard, in ascending order.
     pub(crate) endpoints: Vec<Vec<u32>>,
 }
 
-impl Partition {
+impl ShardAssignment {
     /// Cuts a network into `parts`.
-    pub(crate) fn new(fabric: &Fabric, parts: u32) -> Partition {
+    pub(crate) fn new(fabric: &PacketFabric, parts: u32) -> ShardAssignment {
         let topology = &fabric.topology;
         let shared =
             if fabric.has_independent_outputs() && parts > 1 { topology.shared(parts) } else { None };
@@ -60,7 +60,7 @@ impl Partition {
         if let Some(shared) = &shared {
             routers.iter_mut().for_each(|routers| routers.extend(shared.routers.clone()));
         }
-        Partition { places, shared, routers, endpoints }
+        ShardAssignment { places, shared, routers, endpoints }
     }
 
     /// Returns where `me` has a router, if it has.
@@ -79,31 +79,31 @@ impl Partition {
 
 /// A shard of a partition, without traffic. `width` is the log2 of a wheel's bucket in picoseconds.
 pub(crate) fn build(
-    fabric: &Arc<Fabric>,
-    partition: &Partition,
+    fabric: &Arc<PacketFabric>,
+    partition: &ShardAssignment,
     me: usize,
     width: u32,
     statistics: &Statistics,
 ) -> Shard {
-    Builder { fabric, partition, me }.shard(width, statistics)
+    ShardBuilder { fabric, partition, me }.shard(width, statistics)
 }
 
 /// A wheel that sees as far ahead as one event makes another: what lies beyond would wait in a heap, which
 /// costs a cache line for each level. Buckets become wider where more than 2^16 would be needed.
-fn wheel(fabric: &Fabric, width: u32) -> TimingWheel<Event> {
+fn wheel(fabric: &PacketFabric, width: u32) -> TimingWheel<PacketEvent> {
     let bits = |number: u64| u64::BITS - number.leading_zeros();
     let horizon = bits(fabric.longest_step(0).unwrap_or(u64::MAX));
     let width = width.max(horizon.saturating_sub(16)).min(40);
     TimingWheel::new(width, horizon.saturating_sub(width).clamp(12, 16))
 }
 
-struct Builder<'a> {
-    fabric: &'a Arc<Fabric>,
-    partition: &'a Partition,
+struct ShardBuilder<'a> {
+    fabric: &'a Arc<PacketFabric>,
+    partition: &'a ShardAssignment,
     me: usize,
 }
 
-impl Builder<'_> {
+impl ShardBuilder<'_> {
     fn shard(&self, width: u32, statistics: &Statistics) -> Shard {
         let (fabric, partition, me) = (self.fabric, self.partition, self.me);
         let (routers, endpoints) = (&partition.routers[me], &partition.endpoints[me]);
@@ -158,16 +158,16 @@ impl Builder<'_> {
                 Box::new(Wormhole::new(worm.flit, worm.step, worm.turnaround, counts, switching.lanes))
             }),
             turnaround: switching.fifo.unwrap_or(0),
-            times: vec![Times::UNKNOWN; fabric.links.len()],
+            times: vec![LinkTimes::UNKNOWN; fabric.links.len()],
             is_large: count > CACHED_PORTS,
             store_and_forward: switching.store_and_forward,
             routes_early: !fabric.routing.looks_at_load() && switching.fifo.is_none(),
             plain: switching.lanes == 1 && !switching.crossbar,
             takes_ahead: classes == 1 && !switching.crossbar,
             router_delay: switching.router,
-            packets: Slab::with_capacity(endpoints.len()),
-            requesters: Slab::new(),
-            messages: Slab::new(),
+            packets: LargePageSlab::with_capacity(endpoints.len()),
+            requesters: LargePageSlab::new(),
+            messages: LargePageSlab::new(),
             queues: Pages::new(
                 endpoints.len() * classes,
                 std::iter::repeat_n(FlowQueue::EMPTY, endpoints.len() * classes),
@@ -176,8 +176,8 @@ impl Builder<'_> {
             round_robin: switching.round_robin,
             early: Pages::new(endpoints.len(), std::iter::repeat_n(Queue::EMPTY, endpoints.len())),
             first_interface,
-            routers: Runs::new(routers),
-            endpoints: Runs::new(endpoints),
+            routers: RunLengths::new(routers),
+            endpoints: RunLengths::new(endpoints),
             alone: partition.routers.len() == 1,
             others,
             shared: SharedPlaces::new(partition.shared.as_ref(), positions, endpoints, bounds, stride),
@@ -195,7 +195,7 @@ impl Builder<'_> {
             at: Ports {
                 ports,
                 kinds,
-                waits: Slab::new(),
+                waits: LargePageSlab::new(),
                 flights: vec![
                     VecDeque::new();
                     if fabric.routing.counts_queues() { first_interface as usize } else { 0 }

@@ -1,9 +1,9 @@
 //! What one shard tells another: packets that go on there, and credits that come back.
 
 use super::Shard;
-use crate::packet::event::{Event, Kind};
+use crate::packet::event::{EventKind, PacketEvent};
 use crate::packet::port::{Packet, UPSTREAM_REMOTE};
-use crate::packet::topology::Shared;
+use crate::packet::topology::SharedRouters;
 use prefetch_index::prefetch_index;
 
 /// Packets, or credits, between loading what one needs and its turn.
@@ -66,7 +66,7 @@ pub(crate) struct SharedPlaces {
 impl SharedPlaces {
     /// `positions` are those of the first shared router in each shard.
     pub(super) fn new(
-        shared: Option<&Shared>,
+        shared: Option<&SharedRouters>,
         positions: impl Iterator<Item = u32>,
         me: &[u32],
         bounds: Vec<u32>,
@@ -176,7 +176,7 @@ impl Shard {
             if self.routes_early && !self.shared.is_any() {
                 self.route(input, index, time);
             }
-            self.wheel.push(Event::new(time, Kind::Arrive, input, index));
+            self.wheel.push(PacketEvent::new(time, EventKind::Arrive, input, index));
         }
         for (index, credit) in mail.credits.iter().enumerate() {
             prefetch_index(&mail.credits, index + 2 * CREDITS_AHEAD);

@@ -2,7 +2,7 @@
 //! outputs.
 
 use super::Shard;
-use crate::packet::event::Kind;
+use crate::packet::event::EventKind;
 use crate::packet::slab::NONE;
 
 impl Shard {
@@ -28,7 +28,7 @@ impl Shard {
         fifo.head = index;
         let (asks, free_at) = (fifo.asks, fifo.free_at);
         if !asks {
-            self.push(free_at, Kind::Head, input, u32::from(lane));
+            self.push(free_at, EventKind::Head, input, u32::from(lane));
         }
         false
     }
@@ -44,7 +44,7 @@ impl Shard {
         fifo.free_at = now + self.turnaround;
         if fifo.head != NONE {
             let free_at = fifo.free_at;
-            self.push(free_at, Kind::Head, input, u32::from(lane));
+            self.push(free_at, EventKind::Head, input, u32::from(lane));
         }
     }
 

@@ -5,7 +5,7 @@
 //! of slots, with a map from flows to slots. Every operation is O(1).
 
 use super::Shard;
-use crate::packet::slab::{NONE, Slab};
+use crate::packet::slab::{LargePageSlab, NONE};
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
 
@@ -47,14 +47,14 @@ struct FlowSlot {
 
 /// The flows of all interfaces in which several wait.
 pub(super) struct FlowSlots {
-    slots: Slab<FlowSlot>,
+    slots: LargePageSlab<FlowSlot>,
     /// The slot of each, by queue and flow.
     places: FxHashMap<(u32, u64), u32>,
 }
 
 impl FlowSlots {
     pub(super) fn new() -> FlowSlots {
-        FlowSlots { slots: Slab::new(), places: FxHashMap::default() }
+        FlowSlots { slots: LargePageSlab::new(), places: FxHashMap::default() }
     }
 
     /// Inserts a flow with the messages from `head` to `tail` that is served after `last`, or alone in its

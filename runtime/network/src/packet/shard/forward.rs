@@ -1,9 +1,9 @@
 //! A packet's way through a router: routing, the link, the credit back.
 
 use super::Shard;
-use crate::packet::event::{Event, Kind};
-use crate::packet::fabric::{Fabric, Link};
-use crate::packet::load::{Flight, Load};
+use crate::packet::event::{EventKind, PacketEvent};
+use crate::packet::fabric::{LinkKind, PacketFabric};
+use crate::packet::load::{PortLoads, QueuedPacket};
 use crate::packet::port::{Flag, Packet, TO_ENDPOINT, TO_SHARD, UPSTREAM_REMOTE};
 use crate::packet::routing::Here;
 use crate::packet::slab::NONE;
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// Times and buffer bytes, on a kind of link, of a packet of the size seen last. Most packets of a run have
 /// one size.
 #[derive(Clone, Copy)]
-pub(super) struct Times {
+pub(super) struct LinkTimes {
     size: u32,
     /// Bytes of buffer it takes.
     charge: u32,
@@ -27,9 +27,9 @@ pub(super) struct Times {
     output: u64,
 }
 
-impl Times {
+impl LinkTimes {
     /// Fits no packet yet.
-    pub(super) const UNKNOWN: Times = Times {
+    pub(super) const UNKNOWN: LinkTimes = LinkTimes {
         size: u32::MAX,
         charge: 0,
         whole: 0,
@@ -41,12 +41,12 @@ impl Times {
     };
 
     #[cold]
-    fn of(fabric: &Fabric, kind: u8, size: u32) -> Times {
+    fn of(fabric: &PacketFabric, kind: u8, size: u32) -> LinkTimes {
         let switching = &fabric.switching;
-        let link: &Link = &fabric.links[kind as usize];
+        let link: &LinkKind = &fabric.links[kind as usize];
         let flight = link.latency.as_ps();
         let chunk = if switching.store_and_forward { size } else { switching.chunk.min(size) };
-        Times {
+        LinkTimes {
             size,
             charge: switching.charge(size),
             whole: link.time(size),
@@ -60,7 +60,7 @@ impl Times {
 }
 
 /// Notes what was put on a link, and forgets what is back.
-pub(super) fn note_flight(flights: &mut VecDeque<Flight>, flight: Flight, now: u64) {
+pub(super) fn note_flight(flights: &mut VecDeque<QueuedPacket>, flight: QueuedPacket, now: u64) {
     while flights.front().is_some_and(|flight| flight.back <= now) {
         flights.pop_front();
     }
@@ -122,7 +122,7 @@ impl Shard {
             router: self.router_at(position),
             input: local,
             lanes: fabric.switching.lanes,
-            load: Load { at: &self.at, fabric, base, now },
+            load: PortLoads { at: &self.at, fabric, base, now },
         };
         let packet = &mut self.packets[index];
         packet.hops += 1;
@@ -170,7 +170,7 @@ impl Shard {
         let size = packet.size;
         let times = &mut self.times[link as usize];
         if times.size != size {
-            *times = Times::of(&self.fabric, link, size);
+            *times = LinkTimes::of(&self.fabric, link, size);
         }
         let (whole, chunk, flight, to_router, charge) =
             (times.whole, times.chunk, times.flight, times.to_router, times.charge);
@@ -189,7 +189,7 @@ impl Shard {
         if let Some(flights) = self.at.flights.get_mut(output as usize) {
             let passing = if self.store_and_forward { whole } else { chunk };
             let back = end + to_router + passing + self.fabric.credit[link as usize];
-            note_flight(flights, Flight { start, back, charge }, now);
+            note_flight(flights, QueuedPacket { start, back, charge }, now);
         }
         if kind == TO_ENDPOINT {
             self.arrived(index, end + flight);
@@ -213,7 +213,7 @@ impl Shard {
                 if self.routes_early {
                     self.route(peer, index, now);
                 }
-                let event = Event::new(head, Kind::Arrive, peer, index);
+                let event = PacketEvent::new(head, EventKind::Arrive, peer, index);
                 if self.alone {
                     self.wheel.push(event);
                 } else {
@@ -257,7 +257,7 @@ impl Shard {
         let link = self.kind_of(upstream);
         let times = &mut self.times[link as usize];
         if times.size != size {
-            *times = Times::of(&self.fabric, link, size);
+            *times = LinkTimes::of(&self.fabric, link, size);
         }
         let (at, charge) = (end + times.credit, times.charge);
         self.credit(upstream, lane, charge, at, held, now);
@@ -275,7 +275,7 @@ impl Shard {
             self.lane_mut(output, u32::from(lane)).note(bytes, at, now)
         };
         if !noted {
-            self.push(at, Kind::Credit, output, u32::from(lane) << 24 | bytes);
+            self.push(at, EventKind::Credit, output, u32::from(lane) << 24 | bytes);
         }
         // A credit is an event only where somebody waits for it or no note has room: else it costs a write.
         if waits && !self.nobody_waits(output) {

@@ -2,7 +2,7 @@
 
 use super::flows::FlowQueue;
 use super::{Offer, Pending, Queue, Shard};
-use crate::packet::event::Kind;
+use crate::packet::event::EventKind;
 use crate::packet::port::{Flag, Packet};
 use crate::packet::slab::NONE;
 
@@ -63,7 +63,7 @@ impl Shard {
         self.at.ports[self.first_interface + interface].set_holds(true);
         // Messages of one instant, as of a halo exchange, share the event.
         if is_first {
-            self.push(time, Kind::Inject, self.first_interface + interface, 0);
+            self.push(time, EventKind::Inject, self.first_interface + interface, 0);
         }
     }
 
@@ -206,7 +206,7 @@ impl Shard {
             pending.last_arrival = pending.last_arrival.max(at);
             if pending.outstanding == 0 {
                 let time = pending.last_arrival;
-                self.push(time, Kind::Deliver, self.first_interface + destination, message);
+                self.push(time, EventKind::Deliver, self.first_interface + destination, message);
             }
         }
         self.packets.remove(index);

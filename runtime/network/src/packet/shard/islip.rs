@@ -6,7 +6,7 @@
 //! this cycle.
 
 use super::Shard;
-use crate::packet::event::Kind;
+use crate::packet::event::EventKind;
 use crate::packet::port::NEVER;
 use crate::packet::slab::NONE;
 
@@ -61,7 +61,7 @@ impl Shard {
         let next = &mut matching.next[router as usize];
         if at < *next {
             *next = at;
-            self.push(at, Kind::Match, output - local, 0);
+            self.push(at, EventKind::Match, output - local, 0);
         }
     }
 

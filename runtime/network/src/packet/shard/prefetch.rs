@@ -2,7 +2,7 @@
 //! events go all over it.
 
 use super::{AHEAD, Shard};
-use crate::packet::event::{Event, Kind};
+use crate::packet::event::{EventKind, PacketEvent};
 use crate::packet::port::{Requester, TO_ENDPOINT, UPSTREAM_REMOTE};
 
 /// Prefetching for an event may read state of another time than the event's own. That state only selects the
@@ -34,7 +34,7 @@ impl Shard {
             if event.is_arrival() { self.prefetch_last(event) } else { self.prefetch_head(event) }
         }
         if let Some(event) = self.wheel.upcoming(AHEAD[5])
-            && event.kind() == Kind::Grant
+            && event.kind() == EventKind::Grant
         {
             self.prefetch_sent(event);
         }
@@ -70,8 +70,8 @@ impl Shard {
 
     /// Starts loading the port that an event names, or the message that it delivers. The event is no arrival.
     #[inline]
-    fn prefetch_place(&self, event: Event) {
-        if event.kind() == Kind::Deliver {
+    fn prefetch_place(&self, event: PacketEvent) {
+        if event.kind() == EventKind::Deliver {
             self.messages.prefetch(event.load())
         } else {
             self.prefetch_port(event.place())
@@ -80,7 +80,7 @@ impl Shard {
 
     /// The ports that an arriving packet leaves by and came by.
     #[inline]
-    fn prefetch_way(&self, event: Event) {
+    fn prefetch_way(&self, event: PacketEvent) {
         let Some(packet) = self.packets.get(event.load()) else { return };
         let output = if self.routes_early { packet.next } else { event.place() };
         self.prefetch_port(output);
@@ -100,7 +100,7 @@ impl Shard {
     /// Asks for the packet that waits at the output of an arriving packet, which will be behind them, and who
     /// waits for its credit; at its destination, what is known of its message.
     #[inline]
-    fn prefetch_output(&self, event: Event) {
+    fn prefetch_output(&self, event: PacketEvent) {
         let Some(packet) = self.packets.get(event.load()) else { return };
         if let Some(port) = self.at.ports.get(packet.upstream) {
             self.at.waits.prefetch(port.waits());
@@ -126,15 +126,15 @@ impl Shard {
 
     /// Starts loading the waits of a port that sends, and for an interface its message queues.
     #[inline]
-    fn prefetch_waits(&self, event: Event) {
-        if event.kind() == Kind::Credit {
+    fn prefetch_waits(&self, event: PacketEvent) {
+        if event.kind() == EventKind::Credit {
             self.prefetch_lane(event.place(), event.load() >> 24);
         }
         let Some(port) = self.at.ports.get(event.place()) else { return };
         self.at.waits.prefetch(port.waits());
         if let Some(interface) = self.interface(event) {
             self.queues.prefetch(interface * self.fabric.switching.classes.count() as usize);
-            if event.kind() == Kind::Inject {
+            if event.kind() == EventKind::Inject {
                 self.early.prefetch(interface);
             }
         }
@@ -160,10 +160,10 @@ impl Shard {
 
     /// The requesters that wait there, and the message that an interface cuts.
     #[inline]
-    fn prefetch_ring(&self, event: Event) {
+    fn prefetch_ring(&self, event: PacketEvent) {
         self.prefetch_requesters(event.place());
         if let Some(interface) = self.interface(event) {
-            let head = if event.kind() == Kind::Inject {
+            let head = if event.kind() == EventKind::Inject {
                 self.early.as_slice().get(interface).map(|queue| queue.head)
             } else {
                 let first = interface * self.fabric.switching.classes.count() as usize;
@@ -177,7 +177,7 @@ impl Shard {
 
     /// The requesters at the output of an arriving packet.
     #[inline]
-    fn prefetch_requester(&self, event: Event) {
+    fn prefetch_requester(&self, event: PacketEvent) {
         if self.routes_early
             && let Some(packet) = self.packets.get(event.load())
         {
@@ -188,7 +188,7 @@ impl Shard {
     /// The packet that an arriving one will be behind, where one requester waits; where several do, the next
     /// of them.
     #[inline]
-    fn prefetch_last(&self, event: Event) {
+    fn prefetch_last(&self, event: PacketEvent) {
         if self.routes_early
             && let Some(packet) = self.packets.get(event.load())
             && let Some((ring, last)) = self.last_requester(packet.next)
@@ -203,7 +203,7 @@ impl Shard {
     /// The packet that is sent next, where one requester waits, as in an interface; where several do, the one
     /// whose turn it is.
     #[inline]
-    fn prefetch_turn(&self, event: Event) {
+    fn prefetch_turn(&self, event: PacketEvent) {
         if let Some((ring, last)) = self.last_requester(event.place()) {
             if last.next == ring {
                 self.packets.prefetch(last.head)
@@ -222,7 +222,7 @@ impl Shard {
 
     /// The packet whose turn it is, where several requesters wait.
     #[inline]
-    fn prefetch_head(&self, event: Event) {
+    fn prefetch_head(&self, event: PacketEvent) {
         if let Some(first) = self.first_requester(event.place()) {
             self.packets.prefetch(first.head);
         }
@@ -231,7 +231,7 @@ impl Shard {
     /// Asks for what the packet needs that is sent next: the port that gets its credit; at its destination,
     /// what is known of its message.
     #[inline]
-    fn prefetch_sent(&self, event: Event) {
+    fn prefetch_sent(&self, event: PacketEvent) {
         if let Some(first) = self.first_requester(event.place())
             && let Some(packet) = self.packets.get(first.head)
         {
@@ -244,7 +244,7 @@ impl Shard {
 
     /// The interface at which an event happens, if it is one.
     #[inline]
-    fn interface(&self, event: Event) -> Option<usize> {
+    fn interface(&self, event: PacketEvent) -> Option<usize> {
         event.place().checked_sub(self.first_interface).map(|interface| interface as usize)
     }
 }

@@ -8,15 +8,15 @@
 //! left. A step costs O(ports x virtual channels).
 
 use super::Shard;
-use crate::packet::event::Kind;
-use crate::packet::load::Flight;
+use crate::packet::event::EventKind;
+use crate::packet::load::QueuedPacket;
 use crate::packet::port::{NEVER, TO_ENDPOINT};
 use crate::packet::slab::NONE;
 use std::collections::VecDeque;
 
 /// Resource or event that a virtual channel of an input waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum VcStage {
     /// A head flit.
     Empty,
     /// To be routed, from a time on.
@@ -28,8 +28,8 @@ enum Stage {
 }
 
 /// A virtual channel of an input.
-struct Input {
-    stage: Stage,
+struct InputVc {
+    stage: VcStage,
     /// Packets of which flits are here or on the link, in their order.
     packets: VecDeque<u32>,
     /// Flits here, and flits of the first packet that have gone on.
@@ -62,7 +62,7 @@ pub(super) struct Wormhole {
     /// When each router's next step is, and when its last was (`NEVER`: none yet).
     next: Vec<u64>,
     stepped: Vec<u64>,
-    inputs: Vec<Input>,
+    inputs: Vec<InputVc>,
     /// `true` for each virtual channel of a router's output that a packet owns.
     owned: Vec<bool>,
     /// iSLIP's pointers of virtual channels, as outputs and as inputs; of ports, as outputs and as inputs;
@@ -75,12 +75,12 @@ pub(super) struct Wormhole {
     injections: Vec<Injection>,
     /// Memory for one step.
     best: Vec<Option<(u32, u32)>>,
-    requests: Vec<Request>,
+    requests: Vec<AllocationRequest>,
 }
 
-/// An input asks for an output, for one of its virtual channels.
+/// An input's request for a virtual channel of an output.
 #[derive(Clone, Copy)]
-struct Request {
+struct AllocationRequest {
     input: u32,
     output: u32,
     lane: u32,
@@ -97,8 +97,8 @@ impl Wormhole {
         lanes: u32,
     ) -> Wormhole {
         let channels = ports * lanes as usize;
-        let input = || Input {
-            stage: Stage::Empty,
+        let input = || InputVc {
+            stage: VcStage::Empty,
             packets: VecDeque::new(),
             flits: 0,
             sent: 0,
@@ -127,7 +127,7 @@ impl Wormhole {
 
     /// Bytes at each input port, for the report of a deadlock.
     pub(super) fn waiting(&self, lanes: u32) -> Vec<(u32, u32)> {
-        let bytes = |inputs: &[Input]| inputs.iter().map(|input| input.flits * self.flit).sum();
+        let bytes = |inputs: &[InputVc]| inputs.iter().map(|input| input.flits * self.flit).sum();
         (0..).zip(self.inputs.chunks(lanes as usize).map(bytes)).filter(|&(_, bytes)| bytes > 0).collect()
     }
 }
@@ -149,7 +149,7 @@ impl Shard {
         // what its cycles do.
         if at < worms.next[router] {
             worms.next[router] = at;
-            self.push(at, Kind::Match, base, 0);
+            self.push(at, EventKind::Match, base, 0);
         }
     }
 
@@ -159,7 +159,7 @@ impl Shard {
         let Some(worms) = &mut self.wormhole else { return };
         if at < worms.injections[interface].wake {
             worms.injections[interface].wake = at;
-            self.push(at, Kind::Match, port, 0);
+            self.push(at, EventKind::Match, port, 0);
         }
     }
 
@@ -173,12 +173,12 @@ impl Shard {
         let input = &mut worms.inputs[place];
         input.flits += 1;
         let at = match input.stage {
-            Stage::Empty => {
-                input.stage = Stage::Route(now + router_delay);
+            VcStage::Empty => {
+                input.stage = VcStage::Route(now + router_delay);
                 now + router_delay
             }
-            Stage::Switch(from) => now.max(from),
-            Stage::Route(_) | Stage::Allocate => return,
+            VcStage::Switch(from) => now.max(from),
+            VcStage::Route(_) | VcStage::Allocate => return,
         };
         self.schedule_step(port - local, at);
     }
@@ -223,12 +223,12 @@ impl Shard {
             let (at, from) = (first + channel as usize, now + worms.step);
             worms.owned[first + output as usize] = true;
             let lane = (output % lanes) as u8;
-            (worms.inputs[at].stage, worms.inputs[at].lanes) = (Stage::Switch(from), (lane, lane + 1));
+            (worms.inputs[at].stage, worms.inputs[at].lanes) = (VcStage::Switch(from), (lane, lane + 1));
             again = again.min(from);
         }
         let step = worms.step;
         self.wormhole = Some(worms);
-        for &Request { input, output, lane, .. } in &matched {
+        for &AllocationRequest { input, output, lane, .. } in &matched {
             self.send_flit(base, input, lane, output, now);
         }
         if !matched.is_empty() {
@@ -247,17 +247,17 @@ impl Shard {
         for channel in 0..self.fabric.stride.divisor() * lanes {
             let input = &mut worms.inputs[(base * lanes + channel) as usize];
             match input.stage {
-                Stage::Route(at) if at <= now => {
+                VcStage::Route(at) if at <= now => {
                     let index = input.packets[0];
                     self.packets[index].lane = (channel % lanes) as u8;
                     self.route(base + channel / lanes, index, now);
                     let packet = &self.packets[index];
-                    (input.stage, input.output) = (Stage::Allocate, packet.next - base);
+                    (input.stage, input.output) = (VcStage::Allocate, packet.next - base);
                     // An endpoint takes packets by any virtual channel.
                     let ejects = self.at.ports[packet.next].end() == TO_ENDPOINT;
                     input.lanes = if ejects { (0, lanes as u8) } else { packet.lanes.into() };
                 }
-                Stage::Route(at) => again = again.min(at),
+                VcStage::Route(at) => again = again.min(at),
                 _ => {}
             }
         }
@@ -274,7 +274,7 @@ impl Shard {
             let start = worms.requests.len();
             for lane in 0..lanes {
                 let input = &worms.inputs[((base + port) * lanes + lane) as usize];
-                let Stage::Switch(from) = input.stage else { continue };
+                let VcStage::Switch(from) = input.stage else { continue };
                 if input.flits == 0 {
                     continue;
                 }
@@ -283,7 +283,7 @@ impl Shard {
                     continue;
                 }
                 let turns = (lane + lanes - worms.turn[(base + port) as usize]) % lanes;
-                let request = Request { input: port, output: input.output, lane, turns };
+                let request = AllocationRequest { input: port, output: input.output, lane, turns };
                 match worms.requests[start..].iter_mut().find(|other| other.output == request.output) {
                     Some(other) if turns < other.turns => *other = request,
                     Some(_) => {}
@@ -330,7 +330,7 @@ impl Shard {
             input.packets.pop_front();
             input.sent = 0;
             let at = now + worms.turnaround.max(worms.step);
-            input.stage = if input.flits > 0 { Stage::Route(at) } else { Stage::Empty };
+            input.stage = if input.flits > 0 { VcStage::Route(at) } else { VcStage::Empty };
             if input.flits > 0 {
                 self.schedule_step(base, at);
             }
@@ -376,7 +376,7 @@ impl Shard {
         }
         if let Some(flights) = self.at.flights.get_mut(output as usize) {
             let back = end + flight + self.fabric.credit[link as usize];
-            super::forward::note_flight(flights, Flight { start, back, charge: flit }, now);
+            super::forward::note_flight(flights, QueuedPacket { start, back, charge: flit }, now);
         }
         self.lane_mut(output, lane.into()).take(flit, now);
         if number == 0 {
@@ -386,7 +386,7 @@ impl Shard {
                 worms.inputs[place].packets.push_back(packet);
             }
         }
-        self.push(end + flight, Kind::Head, peer, lane.into());
+        self.push(end + flight, EventKind::Head, peer, lane.into());
         end
     }
 
@@ -395,7 +395,7 @@ impl Shard {
     fn return_credit(&mut self, upstream: u32, lane: u8, flit: u32, end: u64, now: u64) {
         let at = end + self.fabric.credit[self.kind_of(upstream) as usize];
         if !self.lane_mut(upstream, lane.into()).note(flit, at, now) {
-            self.push(at, Kind::Credit, upstream, u32::from(lane) << 24 | flit);
+            self.push(at, EventKind::Credit, upstream, u32::from(lane) << 24 | flit);
             // Nobody can look up when it comes, so that what it wakes may not be left to an earlier step.
             let place = if self.is_interface(upstream) {
                 upstream
@@ -407,7 +407,7 @@ impl Shard {
             } else {
                 self.wormhole.as_ref().map_or(1, |worms| worms.step)
             };
-            self.push(at.next_multiple_of(step), Kind::Match, place, 0);
+            self.push(at.next_multiple_of(step), EventKind::Match, place, 0);
             return;
         }
         if self.is_interface(upstream) {
@@ -488,7 +488,7 @@ fn allocate(worms: &mut Wormhole, first: usize, count: u32, lanes: u32) -> Vec<(
     let (grants, accepts) = best.split_at_mut(count as usize);
     for channel in 0..count {
         let input = &worms.inputs[first + channel as usize];
-        if input.stage != Stage::Allocate {
+        if input.stage != VcStage::Allocate {
             continue;
         }
         for lane in input.lanes.0..input.lanes.1 {
@@ -520,7 +520,7 @@ fn allocate(worms: &mut Wormhole, first: usize, count: u32, lanes: u32) -> Vec<(
 }
 
 /// Matches the inputs and outputs that `requests` name, each once at most.
-fn match_ports(worms: &mut Wormhole, base: u32, stride: u32) -> Vec<Request> {
+fn match_ports(worms: &mut Wormhole, base: u32, stride: u32) -> Vec<AllocationRequest> {
     let requests = std::mem::take(&mut worms.requests);
     let mut granted: Vec<Option<(u32, u32)>> = vec![None; stride as usize];
     for (number, request) in (0..).zip(&requests) {
@@ -533,7 +533,7 @@ fn match_ports(worms: &mut Wormhole, base: u32, stride: u32) -> Vec<Request> {
         let turns = (request.output + stride - worms.switch_accept[(base + request.input) as usize]) % stride;
         nearer(&mut accepted[request.input as usize], turns, number);
     }
-    let matched: Vec<Request> =
+    let matched: Vec<AllocationRequest> =
         accepted.iter().flatten().map(|&(_, number)| requests[number as usize]).collect();
     for request in &matched {
         worms.switch_grant[(base + request.output) as usize] = (request.input + 1) % stride;

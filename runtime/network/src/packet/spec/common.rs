@@ -1,15 +1,15 @@
 //! The options that every packet network understands.
 
-use super::parameters::{Parameters, Wrong};
+use super::parameters::{KeyedValues, Wrong};
 use crate::bandwidth::Bandwidth;
 use crate::by_size::BySize;
-use crate::packet::fabric::{Classes, Link, Switching, Worm};
+use crate::packet::fabric::{Classes, LinkKind, Switching, Worm};
 use crate::spec::nearest;
 use engine::Span;
 
 /// Parameters that every topology accepts.
 #[derive(Clone)]
-pub(super) struct Common {
+pub(super) struct TopologyParameters {
     pub(super) latency: Span,
     pub(super) bandwidth: Bandwidth,
     pub(super) interface: Option<Bandwidth>,
@@ -91,14 +91,14 @@ pub const COMMON_KEYS: [(&str, &str); 28] = [
 
 /// Reads their values; `default_routing` is that of networks that name none. The error names the key that is
 /// wrong.
-pub(super) fn common(parameters: &Parameters, default_routing: &str) -> Result<Common, Wrong> {
+pub(super) fn common(parameters: &KeyedValues, default_routing: &str) -> Result<TopologyParameters, Wrong> {
     let flow_min = flow_min(parameters)?;
     let bandwidth = parameters.bandwidth("b")?.unwrap_or(Bandwidth::from_gbps(100));
     let lanes = parameters.number("vcs")?;
     if let Some(lanes @ (0 | 129..)) = lanes {
         return Err(parameters.wrong("vcs", format!("vcs={lanes} is not between 1 and 128")));
     }
-    Ok(Common {
+    Ok(TopologyParameters {
         latency: parameters.span("l")?.unwrap_or(Span::ZERO),
         bandwidth,
         interface: parameters.bandwidth("nic")?,
@@ -115,13 +115,13 @@ pub(super) fn common(parameters: &Parameters, default_routing: &str) -> Result<C
     })
 }
 
-fn by_size(parameters: &Parameters, key: &'static str) -> Result<BySize, Wrong> {
+fn by_size(parameters: &KeyedValues, key: &'static str) -> Result<BySize, Wrong> {
     let given = parameters.text(key).map_or(Ok(BySize::default()), str::parse);
     given.map_err(|why| parameters.wrong(key, why))
 }
 
 /// Returns the bytes from which on a message is a flow, if the level is that of flows.
-fn flow_min(parameters: &Parameters) -> Result<Option<u64>, Wrong> {
+fn flow_min(parameters: &KeyedValues) -> Result<Option<u64>, Wrong> {
     match parameters.text("level") {
         None | Some("packet") => match parameters.text("flowmin") {
             None => Ok(None),
@@ -149,7 +149,7 @@ fn flow_min(parameters: &Parameters) -> Result<Option<u64>, Wrong> {
 }
 
 /// Returns `Some(true)` if interfaces serve flows in turn, `None` if `nicq` is not given.
-fn interface_queue(parameters: &Parameters) -> Result<Option<bool>, Wrong> {
+fn interface_queue(parameters: &KeyedValues) -> Result<Option<bool>, Wrong> {
     match parameters.text("nicq") {
         None => Ok(None),
         Some("rr") => Ok(Some(true)),
@@ -163,7 +163,7 @@ fn interface_queue(parameters: &Parameters) -> Result<Option<bool>, Wrong> {
     }
 }
 
-fn classes(parameters: &Parameters) -> Result<Classes, Wrong> {
+fn classes(parameters: &KeyedValues) -> Result<Classes, Wrong> {
     match (parameters.text("weights"), parameters.number("classes")?) {
         (Some(_), Some(_)) => {
             Err(parameters.wrong("classes", "'classes' and 'weights' exclude each other; give one of them"))
@@ -180,7 +180,7 @@ fn classes(parameters: &Parameters) -> Result<Classes, Wrong> {
 }
 
 /// Returns how routers switch, but for what depends on the topology and its routing.
-fn switching(parameters: &Parameters, bandwidth: Bandwidth) -> Result<Switching, Wrong> {
+fn switching(parameters: &KeyedValues, bandwidth: Bandwidth) -> Result<Switching, Wrong> {
     let (store_and_forward, by_flits) = match parameters.text("switching") {
         None | Some("saf") => (true, false),
         Some("cut") => (false, false),
@@ -230,7 +230,7 @@ fn switching(parameters: &Parameters, bandwidth: Bandwidth) -> Result<Switching,
         return Err(parameters.wrong("speedup", "speedup=... needs switching=wormhole"));
     }
     if matched {
-        let whole = || Link::new("", Span::ZERO, bandwidth).time(switching.packet());
+        let whole = || LinkKind::new("", Span::ZERO, bandwidth).time(switching.packet());
         switching.cycle = Some(cycle.map_or_else(whole, Span::as_ps));
     }
     Ok(switching)
@@ -238,7 +238,7 @@ fn switching(parameters: &Parameters, bandwidth: Bandwidth) -> Result<Switching,
 
 /// Returns what inputs do: their queues, and how many outputs they send to at a time. Whether they are
 /// matched with outputs.
-fn inputs(parameters: &Parameters, switching: &mut Switching, by_flits: bool) -> Result<bool, Wrong> {
+fn inputs(parameters: &KeyedValues, switching: &mut Switching, by_flits: bool) -> Result<bool, Wrong> {
     let (crossbar, matched) = match parameters.text("crossbar") {
         None | Some("no") => (false, false),
         Some("yes") => (true, false),
@@ -280,7 +280,7 @@ fn inputs(parameters: &Parameters, switching: &mut Switching, by_flits: bool) ->
 }
 
 /// Wormhole switching's own keys.
-fn worm(parameters: &Parameters, switching: &Switching, bandwidth: Bandwidth) -> Result<Worm, Wrong> {
+fn worm(parameters: &KeyedValues, switching: &Switching, bandwidth: Bandwidth) -> Result<Worm, Wrong> {
     if let Some(key) = ["queue", "crossbar"].into_iter().find(|key| parameters.text(key).is_some()) {
         let why = format!(
             "{key}=... has no effect with switching=wormhole, whose routers have queues and a crossbar of their own; leave it out"
@@ -296,7 +296,7 @@ fn worm(parameters: &Parameters, switching: &Switching, bandwidth: Bandwidth) ->
     let flit = switching.chunk.min(switching.packet());
     let cycle = parameters
         .span("cycle")?
-        .map_or_else(|| Link::new("", Span::ZERO, bandwidth).time(flit), Span::as_ps);
+        .map_or_else(|| LinkKind::new("", Span::ZERO, bandwidth).time(flit), Span::as_ps);
     let speedup = parameters.text("speedup").unwrap_or("1");
     let times = speedup.parse::<f64>().ok().filter(|times| (1.0..=64.0).contains(times));
     let times = times.ok_or_else(|| {
@@ -307,7 +307,7 @@ fn worm(parameters: &Parameters, switching: &Switching, bandwidth: Bandwidth) ->
 }
 
 /// BookSim2's `adaptive_threshold` of 30 flits is the default, a flit being what cut-through waits for.
-fn bias(parameters: &Parameters, default_routing: &str) -> Result<u64, Wrong> {
+fn bias(parameters: &KeyedValues, default_routing: &str) -> Result<u64, Wrong> {
     let chunk = parameters.bytes("chunk", 64, 1)?;
     let routing = parameters.text("routing").unwrap_or(default_routing);
     if parameters.text("bias").is_some() && !matches!(routing, "ugal-l" | "ugal-g" | "par") {

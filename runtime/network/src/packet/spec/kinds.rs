@@ -1,8 +1,8 @@
 //! The topologies by name: one row each, with the routings that are made for it.
 
-use super::parameters::{Parameters, Wrong};
+use super::parameters::{KeyedValues, Wrong};
 use super::specified::{Cabled, Setting, Specified};
-use crate::packet::fabric::Link;
+use crate::packet::fabric::LinkKind;
 use crate::packet::routing::Routing;
 use crate::packet::routing::adaptive_minimal::AdaptiveMinimal;
 use crate::packet::routing::adaptive_up::AdaptiveUp;
@@ -16,24 +16,24 @@ use crate::packet::topology::dragonfly::Dragonfly;
 use crate::packet::topology::hyperx::HyperX;
 use crate::packet::topology::tree::FatTree;
 use crate::packet::topology::twisted::TwistedTorus;
-use crate::packet::topology::{Paths, Topology, torus::Torus};
+use crate::packet::topology::{Paths, Topology, torus::PacketTorus};
 use crate::packet::topology::{
     dragonfly, dragonfly_plus, graph, hyperx, slim_fly, star, torus, tree, twisted,
 };
 use std::sync::Arc;
 
 /// A topology as specifications name it.
-pub(super) struct Kind {
+pub(super) struct TopologyKind {
     pub(super) name: &'static str,
     /// Its own keys, with what they mean.
     pub(super) keys: &'static [(&'static str, &'static str)],
     /// Keys that must be given.
     pub(super) required: &'static [&'static str],
     routing: &'static str,
-    pub(super) build: fn(&Parameters, &Setting) -> Result<Built, Wrong>,
+    pub(super) build: fn(&KeyedValues, &Setting) -> Result<RoutedTopology, Wrong>,
 }
 
-impl Kind {
+impl TopologyKind {
     /// Returns the routing of networks that name none, where none of its own is the default.
     pub(super) fn default_routing(&self) -> &'static str {
         self.routing
@@ -41,19 +41,19 @@ impl Kind {
 }
 
 /// A topology with the routings made for it.
-pub(super) struct Built {
+pub(super) struct RoutedTopology {
     pub(super) topology: Arc<dyn Topology>,
     /// See `Cabled`.
     pub(super) paths: Option<Arc<dyn Paths>>,
     /// See `Cabled`.
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<LinkKind>,
     /// Beside those that any topology has.
-    pub(super) own: Own,
+    pub(super) own: OwnRoutings,
 }
 
 /// The routings that are made for a topology.
 #[derive(Default)]
-pub(super) struct Own {
+pub(super) struct OwnRoutings {
     pub(super) routings: Vec<Arc<dyn Routing>>,
     /// `true` if the first is the default; else `minimal` is.
     pub(super) first_is_default: bool,
@@ -62,7 +62,7 @@ pub(super) struct Own {
 macro_rules! kinds {
     ($($kind:ty: $own:expr),* $(,)?) => {
         /// Every packet topology.
-        pub(super) const KINDS: &[Kind] = &[$(Kind {
+        pub(super) const KINDS: &[TopologyKind] = &[$(TopologyKind {
             name: <$kind>::NAME,
             keys: <$kind>::KEYS,
             required: <$kind>::REQUIRED,
@@ -78,37 +78,37 @@ kinds! {
     tree::MPortTree: for_tree,
     tree::TaperedTree: for_tree,
     torus::Closed: for_grid,
-    torus::Open: for_grid,
+    torus::PacketMesh: for_grid,
     twisted::TwistedTorus: for_twisted,
     dragonfly::Dragonfly: for_dragonfly,
     dragonfly_plus::DragonflyPlus: none,
     slim_fly::SlimFly: none,
     hyperx::HyperX: for_hyperx,
-    star::Star: none,
-    graph::Graph: none,
+    star::PacketStar: none,
+    graph::RouterGraph: none,
 }
 
 fn build<S: Specified>(
-    parameters: &Parameters,
+    parameters: &KeyedValues,
     setting: &Setting,
-    own: fn(&Arc<S::Topology>, &Parameters) -> Result<Own, Wrong>,
-) -> Result<Built, Wrong> {
+    own: fn(&Arc<S::Topology>, &KeyedValues) -> Result<OwnRoutings, Wrong>,
+) -> Result<RoutedTopology, Wrong> {
     let Cabled { topology, paths, links } = S::cable(parameters, setting)?;
     let own = own(&topology, parameters)?;
-    Ok(Built { topology, paths, links, own })
+    Ok(RoutedTopology { topology, paths, links, own })
 }
 
-fn none<T>(_: &Arc<T>, _: &Parameters) -> Result<Own, Wrong> {
-    Ok(Own::default())
+fn none<T>(_: &Arc<T>, _: &KeyedValues) -> Result<OwnRoutings, Wrong> {
+    Ok(OwnRoutings::default())
 }
 
-fn for_tree(tree: &Arc<FatTree>, _: &Parameters) -> Result<Own, Wrong> {
+fn for_tree(tree: &Arc<FatTree>, _: &KeyedValues) -> Result<OwnRoutings, Wrong> {
     let routings: Vec<Arc<dyn Routing>> =
         vec![Arc::new(Ecmp(tree.clone())), Arc::new(DModK(tree.clone())), Arc::new(AdaptiveUp(tree.clone()))];
-    Ok(Own { routings, first_is_default: true })
+    Ok(OwnRoutings { routings, first_is_default: true })
 }
 
-fn for_grid(grid: &Arc<Torus>, parameters: &Parameters) -> Result<Own, Wrong> {
+fn for_grid(grid: &Arc<PacketTorus>, parameters: &KeyedValues) -> Result<OwnRoutings, Wrong> {
     let rule = match parameters.text("rings") {
         None | Some("bubble") => RingRule::Bubble,
         Some("dateline") => RingRule::Dateline,
@@ -118,19 +118,19 @@ fn for_grid(grid: &Arc<Torus>, parameters: &Parameters) -> Result<Own, Wrong> {
     };
     let routings: Vec<Arc<dyn Routing>> =
         vec![Arc::new(DimensionOrder::new(grid.clone(), rule)), Arc::new(AdaptiveMinimal::new(grid.clone()))];
-    Ok(Own { routings, first_is_default: true })
+    Ok(OwnRoutings { routings, first_is_default: true })
 }
 
-fn for_twisted(torus: &Arc<TwistedTorus>, _: &Parameters) -> Result<Own, Wrong> {
-    Ok(Own { routings: vec![Arc::new(TwistedOrder(torus.clone()))], first_is_default: true })
+fn for_twisted(torus: &Arc<TwistedTorus>, _: &KeyedValues) -> Result<OwnRoutings, Wrong> {
+    Ok(OwnRoutings { routings: vec![Arc::new(TwistedOrder(torus.clone()))], first_is_default: true })
 }
 
-fn for_dragonfly(dragonfly: &Arc<Dragonfly>, _: &Parameters) -> Result<Own, Wrong> {
-    Ok(Own { routings: vec![Arc::new(GroupMinimal(dragonfly.clone()))], first_is_default: false })
+fn for_dragonfly(dragonfly: &Arc<Dragonfly>, _: &KeyedValues) -> Result<OwnRoutings, Wrong> {
+    Ok(OwnRoutings { routings: vec![Arc::new(GroupMinimal(dragonfly.clone()))], first_is_default: false })
 }
 
-fn for_hyperx(hyperx: &Arc<HyperX>, _: &Parameters) -> Result<Own, Wrong> {
+fn for_hyperx(hyperx: &Arc<HyperX>, _: &KeyedValues) -> Result<OwnRoutings, Wrong> {
     let routings: Vec<Arc<dyn Routing>> =
         vec![Arc::new(LineOrder(hyperx.clone())), Arc::new(LineValiant(hyperx.clone()))];
-    Ok(Own { routings, first_is_default: false })
+    Ok(OwnRoutings { routings, first_is_default: false })
 }

@@ -1,7 +1,7 @@
 //! The options of a packet network's specification.
 
 use crate::bandwidth::Bandwidth;
-use crate::machine::{MachineError, Source};
+use crate::machine::{MachineError, MachineText};
 use crate::spec::did_you_mean;
 use crate::spec::text::{Item, Level, Piece};
 use engine::Span;
@@ -20,25 +20,25 @@ impl From<String> for Wrong {
     }
 }
 
-/// A value and where it stands.
+/// A value and its offset in the text.
 #[derive(Clone, Debug)]
-struct Given {
+struct GivenValue {
     text: String,
     at: usize,
 }
 
 /// Keys with their values; a size such as `8x8` may stand first without a key.
 #[derive(Clone, Debug)]
-pub(crate) struct Parameters {
-    source: Source,
-    values: Vec<(&'static str, Given)>,
-    size: Option<Given>,
+pub(crate) struct KeyedValues {
+    source: MachineText,
+    values: Vec<(&'static str, GivenValue)>,
+    size: Option<GivenValue>,
 }
 
-impl PartialEq for Parameters {
+impl PartialEq for KeyedValues {
     /// In whatever order, and whatever they were read from.
-    fn eq(&self, other: &Parameters) -> bool {
-        fn texts(this: &Parameters) -> BTreeMap<&str, &str> {
+    fn eq(&self, other: &KeyedValues) -> bool {
+        fn texts(this: &KeyedValues) -> BTreeMap<&str, &str> {
             let size = this.size.iter().map(|size| ("", size.text.as_str()));
             size.chain(this.values.iter().map(|(key, given)| (*key, given.text.as_str()))).collect()
         }
@@ -46,15 +46,15 @@ impl PartialEq for Parameters {
     }
 }
 
-impl Parameters {
+impl KeyedValues {
     /// Every key must be in `known`, and appear once.
     pub(super) fn read(
         level: &Level<'_>,
-        source: Source,
+        source: MachineText,
         known: &[&'static str],
-    ) -> Result<Parameters, MachineError> {
-        let given = |piece: Piece<'_>| Given { text: piece.text.to_owned(), at: piece.at };
-        let mut this = Parameters { source, values: Vec::new(), size: level.size.map(given) };
+    ) -> Result<KeyedValues, MachineError> {
+        let given = |piece: Piece<'_>| GivenValue { text: piece.text.to_owned(), at: piece.at };
+        let mut this = KeyedValues { source, values: Vec::new(), size: level.size.map(given) };
         for &Item { name, value } in &level.items {
             let network = level.name.text;
             let Some(key) = known.iter().find(|&&key| key == name.text) else {
@@ -87,7 +87,7 @@ impl Parameters {
         }
     }
 
-    fn given(&self, key: &str) -> Option<&Given> {
+    fn given(&self, key: &str) -> Option<&GivenValue> {
         self.values.iter().find(|(k, _)| *k == key).map(|(_, given)| given)
     }
 
@@ -165,7 +165,7 @@ impl Parameters {
     /// The sides, such as `8x8x4`: first without a key, or as `sides=`.
     pub(crate) fn sides(&self) -> Result<Vec<u32>, Wrong> {
         let given = self.given("sides").or(self.size.as_ref());
-        let Given { text, at } =
+        let GivenValue { text, at } =
             given.ok_or_else(|| "the sides are missing; write for example torus:8x8x4".to_owned())?;
         let error = || Wrong {
             at: Some(*at),
@@ -193,7 +193,7 @@ impl Parameters {
     pub(crate) fn no_sides(&self) -> Result<(), Wrong> {
         match &self.size {
             None => Ok(()),
-            Some(Given { text, at }) => Err(Wrong {
+            Some(GivenValue { text, at }) => Err(Wrong {
                 at: Some(*at),
                 sentence: format!("'{text}' is not key=value; this topology has no sides"),
             }),

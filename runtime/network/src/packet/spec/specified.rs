@@ -1,8 +1,8 @@
 //! The description of a topology in its file, for specifications: its name, its keys, and how it is made of
 //! their values.
 
-use super::parameters::{Parameters, Wrong};
-use crate::packet::fabric::Link;
+use super::parameters::{KeyedValues, Wrong};
+use crate::packet::fabric::LinkKind;
 use crate::packet::topology::{Paths, Topology};
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ pub(crate) trait Specified {
     /// The topology that the specification builds.
     type Topology: Topology + 'static;
     /// Makes it. The error names the key that is wrong, or what is impossible.
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Self::Topology>, Wrong>;
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<Self::Topology>, Wrong>;
 }
 
 /// Conditions under which a topology is built, beside its own parameters.
 pub(crate) struct Setting {
     /// Link used where the topology specifies no other.
-    pub(crate) link: Link,
+    pub(crate) link: LinkKind,
     /// Number of ranks to hold, for topologies that leave their size open.
     pub(crate) ranks: Option<u64>,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Cabled<T> {
     /// Shortest paths, if the topology computes them itself; else they are searched and kept in a table.
     pub(crate) paths: Option<Arc<dyn Paths>>,
     /// The kinds of links that `Topology::link` counts.
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<LinkKind>,
 }
 
 impl<T: Topology + 'static> Cabled<T> {
@@ -46,7 +46,7 @@ impl<T: Topology + 'static> Cabled<T> {
     }
 
     /// With other kinds of links.
-    pub(crate) fn with_links(self, links: Vec<Link>) -> Cabled<T> {
+    pub(crate) fn with_links(self, links: Vec<LinkKind>) -> Cabled<T> {
         Cabled { links, ..self }
     }
 

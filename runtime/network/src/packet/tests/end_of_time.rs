@@ -4,7 +4,7 @@ use super::network;
 use crate::message::{Delivered, Endpoint, Message};
 use crate::model::Shared;
 use crate::packet::parse;
-use crate::traffic::{Pace, Pattern, Traffic, TrafficError};
+use crate::traffic::{Pace, TrafficError, TrafficPattern, TrafficRun};
 use crate::{Machine, Network};
 use engine::Time;
 use proptest::prelude::*;
@@ -86,10 +86,10 @@ fn links_on_which_one_packet_takes_half_of_time_are_refused() {
 #[test]
 fn traffic_past_the_end_is_an_error_on_any_number_of_threads() {
     for threads in [1, 2] {
-        let traffic = Traffic {
+        let traffic = TrafficRun {
             spec: parse("mesh:2x2,b=1bps").unwrap(),
             jobs: Vec::new(),
-            pattern: Pattern::Alltoall,
+            pattern: TrafficPattern::Alltoall,
             grid: None,
             size: 4096,
             pace: Pace::Interval("1us".parse().unwrap()),

@@ -1,9 +1,9 @@
 //! Failed links and routers are gone around.
 
-use crate::packet::failures::{Failed, Failures};
+use crate::packet::failures::{DegradedTopology, Failures};
 use crate::packet::parse;
 use crate::packet::topology::Neighbor;
-use crate::traffic::{Pace, Pattern, Traffic};
+use crate::traffic::{Pace, TrafficPattern, TrafficRun};
 
 fn file(name: &str, text: &str) -> String {
     let path = std::env::temp_dir().join(format!("xsim-packet-{}-{name}", std::process::id()));
@@ -25,10 +25,10 @@ fn traffic_goes_around_failures_on_every_topology() {
         for routing in ["minimal", "valiant", "ugal-l"] {
             let spec =
                 parse(&format!("{network},failures={path},routing={routing},packet=512,buf=1024")).unwrap();
-            let traffic = Traffic {
+            let traffic = TrafficRun {
                 spec,
                 jobs: Vec::new(),
-                pattern: Pattern::Uniform,
+                pattern: TrafficPattern::Uniform,
                 grid: None,
                 size: 512,
                 pace: Pace::Rate(0.9),
@@ -65,10 +65,10 @@ fn endpoints_that_failed_neither_send_nor_receive() {
         let path = file(&format!("endpoints-{index}"), failures);
         let spec = parse(&format!("{network},failures={path},packet=512,l=10ns")).unwrap();
         let texts = [1, 2, 4].map(|threads| {
-            let traffic = Traffic {
+            let traffic = TrafficRun {
                 spec: spec.clone(),
                 jobs: Vec::new(),
-                pattern: Pattern::Alltoall,
+                pattern: TrafficPattern::Alltoall,
                 grid: None,
                 size: 512,
                 pace: Pace::Rate(0.5),
@@ -79,7 +79,7 @@ fn endpoints_that_failed_neither_send_nor_receive() {
                 margins: (0.0, 0.0),
             };
             let endpoints = u64::from(traffic.spec.fabric(None).unwrap().topology.endpoints());
-            let report = Traffic { packets: endpoints - 1, ..traffic }.run(&|_, _| ()).unwrap();
+            let report = TrafficRun { packets: endpoints - 1, ..traffic }.run(&|_, _| ()).unwrap();
             let found = &report.simulated;
             let working = endpoints - failed;
             assert_eq!(
@@ -109,7 +109,7 @@ fn endpoints_that_failed_neither_send_nor_receive() {
 fn both_ends_of_a_failed_cable_are_gone() {
     let fabric = parse("torus:4x4").unwrap().fabric(None).unwrap();
     let failures = Failures::parse("link 0 1", &*fabric.topology).unwrap();
-    let failed = Failed::new(fabric.topology.clone(), failures);
+    let failed = DegradedTopology::new(fabric.topology.clone(), failures);
     use crate::packet::topology::Topology;
     assert_eq!((failed.neighbor(0, 0), failed.neighbor(1, 1)), (Neighbor::Nothing, Neighbor::Nothing));
     assert_ne!(failed.neighbor(1, 0), Neighbor::Nothing);

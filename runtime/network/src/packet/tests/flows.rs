@@ -4,7 +4,7 @@ use super::{SMALL, network, routings};
 use crate::message::{Delivered, Endpoint, Message};
 use crate::model::{Interfaces, Shared};
 use crate::packet::parse;
-use crate::traffic::{Pace, Pattern, Traffic};
+use crate::traffic::{Pace, TrafficPattern, TrafficRun};
 use engine::Time;
 use proptest::prelude::*;
 
@@ -202,10 +202,10 @@ fn traffic_of_flows_goes_around_failures() {
             let spec = parse(&format!("{network},failures={},routing={routing},level=flow", path.display()))
                 .unwrap();
             let endpoints = u64::from(spec.fabric(None).unwrap().topology.endpoints());
-            let traffic = Traffic {
+            let traffic = TrafficRun {
                 spec,
                 jobs: Vec::new(),
-                pattern: Pattern::Alltoall,
+                pattern: TrafficPattern::Alltoall,
                 grid: None,
                 size: 10_000,
                 pace: Pace::Rate(0.9),
@@ -218,7 +218,7 @@ fn traffic_of_flows_goes_around_failures() {
             let report = traffic.run(&|_, _| ()).unwrap_or_else(|e| panic!("{network} {routing}: {e}"));
             let working = endpoints - failed;
             assert_eq!(report.simulated.total.packets, working * (working - 1), "{network} {routing}");
-            let error = Traffic { threads: 2, ..traffic }.run(&|_, _| ()).err().unwrap().to_string();
+            let error = TrafficRun { threads: 2, ..traffic }.run(&|_, _| ()).err().unwrap().to_string();
             assert!(error.contains("one thread"), "{error}");
         }
     }

@@ -4,7 +4,7 @@ use super::network;
 use crate::message::{Delivered, Endpoint, Message};
 use crate::model::Shared;
 use crate::packet::parse;
-use crate::traffic::{Pace, Pattern, Traffic};
+use crate::traffic::{Pace, TrafficPattern, TrafficRun};
 use crate::{Machine, Network};
 use engine::Time;
 use proptest::prelude::*;
@@ -156,10 +156,10 @@ fn pairs_share_an_interface_evenly() {
 
 /// The results of synthetic traffic in which messages of several packets wait.
 fn simulated(queue: &str, threads: u32) -> String {
-    let traffic = Traffic {
+    let traffic = TrafficRun {
         spec: parse(&format!("torus:4x4x2,packet=512,l=20ns{queue}")).unwrap(),
         jobs: Vec::new(),
-        pattern: Pattern::Stencil3d,
+        pattern: TrafficPattern::Stencil3d,
         grid: None,
         size: 5000,
         pace: Pace::Interval("100ns".parse().unwrap()),

@@ -4,7 +4,7 @@ use crate::bandwidth::Bandwidth;
 use crate::packet::failures::Failures;
 use crate::packet::parse;
 use crate::packet::topology::Topology;
-use crate::packet::topology::graph::Graph;
+use crate::packet::topology::graph::RouterGraph;
 use engine::Span;
 use proptest::prelude::*;
 
@@ -72,14 +72,14 @@ fn impossible_networks_say_why() {
     assert!(few.contains("has 16 endpoints, too few for 17"), "{few}");
 }
 
-fn graph(text: &str) -> Result<Graph, String> {
-    Graph::parse(text, Span::from_ns(10), Bandwidth::from_gbps(100)).map(|(graph, _)| graph)
+fn graph(text: &str) -> Result<RouterGraph, String> {
+    RouterGraph::parse(text, Span::from_ns(10), Bandwidth::from_gbps(100)).map(|(graph, _)| graph)
 }
 
 #[test]
 fn graph_files_are_read_with_names_latencies_and_bandwidths() {
     let text = "# two switches\nrouter a endpoints=2\nrouter b endpoints=1\nrouter c\nlink a c l=5ns b=40Gbps\nlink c b\n\n";
-    let (graph, links) = Graph::parse(text, Span::from_ns(10), Bandwidth::from_gbps(100)).unwrap();
+    let (graph, links) = RouterGraph::parse(text, Span::from_ns(10), Bandwidth::from_gbps(100)).unwrap();
     assert_eq!((graph.routers(), graph.endpoints(), links.len()), (3, 3, 2));
     assert_eq!(graph.link(0, 0), 1);
     assert_eq!(links[1].latency, Span::from_ns(5));

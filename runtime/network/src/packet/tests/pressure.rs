@@ -5,10 +5,10 @@ use super::{SMALL, routings};
 use crate::message::Endpoint;
 use crate::model::Shared;
 use crate::packet::parse;
-use crate::traffic::{Pace, Pattern, Report, Traffic};
+use crate::traffic::{Pace, TrafficPattern, TrafficReport, TrafficRun};
 
-fn traffic(spec: &str, pattern: Pattern, rate: f64, packets: u64, threads: u32) -> Traffic {
-    Traffic {
+fn traffic(spec: &str, pattern: TrafficPattern, rate: f64, packets: u64, threads: u32) -> TrafficRun {
+    TrafficRun {
         spec: parse(spec).unwrap_or_else(|e| panic!("{spec}: {e}")),
         jobs: Vec::new(),
         pattern,
@@ -23,7 +23,7 @@ fn traffic(spec: &str, pattern: Pattern, rate: f64, packets: u64, threads: u32) 
     }
 }
 
-fn run(traffic: &Traffic) -> Report {
+fn run(traffic: &TrafficRun) -> TrafficReport {
     traffic.run(&|_, _| ()).unwrap_or_else(|e| panic!("{}: {e}", traffic.spec.text()))
 }
 
@@ -35,7 +35,9 @@ fn no_routing_deadlocks_or_loses_packets_with_the_smallest_buffers() {
                 // Two packets of 512: what the bubble rule needs, and the message's two packets need both.
                 let spec =
                     format!("{spec},packet=512,buf=1024,l=20ns,switching={switching},routing={routing}");
-                for pattern in [Pattern::Uniform, Pattern::BitComplement, Pattern::Tornado] {
+                for pattern in
+                    [TrafficPattern::Uniform, TrafficPattern::BitComplement, TrafficPattern::Tornado]
+                {
                     let run_of = traffic(&spec, pattern, 1.0, 30, 1);
                     let report = run(&run_of);
                     assert_eq!(
@@ -65,7 +67,8 @@ fn rings_with_datelines_and_more_channels_do_not_deadlock_either() {
         "dragonfly:p=2,a=4,h=2,queue=fifo,routing=ugal-l",
         "hyperx:4x3,p=2,crossbar=islip,cycle=7ns",
     ] {
-        let report = run(&traffic(&format!("{spec},packet=512,buf=1024"), Pattern::Tornado, 1.0, 200, 1));
+        let report =
+            run(&traffic(&format!("{spec},packet=512,buf=1024"), TrafficPattern::Tornado, 1.0, 200, 1));
         assert_eq!(report.simulated.total.packets, 2 * 200 * u64::from(report.simulated.endpoints), "{spec}");
     }
 }
@@ -73,7 +76,7 @@ fn rings_with_datelines_and_more_channels_do_not_deadlock_either() {
 #[track_caller]
 fn results_do_not_depend_on_threads(spec: &str, rate: f64) {
     let texts = [1, 2, 4].map(|threads| {
-        let report = run(&traffic(spec, Pattern::Uniform, rate, 25, threads));
+        let report = run(&traffic(spec, TrafficPattern::Uniform, rate, 25, threads));
         serde_json::to_string(&report.simulated).unwrap() + &report.links_to_csv()
     });
     assert!(
@@ -114,7 +117,8 @@ fn threads_do_not_change_what_queues_and_matchings_do() {
 fn threads_do_not_change_the_order_of_messages_of_one_instant() {
     for spec in ["torus:4x4x4", "fattree:m=4,n=3", "dragonfly:p=2,a=4,h=2,classes=2"] {
         let texts = [1, 2, 4].map(|threads| {
-            let mut run_of = traffic(&format!("{spec},packet=512"), Pattern::Stencil3d, 0.3, 40, threads);
+            let mut run_of =
+                traffic(&format!("{spec},packet=512"), TrafficPattern::Stencil3d, 0.3, 40, threads);
             run_of.size = 3000;
             let report = run(&run_of);
             serde_json::to_string(&report.simulated).unwrap() + &report.links_to_csv()
@@ -129,7 +133,7 @@ fn threads_do_not_change_the_order_of_messages_of_one_instant() {
 /// Returns what a switch of 16 ports accepts of full load.
 fn accepted(switching: &str) -> f64 {
     let spec = format!("star:n=16,packet=64,l=0ns,router=0ns,vcs=1,buf=64KiB,outq=0,{switching}");
-    let mut run_of = traffic(&spec, Pattern::Uniform, 1.0, 6000, 1);
+    let mut run_of = traffic(&spec, TrafficPattern::Uniform, 1.0, 6000, 1);
     run_of.size = 64;
     crate::traffic::sweep(&run_of, &[1.0], &|_, _| ()).unwrap().saturation
 }
@@ -152,7 +156,7 @@ fn a_detour_spreads_the_load_that_minimal_routing_piles_up() {
     // made.
     let throughput = |routing: &str| {
         let spec = format!("dragonfly:p=2,a=4,h=2,routing={routing},packet=512,buf=8KiB,vcs=6");
-        let mut run_of = traffic(&spec, Pattern::Tornado, 1.0, 200, 1);
+        let mut run_of = traffic(&spec, TrafficPattern::Tornado, 1.0, 200, 1);
         run_of.size = 512;
         run(&run_of).simulated.total.throughput_bytes_per_ns
     };
@@ -163,7 +167,7 @@ fn a_detour_spreads_the_load_that_minimal_routing_piles_up() {
 }
 
 /// Mean latency and routers passed at a tenth of the load, where hardly anything queues.
-fn at_low_load(spec: &str, pattern: Pattern) -> (f64, f64) {
+fn at_low_load(spec: &str, pattern: TrafficPattern) -> (f64, f64) {
     let mut run_of = traffic(spec, pattern, 0.1, 60, 1);
     run_of.size = 512;
     let total = run(&run_of).simulated.total;
@@ -174,9 +178,9 @@ fn at_low_load(spec: &str, pattern: Pattern) -> (f64, f64) {
 fn adaptive_routings_are_minimal_where_nothing_queues() {
     // Long global links: what flies over them, and the credit for it, is not queued.
     let spec = |routing: &str| format!("dragonfly:p=4,a=8,h=4,gl=300ns,l=10ns,packet=512,routing={routing}");
-    let (minimal, passed) = at_low_load(&spec("minimal"), Pattern::Uniform);
+    let (minimal, passed) = at_low_load(&spec("minimal"), TrafficPattern::Uniform);
     for routing in ["ugal-l", "ugal-g", "par"] {
-        let (latency, routers) = at_low_load(&spec(routing), Pattern::Uniform);
+        let (latency, routers) = at_low_load(&spec(routing), TrafficPattern::Uniform);
         assert!((latency / minimal - 1.0).abs() < 0.02, "{routing}: {latency} ns against {minimal} ns");
         assert!((routers - passed).abs() < 0.05, "{routing}: {routers} routers passed against {passed}");
     }
@@ -186,7 +190,7 @@ fn adaptive_routings_are_minimal_where_nothing_queues() {
 fn a_bias_keeps_packets_on_the_minimal_path() {
     let passed = |bias: &str| {
         let spec = format!("dragonfly:p=2,a=4,h=2,routing=ugal-l,packet=512,buf=8KiB,vcs=5{bias}");
-        let mut run_of = traffic(&spec, Pattern::Tornado, 0.8, 200, 1);
+        let mut run_of = traffic(&spec, TrafficPattern::Tornado, 0.8, 200, 1);
         run_of.size = 512;
         run(&run_of).simulated.total.routers_passed
     };
@@ -215,7 +219,7 @@ fn detours_spare_endpoints_of_one_router() {
 fn the_fat_tree_of_the_paper_passes_the_switches_it_should() {
     let mut run_of = traffic(
         "fattree:m=8,n=3,l=0ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB",
-        Pattern::Uniform,
+        TrafficPattern::Uniform,
         0.1,
         2000,
         2,
@@ -230,8 +234,8 @@ fn the_fat_tree_of_the_paper_passes_the_switches_it_should() {
 
 #[test]
 fn the_same_seed_repeats_and_another_differs() {
-    let mut run_of = traffic("torus:4x4", Pattern::Uniform, 0.5, 100, 1);
-    let text = |t: &Traffic| serde_json::to_string(&run(t).simulated).unwrap();
+    let mut run_of = traffic("torus:4x4", TrafficPattern::Uniform, 0.5, 100, 1);
+    let text = |t: &TrafficRun| serde_json::to_string(&run(t).simulated).unwrap();
     let first = text(&run_of);
     assert_eq!(first, text(&run_of));
     run_of.seed = 12;
@@ -247,7 +251,7 @@ fn input_queued_routers_saturate_where_booksim2_does() {
     for (network, load, saturation) in
         [("mesh:8x8", 0.46, 0.43), ("taperedtree:down=4x4x4,up=4x4", 0.9, 0.746)]
     {
-        let mut run_of = traffic(&format!("{network},{router}"), Pattern::Uniform, 1.0, 1500, 1);
+        let mut run_of = traffic(&format!("{network},{router}"), TrafficPattern::Uniform, 1.0, 1500, 1);
         run_of.size = 8;
         let accepted = crate::traffic::sweep(&run_of, &[load], &|_, _| ()).unwrap().saturation;
         assert!((accepted / saturation - 1.0).abs() < 0.05, "{network}: {accepted}");

@@ -2,10 +2,10 @@
 
 use super::{SMALL, distances};
 use crate::packet::topology::{Neighbor, Topology};
-use crate::packet::{Fabric, parse};
+use crate::packet::{PacketFabric, parse};
 use crate::{Endpoint, Formula};
 
-fn fabric(spec: &str) -> Fabric {
+fn fabric(spec: &str) -> PacketFabric {
     parse(spec).unwrap().fabric(None).unwrap()
 }
 

@@ -2,10 +2,10 @@
 
 use super::{SMALL, routings};
 use crate::packet::parse;
-use crate::traffic::{JobReport, Pace, Pattern, Traffic};
+use crate::traffic::{JobReport, Pace, TrafficPattern, TrafficRun};
 
-fn total(spec: &str, pattern: Pattern, size: u64, interval: &str) -> JobReport {
-    let traffic = Traffic {
+fn total(spec: &str, pattern: TrafficPattern, size: u64, interval: &str) -> JobReport {
+    let traffic = TrafficRun {
         spec: parse(spec).unwrap(),
         jobs: Vec::new(),
         pattern,
@@ -24,8 +24,12 @@ fn total(spec: &str, pattern: Pattern, size: u64, interval: &str) -> JobReport {
 #[test]
 fn a_message_alone_takes_its_first_packet_and_the_links_time_for_the_rest() {
     // One sender and two links: 40 ns for a packet of 500 B, 20 ns of latency, 90 ns in the router.
-    let total =
-        total("star:n=2,packet=500,l=20ns,b=100Gbps,router=90ns,switching=saf", Pattern::Incast, 1700, "1ms");
+    let total = total(
+        "star:n=2,packet=500,l=20ns,b=100Gbps,router=90ns,switching=saf",
+        TrafficPattern::Incast,
+        1700,
+        "1ms",
+    );
     let first = 2.0 * (40.0 + 20.0) + 90.0;
     // Two more whole packets, and 200 B, which follow at once through both links.
     let last = first + 2.0 * 40.0 + 16.0;
@@ -41,7 +45,7 @@ fn a_message_takes_as_long_as_its_slowest_packet() {
         for routing in routings(spec) {
             let total = total(
                 &format!("{spec},packet=512,buf=2KiB,routing={routing}"),
-                Pattern::Uniform,
+                TrafficPattern::Uniform,
                 2000,
                 "500ns",
             );
@@ -59,7 +63,7 @@ fn a_message_takes_as_long_as_its_slowest_packet() {
 
 #[test]
 fn a_message_of_one_packet_takes_as_long_as_that() {
-    let total = total("torus:4x4", Pattern::Uniform, 0, "100ns");
+    let total = total("torus:4x4", TrafficPattern::Uniform, 0, "100ns");
     assert_eq!((total.messages.count, total.messages.packets_each), (320, 1));
     assert_eq!(total.messages.latency_histogram, total.latency_histogram);
 }

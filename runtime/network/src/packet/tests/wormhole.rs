@@ -4,7 +4,7 @@
 use super::zero_load::check_pairs;
 use super::{SMALL, routings};
 use crate::packet::parse;
-use crate::traffic::{Pace, Pattern, Traffic, sweep};
+use crate::traffic::{Pace, TrafficPattern, TrafficRun, sweep};
 
 /// The small networks, but for a twisted torus, which needs whole packets in a buffer.
 fn networks() -> impl Iterator<Item = String> {
@@ -24,8 +24,8 @@ fn a_packet_alone_takes_its_flits_a_step_for_its_channel_and_nothing_else() {
     }
 }
 
-fn traffic(spec: &str, pattern: &str, size: u64, rate: f64, packets: u64) -> Traffic {
-    Traffic {
+fn traffic(spec: &str, pattern: &str, size: u64, rate: f64, packets: u64) -> TrafficRun {
+    TrafficRun {
         spec: parse(spec).unwrap_or_else(|e| panic!("{spec}: {e}")),
         jobs: Vec::new(),
         pattern: pattern.parse().unwrap(),
@@ -44,9 +44,9 @@ fn traffic(spec: &str, pattern: &str, size: u64, rate: f64, packets: u64) -> Tra
 fn everything_arrives_at_full_load_with_buffers_of_one_flit() {
     for spec in networks() {
         for routing in routings(&spec).iter().filter(|&&r| r != "adaptive" || spec.contains("tree")) {
-            for pattern in [Pattern::Uniform, Pattern::Tornado, Pattern::BitComplement] {
+            for pattern in [TrafficPattern::Uniform, TrafficPattern::Tornado, TrafficPattern::BitComplement] {
                 let spec = format!("{spec},routing={routing},switching=wormhole,chunk=64,packet=640,buf=64");
-                let run = Traffic { pattern, ..traffic(&spec, "uniform", 1000, 1.0, 20) };
+                let run = TrafficRun { pattern, ..traffic(&spec, "uniform", 1000, 1.0, 20) };
                 let report = run.run(&|_, _| ()).unwrap_or_else(|e| panic!("{spec}: {e}"));
                 assert_eq!(
                     report.simulated.total.packets,

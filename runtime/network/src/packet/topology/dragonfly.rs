@@ -2,8 +2,8 @@
 
 use super::{Neighbor, Paths, Topology, pick};
 use crate::divisor::Divisor;
-use crate::packet::fabric::Link;
-use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::fabric::LinkKind;
+use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology" (ISCA 2008): `p`
@@ -85,7 +85,7 @@ pub(super) const GROUPED_REQUIRED: &[&str] = &["p", "a", "h"];
 pub(super) const GROUPED_ROUTING: &str = "ugal-l";
 
 /// Their values: p, a, h and g.
-pub(super) fn groups(parameters: &Parameters) -> Result<(u32, u32, u32, u32), Wrong> {
+pub(super) fn groups(parameters: &KeyedValues) -> Result<(u32, u32, u32, u32), Wrong> {
     parameters.no_sides()?;
     let p = parameters.required("p", "endpoints of a router")?;
     let a = parameters.required("a", "routers of a group")?;
@@ -98,10 +98,10 @@ pub(super) fn groups(parameters: &Parameters) -> Result<(u32, u32, u32, u32), Wr
 }
 
 /// Their kinds of links: in groups, and between them (`GLOBAL`).
-pub(super) fn group_links(parameters: &Parameters, setting: &Setting) -> Result<Vec<Link>, Wrong> {
+pub(super) fn group_links(parameters: &KeyedValues, setting: &Setting) -> Result<Vec<LinkKind>, Wrong> {
     let (l, b) = (setting.link.latency, setting.link.bandwidth);
     let global = (parameters.span("gl")?.unwrap_or(l), parameters.bandwidth("gb")?.unwrap_or(b));
-    Ok(vec![Link::new("local", l, b), Link::new("global", global.0, global.1)])
+    Ok(vec![LinkKind::new("local", l, b), LinkKind::new("global", global.0, global.1)])
 }
 
 impl Specified for Dragonfly {
@@ -111,7 +111,7 @@ impl Specified for Dragonfly {
     const ROUTING: &'static str = GROUPED_ROUTING;
     type Topology = Dragonfly;
 
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Dragonfly>, Wrong> {
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<Dragonfly>, Wrong> {
         let (p, a, h, g) = groups(parameters)?;
         let dragonfly = Dragonfly::new(p, a, h, g)?;
         Ok(Cabled::new(dragonfly, setting).with_links(group_links(parameters, setting)?).with_paths())

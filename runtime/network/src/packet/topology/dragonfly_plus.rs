@@ -2,7 +2,7 @@
 
 use super::dragonfly::{GLOBAL, GROUPED, GROUPED_REQUIRED, GROUPED_ROUTING, group_links, groups};
 use super::{Neighbor, Topology};
-use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// Shpiner, Haramaty, Eliad, Zdornov, Gafni and Zahavi, "Dragonfly+: low cost topology for scaling
@@ -43,7 +43,7 @@ impl Specified for DragonflyPlus {
     const ROUTING: &'static str = GROUPED_ROUTING;
     type Topology = DragonflyPlus;
 
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<DragonflyPlus>, Wrong> {
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<DragonflyPlus>, Wrong> {
         let (p, a, h, g) = groups(parameters)?;
         Ok(Cabled::new(DragonflyPlus::new(p, a, h, g)?, setting)
             .with_links(group_links(parameters, setting)?))

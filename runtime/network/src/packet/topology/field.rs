@@ -2,7 +2,7 @@
 
 /// The field of q = p^k elements: polynomials over the integers modulo p of degree below k, modulo one of
 /// degree k. An element's number has the coefficients as its digits to base p, the constant last.
-pub(crate) struct Field {
+pub(crate) struct GaloisField {
     p: u32,
     q: u32,
     /// Powers of a primitive element, from the zeroth to the one of number q-2.
@@ -11,9 +11,9 @@ pub(crate) struct Field {
     logarithms: Vec<u32>,
 }
 
-impl Field {
+impl GaloisField {
     /// `None` if `q` is not a power of a prime. Takes time in proportion to q^2 at most.
-    pub(crate) fn new(q: u32) -> Option<Field> {
+    pub(crate) fn new(q: u32) -> Option<GaloisField> {
         let p = (2..=q).find(|&d| q.is_multiple_of(d))?;
         let mut rest = q;
         while rest.is_multiple_of(p) {
@@ -31,7 +31,7 @@ impl Field {
                 .iter()
                 .enumerate()
                 .for_each(|(exponent, &power)| logarithms[power as usize] = exponent as u32);
-            Some(Field { p, q, powers, logarithms })
+            Some(GaloisField { p, q, powers, logarithms })
         })
     }
 
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn fields_obey_their_laws() {
         for q in [2, 3, 4, 5, 7, 8, 9, 16, 25, 27, 49, 64] {
-            let field = Field::new(q).unwrap();
+            let field = GaloisField::new(q).unwrap();
             for a in 0..q {
                 assert_eq!((field.add(a, 0), field.multiply(a, 1), field.subtract(a, a)), (a, a, 0), "q={q}");
                 let mut products: Vec<u32> = (0..q).map(|b| field.multiply(a, b)).collect();
@@ -127,13 +127,13 @@ mod tests {
             }
         }
         for q in [0, 1, 6, 12, 15, 100] {
-            assert!(Field::new(q).is_none(), "{q}");
+            assert!(GaloisField::new(q).is_none(), "{q}");
         }
     }
 
     #[test]
     fn a_prime_field_counts_modulo_the_prime() {
-        let field = Field::new(13).unwrap();
+        let field = GaloisField::new(13).unwrap();
         // 2 is the least primitive root of 13.
         assert_eq!(field.power(1), 2);
         assert!(

@@ -2,14 +2,14 @@
 
 use super::{Neighbor, Topology};
 use crate::bandwidth::Bandwidth;
-use crate::packet::fabric::Link;
-use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::fabric::LinkKind;
+use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 use engine::Span;
 use std::collections::HashMap;
 
 /// Routers with endpoints, and links between any of them.
-pub(crate) struct Graph {
+pub(crate) struct RouterGraph {
     /// For each router its ports: neighbour and kind of link. Links first, then endpoints.
     ports: Vec<Vec<(Neighbor, u8)>>,
     /// Router and port of each endpoint.
@@ -19,15 +19,15 @@ pub(crate) struct Graph {
 }
 
 /// Routers, endpoints and links read so far.
-struct Reader {
+struct GraphReader {
     names: HashMap<String, u32>,
     endpoints: Vec<u32>,
     ports: Vec<Vec<(Neighbor, u8)>>,
-    kinds: Vec<Link>,
+    kinds: Vec<LinkKind>,
     links: usize,
 }
 
-impl Graph {
+impl RouterGraph {
     /// Reads lines such as `router A endpoints=4` and `link A B l=10ns b=100Gbps`, `#` begins a comment;
     /// endpoints are numbered in the order of their routers. `latency` and `bandwidth` hold where a link
     /// gives none, and for endpoints. The error begins with the line's number.
@@ -35,12 +35,12 @@ impl Graph {
         text: &str,
         latency: Span,
         bandwidth: Bandwidth,
-    ) -> Result<(Graph, Vec<Link>), String> {
-        let mut reader = Reader {
+    ) -> Result<(RouterGraph, Vec<LinkKind>), String> {
+        let mut reader = GraphReader {
             names: HashMap::new(),
             endpoints: Vec::new(),
             ports: Vec::new(),
-            kinds: vec![Link::new("link", latency, bandwidth)],
+            kinds: vec![LinkKind::new("link", latency, bandwidth)],
             links: 0,
         };
         for (index, line) in text.lines().enumerate() {
@@ -60,7 +60,7 @@ impl Graph {
     }
 }
 
-impl Reader {
+impl GraphReader {
     fn router(&mut self, name: &str, options: &[&str]) -> Result<(), String> {
         let mut endpoints = 0;
         for option in options {
@@ -107,14 +107,18 @@ impl Reader {
                 _ => return Err(format!("'{option}' is neither l=... nor b=...")),
             }
         }
-        let same = |kind: &Link| kind.latency == latency && kind.bandwidth == bandwidth;
+        let same = |kind: &LinkKind| kind.latency == latency && kind.bandwidth == bandwidth;
         let kind = match self.kinds.iter().position(same) {
             Some(kind) => kind,
             None if self.kinds.len() >= 250 => {
                 return Err("there are more than 250 different pairs of latency and bandwidth".to_owned());
             }
             None => {
-                self.kinds.push(Link::new(&format!("link l={latency} b={bandwidth}"), latency, bandwidth));
+                self.kinds.push(LinkKind::new(
+                    &format!("link l={latency} b={bandwidth}"),
+                    latency,
+                    bandwidth,
+                ));
                 self.kinds.len() - 1
             }
         };
@@ -125,7 +129,7 @@ impl Reader {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(Graph, Vec<Link>), String> {
+    fn finish(mut self) -> Result<(RouterGraph, Vec<LinkKind>), String> {
         let mut homes = Vec::new();
         for (router, &count) in self.endpoints.iter().enumerate() {
             for _ in 0..count {
@@ -138,34 +142,34 @@ impl Reader {
             return Err("end: no router has an endpoint; write for example 'router A endpoints=4'".to_owned());
         }
         let radix = self.ports.iter().map(Vec::len).max().unwrap_or(0) as u32;
-        let graph = Graph { ports: self.ports, homes, radix, links: self.links };
+        let graph = RouterGraph { ports: self.ports, homes, radix, links: self.links };
         // Connection is checked where shortest paths are measured, but a graph that cannot be read further is
         // said here.
         Ok((graph, self.kinds))
     }
 }
 
-impl Specified for Graph {
+impl Specified for RouterGraph {
     const NAME: &'static str = "graph";
     const KEYS: &'static [(&'static str, &'static str)] =
         &[("file", "a file of routers, endpoints and links")];
     const REQUIRED: &'static [&'static str] = &["file"];
-    type Topology = Graph;
+    type Topology = RouterGraph;
 
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Graph>, Wrong> {
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<RouterGraph>, Wrong> {
         parameters.no_sides()?;
         let file = parameters.text("file").ok_or_else(|| {
             parameters.wrong("file", "file= is missing: a file of routers, endpoints and links")
         })?;
         let text = engine::text::read(file.as_ref(), engine::text::LIST)
             .map_err(|e| parameters.wrong("file", format!("the graph file '{file}' cannot be read: {e}")))?;
-        let (graph, links) = Graph::parse(&text, setting.link.latency, setting.link.bandwidth)
+        let (graph, links) = RouterGraph::parse(&text, setting.link.latency, setting.link.bandwidth)
             .map_err(|e| format!("{file}, {e}"))?;
         Ok(Cabled::new(graph, setting).with_links(links))
     }
 }
 
-impl Topology for Graph {
+impl Topology for RouterGraph {
     fn describe(&self) -> String {
         format!(
             "graph of {} routers, {} endpoints and {} links",

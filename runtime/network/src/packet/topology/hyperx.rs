@@ -2,7 +2,7 @@
 
 use super::{Neighbor, Paths, Topology, pick};
 use crate::divisor::Divisor;
-use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// Ahn, Binkert, Davis, McLaren and Schreiber, "HyperX: topology, routing, and packaging of efficient
@@ -63,7 +63,7 @@ impl Specified for HyperX {
         &[("sides", "routers in each dimension, such as 4x4"), ("p", "endpoints of a router (1)")];
     type Topology = HyperX;
 
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<HyperX>, Wrong> {
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<HyperX>, Wrong> {
         Ok(Cabled::new(HyperX::new(&parameters.sides()?, parameters.positive("p", 1)?)?, setting)
             .with_paths())
     }

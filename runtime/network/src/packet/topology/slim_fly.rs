@@ -1,8 +1,8 @@
 //! Slim fly: a graph of diameter two with almost the most routers that its degree allows.
 
-use super::field::Field;
+use super::field::GaloisField;
 use super::{Neighbor, Topology};
-use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// Besta and Hoefler, "Slim Fly: a cost effective low-diameter network topology" (SC 2014), section II-B: the
@@ -13,7 +13,7 @@ use crate::packet::spec::specified::{Cabled, Setting, Specified};
 /// Router (s, x, y) is number s*q^2 + x*q + y. (0,x,y)-(0,x,y') if y-y' in X; (1,m,c)-(1,m,c') if c-c' in X';
 /// (0,x,y)-(1,m,c) if y = mx + c. Ports: the members of X (or X') ascending, q across, then `p` endpoints.
 pub(crate) struct SlimFly {
-    field: Field,
+    field: GaloisField,
     q: u32,
     p: u32,
     generators: [Vec<u32>; 2],
@@ -22,7 +22,7 @@ pub(crate) struct SlimFly {
 impl SlimFly {
     /// The error is a sentence about `q`.
     pub(crate) fn new(q: u32, p: Option<u32>) -> Result<SlimFly, String> {
-        let field = (3..=400).contains(&q).then(|| Field::new(q)).flatten().ok_or_else(|| {
+        let field = (3..=400).contains(&q).then(|| GaloisField::new(q)).flatten().ok_or_else(|| {
             format!("a slim fly needs a power of a prime from 3 to 400, not {q}; take for example 5, 7, 8, 9, 11, 13, 16, 17, 19, 25 or 27")
         })?;
         let collect = |exponents: &mut dyn Iterator<Item = u32>| {
@@ -61,7 +61,7 @@ impl Specified for SlimFly {
     const REQUIRED: &'static [&'static str] = &["q"];
     type Topology = SlimFly;
 
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<SlimFly>, Wrong> {
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<SlimFly>, Wrong> {
         parameters.no_sides()?;
         let p = parameters.number("p")?;
         if p == Some(0) {

@@ -1,18 +1,18 @@
 //! One router, every endpoint at one of its ports.
 
 use super::{Neighbor, Paths, Topology};
-use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// A star of this many endpoints.
-pub(crate) struct Star(pub(crate) u32);
+pub(crate) struct PacketStar(pub(crate) u32);
 
-impl Specified for Star {
+impl Specified for PacketStar {
     const NAME: &'static str = "star";
     const KEYS: &'static [(&'static str, &'static str)] = &[("n", "endpoints")];
-    type Topology = Star;
+    type Topology = PacketStar;
 
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Star>, Wrong> {
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<PacketStar>, Wrong> {
         parameters.no_sides()?;
         let n = match (parameters.number("n")?, setting.ranks) {
             (Some(0), _) => {
@@ -27,11 +27,11 @@ impl Specified for Star {
                 parameters.wrong("n", format!("n={n} is too large; a star has at most 2^28 endpoints"))
             );
         }
-        Ok(Cabled::new(Star(n), setting).with_paths())
+        Ok(Cabled::new(PacketStar(n), setting).with_paths())
     }
 }
 
-impl Topology for Star {
+impl Topology for PacketStar {
     fn describe(&self) -> String {
         format!("star of {} endpoints", self.0)
     }
@@ -52,7 +52,7 @@ impl Topology for Star {
     }
 }
 
-impl Paths for Star {
+impl Paths for PacketStar {
     fn distance(&self, _from: u32, _to: u32) -> u32 {
         0
     }

@@ -2,7 +2,7 @@
 
 use super::{Neighbor, Paths, Topology, pick};
 use crate::divisor::Divisor;
-use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// A router for each point of a grid, `concentration` endpoints at each router.
@@ -10,7 +10,7 @@ use crate::packet::spec::specified::{Cabled, Setting, Specified};
 /// Endpoint e is at router e / concentration, and routers are numbered row-major as in a formula's networks:
 /// the last side varies fastest. Dimensions count from there: dimension 0 is the last side's, port 2d leads
 /// one step up in dimension d, port 2d+1 one step down, the ports after those to the endpoints.
-pub(crate) struct Torus {
+pub(crate) struct PacketTorus {
     /// Last side first, the order in which a router's number is taken apart.
     sides: Vec<Divisor>,
     strides: Vec<u32>,
@@ -19,9 +19,9 @@ pub(crate) struct Torus {
     concentration: Divisor,
 }
 
-impl Torus {
+impl PacketTorus {
     /// `sides` at least 1 each; `wraps` closes a side's dimension into rings.
-    pub(crate) fn new(sides: &[u32], wraps: &[bool], concentration: u32) -> Result<Torus, String> {
+    pub(crate) fn new(sides: &[u32], wraps: &[bool], concentration: u32) -> Result<PacketTorus, String> {
         let routers = sides.iter().try_fold(1u64, |a, &b| a.checked_mul(u64::from(b)));
         let routers = routers
             .filter(|n| n * u64::from(concentration) * (2 * sides.len() as u64 + 1) < 1 << 29)
@@ -40,7 +40,7 @@ impl Torus {
         // A ring of two would be two cables between the same routers: one is a mesh.
         let wraps = sides.iter().zip(wraps).rev().map(|(&side, &wraps)| wraps && side > 2).collect();
         let sides = sides.iter().rev().map(|&side| Divisor::new(side)).collect();
-        Ok(Torus {
+        Ok(PacketTorus {
             sides,
             strides,
             wraps,
@@ -130,33 +130,33 @@ pub(crate) struct Closed;
 impl Specified for Closed {
     const NAME: &'static str = "torus";
     const KEYS: &'static [(&'static str, &'static str)] = GRID;
-    type Topology = Torus;
+    type Topology = PacketTorus;
 
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Torus>, Wrong> {
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<PacketTorus>, Wrong> {
         grid(parameters, setting, true)
     }
 }
 
 /// `mesh:8x8`.
-pub(crate) struct Open;
+pub(crate) struct PacketMesh;
 
-impl Specified for Open {
+impl Specified for PacketMesh {
     const NAME: &'static str = "mesh";
     const KEYS: &'static [(&'static str, &'static str)] = GRID;
-    type Topology = Torus;
+    type Topology = PacketTorus;
 
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Torus>, Wrong> {
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<PacketTorus>, Wrong> {
         grid(parameters, setting, false)
     }
 }
 
-fn grid(parameters: &Parameters, setting: &Setting, wraps: bool) -> Result<Cabled<Torus>, Wrong> {
+fn grid(parameters: &KeyedValues, setting: &Setting, wraps: bool) -> Result<Cabled<PacketTorus>, Wrong> {
     let sides = parameters.sides()?;
-    let torus = Torus::new(&sides, &vec![wraps; sides.len()], parameters.positive("p", 1)?)?;
+    let torus = PacketTorus::new(&sides, &vec![wraps; sides.len()], parameters.positive("p", 1)?)?;
     Ok(Cabled::new(torus, setting).with_paths())
 }
 
-impl Topology for Torus {
+impl Topology for PacketTorus {
     fn describe(&self) -> String {
         let sides: Vec<_> = self.sides.iter().rev().map(|s| s.divisor().to_string()).collect();
         let name = if self.wraps.iter().any(|&w| w) { "torus" } else { "mesh" };
@@ -196,7 +196,7 @@ impl Topology for Torus {
     }
 }
 
-impl Paths for Torus {
+impl Paths for PacketTorus {
     fn distance(&self, from: u32, to: u32) -> u32 {
         let mut links = 0;
         self.first_step::<()>(from, to, |_, up, down| {
@@ -217,7 +217,7 @@ impl Paths for Torus {
 /// The port of dimension-order routing towards `to`; which of two ways of equal length around a ring, by
 /// `hash`.
 #[inline]
-pub(crate) fn dimension_order(torus: &Torus, from: u32, to: u32, hash: u32) -> Option<u32> {
+pub(crate) fn dimension_order(torus: &PacketTorus, from: u32, to: u32, hash: u32) -> Option<u32> {
     let (mut a, mut b) = (from, to);
     for (dimension, (side, &is_ring)) in torus.sides.iter().zip(&torus.wraps).enumerate() {
         let (next_a, x) = side.split(a);

@@ -1,15 +1,15 @@
 //! Fat trees: extended generalised fat trees, of which the m-port n-tree is one.
 
-use super::{Neighbor, Shared, Topology};
+use super::{Neighbor, SharedRouters, Topology};
 use crate::divisor::Divisor;
-use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// Beyond so many switches dividing takes less time than a table that other data drive out of the cache.
 const FEW_SWITCHES: u32 = 1024;
 
 /// One level of switches, counted from 1 at the endpoints.
-struct Level {
+struct SwitchLevel {
     /// Number of the level's first switch.
     base: u32,
     /// Children of a switch.
@@ -32,7 +32,7 @@ struct Level {
 /// XGFT(n; m/2..m/2, m; 1, m/2..m/2): m(m/2)^(n-1) endpoints and (2n-1)(m/2)^(n-1) switches.
 pub(crate) struct FatTree {
     name: String,
-    levels: Vec<Level>,
+    levels: Vec<SwitchLevel>,
     /// First switch of each level but the lowest.
     bases: Vec<u32>,
     /// Level and block of each switch, while all fit into the first-level cache.
@@ -60,7 +60,7 @@ impl FatTree {
                 .checked_mul(width)
                 .filter(|n| n + base < 1 << 29)
                 .ok_or_else(too_large)?;
-            levels.push(Level {
+            levels.push(SwitchLevel {
                 base: base as u32,
                 down: down[i],
                 up: up.get(i).copied().unwrap_or(0),
@@ -101,7 +101,7 @@ impl FatTree {
 
     /// The way down to `endpoint` if it is below `router`, else the way up.
     #[inline(always)]
-    pub(crate) fn way(&self, router: u32, endpoint: u32) -> Way {
+    pub(crate) fn way(&self, router: u32, endpoint: u32) -> TreePorts {
         let (level, block) = self.places.get(router as usize).copied().unwrap_or_else(|| {
             let (level, block, _) = self.place(router);
             (level as u32, block)
@@ -109,10 +109,10 @@ impl FatTree {
         let here = &self.levels[level as usize];
         let (below, _) = here.reach.split(endpoint);
         if below != block {
-            return Way::Up { level, first: here.down, count: here.up };
+            return TreePorts::Up { level, first: here.down, count: here.up };
         }
         let (child, _) = here.child_reach.split(endpoint);
-        Way::Down(here.down_by.split(child).1)
+        TreePorts::Down(here.down_by.split(child).1)
     }
 
     /// floor(d / (w1..wl)) mod w(l+1): the parent that D-mod-k gives a destination (Zahavi, "Fat-tree routing
@@ -125,7 +125,7 @@ impl FatTree {
 }
 
 /// Ports by which a packet in a fat tree can leave a router.
-pub(crate) enum Way {
+pub(crate) enum TreePorts {
     /// To this port, the only one.
     Down(u32),
     /// To any of `count` ports from `first`.
@@ -149,7 +149,7 @@ impl Specified for MPortTree {
     const REQUIRED: &'static [&'static str] = &["m", "n"];
     type Topology = FatTree;
 
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<FatTree>, Wrong> {
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<FatTree>, Wrong> {
         parameters.no_sides()?;
         let (m, n) =
             (parameters.required("m", "ports of a switch")?, parameters.required("n", "levels of switches")?);
@@ -184,7 +184,7 @@ impl Specified for TaperedTree {
     const REQUIRED: &'static [&'static str] = &["down"];
     type Topology = FatTree;
 
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<FatTree>, Wrong> {
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<FatTree>, Wrong> {
         parameters.no_sides()?;
         let down = parameters.list("down", "children of a switch on each level from below")?;
         let up = if down.len() == 1 {
@@ -250,13 +250,13 @@ impl Topology for FatTree {
     }
 
     /// The top switches' ports lie with what is below them: a packet changes threads once, if at all.
-    fn shared(&self, parts: u32) -> Option<Shared> {
+    fn shared(&self, parts: u32) -> Option<SharedRouters> {
         let (top, rest) = self.levels.split_last()?;
         if rest.is_empty() || parts > top.down {
             return None;
         }
         let owner = |port: u32| (u64::from(port) * u64::from(parts) / u64::from(top.down)) as u8;
-        Some(Shared {
+        Some(SharedRouters {
             routers: top.base..self.routers,
             owners: (0..self.radix()).map(|port| owner(port.min(top.down - 1))).collect(),
         })

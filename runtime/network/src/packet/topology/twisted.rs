@@ -1,7 +1,7 @@
 //! The twisted torus: a two-dimensional torus whose wrap-around in one dimension shifts the other.
 
 use super::{Neighbor, Paths, Topology};
-use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// `width` x `height` routers; the link from the last column to the first also goes `twist` rows up (Cámara
@@ -83,7 +83,7 @@ impl Specified for TwistedTorus {
     ];
     type Topology = TwistedTorus;
 
-    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<TwistedTorus>, Wrong> {
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<TwistedTorus>, Wrong> {
         let sides = parameters.sides()?;
         let [width, height] = sides[..] else {
             return Err("a twisted torus has two sides, such as 8x4".to_owned().into());

@@ -9,8 +9,8 @@
 //! shortest path over anchors plus a last walk, found by A* over the few anchors that exist instead of all
 //! endpoints.
 
-use super::lattice::{self, Dimension, Lattice};
-use super::oracle::{Known, Oracle};
+use super::lattice::{self, Lattice, LatticeDimension};
+use super::oracle::{DistanceBound, Oracle};
 use crate::divisor::Divisor;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 
 /// Working memory of a search, kept for the next.
 #[derive(Default)]
-struct Scratch {
+struct SearchScratch {
     /// (bound of the whole path, hops so far, endpoint), least first.
     open: BinaryHeap<Reverse<(u32, u32, u32)>>,
     /// The fewest hops to an anchor found so far.
@@ -27,7 +27,7 @@ struct Scratch {
 }
 
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
+    static SCRATCH: RefCell<SearchScratch> = RefCell::default();
 }
 
 /// The hops of a shortest path.
@@ -49,23 +49,24 @@ fn search<const D: usize>(lattice: &Lattice, oracle: Option<&Oracle>, source: u3
     SCRATCH.with_borrow_mut(|scratch| {
         scratch.open.clear();
         scratch.hops.clear();
-        let dimensions: &[Dimension; D] = lattice.dimensions[..].try_into().expect("as many as matched");
+        let dimensions: &[LatticeDimension; D] =
+            lattice.dimensions[..].try_into().expect("as many as matched");
         let bound = Bound::new(dimensions, lattice.place::<D>(destination));
         let oracle = oracle.map(|oracle| (oracle, destination));
-        Search { dimensions, bound, oracle, best: u32::MAX, scratch }.run(lattice.place::<D>(source))
+        AnchorSearch { dimensions, bound, oracle, best: u32::MAX, scratch }.run(lattice.place::<D>(source))
     })
 }
 
-struct Search<'a, const D: usize> {
-    dimensions: &'a [Dimension; D],
+struct AnchorSearch<'a, const D: usize> {
+    dimensions: &'a [LatticeDimension; D],
     bound: Bound<D>,
     /// Tables that know more of the way to the destination.
     oracle: Option<(&'a Oracle, u32)>,
     best: u32,
-    scratch: &'a mut Scratch,
+    scratch: &'a mut SearchScratch,
 }
 
-impl<const D: usize> Search<'_, D> {
+impl<const D: usize> AnchorSearch<'_, D> {
     fn run(mut self, source: [u32; D]) -> u32 {
         self.reach(source, 0);
         while let Some(Reverse((least, hops, endpoint))) = self.scratch.open.pop() {
@@ -77,7 +78,7 @@ impl<const D: usize> Search<'_, D> {
             }
             let place = lattice::place(self.dimensions, endpoint);
             for k in 0..D {
-                let Dimension { side, wrap, target, jump, .. } = self.dimensions[k];
+                let LatticeDimension { side, wrap, target, jump, .. } = self.dimensions[k];
                 if !wrap {
                     continue;
                 }
@@ -106,8 +107,8 @@ impl<const D: usize> Search<'_, D> {
         let endpoint = lattice::endpoint(self.dimensions, &place);
         if let Some((oracle, destination)) = self.oracle {
             let (lower, upper) = match oracle.distance(endpoint, destination) {
-                Known::Exactly(more) => (more, more),
-                Known::Between(lower, upper) => (lower, upper),
+                DistanceBound::Exactly(more) => (more, more),
+                DistanceBound::Between(lower, upper) => (lower, upper),
             };
             self.best = self.best.min(hops + upper);
             least = hops + lower;
@@ -170,7 +171,7 @@ struct Bound<const D: usize> {
 }
 
 impl<const D: usize> Bound<D> {
-    fn new(dimensions: &[Dimension; D], destination: [u32; D]) -> Bound<D> {
+    fn new(dimensions: &[LatticeDimension; D], destination: [u32; D]) -> Bound<D> {
         let mut straight = [true; D];
         let mut stride = 1;
         for (k, dimension) in dimensions.iter().enumerate().filter(|(_, dimension)| dimension.wrap) {
@@ -186,7 +187,7 @@ impl<const D: usize> Bound<D> {
 
     /// The hops of the walk to the destination, and a lower bound on those of any path.
     #[inline]
-    fn to_go(&self, dimensions: &[Dimension; D], place: &[u32; D]) -> (u32, u32) {
+    fn to_go(&self, dimensions: &[LatticeDimension; D], place: &[u32; D]) -> (u32, u32) {
         let (mut walk, mut straight, mut around) = (0, 0, 0);
         for k in 0..D {
             let apart = place[k].abs_diff(self.destination[k]);

@@ -11,14 +11,14 @@ pub(super) type Place = [u32; MOST_DIMENSIONS];
 
 /// A direction of travel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
+pub(super) enum TravelDirection {
     Up,
     Down,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Lattice {
-    pub(super) dimensions: Vec<Dimension>,
+    pub(super) dimensions: Vec<LatticeDimension>,
     endpoints: u64,
     /// Neighbours of all endpoints of a small network, listed at the first search from a source.
     adjacency: OnceLock<Adjacency>,
@@ -36,7 +36,7 @@ struct Adjacency {
 const MOST_LISTED: u64 = 1 << 16;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Dimension {
+pub(super) struct LatticeDimension {
     pub(super) side: u32,
     divisor: Divisor,
     pub(super) wrap: bool,
@@ -51,7 +51,7 @@ impl Lattice {
         let count = sides.len();
         let dimension = |k: usize| {
             let target = (k + degree as usize) % count;
-            Dimension {
+            LatticeDimension {
                 side: sides[k],
                 divisor: Divisor::new(sides[k]),
                 wrap: wrap[k],
@@ -83,38 +83,38 @@ impl Lattice {
 
     /// Returns where dimension `k`'s wrapping link leaves when travelled this way; only wrapped dimensions
     /// have one.
-    pub(super) fn seam(&self, k: usize, way: Way) -> u32 {
+    pub(super) fn seam(&self, k: usize, way: TravelDirection) -> u32 {
         let dimension = &self.dimensions[k];
         match way {
-            Way::Up => dimension.side - 1,
-            Way::Down if dimension.target == k => dimension.jump,
-            Way::Down => 0,
+            TravelDirection::Up => dimension.side - 1,
+            TravelDirection::Down if dimension.target == k => dimension.jump,
+            TravelDirection::Down => 0,
         }
     }
 
     /// Takes the wrapping link of dimension `k` from its seam.
-    pub(super) fn cross(&self, k: usize, way: Way, place: &mut Place) {
-        let Dimension { side, target, .. } = self.dimensions[k];
+    pub(super) fn cross(&self, k: usize, way: TravelDirection, place: &mut Place) {
+        let LatticeDimension { side, target, .. } = self.dimensions[k];
         match way {
-            Way::Up => place[k] = 0,
-            Way::Down => place[k] = side - 1,
+            TravelDirection::Up => place[k] = 0,
+            TravelDirection::Down => place[k] = side - 1,
         }
-        if target != k || way == Way::Up {
+        if target != k || way == TravelDirection::Up {
             place[target] = self.shifted(k, way, place[target]);
         }
     }
 
     /// Returns how far upwards (modulo its side) a crossing shifts the target dimension.
-    pub(super) fn shift(&self, k: usize, way: Way) -> u32 {
-        let Dimension { target, jump, .. } = self.dimensions[k];
+    pub(super) fn shift(&self, k: usize, way: TravelDirection) -> u32 {
+        let LatticeDimension { target, jump, .. } = self.dimensions[k];
         match way {
-            Way::Up => jump,
-            Way::Down if jump == 0 => 0,
-            Way::Down => self.dimensions[target].side - jump,
+            TravelDirection::Up => jump,
+            TravelDirection::Down if jump == 0 => 0,
+            TravelDirection::Down => self.dimensions[target].side - jump,
         }
     }
 
-    fn shifted(&self, k: usize, way: Way, x: u32) -> u32 {
+    fn shifted(&self, k: usize, way: TravelDirection, x: u32) -> u32 {
         let side = u64::from(self.dimensions[self.dimensions[k].target].side);
         let sum = u64::from(x) + u64::from(self.shift(k, way));
         (if sum >= side { sum - side } else { sum }) as u32
@@ -132,7 +132,7 @@ impl Lattice {
                 visit(here - stride);
             }
             stride = stride.wrapping_mul(dimension.side);
-            for way in [Way::Up, Way::Down] {
+            for way in [TravelDirection::Up, TravelDirection::Down] {
                 if dimension.wrap && place[k] == self.seam(k, way) {
                     let mut next = *place;
                     self.cross(k, way, &mut next);
@@ -198,7 +198,7 @@ impl Lattice {
                 for last in first + run - stride..first + run {
                     let from: Place = self.place(last as u32);
                     let mut to = from;
-                    self.cross(k, Way::Up, &mut to);
+                    self.cross(k, TravelDirection::Up, &mut to);
                     if from.iter().zip(&to).map(|(a, b)| a.abs_diff(*b)).sum::<u32>() > 1 {
                         let other = u64::from(self.endpoint(&to));
                         wrapping.push((last.min(other), last.max(other)));
@@ -214,7 +214,7 @@ impl Lattice {
 
 /// Row-major coordinates, 0 in places beyond the dimensions.
 #[inline]
-pub(super) fn place<const D: usize>(dimensions: &[Dimension], mut endpoint: u32) -> [u32; D] {
+pub(super) fn place<const D: usize>(dimensions: &[LatticeDimension], mut endpoint: u32) -> [u32; D] {
     let mut place = [0; D];
     for (x, dimension) in place.iter_mut().zip(dimensions).rev() {
         (endpoint, *x) = dimension.divisor.split(endpoint);
@@ -224,6 +224,6 @@ pub(super) fn place<const D: usize>(dimensions: &[Dimension], mut endpoint: u32)
 
 /// The endpoint at row-major coordinates.
 #[inline]
-pub(super) fn endpoint(dimensions: &[Dimension], place: &[u32]) -> u32 {
+pub(super) fn endpoint(dimensions: &[LatticeDimension], place: &[u32]) -> u32 {
     place.iter().zip(dimensions).fold(0, |endpoint, (x, dimension)| endpoint * dimension.side + x)
 }

@@ -12,7 +12,7 @@
 //!   most (L * max(1, J) - offset) / 2 places beyond its ends. Where that keeps it inside, it is a path of
 //!   the torus; where it may not, its length is a lower bound still.
 
-use super::lattice::{Lattice, MOST_DIMENSIONS, Place, Way};
+use super::lattice::{Lattice, MOST_DIMENSIONS, Place, TravelDirection};
 use crate::divisor::Divisor;
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ pub(super) struct Oracle {
 
 /// Distance by the tables: exact, or between two bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Known {
+pub(super) enum DistanceBound {
     Exactly(u32),
     Between(u32, u32),
 }
@@ -157,7 +157,7 @@ impl Oracle {
                 next[k] = here[k] - 1;
                 link(next, 0);
             }
-            for way in [Way::Up, Way::Down] {
+            for way in [TravelDirection::Up, TravelDirection::Down] {
                 if dimension.wrap && here[k] == lattice.seam(k, way) {
                     let mut next = here;
                     lattice.cross(k, way, &mut next);
@@ -170,7 +170,7 @@ impl Oracle {
     }
 
     /// Returns what is known of the distance between two endpoints.
-    pub(super) fn distance(&self, a: u32, b: u32) -> Known {
+    pub(super) fn distance(&self, a: u32, b: u32) -> DistanceBound {
         let count = self.section * self.thickness as usize;
         let portals = |endpoint: u32| &self.portals[endpoint as usize * count..][..count];
         let sums = portals(a).iter().zip(portals(b)).map(|(&a, &b)| u32::from(a) + u32::from(b));
@@ -182,11 +182,11 @@ impl Oracle {
         let (side, offset) = (self.long.divisor(), high - low);
         let strip = u32::from(self.strip[(below * self.section + above) * side as usize + offset as usize]);
         if touching <= strip {
-            return Known::Exactly(touching);
+            return DistanceBound::Exactly(touching);
         }
         let stray = (u64::from(strip) * u64::from(self.thickness) - u64::from(offset)) / 2;
         let inside =
             u64::from(low) >= u64::from(self.thickness) + stray && u64::from(high) + stray < u64::from(side);
-        if inside { Known::Exactly(strip) } else { Known::Between(strip, touching) }
+        if inside { DistanceBound::Exactly(strip) } else { DistanceBound::Between(strip, touching) }
     }
 }

@@ -61,14 +61,14 @@ pub(super) fn permutation(path: &Path, count: u32) -> Result<Vec<u32>, String> {
 
 /// Weighted destinations of each source.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Weights {
+pub(super) struct DestinationWeights {
     /// Index of each source's first entry, and of the end of the last source's.
     starts: Vec<u32>,
     /// Destinations with the sum of the source's weights up to and including theirs.
     entries: Vec<(u32, f64)>,
 }
 
-impl Weights {
+impl DestinationWeights {
     fn of(&self, source: u32) -> &[(u32, f64)] {
         &self.entries[self.starts[source as usize] as usize..self.starts[source as usize + 1] as usize]
     }
@@ -88,7 +88,7 @@ impl Weights {
 }
 
 /// Lines `SOURCE DESTINATION WEIGHT` over `count` endpoints; weights of a pair add up.
-pub(super) fn matrix(path: &Path, count: u32) -> Result<Weights, String> {
+pub(super) fn matrix(path: &Path, count: u32) -> Result<DestinationWeights, String> {
     let text = read(path)?;
     let mut pairs = Vec::new();
     for (number, line) in lines(&text) {
@@ -107,8 +107,10 @@ pub(super) fn matrix(path: &Path, count: u32) -> Result<Weights, String> {
     }
     // Stable: weights of one pair are added up in the file's order.
     pairs.sort_by_key(|&(source, to, _)| (source, to));
-    let mut weights =
-        Weights { starts: Vec::with_capacity(count as usize + 1), entries: Vec::with_capacity(pairs.len()) };
+    let mut weights = DestinationWeights {
+        starts: Vec::with_capacity(count as usize + 1),
+        entries: Vec::with_capacity(pairs.len()),
+    };
     let mut pairs = pairs.into_iter().peekable();
     for source in 0..count {
         weights.starts.push(weights.entries.len() as u32);

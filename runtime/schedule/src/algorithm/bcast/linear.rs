@@ -8,16 +8,16 @@ use crate::{Member, Schedule, Shape, Step};
 
 /// The root sends to everyone.
 // All in one round, in rank order: with overheads the last member waits for all sends before its own.
-struct Linear {
+struct LinearBcast {
     size: u32,
     root: u32,
 }
 
 pub(in super::super) fn linear(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Linear { size: shape.size, root: shape.root })
+    Rc::new(LinearBcast { size: shape.size, root: shape.root })
 }
 
-impl Schedule for Linear {
+impl Schedule for LinearBcast {
     fn name(&self) -> &'static str {
         "linear"
     }

@@ -9,7 +9,7 @@ use super::message::message;
 use crate::{Active, Member, Schedule, Shape, Step};
 
 /// A member at depth `d` sends segment `s` to all its children in round `d + s`.
-struct Pipeline {
+struct PipelinedBcast {
     name: &'static str,
     tree: Shaped,
     size: u32,
@@ -21,7 +21,7 @@ struct Pipeline {
 
 fn build(name: &'static str, tree: Tree, shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let (segment, segments) = parameters.segments(shape.bytes, 1);
-    Rc::new(Pipeline {
+    Rc::new(PipelinedBcast {
         name,
         tree: Shaped::new(tree, shape.size),
         size: shape.size,
@@ -51,7 +51,7 @@ pub(in super::super) fn knomial(shape: &Shape, parameters: &Parameters) -> Rc<dy
     build("knomial", Tree::Knomial { radix: parameters.fanout(4) }, shape, parameters)
 }
 
-impl Schedule for Pipeline {
+impl Schedule for PipelinedBcast {
     fn name(&self) -> &'static str {
         self.name
     }

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use super::super::allgather::{Bruck, doubling, ring};
 use super::super::parameters::Parameters;
 use super::super::parts::{Pieces, add, ceil_log2, copy, input, nothing, output, scratch, subtract};
-use crate::{Active, Member, Pattern, Schedule, Shape, Slice, Step};
+use crate::{Active, Member, RoundPattern, Schedule, Shape, Slice, Step};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Allgather {
+enum AllgatherPhase {
     Ring,
     Doubling,
     /// In place of recursive doubling where the size is not a power of two.
@@ -21,20 +21,20 @@ struct ScatterAllgather {
     root: u32,
     bytes: u64,
     pieces: Pieces,
-    allgather: Allgather,
+    allgather: AllgatherPhase,
 }
 
-fn build(shape: &Shape, allgather: Allgather) -> Rc<dyn Schedule> {
+fn build(shape: &Shape, allgather: AllgatherPhase) -> Rc<dyn Schedule> {
     let pieces = Pieces::new(shape.bytes, shape.size, 1);
     Rc::new(ScatterAllgather { size: shape.size, root: shape.root, bytes: shape.bytes, pieces, allgather })
 }
 
 pub(in super::super) fn scatter_ring(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    build(shape, Allgather::Ring)
+    build(shape, AllgatherPhase::Ring)
 }
 
 pub(in super::super) fn scatter_doubling(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    build(shape, if shape.size.is_power_of_two() { Allgather::Doubling } else { Allgather::Bruck })
+    build(shape, if shape.size.is_power_of_two() { AllgatherPhase::Doubling } else { AllgatherPhase::Bruck })
 }
 
 impl ScatterAllgather {
@@ -97,7 +97,7 @@ impl ScatterAllgather {
 
 impl Schedule for ScatterAllgather {
     fn name(&self) -> &'static str {
-        if self.allgather == Allgather::Ring {
+        if self.allgather == AllgatherPhase::Ring {
             "scatter-ring-allgather"
         } else {
             "scatter-recursive-doubling-allgather"
@@ -105,7 +105,7 @@ impl Schedule for ScatterAllgather {
     }
     fn rounds(&self) -> u32 {
         let logarithm = ceil_log2(self.size);
-        logarithm + if self.allgather == Allgather::Ring { self.size - 1 } else { logarithm }
+        logarithm + if self.allgather == AllgatherPhase::Ring { self.size - 1 } else { logarithm }
     }
     fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
         let position = subtract(member.rank, self.root, self.size);
@@ -115,12 +115,12 @@ impl Schedule for ScatterAllgather {
         }
         let round = round - scatter;
         let (to, sent, from, received) = match self.allgather {
-            Allgather::Bruck => return self.bruck(position, round, steps),
-            Allgather::Ring => {
+            AllgatherPhase::Bruck => return self.bruck(position, round, steps),
+            AllgatherPhase::Ring => {
                 let (to, sent, from, received) = ring(position, self.size, round);
                 (to, (sent, sent + 1), from, (received, received + 1))
             }
-            Allgather::Doubling => {
+            AllgatherPhase::Doubling => {
                 let (other, sent, received) = doubling(position, round);
                 (other, sent, other, received)
             }
@@ -132,17 +132,19 @@ impl Schedule for ScatterAllgather {
         });
     }
     fn scratch(&self, _: &Member) -> u64 {
-        if self.allgather == Allgather::Bruck { self.bytes } else { 0 }
+        if self.allgather == AllgatherPhase::Bruck { self.bytes } else { 0 }
     }
-    fn pattern(&self, round: u32) -> Option<Pattern> {
+    fn pattern(&self, round: u32) -> Option<RoundPattern> {
         let round = round.checked_sub(ceil_log2(self.size))?;
         // With a remainder the last piece is shorter, and whose message that is changes from round to round:
         // then there is no pattern, and the time plane asks every member.
         let even = self.pieces.bytes(0, 1) * u64::from(self.size) == self.bytes;
         match self.allgather {
-            Allgather::Ring if even => Some(Pattern::Shift { distance: 1, bytes: self.pieces.bytes(0, 1) }),
+            AllgatherPhase::Ring if even => {
+                Some(RoundPattern::Shift { distance: 1, bytes: self.pieces.bytes(0, 1) })
+            }
             // Positions are members only then; a rotation by another root is no xor.
-            Allgather::Doubling if even && self.root == 0 => Some(Pattern::Exchange {
+            AllgatherPhase::Doubling if even && self.root == 0 => Some(RoundPattern::Exchange {
                 mask: 1 << round,
                 among: self.size,
                 folded: 0,

@@ -9,7 +9,7 @@ use super::super::trees::{Shaped, Tree};
 use crate::{Active, Member, Schedule, Shape, Slice, Step};
 
 /// A member at depth `d` of a tree of height `h` sends segment `s` in round `h - d + s`.
-struct Pipeline {
+struct PipelinedReduce {
     name: &'static str,
     tree: Shaped,
     size: u32,
@@ -33,7 +33,7 @@ fn build(name: &'static str, tree: Tree, shape: &Shape, parameters: &Parameters)
     let base = if in_order { 0 } else { shape.root };
     let top = add(base, tree.root(), shape.size);
     let (size, root, bytes) = (shape.size, shape.root, shape.bytes);
-    Rc::new(Pipeline { name, tree, size, root, base, top, in_order, single, bytes, segment, segments })
+    Rc::new(PipelinedReduce { name, tree, size, root, base, top, in_order, single, bytes, segment, segments })
 }
 
 pub(in super::super) fn chain(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
@@ -57,7 +57,7 @@ pub(in super::super) fn in_order_binary(shape: &Shape, parameters: &Parameters) 
     build("in-order-binary", Tree::InOrder, shape, parameters)
 }
 
-impl Pipeline {
+impl PipelinedReduce {
     fn climb(&self) -> u32 {
         self.tree.height() + self.segments - 1
     }
@@ -97,7 +97,7 @@ impl Pipeline {
     }
 }
 
-impl Schedule for Pipeline {
+impl Schedule for PipelinedReduce {
     fn name(&self) -> &'static str {
         self.name
     }

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use super::super::halving::{Exchange, Halving};
+use super::super::halving::{Halving, HalvingRanges};
 use super::super::parameters::Parameters;
 use super::super::parts::{Fold, input, output, reduce, scratch};
 use crate::{Active, Member, Schedule, Shape, Slice, Step};
@@ -75,7 +75,7 @@ impl Schedule for Rabenseifner {
         let level = round - fold.fringe();
         if level < fold.exchanges() {
             let own = self.halving.is_first(member.rank, level).then_some(own);
-            let data = Exchange { own, partial, waiting: scratch(self.bytes, self.bytes) };
+            let data = HalvingRanges { own, partial, waiting: scratch(self.bytes, self.bytes) };
             self.halving.exchange(position, level, &data, steps);
         } else {
             self.gather(member, position, 2 * fold.exchanges() - 1 - level, steps);

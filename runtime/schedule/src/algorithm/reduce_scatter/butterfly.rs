@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use super::super::halving::{Exchange, exchange, kept};
+use super::super::halving::{HalvingRanges, exchange, kept};
 use super::super::parameters::Parameters;
 use super::super::parts::{Fold, copy, input, output, part, reduce, scratch};
 use super::block::block;
@@ -49,7 +49,7 @@ impl Butterfly {
     fn exchange(&self, member: &Member, position: u32, level: u32, steps: &mut Vec<Step>) {
         let total = member.send.offset(self.size);
         let first = level == 0 && self.fold.pair(member.rank).is_none() && !self.permuted;
-        let data = Exchange {
+        let data = HalvingRanges {
             own: first.then_some(input(0, total)),
             partial: scratch(0, total),
             waiting: scratch(total, total),

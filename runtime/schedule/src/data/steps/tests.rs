@@ -28,7 +28,7 @@ fn outputs(
     inputs: &[Vec<u8>],
     combine: &mut Combine,
     cuts: &[u32],
-) -> (Vec<Vec<u8>>, Vec<(u32, Fault)>) {
+) -> (Vec<Vec<u8>>, Vec<(u32, SizeMismatch)>) {
     let size = inputs.len() as u32;
     let mut starts: Vec<u32> = cuts.iter().map(|cut| cut % (size + 1)).chain([0, size]).collect();
     starts.sort_unstable();
@@ -37,7 +37,7 @@ fn outputs(
     let processes: Vec<u32> = segments.processes().collect();
     let mut planes: Vec<DataPlane> = (processes.iter())
         .map(|&process| {
-            let segment = Segment::part(process, segments.clone());
+            let segment = ProcessSegment::part(process, segments.clone());
             let own = segment.own();
             let input = Rows::of(inputs[own.start as usize..own.end as usize].iter().map(Vec::as_slice));
             DataPlane::new(segment, schedule.clone(), members, input)
@@ -200,6 +200,6 @@ fn who_expects_another_size_than_is_sent_is_told_so() {
     let mut none = |_: u32, _: &[u8], _: &mut Vec<u8>| {};
     for cuts in [&[][..], &[1], &[1, 2]] {
         let (_, faults) = outputs(&schedule, &Uneven(2), &inputs, &mut none, cuts);
-        assert_eq!(faults, [(0, Fault::Mismatch { from: 2, got: 9, expected: 8 })]);
+        assert_eq!(faults, [(0, SizeMismatch::Mismatch { from: 2, got: 9, expected: 8 })]);
     }
 }

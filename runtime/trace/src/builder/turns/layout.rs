@@ -1,25 +1,25 @@
 //! The layout of a group: its steps with loops as they are told, and the numbers of its classes in the same
 //! order.
 
-use super::Way;
+use super::LoopForm;
 use super::walk::Lane;
 use crate::builder::shapes::Step;
 
 /// The steps of a group as loops in loops.
-pub enum Folded {
+pub enum LoopNest {
     /// The template of a call, and which call of the steps it is.
     Call(u32, usize),
     /// The index of a loop among the loops of the steps, and its body.
-    Loop(usize, Vec<Folded>),
+    Loop(usize, Vec<LoopNest>),
 }
 
 /// Builds the tree of loops of `steps`.
-pub fn nested(steps: &[Step]) -> Vec<Folded> {
+pub fn nested(steps: &[Step]) -> Vec<LoopNest> {
     let (mut open, mut nodes, mut calls, mut loops) = (Vec::new(), Vec::new(), 0, 0);
     for step in steps {
         match step {
             Step::Call(template) => {
-                nodes.push(Folded::Call(*template, calls));
+                nodes.push(LoopNest::Call(*template, calls));
                 calls += 1;
             }
             Step::Begin | Step::Varying => {
@@ -29,7 +29,7 @@ pub fn nested(steps: &[Step]) -> Vec<Folded> {
             Step::End => {
                 let (number, outer) = open.pop().expect("a loop that ends has begun");
                 let body = std::mem::replace(&mut nodes, outer);
-                nodes.push(Folded::Loop(number, body));
+                nodes.push(LoopNest::Loop(number, body));
             }
         }
     }
@@ -37,20 +37,20 @@ pub fn nested(steps: &[Step]) -> Vec<Folded> {
 }
 
 /// Appends the steps of a group with its loops as they are told.
-pub fn lay_out(nodes: &[Folded], ways: &[Way], counts: &[u64], steps: &mut Vec<Step>) {
+pub fn lay_out(nodes: &[LoopNest], ways: &[LoopForm], counts: &[u64], steps: &mut Vec<Step>) {
     for node in nodes {
         let (number, body) = match node {
-            Folded::Call(template, _) => {
+            LoopNest::Call(template, _) => {
                 steps.push(Step::Call(*template));
                 continue;
             }
-            Folded::Loop(number, body) => (*number, body),
+            LoopNest::Loop(number, body) => (*number, body),
         };
         let begins: &[Step] = match ways[number] {
-            Way::Alike => &[Step::Begin],
-            Way::Varying(period) if period == counts[number] => &[Step::Varying],
-            Way::Varying(_) => &[Step::Begin, Step::Varying],
-            Way::Unrolled => {
+            LoopForm::Alike => &[Step::Begin],
+            LoopForm::Varying(period) if period == counts[number] => &[Step::Varying],
+            LoopForm::Varying(_) => &[Step::Begin, Step::Varying],
+            LoopForm::Unrolled => {
                 (0..counts[number]).for_each(|_| lay_out(body, ways, counts, steps));
                 continue;
             }
@@ -82,9 +82,9 @@ pub fn calls_by_turn(steps: &[Step], numbers: &[i64], lengths: &[usize]) -> u64 
     calls
 }
 
-/// The turns of which a call says its numbers.
+/// The iterations for which a call stores its numbers.
 #[derive(Clone, Copy)]
-pub enum Turns {
+pub enum IterationSet {
     /// This one, as often: in each turn of a loop around that varies.
     Of(u64, u64),
     /// So many from the first on.
@@ -93,45 +93,46 @@ pub enum Turns {
 
 /// The numbers of a class, whose group is told so.
 pub struct Numbers<'w, 'a> {
-    pub ways: &'w [Way],
+    pub ways: &'w [LoopForm],
     pub counts: &'w [u64],
     pub lanes: &'w [Lane<'a>],
 }
 
 impl Numbers<'_, '_> {
     /// Appends them, in the order of [`lay_out`].
-    pub fn add(&self, nodes: &[Folded], turns: Turns, numbers: &mut Vec<i64>) {
+    pub fn add(&self, nodes: &[LoopNest], turns: IterationSet, numbers: &mut Vec<i64>) {
         for node in nodes {
             match node {
-                Folded::Call(_, call) => {
+                LoopNest::Call(_, call) => {
                     let said = self.lanes[*call]
                         .iter()
                         .flat_map(|&(count, numbers)| std::iter::repeat_n(numbers, count as usize));
                     match turns {
-                        Turns::Of(turn, times) => (0..times)
+                        IterationSet::Of(turn, times) => (0..times)
                             .for_each(|_| numbers.extend_from_slice(said_in(&self.lanes[*call], turn))),
-                        Turns::First(turns) => {
+                        IterationSet::First(turns) => {
                             said.take(turns as usize).for_each(|of_turn| numbers.extend_from_slice(of_turn))
                         }
                     }
                 }
-                Folded::Loop(number, body) => {
+                LoopNest::Loop(number, body) => {
                     let count = self.counts[*number];
                     match self.ways[*number] {
-                        Way::Alike => {
+                        LoopForm::Alike => {
                             numbers.push(count as i64);
-                            self.add(body, Turns::Of(0, 1), numbers);
+                            self.add(body, IterationSet::Of(0, 1), numbers);
                         }
-                        Way::Varying(period) => {
+                        LoopForm::Varying(period) => {
                             if period != count {
                                 numbers.push((count / period) as i64);
                             }
                             numbers.push(period as i64);
-                            self.add(body, Turns::First(period), numbers);
+                            self.add(body, IterationSet::First(period), numbers);
                         }
-                        Way::Unrolled => {
-                            let (Turns::Of(_, times) | Turns::First(times)) = turns;
-                            (0..count).for_each(|turn| self.add(body, Turns::Of(turn, times), numbers));
+                        LoopForm::Unrolled => {
+                            let (IterationSet::Of(_, times) | IterationSet::First(times)) = turns;
+                            (0..count)
+                                .for_each(|turn| self.add(body, IterationSet::Of(turn, times), numbers));
                         }
                     }
                 }

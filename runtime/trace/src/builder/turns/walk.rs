@@ -1,7 +1,7 @@
 //! A walk over what each call of a group says in the turns of the loop around it, as a class has it: a way
 //! through what was recorded, beside the steps of the group.
 
-use super::layout::{Folded, nested, run_of, said_in};
+use super::layout::{LoopNest, nested, run_of, said_in};
 use super::{Folder, MOST_LOOKED_AT};
 use crate::builder::shapes::Step;
 use crate::trace::MOST_TURNS;
@@ -18,11 +18,11 @@ pub struct Recorded<'a> {
     pub numbers: &'a [i64],
 }
 
-/// A way through what a class did, beside the steps of its group.
-pub struct Walk<'f, 'a> {
+/// A walk over a class's steps, beside the steps of its group.
+pub struct ClassWalk<'f, 'a> {
     folder: &'f Folder<'a>,
     recorded: Recorded<'a>,
-    steps: Vec<Folded>,
+    steps: Vec<LoopNest>,
     counts: &'f [u64],
     /// The place of the walk: in each loop around, the innermost last, the place in it and the turn. The
     /// first is no loop.
@@ -30,16 +30,16 @@ pub struct Walk<'f, 'a> {
     pub lanes: Vec<Lane<'a>>,
 }
 
-impl<'f, 'a> Walk<'f, 'a> {
+impl<'f, 'a> ClassWalk<'f, 'a> {
     /// Before the first call.
     pub fn new(
         folder: &'f Folder<'a>,
         steps: &[Step],
         counts: &'f [u64],
         recorded: Recorded<'a>,
-    ) -> Walk<'f, 'a> {
+    ) -> ClassWalk<'f, 'a> {
         let calls = steps.iter().filter(|step| matches!(step, Step::Call(_))).count();
-        let mut walk = Walk {
+        let mut walk = ClassWalk {
             folder,
             recorded,
             steps: nested(steps),
@@ -52,10 +52,10 @@ impl<'f, 'a> Walk<'f, 'a> {
     }
 
     /// The steps of the innermost loop around, how often they are gone through, and which loop it is.
-    fn innermost(&self) -> (&[Folded], u64, Option<usize>) {
+    fn innermost(&self) -> (&[LoopNest], u64, Option<usize>) {
         let (mut steps, mut turns, mut which) = (self.steps.as_slice(), 1, None);
         for &(place, _) in &self.levels[..self.levels.len() - 1] {
-            let Folded::Loop(number, body) = &steps[place] else { unreachable!("a level is in a loop") };
+            let LoopNest::Loop(number, body) = &steps[place] else { unreachable!("a level is in a loop") };
             (steps, turns, which) = (body, self.counts[*number], Some(*number));
         }
         (steps, turns, which)
@@ -67,8 +67,8 @@ impl<'f, 'a> Walk<'f, 'a> {
             let (place, turn) = *self.levels.last().expect("never empty");
             let (steps, turns, _) = self.innermost();
             match steps.get(place) {
-                Some(Folded::Call(..)) => return,
-                Some(Folded::Loop(..)) => self.levels.push((0, 0)),
+                Some(LoopNest::Call(..)) => return,
+                Some(LoopNest::Loop(..)) => self.levels.push((0, 0)),
                 None if turn + 1 < turns => *self.levels.last_mut().expect("never empty") = (0, turn + 1),
                 None if self.levels.len() == 1 => return,
                 None => {
@@ -81,15 +81,15 @@ impl<'f, 'a> Walk<'f, 'a> {
 
     /// Goes through what was recorded. The error is the loop around a call that says other numbers in other
     /// turns of loops around that, too; none where it is too much to look at.
-    pub fn nodes(&mut self, nodes: &[Folded]) -> Result<(), Option<usize>> {
+    pub fn nodes(&mut self, nodes: &[LoopNest]) -> Result<(), Option<usize>> {
         for node in nodes {
             match node {
-                Folded::Call(template, call) => {
+                LoopNest::Call(template, call) => {
                     let numbers = &self.recorded.numbers[self.recorded.calls[*call]..]
                         [..self.folder.lengths[*template as usize]];
                     self.call(numbers)?;
                 }
-                Folded::Loop(number, body) => {
+                LoopNest::Loop(number, body) => {
                     let mut left = self.recorded.counts[*number];
                     while left > 0 {
                         let before = self.levels.clone();
@@ -110,7 +110,7 @@ impl<'f, 'a> Walk<'f, 'a> {
             return Err(None);
         }
         let (place, turn) = *self.levels.last().expect("never empty");
-        let Folded::Call(_, call) = self.innermost().0[place] else {
+        let LoopNest::Call(_, call) = self.innermost().0[place] else {
             unreachable!("it is settled before a call")
         };
         self.say(call, turn, 1, numbers)?;
@@ -157,7 +157,7 @@ impl<'f, 'a> Walk<'f, 'a> {
             .iter()
             .enumerate()
             .filter_map(|(at, step)| {
-                if let Folded::Call(_, call) = step {
+                if let LoopNest::Call(_, call) = step {
                     Some((*call, if at < place { turn + 1 } else { turn }))
                 } else {
                     None

@@ -275,7 +275,8 @@ fn what_is_written_and_read_again_takes_the_same_time() {
 }
 
 /// Two computations at once, and what a send behind the first one begins at another rank.
-const GRAPH: &str = "num_ranks 2\nrank 0 {\na: calc 1000 cpu 0\nb: calc 9000 cpu 1\nc: send 8b to 1\nc requires a\n}\n\
+const GRAPH: &str = "num_ranks 2\nrank 0 {\na: calc 1000 cpu 0\nb: calc 9000 cpu 1\nc: send 8b to 1\n\
+    c requires a\n}\n\
                      rank 1 {\nr: recv 8b from 0\ne: calc 300\ne requires r\nf: calc 2500\n}\n";
 
 #[test]

@@ -81,7 +81,8 @@ pub fn main(mut options: Options, matches: &ArgMatches, path: &Path) -> Result<E
     if let Some(name) = ABOUT_CALLS.iter().find(|name| options::is_given(matches, name)) {
         let path = path.display();
         return Err(usage(format!(
-            "--{name}: {path} has operations and no calls; convert it (xsim trace convert {path} -o x.trace) and replay the trace, or leave the option out"
+            "--{name}: {path} has operations and no calls; convert it \
+             (xsim trace convert {path} -o x.trace) and replay the trace, or leave the option out"
         )));
     }
     let model = matches
@@ -123,7 +124,8 @@ fn on_machine(
     let mut built = machine::build(options).map_err(usage)?;
     if !options.network_report.is_empty() && built.network.shared().is_none() {
         return Err(usage(
-            "--network-report is for packet networks: on this machine a message's time is a formula; add level=packet to the machine or leave the option out"
+            "--network-report is for packet networks: on this machine a message's time is a formula; \
+             add level=packet to the machine or leave the option out"
                 .to_owned(),
         ));
     }
@@ -135,9 +137,13 @@ fn on_machine(
 
 /// Runs a graph.
 fn execute(graph: &GoalGraph, carrier: Carrier) -> Result<GoalRun, Failure> {
-    EndOfTime::catch(|| goal::run(graph, carrier, ReadyOrder::Gnu))
+    let run = EndOfTime::catch(|| goal::run(graph, carrier, ReadyOrder::Gnu))
         .map_err(|EndOfTime(why)| Failure::with(USAGE, why))?
-        .map_err(Failure::new)
+        .map_err(Failure::new)?;
+    match run.failure {
+        Some(why) if run.ends.iter().any(|end| end.end == Time::MAX) => Err(Failure::with(USAGE, why)),
+        _ => Ok(run),
+    }
 }
 
 /// Returns the report of a shared network, and where each rank sits in it.

@@ -31,7 +31,8 @@ pub fn import(from: &Path, to: &Path, model: &LogGops) -> Result<Option<String>,
     writer.finish()?;
     Ok((choices > 0).then(|| {
         format!(
-            "{choices} of {} ranks have operations that do not wait for each other: the trace has them in the order of the LogGOPS model with {model}; \
+            "{choices} of {} ranks have operations that do not wait for each other: \
+             the trace has them in the order of the LogGOPS model with {model}; \
              xsim replay {} runs the graph itself",
             graph.ranks,
             from.display()

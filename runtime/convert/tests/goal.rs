@@ -33,7 +33,8 @@ const FREE: &str = "L=0,o=0,g=0,G=0";
 fn computations_of_several_processors_run_at_once() {
     let text = "num_ranks 2\nrank 0 {\na: calc 700 cpu 0\nb: calc 3000 cpu 1\nc: send 8b to 1 tag 2 cpu 0\n\
                 d: calc 40 cpu 0\nc requires a\nd requires c\nd requires b\n}\n\
-                rank 1 {\nr: recv 8b from 0 tag 2 cpu 0\nx: calc 900 cpu 1\ne: calc 50 cpu 0\ne requires r\n}\n";
+                rank 1 {\nr: recv 8b from 0 tag 2 cpu 0\nx: calc 900 cpu 1\ne: calc 50 cpu 0\n\
+                e requires r\n}\n";
     assert_eq!(ends(&on_model(text, FREE)), [3040, 900]);
     assert_eq!(ends(&on_machine(text, "star:l=0,b=inf")), [3040, 900]);
     assert_eq!(ends(&on_machine(text, "star:l=500ns,b=inf")), [3040, 1750]);
@@ -41,7 +42,8 @@ fn computations_of_several_processors_run_at_once() {
 
 #[test]
 fn a_chain_over_processors_waits_for_the_end_of_each_link() {
-    let text = "num_ranks 1\nrank 0 {\na: calc 10 cpu 3\nb: calc 20 cpu 1\nc: calc 30 cpu 2\nd: calc 5 cpu 3\n\
+    let text = "num_ranks 1\nrank 0 {\na: calc 10 cpu 3\nb: calc 20 cpu 1\nc: calc 30 cpu 2\n\
+        d: calc 5 cpu 3\n\
                 b requires a\nc requires b\n}\n";
     assert_eq!(ends(&on_model(text, FREE)), [60]);
     let one = text.replace("cpu 1", "").replace("cpu 2", "").replace("cpu 3", "");
@@ -52,7 +54,8 @@ fn a_chain_over_processors_waits_for_the_end_of_each_link() {
 fn irequires_begins_with_the_other_and_requires_behind_it() {
     let text = |word: &str| {
         format!(
-            "num_ranks 1\nrank 0 {{\na: calc 10\nb: calc 100 cpu 1\nc: calc 7 cpu 2\nb requires a\nc {word} b\n}}\n"
+            "num_ranks 1\nrank 0 {{\na: calc 10\nb: calc 100 cpu 1\nc: calc 7 cpu 2\nb requires a\n\
+                c {word} b\n}}\n"
         )
     };
     let order = |text: &str| on_model(text, FREE).orders[0].clone();
@@ -67,7 +70,8 @@ fn irequires_begins_with_the_other_and_requires_behind_it() {
 fn receives_on_two_processors_take_their_messages_at_once() {
     let text = |cpu: u32, nic: u32| {
         format!(
-            "num_ranks 3\nrank 0 {{\na: recv 1b from 1 tag 0\nb: recv 1b from 2 tag 0 cpu {cpu} nic {nic}\n}}\n\
+            "num_ranks 3\nrank 0 {{\na: recv 1b from 1 tag 0\n\
+                b: recv 1b from 2 tag 0 cpu {cpu} nic {nic}\n}}\n\
              rank 1 {{\nsend 1b to 0 tag 0\n}}\nrank 2 {{\nsend 1b to 0 tag 0\n}}\n"
         )
     };
@@ -80,7 +84,8 @@ fn receives_on_two_processors_take_their_messages_at_once() {
 
 #[test]
 fn a_receive_posted_late_on_one_of_two_processors_takes_its_message_then() {
-    let text = "num_ranks 2\nrank 0 {\na: calc 1000 cpu 1\nb: recv 1b from 1 cpu 1\nb requires a\nc: calc 5 cpu 0\n\
+    let text = "num_ranks 2\nrank 0 {\na: calc 1000 cpu 1\nb: recv 1b from 1 cpu 1\nb requires a\n\
+        c: calc 5 cpu 0\n\
                 c requires b\n}\nrank 1 {\nsend 1b to 0\n}\n";
     assert_eq!(ends(&on_model(text, "L=50,o=100,g=0,G=0"))[0], 1105);
 }
@@ -89,7 +94,8 @@ fn a_receive_posted_late_on_one_of_two_processors_takes_its_message_then() {
 fn a_send_waits_for_its_interface() {
     let text = |nic: u32| {
         format!(
-            "num_ranks 2\nrank 0 {{\na: send 101b to 1 tag 0\nb: send 1b to 1 tag 1 nic {nic}\nc: calc 1\nc requires b\n}}\n\
+            "num_ranks 2\nrank 0 {{\na: send 101b to 1 tag 0\nb: send 1b to 1 tag 1 nic {nic}\n\
+                c: calc 1\nc requires b\n}}\n\
              rank 1 {{\nrecv 101b from 0 tag 0 nic 0\nrecv 1b from 0 tag 1 cpu 1 nic 1\n}}\n"
         )
     };

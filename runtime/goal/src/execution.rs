@@ -4,7 +4,7 @@ use crate::carrier::Carrier;
 use crate::graph::{ANY_SOURCE, ANY_TAG, GoalGraph, Work};
 use crate::matching::{MatchQueues, Unexpected};
 use crate::ready_order::ReadyOrder;
-use crate::resource::{Element, Resource};
+use crate::resource::{BusyResource, ReadyElement};
 use engine::{Span, Time};
 use network::Delivered;
 use rustc_hash::FxHashMap;
@@ -15,16 +15,16 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum GoalEvent {
     /// An element may begin.
-    Begin(Element),
+    Begin(ReadyElement),
     /// A receive is posted.
     Post(u32),
     /// The first element that waits for a resource may begin.
     Wake(u32),
 }
 
-/// Progress of an operation.
+/// OperationProgress of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Progress {
+pub enum OperationProgress {
     /// It has not begun.
     #[default]
     Waiting,
@@ -57,7 +57,7 @@ pub struct RankState {
 
 /// An end that operations behind another wait for.
 #[derive(Clone, Copy)]
-enum Mark {
+enum DependencyMark {
     Began,
     Ended,
 }
@@ -70,13 +70,13 @@ pub struct Execution<'g, 'n> {
     pub ranks: Vec<RankState>,
     /// The block of each rank that has one.
     block_of: FxHashMap<u32, u32>,
-    resources: Vec<Resource>,
+    resources: Vec<BusyResource>,
     /// Of each operation, counted over all ranks: its block, the dependencies that are missing, the time at
     /// which those that are not were satisfied, its progress.
     block_of_operation: Vec<u32>,
     missing: Vec<u32>,
     ready_at: Vec<Time>,
-    pub progress: Vec<Progress>,
+    pub progress: Vec<OperationProgress>,
     /// Operations behind each other one, from `first_follower` on: the later one, and whether the start is
     /// enough.
     first_follower: Vec<u32>,
@@ -96,7 +96,7 @@ pub struct Execution<'g, 'n> {
 pub const MAX_OPERATIONS: u64 = u32::MAX as u64;
 
 impl<'g, 'n> Execution<'g, 'n> {
-    /// Prepares the execution of a graph with at most [`MAX_OPERATIONS`] operations and dependencies. O(both).
+    /// Prepares the execution of a graph of at most [`MAX_OPERATIONS`] operations and as many dependencies.
     pub fn new(graph: &'g GoalGraph, carrier: Carrier<'n>, order: ReadyOrder) -> Execution<'g, 'n> {
         let count: usize = graph.blocks.iter().map(|(_, operations)| operations.works.len()).sum();
         let edges: usize = graph.blocks.iter().map(|(_, operations)| operations.edges.len()).sum();
@@ -110,7 +110,7 @@ impl<'g, 'n> Execution<'g, 'n> {
             block_of_operation: Vec::with_capacity(count),
             missing: vec![0; count],
             ready_at: vec![Time::ZERO; count],
-            progress: vec![Progress::default(); count],
+            progress: vec![OperationProgress::default(); count],
             first_follower: vec![0; count + 1],
             followers: vec![(0, false); edges],
             events: BinaryHeap::new(),
@@ -123,7 +123,10 @@ impl<'g, 'n> Execution<'g, 'n> {
         };
         for (block, (rank, operations)) in (0..).zip(&graph.blocks) {
             let first = execution.block_of_operation.len() as u32;
-            let is_wildcard = |work: &Work| matches!(work, Work::Receive { from, tag, .. } if *from == ANY_SOURCE || *tag == ANY_TAG);
+            let is_wildcard = |work: &Work| match *work {
+                Work::Receive { from, tag, .. } => from == ANY_SOURCE || tag == ANY_TAG,
+                _ => false,
+            };
             let most =
                 |of: fn(&crate::ExecutionUnit) -> u8| operations.units.iter().map(of).max().unwrap_or(0);
             let (cpus, nics) = (u16::from(most(|unit| unit.cpu)) + 1, u16::from(most(|unit| unit.nic)) + 1);
@@ -242,7 +245,7 @@ impl<'g, 'n> Execution<'g, 'n> {
         self.carrier.advance(until, &mut delivered);
         for Delivered { id, at } in delivered.drain(..) {
             let number = self.number();
-            self.push(at, number, GoalEvent::Begin(Element::Message(id as u32, None)));
+            self.push(at, number, GoalEvent::Begin(ReadyElement::Message(id as u32, None)));
         }
         self.delivered = delivered;
     }
@@ -258,7 +261,7 @@ impl<'g, 'n> Execution<'g, 'n> {
     }
 
     /// Returns `true` if resources are free; else the element waits for the one that is busy longest.
-    fn is_free(&mut self, resources: &[u32], element: Element, now: Time, number: u64) -> bool {
+    fn is_free(&mut self, resources: &[u32], element: ReadyElement, now: Time, number: u64) -> bool {
         let last = resources.iter().copied().max_by_key(|&resource| self.free(resource));
         let Some(last) = last.filter(|&last| self.free(last) > now) else { return true };
         if let Some((time, number)) = self.resources[last as usize].park(number, element) {
@@ -267,9 +270,9 @@ impl<'g, 'n> Execution<'g, 'n> {
         false
     }
 
-    fn begin(&mut self, element: Element, now: Time, number: u64) {
+    fn begin(&mut self, element: ReadyElement, now: Time, number: u64) {
         match element {
-            Element::Calculation(operation) => {
+            ReadyElement::Calculation(operation) => {
                 let [cpu, _] = self.resources_of(operation, false);
                 let Work::Calculate(time) = self.work(operation) else { return };
                 if self.is_free(&[cpu], element, now, number) {
@@ -282,13 +285,13 @@ impl<'g, 'n> Execution<'g, 'n> {
                     self.admit();
                 }
             }
-            Element::Send(operation) => {
+            ReadyElement::Send(operation) => {
                 let resources = self.resources_of(operation, false);
                 if self.is_free(&resources, element, now, number) {
                     self.send(operation, resources, now);
                 }
             }
-            Element::Message(send, receive) => self.arrive(send, receive, now, number),
+            ReadyElement::Message(send, receive) => self.arrive(send, receive, now, number),
         }
     }
 
@@ -312,7 +315,7 @@ impl<'g, 'n> Execution<'g, 'n> {
         self.sent = (self.sent.0 + 1, self.sent.1 + u128::from(bytes));
         let number = self.number();
         if let Some(arrival) = self.carrier.send(end, from, to as u32, bytes, send) {
-            self.push(arrival, number, GoalEvent::Begin(Element::Message(send, None)));
+            self.push(arrival, number, GoalEvent::Begin(ReadyElement::Message(send, None)));
         }
         self.began(send, now);
         if bytes <= costs.eager {
@@ -348,7 +351,7 @@ impl<'g, 'n> Execution<'g, 'n> {
             };
             self.resources_of(receive, true)
         };
-        if !self.is_free(&resources, Element::Message(send, receive), now, number) {
+        if !self.is_free(&resources, ReadyElement::Message(send, receive), now, number) {
             return;
         }
         let (costs, line) = (self.carrier.costs, self.carrier.line(source, to as u32, bytes));
@@ -409,24 +412,24 @@ impl<'g, 'n> Execution<'g, 'n> {
         let own = self.own_number(operation);
         let block = self.block(operation);
         self.ranks[block].order.push(own);
-        self.progress[operation as usize] = Progress::Begun;
+        self.progress[operation as usize] = OperationProgress::Begun;
         self.ready.clear();
-        self.satisfy(operation, Mark::Began, now);
+        self.satisfy(operation, DependencyMark::Began, now);
     }
 
     /// An operation ends at a time: operations that wait for that may be ready.
     fn ended(&mut self, operation: u32, end: Time) {
-        self.progress[operation as usize] = Progress::Ended;
+        self.progress[operation as usize] = OperationProgress::Ended;
         let block = self.block(operation);
         self.ranks[block].end = self.ranks[block].end.max(end);
-        self.satisfy(operation, Mark::Ended, end);
+        self.satisfy(operation, DependencyMark::Ended, end);
     }
 
-    fn satisfy(&mut self, operation: u32, mark: Mark, at: Time) {
+    fn satisfy(&mut self, operation: u32, mark: DependencyMark, at: Time) {
         let [begin, end] =
             [operation, operation + 1].map(|operation| self.first_follower[operation as usize] as usize);
         for &(later, starts) in &self.followers[begin..end] {
-            if starts == matches!(mark, Mark::Began) {
+            if starts == matches!(mark, DependencyMark::Began) {
                 let later_index = later as usize;
                 self.ready_at[later_index] = self.ready_at[later_index].max(at);
                 self.missing[later_index] -= 1;
@@ -450,8 +453,10 @@ impl<'g, 'n> Execution<'g, 'n> {
             let [cpu, nic] = self.resources_of(operation, false);
             let at = self.ready_at[operation as usize].max(self.free(cpu));
             let (at, event) = match work {
-                Work::Send { .. } => (at.max(self.free(nic)), GoalEvent::Begin(Element::Send(operation))),
-                Work::Calculate(_) => (at, GoalEvent::Begin(Element::Calculation(operation))),
+                Work::Send { .. } => {
+                    (at.max(self.free(nic)), GoalEvent::Begin(ReadyElement::Send(operation)))
+                }
+                Work::Calculate(_) => (at, GoalEvent::Begin(ReadyElement::Calculation(operation))),
                 Work::Receive { .. } => (at, GoalEvent::Post(operation)),
             };
             self.push(at, number, event);

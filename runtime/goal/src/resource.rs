@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 /// Work that takes a processor or an interface. Operations count over all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Element {
+pub enum ReadyElement {
     /// A computation.
     Calculation(u32),
     /// A send.
@@ -17,18 +17,18 @@ pub enum Element {
 
 /// A processor or an interface.
 #[derive(Default)]
-pub struct Resource {
+pub struct BusyResource {
     /// Time from which on it is free.
     pub free: Time,
     /// Elements that wait for it, the least number first.
-    parked: BinaryHeap<Reverse<(u64, Element)>>,
+    parked: BinaryHeap<Reverse<(u64, ReadyElement)>>,
     /// The wake that counts, of those that were scheduled.
     wake: Option<(Time, u64)>,
 }
 
-impl Resource {
+impl BusyResource {
     /// Adds an element, with its number. Returns the wake to schedule, if another one is needed.
-    pub fn park(&mut self, number: u64, element: Element) -> Option<(Time, u64)> {
+    pub fn park(&mut self, number: u64, element: ReadyElement) -> Option<(Time, u64)> {
         self.parked.push(Reverse((number, element)));
         self.next_wake(Time::ZERO)
     }
@@ -46,7 +46,7 @@ impl Resource {
 
     /// Returns the element that may begin at a wake. A wake that was replaced, or for which the resource is
     /// busy, has none.
-    pub fn woken(&mut self, now: Time, number: u64) -> Option<Element> {
+    pub fn woken(&mut self, now: Time, number: u64) -> Option<ReadyElement> {
         if self.wake != Some((now, number)) {
             return None;
         }
@@ -64,12 +64,12 @@ mod tests {
 
     #[test]
     fn the_least_number_is_woken_first_and_replaced_wakes_do_nothing() {
-        let mut resource = Resource { free: Time::from_ps(9), ..Resource::default() };
-        assert_eq!(resource.park(5, Element::Send(0)), Some((Time::from_ps(9), 5)));
-        assert_eq!(resource.park(7, Element::Send(1)), None);
-        assert_eq!(resource.park(3, Element::Send(2)), Some((Time::from_ps(9), 3)));
+        let mut resource = BusyResource { free: Time::from_ps(9), ..BusyResource::default() };
+        assert_eq!(resource.park(5, ReadyElement::Send(0)), Some((Time::from_ps(9), 5)));
+        assert_eq!(resource.park(7, ReadyElement::Send(1)), None);
+        assert_eq!(resource.park(3, ReadyElement::Send(2)), Some((Time::from_ps(9), 3)));
         assert_eq!(resource.woken(Time::from_ps(9), 5), None);
-        assert_eq!(resource.woken(Time::from_ps(9), 3), Some(Element::Send(2)));
+        assert_eq!(resource.woken(Time::from_ps(9), 3), Some(ReadyElement::Send(2)));
         resource.free = Time::from_ps(12);
         assert_eq!(resource.next_wake(Time::from_ps(9)), Some((Time::from_ps(12), 5)));
         resource.free = Time::from_ps(20);

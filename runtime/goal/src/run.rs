@@ -1,7 +1,7 @@
 //! Results of an execution.
 
 use crate::carrier::Carrier;
-use crate::execution::{Execution, MAX_OPERATIONS, Progress};
+use crate::execution::{Execution, MAX_OPERATIONS, OperationProgress};
 use crate::graph::{ANY_SOURCE, ANY_TAG, GoalGraph, Work};
 use crate::ready_order::ReadyOrder;
 use engine::{Span, Time};
@@ -126,9 +126,9 @@ fn deadlock(graph: &GoalGraph, execution: &Execution) -> Option<String> {
     let (mut named_ones, mut begun, mut behind, mut ranks, mut last) = (Vec::new(), 0, 0u64, 0, usize::MAX);
     for (operation, progress) in (0..).zip(&execution.progress) {
         match progress {
-            Progress::Ended => continue,
-            Progress::Waiting => behind += 1,
-            Progress::Begun => {
+            OperationProgress::Ended => continue,
+            OperationProgress::Waiting => behind += 1,
+            OperationProgress::Begun => {
                 begun += 1;
                 if named_ones.len() < MAX_NAMED {
                     named_ones.push(named(graph, execution, operation));
@@ -152,8 +152,12 @@ fn deadlock(graph: &GoalGraph, execution: &Execution) -> Option<String> {
     if begun > named_ones.len() {
         let _ = write!(text, "\n  and {} more", begun - named_ones.len());
     }
-    if behind > 0 {
-        let _ = write!(text, "\n  {behind} operations wait behind these");
+    match behind {
+        0 => {}
+        1 => text.push_str("\n  1 operation waits behind these"),
+        behind => {
+            let _ = write!(text, "\n  {behind} operations wait behind these");
+        }
     }
     if let Some(why) = execution.stuck() {
         let _ = write!(text, "\n  {why}");
@@ -173,6 +177,7 @@ fn failure(graph: &GoalGraph, execution: &Execution) -> Option<String> {
     let first = left.next()?;
     let others = match left.count() {
         0 => String::new(),
+        1 => "; another message is not either".to_owned(),
         count => format!("; {count} more messages are not either"),
     };
     let send = named(graph, execution, first);

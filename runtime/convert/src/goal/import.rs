@@ -74,7 +74,8 @@ pub(super) fn convert(graph: &GoalGraph, writer: &mut Writer, model: &LogGops) -
                 false => operations.location(operation),
             };
             return Err(format!(
-                "{location}: {what}: a rank of a trace has one processor and one interface, number 0; replay the file itself (xsim replay FILE)"
+                "{location}: {what}: a rank of a trace has one processor and one interface, number 0; \
+                 replay the file itself (xsim replay FILE)"
             ));
         }
     }

@@ -36,11 +36,11 @@ pub enum OperationProgress {
 
 /// One rank's part of the state.
 pub struct RankState {
-    /// Its number.
+    /// Number of the rank.
     pub rank: u32,
-    /// Its first operation, counted over all ranks.
+    /// First operation, counted over all ranks.
     pub first: u32,
-    /// Its first resource: processors, then interfaces for sends, then interfaces for receives.
+    /// First resource: processors, then interfaces for sends, then interfaces for receives.
     resources: u32,
     /// Number of its processors and of its interfaces.
     pub cpus: u16,
@@ -51,7 +51,7 @@ pub struct RankState {
     /// Time that its processors computed, and were busy at all.
     pub computed: Span,
     pub busy: Span,
-    /// Its operations in the order in which they began.
+    /// Operations in the order in which they began.
     pub order: Vec<u32>,
 }
 
@@ -71,8 +71,8 @@ pub struct Execution<'g, 'n> {
     /// The block of each rank that has one.
     block_of: FxHashMap<u32, u32>,
     resources: Vec<BusyResource>,
-    /// Of each operation, counted over all ranks: its block, the dependencies that are missing, the time at
-    /// which those that are not were satisfied, its progress.
+    /// Block of each operation, counted over all ranks; its missing dependencies, the time at which the others
+    /// were satisfied, and its progress.
     block_of_operation: Vec<u32>,
     missing: Vec<u32>,
     ready_at: Vec<Time>,

@@ -11,7 +11,7 @@ type MatchKey = (u32, i32, i32);
 /// A message without a receive.
 #[derive(Clone, Copy)]
 pub struct Unexpected {
-    /// Its send, counted over all ranks.
+    /// Send of the message, counted over all ranks.
     pub send: u32,
     /// Time at which its receiver is done with it; `None` if it has not begun.
     pub processed: Option<Time>,

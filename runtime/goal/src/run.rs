@@ -13,7 +13,7 @@ const MAX_NAMED: usize = 8;
 /// Ends of one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RankEnd {
-    /// Its number.
+    /// Number of the rank.
     pub rank: u32,
     /// Time at which its last operation has ended.
     pub end: Time,

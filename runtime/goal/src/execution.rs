@@ -71,8 +71,8 @@ pub struct Execution<'g, 'n> {
     /// The block of each rank that has one.
     block_of: FxHashMap<u32, u32>,
     resources: Vec<BusyResource>,
-    /// Block of each operation, counted over all ranks; its missing dependencies, the time at which the others
-    /// were satisfied, and its progress.
+    /// Block of each operation, counted over all ranks; its missing dependencies, the time at which the
+    /// others were satisfied, and its progress.
     block_of_operation: Vec<u32>,
     missing: Vec<u32>,
     ready_at: Vec<Time>,

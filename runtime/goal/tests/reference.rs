@@ -372,7 +372,8 @@ proptest! {
         let bandwidth = bandwidth.map_or("inf".to_owned(), |rate| format!("{rate}MB/s"));
         let hop = (latency - gap_per_byte) * 500;
         let machine = format!(
-            "star:l={hop}ps,b={bandwidth}/rank:o_send={overhead}ns,o_recv={overhead}ns,gap={gap}ns,eager={eager}"
+            "star:l={hop}ps,b={bandwidth}/rank:o_send={overhead}ns,o_recv={overhead}ns,\
+             gap={gap}ns,eager={eager}"
         );
         // An empty message has no first byte on a link, and one to its own rank crosses none.
         let differs = |rank: u32, work: &Work| {

@@ -1,5 +1,6 @@
 //! `xsim replay`: recorded runs once more, without their programs, on any simulated machine.
 
+mod graph;
 mod jobs;
 
 use crate::failure::{Failure, USAGE};
@@ -19,7 +20,7 @@ const DIFFERS: u8 = 1;
 pub fn command() -> Command {
     Command::new("replay")
         .about("Run a trace (-xsim-trace) again without its program, on a simulated machine")
-        .arg(Arg::new("TRACE").required_unless_present("job").value_parser(clap::value_parser!(PathBuf)).help("A trace, from -xsim-trace"))
+        .arg(Arg::new("TRACE").required_unless_present("job").value_parser(clap::value_parser!(PathBuf)).help("A trace, from -xsim-trace, or a GOAL file"))
         .arg(
             Arg::new("job")
                 .long("job")
@@ -53,6 +54,7 @@ pub fn command() -> Command {
                 .help("Compare all ranks' clocks at the end of each call with those of the recording; exit status 1 if one differs"),
         )
         .arg(without(WITHOUT))
+        .args(graph::args())
         .args(options::without_program())
 }
 
@@ -73,6 +75,10 @@ pub fn left_out(matches: &ArgMatches) -> Vec<String> {
 /// Runs.
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut options = options::read_without_program(matches)?;
+    match matches.get_one::<PathBuf>("TRACE") {
+        Some(path) if graph::is_goal(path) => return graph::main(options, matches, path),
+        _ => graph::check_absent(matches)?,
+    }
     let asked = scaling::read(matches)?;
     let compares = matches.get_flag("compare");
     if compares && !asked.is_nothing() {

@@ -251,7 +251,12 @@ fn mutants_of_traces_end_with_a_sentence() {
 fn mutants_of_traces_of_other_simulators_end_with_a_sentence() {
     for (name, file) in [("goal", "run.goal"), ("goalbin", "run.goalbin"), ("ti", "run.ti")] {
         survive(name, &format!(".{name}"), &converted(name, file), Some(MAX_KIB), |path| {
-            vec![command(&["trace", "convert", text(path), "-o", text(&path.with_extension("trace"))])]
+            let mut commands =
+                vec![command(&["trace", "convert", text(path), "-o", text(&path.with_extension("trace"))])];
+            if name.starts_with("goal") {
+                commands.push(command(&["replay", text(path), "-m", "star:l=1us,b=8Gbps", "--quiet=on"]));
+            }
+            commands
         });
     }
 }

@@ -274,6 +274,47 @@ fn what_is_written_and_read_again_takes_the_same_time() {
     }
 }
 
+/// Two computations at once, and what a send behind the first one begins at another rank.
+const GRAPH: &str = "num_ranks 2\nrank 0 {\na: calc 1000 cpu 0\nb: calc 9000 cpu 1\nc: send 8b to 1\n\
+    c requires a\n}\n\
+                     rank 1 {\nr: recv 8b from 0\ne: calc 300\ne requires r\nf: calc 2500\n}\n";
+
+#[test]
+fn goal_files_are_replayed_as_graphs() {
+    let (graph, ends) = (directory().join("graph.goal"), directory().join("ends.csv"));
+    std::fs::write(&graph, GRAPH).unwrap();
+    let replay = |args: &[&str]| {
+        let output = command(&["replay", graph.to_str().unwrap()]).args(args).output().unwrap();
+        (output.status.code(), text(&output))
+    };
+    let table = |args: &[&str]| {
+        let args = [args, &["--ends", ends.to_str().unwrap()]].concat();
+        let (status, said) = replay(&args);
+        assert_eq!(status, Some(0), "{said}");
+        (std::fs::read_to_string(&ends).unwrap(), said)
+    };
+    let expected = "rank,end_ps,computed_ps,idle_ps\n0,9000000,10000000,4000000\n1,2800000,2800000,0\n";
+    let (found, said) = table(&["-m", "star:l=0,b=inf"]);
+    assert_eq!(found, expected);
+    assert!(said.contains("ranks end at 9us 2.8us") && said.contains("9 us of virtual time"), "{said}");
+    assert_eq!(table(&["--loggops", "L=0,o=0,g=0,G=0"]).0, expected);
+    for (args, part) in [
+        (&["--profile"][..], "--profile: "),
+        (&["-n", "3"], "2 ranks"),
+        (&["--loggops", "L=x"], "--loggops L=x"),
+        (&["--network-report", "n.json"], "level=packet"),
+    ] {
+        let (status, said) = replay(args);
+        assert!(status == Some(2) && said.contains(part), "{args:?}: {said}");
+    }
+    std::fs::write(&graph, GRAPH.replace("send 8b to 1", "calc 8")).unwrap();
+    let (status, said) = replay(&[]);
+    assert!(status == Some(1) && said.contains("rank 1: recv 8b from 0 tag 0 (line 9)"), "{said}");
+    std::fs::write(&graph, GRAPH.replace("cpu 1", "")).unwrap();
+    let output = convert(&graph, &directory().join("graph.trace"), &[]);
+    assert!(text(&output).contains("2 of 2 ranks have operations that do not wait for each other"));
+}
+
 #[test]
 fn what_cannot_be_converted_says_where_and_why() {
     let fails = |from: &Path, to: &str, args: &[&str], parts: &[&str]| {

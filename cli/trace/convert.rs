@@ -1,6 +1,7 @@
 //! `xsim trace convert`: from traces to the formats of other simulators, and back.
 
 use crate::failure::{Failure, USAGE};
+use crate::output::note;
 use crate::replay;
 use ::convert::{Format, LogGops, Options};
 use ::trace::Trace;
@@ -76,7 +77,11 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
     };
     let target = text("to").map_or_else(|| Format::of(to), |name| Format::named(name));
     match (source, target) {
-        (Some(source), None) => ::convert::import(source, from, to, &options).map_err(Failure::new),
+        (Some(source), None) => {
+            let fixed = ::convert::import(source, from, to, &options).map_err(Failure::new)?;
+            fixed.iter().for_each(|fixed| note!("xsim: note: {fixed}"));
+            Ok(())
+        }
         (None, Some(target)) => {
             let trace = Trace::open(from).map_err(Failure::new)?;
             ::convert::export(&trace, target, to, &options).map_err(|why| Failure::new(format!("{}: {why}", from.display())))

@@ -1,4 +1,5 @@
-//! Files of other simulators: an error that names a line, or a trace that can be walked through.
+//! Files of other simulators: an error that names a line, or a trace that can be walked through. GOAL's graphs
+//! run to their end or to a deadlock.
 #![no_main]
 
 use convert::{Format, LogGops, Options};
@@ -11,6 +12,11 @@ fuzz_target!(|text: &[u8]| {
         loggops: LogGops::default(),
         without: Vec::new(),
     };
+    if let Ok(graph) = convert::graph_of(std::io::Cursor::new(text)) {
+        let run = goal::run(&graph, goal::Carrier::loggops(&options.loggops), goal::ReadyOrder::Gnu).unwrap();
+        let count: usize = graph.blocks.iter().map(|(_, operations)| operations.works.len()).sum();
+        assert!(run.deadlock.is_some() || run.orders.iter().flatten().count() == count);
+    }
     for format in [Format::Goal, Format::Ti, Format::Otf2, Format::Dumpi] {
         if let Ok(trace) = convert::read(format, text, &options) {
             let view = trace.rank(trace.ranks - 1);

@@ -17,8 +17,9 @@ mod ti;
 mod walk;
 mod writer;
 
+pub use ::goal::LogGops;
 pub use format::Format;
-pub use goal::LogGops;
+pub use goal::{graph, graph_of};
 pub use walk::walked;
 
 use engine::Span;
@@ -53,16 +54,16 @@ impl Options {
     }
 }
 
-/// Reads a file of this format and writes a trace of it.
+/// Reads a file of this format and writes a trace of it. Returns a note about what the trace fixes of it.
 ///
 /// # Errors
 /// A sentence with the file, the line and the reason.
-pub fn import(format: Format, from: &Path, to: &Path, options: &Options) -> Result<(), String> {
+pub fn import(format: Format, from: &Path, to: &Path, options: &Options) -> Result<Option<String>, String> {
     let imported = match format {
         Format::Goal | Format::GoalBinary => goal::import(from, to, &options.loggops),
-        Format::Ti => ti::import(from, to, options),
-        Format::Otf2 => otf2::import(from, to),
-        Format::Dumpi => dumpi::import(from, to),
+        Format::Ti => ti::import(from, to, options).map(|()| None),
+        Format::Otf2 => otf2::import(from, to).map(|()| None),
+        Format::Dumpi => dumpi::import(from, to).map(|()| None),
     };
     if imported.is_err() {
         // What was begun is no trace.

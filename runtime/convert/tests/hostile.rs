@@ -66,6 +66,13 @@ const TI: [&str; 30] = [
 fn read(format: Format, text: &[u8]) {
     let options =
         Options { flops: 1e9, policy: Policy::default(), loggops: LogGops::default(), without: Vec::new() };
+    if format == Format::Goal
+        && let Ok(graph) = convert::graph_of(std::io::Cursor::new(text))
+    {
+        let run = goal::run(&graph, goal::Carrier::loggops(&options.loggops), goal::ReadyOrder::Gnu).unwrap();
+        let count: usize = graph.blocks.iter().map(|(_, operations)| operations.works.len()).sum();
+        assert!(run.deadlock.is_some() || run.orders.iter().flatten().count() == count);
+    }
     match convert::read(format, text, &options) {
         Ok(trace) => (0..trace.ranks).for_each(|rank| {
             trace.rank(rank).calls().take(100).for_each(drop);

@@ -10,16 +10,10 @@
 //! those are (4 each), and the same of its beginning.
 
 use super::export::Output;
-use super::import::{check_acyclic, convert_blocks, most_nanoseconds};
-use super::order::LogGops;
-use super::parse::{ANY_TAG, Work};
-use super::schedule::Operations;
-use crate::writer::Writer;
+use super::import::{check_acyclic, most_nanoseconds};
+use ::goal::{ANY_TAG, ExecutionUnit, GoalGraph, Operations, Work};
 use engine::record::Take;
-use std::fs::File;
-use std::io::{BufReader, Cursor, Read, Seek, SeekFrom, Write};
-use std::path::Path;
-use trace::Trace;
+use std::io::{Read, Seek, SeekFrom, Write};
 
 /// Cookie at the beginning of a file.
 const COOKIE: u64 = 4223;
@@ -39,20 +33,9 @@ pub fn is_binary(begin: &[u8]) -> bool {
     matches!(cookie, Some(COOKIE | USED_UP))
 }
 
-/// A trace of what a file says.
-pub fn import(from: &Path, to: &Path, model: &LogGops) -> Result<(), String> {
-    let cannot = |why: String| format!("{}: {why}", from.display());
-    let file = File::open(from).map_err(|why| cannot(format!("it cannot be read: {why}")))?;
-    let mut file = Binary::open(BufReader::new(file)).map_err(cannot)?;
-    let writer = Writer::create(to, file.ranks)?;
-    file.convert(writer, model).map_err(cannot)?.finish()
-}
-
-/// A trace of a file in memory.
-pub fn read(bytes: &[u8], model: &LogGops) -> Result<Trace, String> {
-    let mut file = Binary::open(Cursor::new(bytes))?;
-    let writer = Writer::in_memory(file.ranks);
-    file.convert(writer, model)?.into_trace()
+/// Reads the graph of a file.
+pub fn graph(from: impl Read + Seek) -> Result<GoalGraph, String> {
+    Binary::open(from)?.graph()
 }
 
 /// An error at a byte of the file.
@@ -114,7 +97,7 @@ impl<R: Read + Seek> Binary<R> {
 
     // Blocks come one behind the other, as everybody writes them. A block that many ranks name would be read
     // as often.
-    fn convert(&mut self, mut writer: Writer, model: &LogGops) -> Result<Writer, String> {
+    fn graph(&mut self) -> Result<GoalGraph, String> {
         let mut free = HEAD + 16 * u64::from(self.ranks);
         let mut blocks = Vec::new();
         for rank in 0..self.ranks {
@@ -139,8 +122,7 @@ impl<R: Read + Seek> Binary<R> {
             check_acyclic(rank, &operations).map_err(|why| at(begin, &why))?;
             blocks.push((rank, operations));
         }
-        convert_blocks(&mut writer, blocks, model);
-        Ok(writer)
+        Ok(GoalGraph { ranks: self.ranks, blocks })
     }
 }
 
@@ -168,7 +150,9 @@ fn operations(block: &[u8], begin: u64, ranks: u32) -> Result<Operations, String
     for number in 0..count as u32 {
         let byte = begin + length - fields.0.len() as u64;
         missing.push((byte, fields.u32()));
-        found.works.push(work(&mut fields, ranks).map_err(|why| at(byte, &why))?);
+        let (work, unit) = work(&mut fields, ranks).map_err(|why| at(byte, &why))?;
+        found.works.push(work);
+        found.units.push(unit);
         for starts in [false, true] {
             let (many, place) = (fields.u32() as usize, fields.u32() as usize);
             let list = if many == 0 { Some(&[][..]) } else { lists.get(4 * place..4 * (place + many)) };
@@ -204,17 +188,12 @@ fn operations(block: &[u8], begin: u64, ranks: u32) -> Result<Operations, String
     }
 }
 
-/// Returns what an operation does, behind what it waits for.
-fn work(fields: &mut Take, ranks: u32) -> Result<Work, String> {
+/// Returns what an operation does, and its processor and interface, behind what it waits for.
+fn work(fields: &mut Take, ranks: u32) -> Result<(Work, ExecutionUnit), String> {
     let (kind, peer, size, tag) = (fields.u8(), fields.u32(), fields.u64(), fields.u32());
-    for what in ["cpu", "nic"] {
-        let number = fields.u8();
-        if number > 0 {
-            return Err(format!("{what} {number}: a rank has one processor and one interface, number 0"));
-        }
-    }
+    let unit = ExecutionUnit { cpu: fields.u8(), nic: fields.u8() };
     if kind == 3 {
-        return most_nanoseconds(size).map(|()| Work::Calculate(size));
+        return most_nanoseconds(size).map(|()| (Work::Calculate(size), unit));
     }
     let sends = match kind {
         1 => true,
@@ -227,12 +206,13 @@ fn work(fields: &mut Take, ranks: u32) -> Result<Work, String> {
     if size >= 1 << 62 {
         return Err(format!("a message of {size} bytes is longer than 2^62"));
     }
-    match i32::try_from(tag) {
-        Ok(tag) if sends => Ok(Work::Send { bytes: size, to: peer as i32, tag }),
-        Ok(tag) => Ok(Work::Receive { bytes: size, from: peer as i32, tag }),
-        Err(_) if !sends && tag == ANY => Ok(Work::Receive { bytes: size, from: peer as i32, tag: ANY_TAG }),
-        Err(_) => Err(format!("tag {tag} is above 2^31 - 1")),
-    }
+    let work = match i32::try_from(tag) {
+        Ok(tag) if sends => Work::Send { bytes: size, to: peer as i32, tag },
+        Ok(tag) => Work::Receive { bytes: size, from: peer as i32, tag },
+        Err(_) if !sends && tag == ANY => Work::Receive { bytes: size, from: peer as i32, tag: ANY_TAG },
+        Err(_) => return Err(format!("tag {tag} is above 2^31 - 1")),
+    };
+    Ok((work, unit))
 }
 
 /// A file that is written.
@@ -315,6 +295,7 @@ fn block(operations: &Operations, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Cursor;
 
     /// One rank of `ranks` with these operations, behind a table for all of them.
     fn file(ranks: u32, operations: &Operations) -> Vec<u8> {
@@ -333,7 +314,7 @@ mod tests {
             Work::Send { bytes: 7, to: 1, tag: 3 },
             Work::Receive { bytes: 8, from: 1, tag: 4 },
         ];
-        Operations { works, edges: vec![(1, 0, false), (2, 1, false), (2, 0, true)] }
+        Operations { works, edges: vec![(1, 0, false), (2, 1, false), (2, 0, true)], ..Operations::default() }
     }
 
     #[test]
@@ -343,6 +324,7 @@ mod tests {
         let operations = Operations {
             works: vec![Work::Receive { bytes: 9, from: 1, tag: 2 }, Work::Calculate(4)],
             edges: vec![(1, 0, false)],
+            ..Operations::default()
         };
         let mut expected = vec![0x7f, 0x10, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0];
         for place in [38u64, 38 + 12 + 78 + 4, 132, 140] {
@@ -376,7 +358,7 @@ mod tests {
         let mut edges = example().edges;
         edges.sort_unstable();
         assert_eq!(read.edges, edges);
-        assert_eq!(super::read(&file(2, &example()), &LogGops::default()).unwrap().ranks, 2);
+        assert_eq!(super::graph(Cursor::new(file(2, &example()))).unwrap().ranks, 2);
     }
 
     /// A file with a number in another place, and what is said of it.
@@ -384,9 +366,8 @@ mod tests {
     fn refused(change: impl Fn(&mut Vec<u8>), parts: &[&str]) {
         let mut bytes = file(2, &example());
         change(&mut bytes);
-        let error = super::read(&bytes, &LogGops::default())
-            .err()
-            .unwrap_or_else(|| panic!("{parts:?} is not refused"));
+        let error =
+            super::graph(Cursor::new(bytes)).err().unwrap_or_else(|| panic!("{parts:?} is not refused"));
         parts.iter().for_each(|part| assert!(error.contains(part), "'{part}' is missing: {error}"));
     }
 
@@ -409,8 +390,6 @@ mod tests {
         refused(put(first + 39, 7), &["byte 101", "waits for 6 more"]);
         refused(put(first + 39, 0), &["byte 101", "more operations name this one"]);
         refused(|bytes| bytes[first + 4] = 9, &["byte 62", "9 is no kind"]);
-        refused(|bytes| bytes[first + 21] = 1, &["byte 62", "cpu 1"]);
-        refused(|bytes| bytes[first + 22] = 1, &["byte 62", "nic 1"]);
         refused(put(first + 78 + 5, 2), &["byte 140", "rank 2 is not one of 2"]);
         refused(put(first + 78 + 17, u32::MAX), &["byte 140", "tag 4294967295"]);
         refused(put(first + 23, 100), &["byte 62", "not in the lists"]);
@@ -420,10 +399,10 @@ mod tests {
         refused(|bytes| bytes.truncate(40), &["byte 8"]);
         // The second waits for the first, which waits for the second.
         let works = vec![Work::Calculate(1); 2];
-        let error = super::read(
-            &file(1, &Operations { works, edges: vec![(0, 1, false), (1, 0, false)] }),
-            &LogGops::default(),
-        )
+        let error = super::graph(Cursor::new(file(
+            1,
+            &Operations { works, edges: vec![(0, 1, false), (1, 0, false)], ..Operations::default() },
+        )))
         .unwrap_err();
         assert!(error.contains("byte 30") && error.contains("wait for each other"), "{error}");
     }
@@ -432,11 +411,11 @@ mod tests {
     fn a_file_that_is_cut_or_changed_anywhere_is_read_or_refused() {
         let bytes = file(2, &example());
         for at in 0..bytes.len() {
-            assert!(super::read(&bytes[..at], &LogGops::default()).is_err(), "cut at {at}");
+            assert!(super::graph(Cursor::new(&bytes[..at])).is_err(), "cut at {at}");
             for value in [0, 1, 0x7f, 0xff] {
                 let mut changed = bytes.clone();
                 changed[at] = value;
-                if let Err(why) = super::read(&changed, &LogGops::default()) {
+                if let Err(why) = super::graph(Cursor::new(&changed)) {
                     assert!(why.contains("byte") || why.contains("time"), "{why}");
                 }
             }

@@ -3,11 +3,10 @@
 
 use super::binary::Blocks;
 use super::collective::Expansion;
-use super::parse::{ANY_TAG, Work};
-use super::schedule::Operations;
 use super::text::Text;
 use crate::Options;
 use crate::script::{Group, Groups, Probed, Stop, Writing, agreement, follow, replay};
+use ::goal::{ANY_TAG, Operations, Work};
 use engine::Span;
 use mpi::request::PROC_NULL;
 use mpi::schedule::Kind;

@@ -1,39 +1,40 @@
-//! From GOAL to calls: operations are started without waiting, and waited for where others are behind them.
+//! From GOAL to its graph, and from that to calls: operations are started without waiting, and waited for
+//! where others are behind them.
 
-use super::order::{LogGops, start_orders};
-use super::parse::{Parser, Statement, Work};
-use super::schedule::{Operations, Turn};
+use super::parse::{Parser, Statement};
+use super::turns::{Turn, has_choice, turns};
 use crate::lines::at;
 use crate::writer::{BYTE, Message, Slots, Told, UNTOLD, Writer, given, request, result, status};
+use ::goal::{Carrier, ExecutionUnit, GoalGraph, LogGops, Operations, ReadyOrder, Work};
 use engine::Span;
 use observe::recorder::Value;
 use rustc_hash::FxHashMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use trace::Trace;
+use std::io::BufRead;
 
-/// The most ranks of a file that is read into memory whole.
-const MOST_IN_MEMORY: u32 = 1 << 16;
+/// The most operations of a cycle that a sentence names.
+const MAX_NAMED: usize = 6;
 
-/// A trace of what a text says.
-pub fn import(from: &Path, to: &Path, model: &LogGops) -> Result<(), String> {
-    let cannot = |why: String| format!("{}: {why}", from.display());
-    let file = File::open(from).map_err(|why| cannot(format!("it cannot be read: {why}")))?;
-    let mut parser = Parser::new(BufReader::new(file));
-    let ranks = ranks(&mut parser).map_err(cannot)?;
-    let writer = Writer::create(to, ranks)?;
-    convert(&mut parser, ranks, writer, model).map_err(cannot)?.finish()
-}
-
-/// A trace of a text, in memory.
-pub fn read(text: &[u8], model: &LogGops) -> Result<Trace, String> {
-    let mut parser = Parser::new(text);
+/// Reads the graph of a text.
+pub fn graph(from: impl BufRead) -> Result<GoalGraph, String> {
+    let mut parser = Parser::new(from);
     let ranks = ranks(&mut parser)?;
-    if ranks > MOST_IN_MEMORY {
-        return Err(format!("{ranks} ranks are too many to be read at once"));
+    let mut graph = GoalGraph { ranks, blocks: Vec::new() };
+    let mut lines: FxHashMap<u32, u64> = FxHashMap::default();
+    while let Some((number, statement)) = parser.next()? {
+        let Statement::Begin(rank) = statement else { return Err(at(number, "rank should stand here")) };
+        if rank >= ranks {
+            return Err(at(number, &format!("rank {rank} is not one of {ranks}")));
+        }
+        if let Some(first) = lines.insert(rank, number) {
+            let why = format!("rank {rank} is there a second time: the first is in line {first}");
+            return Err(at(number, &why));
+        }
+        let operations = operations(&mut parser, number, ranks)?;
+        check_acyclic(rank, &operations).map_err(|why| at(number, &why))?;
+        graph.blocks.push((rank, operations));
     }
-    convert(&mut parser, ranks, Writer::in_memory(ranks), model)?.into_trace()
+    graph.blocks.sort_by_key(|(rank, _)| *rank);
+    Ok(graph)
 }
 
 /// Returns what a file begins with.
@@ -46,47 +47,54 @@ fn ranks(parser: &mut Parser<impl BufRead>) -> Result<u32, String> {
     }
 }
 
-fn convert(
-    parser: &mut Parser<impl BufRead>,
-    ranks: u32,
-    mut writer: Writer,
-    model: &LogGops,
-) -> Result<Writer, String> {
-    let mut told = vec![false; ranks as usize];
-    let mut blocks = Vec::new();
-    while let Some((number, statement)) = parser.next()? {
-        let Statement::Begin(rank) = statement else { return Err(at(number, "rank should stand here")) };
-        match told.get_mut(rank as usize) {
-            None => return Err(at(number, &format!("rank {rank} is not one of {ranks}"))),
-            Some(true) => return Err(at(number, &format!("rank {rank} is there a second time"))),
-            Some(told) => *told = true,
-        }
-        let operations = operations(parser, number, ranks)?;
-        check_acyclic(rank, &operations).map_err(|why| at(number, &why))?;
-        blocks.push((rank, operations));
-    }
-    convert_blocks(&mut writer, blocks, model);
-    let none = Operations::default();
-    for rank in (0..ranks).filter(|&rank| !told[rank as usize]) {
-        Calls::of(&mut writer, rank, &none).make(&none, &[]);
-    }
-    Ok(writer)
-}
-
 /// Refuses operations of which none can be the first.
 pub(super) fn check_acyclic(rank: u32, operations: &Operations) -> Result<(), String> {
-    operations.text_order().map(drop).map_err(|_| format!("operations of rank {rank} wait for each other"))
+    let Err(cycle) = operations.text_order() else { return Ok(()) };
+    let locations: Vec<String> =
+        cycle.iter().take(MAX_NAMED).map(|&operation| operations.location(operation)).collect();
+    let more = if cycle.len() > MAX_NAMED { ", ..." } else { "" };
+    Err(format!("operations of rank {rank} wait for each other: {}{more}", locations.join(", ")))
 }
 
-/// Writes the calls of ranks whose operations passed [`check_acyclic`], in the order in which the ranks start
-/// them.
+/// Writes the calls of a graph, in the order in which its ranks start them by a model. Returns the number of
+/// ranks for which the graph leaves a choice between orders that take different times.
+///
+/// # Errors
+/// A sentence with an operation that takes another processor or interface than number 0.
 // All ranks are in memory at once: what a rank starts first can depend on what others send.
-pub(super) fn convert_blocks(writer: &mut Writer, mut blocks: Vec<(u32, Operations)>, model: &LogGops) {
-    let orders = start_orders(&mut blocks, model);
-    for ((rank, operations), order) in blocks.into_iter().zip(orders) {
-        let turns = operations.turns(order);
-        Calls::of(writer, rank, &operations).make(&operations, &turns);
+pub(super) fn convert(graph: &GoalGraph, writer: &mut Writer, model: &LogGops) -> Result<u32, String> {
+    for (rank, operations) in &graph.blocks {
+        if let Some((operation, unit)) = operations.first_beyond() {
+            let what = match unit.cpu {
+                0 => format!("nic {}", unit.nic),
+                cpu => format!("cpu {cpu}"),
+            };
+            let location = match operations.lines.is_empty() {
+                true => format!("operation {operation} of rank {rank}"),
+                false => operations.location(operation),
+            };
+            return Err(format!(
+                "{location}: {what}: a rank of a trace has one processor and one interface, number 0; \
+                 replay the file itself (xsim replay FILE)"
+            ));
+        }
     }
+    let orders = ::goal::run(graph, Carrier::loggops(model), ReadyOrder::Text)?.orders;
+    let mut choices = 0;
+    let (none, mut next) = (Operations::default(), 0);
+    for ((rank, operations), order) in graph.blocks.iter().zip(orders) {
+        for rank in next..*rank {
+            Calls::of(writer, rank, &none).make(&none, &[]);
+        }
+        next = rank + 1;
+        let turns = turns(operations, order);
+        choices += u32::from(has_choice(operations, &turns));
+        Calls::of(writer, *rank, operations).make(operations, &turns);
+    }
+    for rank in next..graph.ranks {
+        Calls::of(writer, rank, &none).make(&none, &[]);
+    }
+    Ok(choices)
 }
 
 /// Refuses a computation that does not end before time does.
@@ -106,7 +114,7 @@ fn operations(parser: &mut Parser<impl BufRead>, begin: u64, ranks: u32) -> Resu
         };
         match statement {
             Statement::End => break,
-            Statement::Operation(label, work) => {
+            Statement::Operation(label, work, unit) => {
                 if let Work::Send { to: peer, .. } | Work::Receive { from: peer, .. } = work
                     && peer >= ranks as i32
                 {
@@ -117,6 +125,11 @@ fn operations(parser: &mut Parser<impl BufRead>, begin: u64, ranks: u32) -> Resu
                 }
                 let place = operations.works.len() as u32;
                 operations.works.push(work);
+                operations.lines.push(number);
+                if unit != ExecutionUnit::default() {
+                    operations.units.resize(place as usize, ExecutionUnit::default());
+                    operations.units.push(unit);
+                }
                 if let Some(label) = label
                     && let Some(_) = labels.insert(label.clone(), place)
                 {
@@ -136,7 +149,11 @@ fn operations(parser: &mut Parser<impl BufRead>, begin: u64, ranks: u32) -> Resu
                 .copied()
                 .ok_or_else(|| at(number, &format!("no operation has the label {label}")))
         };
-        operations.edges.push((find(&label)?, find(&other)?, starts));
+        let (later, earlier) = (find(&label)?, find(&other)?);
+        if later == earlier {
+            return Err(at(number, &format!("{label} waits for itself")));
+        }
+        operations.edges.push((later, earlier, starts));
     }
     Ok(operations)
 }
@@ -227,7 +244,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str, rank: u32) -> Vec<String> {
-        let trace = read(text.as_bytes(), &LogGops::default()).unwrap();
+        let trace = super::super::read(text.as_bytes(), &LogGops::default()).unwrap();
         let mut out = Vec::new();
         trace::show::rank(&trace, rank, &mut out).unwrap();
         let names = String::from_utf8(out).unwrap();
@@ -269,8 +286,10 @@ mod tests {
             (
                 "num_ranks 2\nrank 0 {\nl1: calc 1\nl2: calc 1\nl1 requires l2\nl2 requires l1\n}",
                 2,
-                "wait for each other",
+                "wait for each other: line 3, line 4",
             ),
+            ("num_ranks 1\nrank 0 {\nl1: calc 1\nl1 irequires l1\n}", 4, "l1 waits for itself"),
+            ("num_ranks 1\nrank 0 {\nl1: calc 1 cpu 1000\n}", 3, "'1000' stands where the processor"),
             ("num_ranks 2\nrank 0 {\nl1: calc 1\n", 2, "no end"),
             (
                 "num_ranks 2\nrank 0 {\nl1: calc 18446744073709551\nl2: calc 18446744073709552\n}",
@@ -278,7 +297,7 @@ mod tests {
                 "end of time",
             ),
         ] {
-            let error = read(text.as_bytes(), &LogGops::default()).unwrap_err();
+            let error = graph(text.as_bytes()).unwrap_err();
             assert!(error.starts_with(&format!("line {line}: ")) && error.contains(why), "{error}");
         }
     }

@@ -4,36 +4,9 @@
 //! operation or dependency, `}`.
 
 use crate::lines::{Lines, at};
+use ::goal::{ANY_TAG, ExecutionUnit, Work};
 use std::collections::VecDeque;
 use std::io::BufRead;
-
-/// Any tag, in an operation.
-pub const ANY_TAG: i32 = -2;
-
-/// Work of an operation: a send, a receive or a computation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Work {
-    /// So many bytes to a rank, with a tag.
-    Send {
-        /// Payload.
-        bytes: u64,
-        /// To whom.
-        to: i32,
-        /// With which tag.
-        tag: i32,
-    },
-    /// So many bytes from a rank or any (-1), with a tag or [`ANY_TAG`].
-    Receive {
-        /// Room.
-        bytes: u64,
-        /// From whom.
-        from: i32,
-        /// With which tag.
-        tag: i32,
-    },
-    /// Computes for so many nanoseconds.
-    Calculate(u64),
-}
 
 /// One line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,8 +17,8 @@ pub enum Statement {
     Begin(u32),
     /// They end.
     End,
-    /// An operation, with its label if it has one.
-    Operation(Option<String>, Work),
+    /// An operation, with its label if it has one, and its processor and interface.
+    Operation(Option<String>, Work, ExecutionUnit),
     /// An operation begins when the other is over or, if `starts`, when that has begun.
     Requires {
         /// The later one.
@@ -99,7 +72,7 @@ impl<R: BufRead> Parser<R> {
                 return Ok(Statement::Begin(rank));
             }
             "send" | "recv" | "calc" => {
-                return self.work(&first).map(|work| Statement::Operation(None, work));
+                return self.work(&first).map(|(work, unit)| Statement::Operation(None, work, unit));
             }
             _ => {}
         }
@@ -111,7 +84,7 @@ impl<R: BufRead> Parser<R> {
         match self.word("a colon or requires")?.as_str() {
             ":" => {
                 let what = self.word("send, recv or calc")?;
-                self.work(&what).map(|work| Statement::Operation(Some(first), work))
+                self.work(&what).map(|(work, unit)| Statement::Operation(Some(first), work, unit))
             }
             word @ ("requires" | "irequires") => Ok(Statement::Requires {
                 label: first,
@@ -122,11 +95,10 @@ impl<R: BufRead> Parser<R> {
         }
     }
 
-    fn work(&mut self, what: &str) -> Result<Work, String> {
+    fn work(&mut self, what: &str) -> Result<(Work, ExecutionUnit), String> {
         if what == "calc" {
             let time = self.number_below("the time", u64::MAX)?;
-            self.place()?;
-            return Ok(Work::Calculate(time));
+            return Ok((Work::Calculate(time), self.unit()?));
         }
         let sends = match what {
             "send" => true,
@@ -141,26 +113,29 @@ impl<R: BufRead> Parser<R> {
         if self.takes("tag") {
             tag = if self.takes("-1") { ANY_TAG } else { self.number_below("the tag", 1 << 31)? };
         }
-        self.place()?;
+        let unit = self.unit()?;
         if sends && tag < 0 {
             return Err("a message that is sent has a tag".to_owned());
         }
-        Ok(if sends { Work::Send { bytes, to: peer, tag } } else { Work::Receive { bytes, from: peer, tag } })
+        let work = if sends {
+            Work::Send { bytes, to: peer, tag }
+        } else {
+            Work::Receive { bytes, from: peer, tag }
+        };
+        Ok((work, unit))
     }
 
-    /// Returns which processor and which interface: there is one of each.
-    fn place(&mut self) -> Result<(), String> {
-        for what in ["cpu", "nic"] {
-            if self.takes(what) {
-                let number: u64 = self.number_below("its number", u64::MAX)?;
-                if number > 0 {
-                    return Err(format!(
-                        "{what} {number}: a rank has one processor and one interface, number 0"
-                    ));
-                }
+    /// Takes an operation's processor and interface: number 0 unless they are there.
+    fn unit(&mut self) -> Result<ExecutionUnit, String> {
+        let mut unit = ExecutionUnit::default();
+        for (word, what, number) in
+            [("cpu", "the processor", &mut unit.cpu), ("nic", "the interface", &mut unit.nic)]
+        {
+            if self.takes(word) {
+                *number = self.number_below(what, 1 << 8)?;
             }
         }
-        Ok(())
+        Ok(unit)
     }
 
     fn word(&mut self, wanted: &str) -> Result<String, String> {
@@ -234,15 +209,19 @@ mod tests {
 
     #[test]
     fn statements_are_those_of_the_text() {
-        let text = "num_ranks 2\n\nrank 1 { // the first\nl1: recv 10b from 0 tag 3 cpu 0 nic 0\n/* not\nthis */ l2: calc 5\nl2 irequires l1\nsend 7b to 0 }\n";
+        let text = "num_ranks 2\n\nrank 1 { // the first\nl1: recv 10b from 0 tag 3 cpu 2 nic 1\n/* not\nthis */ l2: calc 5 cpu 255\nl2 irequires l1\nsend 7b to 0 }\n";
         let requires = Statement::Requires { label: "l2".into(), other: "l1".into(), starts: true };
         let expected = [
             Statement::Ranks(2),
             Statement::Begin(1),
-            Statement::Operation(Some("l1".into()), Work::Receive { bytes: 10, from: 0, tag: 3 }),
-            Statement::Operation(Some("l2".into()), Work::Calculate(5)),
+            Statement::Operation(
+                Some("l1".into()),
+                Work::Receive { bytes: 10, from: 0, tag: 3 },
+                ExecutionUnit { cpu: 2, nic: 1 },
+            ),
+            Statement::Operation(Some("l2".into()), Work::Calculate(5), ExecutionUnit { cpu: 255, nic: 0 }),
             requires,
-            Statement::Operation(None, Work::Send { bytes: 7, to: 0, tag: 0 }),
+            Statement::Operation(None, Work::Send { bytes: 7, to: 0, tag: 0 }, ExecutionUnit::default()),
             Statement::End,
         ];
         assert_eq!(all(text).unwrap(), expected);
@@ -254,7 +233,8 @@ mod tests {
             ("num_ranks x", 1, "'x'"),
             ("num_ranks 1\nrank 0 {\nl1: send 10 to 1\n", 3, "'to' stands where 'b' should"),
             ("num_ranks 1\nrank 0 {\nl1 follows l2\n", 3, "'follows'"),
-            ("l1: calc 5 cpu 1", 1, "cpu 1"),
+            ("l1: calc 5 cpu 256", 1, "'256' stands where the processor should, a number below 256"),
+            ("l1: recv 5b from 1 nic 18446744073709551616", 1, "the interface"),
             ("l1: send 5b from 1", 1, "'from' stands where 'to' should"),
             ("l1: send 5b to", 1, "the line ends"),
             ("\n\n%", 3, "'%'"),

@@ -1,8 +1,7 @@
 //! Writes the text.
 
 use super::export::Output;
-use super::parse::{ANY_TAG, Work};
-use super::schedule::Operations;
+use ::goal::{ANY_TAG, Operations, Work};
 use std::io::{Result, Write};
 
 /// A text under way.

@@ -18,13 +18,20 @@ pub fn command() -> Command {
     };
     Command::new("calibrate")
         .about("Make a simulated machine from the times of messages that a benchmark measured on a real one")
-        .after_help("A TABLE is what osu_latency, osu_bw, osu_mbw_mr, osu_multi_lat, IMB's PingPong, Uniband or Biband, or mpptest prints, or lines of sizes and times below 'bytes latency (us)' (docs/reference/calibrate.md). Several tables of one kind are medians of each other.")
+        .after_help(
+            "A TABLE is what osu_latency, osu_bw, osu_mbw_mr, osu_multi_lat, IMB's PingPong, \
+            Uniband or Biband, or mpptest prints, or lines of sizes and times below 'bytes latency (us)' \
+            (docs/reference/calibrate.md). Several tables of one kind are medians of each other.",
+        )
         .arg(
             Arg::new("TABLE")
                 .required_unless_present("script")
                 .num_args(1..)
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("Times of messages between two nodes: a ping-pong, and beside it windows (osu_bw) or pairs (osu_mbw_mr)"),
+                .help(
+                    "Times of messages between two nodes: a ping-pong, and beside it windows (osu_bw) or \
+                    pairs (osu_mbw_mr)",
+                ),
         )
         .arg(
             path("inside", "TABLE")
@@ -52,12 +59,26 @@ pub fn command() -> Command {
             Arg::new("rendezvous")
                 .long("rendezvous")
                 .value_name("BYTES")
-                .value_parser(|text: &str| network::packet::parse_bytes(text).ok_or("give a number of bytes, as in 256KiB"))
-                .help("Bytes from which on a blocking send inside a node waits for its receiver, if that differs from what windows show"),
+                .value_parser(|text: &str| {
+                    network::packet::parse_bytes(text).ok_or(
+                        "give a number of \
+                    bytes, as in 256KiB",
+                    )
+                })
+                .help(
+                    "Bytes from which on a blocking send inside a node waits for its receiver, if that \
+                    differs from what windows show",
+                ),
         )
-        .arg(Arg::new("unit").long("unit").value_name("us").help("The unit of times where a table does not say it: s, ms, us, ns"))
+        .arg(Arg::new("unit").long("unit").value_name("us").help(
+            "The unit of times where a table does not \
+            say it: s, ms, us, ns",
+        ))
         .arg(path("output", "FILE.toml").short('o').help("Write a machine file, for -xsim-mn"))
-        .arg(Arg::new("name").long("name").value_name("NAME").default_value("calibrated").help("The machine's name"))
+        .arg(Arg::new("name").long("name").value_name("NAME").default_value("calibrated").help(
+            "The \
+            machine's name",
+        ))
         .arg(path("plot", "FILE.svg|FILE.png").help("Draw what was measured, the lines and the machine"))
         .arg(path("predict", "TABLE").help("Compare the machine with times that it was not made from"))
         .arg(
@@ -66,7 +87,10 @@ pub fn command() -> Command {
                 .value_name("slurm|pbs")
                 .value_parser(["slurm", "pbs"])
                 .conflicts_with_all(["TABLE", "inside", "pairs", "predict", "plot", "output"])
-                .help("Print the job script that measures the tables, for nodes of --ranks-inside ranks (32)"),
+                .help(
+                    "Print the job script that measures the tables, for nodes of --ranks-inside ranks \
+                    (32)",
+                ),
         )
 }
 
@@ -89,7 +113,8 @@ impl Sorted {
             Failure::with(
                 USAGE,
                 format!(
-                    "{path}: the table does not say how many pairs exchanged messages: give it, as in --pairs 8 {path}"
+                    "{path}: the table does not say how many pairs exchanged messages: give it, as in \
+                    --pairs 8 {path}"
                 ),
             )
         };
@@ -110,7 +135,11 @@ impl Sorted {
                     all if all >= 2 * u64::from(ranks) => {
                         self.node.between.push(PairRates { pairs, window, rows });
                     }
-                    _ => self.notes.push(format!("{}: of {pairs} pairs some are inside a node of {ranks} ranks and some between nodes: not used", path.display())),
+                    _ => self.notes.push(format!(
+                        "{}: of {pairs} pairs some are inside a node of {ranks} \
+                        ranks and some between nodes: not used",
+                        path.display()
+                    )),
                 }
             }
             Kind::Stream | Kind::Rate => {
@@ -135,7 +164,8 @@ impl Sorted {
                     return Err(Failure::with(
                         USAGE,
                         format!(
-                            "{}: {pairs} pairs are more than the {ranks} ranks of a node: raise --ranks-inside, or give the table without --inside",
+                            "{}: {pairs} pairs are more than the {ranks} ranks of a node: raise \
+                            --ranks-inside, or give the table without --inside",
                             path.display()
                         ),
                     ));
@@ -152,7 +182,8 @@ impl Sorted {
 
     fn both_ways(&mut self, path: &Path) {
         let note = format!(
-            "{}: an interface carries its bandwidth each way, and messages both ways at once are not used: compare a run with them",
+            "{}: an interface carries its bandwidth each way, and messages both ways at once are not used: \
+            compare a run with them",
             path.display()
         );
         if !self.notes.contains(&note) {
@@ -197,7 +228,9 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         }
     }
     let Some(measured) = measured else {
-        let why = "give one table of latencies (osu_latency, a ping-pong) beside those of bandwidths (osu_bw) or pairs (osu_mbw_mr): latency and bandwidth of the machine follow from the times of single messages";
+        let why = "give one table of latencies (osu_latency, a ping-pong) beside those of bandwidths \
+            (osu_bw) or pairs (osu_mbw_mr): latency and bandwidth of the machine follow from the times of \
+            single messages";
         return Err(Failure::with(USAGE, why));
     };
     sorted.latency.sort_by_key(|row| row.bytes);
@@ -217,7 +250,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             node.between.push(PairRates { pairs: 1, window: ::calibrate::DEFAULT_WINDOW, rows: stream });
         }
         if ranks == 1 && node.between.iter().any(|table| table.pairs > 1) {
-            let why = "pairs share the interface of their node: give the number of its ranks, as in --ranks-inside 32";
+            let why = "pairs share the interface of their node: give the number of its ranks, as in \
+                --ranks-inside 32";
             return Err(Failure::with(USAGE, why));
         }
         node.ranks = ranks;

@@ -169,7 +169,8 @@ fn no_line(left_out: &[Row], of: usize) -> String {
     lines.sort_unstable();
     let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
     format!(
-        "no line fits these times: of {of} rows {} are more than {:.0} % off whatever the others are (lines {}): measure again with more repetitions",
+        "no line fits these times: of {of} rows {} are more than {:.0} % off whatever the others are \
+        (lines {}): measure again with more repetitions",
         lines.len(),
         FAR * 100.0,
         lines.join(", ")

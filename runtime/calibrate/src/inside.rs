@@ -36,7 +36,11 @@ pub fn capacity(tables: &[PairCurve], notes: &mut Vec<String>) -> Option<SharedC
             return shared(first, first, most, notes);
         }
         if !tables.is_empty() {
-            notes.push("one number of pairs inside a node does not show what they share: osu_mbw_mr on one node with 1 pair and with half its cores would show it (mem)".to_owned());
+            notes.push(
+                "one number of pairs inside a node does not show what they share: osu_mbw_mr on one \
+                node with 1 pair and with half its cores would show it (mem)"
+                    .to_owned(),
+            );
         }
         return None;
     };
@@ -62,7 +66,8 @@ fn shared(
     let found = from.and_then(|from| Some((from, most.bandwidth(from)?)));
     let Some((from, (rate, within))) = found else {
         notes.push(format!(
-            "{} pairs inside a node share nothing at any size: osu_mbw_mr with more pairs on one node would show its memory bandwidth (mem)",
+            "{} pairs inside a node share nothing at any size: osu_mbw_mr with more pairs on one node \
+            would show its memory bandwidth (mem)",
             most.pairs
         ));
         return None;
@@ -115,11 +120,19 @@ pub fn level(node: &NodeInside<'_>, notes: &mut Vec<String>) -> Result<InsideLev
     let Some(single) = rates.first() else {
         let service = match &latency {
             Some(latency) => {
-                notes.push("a ping-pong inside a node does not separate o from the rest: osu_mbw_mr of two ranks of a node would show it".to_owned());
+                notes.push(
+                    "a ping-pong inside a node does not separate o from the rest: osu_mbw_mr of two \
+                    ranks of a node would show it"
+                        .to_owned(),
+                );
                 Curve::map(&latency.sizes(), |bytes| latency.at(bytes) / 2.0)
             }
             None => {
-                notes.push("messages inside a node cost what their ranks spend on one between nodes: osu_latency and osu_mbw_mr on one node would show more".to_owned());
+                notes.push(
+                    "messages inside a node cost what their ranks spend on one between nodes: \
+                    osu_latency and osu_mbw_mr on one node would show more"
+                        .to_owned(),
+                );
                 own.clone()
             }
         };
@@ -229,10 +242,13 @@ fn lone(sizes: &[u64], pair: impl Fn(u64) -> f64, notes: &mut Vec<String>) -> Cu
     let jump = short.windows(2).max_by(|a, b| step(a).total_cmp(&step(b))).filter(|at| step(at) >= STEP);
     notes.push(match jump {
         Some(at) => format!(
-            "a lone message inside a node below {} bytes waits as the step of the windows at that size says: osu_latency of two ranks of a node would show it",
+            "a lone message inside a node below {} bytes waits as the step of the windows at that size \
+            says: osu_latency of two ranks of a node would show it",
             at[1]
         ),
-        None => "a lone message inside a node takes the work of both ends: osu_latency of two ranks of a node would show more".to_owned(),
+        None => "a lone message inside a node takes the work of both ends: osu_latency of two ranks of a \
+            node would show more"
+            .to_owned(),
     });
     let wait = |bytes: u64| match jump {
         Some(at) if bytes < at[1] => 2.0 * (pair(at[1]) - pair(bytes)).max(0.0),

@@ -105,7 +105,8 @@ fn bandwidth(fit: &Fit) -> Result<String, String> {
     let Estimate { value, within } = last.per_byte;
     if value <= within {
         return Err(format!(
-            "the times of {} to {} bytes do not grow with the size for sure ({:.3e} s for a byte, within {within:.1e}): measure larger messages",
+            "the times of {} to {} bytes do not grow with the size for sure ({:.3e} s for a byte, within \
+            {within:.1e}): measure larger messages",
             last.from, last.until, value
         ));
     }
@@ -126,7 +127,8 @@ fn latency(fit: &Fit) -> Result<Estimate, String> {
     let Estimate { value, within } = fit.segments.first().ok_or("there is no line")?.latency;
     if value <= 0.0 {
         return Err(format!(
-            "the line through the smallest messages is at {value:.3e} s for no bytes: measure smaller messages"
+            "the line through the smallest messages is at {value:.3e} s for no bytes: measure smaller \
+            messages"
         ));
     }
     let is_lower = |other: &Estimate| {
@@ -175,7 +177,8 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
         let part = latency(inner)?;
         if part.value >= whole.value {
             return Err(format!(
-                "an empty message inside a node takes {} and one between nodes {}: are the two tables the wrong way round?",
+                "an empty message inside a node takes {} and one between nodes {}: are the two tables the \
+                wrong way round?",
                 span(part.value),
                 span(whole.value)
             ));
@@ -184,7 +187,10 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
         let narrow = bandwidth(inner)?;
         let rate = |text: &str| text.parse::<Bandwidth>().map_or(0.0, Bandwidth::as_bits_per_second);
         if rate(&narrow) < rate(&wide) {
-            notes.push(format!("messages between nodes go through the nodes' own links, which are narrower ({narrow} against {wide}): the machine gives them {narrow}"));
+            notes.push(format!(
+                "messages between nodes go through the nodes' own links, which are narrower \
+                ({narrow} against {wide}): the machine gives them {narrow}"
+            ));
         }
         let links = format!("{ranks},l={},b={narrow}", half(part));
         node = format!("/star:{links}{}", delay(inner, &format!("star:l=0,b={wide}/star:{links}"), 1)?);
@@ -196,7 +202,11 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
     let (jump, more) = eager(fit, whole.value);
     notes.extend(more);
     if stream.is_none() {
-        notes.push("what a rank itself spends on a message is a part of the latency: a table of osu_bw beside this one tells the gap between messages".to_owned());
+        notes.push(
+            "what a rank itself spends on a message is a part of the latency: a table of osu_bw \
+            beside this one tells the gap between messages"
+                .to_owned(),
+        );
     }
     let eager_limit = jump.map(|(at, _)| at);
     let settings: Vec<String> = gap
@@ -221,7 +231,8 @@ fn eager(fit: &Fit, whole: f64) -> (Option<(u64, f64)>, Vec<String>) {
     let jump = jumps.iter().find(is_rendezvous).copied();
     for (at, by) in jumps.iter().filter(|jump| !is_rendezvous(jump)) {
         notes.push(format!(
-            "beyond {at} bytes a message takes {} longer, less than a message to its receiver and back would: this is no eager limit \
+            "beyond {at} bytes a message takes {} longer, less than a message to its receiver and back \
+            would: this is no eager limit \
              (the end of inline sends, or another copy) but a cost of the library, which the machine has in \
              delay",
             span(*by)
@@ -320,7 +331,8 @@ mod tests {
         assert_eq!(machine.specification, "star:l=1.5us,b=10Gbps/rank:gap=200ns");
         assert_eq!(
             machine.file("a \"b\"", "c"),
-            "name = 'a \"b\"'\nsource = \"c\"\nnetwork = \"star:l=1.5us,b=10Gbps\"\n\n[overheads]\ngap = \"200ns\"\n"
+            "name = 'a \"b\"'\nsource = \"c\"\nnetwork = \"star:l=1.5us,b=10Gbps\"\n\n[overheads]\ngap = \
+            \"200ns\"\n"
         );
     }
 

@@ -21,7 +21,7 @@ pub const ZERO_COPY: f64 = 0.5e-6;
 /// The part of an interface's bandwidth from which on a lone pair is limited by it.
 const LIMITED: f64 = 0.9;
 /// Many pairs are slowed by something that they share below this part of as many lone pairs' rate.
-const SHARED: f64 = 0.9;
+const SHARED: f64 = 0.8;
 /// An interface takes longer for the bytes of a message than for the message if its gap is below this part.
 const BYTES_PREVAIL: f64 = 0.1;
 /// The most that `o` of both ends may be of what a ping-pong takes beside its bytes.
@@ -106,7 +106,8 @@ pub(crate) fn curve(rows: &[Row], of: &str, notes: &mut Vec<String>) -> Result<C
     let sizes = curve.points().len();
     if sizes < 4 || spikes.len() * 4 > sizes {
         return Err(format!(
-            "the table of {of} has {sizes} sizes without outliers, and a machine needs at least 4 and few outliers: measure powers of two from 1 B to 4 MiB, three times"
+            "the table of {of} has {sizes} sizes without outliers, and a machine needs at least 4 and few \
+            outliers: measure powers of two from 1 B to 4 MiB, three times"
         ));
     }
     if sizes > MAX_SIZES {
@@ -177,7 +178,11 @@ pub fn calibrate_node(tables: &NodeTables) -> Result<Calibrated, String> {
     };
     let short: Vec<u64> = sizes.iter().copied().filter(|&bytes| bytes < zero_copy).collect();
     if short.iter().filter(|&&bytes| window(bytes) > 1.5 * latency.at(bytes)).count() * 2 > short.len() {
-        return Err("in a window each message takes longer than alone: the tables of latencies and of pairs contradict each other; measure both on the same two nodes".to_owned());
+        return Err(
+            "in a window each message takes longer than alone: the tables of latencies and of pairs \
+            contradict each other; measure both on the same two nodes"
+                .to_owned(),
+        );
     }
     let beside = |bytes: u64| latency.at(bytes) - bytes as f64 / nic;
     let raw = |bytes: u64| {
@@ -188,7 +193,8 @@ pub fn calibrate_node(tables: &NodeTables) -> Result<Calibrated, String> {
     let is_short = |bytes: &u64| *bytes as f64 / nic < 0.1 * latency.at(*bytes);
     let rests = sizes.iter().copied().filter(is_short).map(|bytes| beside(bytes) - 2.0 * raw(bytes));
     let way = rests.min_by(f64::total_cmp).filter(|way| *way > 0.0).ok_or(
-        "no message is so short that its bytes take less than a tenth of its time: measure latencies from 1 B on",
+        "no message is so short that its bytes take less than a tenth of its time: measure latencies from \
+        1 B on",
     )?;
     let own = Curve::map(&sizes, |bytes| raw(bytes).min((beside(bytes) - way) / 2.0).max(0.0));
     let delay = Curve::map(&sizes, |bytes| (beside(bytes) - 2.0 * own.at(bytes) - way).max(0.0));
@@ -254,11 +260,13 @@ fn interface_bandwidth(between: &[PairCurve]) -> Result<(f64, f64), String> {
         .filter_map(|table| table.bandwidth(0).map(|(rate, within)| (rate, within, table.pairs)))
         .collect();
     let best = found.iter().max_by(|a, b| a.0.total_cmp(&b.0)).ok_or(
-        "no table of pairs between nodes has times that surely grow with the size: measure messages up to 4 MiB",
+        "no table of pairs between nodes has times that surely grow with the size: measure messages up to \
+        4 MiB",
     )?;
     if let Some(worst) = found.iter().find(|other| other.2 > best.2 && other.0 < CONTRADICTS * best.0) {
         return Err(format!(
-            "{} pairs move {:.1} GB/s between nodes and {} pairs {:.1} GB/s: tables of one machine do not differ so much; measure both on the same two nodes",
+            "{} pairs move {:.1} GB/s between nodes and {} pairs {:.1} GB/s: tables of one machine do not \
+            differ so much; measure both on the same two nodes",
             best.2,
             best.0 * 1e-9,
             worst.2,
@@ -289,7 +297,11 @@ fn interface(
     notes: &mut Vec<String>,
 ) -> InterfaceCosts {
     let Some(crowd) = crowd else {
-        notes.push("one number of pairs does not show the interface's time for a message: osu_mbw_mr with as many pairs as a node has cores would show it (nicgap)".to_owned());
+        notes.push(
+            "one number of pairs does not show the interface's time for a message: osu_mbw_mr with \
+            as many pairs as a node has cores would show it (nicgap)"
+                .to_owned(),
+        );
         return InterfaceCosts { gap: None, flow_min: None };
     };
     let at_most = |bytes: u64| (crowd.times.at(bytes) - bytes as f64 / nic).max(0.0);
@@ -302,14 +314,16 @@ fn interface(
     let short: Vec<u64> = sizes.iter().copied().filter(|&bytes| bytes < zero_copy).collect();
     let Some(&first) = short.iter().find(|bytes| is_limit(bytes)) else {
         notes.push(format!(
-            "{} pairs are as fast as {} lone ones until bytes alone limit them: the interface's time for a message is unknown, and osu_mbw_mr with more pairs would show it (nicgap)",
+            "{} pairs are as fast as {} lone ones until bytes alone limit them: the interface's time for a \
+            message is unknown, and osu_mbw_mr with more pairs would show it (nicgap)",
             crowd.pairs, crowd.pairs
         ));
         return InterfaceCosts { gap: None, flow_min: None };
     };
     if first > short[0] {
         notes.push(format!(
-            "below {first} bytes {} pairs do not reach the interface's message rate: nicgap is that of {first} bytes there, and osu_mbw_mr with more pairs would show it",
+            "below {first} bytes {} pairs do not reach the interface's message rate: nicgap is that of \
+            {first} bytes there, and osu_mbw_mr with more pairs would show it",
             crowd.pairs
         ));
     }
@@ -340,7 +354,8 @@ fn bursts(
     let bursts = curves(&tables.bursts, notes)?;
     let Some(burst) = bursts.last().filter(|burst| burst.pairs > 1.0) else {
         notes.push(format!(
-            "a message among those of all ranks at once is taken to wait as the rates say: osu_multi_lat with {} pairs would show it",
+            "a message among those of all ranks at once is taken to wait as the rates say: osu_multi_lat \
+            with {} pairs would show it",
             tables.ranks
         ));
         return Ok(gap);
@@ -354,7 +369,8 @@ fn bursts(
     let known = gap.as_ref().map_or(0.0, |gap| gap.at(first));
     if each(first) > 1.5 * known && gap.is_some() {
         notes.push(format!(
-            "messages of {} pairs at once wait {} for each other, and the rate of windows says {}: the machine has the longer",
+            "messages of {} pairs at once wait {} for each other, and the rate of windows says {}: the \
+            machine has the longer",
             burst.pairs,
             span(each(first)),
             span(known)

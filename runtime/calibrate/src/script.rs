@@ -64,10 +64,12 @@ pub fn script(system: BatchSystem, ranks: u32) -> String {
     let mut text = "#!/bin/bash\n".to_owned();
     text += &match system {
         BatchSystem::Slurm => format!(
-            "#SBATCH --job-name=xsim-calibrate\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node={ranks}\n#SBATCH --exclusive\n#SBATCH --time={limit}\n"
+            "#SBATCH --job-name=xsim-calibrate\n#SBATCH --nodes=2\n#SBATCH \
+            --ntasks-per-node={ranks}\n#SBATCH --exclusive\n#SBATCH --time={limit}\n"
         ),
         BatchSystem::Pbs => format!(
-            "#PBS -N xsim-calibrate\n#PBS -l select=2:ncpus={ranks}:mpiprocs={ranks}\n#PBS -l place=scatter:excl\n#PBS -l walltime={limit}\n"
+            "#PBS -N xsim-calibrate\n#PBS -l select=2:ncpus={ranks}:mpiprocs={ranks}\n#PBS -l \
+            place=scatter:excl\n#PBS -l walltime={limit}\n"
         ),
     };
     let _ = write!(
@@ -79,7 +81,8 @@ pub fn script(system: BatchSystem, ranks: u32) -> String {
     );
     text += match system {
         BatchSystem::Slurm => {
-            "between() { srun --nodes=2 --ntasks=$((2 * $1)) --ntasks-per-node=\"$1\" --distribution=block \"$OSU/$2\"; }\n\
+            "between() { srun --nodes=2 --ntasks=$((2 * $1)) --ntasks-per-node=\"$1\" --distribution=block \
+            \"$OSU/$2\"; }\n\
              inside() { srun --nodes=1 --ntasks=$((2 * $1)) --distribution=block \"$OSU/$2\"; }\n"
         }
         // MPICH has -ppn N for --map-by ppr:N:node.

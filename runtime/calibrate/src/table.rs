@@ -10,13 +10,13 @@
 pub enum Kind {
     /// The time of a message one way, half a round trip.
     Latency,
-    /// The same, of several pairs at once (osu_multi_lat).
+    /// The time of a message one way while several pairs exchange messages (osu_multi_lat).
     Burst,
     /// The time for each of many messages in a row, from a bandwidth.
     Stream,
-    /// The same, for the messages of all pairs of a benchmark together (osu_mbw_mr, IMB's Uniband).
+    /// The time for each message of all pairs together, from a rate (osu_mbw_mr, IMB's Uniband).
     Rate,
-    /// The same, of messages both ways (osu_bibw, IMB's Biband).
+    /// The time for each message when both ends send (osu_bibw, IMB's Biband).
     BothWays,
 }
 
@@ -156,7 +156,10 @@ pub fn read(text: &str, given: Option<f64>) -> Result<Vec<Table>, String> {
             continue;
         }
         let columns = columns.ok_or_else(|| {
-            format!("line {number}: nothing above these numbers says what they are: write 'bytes latency (us)' above them, or give --unit us for sizes and times in two columns")
+            format!(
+                "line {number}: nothing above these numbers says what they are: write 'bytes latency \
+                (us)' above them, or give --unit us for sizes and times in two columns"
+            )
         })?;
         // Of no bytes a bandwidth gives no time.
         let row = row(&words, columns, number)?;
@@ -171,11 +174,15 @@ pub fn read(text: &str, given: Option<f64>) -> Result<Vec<Table>, String> {
     match (found.is_empty(), benchmark) {
         (true, Title::Other(name)) => {
             return Err(format!(
-                "these are times of {name}; a machine is made from messages of pairs alone: give what osu_latency, osu_bw, osu_mbw_mr, osu_multi_lat or IMB's PingPong, Uniband or Biband prints"
+                "these are times of {name}; a machine is made from messages of pairs alone: give what \
+                osu_latency, osu_bw, osu_mbw_mr, osu_multi_lat or IMB's PingPong, Uniband or Biband prints"
             ));
         }
         (true, Title::Pairs(_)) => {
-            return Err("there is no table of sizes and times: give what osu_latency, osu_bw, osu_mbw_mr, IMB's PingPong or mpptest prints, or lines of bytes and times below 'bytes latency (us)'".to_owned());
+            return Err("there is no table of sizes and times: give what osu_latency, osu_bw, osu_mbw_mr, \
+                IMB's PingPong or mpptest prints, or lines of bytes and times below 'bytes latency \
+                (us)'"
+                .to_owned());
         }
         (false, _) => {}
     }
@@ -248,7 +255,8 @@ fn header(line: &str, given: Option<f64>) -> Result<Option<Columns>, String> {
     }
     match others().find(|(_, name)| name.to_lowercase().contains("bandwidth")) {
         Some((_, name)) => Err(format!(
-            "the column '{name}' has no unit that is known: write MB/s, GB/s, Mb/s or Gb/s in brackets behind its name"
+            "the column '{name}' has no unit that is known: write MB/s, GB/s, Mb/s or Gb/s in brackets \
+            behind its name"
         )),
         None => Ok(None),
     }
@@ -320,7 +328,9 @@ mod tests {
             rows("# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n1                       1.67\n", None),
             latency(&[(1, 1.67e6)])
         );
-        let imb = "# Benchmarking PingPong\n# #processes = 2\n#----\n #bytes #repetitions      t[usec]   Mbytes/sec\n 0 1000 2.23 0.00\n 8 1000 2.26 1.69\n\n# Benchmarking PingPing\n #bytes #repetitions      t[usec]   Mbytes/sec\n 0 1000 9.99 0.00\n";
+        let imb = "# Benchmarking PingPong\n# #processes = 2\n#----\n #bytes #repetitions      t[usec]   \
+            Mbytes/sec\n 0 1000 2.23 0.00\n 8 1000 2.26 1.69\n\n# Benchmarking PingPing\n #bytes \
+            #repetitions      t[usec]   Mbytes/sec\n 0 1000 9.99 0.00\n";
         assert_eq!(rows(imb, None), latency(&[(0, 2.23e6), (8, 2.26e6)]));
         assert_eq!(
             rows("#p0\tp1\tdist\tlen\tave time (us)\trate\n0\t1\t1\t32\t3.5\t9.14e+06\n", None),
@@ -354,9 +364,12 @@ mod tests {
 
     #[test]
     fn a_table_of_pairs_has_their_number_and_window() {
-        let osu = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.9\n# [ pairs: 8 ] [ window size: 32 ]\n# Size                  MB/s        Messages/s\n1  2.00 2000000.00\n2  8.00 4000000.00\n";
+        let osu = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.9\n# [ pairs: 8 ] [ window size: 32 \
+            ]\n# Size                  MB/s        Messages/s\n1  2.00 2000000.00\n2  8.00 4000000.00\n";
         assert_eq!(summary(osu), [(Kind::Rate, Some(8), 32, vec![(1, 5e5), (2, 2.5e5)])]);
-        let imb = "# Benchmarking Uniband\n# #processes = 2\n# ( 2 additional processes waiting in MPI_Barrier)\n#---\n #bytes #repetitions   Mbytes/sec      Msg/sec\n 0 1000 0.00 1000000\n\n# Benchmarking Uniband\n# #processes = 4\n #bytes #repetitions   Mbytes/sec      Msg/sec\n 0 1000 0.00 2000000\n\n# Benchmarking Biband\n# #processes = 4\n #bytes #repetitions   Mbytes/sec      Msg/sec\n 0 1000 0.00 4000000\n";
+        let imb = "# Benchmarking Uniband\n# #processes = 2\n# ( 2 additional processes waiting in \
+            MPI_Barrier)\n#---\n #bytes #repetitions   Mbytes/sec      Msg/sec\n 0 1000 0.00 1000000\n\n# \
+            Benchmarking Uniband\n# #processes = 4\n #bytes #repetitions   Mbytes/sec      Msg/sec\n 0 1000 0.00 2000000\n\n# Benchmarking Biband\n# #processes = 4\n #bytes #repetitions   Mbytes/sec      Msg/sec\n 0 1000 0.00 4000000\n";
         assert_eq!(
             summary(imb),
             [

@@ -172,7 +172,8 @@ proptest! {
             rendezvous: Some(1 << 20),
         };
         if let Err(why) = calibrate_node(&tables) {
-            prop_assert!(why.contains("measure") || why.contains("give") || why.contains("cannot be"), "{why}");
+            prop_assert!(why.contains("measure") || why.contains("give") || why.contains("cannot \
+                be"), "{why}");
         }
     }
 }

@@ -14,14 +14,14 @@ const BEYOND_A_CORE: f64 = 1.6;
 const STEP: f64 = 1.5;
 /// A message up to this size may lie in the receiver's queue.
 const MAX_QUEUED: u64 = 1024;
-/// What a window adds to the time of a message, in messages: its end and the answer.
+/// Time that a window adds to the time of a message, in messages: its end and the answer.
 const ENDS_OF_A_WINDOW: f64 = 3.0;
 
-/// What pairs inside a node share.
+/// A bandwidth that pairs inside a node share.
 pub struct SharedCapacity {
     /// Bytes a second of all pairs.
     pub rate: f64,
-    /// How far off that may be, in proportion.
+    /// The most that it may be off, in proportion.
     pub within: f64,
     /// The size from which on it is shared.
     pub from: u64,
@@ -80,13 +80,13 @@ fn shared(
     Some(SharedCapacity { rate, within, from, is_interface })
 }
 
-/// What the level of messages inside a node follows from.
+/// Tables and costs that the level of messages inside a node follows from.
 pub struct NodeInside<'a> {
     /// All tables.
     pub tables: &'a NodeTables,
     /// Windows of pairs inside a node.
     pub rates: &'a [PairCurve],
-    /// What they share.
+    /// The bandwidth that they share.
     pub capacity: Option<&'a SharedCapacity>,
     /// `o` of messages between nodes.
     pub own: &'a Curve,

@@ -24,7 +24,7 @@ pub struct Calibrated {
     pub(crate) eager_limit: Option<u64>,
     /// Bytes that a reduction combines in a second: `9.4GB/s`.
     pub(crate) reduce: Option<String>,
-    /// What the tables cannot separate or the machine cannot have, a sentence each.
+    /// A sentence on each cost that the tables cannot separate or the machine cannot have.
     pub notes: Vec<String>,
     /// Properties, each with how well the tables determine it.
     pub determined: Vec<Determined>,
@@ -37,7 +37,7 @@ pub struct Determined {
     pub key: &'static str,
     /// The number, of the smallest messages where it depends on the size.
     pub value: f64,
-    /// How far off it may be in proportion; 0 for a size of the tables.
+    /// The most that it may be off, in proportion; 0 for a size of the tables.
     pub within: f64,
     /// `s`, `B` or `B/s`.
     pub unit: &'static str,

@@ -42,7 +42,7 @@ pub struct PairRates {
     pub rows: Vec<Row>,
 }
 
-/// What was measured between two nodes and inside one.
+/// Tables of messages between two nodes and inside one.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct NodeTables {
     /// A ping-pong between nodes.
@@ -276,7 +276,7 @@ fn interface_bandwidth(between: &[PairCurve]) -> Result<(f64, f64), String> {
     Ok((best.0, best.1))
 }
 
-/// What pairs share at their interface.
+/// Costs that pairs share at their interface.
 struct InterfaceCosts {
     gap: Option<Curve>,
     /// Bytes from which on the interface takes longer for bytes than for messages.

@@ -125,7 +125,7 @@ fn errors(known: &Known, machine: &Calibrated) -> (f64, f64, u64) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Of one run: the interface within 6 %, `o` within 20 %, `nicgap` within 20 %, memory within 12 %, and
+    /// Bounds of one run: the interface within 6 %, `o` within 20 %, `nicgap` within 20 %, memory within 12 %, and
     /// lone messages within 4 % on average and 10 % at most.
     #[test]
     fn noise_of_five_percent_gives_the_machine_back(known in known(), seed in any::<[u8; 32]>()) {
@@ -140,7 +140,7 @@ proptest! {
         prop_assert!(mean < 0.04 && worst < 0.1, "{mean} {worst} at {at}: {}", machine.specification);
     }
 
-    /// Of three runs of which one takes four times as long at a size in five: the same.
+    /// Bounds of three runs, of which one takes four times as long at a size in five: the same.
     #[test]
     fn outliers_among_three_runs_do_not_move_the_machine(known in known(), seed in any::<[u8; 32]>()) {
         let mut rng = TestRng::from_seed(prop::test_runner::RngAlgorithm::ChaCha, &seed);

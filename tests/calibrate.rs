@@ -140,7 +140,8 @@ fn the_machine_file_runs() {
 }
 
 /// 2 us and 1 ns a byte.
-const OSU: &str = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n0 2.00\n100 2.10\n1000 3.00\n10000 12.00\n100000 102.00\n";
+const OSU: &str = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n0 2.00\n100 2.10\n1000 \
+    3.00\n10000 12.00\n100000 102.00\n";
 
 #[test]
 fn times_that_it_was_not_made_from_are_compared_with_signs() {
@@ -153,7 +154,8 @@ fn times_that_it_was_not_made_from_are_compared_with_signs() {
     let (table, unseen) = (file("osu.txt", OSU), file("unseen.txt", "bytes us\n500 2.0\n5000 10.0\n"));
     let bandwidth = file(
         "bw.txt",
-        "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n100 250.00\n1000 769.23\n10000 970.87\n100000 997.01\n",
+        "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n100 250.00\n1000 769.23\n10000 \
+        970.87\n100000 997.01\n",
     );
     let output = calibrate(&[&table, &bandwidth, &"--predict", &unseen]).success();
     // A message of 100 bytes each 0.4 us, of 1,000 each 1.3 us: 0.3 us and 1 ns a byte.
@@ -189,4 +191,98 @@ fn what_no_machine_follows_from_is_told() {
     refuses("bytes us\n1 2\n2 3\n", &[], "2 sizes: a line needs at least 3");
     refuses("bytes us\n1 1\n2 90\n4 1\n8 70\n16 1\n32 80\n64 2\n", &[], "no line fits these times");
     refused(&calibrate(&[&"/nonexistent"]), 1, "cannot read the table /nonexistent");
+}
+
+/// Tables of a machine whose cores spend 100 ns, whose interface spends 10 ns a message and moves 10 GB/s.
+fn tables_of_pairs(directory: &Path) -> Vec<PathBuf> {
+    let sizes: Vec<u64> = (0..23).map(|power| 1 << power).collect();
+    let own = |bytes: u64| if bytes < 16384 { 100.0 + bytes as f64 / 10.0 } else { 500.0 };
+    let latency = |bytes: u64| 2.0 * own(bytes) + 1000.0 + bytes as f64 / 10.0;
+    let pairs = |pairs: f64, bytes: u64| {
+        let interface = 10.0 + bytes as f64 / 10.0;
+        let ends = latency(bytes) + latency(1);
+        ((63.0 * own(bytes).max(interface) + ends) / 64.0 / pairs).max(interface)
+    };
+    let file = |name: &str, head: &str, row: &dyn Fn(u64) -> String| {
+        let path = directory.join(name);
+        let rows: String = sizes.iter().map(|&bytes| row(bytes)).collect();
+        std::fs::write(&path, format!("{head}\n{rows}")).unwrap();
+        path
+    };
+    let rates = |count: u32| {
+        let head = format!(
+            "# OSU MPI Multiple Bandwidth / Message Rate Test v5.9\n# [ pairs: {count} ] [ window size: 64 \
+            ]\n# Size MB/s Messages/s"
+        );
+        file(&format!("pairs-{count}.txt"), &head, &|bytes| {
+            let each = pairs(f64::from(count), bytes);
+            format!("{bytes} {:.2} {:.2}\n", bytes as f64 / each * 1e3, 1e9 / each)
+        })
+    };
+    let latencies = file("latency.txt", "# OSU MPI Latency Test v5.9\n# Size Latency (us)", &|bytes| {
+        format!("{bytes} {:.3}\n", latency(bytes) / 1e3)
+    });
+    vec![latencies, rates(1), rates(16)]
+}
+
+#[test]
+fn tables_of_pairs_give_the_costs_of_nodes_and_each_is_determined() {
+    let directory = scratch("calibrate-pairs");
+    let tables = tables_of_pairs(&directory);
+    let file = directory.join("machine.toml");
+    let [latency, one, many] = &tables[..] else { panic!("three tables") };
+    let output = calibrate(&[latency, one, many, &"--ranks-inside", &"16", &"-o", &file]).success();
+    for said in
+        [",b=10GB/s,nic=10GB/s,nicgap=10ns;", ",o=", ",flowmin=", "/star:16,", "osu_multi_lat with 16 pairs"]
+    {
+        assert!(output.stdout.contains(said), "{said}\nis missing in\n{output}");
+    }
+    for key in ["nic ", "nicgap ", "o ", "l "] {
+        let is_row = |line: &str| line.starts_with(&format!("  {key}")) && line.contains("within");
+        assert!(output.stdout.lines().any(is_row), "{key}: {output}");
+    }
+    // The machine runs, and its ping-pong between nodes is the table's.
+    let again = measured(&directory, "again.txt", file.to_str().unwrap(), 17);
+    let output = calibrate(&[latency, &"--predict", &again]).success();
+    let off = output.stdout.lines().find_map(|line| line.strip_prefix("off by ")).unwrap();
+    assert!(off.split(' ').next().unwrap().parse::<f64>().unwrap() < 8.0, "{output}");
+}
+
+#[test]
+fn pairs_without_a_number_or_a_node_are_refused_with_the_option() {
+    let directory = scratch("calibrate-pairs-refused");
+    let tables = tables_of_pairs(&directory);
+    let [latency, one, many] = &tables[..] else { panic!("three tables") };
+    refused(&calibrate(&[latency, one, many]), 2, "--ranks-inside 32");
+    refused(&calibrate(&[one, many, &"--ranks-inside", &"16"]), 2, "give one table of latencies");
+    let burst = directory.join("burst.txt");
+    std::fs::write(
+        &burst,
+        "# OSU MPI Multi Latency Test v5.9\n# Size Latency (us)\n1 2.0\n2 2.0\n4 2.0\n8 2.0\n",
+    )
+    .unwrap();
+    refused(&calibrate(&[latency, one, &burst]), 2, "as in --pairs 8");
+    refused(
+        &calibrate(&[latency, one, &"--pairs", &"many", &burst]),
+        2,
+        "--pairs many: give the number of pairs",
+    );
+    let given =
+        calibrate(&[latency, one, many, &"--pairs", &"16", &burst, &"--ranks-inside", &"16"]).success();
+    assert!(!given.stdout.contains("osu_multi_lat"), "{given}");
+    let inside = calibrate(&[latency, one, &"--inside", many, &"--ranks-inside", &"16"]);
+    refused(&inside, 2, "16 pairs are more than the 16 ranks of a node");
+}
+
+#[test]
+fn the_job_script_is_one_that_a_shell_reads() {
+    for (system, directive) in [("slurm", "#SBATCH"), ("pbs", "#PBS")] {
+        let output = calibrate(&[&"--script", &system, &"--ranks-inside", &"8"]).success();
+        assert!(output.stdout.starts_with("#!/bin/bash\n") && output.stdout.contains(directive), "{output}");
+        let path = scratch("calibrate-script").join(system);
+        std::fs::write(&path, &output.stdout).unwrap();
+        let checked = std::process::Command::new("bash").arg("-n").arg(&path).status().unwrap();
+        assert!(checked.success(), "{output}");
+    }
+    refused(&calibrate(&[&"--script", &"lsf"]), 2, "lsf");
 }

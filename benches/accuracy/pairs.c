@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WINDOW = 64, MOST = 1 << 22 };
+enum { WINDOW = 64, MOST = 1 << 22, SHORT = 8192 };
 
 int main(int argc, char **argv)
 {
@@ -22,6 +22,8 @@ int main(int argc, char **argv)
         int is_in = pairs ? rank % half < pairs : rank == 0 || rank == size - 1;
         if (!pairs)
             other = size - 1 - rank;
+        /* Where the interface is full, what it has at the start counts little after some windows. */
+        int rounds = bytes > SHORT ? 4 : 20;
         MPI_Barrier(MPI_COMM_WORLD);
         double start = MPI_Wtime();
         if (is_in && !pairs) {
@@ -35,7 +37,7 @@ int main(int argc, char **argv)
                     MPI_Send(buffer, bytes, MPI_CHAR, other, 1, MPI_COMM_WORLD);
             }
         } else if (is_in) {
-            for (int round = 0; round < 4; round++) {
+            for (int round = 0; round < rounds; round++) {
                 for (int i = 0; i < WINDOW; i++)
                     if (is_first)
                         MPI_Isend(buffer, bytes, MPI_CHAR, other, 2, MPI_COMM_WORLD, &requests[i]);
@@ -52,7 +54,7 @@ int main(int argc, char **argv)
         if (pairs)
             MPI_Reduce(&sender, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
         if (rank == 0 && pairs)
-            printf("pairs %d %.2f\n", bytes, (double)bytes * WINDOW * 4 * pairs / (sum / pairs) / 1e6);
+            printf("pairs %d %.2f\n", bytes, (double)bytes * WINDOW * rounds * pairs / (sum / pairs) / 1e6);
         else if (rank == 0)
             printf("latency %d %.3f\n", bytes, took / 2 * 1e6);
     }

@@ -9,6 +9,8 @@ use crate::table::Row;
 
 /// Rows that a line needs: two are on a line whatever they are.
 const LEAST: usize = 3;
+/// Rows at most: lines end at the best of all sizes.
+const MAX_ROWS: usize = 512;
 /// The most lines: what short messages, eager ones, those of a rendezvous and those beyond the caches take.
 const MOST: usize = 4;
 /// By how much the criterion must fall for another line. Ten is called very strong evidence (R. Kass, A.
@@ -131,6 +133,12 @@ fn sizes(rows: &[Row]) -> usize {
 /// # Errors
 /// A sentence: too few sizes, or rows that no line comes near, with their lines in the file.
 pub fn fit(rows: &[Row]) -> Result<Fit, String> {
+    if rows.len() > MAX_ROWS {
+        let count = rows.len();
+        return Err(format!(
+            "these are {count} times, and at most {MAX_ROWS} are fitted: give powers of two"
+        ));
+    }
     let mut kept = rows.to_vec();
     let mut left_out: Vec<Row> = Vec::new();
     loop {
@@ -161,7 +169,8 @@ fn no_line(left_out: &[Row], of: usize) -> String {
     lines.sort_unstable();
     let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
     format!(
-        "no line fits these times: of {of} rows {} are more than {:.0} % off whatever the others are (lines {}): measure again with more repetitions",
+        "no line fits these times: of {of} rows {} are more than {:.0} % off whatever the others are \
+        (lines {}): measure again with more repetitions",
         lines.len(),
         FAR * 100.0,
         lines.join(", ")

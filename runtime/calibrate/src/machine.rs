@@ -3,8 +3,8 @@
 use crate::fit::{Estimate, Fit};
 use crate::pieces;
 use crate::table::Row;
-use engine::Span;
-use network::{Bandwidth, Endpoint, Machine, Network};
+use engine::{Span, Time};
+use network::{Bandwidth, Endpoint, Machine, Message, Network};
 
 /// Messages inside a node: their lines, and the number of ranks of a node.
 pub struct Inside<'a> {
@@ -19,11 +19,42 @@ pub struct Inside<'a> {
 pub struct Calibrated {
     /// Its network and what ranks pay: `star:l=1.5us,b=10Gbps/rank:gap=50ns`.
     pub specification: String,
-    network: String,
-    gap: Option<Span>,
-    eager_limit: Option<u64>,
-    /// Properties of the measurements that the machine cannot have, a sentence each.
+    pub(crate) network: String,
+    pub(crate) gap: Option<Span>,
+    pub(crate) eager_limit: Option<u64>,
+    /// Bytes that a reduction combines in a second: `9.4GB/s`.
+    pub(crate) reduce: Option<String>,
+    /// A sentence on each cost that the tables cannot separate or the machine cannot have.
     pub notes: Vec<String>,
+    /// Properties, each with how well the tables determine it.
+    pub determined: Vec<Determined>,
+}
+
+/// A property of the machine and how well the tables determine it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Determined {
+    /// Its key in a specification.
+    pub key: &'static str,
+    /// The number, of the smallest messages where it depends on the size.
+    pub value: f64,
+    /// The most that it may be off, in proportion; 0 for a size of the tables.
+    pub within: f64,
+    /// `s`, `B` or `B/s`.
+    pub unit: &'static str,
+    /// The measurement that it follows from.
+    pub from: &'static str,
+}
+
+impl Determined {
+    pub(crate) fn new(
+        key: &'static str,
+        value: f64,
+        within: f64,
+        unit: &'static str,
+        from: &'static str,
+    ) -> Determined {
+        Determined { key, value, within, unit, from }
+    }
 }
 
 impl Calibrated {
@@ -32,10 +63,11 @@ impl Calibrated {
         let text = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let mut file =
             format!("name = {}\nsource = {}\nnetwork = {}\n", text(name), text(source), text(&self.network));
-        if self.gap.is_some() || self.eager_limit.is_some() {
+        if self.gap.is_some() || self.eager_limit.is_some() || self.reduce.is_some() {
             file += "\n[overheads]\n";
         }
         file += &self.gap.map_or(String::new(), |gap| format!("gap = \"{gap}\"\n"));
+        file += &self.reduce.as_ref().map_or(String::new(), |rate| format!("reduce = \"{rate}\"\n"));
         file + &self.eager_limit.map_or(String::new(), |bytes| format!("eager_limit = {bytes}\n"))
     }
 }
@@ -73,7 +105,8 @@ fn bandwidth(fit: &Fit) -> Result<String, String> {
     let Estimate { value, within } = last.per_byte;
     if value <= within {
         return Err(format!(
-            "the times of {} to {} bytes do not grow with the size for sure ({:.3e} s for a byte, within {within:.1e}): measure larger messages",
+            "the times of {} to {} bytes do not grow with the size for sure ({:.3e} s for a byte, within \
+            {within:.1e}): measure larger messages",
             last.from, last.until, value
         ));
     }
@@ -94,7 +127,8 @@ fn latency(fit: &Fit) -> Result<Estimate, String> {
     let Estimate { value, within } = fit.segments.first().ok_or("there is no line")?.latency;
     if value <= 0.0 {
         return Err(format!(
-            "the line through the smallest messages is at {value:.3e} s for no bytes: measure smaller messages"
+            "the line through the smallest messages is at {value:.3e} s for no bytes: measure smaller \
+            messages"
         ));
     }
     let is_lower = |other: &Estimate| {
@@ -143,7 +177,8 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
         let part = latency(inner)?;
         if part.value >= whole.value {
             return Err(format!(
-                "an empty message inside a node takes {} and one between nodes {}: are the two tables the wrong way round?",
+                "an empty message inside a node takes {} and one between nodes {}: are the two tables the \
+                wrong way round?",
                 span(part.value),
                 span(whole.value)
             ));
@@ -152,7 +187,10 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
         let narrow = bandwidth(inner)?;
         let rate = |text: &str| text.parse::<Bandwidth>().map_or(0.0, Bandwidth::as_bits_per_second);
         if rate(&narrow) < rate(&wide) {
-            notes.push(format!("messages between nodes go through the nodes' own links, which are narrower ({narrow} against {wide}): the machine gives them {narrow}"));
+            notes.push(format!(
+                "messages between nodes go through the nodes' own links, which are narrower \
+                ({narrow} against {wide}): the machine gives them {narrow}"
+            ));
         }
         let links = format!("{ranks},l={},b={narrow}", half(part));
         node = format!("/star:{links}{}", delay(inner, &format!("star:l=0,b={wide}/star:{links}"), 1)?);
@@ -161,12 +199,40 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
     let to = inside.map_or(1, |inside| inside.ranks);
     let network = format!("{links}{}{node}", delay(fit, &format!("{links}{node}"), to)?);
     let gap = stream.map(latency).transpose()?.map(|gap| span(rounded(gap)));
+    let (jump, more) = eager(fit, whole.value);
+    notes.extend(more);
+    if stream.is_none() {
+        notes.push(
+            "what a rank itself spends on a message is a part of the latency: a table of osu_bw \
+            beside this one tells the gap between messages"
+                .to_owned(),
+        );
+    }
+    let eager_limit = jump.map(|(at, _)| at);
+    let settings: Vec<String> = gap
+        .map(|gap| format!("gap={gap}"))
+        .into_iter()
+        .chain(eager_limit.map(|bytes| format!("eager={bytes}")))
+        .collect();
+    let specification =
+        if settings.is_empty() { network.clone() } else { format!("{network}/rank:{}", settings.join(",")) };
+    Machine::parse(&specification)
+        .map_err(|why| format!("the machine would be {specification}, which cannot be: {why}"))?;
+    let determined = Vec::new();
+    Ok(Calibrated { specification, network, gap, eager_limit, reduce: None, notes, determined })
+}
+
+/// Returns the last size before the rendezvous and by how much the time jumps there, and sentences on jumps.
+/// `whole` is the time of an empty message.
+fn eager(fit: &Fit, whole: f64) -> (Option<(u64, f64)>, Vec<String>) {
+    let mut notes = Vec::new();
     let jumps = fit.jumps();
-    let is_rendezvous = |&&(_, by): &&(u64, f64)| by >= LEAST_RENDEZVOUS * whole.value;
+    let is_rendezvous = |&&(_, by): &&(u64, f64)| by >= LEAST_RENDEZVOUS * whole;
     let jump = jumps.iter().find(is_rendezvous).copied();
     for (at, by) in jumps.iter().filter(|jump| !is_rendezvous(jump)) {
         notes.push(format!(
-            "beyond {at} bytes a message takes {} longer, less than a message to its receiver and back would: this is no eager limit \
+            "beyond {at} bytes a message takes {} longer, less than a message to its receiver and back \
+            would: this is no eager limit \
              (the end of inline sends, or another copy) but a cost of the library, which the machine has in \
              delay",
             span(*by)
@@ -180,20 +246,7 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
             span(by)
         ));
     }
-    if stream.is_none() {
-        notes.push("what a rank itself spends on a message is a part of the latency: a table of osu_bw beside this one tells the gap between messages".to_owned());
-    }
-    let eager_limit = jump.map(|(at, _)| at);
-    let settings: Vec<String> = gap
-        .map(|gap| format!("gap={gap}"))
-        .into_iter()
-        .chain(eager_limit.map(|bytes| format!("eager={bytes}")))
-        .collect();
-    let specification =
-        if settings.is_empty() { network.clone() } else { format!("{network}/rank:{}", settings.join(",")) };
-    Machine::parse(&specification)
-        .map_err(|why| format!("the machine would be {specification}, which cannot be: {why}"))?;
-    Ok(Calibrated { specification, network, gap, eager_limit, notes })
+    (jump, notes)
 }
 
 /// The machine's time for a measured row.
@@ -212,22 +265,41 @@ impl Prediction {
     }
 }
 
-/// Returns what a machine says of rows: messages from the first rank to rank `to`, as the simulator itself
-/// has them.
+/// Returns what a machine says of rows: lone messages from the first rank to rank `to`, as the simulator
+/// itself has them.
 ///
 /// # Errors
-/// A sentence, if the machine cannot be built or has packets, whose times depend on each other.
+/// A sentence, if the machine cannot be built or a message never arrives.
 pub fn predict(specification: &str, to: u32, rows: &[Row]) -> Result<Vec<Prediction>, String> {
     let machine = Machine::parse(specification).map_err(|why| why.to_string())?;
     let overheads = machine.overheads.send + machine.overheads.receive;
-    let built = machine.build(to + 1).map_err(|why| why.to_string())?;
-    let Network::Formula(network) = built.network else {
-        return Err(format!("{specification} has packets: run the ping-pong itself on it"));
+    let mut built = machine.build(to + 1).map_err(|why| why.to_string())?;
+    let mut now = Time::ZERO;
+    let mut time = |row: &Row| -> Result<Span, String> {
+        let message =
+            Message { source: Endpoint(0), destination: Endpoint(to), bytes: row.bytes, id: 0, class: 0 };
+        Ok(match &mut built.network {
+            Network::Formula(network) => network.latency(message.source, message.destination, row.bytes),
+            Network::Shared(network) => {
+                let mut delivered = Vec::new();
+                let arrival = network.send(now, &message);
+                while arrival.is_none() && delivered.is_empty() {
+                    let next = network.next_event();
+                    let next =
+                        next.ok_or_else(|| format!("a message of {} bytes never arrives", row.bytes))?;
+                    network.advance(next, &mut delivered);
+                }
+                let arrival = arrival.or(delivered.first().map(|delivered| delivered.at)).unwrap_or(now);
+                let takes = arrival.since(now);
+                // The next message finds nothing of this one.
+                now = arrival + Span::from_ps(1_000_000_000_000);
+                takes
+            }
+        })
     };
-    let seconds = |row: &Row| {
-        (network.latency(Endpoint(0), Endpoint(to), row.bytes) + overheads).as_ps() as f64 * 1e-12
-    };
-    Ok(rows.iter().map(|row| Prediction { row: *row, seconds: seconds(row) }).collect())
+    let mut seconds = |row: &Row| Ok((time(row)? + overheads).as_ps() as f64 * 1e-12);
+    let predictions: Result<Vec<f64>, String> = rows.iter().map(&mut seconds).collect();
+    Ok(rows.iter().zip(predictions?).map(|(row, seconds)| Prediction { row: *row, seconds }).collect())
 }
 
 #[cfg(test)]
@@ -259,7 +331,8 @@ mod tests {
         assert_eq!(machine.specification, "star:l=1.5us,b=10Gbps/rank:gap=200ns");
         assert_eq!(
             machine.file("a \"b\"", "c"),
-            "name = 'a \"b\"'\nsource = \"c\"\nnetwork = \"star:l=1.5us,b=10Gbps\"\n\n[overheads]\ngap = \"200ns\"\n"
+            "name = 'a \"b\"'\nsource = \"c\"\nnetwork = \"star:l=1.5us,b=10Gbps\"\n\n[overheads]\ngap = \
+            \"200ns\"\n"
         );
     }
 

@@ -11,9 +11,9 @@ use goal::{Carrier, GoalGraph, GoalRun, LogGops, OperationTotal, ReadyOrder};
 use mpi::progress::{Cause, Ending};
 use network::{Built, NetworkReport};
 
-use observe::{FunctionCost, Part, Sum};
+use observe::{FunctionCost, ProcessCounts, SpreadSum};
 use simulation::host::peak_rss_bytes;
-use simulation::outcome::Outcome;
+use simulation::outcome::RunOutcome;
 use simulation::{HostMeter, Options, machine};
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -191,14 +191,14 @@ fn tell(
     }
     let all = |of: fn(&goal::RankEnd) -> Span| {
         let idle = std::iter::repeat_n(Span::ZERO, options.np as usize - run.ends.len());
-        Sum::of(0, run.ends.iter().map(of).chain(idle))
+        SpreadSum::of(0, run.ends.iter().map(of).chain(idle))
     };
     let cost = |OperationTotal { count, time }: OperationTotal| FunctionCost {
         calls: count,
         time_ps: time.as_ps().into(),
     };
     let functions = [("calc", run.calculations), ("recv", run.receives), ("send", run.sends)];
-    let part = Part {
+    let part = ProcessCounts {
         latest_ps: run.latest().as_ps(),
         messages: run.sends.count,
         bytes: run.bytes,
@@ -207,9 +207,9 @@ fn tell(
         wait: all(|end| end.idle),
         cpu_s: meter.cpu_s(),
         rss: peak_rss_bytes(),
-        ..Part::default()
+        ..ProcessCounts::default()
     };
-    let outcome = Outcome {
+    let outcome = RunOutcome {
         names,
         meter,
         processes: 1,
